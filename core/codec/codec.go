@@ -1,0 +1,140 @@
+// Package codec owns the compression of bytes (Codec) and of single samples (SampleCodec), each under a stable numeric
+// id that is stored in chunks. It does no storage I/O and knows nothing of chunks.
+package codec
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// ID names a codec on disk; the values never change. Bytes codecs are below 32, sample codecs from 32 on.
+type ID uint8
+
+// The ids.
+const (
+	None ID = 0
+	LZ4  ID = 1
+	Zstd ID = 2
+	JPEG ID = 32
+	PNG  ID = 33
+)
+
+// Codec compresses any bytes. Methods may be called in parallel.
+type Codec interface {
+	ID() ID
+	Name() string
+	// Encode appends the compressed form of src to dst.
+	Encode(dst, src []byte) ([]byte, error)
+	// Decode fills dst, whose length is the exact size of the original; any other size is errs.Corrupt.
+	Decode(dst, src []byte) error
+}
+
+// Channels is what a reader wants of an image whose file may hold something else.
+type Channels int
+
+// The wishes of htypes image (as stored), image.rgb (always 3) and image.gray (always 1).
+const (
+	AsStored Channels = 0
+	Gray     Channels = 1
+	RGB      Channels = 3
+)
+
+// Header is what a file says about itself before its pixels are decoded.
+type Header struct {
+	DType tensor.DType
+	Shape tensor.Shape // (height, width, channels) as Decode will deliver it
+}
+
+// Options are the settings of an encoder; zero values mean the default of the codec.
+type Options struct {
+	Quality     int    // jpeg: 1 to 100, default 90
+	Subsampling string // jpeg: "4:4:4", "4:2:2", "4:2:0" (default)
+}
+
+// SampleCodec turns one array into a file of a known kind (a JPEG, a PNG) and back. Methods may be called in parallel;
+// a Decoder may not.
+type SampleCodec interface {
+	ID() ID
+	Name() string
+	// Header checks data as far as the header goes, without allocating for pixels. A file of another kind or one that
+	// is damaged is errs.Corrupt; a kind of this file that is not built in (12-bit JPEG) is errs.Unsupported.
+	Header(data []byte, want Channels) (Header, error)
+	// Encode appends the file for the C-order array pix.
+	Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o Options) ([]byte, error)
+	// NewDecoder makes a decoder for one goroutine, which reuses its state from sample to sample.
+	NewDecoder() Decoder
+}
+
+// Decoder decodes one sample at a time.
+type Decoder interface {
+	// Decode fills dst with the C-order array that Header(data, want) announces; another length is errs.Invalid, a
+	// damaged file errs.Corrupt (a truncated one too: no grey lower half), and then dst is undefined.
+	Decode(dst, data []byte, want Channels) error
+	Close()
+}
+
+// Registry finds codecs by id and by name. It is a value; All() has everything built in.
+type Registry struct {
+	bytes   map[ID]Codec
+	samples map[ID]SampleCodec
+}
+
+// NewRegistry makes a registry of the given codecs.
+func NewRegistry(bytes []Codec, samples []SampleCodec) *Registry {
+	r := &Registry{bytes: map[ID]Codec{}, samples: map[ID]SampleCodec{}}
+	for _, c := range bytes {
+		r.bytes[c.ID()] = c
+	}
+	for _, c := range samples {
+		r.samples[c.ID()] = c
+	}
+	return r
+}
+
+// Bytes finds a Codec, for any id but None.
+func (r *Registry) Bytes(id ID) (Codec, error) {
+	if c, ok := r.bytes[id]; ok {
+		return c, nil
+	}
+	return nil, errs.New(errs.Unsupported, "compression %d is not known; a newer version of this library may read it", id)
+}
+
+// Sample finds a SampleCodec, for any id but None.
+func (r *Registry) Sample(id ID) (SampleCodec, error) {
+	if c, ok := r.samples[id]; ok {
+		return c, nil
+	}
+	return nil, errs.New(errs.Unsupported, "sample compression %d is not known; a newer version of this library may read it", id)
+}
+
+// Parse finds the id of a name that a user gave: "none", "lz4", "zstd", "jpeg", "png". sample says which sort it is.
+func (r *Registry) Parse(name string) (id ID, sample bool, err error) {
+	if name == "" || name == "none" {
+		return None, false, nil
+	}
+	names := []string{"none"}
+	for _, c := range r.bytes {
+		if c.Name() == name {
+			return c.ID(), false, nil
+		}
+		names = append(names, c.Name())
+	}
+	for _, c := range r.samples {
+		if c.Name() == name || (name == "jpg" && c.Name() == "jpeg") {
+			return c.ID(), true, nil
+		}
+		names = append(names, c.Name())
+	}
+	return None, false, errs.New(errs.Invalid, "unknown compression %q (want one of %q)%s", name, names, errs.Suggest(name, names))
+}
+
+// Name is the user's name of id.
+func (r *Registry) Name(id ID) string {
+	if c, ok := r.bytes[id]; ok {
+		return c.Name()
+	}
+	if c, ok := r.samples[id]; ok {
+		return c.Name()
+	}
+	return "none"
+}

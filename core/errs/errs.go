@@ -1,0 +1,132 @@
+// Package errs owns the classification of every failure: a Kind, and one table that says what each Kind is called
+// in Go, in the C ABI and in Python. It imports nothing of the project, and it never formats for one front end.
+//
+// A message reads "op object: what is wrong (got, want); remedy", lower case, names quoted, without a full stop.
+package errs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind classifies a failure by what the caller can do about it.
+type Kind uint8
+
+// The kinds. The values are the C status codes, hence stable within an ABI major version.
+const (
+	Invalid     Kind = 1  // an argument is wrong
+	Type        Kind = 2  // a dtype, shape or htype does not fit
+	Range       Kind = 3  // an index is outside the rows or bounds
+	NotFound    Kind = 4  // a named thing does not exist
+	Exists      Kind = 5  // a named thing exists already
+	Corrupt     Kind = 6  // stored bytes are damaged
+	Unsupported Kind = 7  // written by a newer version, or not built in
+	Conflict    Kind = 8  // another writer committed something that contradicts this commit
+	ReadOnly    Kind = 9  // a write to something opened or mounted for reading
+	Storage     Kind = 10 // the store failed: no space, I/O error, unreachable
+	Closed      Kind = 11 // use after close
+	Canceled    Kind = 12 // the caller gave up, or a deadline passed
+	Forked      Kind = 13 // a handle of the parent process used in a forked child
+	Internal    Kind = 14 // a bug in this library
+)
+
+// Class is one line of the table: the same failure in the three languages.
+type Class struct {
+	Kind   Kind
+	Name   string // lower-case name, as in a log
+	C      string // enumerator of dl_status in capi/include/deeplake.h
+	Python string // exception in deeplake._errors
+	Base   string // the built-in that the exception also derives from
+}
+
+// Table lists every class in order of Kind. The tests of the three languages walk it.
+func Table() []Class {
+	return []Class{
+		{Invalid, "invalid", "DL_INVALID", "InvalidArgumentError", "ValueError"},
+		{Type, "type", "DL_TYPE", "TensorTypeError", "TypeError"},
+		{Range, "range", "DL_RANGE", "OutOfRangeError", "IndexError"},
+		{NotFound, "not found", "DL_NOT_FOUND", "NotFoundError", "LookupError"},
+		{Exists, "exists", "DL_EXISTS", "AlreadyExistsError", "ValueError"},
+		{Corrupt, "corrupt", "DL_CORRUPT", "CorruptError", "ValueError"},
+		{Unsupported, "unsupported", "DL_UNSUPPORTED", "UnsupportedError", "NotImplementedError"},
+		{Conflict, "conflict", "DL_CONFLICT", "ConflictError", "RuntimeError"},
+		{ReadOnly, "read-only", "DL_READ_ONLY", "ReadOnlyError", "PermissionError"},
+		{Storage, "storage", "DL_STORAGE", "StorageError", "OSError"},
+		{Closed, "closed", "DL_CLOSED", "ClosedError", "ValueError"},
+		{Canceled, "canceled", "DL_CANCELED", "CanceledError", "RuntimeError"},
+		{Forked, "forked", "DL_FORKED", "ForkedError", "RuntimeError"},
+		{Internal, "internal", "DL_INTERNAL", "InternalError", "RuntimeError"},
+	}
+}
+
+// String is the table's name of k.
+func (k Kind) String() string {
+	if k >= 1 && int(k) <= len(Table()) {
+		return Table()[k-1].Name
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Error is a classified failure. Op is the verb and Object the thing, both may be empty when Err says it all.
+type Error struct {
+	Kind   Kind
+	Op     string
+	Object string
+	Err    error
+}
+
+// Error renders "op object: cause".
+func (e *Error) Error() string {
+	head := e.Op
+	if e.Object != "" {
+		if head != "" {
+			head += " "
+		}
+		head += fmt.Sprintf("%q", e.Object)
+	}
+	if head == "" {
+		return e.Err.Error()
+	}
+	return head + ": " + e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New makes an error of kind k from a format, which may use %w.
+func New(k Kind, format string, args ...any) error {
+	return &Error{Kind: k, Err: fmt.Errorf(format, args...)}
+}
+
+// Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k. Wrap(nil) is nil.
+func Wrap(k Kind, op, object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := kindOf(err); ok {
+		k = known
+	}
+	return &Error{Kind: k, Op: op, Object: object, Err: err}
+}
+
+// KindOf is the kind of the outermost classified error in err's chain, Internal if there is none.
+func KindOf(err error) Kind {
+	if k, ok := kindOf(err); ok {
+		return k
+	}
+	return Internal
+}
+
+// Is reports whether err is classified as k.
+func Is(err error, k Kind) bool {
+	known, ok := kindOf(err)
+	return ok && known == k
+}
+
+func kindOf(err error) (Kind, bool) {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind, true
+	}
+	return 0, false
+}

@@ -1,0 +1,85 @@
+// Package task owns the only `go` statement of the library: groups of goroutines that somebody waits for, with a panic
+// turned into an error, so that a bug in one sample cannot take the host process down.
+package task
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+
+	"deeplake/core/errs"
+)
+
+// Group runs functions in goroutines and collects the first error. The zero value is not usable; see New.
+type Group struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+	once   sync.Once
+	err    error
+	slots  chan struct{}
+}
+
+// New makes a group whose context ends with parent, with Wait, or with the first error. limit bounds the goroutines
+// that run at once; 0 means no bound.
+func New(parent context.Context, limit int) *Group {
+	g := &Group{}
+	g.ctx, g.cancel = context.WithCancelCause(parent)
+	if limit > 0 {
+		g.slots = make(chan struct{}, limit)
+	}
+	return g
+}
+
+// Context is done when the group has failed, was stopped or was waited for.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Go runs fn in a goroutine of its own, after waiting for a free place under the limit. A panic in fn becomes an
+// errs.Internal error with its stack.
+func (g *Group) Go(fn func(ctx context.Context) error) {
+	if g.slots != nil {
+		g.slots <- struct{}{}
+	}
+	g.wg.Add(1)
+	go func() {
+		defer g.wg.Done()
+		defer func() {
+			if g.slots != nil {
+				<-g.slots
+			}
+		}()
+		if err := Call(func() error { return fn(g.ctx) }); err != nil {
+			g.fail(err)
+		}
+	}()
+}
+
+// Stop cancels the context of the group; Wait then returns nil unless something failed before.
+func (g *Group) Stop() {
+	g.once.Do(func() {})
+	g.cancel(context.Canceled)
+}
+
+// Wait returns when every goroutine has, with the first error.
+func (g *Group) Wait() error {
+	g.wg.Wait()
+	g.cancel(context.Canceled)
+	return g.err
+}
+
+func (g *Group) fail(err error) {
+	g.once.Do(func() {
+		g.err = err
+		g.cancel(err)
+	})
+}
+
+// Call runs fn and turns a panic into an errs.Internal error with its stack.
+func Call(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errs.New(errs.Internal, "panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn()
+}

@@ -1,0 +1,133 @@
+// Package storage owns the contract between the dataset and a place that keeps bytes under keys: Provider, key rules,
+// and the table of URI schemes. It never looks into the bytes, and it neither retries nor caches: those are decorators.
+package storage
+
+import (
+	"context"
+	"strings"
+
+	"deeplake/core/errs"
+)
+
+// Provider keeps immutable objects under keys. All methods may be called in parallel. Errors are classified by
+// errs.Kind and name the key; a missing object is errs.NotFound, a store that fails is errs.Storage.
+type Provider interface {
+	// Get returns the whole object. The slice is the caller's.
+	Get(ctx context.Context, key string) ([]byte, error)
+
+	// ReadAt fills all of dst from offset off of the object. An object that ends before is errs.Corrupt (objects are
+	// immutable, hence truncated). On error the content of dst is undefined.
+	ReadAt(ctx context.Context, key string, dst []byte, off int64) error
+
+	// Put stores data under a key that nobody else writes; readers see all of it or nothing. It may be durable only
+	// when a later PutIfAbsent of the same Provider has returned.
+	Put(ctx context.Context, key string, data []byte) error
+
+	// PutIfAbsent stores data unless the key exists (errs.Exists). It is the one atomic operation: of several callers,
+	// in any process, exactly one succeeds. When it returns nil, data and every earlier Put are durable.
+	PutIfAbsent(ctx context.Context, key string, data []byte) error
+
+	// List calls fn in byte order of keys for every object whose key starts with prefix and is greater than after
+	// ("" for all), until fn returns false. prefix is "" or ends with "/".
+	List(ctx context.Context, prefix, after string, fn func(Object) bool) error
+
+	// Delete removes objects; missing ones are no error.
+	Delete(ctx context.Context, keys ...string) error
+
+	// URI is the address that opens this provider again. Secrets are not part of it.
+	URI() string
+
+	// Close releases descriptors and connections. Calls after it are errs.Closed.
+	Close() error
+}
+
+// Streamer is implemented by providers that take an object piece by piece, so that a writer needs no memory for it.
+type Streamer interface {
+	// Create begins an object. Nothing is visible before Finish has returned nil.
+	Create(ctx context.Context, key string) (Stream, error)
+}
+
+// Stream is one object being written, by one goroutine at a time.
+type Stream interface {
+	// Write appends p. It does not keep p.
+	Write(p []byte) (int, error)
+	// Finish makes the object visible, durable as after Put.
+	Finish(ctx context.Context) error
+	// Abort drops the object. After Finish it does nothing.
+	Abort()
+}
+
+// Object is one entry of a listing.
+type Object struct {
+	Key  string
+	Size int64
+}
+
+// MaxKeyBytes bounds a key.
+const MaxKeyBytes = 900
+
+// CheckKey verifies the key rules: relative, "/"-separated, no empty part, no part that is "." or "..", at most
+// MaxKeyBytes bytes of printable ASCII without "\". No key may be the directory of another.
+func CheckKey(key string) error {
+	if key == "" || len(key) > MaxKeyBytes {
+		return errs.New(errs.Invalid, "key %q: has %d bytes, want 1 to %d", key, len(key), MaxKeyBytes)
+	}
+	for part := range strings.SplitSeq(key, "/") {
+		if part == "" || part == "." || part == ".." {
+			return errs.New(errs.Invalid, "key %q: part %q is not allowed", key, part)
+		}
+	}
+	for i := 0; i < len(key); i++ {
+		if c := key[i]; c < 0x21 || c > 0x7e || c == '\\' {
+			return errs.New(errs.Invalid, "key %q: byte 0x%02x is not allowed", key, c)
+		}
+	}
+	return nil
+}
+
+// Create begins an object on p: streamed where p can, else collected in memory and Put by Finish.
+func Create(ctx context.Context, p Provider, key string) (Stream, error) {
+	if s, ok := p.(Streamer); ok {
+		return s.Create(ctx, key)
+	}
+	return &buffered{p: p, key: key}, nil
+}
+
+// buffered is the Stream of a provider that takes whole objects only.
+type buffered struct {
+	p    Provider
+	key  string
+	data []byte
+}
+
+func (b *buffered) Write(p []byte) (int, error) {
+	b.data = append(b.data, p...)
+	return len(p), nil
+}
+
+func (b *buffered) Finish(ctx context.Context) error { return b.p.Put(ctx, b.key, b.data) }
+
+func (b *buffered) Abort() { b.data = nil }
+
+// Opener opens a provider for the part of a URI behind "scheme://". create says that the place may be made.
+type Opener func(ctx context.Context, rest string, create bool) (Provider, error)
+
+// Registry maps a URI scheme ("file", "mem") to its opener. It is a value, passed down by whoever assembles the program.
+type Registry map[string]Opener
+
+// Open finds the scheme of uri and opens its provider. A uri without "://" is a path of the "file" scheme.
+func (r Registry) Open(ctx context.Context, uri string, create bool) (Provider, error) {
+	scheme, rest, found := strings.Cut(uri, "://")
+	if !found {
+		scheme, rest = "file", uri
+	}
+	open, ok := r[scheme]
+	if !ok {
+		names := make([]string, 0, len(r))
+		for n := range r {
+			names = append(names, n)
+		}
+		return nil, errs.New(errs.Unsupported, "open %q: no storage provider for scheme %q (want one of %v)%s", uri, scheme, names, errs.Suggest(scheme, names))
+	}
+	return open(ctx, rest, create)
+}
