@@ -1,0 +1,99 @@
+// Package format owns every byte that lies in a dataset: keys, frames, commit records, chunk-map pages and chunks. It
+// encodes values to bytes and decodes bytes to values; it does no I/O, starts no goroutine and decides nothing.
+// FORMAT.md beside it is the specification; the golden files under testdata show it byte by byte.
+//
+// Every decoder validates before it allocates: counts are checked against the bytes that are left, sizes against the
+// caps of limits.go. Damaged bytes are errs.Corrupt; an unknown version, feature, kind, column or flag is errs.Unsupported.
+package format
+
+import (
+	"deeplake/core/codec"
+	"deeplake/core/tensor"
+)
+
+// UUID names repositories, branches, commits, pages, sessions, appends and tensors. In keys and JSON it is 32
+// lower-case hexadecimal digits.
+type UUID [16]byte
+
+// Root points at a tree of map pages. The zero value is the empty tree.
+type Root struct {
+	Page   UUID `json:"page"`
+	Height int  `json:"height"` // 0: Page is a leaf
+}
+
+// Entry is one line of a leaf page: rows [Row, Row+Rows) are items First, First+1, ... of one chunk. In the tree of row
+// identities Session is the append's uuid, First the ordinal within it, and every other field is zero.
+type Entry struct {
+	Row     int64
+	Rows    int64
+	First   int64
+	Session UUID
+	Ordinal int64
+	Bytes   int64 // size of the chunk object (of all tiles together)
+	Side    UUID  // side page that repeats the chunk's directory; zero: none
+	Slot    int64 // index within the side page
+	Tiles   int64 // 0: an ordinary chunk; else Rows is 1 and the row is chunks Ordinal .. Ordinal+Tiles-1
+	Stats   Stats
+}
+
+// Stats is what a query may know of an entry without reading its chunk.
+type Stats struct {
+	HasRange           bool // Min and Max are set: every item is a scalar of an integer, bool or float dtype without NaN
+	Min, Max           uint64
+	MinShape, MaxShape tensor.Shape // bounds of every axis, nil when items have no shape or differ in the number of axes
+}
+
+// Leaf is a leaf page: entries in order of Row, without overlap; rows between them are holes.
+type Leaf struct {
+	Entries []Entry
+}
+
+// Child is one line of an inner page; it covers the rows from First to the next child's First.
+type Child struct {
+	First   int64
+	Page    UUID
+	Entries int64 // leaf entries below
+}
+
+// Inner is an inner page. The children of height 1 are leaves.
+type Inner struct {
+	Height   int
+	Children []Child
+}
+
+// Directory says where the items of a chunk lie. It is stored at the end of the chunk and repeated in a side page.
+type Directory struct {
+	DType       tensor.DType
+	SampleCodec codec.ID
+	BlockCodec  codec.ID
+	Items       int64
+	Shapes      []ShapeRun // covers Items; nil for string, json and bytes
+	Sizes       []int64    // stored bytes of each item before block compression; nil: FixedSize
+	FixedSize   int64      // bytes of every item; -1: product of its shape and the element size
+	PerBlock    int64      // items in every block but the last; 0: BlockItems
+	BlockItems  []int64
+	BlockBytes  []int64 // stored bytes of each block; nil: the sum of its items (BlockCodec None)
+	BlockCRC    []uint32
+	RowItems    []int64  // sequence chunks: items of each row; nil: one item a row
+	Tile        *TileRef // tile chunks
+}
+
+// ShapeRun is a shape shared by Count items in a row.
+type ShapeRun struct {
+	Count int64
+	Shape tensor.Shape
+}
+
+// TileRef places a tile in its sample.
+type TileRef struct {
+	Sample tensor.Shape // shape of the whole sample
+	Tile   tensor.Shape // shape of a tile that is not at an edge
+	Index  int64        // C order over the grid of tiles
+}
+
+// ChunkHead opens a chunk object and says what it is, so that one that lies under a wrong key is noticed.
+type ChunkHead struct {
+	Session UUID
+	Ordinal int64
+	Tensor  UUID
+}

@@ -1,0 +1,37 @@
+package format
+
+// Version is the format version that this package writes and the only one that it reads.
+const Version = 1
+
+// Sizes of fixed structures, in bytes.
+const (
+	FrameHeadBytes    = 24
+	ChunkHeadBytes    = 64
+	ChunkTrailerBytes = 32
+)
+
+// Caps on what a decoder accepts and an encoder produces.
+const (
+	MaxRecordBytes   = 256 << 10 // a stored commit record: larger conditional PUTs lose their answer on some stores
+	MaxRecordRaw     = 4 << 20
+	MaxPageRaw       = 4 << 20  // a leaf or inner page
+	MaxSideRaw       = 64 << 20 // a side page
+	MaxBlobRaw       = 1 << 30  // a bitmap, schema or transaction summary
+	MaxDirectoryRaw  = 64 << 20
+	MaxPageEntries   = 1024 // lines of a leaf or inner page; writers split at this number
+	MaxHeight        = 8
+	MaxChunkItems    = 1 << 26
+	MaxObjectBytes   = 1 << 40
+	MaxRows          = 1 << 56
+	DefaultChunk     = 8 << 20  // target size of a chunk
+	DefaultChunkMax  = 16 << 20 // a sample larger than this is tiled
+	MinChunkBytes    = 4 << 10
+	MaxChunkBytes    = 1 << 30
+	BlockSmall       = 16 << 10  // a block of samples smaller than 4 KiB, uncompressed
+	BlockSingle      = 4 << 10   // samples from this size on have a block of their own
+	BlockCompressed  = 256 << 10 // a block under lz4 or zstd
+	SideTarget       = 512 << 10 // writers start a new side page beyond this many bytes of directories
+	InlineSchema     = 64 << 10  // a larger schema goes into an object of its own
+	InlineOps        = 64 << 10  // larger transaction summaries go into an object of their own
+	MaxTensorNameLen = 255
+)
