@@ -1,0 +1,32 @@
+package chunk
+
+import (
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+// Chunk is one chunk object that may be read: where it lies and how it is laid out. It is immutable and may be used in
+// parallel.
+type Chunk struct {
+	Store storage.Provider
+	Key   string
+	Dir   *format.Directory
+	Index *format.Index
+}
+
+// Ref is one sample of one tensor, found but not read: what a batch must know to give it a place. Resolving a Ref reads
+// at most index pages, never samples.
+type Ref struct {
+	Row    int64        // row in the dataset, for messages
+	Chunk  *Chunk       // nil: a hole, the row has no sample in this tensor
+	Item   int64        // first item in the chunk
+	Items  int64        // number of items: 1, or the length of a sequence
+	Shape  tensor.Shape // decoded shape; nil for string, json, bytes and for sequences. Shared, read-only
+	Size   int64        // bytes after decoding: of the array, the string, or all items of a sequence together
+	Stored int64        // bytes as stored, before block compression
+	Tiles  []*Chunk     // the tiles of an oversized sample in order, Chunk being the first; else nil
+}
+
+// Hole reports whether the row has no sample.
+func (r *Ref) Hole() bool { return r.Chunk == nil }
