@@ -1,0 +1,77 @@
+// Package lru owns a map bounded in bytes that forgets what was used longest ago. It knows nothing of what it keeps and
+// never holds anything that has to be written back.
+package lru
+
+import (
+	"container/list"
+	"sync"
+)
+
+// Cache keeps values by key up to a number of bytes. All methods may be called in parallel.
+type Cache[K comparable, V any] struct {
+	mu    sync.Mutex
+	limit int64
+	used  int64
+	items map[K]*list.Element
+	order *list.List // front: used last
+}
+
+type item[K comparable, V any] struct {
+	key   K
+	value V
+	bytes int64
+}
+
+// New makes a cache of at most limit bytes. One value larger than limit is kept until the next one comes.
+func New[K comparable, V any](limit int64) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, items: map[K]*list.Element{}, order: list.New()}
+}
+
+// Get returns the value of key and marks it as used.
+func (c *Cache[K, V]) Get(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.items[key]
+	if !ok {
+		var zero V
+		return zero, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*item[K, V]).value, true
+}
+
+// Put keeps value, which counts as bytes, and drops the values used longest ago until the limit holds.
+func (c *Cache[K, V]) Put(key K, value V, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.items[key]; ok {
+		c.remove(e)
+	}
+	c.items[key] = c.order.PushFront(&item[K, V]{key, value, bytes})
+	c.used += bytes
+	for c.used > c.limit && c.order.Len() > 1 {
+		c.remove(c.order.Back())
+	}
+}
+
+// Drop forgets key.
+func (c *Cache[K, V]) Drop(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.items[key]; ok {
+		c.remove(e)
+	}
+}
+
+// Bytes is what the kept values count together.
+func (c *Cache[K, V]) Bytes() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used
+}
+
+func (c *Cache[K, V]) remove(e *list.Element) {
+	it := c.order.Remove(e).(*item[K, V])
+	delete(c.items, it.key)
+	c.used -= it.bytes
+}
