@@ -1,0 +1,97 @@
+"""The exceptions of the package: one root, one class per kind of failure of the core."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Root of every exception that this package raises.
+
+    Attributes:
+        status: the `dl_status` of the failure, an int that is stable within a major version of the C ABI.
+    """
+
+    status: int = 0
+
+
+class InvalidArgumentError(Error, ValueError):
+    """An argument is wrong."""
+
+    status = 1
+
+
+class TensorTypeError(Error, TypeError):
+    """A dtype, shape or htype does not fit."""
+
+    status = 2
+
+
+class OutOfRangeError(Error, IndexError):
+    """An index is outside the rows or bounds."""
+
+    status = 3
+
+
+class NotFoundError(Error, LookupError):
+    """A named thing does not exist."""
+
+    status = 4
+
+
+class AlreadyExistsError(Error, ValueError):
+    """A named thing exists already."""
+
+    status = 5
+
+
+class CorruptError(Error, ValueError):
+    """Stored bytes are damaged."""
+
+    status = 6
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Written by a newer version of the library, or not built in."""
+
+    status = 7
+
+
+class ConflictError(Error, RuntimeError):
+    """Another writer committed something that contradicts this commit."""
+
+    status = 8
+
+
+class ReadOnlyError(Error, PermissionError):
+    """A write to something that is open, or mounted, for reading."""
+
+    status = 9
+
+
+class StorageError(Error, OSError):
+    """The store failed: no space, an I/O error, unreachable."""
+
+    status = 10
+
+
+class ClosedError(Error, ValueError):
+    """Use after close."""
+
+    status = 11
+
+
+class CanceledError(Error, RuntimeError):
+    """The caller gave up, or a deadline passed."""
+
+    status = 12
+
+
+class ForkedError(Error, RuntimeError):
+    """A handle of the parent process was used in a forked child."""
+
+    status = 13
+
+
+class InternalError(Error, RuntimeError):
+    """A bug in this library."""
+
+    status = 14

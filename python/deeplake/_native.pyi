@@ -1,0 +1,287 @@
+"""The native face of the core: what python/src offers, and the only thing that the package calls.
+
+Importing this module loads no Go; the first call that needs the core does. Every function raises the classes of
+`deeplake._errors`. A call that may take long runs without the GIL and answers Ctrl-C within 0.2 s; what it was doing is
+then canceled in the core, and KeyboardInterrupt is raised.
+
+A handle belongs to one generation of the core: the one loaded in this process. In a forked child the generation is
+another, `alive` is False, and every method raises ForkedError; the owner of the handle then opens it again from its
+spec (uri, commit, selection, options). Handles left over from the parent are never closed there, only forgotten.
+
+Handles may be used from several threads. Dropping the last reference closes them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+def generation() -> int:
+    """Returns the generation of the core that calls would use now. It changes in a forked child, without loading a core."""
+
+def loaded() -> bool:
+    """Returns whether this process has loaded a core of its own."""
+
+def version() -> str:
+    """Returns the version of the core; loads it."""
+
+def abi_version() -> tuple[int, int]:
+    """Returns (major, minor) of the C ABI of the core; loads it."""
+
+def error_table() -> list[dict[str, Any]]:
+    """Returns the core's table of errors: dicts of `status`, `name`, `c`, `python`, `base`; loads the core."""
+
+def configure(options: Mapping[str, Any]) -> None:
+    """Sets options of the core's runtime; loads it.
+
+    Args:
+        options: `gogc` (int percent, -1 is off), `memory_limit` (int bytes), `gomaxprocs` (int), `env` (dict of names
+            to strings, or None to unset): the core does not see later changes of `os.environ` by itself.
+    """
+
+def create(uri: str, *, overwrite: bool = False) -> Dataset:
+    """Makes an empty dataset. Raises AlreadyExistsError, unless `overwrite`."""
+
+def open(uri: str, *, at: str = "", read_only: bool = False) -> Dataset:
+    """Opens a dataset.
+
+    Args:
+        uri: a path, `file://...` or `mem://name`.
+        at: "" is the newest version; a commit id (or at least 6 characters of it), a version number, or a time in
+            RFC 3339 opens that version for reading.
+        read_only: refuse writes.
+    """
+
+def exists(uri: str) -> bool:
+    """Returns whether a dataset is there."""
+
+def delete(uri: str) -> None:
+    """Deletes the dataset with all its versions. Raises NotFoundError."""
+
+def inspect(data: bytes | bytearray | memoryview) -> dict[str, Any]:
+    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c]} of an encoded sample, from its header alone."""
+
+def decode(data: bytes | bytearray | memoryview, *, channels: int = 0) -> Array:
+    """Decodes one encoded sample.
+
+    Args:
+        data: the whole file.
+        channels: 0 as stored, 1 gray, 3 RGB.
+    """
+
+def slabs() -> dict[str, int]:
+    """Returns counts of the memory that batches live in: `live` slabs, `held` by arrays, `bytes`. For tests of leaks."""
+
+def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> Ingest:
+    """Starts filling the dataset at `uri` from `source` in the background, with options as core/ingest names them."""
+
+@final
+class Dataset:
+    """An open dataset: a handle, no state of its own."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the handle is open and of the current generation."""
+    @property
+    def generation(self) -> int:
+        """The generation that made the handle."""
+    def close(self) -> None:
+        """Closes the handle; uncommitted rows are dropped. Doing so twice, or in a forked child, does nothing."""
+    def describe(self) -> dict[str, Any]:
+        """Returns uri, read_only, dirty, rows, head, tensors (list of dicts) and info, as core/dataset.Description."""
+    def create_tensor(self, spec: Mapping[str, Any]) -> None:
+        """Adds a tensor.
+
+        Args:
+            spec: `name`, `htype`, `dtype`, `shape` (None for an axis that varies), `compression`, `quality`, `subsampling`,
+                `class_names`, `chunk_bytes`, `exist_ok`, `info`. Keys whose value is None are left out; an unknown key
+                raises InvalidArgumentError.
+        """
+    def append(self, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> int:
+        """Appends rows, all or none; crosses into the core once. Returns the number of rows appended.
+
+        A column is either an array whose first axis counts the rows (NumPy, or anything with `__dlpack__`,
+        `__array__` or the buffer protocol), or a list or tuple with one sample per row. A sample is an array, a number, a
+        (nested) list of numbers, a str, bytes, None for a hole, or an object whose `__deeplake_encoded__` is the bytes of an
+        encoded file (stored verbatim where the tensor's codec is the same). All columns have as many rows; arrays of any
+        byte order and stride are taken, and are not kept.
+
+        Args:
+            columns: tensor names and their values.
+            types: for each tensor its dtype, or `sequence[dtype]`. It decides what Python literals become: numbers that
+                fit are converted to the dtype, and with `json` any value is serialised. Arrays are never converted.
+                In a `sequence[...]` column each row is a list of samples, or an array whose first axis counts them.
+        Raises:
+            InvalidArgumentError: columns of different length; a number that does not fit its dtype.
+            TensorTypeError: a sample does not suit its tensor.
+        """
+    def update(self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
+        """Replaces the samples of the given rows (0 <= row < rows) in the given tensors; columns as in `append`."""
+    def delete_rows(self, rows: npt.ArrayLike) -> None:
+        """Deletes rows; later rows move up."""
+    def set_info(self, info: Mapping[str, Any]) -> None:
+        """Replaces the dataset's user information, which must be JSON."""
+    def commit(self, message: str = "") -> dict[str, Any]:
+        """Makes what was written durable and visible. Returns the commit, as core/dataset.CommitInfo."""
+    def discard(self) -> None:
+        """Drops what was written since the last commit."""
+    def refresh(self) -> None:
+        """Moves to the newest version. Raises ConflictError when there are uncommitted changes that contradict it."""
+    def log(self, limit: int = 0) -> list[dict[str, Any]]:
+        """Returns the commits, newest first; 0 is all of them."""
+    def at(self, ref: str) -> Dataset:
+        """Opens another version of the dataset for reading; `ref` as `at` of `open`."""
+    def view(self) -> View:
+        """Returns all rows as they are now, uncommitted ones included. It does not change when the dataset does."""
+
+@final
+class View:
+    """Rows of one version of a dataset, in an order."""
+
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def generation(self) -> int: ...
+    def close(self) -> None: ...
+    def __len__(self) -> int: ...
+    def names(self) -> list[str]:
+        """Returns the names of the tensors."""
+    def describe(self) -> dict[str, Any]:
+        """Returns rows, commit and tensors, as core/dataset describes a view."""
+    def select(self, rows: npt.ArrayLike) -> View:
+        """Returns a view of the given rows, 0 <= row < len(self), in that order; repeats are allowed."""
+    def slice(self, start: int, stop: int, step: int = 1) -> View:
+        """Returns the rows of range(start, stop, step), all of which must exist; step may be negative."""
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Returns for each row its number in the dataset."""
+    def column(self, name: str) -> Column:
+        """Returns one tensor of the view. Raises NotFoundError."""
+    def read(self, rows: npt.ArrayLike, options: Mapping[str, Any] | None = None) -> Batch:
+        """Reads and decodes rows into one piece of memory.
+
+        Args:
+            rows: row numbers in the view, any order, repeats allowed.
+            options: `tensors` (list of names; default all), `collate` ("stack", "pad", "list", or a dict by tensor),
+                `decode` (dict of tensor to true, false or "bytes"), `return_index` (bool), `workers` (int).
+        """
+    def loader(self, options: Mapping[str, Any]) -> Loader:
+        """Plans batches of the view.
+
+        Args:
+            options: `batch_size`, `shuffle` ("", "window", "full"), `seed`, `workers`, `drop_last`, `tensors`, `collate`,
+                `decode`, `prefetch`, `shuffle_bytes`, `return_index`, `on_error` ("raise", "skip"), as
+                core/loader.Options.
+        """
+
+@final
+class Column:
+    """One tensor of a view, for reading stored bytes fast."""
+
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def generation(self) -> int: ...
+    def close(self) -> None: ...
+    def sizes(self, rows: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Returns the stored bytes of each sample, -1 for a hole."""
+    def bytes(self, row: int) -> bytes | None:
+        """Returns one sample as stored, not decoded; None for a hole. `row` is 0 <= row < len(view)."""
+    def bytes_many(self, rows: npt.ArrayLike) -> list[bytes | None]:
+        """Returns the samples of several rows as stored."""
+
+@final
+class Array:
+    """One array in the memory of a batch, which lives as long as anything refers to it.
+
+    Memory is CPU memory, C order, aligned to 64 bytes, and writable. It may be kept for ever; several arrays of one batch
+    share one piece of memory.
+    """
+
+    @property
+    def dtype(self) -> str:
+        """The dtype by its NumPy name, or "bfloat16"."""
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def numpy(self) -> npt.NDArray[Any]:
+        """Returns the array without a copy. bfloat16 needs the package ml_dtypes and is uint16 without it."""
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+@final
+class Batch:
+    """The samples of some rows, in one piece of memory."""
+
+    def __len__(self) -> int:
+        """Returns the number of rows."""
+    def names(self) -> list[str]:
+        """Returns the names of the columns: tensors, and `_index`, `<name>_shape` where asked for."""
+    def columns(self, convert: Callable[[Array], Any] | None = None) -> dict[str, Any]:
+        """Returns the columns by name, with `convert` applied to every Array (`torch.from_dlpack` for one).
+
+        A column that is stacked or padded is one Array. A ragged one (collate "list") is a list of Arrays, None for a
+        hole. Text is a list of str, bytes (and what `decode` left encoded) a list of bytes, json a list of objects.
+        Sequences are lists of these.
+        """
+    def numpy(self) -> dict[str, Any]:
+        """Returns `columns(Array.numpy)`, without its calls."""
+
+@final
+class Loader:
+    """Batches of a view, for any number of epochs."""
+
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def generation(self) -> int: ...
+    def close(self) -> None:
+        """Stops every epoch of the loader. Batches handed out stay valid."""
+    def __len__(self) -> int:
+        """Returns the number of batches of an epoch."""
+    def start(self, epoch: int) -> Epoch:
+        """Starts an epoch; reading begins at once. Several may run."""
+    def stats(self) -> dict[str, Any]:
+        """Returns rates, waiting times, memory and the bottleneck, as core/loader.Stats."""
+
+@final
+class Epoch:
+    """One pass over a view. It is its own iterator."""
+
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def generation(self) -> int: ...
+    def __iter__(self) -> Epoch: ...
+    def __next__(self) -> Batch:
+        """Returns the next batch. Raises StopIteration at the end; an error of a sample at its batch."""
+    def close(self) -> None:
+        """Stops reading ahead. Batches handed out stay valid."""
+
+@final
+class Ingest:
+    """An import that runs in the background."""
+
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def generation(self) -> int: ...
+    def poll(self, timeout: float = 0.1) -> dict[str, Any]:
+        """Waits until there is news, at most `timeout` seconds. Returns the progress.
+
+        Keys: `done` (bool), `rows`, `files`, `bytes`, `total_files`, `total_bytes`, and when done `report`.
+        Raises what the import failed with.
+        """
+    def cancel(self) -> None:
+        """Asks the import to stop; `poll` says when it has."""
+    def close(self) -> None:
+        """Cancels, waits and forgets."""
