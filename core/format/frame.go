@@ -1,0 +1,147 @@
+package format
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"deeplake/core/errs"
+)
+
+// Kind says what the payload of a frame is.
+type Kind byte
+
+// The kinds of frame.
+const (
+	KindRecord Kind = 'R'
+	KindLeaf   Kind = 'L'
+	KindInner  Kind = 'N'
+	KindSide   Kind = 'S'
+	KindBitmap Kind = 'B'
+	KindSchema Kind = 'C'
+	KindTxn    Kind = 'T'
+)
+
+const frameMagic = "TSF1"
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// CRC is the CRC-32C of data, the one checksum of the format.
+func CRC(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
+
+// String names k for messages.
+func (k Kind) String() string {
+	switch k {
+	case KindRecord:
+		return "commit record"
+	case KindLeaf:
+		return "leaf page"
+	case KindInner:
+		return "inner page"
+	case KindSide:
+		return "side page"
+	case KindBitmap:
+		return "bitmap page"
+	case KindSchema:
+		return "schema page"
+	case KindTxn:
+		return "transaction summary"
+	}
+	return "unknown kind"
+}
+
+// caps are the largest whole object and the largest uncompressed payload of a kind; 0, 0 for an unknown kind.
+func (k Kind) caps() (object, raw int64) {
+	switch k {
+	case KindRecord:
+		return MaxRecordBytes, MaxRecordRaw
+	case KindLeaf, KindInner:
+		return FrameHeadBytes + MaxPageRaw, MaxPageRaw
+	case KindSide:
+		return FrameHeadBytes + MaxSideRaw, MaxSideRaw
+	case KindBitmap, KindSchema, KindTxn:
+		return FrameHeadBytes + MaxBlobRaw, MaxBlobRaw
+	}
+	return 0, 0
+}
+
+// EncodeFrame puts payload under a frame of kind k, compressed if that saves at least one eighth. Over a cap of the
+// kind it is errs.Invalid. The result is a new slice.
+func EncodeFrame(k Kind, payload []byte) ([]byte, error) {
+	if _, maxRaw := k.caps(); int64(len(payload)) > maxRaw {
+		return nil, errs.New(errs.Invalid, "%s has %d bytes, want at most %d", k, len(payload), maxRaw)
+	}
+	codec, stored := pack(payload)
+	return sealFrame(k, codec, stored, len(payload))
+}
+
+// sealFrame writes the head in front of stored.
+func sealFrame(k Kind, codec byte, stored []byte, rawBytes int) ([]byte, error) {
+	maxObject, maxRaw := k.caps()
+	if int64(rawBytes) > maxRaw {
+		return nil, errs.New(errs.Invalid, "%s has %d bytes, want at most %d", k, rawBytes, maxRaw)
+	}
+	if n := int64(FrameHeadBytes + len(stored)); n > maxObject {
+		return nil, errs.New(errs.Invalid, "%s has %d bytes as stored, want at most %d", k, n, maxObject)
+	}
+	out := make([]byte, FrameHeadBytes, FrameHeadBytes+len(stored))
+	copy(out, frameMagic)
+	out[4], out[5], out[6] = byte(k), Version, codec
+	binary.LittleEndian.PutUint32(out[8:], uint32(rawBytes))
+	binary.LittleEndian.PutUint32(out[12:], uint32(len(stored)))
+	binary.LittleEndian.PutUint32(out[16:], CRC(stored))
+	binary.LittleEndian.PutUint32(out[20:], CRC(out[:20]))
+	return append(out, stored...), nil
+}
+
+// DecodeFrame checks that data is one whole frame of kind k and returns its payload, which may be a part of data.
+func DecodeFrame(k Kind, data []byte) ([]byte, error) {
+	codec, rawBytes, err := checkFrameHead(k, data)
+	if err != nil {
+		return nil, err
+	}
+	stored := data[FrameHeadBytes:]
+	if got, want := CRC(stored), binary.LittleEndian.Uint32(data[16:]); got != want {
+		return nil, errs.New(errs.Corrupt, "%s has checksum %#08x, want %#08x", k, got, want)
+	}
+	payload, err := unpack(codec, stored, rawBytes)
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "decode "+k.String(), "", err)
+	}
+	return payload, nil
+}
+
+// checkFrameHead believes the version and the kind only under a right checksum, so that a flipped bit is not taken for
+// the work of a newer library.
+func checkFrameHead(k Kind, data []byte) (codec byte, rawBytes int64, err error) {
+	if len(data) < FrameHeadBytes {
+		return 0, 0, errs.New(errs.Corrupt, "%s has %d bytes, want at least %d", k, len(data), FrameHeadBytes)
+	}
+	if string(data[:4]) != frameMagic {
+		return 0, 0, errs.New(errs.Corrupt, "%s begins with %q, want %q", k, data[:4], frameMagic)
+	}
+	if got, want := CRC(data[:20]), binary.LittleEndian.Uint32(data[20:]); got != want {
+		return 0, 0, errs.New(errs.Corrupt, "head of %s has checksum %#08x, want %#08x", k, got, want)
+	}
+	if data[5] != Version {
+		return 0, 0, errs.New(errs.Unsupported, "%s has format version %d, want %d; a newer version of this library may read it", k, data[5], Version)
+	}
+	if got := Kind(data[4]); got != k {
+		if _, known := got.caps(); known == 0 {
+			return 0, 0, errs.New(errs.Unsupported, "object of kind %q is not known; a newer version of this library may read it", byte(got))
+		}
+		return 0, 0, errs.New(errs.Corrupt, "object is a %s, want a %s", got, k)
+	}
+	if data[7] != 0 {
+		return 0, 0, errs.New(errs.Unsupported, "%s has %d in a reserved byte; a newer version of this library may read it", k, data[7])
+	}
+	maxObject, maxRaw := k.caps()
+	rawBytes = int64(binary.LittleEndian.Uint32(data[8:]))
+	storedBytes := int64(binary.LittleEndian.Uint32(data[12:]))
+	if rawBytes > maxRaw || FrameHeadBytes+storedBytes > maxObject {
+		return 0, 0, errs.New(errs.Corrupt, "%s announces %d bytes stored as %d, want at most %d stored as %d", k, rawBytes, storedBytes, maxRaw, maxObject-FrameHeadBytes)
+	}
+	if got := int64(len(data) - FrameHeadBytes); got != storedBytes {
+		return 0, 0, errs.New(errs.Corrupt, "%s has %d bytes behind its head, want %d", k, got, storedBytes)
+	}
+	return data[6], rawBytes, nil
+}
