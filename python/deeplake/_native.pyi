@@ -11,14 +11,14 @@ spec (uri, commit, selection, options). Handles left over from the parent are ne
 Handles may be used from several threads. Dropping the last reference closes them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 def generation() -> int:
-    """Returns the generation of the core that calls would use now. It changes in a forked child, without loading a core."""
+    """Returns the generation of the core that calls would use now; a forked child has another. Loads nothing."""
 
 def loaded() -> bool:
     """Returns whether this process has loaded a core of its own."""
@@ -71,7 +71,7 @@ def decode(data: bytes | bytearray | memoryview, *, channels: int = 0) -> Array:
     """
 
 def slabs() -> dict[str, int]:
-    """Returns counts of the memory that batches live in: `live` slabs, `held` by arrays, `bytes`. For tests of leaks."""
+    """Returns counts of the memory that batches live in, for tests of leaks: `live` slabs and their `bytes`."""
 
 def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> Ingest:
     """Starts filling the dataset at `uri` from `source` in the background, with options as core/ingest names them."""
@@ -94,18 +94,18 @@ class Dataset:
         """Adds a tensor.
 
         Args:
-            spec: `name`, `htype`, `dtype`, `shape` (None for an axis that varies), `compression`, `quality`, `subsampling`,
-                `class_names`, `chunk_bytes`, `exist_ok`, `info`. Keys whose value is None are left out; an unknown key
-                raises InvalidArgumentError.
+            spec: `name`, `htype`, `dtype`, `shape` (-1 or None: the axis varies), `compression`, `quality`,
+                `subsampling`, `class_names`, `chunk_bytes`, `exist_ok`, `info`. Keys whose value is None are left
+                out; an unknown key raises InvalidArgumentError.
         """
     def append(self, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> int:
         """Appends rows, all or none; crosses into the core once. Returns the number of rows appended.
 
         A column is either an array whose first axis counts the rows (NumPy, or anything with `__dlpack__`,
-        `__array__` or the buffer protocol), or a list or tuple with one sample per row. A sample is an array, a number, a
-        (nested) list of numbers, a str, bytes, None for a hole, or an object whose `__deeplake_encoded__` is the bytes of an
-        encoded file (stored verbatim where the tensor's codec is the same). All columns have as many rows; arrays of any
-        byte order and stride are taken, and are not kept.
+        `__array__` or the buffer protocol), or a list or tuple with one sample per row. A sample is an array, a number,
+        a (nested) list of numbers, a str, bytes, None for a hole, or an object whose `__deeplake_encoded__` is the
+        bytes of an encoded file (stored verbatim where the tensor's codec is the same). All columns have as many rows;
+        arrays of any byte order and stride are taken, and are not kept.
 
         Args:
             columns: tensor names and their values.
@@ -116,7 +116,9 @@ class Dataset:
             InvalidArgumentError: columns of different length; a number that does not fit its dtype.
             TensorTypeError: a sample does not suit its tensor.
         """
-    def update(self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
+    def update(
+        self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None
+    ) -> None:
         """Replaces the samples of the given rows (0 <= row < rows) in the given tensors; columns as in `append`."""
     def delete_rows(self, rows: npt.ArrayLike) -> None:
         """Deletes rows; later rows move up."""
@@ -194,8 +196,8 @@ class Column:
 class Array:
     """One array in the memory of a batch, which lives as long as anything refers to it.
 
-    Memory is CPU memory, C order, aligned to 64 bytes, and writable. It may be kept for ever; several arrays of one batch
-    share one piece of memory.
+    Memory is CPU memory, C order, aligned to 64 bytes, and writable. It may be kept for ever; several arrays of one
+    batch share one piece of memory.
     """
 
     @property
