@@ -1,0 +1,70 @@
+package loader
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/tensor"
+)
+
+// Source is a view of one committed version, as the loader needs it: it does not change while a loader uses it. All
+// methods may be called in parallel.
+type Source interface {
+	// Len is the number of rows.
+	Len() int64
+	// Names lists the tensors, in the order in which a batch shows them.
+	Names() []string
+	// Column finds a tensor by name; an unknown one is errs.NotFound.
+	Column(name string) (Column, error)
+	// NewWorker makes the scratch memory and sample decoders of one goroutine. The loader closes it.
+	NewWorker() *chunk.Worker
+}
+
+// Column is one tensor of a view. All methods may be called in parallel, those that take a Worker with distinct ones.
+// A row below is a position in the view, 0 <= row < Len.
+type Column interface {
+	Name() string
+	// DType is the element type that Decode delivers.
+	DType() tensor.DType
+	// Sequence reports whether a row is a list of items.
+	Sequence() bool
+	// Encoded reports whether samples are files (JPEG, PNG) that cost far more to decode than to copy.
+	Encoded() bool
+	// Extent gives the stored bytes of the view's rows and the number of chunks they lie in. It reads index pages at
+	// most, may estimate, and must depend on the version and the rows alone: the shuffled order is computed from it.
+	Extent(ctx context.Context) (storedBytes, chunks int64, err error)
+	// Resolve finds rows and fills refs, len(refs) == len(rows); rows are in any order and may repeat. It reads index
+	// pages, never samples. Ref.Row is the dataset row, also of a hole. After an error refs is undefined.
+	Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error
+	// Items splits a sequence: it fills items, len(items) == ref.Items, with one Ref each (Items == 1, Shape set where
+	// items are arrays) that Decode and Stored accept. Called only where Sequence() is true.
+	Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error
+	// Decode reads, checks and decodes the sample of ref into dst, len(dst) == ref.Size. The loader calls it in chunk
+	// and item order within a run of small samples, so a Worker that remembers its last block need not read it again.
+	// After an error dst is undefined. ref is never a hole.
+	Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
+	// Stored copies the sample as it is stored (the JPEG file, the raw array) into dst, len(dst) == ref.Stored.
+	Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
+}
+
+// View is a Source whose columns have a type of their own. It spares the room that implements it from naming Column.
+type View[C Column] interface {
+	Len() int64
+	Names() []string
+	Column(name string) (C, error)
+	NewWorker() *chunk.Worker
+}
+
+// SourceOf makes a Source of v.
+func SourceOf[C Column](v View[C]) Source { return source[C]{v} }
+
+// source narrows the columns of a View to the interface.
+type source[C Column] struct{ View[C] }
+
+func (s source[C]) Column(name string) (Column, error) {
+	c, err := s.View.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
