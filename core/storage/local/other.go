@@ -1,0 +1,19 @@
+//go:build !linux && !darwin
+
+package local
+
+import (
+	"context"
+	"runtime"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+var _ storage.Opener = Open
+
+// Open is errs.Unsupported: atomic and durable naming was not written for this system.
+func Open(_ context.Context, path string, _ bool) (storage.Provider, error) {
+	return nil, errs.New(errs.Unsupported, "open directory %q: local datasets are not supported on %s; use mem:// or object storage",
+		path, runtime.GOOS)
+}
