@@ -1,0 +1,143 @@
+// Package jpeg owns the sample codec "jpeg". Pixels come from libjpeg-turbo through its libjpeg API; a build without cgo
+// or with the tag nolibjpeg uses Go's image/jpeg, which is three to four times slower. It must not touch chunks or storage.
+//
+// What a reader gets is what Pillow gives for the same file:
+//
+//   - as stored: (h, w, 1) for grayscale, (h, w, 3) RGB for YCbCr and RGB files, (h, w, 4) CMYK for CMYK and YCCK files,
+//     inverted as Adobe writes them, so that 0 is no ink;
+//   - RGB: grayscale replicated, CMYK by R = (255-C)(255-K)/255 and so on, as Image.convert("RGB");
+//   - gray: (19595 R + 38470 G + 7471 B + 32768) >> 16 of the RGB pixels, as Image.convert("L"); a grayscale file as it is.
+//
+// The orientation that EXIF asks for is not applied: pixels come as they are stored. ICC profiles are not applied either.
+//
+// The accurate integer inverse DCT and smooth ("fancy") chroma upsampling are always on, so libjpeg-turbo pixels equal
+// Pillow's, within 1 where its libjpeg is another version. Go's image/jpeg repeats chroma samples instead, which differs
+// along edges of subsampled colour; grayscale, CMYK and 4:4:4 files agree within 2.
+package jpeg
+
+import (
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+var _ codec.SampleCodec = (*Codec)(nil)
+
+const (
+	maxSide        = 65500 // libjpeg's JPEG_MAX_DIMENSION
+	maxScans       = 500   // of a progressive file; encoders write about 10, and every scan costs a pass over the pixels
+	defaultQuality = 90
+)
+
+// Codec is safe for parallel use.
+type Codec struct{}
+
+// New makes the codec. It holds nothing.
+func New() *Codec { return &Codec{} }
+
+// ID is codec.JPEG.
+func (*Codec) ID() codec.ID { return codec.JPEG }
+
+// Name is "jpeg".
+func (*Codec) Name() string { return "jpeg" }
+
+// Header checks data as far as the first scan, and that it can be whole: an end marker must follow, and enough bytes for
+// the number of pixels. It allocates nothing but the shape.
+func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
+	f, err := parse(data)
+	if err != nil {
+		return codec.Header{}, err
+	}
+	if err := f.checkScan(data); err != nil {
+		return codec.Header{}, err
+	}
+	c, err := f.channels(want)
+	if err != nil {
+		return codec.Header{}, err
+	}
+	return codec.Header{DType: tensor.Uint8, Shape: tensor.Shape{int64(f.height), int64(f.width), int64(c)}}, nil
+}
+
+// NewDecoder makes a decoder for one goroutine. It must be closed; its memory lies outside the Go heap.
+func (*Codec) NewDecoder() codec.Decoder { return &decoder{} }
+
+// source is a checked call of Encode.
+type source struct {
+	pix                     []byte
+	width, height, channels int
+	quality                 int
+	hSample, vSample        int // of the luma component; the chroma components have 1
+}
+
+// Encode appends a baseline JPEG of pix to dst and returns the extended slice. pix is uint8 of shape (h, w), (h, w, 1) or
+// (h, w, 3) RGB; another dtype or shape is errs.Type, a side of 0 or over 65500 errs.Invalid. After an error dst is as it
+// was. The default is quality 90 with 4:2:0 subsampling; grayscale has no chroma to subsample.
+func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
+	src, err := check(pix, d, s, o)
+	if err != nil {
+		return dst, err
+	}
+	return encode(dst, src)
+}
+
+func check(pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) (source, error) {
+	if d != tensor.Uint8 {
+		return source{}, errs.New(errs.Type, "encode jpeg: sample has dtype %s, want uint8; cast it or use png", d)
+	}
+	if len(s) != 2 && (len(s) != 3 || s[2] != 1 && s[2] != 3) {
+		return source{}, errs.New(errs.Type, "encode jpeg: sample has shape %s, want (h, w), (h, w, 1) or (h, w, 3)", s)
+	}
+	if s[0] < 1 || s[1] < 1 || s[0] > maxSide || s[1] > maxSide {
+		return source{}, errs.New(errs.Invalid, "encode jpeg: sample has shape %s, want sides of 1 to %d", s, maxSide)
+	}
+	src := source{pix: pix, height: int(s[0]), width: int(s[1]), channels: 1, quality: o.Quality, hSample: 1, vSample: 1}
+	if len(s) == 3 {
+		src.channels = int(s[2])
+	}
+	if n := int64(src.height) * int64(src.width) * int64(src.channels); int64(len(pix)) != n {
+		return source{}, errs.New(errs.Invalid, "encode jpeg: got %d bytes of pixels, want %d for shape %s", len(pix), n, s)
+	}
+	if src.quality == 0 {
+		src.quality = defaultQuality
+	}
+	if src.quality < 1 || src.quality > 100 {
+		return source{}, errs.New(errs.Invalid, "encode jpeg: quality is %d, want 1 to 100", o.Quality)
+	}
+	h, v, ok := sampling(o.Subsampling)
+	if !ok {
+		return source{}, errs.New(errs.Invalid, `encode jpeg: subsampling is %q, want "4:4:4", "4:2:2" or "4:2:0"`, o.Subsampling)
+	}
+	if src.channels == 3 {
+		src.hSample, src.vSample = h, v
+	}
+	return src, nil
+}
+
+func sampling(name string) (h, v int, ok bool) {
+	switch name {
+	case "4:4:4":
+		return 1, 1, true
+	case "4:2:2":
+		return 2, 1, true
+	case "4:2:0", "":
+		return 2, 2, true
+	}
+	return 0, 0, false
+}
+
+// open parses data for a Decode into dst.
+func open(dst, data []byte, want codec.Channels) (frame, error) {
+	f, err := parse(data)
+	if err != nil {
+		return frame{}, err
+	}
+	c, err := f.channels(want)
+	if err != nil {
+		return frame{}, err
+	}
+	if n := int64(f.height) * int64(f.width) * int64(c); int64(len(dst)) != n {
+		return frame{}, errs.New(errs.Invalid, "decode jpeg: output has %d bytes, want %d for shape (%d, %d, %d)",
+			len(dst), n, f.height, f.width, c)
+	}
+	return f, nil
+}
