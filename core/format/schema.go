@@ -1,36 +1,213 @@
 package format
 
-import "deeplake/core/tensor"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
 
 // TensorSchema describes one tensor. ID stays through renames.
 type TensorSchema struct {
-	ID          UUID
-	Name        string
-	HType       string
-	DType       string
-	Shape       tensor.Shape // nil: any; -1: an axis that varies
-	Compression string       // "none", "lz4", "zstd", "jpeg", "png"
-	Quality     int          // encoder settings, 0 and "": default
-	Subsampling string
-	ChunkBytes  int64
-	ClassNames  []string // nil: not class_label, or none given
-	Info        map[string]any
+	ID          UUID           `json:"id"`
+	Name        string         `json:"name"`
+	HType       string         `json:"htype"` // with "sequence[...]" around it for sequences
+	DType       string         `json:"dtype"`
+	Shape       tensor.Shape   `json:"shape"`       // nil: any; -1: an axis that varies
+	Compression string         `json:"compression"` // "none", "lz4", "zstd", "jpeg" or "png"
+	Quality     int            `json:"quality"`     // encoder setting, 0: its default
+	Subsampling string         `json:"subsampling"` // encoder setting, "": its default
+	ChunkBytes  int64          `json:"chunk_bytes"` // target, MinChunkBytes to MaxChunkBytes
+	ClassNames  []string       `json:"class_names"` // nil: the tensor has none; not the same as an empty list
+	Info        map[string]any `json:"info"`        // nil is stored as an empty object; decoded numbers are json.Number
 }
 
-// Schema is what a commit says of the shape of the dataset: tensors in order of creation.
+// Schema is what a commit says of its tensors, in order of creation.
 type Schema struct {
-	Tensors []TensorSchema
-	Info    map[string]any
+	Tensors []TensorSchema `json:"tensors"`
+	Info    map[string]any `json:"info"`
 }
 
-// Clone is a deep copy.
-func (s *Schema) Clone() *Schema { return nil }
+// Clone is a deep copy; of nil it is nil.
+func (s *Schema) Clone() *Schema {
+	if s == nil {
+		return nil
+	}
+	c := &Schema{Tensors: slices.Clone(s.Tensors), Info: cloneInfo(s.Info)}
+	for i := range c.Tensors {
+		t := &c.Tensors[i]
+		t.Shape = slices.Clone(t.Shape)
+		t.ClassNames = slices.Clone(t.ClassNames)
+		t.Info = cloneInfo(t.Info)
+	}
+	return c
+}
 
 // Find returns the tensor of that name, nil if there is none. It points into s.
-func (s *Schema) Find(name string) *TensorSchema { return nil }
+func (s *Schema) Find(name string) *TensorSchema {
+	for i := range s.Tensors {
+		if s.Tensors[i].Name == name {
+			return &s.Tensors[i]
+		}
+	}
+	return nil
+}
 
-// EncodeSchema makes a page of kind C.
-func EncodeSchema(s *Schema) ([]byte, error) { return nil, stub() }
+// ByID returns the tensor of that id, nil if there is none. It points into s.
+func (s *Schema) ByID(id UUID) *TensorSchema {
+	for i := range s.Tensors {
+		if s.Tensors[i].ID == id {
+			return &s.Tensors[i]
+		}
+	}
+	return nil
+}
 
-// DecodeSchema is strict.
-func DecodeSchema(data []byte) (*Schema, error) { return nil, stub() }
+// EncodeSchema makes a page of kind C. A schema that DecodeSchema would not take is errs.Invalid.
+func EncodeSchema(s *Schema) ([]byte, error) {
+	if err := s.check(); err != nil {
+		return nil, refused("schema", err)
+	}
+	payload, err := marshal(s.stored())
+	if err == nil {
+		err = strictJSON(payload)
+	}
+	if err != nil {
+		return nil, refused("schema", err)
+	}
+	return EncodeFrame(KindSchema, payload)
+}
+
+// DecodeSchema is the strict inverse of EncodeSchema.
+func DecodeSchema(data []byte) (*Schema, error) {
+	payload, err := DecodeFrame(KindSchema, data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := decodeSchema(payload)
+	return s, damaged("schema", err)
+}
+
+func decodeSchema(payload []byte) (*Schema, error) {
+	if err := strictJSON(payload); err != nil {
+		return nil, err
+	}
+	return parseSchema(payload)
+}
+
+// stored is a shallow copy in which no object is null.
+func (s *Schema) stored() *Schema {
+	c := &Schema{Tensors: append([]TensorSchema{}, s.Tensors...), Info: orEmpty(s.Info)}
+	for i := range c.Tensors {
+		c.Tensors[i].Info = orEmpty(c.Tensors[i].Info)
+	}
+	return c
+}
+
+func parseSchema(raw json.RawMessage) (*Schema, error) {
+	m := open("schema", raw)
+	tensors := list[json.RawMessage](m, "tensors")
+	s := &Schema{Tensors: make([]TensorSchema, len(tensors)), Info: m.object("info")}
+	if err := m.end(); err != nil {
+		return nil, err
+	}
+	if tensors == nil {
+		return nil, errors.New(`schema: member "tensors": is null`)
+	}
+	for i, raw := range tensors {
+		t, err := parseTensor(raw)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %d: %w", i, err)
+		}
+		s.Tensors[i] = t
+	}
+	return s, s.check()
+}
+
+func parseTensor(raw json.RawMessage) (TensorSchema, error) {
+	m := open("schema", raw)
+	var t TensorSchema
+	m.value("id", &t.ID)
+	m.value("name", &t.Name)
+	m.value("htype", &t.HType)
+	m.value("dtype", &t.DType)
+	t.Shape = m.shape("shape")
+	m.value("compression", &t.Compression)
+	m.value("quality", &t.Quality)
+	m.value("subsampling", &t.Subsampling)
+	m.value("chunk_bytes", &t.ChunkBytes)
+	t.ClassNames = list[string](m, "class_names")
+	t.Info = m.object("info")
+	return t, m.end()
+}
+
+// check is what encoder and decoder ask of a schema.
+func (s *Schema) check() error {
+	if s == nil {
+		return errors.New("schema is nil")
+	}
+	if err := checkInfo(s.Info, 0); err != nil {
+		return err
+	}
+	ids, names := map[UUID]bool{}, map[string]bool{}
+	for i := range s.Tensors {
+		t := &s.Tensors[i]
+		if err := t.check(); err != nil {
+			return fmt.Errorf("tensor %q: %w", clip(t.Name), err)
+		}
+		if ids[t.ID] || names[t.Name] {
+			return fmt.Errorf("tensor %q: its name or id stands twice", clip(t.Name))
+		}
+		ids[t.ID], names[t.Name] = true, true
+	}
+	return nil
+}
+
+func (t *TensorSchema) check() error {
+	switch {
+	case t.ID.IsZero():
+		return errors.New("its id is zero")
+	case t.Name == "" || len(t.Name) > MaxTensorNameLen:
+		return fmt.Errorf("its name has %d bytes, want 1 to %d", len(t.Name), MaxTensorNameLen)
+	case t.HType == "":
+		return errors.New("it has no htype")
+	case t.Quality < 0 || t.Quality > 100:
+		return fmt.Errorf("quality is %d, want 0 to 100", t.Quality)
+	case t.ChunkBytes < MinChunkBytes || t.ChunkBytes > MaxChunkBytes:
+		return fmt.Errorf("chunk_bytes is %d, want %d to %d", t.ChunkBytes, MinChunkBytes, MaxChunkBytes)
+	case len(t.Shape) > tensor.MaxDims:
+		return fmt.Errorf("shape has %d axes, want at most %d", len(t.Shape), tensor.MaxDims)
+	}
+	for _, d := range t.Shape {
+		if d < -1 {
+			return fmt.Errorf("shape has an axis of %d", d)
+		}
+	}
+	for _, text := range append([]string{t.Name, t.HType}, t.ClassNames...) {
+		if err := checkText("a name", text); err != nil {
+			return err
+		}
+	}
+	return first(t.checkKnown(), checkInfo(t.Info, 0))
+}
+
+// checkKnown refuses names that a newer version may have added.
+func (t *TensorSchema) checkKnown() error {
+	if _, err := tensor.ParseDType(t.DType); err != nil {
+		return errs.New(errs.Unsupported, "dtype %q is not known; a newer version of this library may read it", clip(t.DType))
+	}
+	switch t.Compression {
+	case "none", "lz4", "zstd", "jpeg", "png":
+	default:
+		return errs.New(errs.Unsupported, "compression %q is not known; a newer version of this library may read it", clip(t.Compression))
+	}
+	switch t.Subsampling {
+	case "", "4:4:4", "4:2:2", "4:2:0":
+	default:
+		return errs.New(errs.Unsupported, "subsampling %q is not known; a newer version of this library may read it", clip(t.Subsampling))
+	}
+	return nil
+}

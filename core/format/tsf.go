@@ -1,5 +1,15 @@
 package format
 
+import (
+	"bytes"
+	"fmt"
+
+	"deeplake/core/errs"
+)
+
+// maxTSFBytes caps tsf.json.
+const maxTSFBytes = 64 << 10
+
 // TSF is the content of tsf.json.
 type TSF struct {
 	Format   int // always Version
@@ -8,8 +18,64 @@ type TSF struct {
 	Features []string
 }
 
-// EncodeTSF renders tsf.json.
-func EncodeTSF(t TSF) ([]byte, error) { return nil, stub() }
+// crcMember is what stands between the bytes that the checksum covers and its eight digits.
+const crcMember = `"crc":"`
 
-// DecodeTSF is strict.
-func DecodeTSF(data []byte) (TSF, error) { return TSF{}, stub() }
+// EncodeTSF renders tsf.json. Format 0 means Version. The object carries a checksum in its last member, since it has no
+// frame and a wrong branch uuid would make the dataset look empty.
+func EncodeTSF(t TSF) ([]byte, error) {
+	if t.Format != 0 && t.Format != Version {
+		return nil, errs.New(errs.Invalid, "encode tsf.json: format is %d, want %d", t.Format, Version)
+	}
+	if len(t.Features) > 0 {
+		return nil, errs.New(errs.Unsupported, "encode tsf.json: feature %q is not known", t.Features[0])
+	}
+	if err := t.check(); err != nil {
+		return nil, refused("tsf.json", err)
+	}
+	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s","features":[],`, Version, t.UUID, t.Main)
+	return fmt.Appendf(out, crcMember+`%08x"}`+"\n", CRC(out)), nil
+}
+
+// DecodeTSF is the strict inverse: another version or a feature is errs.Unsupported, anything else that EncodeTSF would
+// not write is errs.Corrupt.
+func DecodeTSF(data []byte) (TSF, error) {
+	t, err := decodeTSF(data)
+	return t, damaged("tsf.json", err)
+}
+
+func decodeTSF(data []byte) (TSF, error) {
+	if len(data) > maxTSFBytes {
+		return TSF{}, fmt.Errorf("has %d bytes, want at most %d", len(data), maxTSFBytes)
+	}
+	if err := strictJSON(data); err != nil {
+		return TSF{}, err
+	}
+	m, err := versioned("tsf.json", data)
+	if err != nil {
+		return TSF{}, err
+	}
+	t := TSF{Format: Version}
+	var crc string
+	m.value("uuid", &t.UUID)
+	m.value("main", &t.Main)
+	m.value("crc", &crc)
+	if err := m.end(); err != nil {
+		return TSF{}, err
+	}
+	body, _, found := bytes.Cut(data, []byte(crcMember))
+	if want := fmt.Sprintf("%08x", CRC(body)); !found || crc != want {
+		return TSF{}, fmt.Errorf("has checksum %q, want %q", clip(crc), want)
+	}
+	if rest := data[len(body):]; string(rest) != crcMember+crc+"\"}\n" {
+		return TSF{}, fmt.Errorf("does not end with its checksum")
+	}
+	return t, t.check()
+}
+
+func (t TSF) check() error {
+	if t.UUID.IsZero() || t.Main.IsZero() {
+		return fmt.Errorf("a uuid is zero")
+	}
+	return nil
+}

@@ -1,0 +1,345 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// maxJSONDepth bounds the nesting of a document, info objects included.
+const maxJSONDepth = 64
+
+// damaged classifies what a decoder found: Corrupt, unless it is Unsupported already.
+func damaged(what string, err error) error { return classify(errs.Corrupt, "decode "+what, err) }
+
+// refused classifies what an encoder was given: Invalid, unless it is Unsupported already.
+func refused(what string, err error) error { return classify(errs.Invalid, "encode "+what, err) }
+
+func classify(k errs.Kind, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errs.Is(err, errs.Unsupported) {
+		k = errs.Unsupported
+	}
+	return &errs.Error{Kind: k, Op: op, Err: err}
+}
+
+// marshal renders v compactly, without the escapes that are meant for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// strictJSON checks what encoding/json lets pass: text that is not UTF-8, a member named twice, deep nesting, and
+// anything behind the value.
+func strictJSON(data []byte) error {
+	if !utf8.Valid(data) {
+		return errors.New("json is not UTF-8")
+	}
+	if !json.Valid(data) {
+		return errors.New("json has a syntax error")
+	}
+	type level struct {
+		names    map[string]struct{} // nil in an array
+		wantName bool
+	}
+	var stack []level
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	for {
+		tok, err := dec.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		top := len(stack) - 1
+		switch d, _ := tok.(json.Delim); {
+		case d == '}' || d == ']':
+			stack = stack[:top]
+			continue
+		case top >= 0 && stack[top].wantName:
+			name, _ := tok.(string)
+			if _, twice := stack[top].names[name]; twice {
+				return fmt.Errorf("json has the member %q twice", clip(name))
+			}
+			stack[top].names[name] = struct{}{}
+			stack[top].wantName = false
+			continue
+		case top >= 0:
+			stack[top].wantName = stack[top].names != nil
+		}
+		switch tok {
+		case json.Delim('{'):
+			stack = append(stack, level{names: map[string]struct{}{}, wantName: true})
+		case json.Delim('['):
+			stack = append(stack, level{})
+		}
+		if len(stack) > maxJSONDepth {
+			return fmt.Errorf("json is nested deeper than %d", maxJSONDepth)
+		}
+	}
+}
+
+// members takes one JSON object apart, member by member and by exact name. The first error stays; the caller asks for it
+// at the end.
+type members struct {
+	of   string
+	left map[string]json.RawMessage
+	err  error
+}
+
+// open begins with an object that strictJSON has passed.
+func open(of string, raw json.RawMessage) *members {
+	m := &members{of: of}
+	if err := json.Unmarshal(raw, &m.left); err != nil || m.left == nil {
+		m.fail("", errors.New("want a json object"))
+	}
+	return m
+}
+
+func (m *members) fail(name string, err error) {
+	if m.err != nil {
+		return
+	}
+	if name != "" {
+		err = fmt.Errorf("member %q: %w", name, err)
+	}
+	m.err = fmt.Errorf("%s: %w", m.of, err)
+}
+
+// take removes a member. A missing one is an error; null is returned as nil.
+func (m *members) take(name string) json.RawMessage {
+	raw, ok := m.left[name]
+	if !ok {
+		m.fail(name, errors.New("is missing"))
+		return nil
+	}
+	delete(m.left, name)
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// value decodes a member that may not be null into a string, number or UUID.
+func (m *members) value(name string, dst any) {
+	m.decode(name, m.take(name), dst)
+}
+
+func (m *members) decode(name string, raw json.RawMessage, dst any) {
+	if m.err != nil {
+		return
+	}
+	if raw == nil {
+		m.fail(name, errors.New("is null"))
+		return
+	}
+	if err := json.Unmarshal(raw, dst); err != nil {
+		m.fail(name, err)
+	}
+}
+
+// end refuses the members that nobody took.
+func (m *members) end() error {
+	if m.err == nil {
+		for name := range m.left {
+			m.fail(clip(name), errors.New("is not known"))
+			break
+		}
+	}
+	return m.err
+}
+
+// uuidOrNull decodes a uuid that may be null but not zero.
+func (m *members) uuidOrNull(name string) *UUID {
+	raw := m.take(name)
+	if raw == nil {
+		return nil
+	}
+	var u UUID
+	m.decode(name, raw, &u)
+	return &u
+}
+
+// count decodes an integer of 0 to limit.
+func (m *members) count(name string, limit int64) int64 {
+	var n int64
+	m.value(name, &n)
+	if n < 0 || n > limit {
+		m.fail(name, fmt.Errorf("is %d, want 0 to %d", n, limit))
+		return 0
+	}
+	return n
+}
+
+// list decodes an array without nulls; null itself is nil.
+func list[T any](m *members, name string) []T {
+	raw := m.take(name)
+	if raw == nil {
+		return nil
+	}
+	out, err := elements[T](raw)
+	if err != nil {
+		m.fail(name, err)
+	}
+	return out
+}
+
+// elements decodes an array and refuses null in it, which encoding/json takes for a zero value.
+func elements[T any](raw json.RawMessage) ([]T, error) {
+	var pointers []*T
+	if err := json.Unmarshal(raw, &pointers); err != nil {
+		return nil, err
+	}
+	if pointers == nil {
+		return nil, errors.New("want a json array")
+	}
+	out := make([]T, len(pointers))
+	for i, p := range pointers {
+		if p == nil {
+			return nil, fmt.Errorf("element %d is null", i)
+		}
+		out[i] = *p
+	}
+	return out, nil
+}
+
+// shape decodes a shape; null is nil, which is not the same as no axes.
+func (m *members) shape(name string) tensor.Shape { return tensor.Shape(list[int64](m, name)) }
+
+// object decodes free-form members. Numbers stay json.Number, so that no digit is lost.
+func (m *members) object(name string) map[string]any {
+	raw := m.take(name)
+	if m.err != nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var out map[string]any
+	if err := dec.Decode(&out); err != nil || out == nil {
+		m.fail(name, errors.New("want a json object"))
+	}
+	return out
+}
+
+// versioned reads the two members that say whether the rest can be understood. They come before every other check,
+// since a newer version has other members.
+func versioned(of string, raw json.RawMessage) (*members, error) {
+	m := open(of, raw)
+	if m.err != nil {
+		return nil, m.err
+	}
+	format := string(m.take("format"))
+	if n, err := strconv.ParseUint(format, 10, 64); m.err == nil && err == nil && n > Version {
+		return nil, errs.New(errs.Unsupported, "%s has format version %d, want %d; a newer version of this library may read it", of, n, Version)
+	}
+	features := m.take("features")
+	switch {
+	case m.err != nil:
+		return nil, m.err
+	case format != strconv.Itoa(Version):
+		return nil, fmt.Errorf("%s has format version %q, want %d", of, clip(format), Version)
+	}
+	used, err := elements[string](features)
+	switch {
+	case err != nil || used == nil:
+		return nil, fmt.Errorf("%s: member \"features\": want an array of names", of)
+	case len(used) > 0:
+		return nil, errs.New(errs.Unsupported, "%s uses the feature %q, which is not known; a newer version of this library may read it", of, clip(used[0]))
+	}
+	return m, nil
+}
+
+// checkText refuses strings that JSON would change.
+func checkText(name, s string) error {
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%s is not UTF-8", name)
+	}
+	return nil
+}
+
+// checkInfo refuses free-form values that would not come back as they are.
+func checkInfo(v any, depth int) error {
+	if depth > maxJSONDepth {
+		return fmt.Errorf("info is nested deeper than %d", maxJSONDepth)
+	}
+	switch v := v.(type) {
+	case string:
+		return checkText("info", v)
+	case map[string]any:
+		for name, child := range v {
+			if err := checkText("info", name); err != nil {
+				return err
+			}
+			if err := checkInfo(child, depth+1); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, child := range v {
+			if err := checkInfo(child, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// first is the first error that is one.
+func first(found ...error) error {
+	for _, err := range found {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orEmpty makes nil info the empty object that JSON wants.
+func orEmpty(info map[string]any) map[string]any {
+	if info == nil {
+		return map[string]any{}
+	}
+	return info
+}
+
+// cloneValue copies a free-form value deeply.
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return cloneInfo(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = cloneValue(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+func cloneInfo(info map[string]any) map[string]any {
+	if info == nil {
+		return nil
+	}
+	out := make(map[string]any, len(info))
+	for name, v := range info {
+		out[name] = cloneValue(v)
+	}
+	return out
+}
