@@ -1,0 +1,249 @@
+#define _GNU_SOURCE
+#include "slab.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct dl_slab {
+    void *data;
+    uint64_t size;
+    atomic_int refs;
+    pid_t owner;
+    dl_ring *ring;
+    dl_slab *next; /* in the free list */
+};
+
+struct dl_ring {
+    pthread_mutex_t mu;
+    pid_t owner;
+    bool closed;
+    dl_slab *free; /* most recently released first: its pages are the warmest */
+    dl_ring_stats stats;
+};
+
+/* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under its name in the maps
+ * of the process and is not bound by the size of /dev/shm; an anonymous mapping is the same memory without the name. */
+static void *map_shared(uint64_t size) {
+    void *p = MAP_FAILED;
+#ifdef __linux__
+    int fd = memfd_create("deeplake-slab", MFD_CLOEXEC);
+    if (fd >= 0) {
+        if (ftruncate(fd, (off_t)size) == 0) {
+            p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        }
+        close(fd); /* the mapping keeps the memory */
+    }
+#endif
+    if (p == MAP_FAILED) {
+        p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+    }
+    if (p == MAP_FAILED) {
+        return NULL;
+    }
+#ifdef MADV_HUGEPAGE
+    madvise(p, size, MADV_HUGEPAGE); /* fewer faults at first touch where the kernel allows it */
+#endif
+    return p;
+}
+
+/* destroy unmaps a slab that is in no list. The ring is locked. */
+static void destroy(dl_ring *ring, dl_slab *slab) {
+    ring->stats.bytes -= slab->size;
+    ring->stats.slabs--;
+    munmap(slab->data, slab->size);
+    free(slab);
+}
+
+/* trim unmaps free slabs, smallest first, until want more bytes fit into the budget. The ring is locked. */
+static void trim(dl_ring *ring, uint64_t want) {
+    while (ring->free != NULL && ring->stats.bytes + want > ring->stats.budget) {
+        dl_slab **victim = &ring->free;
+        for (dl_slab **p = &ring->free; *p != NULL; p = &(*p)->next) {
+            if ((*p)->size < (*victim)->size) {
+                victim = p;
+            }
+        }
+        dl_slab *slab = *victim;
+        *victim = slab->next;
+        ring->stats.free_slabs--;
+        destroy(ring, slab);
+    }
+}
+
+/* best_fit takes the smallest free slab of at least size bytes out of the list. The ring is locked. */
+static dl_slab *best_fit(dl_ring *ring, uint64_t size) {
+    dl_slab **best = NULL;
+    for (dl_slab **p = &ring->free; *p != NULL; p = &(*p)->next) {
+        if ((*p)->size >= size && (best == NULL || (*p)->size < (*best)->size)) {
+            best = p;
+        }
+    }
+    if (best == NULL) {
+        return NULL;
+    }
+    dl_slab *slab = *best;
+    *best = slab->next;
+    ring->stats.free_slabs--;
+    return slab;
+}
+
+/* round_up makes sizes coarse (steps of an eighth of the power of two below), so that slabs of similar batches fit each
+ * other. It returns 0 when size is beyond any address space. */
+static uint64_t round_up(uint64_t size) {
+    uint64_t step = 64 << 10;
+    if (size > (uint64_t)1 << 46) {
+        return 0;
+    }
+    while (step * 16 <= size) {
+        step *= 2;
+    }
+    return size == 0 ? step : (size + step - 1) / step * step;
+}
+
+dl_ring *dl_ring_new(uint64_t budget) {
+    dl_ring *ring = calloc(1, sizeof *ring);
+    if (ring == NULL) {
+        return NULL;
+    }
+    if (pthread_mutex_init(&ring->mu, NULL) != 0) {
+        free(ring);
+        return NULL;
+    }
+    ring->owner = getpid();
+    ring->stats.budget = budget;
+    return ring;
+}
+
+void dl_ring_set_budget(dl_ring *ring, uint64_t budget) {
+    if (ring->owner != getpid()) {
+        return;
+    }
+    pthread_mutex_lock(&ring->mu);
+    ring->stats.budget = budget;
+    trim(ring, 0);
+    pthread_mutex_unlock(&ring->mu);
+}
+
+/* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take the last of the
+ * budget; mapping touches no page and is quick. */
+static dl_slab *create(dl_ring *ring, uint64_t size, int *code) {
+    dl_slab *slab = calloc(1, sizeof *slab);
+    if (slab == NULL) {
+        *code = ENOMEM;
+        return NULL;
+    }
+    slab->data = map_shared(size);
+    if (slab->data == NULL) {
+        *code = errno;
+        free(slab);
+        return NULL;
+    }
+    slab->size = size;
+    slab->owner = ring->owner;
+    slab->ring = ring;
+    dl_ring_stats *s = &ring->stats;
+    s->bytes += size;
+    s->slabs++;
+    s->created++;
+    if (s->bytes > s->budget) {
+        s->grown++;
+    }
+    if (s->bytes > s->peak_bytes) {
+        s->peak_bytes = s->bytes;
+    }
+    return slab;
+}
+
+dl_slab *dl_ring_get(dl_ring *ring, uint64_t size, int *code) {
+    *code = 0;
+    if (ring->owner != getpid()) {
+        return NULL;
+    }
+    uint64_t rounded = round_up(size);
+    if (rounded == 0) {
+        *code = ENOMEM;
+        return NULL;
+    }
+    pthread_mutex_lock(&ring->mu);
+    dl_slab *slab = NULL;
+    if (!ring->closed) {
+        slab = best_fit(ring, size);
+        if (slab != NULL) {
+            ring->stats.reused++;
+        } else {
+            trim(ring, rounded); /* what is free is too small: make room */
+            slab = create(ring, rounded, code);
+        }
+    }
+    if (slab != NULL) {
+        slab->next = NULL;
+        atomic_store_explicit(&slab->refs, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&ring->mu);
+    return slab;
+}
+
+void dl_ring_read(dl_ring *ring, dl_ring_stats *out) {
+    if (ring->owner != getpid()) {
+        *out = (dl_ring_stats){0};
+        return;
+    }
+    pthread_mutex_lock(&ring->mu);
+    *out = ring->stats;
+    pthread_mutex_unlock(&ring->mu);
+}
+
+/* unlock_or_free unlocks the ring, and frees it when it is closed and nothing of it is held any more. */
+static void unlock_or_free(dl_ring *ring) {
+    bool last = ring->closed && ring->stats.slabs == 0;
+    pthread_mutex_unlock(&ring->mu);
+    if (last) {
+        pthread_mutex_destroy(&ring->mu);
+        free(ring);
+    }
+}
+
+void dl_ring_close(dl_ring *ring) {
+    if (ring->owner != getpid()) {
+        return;
+    }
+    pthread_mutex_lock(&ring->mu);
+    ring->closed = true;
+    ring->stats.budget = 0;
+    trim(ring, 0);
+    unlock_or_free(ring);
+}
+
+void dl_slab_retain(dl_slab *slab) {
+    if (slab->owner == getpid()) {
+        atomic_fetch_add_explicit(&slab->refs, 1, memory_order_relaxed);
+    }
+}
+
+void dl_slab_release(dl_slab *slab) {
+    if (slab->owner != getpid()) {
+        return;
+    }
+    if (atomic_fetch_sub_explicit(&slab->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    dl_ring *ring = slab->ring;
+    pthread_mutex_lock(&ring->mu);
+    if (ring->closed || ring->stats.bytes > ring->stats.budget) {
+        destroy(ring, slab);
+    } else {
+        slab->next = ring->free;
+        ring->free = slab;
+        ring->stats.free_slabs++;
+    }
+    unlock_or_free(ring);
+}
+
+void *dl_slab_data(const dl_slab *slab) { return slab->data; }
+
+uint64_t dl_slab_size(const dl_slab *slab) { return slab->size; }

@@ -1,0 +1,101 @@
+//go:build cgo && unix
+
+package slab
+
+/*
+#cgo CFLAGS: -O2 -std=c11 -Wall
+#cgo LDFLAGS: -lpthread
+#include "slab.h"
+*/
+import "C"
+
+import (
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"deeplake/core/errs"
+)
+
+// Ring keeps slabs for reuse. All methods may be called in parallel.
+type Ring struct {
+	mu sync.RWMutex // held for writing by Close alone, which frees c
+	c  *C.dl_ring
+}
+
+// Slab is a piece of memory with a reference count. All methods may be called in parallel by owners of a reference.
+type Slab struct {
+	c    *C.dl_slab
+	data []byte
+}
+
+// NewRing makes a ring that keeps up to budget bytes mapped when nothing is held. Get may go beyond.
+func NewRing(budget int64) *Ring {
+	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)))}
+}
+
+// SetBudget changes the budget; free slabs beyond it are unmapped now, held ones at their release.
+func (r *Ring) SetBudget(budget int64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.c != nil {
+		C.dl_ring_set_budget(r.c, C.uint64_t(max(budget, 0)))
+	}
+}
+
+// Get gives a slab of at least size bytes with one reference, preferring one that was used before. Its content is
+// undefined. A closed ring is errs.Closed, no memory errs.Invalid (the caller asked for too much).
+func (r *Ring) Get(size int64) (*Slab, error) {
+	if size < 0 {
+		return nil, errs.New(errs.Invalid, "slab of %d bytes: size is negative", size)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.c == nil {
+		return nil, errs.New(errs.Closed, "slab of %d bytes: the ring is closed", size)
+	}
+	var code C.int
+	c := C.dl_ring_get(r.c, C.uint64_t(size), &code)
+	if c == nil {
+		if code == 0 {
+			return nil, errs.New(errs.Forked, "slab of %d bytes: the ring belongs to the parent process", size)
+		}
+		return nil, errs.New(errs.Invalid, "slab of %d bytes: %w; use smaller batches", size, syscall.Errno(code))
+	}
+	return &Slab{c: c, data: unsafe.Slice((*byte)(C.dl_slab_data(c)), int(C.dl_slab_size(c)))}, nil
+}
+
+// Stats are the figures of the ring, zero after Close.
+func (r *Ring) Stats() Stats {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.c == nil {
+		return Stats{}
+	}
+	var s C.dl_ring_stats
+	C.dl_ring_read(r.c, &s)
+	return Stats{Bytes: int64(s.bytes), PeakBytes: int64(s.peak_bytes), Budget: int64(s.budget), Slabs: int64(s.slabs),
+		FreeSlabs: int64(s.free_slabs), Created: int64(s.created), Reused: int64(s.reused), Grown: int64(s.grown)}
+}
+
+// Close unmaps the free slabs; held ones are unmapped at their last release. Calling it again does nothing.
+func (r *Ring) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.c != nil {
+		C.dl_ring_close(r.c)
+		r.c = nil
+	}
+}
+
+// Bytes is the memory, page-aligned. It is valid while the caller holds a reference.
+func (s *Slab) Bytes() []byte { return s.data }
+
+// Retain adds a reference; the caller must hold one.
+func (s *Slab) Retain() { C.dl_slab_retain(s.c) }
+
+// Release drops a reference. With the last one the memory may be handed out again at once.
+func (s *Slab) Release() { C.dl_slab_release(s.c) }
+
+// Pointer is the dl_slab of slab.h, for C code that holds references of its own.
+func (s *Slab) Pointer() unsafe.Pointer { return unsafe.Pointer(s.c) }
