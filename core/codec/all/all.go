@@ -6,6 +6,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/codec/lz4"
+	"deeplake/core/codec/png"
 	"deeplake/core/codec/zstd"
 )
 
@@ -13,6 +14,6 @@ import (
 func All() *codec.Registry {
 	return codec.NewRegistry(
 		[]codec.Codec{lz4.New(), zstd.New()},
-		[]codec.SampleCodec{jpeg.New()},
+		[]codec.SampleCodec{jpeg.New(), png.New()},
 	)
 }

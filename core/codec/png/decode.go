@@ -1,0 +1,197 @@
+package png
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+
+	"github.com/klauspost/compress/zlib"
+)
+
+// batchSize is about how many bytes of rows are inflated at a time; they stay in the first-level caches.
+const batchSize = 32 << 10
+
+// decoder keeps its buffers from picture to picture.
+type decoder struct {
+	picture picture
+	want    int // channels
+	inflate io.ReadCloser
+	input   bytes.Reader
+	joined  []byte // all IDAT bodies, where there is more than one
+	batch   []byte // rows as inflated
+	above   []byte // the unfiltered row before the batch
+	native  []byte // one row with the file's channels
+	thin    []byte // one row of an interlaced pass with the wanted channels
+	closed  bool
+}
+
+// Decode needs memory for a batch of rows (32 KiB or one row) and, where the file has its pixels in several pieces, for
+// the compressed pixels. More or fewer pixels than the header says are errs.Corrupt.
+func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
+	if d.closed {
+		return errs.New(errs.Closed, "decode png: decoder is closed")
+	}
+	d.picture = picture{}
+	p := &d.picture
+	err := p.parse(data)
+	if err != nil {
+		return err
+	}
+	if d.want, err = p.wanted(want); err != nil {
+		return err
+	}
+	size := int64(d.want) * int64(p.dtype().Size())
+	if n := int64(len(dst)); n%size != 0 || n/size%int64(p.width) != 0 || n/size/int64(p.width) != int64(p.height) {
+		return errs.New(errs.Invalid, "decode png: output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype())
+	}
+	defer d.input.Reset(nil) // data is the caller's
+	if err := d.open(data); err != nil {
+		return err
+	}
+	if err := d.passes(dst); err != nil {
+		return err
+	}
+	return d.end()
+}
+
+// Close drops the buffers. Closing twice is allowed.
+func (d *decoder) Close() { *d = decoder{closed: true} }
+
+// open sets the inflater on the pixels.
+func (d *decoder) open(data []byte) error {
+	p := &d.picture
+	d.joined = d.joined[:0]
+	for at, i := p.idat, 0; i < p.pieces; i++ {
+		c, err := readChunk(data, at)
+		if err != nil {
+			return err
+		}
+		if !c.intact(data, at) {
+			return errs.New(errs.Corrupt, "decode png: checksum of the chunk at byte %d does not match", at)
+		}
+		if p.pieces == 1 {
+			d.input.Reset(c.body)
+		} else {
+			d.joined = append(slices.Grow(d.joined, int(p.idatSize)-len(d.joined)), c.body...)
+		}
+		at = c.next
+	}
+	if p.pieces > 1 {
+		d.input.Reset(d.joined)
+	}
+	var err error
+	if d.inflate == nil {
+		d.inflate, err = zlib.NewReader(&d.input)
+	} else {
+		err = d.inflate.(zlib.Resetter).Reset(&d.input, nil)
+	}
+	return damaged(err)
+}
+
+func damaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errs.New(errs.Corrupt, "decode png: pixels are damaged or cut: %w", err)
+}
+
+// end makes sure that the pixels end where the image does, which also checks their checksum.
+func (d *decoder) end() error {
+	var one [1]byte
+	n, err := io.ReadFull(d.inflate, one[:])
+	if n != 0 {
+		return errs.New(errs.Corrupt, "decode png: more pixels than the header says")
+	}
+	if err != io.EOF {
+		return damaged(err)
+	}
+	return nil
+}
+
+// pass is a sub-image of an interlaced file: the pixels from (x, y) in steps of (dx, dy).
+type pass struct{ x, y, dx, dy int }
+
+func adam7() [7]pass {
+	return [7]pass{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}}
+}
+
+func (d *decoder) passes(dst []byte) error {
+	if !d.picture.interlaced {
+		return d.pass(dst, pass{0, 0, 1, 1})
+	}
+	for _, a := range adam7() {
+		if err := d.pass(dst, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass inflates, unfilters and stores the rows of a.
+func (d *decoder) pass(dst []byte, a pass) error {
+	p := &d.picture
+	width, height := (p.width-a.x+a.dx-1)/a.dx, (p.height-a.y+a.dy-1)/a.dy
+	if width <= 0 || height <= 0 {
+		return nil
+	}
+	rowSize := 1 + (width*p.bits()+7)/8
+	perBatch := min(max(1, batchSize/rowSize), height)
+	d.batch = slices.Grow(d.batch[:0], perBatch*rowSize)[:perBatch*rowSize]
+	d.above = slices.Grow(d.above[:0], rowSize-1)[:rowSize-1]
+	clear(d.above)
+	for row := 0; row < height; row += perBatch {
+		n := min(perBatch, height-row)
+		if _, err := io.ReadFull(d.inflate, d.batch[:n*rowSize]); err != nil {
+			return damaged(err)
+		}
+		above := d.above
+		for i := range n {
+			raw := d.batch[i*rowSize : (i+1)*rowSize]
+			if !unfilter(raw[0], raw[1:], above, (p.bits()+7)/8) {
+				return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", a.y+(row+i)*a.dy, raw[0])
+			}
+			above = raw[1:]
+			d.store(dst, above, width, a, a.y+(row+i)*a.dy)
+		}
+		copy(d.above, above)
+	}
+	return nil
+}
+
+// store converts one row of a pass and puts it into row y of dst.
+func (d *decoder) store(dst, raw []byte, width int, a pass, y int) {
+	p := &d.picture
+	sample := p.dtype().Size()
+	pixel := d.want * sample
+	to := dst[y*p.width*pixel:][: p.width*pixel : p.width*pixel]
+	if a.dx == 1 {
+		d.convert(to, raw, width)
+		return
+	}
+	d.thin = slices.Grow(d.thin[:0], width*pixel)[:width*pixel]
+	d.convert(d.thin, raw, width)
+	for i := range width {
+		copy(to[(a.x+i*a.dx)*pixel:], d.thin[i*pixel:(i+1)*pixel])
+	}
+}
+
+// convert makes the wanted channels of a raw row.
+func (d *decoder) convert(to, raw []byte, width int) {
+	p := &d.picture
+	from := p.channels()
+	if from == d.want {
+		p.expand(to, raw, width)
+		return
+	}
+	n := width * from * p.dtype().Size()
+	d.native = slices.Grow(d.native[:0], n)[:n]
+	p.expand(d.native, raw, width)
+	if p.depth == 16 {
+		mix16(to, d.native, from, d.want)
+	} else {
+		mix8(to, d.native, from, d.want)
+	}
+}

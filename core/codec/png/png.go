@@ -1,0 +1,108 @@
+// Package png owns the sample codec "png", over the zlib of klauspost/compress: rows are unfiltered in a small buffer and
+// stored straight into the caller's array, so that a decoder needs little memory beyond it. It must not touch chunks or
+// storage.
+//
+// What a reader gets:
+//
+//   - as stored: (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB, (h, w, 4) RGBA, uint16 for files of 16 bits and
+//     uint8 otherwise. Gray of 1, 2 and 4 bits is scaled to 0..255; a palette becomes RGB, or RGBA where it has
+//     transparent entries. These are Pillow's pixels (np.asarray of Image.open, after convert for a palette and for 1
+//     bit), but for 16-bit files of more than one channel, of which Pillow keeps only the high bytes.
+//   - RGB: three channels of the file's dtype; gray is replicated, alpha is dropped (not blended);
+//   - gray: one channel of the file's dtype, (19595 R + 38470 G + 7471 B + 32768) >> 16 for colour; alpha is dropped.
+//
+// The single transparent colour that a gray or RGB file may name, gamma, colour profiles and EXIF orientation are not
+// applied. Of an animation the still image is read.
+package png
+
+import (
+	"sync"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+var _ codec.SampleCodec = (*Codec)(nil)
+
+const signature = "\x89PNG\r\n\x1a\n"
+
+// Codec is safe for parallel use.
+type Codec struct {
+	encoders sync.Pool // *encoder
+}
+
+// New makes the codec. It holds nothing that must be closed.
+func New() *Codec { return &Codec{} }
+
+// ID is codec.PNG.
+func (*Codec) ID() codec.ID { return codec.PNG }
+
+// Name is "png".
+func (*Codec) Name() string { return "png" }
+
+// Header checks every chunk but the pixels, and that there are enough of them for the size of the image: at best deflate
+// makes 1032 bytes of one. It allocates nothing but the shape.
+func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
+	var p picture
+	if err := p.parse(data); err != nil {
+		return codec.Header{}, err
+	}
+	c, err := p.wanted(want)
+	if err != nil {
+		return codec.Header{}, err
+	}
+	h := codec.Header{DType: p.dtype(), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
+	if _, err := h.Shape.Bytes(h.DType); err != nil {
+		return codec.Header{}, errs.New(errs.Unsupported, "read png header: image is too large: %w", err)
+	}
+	return h, nil
+}
+
+// NewDecoder makes a decoder for one goroutine, which keeps its buffers (a batch of rows, the compressed file where that
+// is in pieces) until Close.
+func (*Codec) NewDecoder() codec.Decoder { return &decoder{} }
+
+// Encode appends a PNG of pix to dst and returns the extended slice. pix is uint8 or uint16 (little-endian) of shape (h, w)
+// or (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB or (h, w, 4) RGBA; another dtype or shape is errs.Type, an
+// empty side errs.Invalid. After an error dst is as it was. There are no options.
+func (c *Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
+	p, err := check(pix, d, s, o)
+	if err != nil {
+		return dst, err
+	}
+	e, _ := c.encoders.Get().(*encoder)
+	if e == nil {
+		e = &encoder{}
+	}
+	defer c.encoders.Put(e)
+	return e.encode(dst, pix, p)
+}
+
+func check(pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) (picture, error) {
+	if o != (codec.Options{}) {
+		return picture{}, errs.New(errs.Invalid, "encode png: quality and subsampling do not apply; png is lossless")
+	}
+	if d != tensor.Uint8 && d != tensor.Uint16 {
+		return picture{}, errs.New(errs.Type, "encode png: sample has dtype %s, want uint8 or uint16; cast it", d)
+	}
+	if len(s) != 2 && (len(s) != 3 || s[2] < 1 || s[2] > 4) {
+		return picture{}, errs.New(errs.Type, "encode png: sample has shape %s, want (h, w) or (h, w, 1 to 4)", s)
+	}
+	if s[0] < 1 || s[1] < 1 || s[0] > maxSide || s[1] > maxSide {
+		return picture{}, errs.New(errs.Invalid, "encode png: sample has shape %s, want sides of 1 to %d", s, maxSide)
+	}
+	n, err := s.Bytes(d)
+	if err != nil {
+		return picture{}, errs.Wrap(errs.Invalid, "encode png", "", err)
+	}
+	if int64(len(pix)) != n {
+		return picture{}, errs.New(errs.Invalid, "encode png: got %d bytes of pixels, want %d for shape %s of %s", len(pix), n, s, d)
+	}
+	channels := int64(1)
+	if len(s) == 3 {
+		channels = s[2]
+	}
+	colour := [...]byte{1: typeGray, 2: typeGrayAlpha, 3: typeRGB, 4: typeRGBA}[channels]
+	return picture{height: int(s[0]), width: int(s[1]), depth: byte(8 * d.Size()), colour: colour}, nil
+}
