@@ -98,16 +98,31 @@ type buffered struct {
 	p    Provider
 	key  string
 	data []byte
+	done bool // finished or aborted
 }
 
 func (b *buffered) Write(p []byte) (int, error) {
+	if b.done {
+		return 0, b.ended("write")
+	}
 	b.data = append(b.data, p...)
 	return len(p), nil
 }
 
-func (b *buffered) Finish(ctx context.Context) error { return b.p.Put(ctx, b.key, b.data) }
+func (b *buffered) Finish(ctx context.Context) error {
+	if b.done {
+		return b.ended("finish")
+	}
+	data := b.data
+	b.Abort()
+	return b.p.Put(ctx, b.key, data)
+}
 
-func (b *buffered) Abort() { b.data = nil }
+func (b *buffered) Abort() { b.data, b.done = nil, true }
+
+func (b *buffered) ended(op string) error {
+	return errs.New(errs.Closed, "%s %q: the stream was finished or aborted", op, b.key)
+}
 
 // Opener opens a provider for the part of a URI behind "scheme://". create says that the place may be made.
 type Opener func(ctx context.Context, rest string, create bool) (Provider, error)

@@ -5,6 +5,7 @@ package local
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,6 +147,9 @@ func (p *Provider) fill(op, key string, fd int, dst []byte, off int64) error {
 	if off < 0 {
 		return errs.New(errs.Invalid, "%s %q: offset %d is negative", op, key, off)
 	}
+	if off > math.MaxInt64-int64(len(dst)) {
+		return truncated(op, key, p.root, 0, off, len(dst))
+	}
 	for done := 0; done < len(dst); {
 		n, err := unix.Pread(fd, dst[done:], off+int64(done))
 		switch {
@@ -155,11 +159,14 @@ func (p *Provider) fill(op, key string, fd int, dst []byte, off int64) error {
 		case err != nil:
 			return p.readError(op, key, err)
 		default:
-			return errs.New(errs.Corrupt, "%s %q: object below %q is truncated (got %d bytes at offset %d, want %d)",
-				op, key, p.root, done, off, len(dst))
+			return truncated(op, key, p.root, done, off, len(dst))
 		}
 	}
 	return nil
+}
+
+func truncated(op, key, root string, got int, off int64, want int) error {
+	return errs.New(errs.Corrupt, "%s %q: object below %q is truncated (got %d bytes at offset %d, want %d)", op, key, root, got, off, want)
 }
 
 // openRead opens the file of key. Too many open files are first answered by giving up the idle ones. O_NONBLOCK keeps a
@@ -207,7 +214,7 @@ func (p *Provider) admit(ctx context.Context, op, key string) error {
 		return err
 	}
 	if err := storage.CheckKey(key); err != nil {
-		return errs.Wrap(errs.Invalid, op, key, err)
+		return errs.Wrap(errs.Invalid, op, "", err) // names the key itself
 	}
 	if name := key[strings.LastIndexByte(key, '/')+1:]; strings.HasPrefix(name, tempPrefix) {
 		return errs.New(errs.Invalid, "%s %q: names that begin with %q are reserved for files being written", op, key, tempPrefix)

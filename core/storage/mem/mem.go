@@ -204,7 +204,7 @@ func (p *Provider) admit(ctx context.Context, op, key string) error {
 	if err := canceled(ctx, op, key); err != nil {
 		return err
 	}
-	return errs.Wrap(errs.Invalid, op, key, storage.CheckKey(key))
+	return errs.Wrap(errs.Invalid, op, "", storage.CheckKey(key)) // names the key itself
 }
 
 func closedError(op, object string) error {
