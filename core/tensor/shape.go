@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,8 +67,8 @@ func (s Shape) Equal(o Shape) bool {
 	return true
 }
 
-// Clone is a copy that shares nothing.
-func (s Shape) Clone() Shape { return append(Shape(nil), s...) }
+// Clone is a copy that shares nothing. The shape of a scalar stays distinct from nil.
+func (s Shape) Clone() Shape { return slices.Clone(s) }
 
 // String renders "(2, 3)", with "?" for an axis that varies.
 func (s Shape) String() string {

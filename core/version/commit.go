@@ -1,0 +1,174 @@
+package version
+
+import (
+	"context"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+)
+
+// commitTries bounds how often a commit is laid on top of another writer's before it gives up: far more than writers
+// that can pass each other in the time of one commit.
+const commitTries = 1000
+
+// unclearTries is how often the answer to the conditional write is asked for again when the store fails to give it.
+const unclearTries = 3
+
+// Commit stores the transaction as the commit after the head, laying it on top of what others have committed since its
+// base. On success the new head is returned. After errs.Conflict, or any other error, nothing of the transaction is
+// visible, and the transaction may be committed again.
+func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
+	onto, err := t.catchUp(ctx, t.base)
+	if err != nil {
+		return nil, err
+	}
+	for range commitTries {
+		next, err := t.build(ctx, onto)
+		if err != nil {
+			return nil, err
+		}
+		rec := next.Record
+		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
+		rec.Time = t.repo.Now().UTC()
+		if rec.Time.Before(onto.Record.Time) {
+			rec.Time = onto.Record.Time
+		}
+		data, err := t.store(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		won, err := t.repo.put(ctx, rec, data)
+		if err != nil {
+			return nil, err
+		}
+		if won {
+			next.held = nil
+			return next, nil
+		}
+		if onto, err = t.catchUp(ctx, onto); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", t.repo.Store.URI(), commitTries)
+}
+
+// store writes everything that the record of next names and returns the encoded record.
+func (t *Txn) store(ctx context.Context, next *Snapshot) ([]byte, error) {
+	rec := next.Record
+	if !t.deleted.IsEmpty() {
+		data, err := format.EncodeBitmap(next.Deleted)
+		if err != nil {
+			return nil, err
+		}
+		id := format.NewUUID()
+		if err := t.repo.Store.Put(ctx, format.MapKey(id), data); err != nil {
+			return nil, err
+		}
+		rec.Deleted = &id
+	}
+	schema, err := format.EncodeSchema(next.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if len(schema) > format.InlineSchema {
+		id := format.NewUUID()
+		if err := t.repo.Store.Put(ctx, format.MapKey(id), schema); err != nil {
+			return nil, err
+		}
+		rec.Schema, rec.SchemaPage = nil, &id
+	}
+	ops, err := format.EncodeOps(rec.Ops)
+	if err != nil {
+		return nil, err
+	}
+	if len(ops) > format.InlineOps {
+		id := format.NewUUID()
+		if err := t.repo.Store.Put(ctx, format.TxnKey(id), ops); err != nil {
+			return nil, err
+		}
+		rec.Ops, rec.Txn = nil, &id
+	}
+	if err := t.repo.Pages.upload(ctx, next.held); err != nil {
+		return nil, err
+	}
+	return format.EncodeRecord(rec)
+}
+
+// put is the conditional write. It reports whether rec is the commit of its number: an answer that was lost is looked up.
+func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (bool, error) {
+	key := format.RecordKey(rec.Branch, rec.Version)
+	for try := 0; ; try++ {
+		err := r.Store.PutIfAbsent(ctx, key, data)
+		if err == nil {
+			return true, nil
+		}
+		found, readErr := r.record(ctx, rec.Version)
+		switch {
+		case readErr == nil:
+			return found.UUID == rec.UUID, nil
+		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
+			continue // nobody has the number: the same write again
+		default:
+			return false, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+		}
+	}
+}
+
+// catchUp follows the commits after onto, checking that none contradicts the transaction, and returns the newest.
+func (t *Txn) catchUp(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
+	last := onto.Record
+	for v := onto.Record.Version + 1; ; v++ {
+		rec, err := t.repo.record(ctx, v)
+		if errs.Is(err, errs.NotFound) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		theirs, err := t.repo.ops(ctx, rec)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.check(rec, theirs); err != nil {
+			return nil, err
+		}
+		last = rec
+	}
+	if last == onto.Record {
+		return onto, nil
+	}
+	return t.repo.load(ctx, last)
+}
+
+// ops reads what a commit did.
+func (r *Repo) ops(ctx context.Context, rec *format.Record) ([]format.Op, error) {
+	if rec.Txn == nil {
+		return rec.Ops, nil
+	}
+	key := format.TxnKey(*rec.Txn)
+	data, err := r.Store.Get(ctx, key)
+	if err != nil {
+		return nil, missing(err, "read transaction", key)
+	}
+	ops, err := format.DecodeOps(data)
+	return ops, errs.Wrap(errs.Corrupt, "read transaction", key, err)
+}
+
+// Committed describes a commit in the words of a log.
+type Committed struct {
+	Commit  string    `json:"commit"`
+	Version uint64    `json:"version"`
+	Time    time.Time `json:"time"`
+	Author  string    `json:"author"`
+	Message string    `json:"message"`
+	Rows    int64     `json:"rows"`
+}
+
+// Describe makes the log entry of a record.
+func Describe(rec *format.Record) Committed {
+	return Committed{
+		Commit: rec.UUID.String(), Version: rec.Version, Time: rec.Time, Author: rec.Author, Message: rec.Message,
+		Rows: rec.Rows - rec.DeletedRows,
+	}
+}

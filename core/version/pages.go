@@ -1,0 +1,169 @@
+package version
+
+import (
+	"context"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/lru"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// pageCacheBytes bounds the decoded map pages that stay in memory.
+const pageCacheBytes = 32 << 20
+
+// uploadsInFlight is the number of pages written at once: small objects, so their latency counts and not their bytes.
+const uploadsInFlight = 16
+
+// page is a decoded leaf or inner page.
+type page struct {
+	leaf  *format.Leaf
+	inner *format.Inner
+}
+
+// bytes estimates the memory of a decoded page.
+func (p page) bytes() int64 {
+	if p.leaf != nil {
+		return int64(len(p.leaf.Entries))*224 + 64
+	}
+	return int64(len(p.inner.Children))*40 + 64
+}
+
+// Pages reads and writes the map pages of one store, through a cache. All methods may be called in parallel.
+type Pages struct {
+	store storage.Provider
+	cache *lru.Cache[format.UUID, page]
+	sides *lru.Cache[format.UUID, [][]byte]
+}
+
+// held are the pages of a transaction that is not committed yet. They are found under their uuids like stored ones, so
+// that a tree reads alike before and after its commit, and are forgotten with the snapshot that refers to them. It is
+// filled by one goroutine and not changed after that.
+type held map[format.UUID]any // page, or [][]byte for a side page
+
+// hold keeps a new page under a fresh uuid.
+func (h held) hold(v page) format.UUID {
+	id := format.NewUUID()
+	h[id] = v
+	return id
+}
+
+// NewPages makes a reader and writer of the pages in store.
+func NewPages(store storage.Provider) *Pages {
+	return &Pages{
+		store: store,
+		cache: lru.New[format.UUID, page](pageCacheBytes),
+		sides: lru.New[format.UUID, [][]byte](pageCacheBytes),
+	}
+}
+
+func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error) {
+	if p, ok := s.cache.Get(root.Page); ok {
+		return p, nil
+	}
+	if p, ok := h[root.Page].(page); ok {
+		return p, nil
+	}
+	key := format.MapKey(root.Page)
+	data, err := s.store.Get(ctx, key)
+	if err != nil {
+		return page{}, missing(err, "read map page", key)
+	}
+	var p page
+	if root.Height == 0 {
+		leaf, err := format.DecodeLeaf(data)
+		if err != nil {
+			return page{}, errs.Wrap(errs.Corrupt, "read map page", key, err)
+		}
+		p.leaf = &leaf
+	} else {
+		inner, err := format.DecodeInner(data)
+		if err != nil {
+			return page{}, errs.Wrap(errs.Corrupt, "read map page", key, err)
+		}
+		if inner.Height != root.Height {
+			return page{}, errs.New(errs.Corrupt, "read map page %q: height %d, want %d", key, inner.Height, root.Height)
+		}
+		p.inner = &inner
+	}
+	s.cache.Put(root.Page, p, p.bytes())
+	return p, nil
+}
+
+// side returns the directories of a side page, undecoded and shared: they must not be changed.
+func (s *Pages) side(ctx context.Context, h held, id format.UUID) ([][]byte, error) {
+	if dirs, ok := s.sides.Get(id); ok {
+		return dirs, nil
+	}
+	if dirs, ok := h[id].([][]byte); ok {
+		return dirs, nil
+	}
+	key := format.MapKey(id)
+	data, err := s.store.Get(ctx, key)
+	if err != nil {
+		return nil, missing(err, "read side page", key)
+	}
+	dirs, err := format.DecodeSide(data)
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "read side page", key, err)
+	}
+	s.sides.Put(id, dirs, sideBytes(dirs))
+	return dirs, nil
+}
+
+func sideBytes(dirs [][]byte) int64 {
+	n := int64(64)
+	for _, d := range dirs {
+		n += int64(len(d)) + 24
+	}
+	return n
+}
+
+// missing turns the absence of an object that a record names into damage: the dataset is not whole.
+func missing(err error, op, key string) error {
+	if errs.Is(err, errs.NotFound) {
+		return errs.New(errs.Corrupt, "%s %q: the object is missing from the dataset: %w", op, key, err)
+	}
+	return errs.Wrap(errs.Storage, op, key, err)
+}
+
+// upload stores held pages, then keeps them in the cache. After an error some of them may be stored.
+func (s *Pages) upload(ctx context.Context, h held) error {
+	g := task.New(ctx, uploadsInFlight)
+	for id, v := range h {
+		g.Go(func(ctx context.Context) error {
+			data, err := encodePage(v)
+			if err != nil {
+				return err
+			}
+			return s.store.Put(ctx, format.MapKey(id), data)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for id, v := range h {
+		switch v := v.(type) {
+		case page:
+			s.cache.Put(id, v, v.bytes())
+		case [][]byte:
+			s.sides.Put(id, v, sideBytes(v))
+		}
+	}
+	return nil
+}
+
+func encodePage(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case page:
+		if v.leaf != nil {
+			return format.EncodeLeaf(*v.leaf)
+		}
+		return format.EncodeInner(*v.inner)
+	case [][]byte:
+		return format.EncodeSide(v)
+	default:
+		return nil, errs.New(errs.Internal, "encode a map page of type %T", v)
+	}
+}

@@ -1,0 +1,114 @@
+package version
+
+import (
+	"context"
+	"sort"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+)
+
+// Snapshot is one commit, or the preview of one: a schema, a row axis and a tree per tensor. It never changes and may be
+// used in parallel.
+type Snapshot struct {
+	Record  *format.Record
+	Schema  *format.Schema
+	Deleted *roaring64.Bitmap // deleted physical rows; never nil
+	Live    RowMap
+	pages   *Pages
+	held    held // a preview's pages
+}
+
+// Tree is the chunk map of a tensor.
+func (s *Snapshot) Tree(tensor format.UUID) Tree {
+	t := Tree{pages: s.pages, held: s.held}
+	if c, ok := s.Record.Columns[tensor]; ok && c.Root != nil {
+		t.root = *c.Root
+	}
+	return t
+}
+
+// RowIDs is the tree of row identities.
+func (s *Snapshot) RowIDs() Tree {
+	t := Tree{pages: s.pages, held: s.held}
+	if s.Record.RowIDs != nil {
+		t.root = *s.Record.RowIDs
+	}
+	return t
+}
+
+// Rows is the number of rows that are not deleted.
+func (s *Snapshot) Rows() int64 { return s.Record.Rows - s.Record.DeletedRows }
+
+// RowMap maps the rows that a user counts, deleted ones left out, to physical rows. The zero value is the identity.
+type RowMap struct {
+	logical  []int64 // first user row of each run of live rows
+	physical []int64 // its physical row
+}
+
+// newRowMap makes the map for an axis of rows physical rows.
+func newRowMap(deleted *roaring64.Bitmap, rows int64) RowMap {
+	var m RowMap
+	if deleted.IsEmpty() {
+		return m
+	}
+	at, live := int64(0), int64(0)
+	add := func(to int64) { // rows [at, to) are live
+		if to > at {
+			m.logical = append(m.logical, live)
+			m.physical = append(m.physical, at)
+			live += to - at
+		}
+	}
+	for it := deleted.Iterator(); it.HasNext(); {
+		d := int64(it.Next())
+		add(d)
+		at = d + 1
+	}
+	add(rows)
+	if m.logical == nil {
+		m.logical, m.physical = []int64{0}, []int64{0} // no live row: never asked
+	}
+	return m
+}
+
+// Physical is the physical row of user row i, which must be below the number of live rows.
+func (m RowMap) Physical(i int64) int64 {
+	if m.logical == nil {
+		return i
+	}
+	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > i }) - 1
+	return m.physical[k] + i - m.logical[k]
+}
+
+// load decodes the parts of a record that are needed before any row is read.
+func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) {
+	s := &Snapshot{Record: rec, Schema: rec.Schema, Deleted: roaring64.New(), pages: r.Pages}
+	if rec.SchemaPage != nil {
+		key := format.MapKey(*rec.SchemaPage)
+		data, err := r.Store.Get(ctx, key)
+		if err != nil {
+			return nil, missing(err, "read schema", key)
+		}
+		if s.Schema, err = format.DecodeSchema(data); err != nil {
+			return nil, errs.Wrap(errs.Corrupt, "read schema", key, err)
+		}
+	}
+	if rec.Deleted != nil {
+		key := format.MapKey(*rec.Deleted)
+		data, err := r.Store.Get(ctx, key)
+		if err != nil {
+			return nil, missing(err, "read deleted rows", key)
+		}
+		if s.Deleted, err = format.DecodeBitmap(data); err != nil {
+			return nil, errs.Wrap(errs.Corrupt, "read deleted rows", key, err)
+		}
+		if n := s.Deleted.GetCardinality(); int64(n) != rec.DeletedRows || s.Deleted.Maximum() >= uint64(rec.Rows) {
+			return nil, errs.New(errs.Corrupt, "read deleted rows %q: %d rows up to %d, want %d below %d", key, n, s.Deleted.Maximum(), rec.DeletedRows, rec.Rows)
+		}
+	}
+	s.Live = newRowMap(s.Deleted, rec.Rows)
+	return s, nil
+}

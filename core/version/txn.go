@@ -1,0 +1,366 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+)
+
+// Txn gathers changes on top of a snapshot. Rows that it appends are counted from the end of that snapshot's axis: row
+// base.Record.Rows+i is the i-th appended row, wherever it comes to lie when the commit is rebased. A Txn is used by one
+// goroutine at a time.
+type Txn struct {
+	repo    *Repo
+	base    *Snapshot
+	schema  *format.Schema // working copy
+	id      format.UUID    // identity of the appended rows
+	rows    int64          // appended rows
+	columns map[format.UUID]*columnChange
+	deleted *roaring64.Bitmap // rows as above
+	info    bool              // the dataset's info was set
+}
+
+// columnChange is what a transaction does to one tensor.
+type columnChange struct {
+	appended []format.Entry         // Row counted from the first appended row
+	updated  map[int64]format.Entry // one row each, rows as in Txn
+	bytes    int64
+	min, max tensor.Shape // bounds of the shapes written; max nil: none with a shape
+	mixed    bool         // samples differ in the number of axes: bounds are unknown
+	sides    map[format.UUID][][]byte
+	side     format.UUID // the side page being filled
+	sideSize int
+}
+
+// Begin starts a transaction on top of s.
+func (r *Repo) Begin(s *Snapshot) *Txn {
+	return &Txn{
+		repo: r, base: s, schema: s.Schema.Clone(), id: format.NewUUID(),
+		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(),
+	}
+}
+
+// Base is the snapshot under the transaction.
+func (t *Txn) Base() *Snapshot { return t.base }
+
+// Schema is the schema with the changes of the transaction. The caller may add tensors, add class names, set a dtype or
+// a shape that was open, and set info (then with SetInfo).
+func (t *Txn) Schema() *format.Schema { return t.schema }
+
+// SetInfo replaces the info of the dataset.
+func (t *Txn) SetInfo(info map[string]any) {
+	t.schema.Info = info
+	t.info = true
+}
+
+// Rows is the length of the row axis with the appended rows.
+func (t *Txn) Rows() int64 { return t.base.Record.Rows + t.rows }
+
+// Extend appends n rows. Tensors that get no chunk for them have holes there.
+func (t *Txn) Extend(n int64) { t.rows += n }
+
+// Delete removes rows.
+func (t *Txn) Delete(rows []int64) {
+	for _, row := range rows {
+		t.deleted.Add(uint64(row))
+	}
+}
+
+// Empty reports whether a commit would change nothing.
+func (t *Txn) Empty() bool {
+	return t.rows == 0 && t.deleted.IsEmpty() && !t.info && !t.touchesColumns() && schemasEqual(t.base.Schema, t.schema)
+}
+
+func (t *Txn) touchesColumns() bool {
+	for _, c := range t.columns {
+		if len(c.appended) > 0 || len(c.updated) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Txn) column(id format.UUID) *columnChange {
+	c := t.columns[id]
+	if c == nil {
+		c = &columnChange{updated: map[int64]format.Entry{}, sides: map[format.UUID][][]byte{}}
+		t.columns[id] = c
+	}
+	return c
+}
+
+// AddChunk puts a sealed chunk on rows, counted as in Txn: on the appended rows [e.Row, e.Row+e.Rows) when rows is nil,
+// behind those of the call before; else item i replaces what rows[i] holds. dirs are the encoded directories of the chunk,
+// or of its tiles in order; they go into a side page.
+func (t *Txn) AddChunk(id format.UUID, e format.Entry, rows []int64, dirs ...[]byte) {
+	c := t.column(id)
+	if c.side.IsZero() || c.sideSize > format.SideTarget {
+		c.side, c.sideSize = format.NewUUID(), 0
+	}
+	e.Side, e.Slot = c.side, int64(len(c.sides[c.side]))
+	for _, d := range dirs {
+		c.sideSize += len(d)
+	}
+	c.sides[c.side] = append(c.sides[c.side], dirs...)
+	c.bytes += e.Bytes
+	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
+	if rows == nil {
+		e.Row -= t.base.Record.Rows
+		c.appended = append(c.appended, e)
+		return
+	}
+	first := e.First
+	for i, row := range rows {
+		e.Row, e.Rows, e.First = row, 1, first+int64(i)
+		c.updated[row] = e
+	}
+}
+
+// widen takes the bounds of more samples in; unknown says that some have no shape.
+func (c *columnChange) widen(lo, hi tensor.Shape, unknown bool) {
+	switch {
+	case unknown || c.mixed:
+		c.mixed = true
+	case c.max == nil:
+		c.min, c.max = lo.Clone(), hi.Clone()
+	case len(c.max) != len(hi):
+		c.mixed = true
+	default:
+		for i := range hi {
+			c.min[i] = min(c.min[i], lo[i])
+			c.max[i] = max(c.max[i], hi[i])
+		}
+	}
+}
+
+// edits returns the changes of the column for an axis on which the appended rows begin at start.
+func (c *columnChange) edits(base, start, appendedRows int64) []Edit {
+	shift := func(row int64) int64 {
+		if row >= base {
+			return row - base + start
+		}
+		return row
+	}
+	rows := make([]int64, 0, len(c.updated))
+	for row := range c.updated {
+		rows = append(rows, row)
+	}
+	slices.Sort(rows)
+	var edits []Edit
+	for _, row := range rows {
+		e := c.updated[row]
+		e.Row = shift(row)
+		if n := len(edits); n > 0 && edits[n-1].To == e.Row {
+			last := &edits[n-1].Entries[len(edits[n-1].Entries)-1]
+			edits[n-1].To++
+			if follows(last, &e) {
+				last.Rows++
+			} else {
+				edits[n-1].Entries = append(edits[n-1].Entries, e)
+			}
+			continue
+		}
+		edits = append(edits, Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
+	}
+	if len(c.appended) == 0 {
+		return edits
+	}
+	added := make([]format.Entry, len(c.appended))
+	for i, e := range c.appended {
+		e.Row += start
+		added[i] = e
+	}
+	// Updates of rows that this same transaction appended are laid over the appended entries.
+	k := sort.Search(len(edits), func(i int) bool { return edits[i].From >= start })
+	if k < len(edits) {
+		added = merge(added, edits[k:])
+		edits = edits[:k]
+	}
+	return append(edits, Edit{From: start, To: start + appendedRows, Entries: added})
+}
+
+// follows reports whether e continues last: the next item of the same chunk for the next row.
+func follows(last, e *format.Entry) bool {
+	return last.Session == e.Session && last.Ordinal == e.Ordinal && last.Tiles == 0 && e.Tiles == 0 &&
+		last.Row+last.Rows == e.Row && last.First+last.Rows == e.First
+}
+
+// Preview is the dataset as it would be if the transaction were committed now and nobody else had committed.
+func (t *Txn) Preview(ctx context.Context) (*Snapshot, error) {
+	return t.build(ctx, t.base)
+}
+
+// build lays the transaction on top of onto. The new pages are held by the result.
+func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
+	schema, err := t.mergeSchema(onto.Schema)
+	if err != nil {
+		return nil, err
+	}
+	base, start := t.base.Record.Rows, onto.Record.Rows
+	made := held{}
+	rec := &format.Record{
+		Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
+		Writer: t.repo.Writer, Rows: start + t.rows, RowIDs: onto.Record.RowIDs,
+		Columns: make(map[format.UUID]format.Column, len(schema.Tensors)),
+	}
+	for _, ts := range schema.Tensors {
+		col := onto.Record.Columns[ts.ID]
+		if change := t.columns[ts.ID]; change != nil {
+			tree, err := onto.Tree(ts.ID).apply(ctx, change.edits(base, start, t.rows), made)
+			if err != nil {
+				return nil, err
+			}
+			for id, dirs := range change.sides {
+				made[id] = dirs
+			}
+			if err := change.account(ctx, tree, &col); err != nil {
+				return nil, err
+			}
+		}
+		rec.Columns[ts.ID] = col
+	}
+	if t.rows > 0 {
+		ids, err := onto.RowIDs().apply(ctx, []Edit{{From: start, To: start + t.rows,
+			Entries: []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}}}, made)
+		if err != nil {
+			return nil, err
+		}
+		root := ids.Root()
+		rec.RowIDs = &root
+	}
+	deleted := onto.Deleted
+	if !t.deleted.IsEmpty() {
+		deleted = onto.Deleted.Clone()
+		for it := t.deleted.Iterator(); it.HasNext(); {
+			row := int64(it.Next())
+			if row >= base {
+				row += start - base
+			}
+			deleted.Add(uint64(row))
+		}
+	} else {
+		rec.Deleted = onto.Record.Deleted
+	}
+	rec.DeletedRows = int64(deleted.GetCardinality())
+	rec.Schema = schema
+	rec.Ops = t.ops(schema, start)
+	return &Snapshot{Record: rec, Schema: schema, Deleted: deleted, Live: newRowMap(deleted, rec.Rows), pages: t.repo.Pages, held: made}, nil
+}
+
+// account brings the counters of a column up to date with its new tree.
+func (c *columnChange) account(ctx context.Context, tree Tree, col *format.Column) error {
+	before := *col
+	*col = format.Column{Bytes: before.Bytes + c.bytes}
+	if root := tree.Root(); !root.Page.IsZero() {
+		col.Root = &root
+		p, err := tree.pages.load(ctx, tree.held, root)
+		if err != nil {
+			return err
+		}
+		if p.leaf != nil {
+			col.Chunks = int64(len(p.leaf.Entries))
+		} else {
+			for _, child := range p.inner.Children {
+				col.Chunks += child.Entries
+			}
+		}
+	}
+	bounds := columnChange{min: c.min.Clone(), max: c.max.Clone(), mixed: c.mixed}
+	if before.Root != nil {
+		bounds = columnChange{min: before.MinShape.Clone(), max: before.MaxShape.Clone(), mixed: before.MaxShape == nil}
+		if c.max != nil || c.mixed {
+			bounds.widen(c.min, c.max, c.mixed)
+		}
+	}
+	if !bounds.mixed {
+		col.MinShape, col.MaxShape = bounds.min, bounds.max
+	}
+	return nil
+}
+
+// ops lists what the transaction does, with appended rows beginning at start.
+func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
+	ops := []format.Op{}
+	for _, ts := range schema.Tensors {
+		old := findID(t.base.Schema, ts.ID)
+		if old == nil {
+			if findID(t.schema, ts.ID) != nil {
+				ops = append(ops, format.Op{Op: format.OpAddTensor, Tensor: ts.ID})
+			}
+			continue
+		}
+		if mine := findID(t.schema, ts.ID); mine != nil && len(mine.ClassNames) > len(old.ClassNames) {
+			ops = append(ops, format.Op{Op: format.OpClassNames, Tensor: ts.ID, From: int64(len(old.ClassNames))})
+		}
+	}
+	if t.info {
+		ops = append(ops, format.Op{Op: format.OpSetInfo})
+	}
+	if t.rows > 0 {
+		ops = append(ops, format.Op{Op: format.OpAppend, Append: t.id, Start: start, Rows: t.rows})
+	}
+	for _, ts := range schema.Tensors {
+		if c := t.columns[ts.ID]; c != nil {
+			var rows []int64
+			for row := range c.updated {
+				if row < t.base.Record.Rows {
+					rows = append(rows, row)
+				}
+			}
+			if len(rows) > 0 {
+				ops = append(ops, format.Op{Op: format.OpUpdate, Tensor: ts.ID, Ranges: ranges(rows)})
+			}
+		}
+	}
+	var gone []int64
+	for it := t.deleted.Iterator(); it.HasNext(); {
+		row := int64(it.Next())
+		if row >= t.base.Record.Rows {
+			row += start - t.base.Record.Rows
+		}
+		gone = append(gone, row)
+	}
+	if len(gone) > 0 {
+		ops = append(ops, format.Op{Op: format.OpDelete, Ranges: ranges(gone)})
+	}
+	return ops
+}
+
+// ranges packs rows into rising disjoint ranges.
+func ranges(rows []int64) []format.RowRange {
+	slices.Sort(rows)
+	var out []format.RowRange
+	for _, row := range rows {
+		if n := len(out); n > 0 && out[n-1].Start+out[n-1].Count == row {
+			out[n-1].Count++
+			continue
+		}
+		out = append(out, format.RowRange{Start: row, Count: 1})
+	}
+	return out
+}
+
+func findID(s *format.Schema, id format.UUID) *format.TensorSchema {
+	for i := range s.Tensors {
+		if s.Tensors[i].ID == id {
+			return &s.Tensors[i]
+		}
+	}
+	return nil
+}
+
+// checkRows is the error for a row outside the axis.
+func (t *Txn) checkRows(rows []int64) error {
+	for _, row := range rows {
+		if row < 0 || row >= t.Rows() {
+			return errs.New(errs.Range, "row %d is outside the %d rows", row, t.Rows())
+		}
+	}
+	return nil
+}
