@@ -1,0 +1,370 @@
+package tests
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Bounds of ARCHITECTURE.md.
+const (
+	maxLines   = 800
+	aimLines   = 400
+	maxMethods = 25
+)
+
+// TestFileSizes bounds the files that people have to read.
+func TestFileSizes(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	seen := 0
+	err := p.walk([]string{"core", "capi", "cuda", "python", "benchmarks", "tools", "setup.py"}, func(name string) error {
+		if !isSource(name) {
+			return nil
+		}
+		seen++
+		text, _ := p.read(t, name)
+		switch lines := strings.Count(text, "\n"); {
+		case lines > maxLines:
+			t.Errorf("%s has %d lines, want at most %d; split it by what it owns", name, lines, maxLines)
+		case lines > aimLines:
+			t.Logf("%s has %d lines, over the %d to aim at", name, lines, aimLines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen == 0 {
+		t.Fatal("no source file found")
+	}
+}
+
+func isSource(name string) bool {
+	base := path.Base(name)
+	if strings.HasSuffix(base, "_test.go") || strings.HasPrefix(base, "test_") || strings.Contains(name, "/tests/") {
+		return false
+	}
+	return slices.Contains([]string{".go", ".py", ".pyi", ".c", ".h", ".cpp", ".hpp"}, path.Ext(base))
+}
+
+// calls that end the host process or start a goroutine that nobody waits for, by package and name.
+var forbiddenCalls = map[string]string{
+	"os.Exit":           "ends the host process",
+	"log.Fatal":         "ends the host process",
+	"log.Fatalf":        "ends the host process",
+	"log.Fatalln":       "ends the host process",
+	"log.Panic":         "panics",
+	"log.Panicf":        "panics",
+	"log.Panicln":       "panics",
+	"time.AfterFunc":    "starts a goroutine; use internal/task",
+	"context.AfterFunc": "starts a goroutine; use internal/task",
+}
+
+// panics lists the files that may panic, beside package invariant.
+var panics = map[string]string{
+	"capi/testing.go": "exports that only tests call prove that a panic reaches C as an error",
+}
+
+// fault is one breach of a rule: where, and what.
+type fault struct {
+	pos  token.Pos
+	text string
+}
+
+// TestStatements: goroutines only in internal/task, so that each has an owner and a panic in it becomes an error; no
+// init, so that an import does nothing; no panic, since the process is somebody else's.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	for _, s := range p.product() {
+		for _, f := range statementFaults(s) {
+			t.Errorf("%s: %s", p.at(s, f.pos), f.text)
+		}
+	}
+}
+
+func statementFaults(s source) []fault {
+	var out []fault
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			if s.dir != "core/internal/task" {
+				out = append(out, fault{n.Pos(), "go statement outside core/internal/task; use task.Group"})
+			}
+		case *ast.FuncDecl:
+			if n.Recv == nil && n.Name.Name == "init" {
+				out = append(out, fault{n.Pos(), "func init; do it where it is asked for"})
+			}
+		case *ast.CallExpr:
+			name := callee(n)
+			if _, ok := panics[s.path]; name == "panic" && !ok && s.dir != "core/internal/invariant" {
+				out = append(out, fault{n.Pos(), "panic outside core/internal/invariant; return an error"})
+			}
+			if why, ok := forbiddenCalls[name]; ok {
+				out = append(out, fault{n.Pos(), name + " " + why})
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// callee is "name" or "package.name" of a plain call, else "".
+func callee(call *ast.CallExpr) string {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		if fun.Obj == nil {
+			return fun.Name
+		}
+	case *ast.SelectorExpr:
+		if x, ok := fun.X.(*ast.Ident); ok && x.Obj == nil {
+			return x.Name + "." + fun.Sel.Name
+		}
+	}
+	return ""
+}
+
+// globals lists the packages that may keep state in package-level variables, with the reason.
+var globals = map[string]string{
+	"capi": "C callers hold ids, so the handle table has no object to hang on",
+}
+
+// TestNoMutableGlobals: state lives in values that somebody owns. A package-level variable is a table: it is neither
+// assigned, nor counted, nor has its address taken after its declaration, and it is not a lock, a pool, a channel or an
+// atomic, which exist only to be changed. sync.OnceValue and its kin are tables that are built late.
+func TestNoMutableGlobals(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	packages := map[string][]source{}
+	for _, s := range p.product() {
+		if globals[s.dir] == "" {
+			packages[s.dir] = append(packages[s.dir], s)
+		}
+	}
+	for _, files := range packages {
+		for _, s := range files {
+			for _, f := range globalFaults(s, files) {
+				t.Errorf("%s: %s", p.at(s, f.pos), f.text)
+			}
+		}
+	}
+}
+
+// globalFaults are those of one file; siblings are all files of its package.
+func globalFaults(s source, siblings []source) []fault {
+	var out []fault
+	for _, spec := range packageVars(s.file) {
+		if kind := changeable(spec); kind != "" {
+			out = append(out, fault{spec.Pos(), "package-level " + kind + " is mutable state; give it an owner"})
+		}
+	}
+	var names []string
+	for _, sibling := range siblings {
+		for _, spec := range packageVars(sibling.file) {
+			for _, name := range spec.Names {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	for _, w := range writes(s.file) {
+		if w.Name != "_" && slices.Contains(names, w.Name) && isPackageLevel(s.file, w) {
+			out = append(out, fault{w.Pos(), "package-level variable " + w.Name + " is changed after its declaration"})
+		}
+	}
+	return out
+}
+
+func packageVars(file *ast.File) []*ast.ValueSpec {
+	var out []*ast.ValueSpec
+	for _, d := range file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			for _, spec := range g.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// changeable names the type of a variable that exists only to be changed, else "".
+func changeable(spec *ast.ValueSpec) string {
+	types := []ast.Expr{spec.Type}
+	for _, v := range spec.Values {
+		if u, ok := v.(*ast.UnaryExpr); ok {
+			v = u.X
+		}
+		if c, ok := v.(*ast.CompositeLit); ok {
+			types = append(types, c.Type)
+		}
+		if c, ok := v.(*ast.CallExpr); ok && callee(c) == "make" {
+			return "map, slice or channel made empty"
+		}
+	}
+	for _, e := range types {
+		sel, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		x, ok := sel.X.(*ast.Ident)
+		if !ok {
+			continue
+		}
+		name := x.Name + "." + sel.Sel.Name
+		late := strings.HasPrefix(name, "sync.Once")
+		if !late && (x.Name == "sync" || x.Name == "atomic") {
+			return name
+		}
+	}
+	return ""
+}
+
+// writes are the identifiers at the root of what the functions of a file assign to, count, clear or take the address of.
+func writes(file *ast.File) []*ast.Ident {
+	var out []*ast.Ident
+	add := func(e ast.Expr) {
+		for {
+			switch x := e.(type) {
+			case *ast.Ident:
+				out = append(out, x)
+				return
+			case *ast.SelectorExpr:
+				e = x.X
+			case *ast.IndexExpr:
+				e = x.X
+			case *ast.StarExpr:
+				e = x.X
+			case *ast.ParenExpr:
+				e = x.X
+			default:
+				return
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE {
+				for _, e := range n.Lhs {
+					add(e)
+				}
+			}
+		case *ast.IncDecStmt:
+			add(n.X)
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN {
+				add(n.Key)
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				add(n.X)
+			}
+		case *ast.CallExpr:
+			if name := callee(n); (name == "delete" || name == "clear") && len(n.Args) > 0 {
+				add(n.Args[0])
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// isPackageLevel: an identifier that the parser could not resolve inside the file belongs to another file of the
+// package; one that it could is package-level if its declaration is.
+func isPackageLevel(file *ast.File, id *ast.Ident) bool {
+	if id.Obj == nil {
+		return true
+	}
+	spec, ok := id.Obj.Decl.(*ast.ValueSpec)
+	return ok && slices.Contains(packageVars(file), spec)
+}
+
+// TestRules tries the rules above on code that breaks them, and on code that does not.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, dir, code string
+		want            int // faults
+	}{
+		{"go statement", "core/x", "func f() { go f() }", 1},
+		{"go statement in task", "core/internal/task", "func f() { go f() }", 0},
+		{"init", "core/x", "func init() {}", 1},
+		{"method init", "core/x", "type a int\nfunc (a) init() {}", 0},
+		{"panic", "core/x", "func f() { panic(1) }", 1},
+		{"panic in invariant", "core/internal/invariant", "func f() { panic(1) }", 0},
+		{"exit", "core/x", "import \"os\"\nfunc f() { os.Exit(1) }", 1},
+		{"local called os", "core/x", "type a struct{}\nfunc (a) Exit(int) {}\nfunc f(os a) { os.Exit(1) }", 0},
+		{"table", "core/x", "var v = []int{1}\nfunc f() int { return v[0] }", 0},
+		{"assigned", "core/x", "var v int\nfunc f() { v = 1 }", 1},
+		{"assigned inside", "core/x", "var v []struct{ a int }\nfunc f() { v[0].a = 1 }", 1},
+		{"counted", "core/x", "var v int\nfunc f() { v++ }", 1},
+		{"address taken", "core/x", "var v int\nfunc f() *int { return &v }", 1},
+		{"entry deleted", "core/x", "var v = map[int]int{1: 1}\nfunc f() { delete(v, 1) }", 1},
+		{"shadowed", "core/x", "var v int\nfunc f() { v := 1; v = 2; _ = v }", 0},
+		{"lock", "core/x", "import \"sync\"\nvar v sync.Mutex", 1},
+		{"atomic", "core/x", "import \"sync/atomic\"\nvar v = &atomic.Int64{}", 1},
+		{"channel", "core/x", "var v = make(chan int)", 1},
+		{"built late", "core/x", "import \"sync\"\nvar v = sync.OnceValue(func() int { return 1 })", 0},
+		{"interface kept", "core/x", "type i interface{}\nvar _ i = (*int)(nil)", 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+c.code, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := source{path: c.dir + "/x.go", dir: c.dir, file: file}
+			if faults := append(statementFaults(s), globalFaults(s, []source{s})...); len(faults) != c.want {
+				t.Errorf("faults = %v, want %d", faults, c.want)
+			}
+		})
+	}
+}
+
+// TestMethodCounts: a type with many exported methods is several types.
+func TestMethodCounts(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	counts := map[string]int{}
+	for _, s := range p.product() {
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.IsExported() {
+				counts[s.dir+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if i, ok := spec.Type.(*ast.InterfaceType); ok {
+					counts[s.dir+"."+spec.Name.Name] += i.Methods.NumFields()
+				}
+			}
+			return true
+		})
+	}
+	for name, n := range counts {
+		if n > maxMethods {
+			t.Errorf("%s has %d exported methods, want at most %d; split it", name, n, maxMethods)
+		}
+	}
+}
+
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return "?"
+}
