@@ -16,12 +16,15 @@ type Source interface {
 	Names() []string
 	// Column finds a tensor by name; an unknown one is errs.NotFound.
 	Column(name string) (Column, error)
+	// StoredBytes is the size of all rows in all tensors, as stored. It reads index pages at most and may estimate, but
+	// must depend on the version and the rows of the view alone: the shuffled order is computed from it.
+	StoredBytes(ctx context.Context) (int64, error)
 	// NewWorker makes the scratch memory and sample decoders of one goroutine. The loader closes it.
 	NewWorker() *chunk.Worker
 }
 
 // Column is one tensor of a view. All methods may be called in parallel, those that take a Worker with distinct ones.
-// A row below is a position in the view, 0 <= row < Len.
+// A row below is a position in the view, 0 <= row < Len. Errors need not name tensor and row: the loader adds them.
 type Column interface {
 	Name() string
 	// DType is the element type that Decode delivers.
@@ -30,9 +33,6 @@ type Column interface {
 	Sequence() bool
 	// Encoded reports whether samples are files (JPEG, PNG) that cost far more to decode than to copy.
 	Encoded() bool
-	// Extent gives the stored bytes of the view's rows and the number of chunks they lie in. It reads index pages at
-	// most, may estimate, and must depend on the version and the rows alone: the shuffled order is computed from it.
-	Extent(ctx context.Context) (storedBytes, chunks int64, err error)
 	// Resolve finds rows and fills refs, len(refs) == len(rows); rows are in any order and may repeat. It reads index
 	// pages, never samples. Ref.Row is the dataset row, also of a hole. After an error refs is undefined.
 	Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error
@@ -52,6 +52,7 @@ type View[C Column] interface {
 	Len() int64
 	Names() []string
 	Column(name string) (C, error)
+	StoredBytes(ctx context.Context) (int64, error)
 	NewWorker() *chunk.Worker
 }
 
