@@ -4,6 +4,7 @@ package task
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"sync"
 
@@ -78,8 +79,18 @@ func (g *Group) fail(err error) {
 func Call(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = errs.New(errs.Internal, "panic: %v\n%s", p, debug.Stack())
+			err = errs.New(errs.Internal, "%w", &Panic{Value: p, Stack: debug.Stack()})
 		}
 	}()
 	return fn()
 }
+
+// Panic is a panic that became an error. It stays in the chain of errors, so that the C interface can tell that the
+// library is no longer to be trusted.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error shows the value and the stack.
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
