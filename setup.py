@@ -76,7 +76,7 @@ def _link_flags():
     if sys.platform == "darwin":
         outer = "-Wl,-exported_symbol,_dl_*"
     else:
-        outer = f"-Wl,--exclude-libs,ALL '-Wl,--version-script={ROOT / 'tools' / 'exports.map'}'"
+        outer = f"-Wl,--exclude-libs,ALL '-Wl,--version-script={ROOT / 'capi' / 'exports.map'}'"
     # The build id would carry that path into the bytes.
     return f'-s -w -buildid= -extldflags "{outer}"'
 

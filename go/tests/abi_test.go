@@ -1,0 +1,171 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"deeplake/core/errs"
+)
+
+var (
+	comment   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
+	declared  = regexp.MustCompile(`(?m)^DL_API\s[^;]*?\b(dl_\w+)\s*\(`)
+	exported  = regexp.MustCompile(`(?m)^//export (\w+)$`)
+	forwarded = regexp.MustCompile(`__typeof__\((dl_\w+)\) (dlgo_\w+);`)
+	mapped    = regexp.MustCompile(`\b(dl_\w+);`)
+	statuses  = regexp.MustCompile(`(?s)enum (?:dl_status )?\{\s*(DL_OK = 0,.*?)\}`)
+	status    = regexp.MustCompile(`\b(DL_\w+) = (\d+)`)
+	pyClass   = regexp.MustCompile(`(?ms)^class (\w+)\(Error, (\w+)\):.*?^    status = (\d+)$`)
+)
+
+// need gives a file of the project without C comments, and skips while the file is not there yet.
+func need(t *testing.T, name string) string {
+	t.Helper()
+	text, ok := theProject(t).read(t, name)
+	if !ok {
+		t.Skipf("%s does not exist yet", name)
+	}
+	if strings.HasSuffix(name, ".h") || strings.HasSuffix(name, ".map") {
+		text = comment.ReplaceAllString(text, "")
+	}
+	return text
+}
+
+// names gives the sorted first groups of every match.
+func names(re *regexp.Regexp, text string) []string {
+	var out []string
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	slices.Sort(out)
+	return out
+}
+
+// same reports what one list has and the other lacks.
+func same(t *testing.T, gotName string, got []string, wantName string, want []string) {
+	t.Helper()
+	if len(got) == 0 || len(want) == 0 {
+		t.Errorf("%s has %d names and %s has %d; want some", gotName, len(got), wantName, len(want))
+	}
+	for _, g := range got {
+		if !slices.Contains(want, g) {
+			t.Errorf("%s is in %s but not in %s", g, gotName, wantName)
+		}
+	}
+	for _, w := range want {
+		if !slices.Contains(got, w) {
+			t.Errorf("%s is in %s but not in %s", w, wantName, gotName)
+		}
+	}
+}
+
+// TestExports: the contract, the linker's list and the Go halves name the same functions.
+func TestExports(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	contract := names(declared, need(t, "capi/include/deeplake.h"))
+	same(t, "capi/exports.map", names(mapped, need(t, "capi/exports.map")), "deeplake.h", contract)
+
+	var halves []string
+	for _, m := range forwarded.FindAllStringSubmatch(need(t, "capi/go.h"), -1) {
+		if m[2] != strings.Replace(m[1], "dl_", "dlgo_", 1) {
+			t.Errorf("capi/go.h: %s stands for %s, want the same name", m[2], m[1])
+		}
+		if !slices.Contains(contract, m[1]) {
+			t.Errorf("capi/go.h: %s is not in deeplake.h", m[1])
+		}
+		halves = append(halves, m[2])
+	}
+	var goNames []string
+	for _, s := range p.files {
+		if s.dir == "capi" && !s.test {
+			text, _ := p.read(t, s.path)
+			goNames = append(goNames, names(exported, text)...)
+		}
+	}
+	same(t, "//export lines of capi", goNames, "capi/go.h", halves)
+}
+
+// TestLibrarySymbols looks at the library that was built, named by DEEPLAKE_LIB as `make test-go` does.
+func TestLibrarySymbols(t *testing.T) {
+	t.Parallel()
+	library := os.Getenv("DEEPLAKE_LIB")
+	if library == "" {
+		t.Skip("DEEPLAKE_LIB does not name a built library")
+	}
+	contract := names(declared, need(t, "capi/include/deeplake.h"))
+	same(t, library, symbols(t, "--defined-only", library), "deeplake.h", contract)
+	for _, name := range symbols(t, "--undefined-only", library) {
+		if strings.HasPrefix(name, "dl_") || strings.HasPrefix(name, "dlgo_") {
+			t.Errorf("%s is called in %s and defined nowhere", name, library)
+		}
+	}
+}
+
+// symbols lists the dynamic symbols of a library.
+func symbols(t *testing.T, which, library string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "nm", "-D", which, library).Output()
+	if err != nil {
+		t.Fatalf("nm -D %s %s: %v", which, library, err)
+	}
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		found = append(found, fields[len(fields)-1])
+	}
+	return found
+}
+
+// TestErrorTable: errs.Table is the truth, and C and Python say the same.
+func TestErrorTable(t *testing.T) {
+	t.Parallel()
+	t.Run("C", func(t *testing.T) {
+		t.Parallel()
+		block := statuses.FindStringSubmatch(need(t, "capi/include/deeplake.h"))
+		if block == nil {
+			t.Fatal("capi/include/deeplake.h has no enum that begins with DL_OK = 0")
+		}
+		var got []string
+		for _, m := range status.FindAllStringSubmatch(block[1], -1) {
+			got = append(got, m[1]+" = "+m[2])
+		}
+		want := []string{"DL_OK = 0"}
+		for _, c := range errs.Table() {
+			want = append(want, fmt.Sprintf("%s = %d", c.C, c.Kind))
+		}
+		same(t, "deeplake.h", got, "errs.Table", want)
+	})
+	t.Run("Python", func(t *testing.T) {
+		t.Parallel()
+		var got, want []string
+		for _, m := range pyClass.FindAllStringSubmatch(need(t, "python/deeplake/_errors.py"), -1) {
+			got = append(got, strings.Join(m[1:], " "))
+		}
+		for _, c := range errs.Table() {
+			want = append(want, c.Python+" "+c.Base+" "+strconv.Itoa(int(c.Kind)))
+		}
+		same(t, "_errors.py", got, "errs.Table", want)
+	})
+	t.Run("Go", func(t *testing.T) {
+		t.Parallel()
+		for i, c := range errs.Table() {
+			if int(c.Kind) != i+1 {
+				t.Errorf("row %d is %s with kind %d; the table is in order of kind, without holes", i, c.Name, c.Kind)
+			}
+		}
+	})
+}
+
+// TestVersion: the version that C reports is the package's.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	quoted := regexp.MustCompile(`(?m)^(?:__version__ =|#define DL_VERSION) "([^"]+)"$`)
+	same(t, "capi/go.h", names(quoted, need(t, "capi/go.h")), "_version.py", names(quoted, need(t, "python/deeplake/_version.py")))
+}
