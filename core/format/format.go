@@ -76,6 +76,8 @@ type Directory struct {
 	BlockCRC    []uint32
 	RowItems    []int64  // sequence chunks: items of each row; nil: one item a row
 	Tile        *TileRef // tile chunks
+
+	index *Index // set by DecodeDirectory
 }
 
 // ShapeRun is a shape shared by Count items in a row.

@@ -17,8 +17,10 @@ const (
 	MaxPageRaw       = 4 << 20  // a leaf or inner page
 	MaxSideRaw       = 64 << 20 // a side page
 	MaxBlobRaw       = 1 << 30  // a bitmap, schema or transaction summary
+	MaxSideSlots     = 1 << 20  // directories in a side page; also the most tiles of a sample
 	MaxDirectoryRaw  = 64 << 20
-	MaxPageEntries   = 1024 // lines of a leaf or inner page; writers split at this number
+	MaxBlockRaw      = 1 << 31 // a compressed block, before compression; a larger one is stored as it is
+	MaxPageEntries   = 1024    // lines of a leaf or inner page; writers split at this number
 	MaxHeight        = 8
 	MaxChunkItems    = 1 << 26
 	MaxObjectBytes   = 1 << 40

@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"deeplake/core/errs"
@@ -132,9 +133,10 @@ func parseOp(raw json.RawMessage) (Op, error) {
 	case OpClassNames:
 		o.From = m.count("from", MaxRows)
 	case OpUpdate, OpDelete:
-		for _, pair := range list[[]int64](m, "ranges") {
-			if len(pair) != 2 {
-				m.fail("ranges", fmt.Errorf("a range has %d numbers, want 2", len(pair)))
+		for _, raw := range list[json.RawMessage](m, "ranges") {
+			pair, err := elements[int64](raw)
+			if err != nil || len(pair) != 2 {
+				m.fail("ranges", errors.New("want pairs [start, count]"))
 				break
 			}
 			o.Ranges = append(o.Ranges, RowRange{pair[0], pair[1]})

@@ -347,7 +347,7 @@ func checkBounds(lo, hi tensor.Shape) error {
 		return fmt.Errorf("bounds %s and %s of a shape do not fit together", lo, hi)
 	}
 	for i := range lo {
-		if lo[i] < 0 || lo[i] > hi[i] {
+		if lo[i] < 0 || lo[i] > hi[i] || hi[i] > tensor.MaxSampleBytes {
 			return fmt.Errorf("bounds %s and %s of a shape do not fit together", lo, hi)
 		}
 	}
