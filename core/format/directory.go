@@ -26,8 +26,9 @@ const (
 )
 
 // EncodeDirectory makes the raw form, as side pages hold it and EncodeChunkTail takes it. A directory that
-// DecodeDirectory would not take is errs.Invalid. What is redundant is checked and left out: sizes of plain arrays,
-// which follow from their shapes, and stored sizes of uncompressed blocks.
+// DecodeDirectory would not take is errs.Invalid. What is redundant is checked and stored short: sizes of plain arrays
+// follow from their shapes, stored sizes of uncompressed blocks from their items, and Sizes or BlockItems that are all
+// the same become FixedSize and PerBlock.
 func EncodeDirectory(d *Directory) ([]byte, error) {
 	if d == nil {
 		return nil, errs.New(errs.Invalid, "encode chunk directory: it is nil")
@@ -53,8 +54,9 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 		}
 	}
 	b = d.appendSizes(b)
-	b = appendUvarint(b, d.PerBlock)
-	if d.PerBlock == 0 {
+	perBlock := d.evenBlocks()
+	b = appendUvarint(b, perBlock)
+	if perBlock == 0 {
 		b = appendCounted(b, d.BlockItems)
 	}
 	if d.BlockCodec == codec.None {
@@ -83,12 +85,46 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 	return b, nil
 }
 
+// evenBlocks is PerBlock, or what it may be instead of BlockItems, or 0 when the blocks differ.
+func (d *Directory) evenBlocks() int64 {
+	last := len(d.BlockItems) - 1
+	if d.PerBlock > 0 || last < 0 {
+		return d.PerBlock
+	}
+	k := d.BlockItems[0]
+	for _, n := range d.BlockItems[:last] {
+		if n != k {
+			return 0
+		}
+	}
+	if d.BlockItems[last] > k {
+		return 0
+	}
+	return k
+}
+
+// evenSize is the size of all items if it is the same, else -1.
+func (d *Directory) evenSize() int64 {
+	if d.Sizes == nil {
+		return d.FixedSize
+	}
+	for _, n := range d.Sizes {
+		if n != d.Sizes[0] {
+			return -1
+		}
+	}
+	if len(d.Sizes) == 0 {
+		return -1
+	}
+	return d.Sizes[0]
+}
+
 func (d *Directory) appendSizes(b []byte) []byte {
-	switch {
-	case d.plain():
+	if d.plain() {
 		return append(b, sizesByShape)
-	case d.Sizes == nil:
-		return appendUvarint(append(b, sizesFixed), d.FixedSize)
+	}
+	if n := d.evenSize(); n >= 0 {
+		return appendUvarint(append(b, sizesFixed), n)
 	}
 	b = append(b, sizesEach)
 	for _, n := range d.Sizes {

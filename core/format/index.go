@@ -352,11 +352,8 @@ func (x *Index) BlockOf(item int64) (block int, firstItem int64) {
 	return int(b), int64(x.blockFirst[b])
 }
 
-// BlockItemsRange is the items of a block.
-func (x *Index) BlockItemsRange(block int) (first, count int64) {
-	first = x.firstOf(int64(block))
-	return first, x.firstOf(int64(block)+1) - first
-}
+// BlockItems is the number of items in a block.
+func (x *Index) BlockItems(block int) int64 { return x.firstOf(int64(block)+1) - x.firstOf(int64(block)) }
 
 // BlockRange is where a block lies in the chunk object, as stored, and its size before compression.
 func (x *Index) BlockRange(block int) (offset, storedBytes, rawBytes int64) {
