@@ -52,7 +52,7 @@ class BuildNative(build_ext):
             raise SystemExit("build deeplake: Windows is not supported; use Linux, or WSL on Windows")
         try:
             go = toolchain.find_go()
-        except toolchain.MissingGo as err:
+        except toolchain.MissingGoError as err:
             raise SystemExit(f"build {LIBRARY}: {err}") from None
         tags = toolchain.build_tags()
         if "nolibjpeg" in tags:

