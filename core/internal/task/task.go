@@ -94,3 +94,6 @@ type Panic struct {
 
 // Error shows the value and the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
+
+// Panicked is what panic was called with. It lets rooms that may not import this one recognise a Panic.
+func (p *Panic) Panicked() any { return p.Value }
