@@ -262,7 +262,8 @@ func writes(file *ast.File) []*ast.Ident {
 				add(n.Key)
 			}
 		case *ast.UnaryExpr:
-			if n.Op == token.AND {
+			// The address of an element is how one reads a row of a table; that of the variable is how one shares it.
+			if _, element := n.X.(*ast.IndexExpr); n.Op == token.AND && !element {
 				add(n.X)
 			}
 		case *ast.CallExpr:
@@ -305,6 +306,7 @@ func TestRules(t *testing.T) {
 		{"assigned inside", "core/x", "var v []struct{ a int }\nfunc f() { v[0].a = 1 }", 1},
 		{"counted", "core/x", "var v int\nfunc f() { v++ }", 1},
 		{"address taken", "core/x", "var v int\nfunc f() *int { return &v }", 1},
+		{"row read", "core/x", "var v = []int{1}\nfunc f() *int { return &v[0] }", 0},
 		{"entry deleted", "core/x", "var v = map[int]int{1: 1}\nfunc f() { delete(v, 1) }", 1},
 		{"shadowed", "core/x", "var v int\nfunc f() { v := 1; v = 2; _ = v }", 0},
 		{"lock", "core/x", "import \"sync\"\nvar v sync.Mutex", 1},
