@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"deeplake/core/codec"
+	"deeplake/core/tensor"
 )
 
 // prefix sums up n sizes, which are >= 0, and refuses a total over limit.
@@ -91,6 +92,7 @@ func (x *Index) addShapes(d *Directory) error {
 		x.runFirst = runFirst
 		x.runShape = make([]uint32, 0, len(d.Shapes))
 	}
+	x.axes = tensor.Shape{} // not nil: a scalar has a shape, if one without axes
 	seen := map[string]uint32{}
 	var key []byte
 	for _, run := range d.Shapes {
