@@ -59,19 +59,19 @@ def exists(uri: str) -> bool:
 def delete(uri: str) -> None:
     """Deletes the dataset with all its versions. Raises NotFoundError."""
 
-def inspect(data: bytes | bytearray | memoryview) -> dict[str, Any]:
-    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c]} of an encoded sample, from its header alone."""
-
-def decode(data: bytes | bytearray | memoryview, *, channels: int = 0) -> Array:
-    """Decodes one encoded sample.
+def inspect(data: bytes | bytearray | memoryview, *, channels: int = 0) -> dict[str, Any]:
+    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c], "bytes": n} of an encoded sample, from its header.
 
     Args:
         data: the whole file.
         channels: 0 as stored, 1 gray, 3 RGB.
     """
 
-def slabs() -> dict[str, int]:
-    """Returns counts of the memory that batches live in, for tests of leaks: `live` slabs and their `bytes`."""
+def decode(data: bytes | bytearray | memoryview, *, channels: int = 0) -> npt.NDArray[Any]:
+    """Decodes one encoded sample; arguments as `inspect`."""
+
+def memory_references() -> int:
+    """Returns how many references to batch memory this process holds; for tests of leaks."""
 
 def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> Ingest:
     """Starts filling the dataset at `uri` from `source` in the background, with options as core/ingest names them."""
@@ -164,16 +164,16 @@ class View:
 
         Args:
             rows: row numbers in the view, any order, repeats allowed.
-            options: `tensors` (list of names; default all), `collate` ("stack", "pad", "list", or a dict by tensor),
-                `decode` (dict of tensor to true, false or "bytes"), `return_index` (bool), `workers` (int).
+            options: `tensors`, `collate`, `collate_of`, `decode`, `return_index`, `num_workers`, as in `loader`.
         """
     def loader(self, options: Mapping[str, Any]) -> Loader:
         """Plans batches of the view.
 
         Args:
-            options: `batch_size`, `shuffle` ("", "window", "full"), `seed`, `workers`, `drop_last`, `tensors`, `collate`,
-                `decode`, `prefetch`, `shuffle_bytes`, `return_index`, `on_error` ("raise", "skip"), as
-                core/loader.Options.
+            options: `batch_size`; `shuffle` ("", "window", "full"), `seed`, `shuffle_bytes`; `num_workers` (threads),
+                `prefetch` (batches), `slab_bytes`; `drop_last`, `tensors` (list of names), `return_index`; `collate`
+                ("stack", "pad", "list") and `collate_of` (the same by tensor); `decode` (dict of tensor to "bytes");
+                `on_error` ("raise", "skip"). Keys whose value is None are left out; core/loader.Options says more.
         """
 
 @final

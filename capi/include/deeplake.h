@@ -1,0 +1,416 @@
+/* deeplake.h: the C interface of Deep Lake, written by hand. It is the contract; libdeeplake exports what is declared
+ * here and nothing else.
+ *
+ * Rules that hold everywhere
+ * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. On failure the error is
+ *   filled; on success it is untouched. After a failure nothing was handed out: every out parameter is as it was.
+ * - Handles are values with a type each. They carry a generation: one that was closed, or never was one, is answered
+ *   with DL_CLOSED or DL_INVALID and never crashes. {0} is no handle, and may be passed where a dl_context is optional.
+ * - Functions may be called from any thread, also several at once on one handle. Closing a handle while another thread
+ *   uses it is safe; that call finishes or returns DL_CLOSED.
+ * - Input memory is the caller's and is not kept beyond the call. Output memory is owned as said at each function.
+ * - Text is UTF-8. Options and results that grow are JSON; an unknown key is DL_INVALID and named.
+ * - Nothing calls back into the host; progress and cancellation are polled.
+ * - After fork(2), every function returns DL_FORKED in the child (those without a dl_status do nothing). The library
+ *   works in a forked child only as a copy of its own: another file, loaded after the fork.
+ * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL and names the first one.
+ *
+ * Additive within a major version: functions and JSON keys are added, none changes. */
+#ifndef DEEPLAKE_H
+#define DEEPLAKE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DL_ABI_MAJOR 1
+#define DL_ABI_MINOR 0
+
+#if defined(__GNUC__)
+#define DL_API __attribute__((visibility("default")))
+#else
+#define DL_API
+#endif
+
+/* ---- Status and errors ---- */
+
+typedef int32_t dl_status;
+
+enum {
+    DL_OK = 0,
+    DL_INVALID = 1,
+    DL_TYPE = 2,
+    DL_RANGE = 3,
+    DL_NOT_FOUND = 4,
+    DL_EXISTS = 5,
+    DL_CORRUPT = 6,
+    DL_UNSUPPORTED = 7,
+    DL_CONFLICT = 8,
+    DL_READ_ONLY = 9,
+    DL_STORAGE = 10,
+    DL_CLOSED = 11,
+    DL_CANCELED = 12,
+    DL_FORKED = 13,
+    DL_INTERNAL = 14,
+};
+
+/* Bits of dl_error.flags. */
+enum {
+    DL_ERROR_TRUNCATED = 1, /* message was longer and is cut at a character */
+    DL_ERROR_POISONED = 2,  /* the library stopped working; see the rules above */
+};
+
+typedef struct dl_error {
+    dl_status status;
+    uint32_t flags;
+    char message[1016]; /* NUL-terminated */
+} dl_error;
+
+/* ---- Types ---- */
+
+/* Read, never written. They are typedefs so that the Go side can name them. */
+typedef const char dl_text;   /* dl_text*: a NUL-terminated string */
+typedef const int64_t dl_int; /* dl_int*: numbers */
+typedef const void* dl_data;  /* bytes */
+typedef void* const dl_dst;   /* dl_dst*: places to write to */
+
+typedef struct dl_context {
+    uint64_t id;
+} dl_context; /* a deadline and a way to cancel */
+typedef struct dl_dataset {
+    uint64_t id;
+} dl_dataset;
+typedef struct dl_view {
+    uint64_t id;
+} dl_view;
+typedef struct dl_column {
+    uint64_t id;
+} dl_column; /* one tensor of one view */
+typedef struct dl_loader {
+    uint64_t id;
+} dl_loader;
+typedef struct dl_epoch {
+    uint64_t id;
+} dl_epoch; /* one pass of a loader */
+typedef struct dl_batch {
+    uint64_t id;
+} dl_batch;
+typedef struct dl_ingest {
+    uint64_t id;
+} dl_ingest; /* an import that runs */
+
+/* Bytes handed to the caller, who calls release(&buffer) once. release is NULL in a buffer that was never filled. */
+typedef struct dl_buffer {
+    char* data; /* followed by a NUL that size does not count */
+    int64_t size;
+    void (*release)(struct dl_buffer* self);
+} dl_buffer;
+
+/* Element types; the values are those stored in datasets. */
+enum {
+    DL_BOOL = 1,
+    DL_UINT8 = 2,
+    DL_UINT16 = 3,
+    DL_UINT32 = 4,
+    DL_UINT64 = 5,
+    DL_INT8 = 6,
+    DL_INT16 = 7,
+    DL_INT32 = 8,
+    DL_INT64 = 9,
+    DL_FLOAT16 = 10,
+    DL_BFLOAT16 = 11,
+    DL_FLOAT32 = 12,
+    DL_FLOAT64 = 13,
+    DL_COMPLEX64 = 14,
+    DL_COMPLEX128 = 15,
+    DL_STRING = 32,
+    DL_JSON = 33,
+    DL_BYTES = 34,
+};
+
+/* How the bytes of a dl_sample are to be understood. */
+enum {
+    DL_FORM_ARRAY = 0,   /* a C-order array of dtype and shape, little endian */
+    DL_FORM_ENCODED = 1, /* a file of a sample codec (JPEG, PNG); dtype and shape are ignored */
+    DL_FORM_TEXT = 2,    /* text, JSON or opaque bytes, as dtype says */
+    DL_FORM_HOLE = 3,    /* the row has no sample; everything else is ignored */
+};
+
+/* One value on its way into a tensor. */
+typedef struct dl_sample {
+    dl_data data;
+    int64_t bytes;
+    dl_int* shape; /* ndim axes, outermost first */
+    int32_t ndim;
+    int32_t dtype;
+    int32_t form;
+    int32_t reserved; /* 0 */
+} dl_sample;
+
+/* The values of one tensor for n rows: n equal samples in one piece (data, ndim and shape of one sample; samples NULL),
+ * or one by one (samples). For a sequence[...] tensor row_items has n numbers that sum to the number of samples; a row without a sample has one item
+ * that is DL_FORM_HOLE. */
+typedef struct dl_rows {
+    dl_text* tensor;
+    int64_t n;
+    dl_data data;
+    int64_t bytes;
+    dl_int* shape;
+    int32_t ndim;
+    int32_t dtype;
+    const dl_sample* samples;
+    int64_t samples_n;
+    dl_int* row_items; /* NULL for anything but a sequence */
+} dl_rows;
+typedef const dl_rows dl_rows_in;
+
+/* What a column of a batch looks like. */
+enum {
+    DL_KIND_ARRAY = 1, /* one array over all rows: data, ndim, shape with shape[0] == rows */
+    DL_KIND_LIST = 2,  /* arrays one by one: offsets, ndims, shapes */
+    DL_KIND_TEXT = 3,  /* strings, JSON or bytes one by one: offsets, sizes */
+};
+
+/* One column of a batch. Entry i of a list or text lies at data + offsets[i], sizes[i] bytes; a hole has sizes[i] == -1.
+ * An array and each entry of a list start at a multiple of 64 bytes. With row_items (sequence[...] tensors) the entries
+ * of row 0 come first, then those of row 1; otherwise entry i is row i. */
+typedef struct dl_array {
+    dl_text* name;
+    void* data;
+    dl_int* shape;     /* ARRAY: ndim axes */
+    dl_int* offsets;   /* LIST, TEXT: entries numbers */
+    dl_int* sizes;     /* LIST, TEXT: entries numbers */
+    dl_int* shapes;    /* LIST: the axes of all entries one after the other, ndims[i] for entry i */
+    dl_int* ndims;     /* LIST: entries numbers */
+    dl_int* row_items; /* rows numbers, -1 for a row without a sample; or NULL */
+    int64_t entries;   /* LIST, TEXT */
+    int32_t kind;
+    int32_t dtype;
+    int32_t ndim; /* ARRAY */
+    int32_t reserved;
+} dl_array;
+typedef const dl_array dl_array_in;
+
+/* The memory of a batch: counted references, released from any thread without entering the library's runtime. */
+typedef struct dl_memory dl_memory;
+
+/* ---- The library ---- */
+
+/* DL_ABI_MAJOR * 65536 + DL_ABI_MINOR of the library. Never fails. */
+DL_API int32_t dl_abi_version(void);
+
+/* The version of the library, a static string. Never fails. */
+DL_API dl_text* dl_version(void);
+
+/* All errors as JSON: [{"status", "name", "c", "python", "base"}]. The buffer is the caller's. */
+DL_API dl_status dl_error_table(dl_buffer* json, dl_error* err);
+
+/* Sets the runtime from JSON {"gogc", "memory_limit", "gomaxprocs", "env": {name: value or null}}. The library does not
+ * see later setenv(3) calls of the host, hence env. After a failure what stood before the wrong key may be set. */
+DL_API dl_status dl_configure(dl_text* json, dl_error* err);
+
+/* The number of references to the memory of batches that callers hold; for tests of leaks. Never fails. */
+DL_API int64_t dl_memory_references(void);
+
+/* A context bounds calls: after deadline_ms (0: none) or dl_context_cancel they return DL_CANCELED soon. The caller
+ * closes it after the calls that use it have returned. */
+DL_API dl_status dl_context_new(int64_t deadline_ms, dl_context* out, dl_error* err);
+DL_API dl_status dl_context_cancel(dl_context ctx, dl_error* err);
+DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
+
+/* ---- Dataset ---- */
+
+/* Makes an empty dataset from JSON options {"overwrite"} ("" for none). The caller closes *out. After a failure there is
+ * either no dataset or the one that was there. */
+DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
+
+/* Opens a dataset with JSON options {"at", "read_only"}. The caller closes *out. */
+DL_API dl_status dl_dataset_open(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
+
+/* *out becomes 1 if a dataset is there, else 0. */
+DL_API dl_status dl_dataset_exists(dl_context ctx, dl_text* uri, int32_t* out, dl_error* err);
+
+/* Deletes a dataset with all its versions. After a failure it may be gone in part; deleting again finishes it. */
+DL_API dl_status dl_dataset_delete(dl_context ctx, dl_text* uri, dl_error* err);
+
+/* State as JSON, no I/O. The buffer is the caller's. */
+DL_API dl_status dl_dataset_describe(dl_dataset ds, dl_buffer* json, dl_error* err);
+
+/* Adds a tensor from JSON {"name", "htype", "dtype", "shape", ...}. */
+DL_API dl_status dl_dataset_create_tensor(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
+
+/* Appends rows: columns_n tensors, each with `rows` values. All rows or none. */
+DL_API dl_status dl_dataset_append(dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows,
+                                   dl_error* err);
+
+/* Replaces the samples of n rows in columns_n tensors. All or none. */
+DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_rows_in* columns,
+                                   int64_t columns_n, dl_error* err);
+
+/* Deletes n rows; later ones move up. All or none. */
+DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_error* err);
+
+/* Replaces the user's information by a JSON object. */
+DL_API dl_status dl_dataset_set_info(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
+
+/* Commits. *json gets the commit and is the caller's. After a failure the changes are still uncommitted; DL_CONFLICT
+ * says which rows or tensors another writer changed. */
+DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err);
+
+/* Drops uncommitted changes. */
+DL_API dl_status dl_dataset_discard(dl_context ctx, dl_dataset ds, dl_error* err);
+
+/* Moves to the newest version. */
+DL_API dl_status dl_dataset_refresh(dl_context ctx, dl_dataset ds, dl_error* err);
+
+/* The newest `limit` commits (0: all) as a JSON list, newest first. The buffer is the caller's. */
+DL_API dl_status dl_dataset_log(dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json, dl_error* err);
+
+/* Opens another version read-only; the caller closes *out, and may close ds before. */
+DL_API dl_status dl_dataset_at(dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out, dl_error* err);
+
+/* All rows as they are now. The caller closes *out before ds. */
+DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err);
+
+/* Closes; uncommitted rows are dropped. The handle is dead afterwards, also after a failure. */
+DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
+
+/* ---- View ---- */
+
+DL_API dl_status dl_view_len(dl_view view, int64_t* out, dl_error* err);
+
+/* Rows and tensors as JSON. The buffer is the caller's. */
+DL_API dl_status dl_view_describe(dl_view view, dl_buffer* json, dl_error* err);
+
+/* A view of n rows of this one, in the given order. The caller closes *out. */
+DL_API dl_status dl_view_select(dl_view view, dl_int* rows, int64_t n, dl_view* out, dl_error* err);
+
+/* A view of start, start+step, ... up to but without stop; all must exist. The caller closes *out. */
+DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err);
+
+/* Writes the dataset row of each row into rows, which has room for n == length numbers. */
+DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* err);
+
+/* Reads n rows into a batch, with JSON options as dl_loader_open's, as far as they make sense here. The caller releases
+ * *out. */
+DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_int* rows, int64_t n, dl_text* options, dl_batch* out,
+                              dl_error* err);
+
+DL_API dl_status dl_view_close(dl_view view, dl_error* err);
+
+/* ---- Column: bytes as stored ---- */
+
+/* Opens one tensor of a view. The caller closes *out before the view. */
+DL_API dl_status dl_column_open(dl_view view, dl_text* name, dl_column* out, dl_error* err);
+
+/* Writes the stored bytes of n rows into sizes, -1 for a hole. */
+DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes,
+                                 dl_error* err);
+
+/* Copies the stored bytes of n rows to dst[i], which has room for sizes[i] bytes, as dl_column_sizes said. Holes are
+ * left out. After a failure the memory at dst is undefined. */
+DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_int* rows, int64_t n, dl_dst* dst,
+                                  dl_int* sizes, dl_error* err);
+
+/* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1: a hole) in any case,
+ * so a second call with enough room succeeds. */
+DL_API dl_status dl_column_stored_one(dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity,
+                                      int64_t* size, dl_error* err);
+
+DL_API dl_status dl_column_close(dl_column column, dl_error* err);
+
+/* ---- Loader ---- */
+
+/* Plans batches of a view with JSON options {"batch_size", "shuffle", "seed", ...}. The caller closes *out before the
+ * view. */
+DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err);
+
+/* The number of batches of an epoch. */
+DL_API dl_status dl_loader_len(dl_loader loader, int64_t* out, dl_error* err);
+
+/* Starts an epoch; reading begins at once. Several may run. The caller closes *out. */
+DL_API dl_status dl_loader_start(dl_loader loader, int64_t epoch, dl_epoch* out, dl_error* err);
+
+/* Figures as JSON. The buffer is the caller's. */
+DL_API dl_status dl_loader_stats(dl_loader loader, dl_buffer* json, dl_error* err);
+
+/* Closes the loader and its epochs. Batches handed out stay valid. */
+DL_API dl_status dl_loader_close(dl_loader loader, dl_error* err);
+
+/* What dl_epoch_next found. */
+enum {
+    DL_NEXT_BATCH = 0,
+    DL_NEXT_END = 1,
+    DL_NEXT_PENDING = 2, /* timeout_ms have passed; no batch is lost, call again */
+};
+
+/* Waits at most timeout_ms for the next batch (negative: for ever). With DL_NEXT_BATCH the caller releases *out. The
+ * error of a sample comes at its batch and ends the epoch. */
+DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err);
+
+/* Stops reading ahead and waits for the threads of the epoch. */
+DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
+
+/* ---- Batch ---- */
+
+/* *arrays gets *n columns for *rows rows. They are the batch's, valid until dl_batch_release, and what their `data`
+ * points at is valid as long as any reference to the memory. */
+DL_API dl_status dl_batch_arrays(dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err);
+
+/* *out gets a reference of the caller's to the memory of the batch. */
+DL_API dl_status dl_batch_memory(dl_batch batch, dl_memory** out, dl_error* err);
+
+/* Column i (an array) as a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) that holds a reference of
+ * its own. The caller, or whoever consumes it, calls its deleter once: from any thread, it never enters the runtime. */
+DL_API dl_status dl_batch_tensor(dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err);
+
+/* Gives the batch back. References to its memory keep the memory. */
+DL_API dl_status dl_batch_release(dl_batch batch, dl_error* err);
+
+/* References to the memory of a batch. Both never fail and never enter the runtime; in a process other than the one
+ * that made the memory they do nothing. */
+DL_API void dl_memory_retain(dl_memory* memory);
+DL_API void dl_memory_release(dl_memory* memory);
+
+/* An array that lies in memory as a DLPack tensor, as dl_batch_tensor. shape is copied. Never enters the runtime. */
+DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_int* shape,
+                                  int32_t versioned, void** out, dl_error* err);
+
+/* ---- Single samples ---- */
+
+/* The header of an encoded sample as JSON {"codec", "dtype", "shape", "bytes"}, as dl_sample_decode delivers it.
+ * channels: 0 as stored, 1 gray, 3 RGB. The buffer is the caller's. */
+DL_API dl_status dl_sample_inspect(dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err);
+
+/* Decodes an encoded sample to dst, which has room for exactly `bytes` bytes as dl_sample_inspect says. After a failure
+ * the memory at dst is undefined. */
+DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes,
+                                  dl_error* err);
+
+/* ---- Import ---- */
+
+/* Starts filling the dataset at uri from source with JSON options. The caller closes *out. */
+DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err);
+
+/* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end "report"; it is the
+ * caller's. The import's own failure is this function's, after the end. */
+DL_API dl_status dl_ingest_poll(dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_error* err);
+
+/* Asks the import to stop; dl_ingest_poll tells when it has. */
+DL_API dl_status dl_ingest_cancel(dl_ingest ingest, dl_error* err);
+
+/* Cancels, waits and forgets. */
+DL_API dl_status dl_ingest_close(dl_ingest ingest, dl_error* err);
+
+/* ---- Tests ---- */
+
+/* Panics, in the call ("call") or in a thread that it starts ("task"), to show what follows. */
+DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
