@@ -4,6 +4,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"deeplake/core/errs"
@@ -142,6 +143,7 @@ func (r Registry) Open(ctx context.Context, uri string, create bool) (Provider, 
 		for n := range r {
 			names = append(names, n)
 		}
+		slices.Sort(names)
 		return nil, errs.New(errs.Unsupported, "open %q: no storage provider for scheme %q (want one of %v)%s", uri, scheme, names, errs.Suggest(scheme, names))
 	}
 	return open(ctx, rest, create)

@@ -191,8 +191,10 @@ func TestCrashAtEveryCall(t *testing.T) {
 func TestSetPlanEndsACrash(t *testing.T) {
 	t.Parallel()
 	s, _ := newStore(t, Fault{Do: Crash()})
-	if s.Put(t.Context(), "a", nil) == nil || s.Put(t.Context(), "a", nil) == nil {
-		t.Fatal("no crash")
+	for i := range 2 {
+		if err := s.Put(t.Context(), "a", nil); !errs.Is(err, errs.Storage) {
+			t.Fatalf("call %d: got %v, want a crash", i, err)
+		}
 	}
 	s.SetPlan(nil)
 	if err := s.Put(t.Context(), "a", nil); err != nil {

@@ -4,6 +4,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -130,7 +131,7 @@ func readNames(dir *os.File, bound entryBound, limit int) (names []string, compl
 			slices.Sort(names)
 			names, complete = names[:limit], false
 		}
-		if err == io.EOF {
+		if err == io.EOF || errors.Is(err, unix.ENOENT) { // the latter: removed since it was opened
 			slices.Sort(names)
 			return names, complete, nil
 		}

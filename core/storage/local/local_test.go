@@ -153,6 +153,26 @@ func TestListSkipsWhatIsNoObject(t *testing.T) {
 	}
 }
 
+func TestListOfADirectoryThatIsRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	names, complete, err := readNames(dir, entryBound{room: storage.MaxKeyBytes}, firstPage)
+	if len(names) != 0 || !complete || err != nil {
+		t.Errorf("got %v, %v, %v, want nothing", names, complete, err)
+	}
+}
+
 // TestListSkipsDirectoriesBeforeAfter: one that lies before is not even opened.
 func TestListSkipsDirectoriesBeforeAfter(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,10 @@ import (
 // while the next ones are copied, and Finish finds little left to do.
 const writebackBytes = 4 << 20
 
+// maxAttempts is how often a writer makes a directory anew that others keep removing, before it believes that the root
+// is gone.
+const maxAttempts = 100
+
 // Put replaces what the key held. Its content is on the disk when Put returns, its name after the next PutIfAbsent.
 // A failure leaves what was there before.
 func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
@@ -140,16 +144,17 @@ func (p *Provider) begin(ctx context.Context, op, key string) (*stream, error) {
 		prefix = p.path(dir) + "/"
 	}
 	for attempt := 0; ; attempt++ {
-		if err := p.ensureDir(dir); err != nil {
-			return nil, p.writeError(op, key, err)
-		}
 		temp := fmt.Sprintf("%s%s%016x-%d", prefix, tempPrefix, rand.Uint64(), os.Getpid())
-		fd, err := p.open(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC)
+		fd := -1
+		err := p.ensureDir(dir)
+		if err == nil {
+			fd, err = p.open(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC)
+		}
 		if err == nil {
 			return &stream{p: p, op: op, key: key, temp: temp, fd: fd}, nil
 		}
-		// A parallel Delete may have taken the directory away between the two calls.
-		if !anyOf(err, unix.ENOENT, unix.EEXIST) || attempt == 16 {
+		// A Delete, of another process too, may take a directory away between any two of these calls.
+		if !anyOf(err, unix.ENOENT, unix.EEXIST) || attempt == maxAttempts {
 			return nil, p.writeError(op, key, err)
 		}
 		p.dirs.forget(dir)
