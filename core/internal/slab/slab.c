@@ -92,6 +92,13 @@ static dl_slab *best_fit(dl_ring *ring, uint64_t size) {
     return slab;
 }
 
+/* beyond_memory reports whether the machine has less memory than size. The kernel would map it all the same and end the
+ * process when the pages are touched. */
+static bool beyond_memory(uint64_t size) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages;
+}
+
 /* round_up makes sizes coarse (steps of an eighth of the power of two below), so that slabs of similar batches fit each
  * other. It returns 0 when size is beyond any address space. */
 static uint64_t round_up(uint64_t size) {
@@ -132,7 +139,7 @@ void dl_ring_set_budget(dl_ring *ring, uint64_t budget) {
 /* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take the last of the
  * budget; mapping touches no page and is quick. */
 static dl_slab *create(dl_ring *ring, uint64_t size, int *code) {
-    dl_slab *slab = calloc(1, sizeof *slab);
+    dl_slab *slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
     if (slab == NULL) {
         *code = ENOMEM;
         return NULL;

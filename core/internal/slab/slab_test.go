@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := NewRing(mib)
 	defer r.Close()
-	for name, size := range map[string]int64{"negative": -1, "beyond address space": 1 << 50} {
+	for name, size := range map[string]int64{"negative": -1, "beyond any memory": 1 << 50} {
 		if _, err := r.Get(size); !errs.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}

@@ -1,0 +1,68 @@
+package loader
+
+import (
+	"deeplake/core/internal/slab"
+	"deeplake/core/tensor"
+)
+
+// Kind says how a column of a batch lies in the slab.
+type Kind uint8
+
+// The kinds. The values are part of the C ABI.
+const (
+	KindArray Kind = 1 // one array of all rows
+	KindList  Kind = 2 // one array per item
+	KindBytes Kind = 3 // strings, json, bytes: one data area and where each item starts in it
+)
+
+// Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one reference: whoever keeps an
+// array retains the slab before Release. All methods may be called in parallel.
+type Batch struct {
+	Index   int64 // of the batch in the epoch; batches whose rows were all skipped leave gaps
+	Rows    int
+	Columns []BatchColumn
+	Slab    *slab.Slab
+}
+
+// BatchColumn is one column: a tensor, the shapes of a padded one, or the row index. Offsets count bytes from the start
+// of the slab and are multiples of 64.
+//
+// In a sequence tensor, items Splits[i] to Splits[i+1] belong to row i; elsewhere Splits is nil and item i is row i.
+type BatchColumn struct {
+	Name   string
+	DType  tensor.DType
+	Kind   Kind
+	Shape  tensor.Shape // KindArray: rows first
+	Offset int64        // KindArray, KindBytes: the data
+	Size   int64        // of the data
+	Starts int64        // KindBytes: offset of items+1 int64, counted from Offset; item i is [Starts[i], Starts[i+1])
+	Items  []Item       // KindList
+	Count  int          // items: rows, or those of all sequences together
+	Splits []int64      // sequence: rows+1
+	Null   []bool       // rows that have no sample; nil when all have
+}
+
+// Item is one array of a KindList column. That of a null row is zero.
+type Item struct {
+	Offset int64
+	Size   int64
+	Shape  tensor.Shape // shared, read-only
+}
+
+// Release drops the receiver's reference to the slab; the batch must not be read afterwards.
+func (b *Batch) Release() { b.Slab.Release() }
+
+// Retain adds a reference, for one more array that outlives the batch.
+func (b *Batch) Retain() { b.Slab.Retain() }
+
+// Data is the memory of an array or of the data area of c. It is valid as long as a reference is held.
+func (b *Batch) Data(c *BatchColumn) []byte { return b.Slab.Bytes()[c.Offset : c.Offset+c.Size] }
+
+// Item is the memory of item i of a KindList or KindBytes column.
+func (b *Batch) Item(c *BatchColumn, i int) []byte {
+	mem := b.Slab.Bytes()
+	if c.Kind == KindList {
+		return mem[c.Items[i].Offset : c.Items[i].Offset+c.Items[i].Size]
+	}
+	return b.Data(c)[getInt64(mem[c.Starts:], i):getInt64(mem[c.Starts:], i+1)]
+}

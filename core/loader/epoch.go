@@ -1,0 +1,324 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+)
+
+// Epoch is one pass over the rows. Next, Stats and Close may be called in parallel.
+//
+// One planner makes batches in order, at most Options.Prefetch ahead of the consumer; the workers fill them, the
+// earliest first; the consumer takes them in order.
+type Epoch struct {
+	loader  *Loader
+	number  int64
+	batches int64
+	walk    *walk
+	group   *task.Group
+	unwatch func() bool
+	halt    atomic.Bool // goroutines are to end as soon as they can
+
+	turn chan struct{} // held by the one caller of Next that takes
+	wake chan struct{} // the front of the queue may be ready
+
+	mu        sync.Mutex
+	published sync.Cond // for workers: a batch was planned, or there will be none
+	room      sync.Cond // for the planner: a batch was taken
+	queue     []*work   // planned and not taken; queue[0] is batch number taken
+	taken     int64
+	limit     int64 // batches behind this one will not be delivered: it failed
+	complete  bool  // no more batches will be planned
+	spare     []*plan
+	closed    bool
+	err       error // what every Next returns from now on
+
+	meters struct {
+		start    time.Time
+		end      time.Duration // of the epoch; 0 while it runs
+		planner  meter
+		workers  []meter
+		consumer meter
+	}
+	counts counts // guarded by mu
+}
+
+func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
+	e := &Epoch{loader: l, number: number, batches: l.Batches(), walk: newWalk(l.order, uint64(number)),
+		group: task.New(ctx, 0), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	e.limit = e.batches
+	e.published.L, e.room.L = &e.mu, &e.mu
+	e.meters.start = time.Now()
+	e.meters.workers = make([]meter, l.options.Workers)
+	for i := range e.meters.workers {
+		e.meters.workers[i].zero = e.meters.start
+	}
+	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
+	return e
+}
+
+// launch starts the goroutines. Those that wait for each other are woken when the group ends early: by a panic in one
+// of them, or by the caller's context.
+func (e *Epoch) launch() {
+	e.unwatch = context.AfterFunc(e.group.Context(), e.stop)
+	e.meters.consumer.begin()
+	e.group.Go(e.planAll)
+	for i := range e.meters.workers {
+		m := &e.meters.workers[i]
+		e.group.Go(func(ctx context.Context) error { return e.worker(ctx, m) })
+	}
+}
+
+// stop tells the goroutines to end.
+func (e *Epoch) stop() {
+	e.halt.Store(true)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.published.Broadcast()
+	e.room.Broadcast()
+}
+
+// planAll is the planner's loop.
+func (e *Epoch) planAll(ctx context.Context) error {
+	m := &e.meters.planner
+	m.begin()
+	defer m.end()
+	pl := &planner{loader: e.loader, walk: e.walk}
+	for seq := range e.batches {
+		p := e.awaitRoom(m)
+		if p == nil {
+			break
+		}
+		w := &work{seq: seq}
+		w.err = pl.next(ctx, w, p)
+		e.publish(w, p)
+		if w.err != nil {
+			break
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.complete = true
+	e.published.Broadcast()
+	e.notify()
+	return nil
+}
+
+// awaitRoom waits until another batch may be planned and gives the memory to plan it; nil ends the planner.
+func (e *Epoch) awaitRoom(m *meter) *plan {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.queue) >= e.loader.options.Prefetch && !e.halt.Load() && e.limit == e.batches {
+		m.pause()
+		e.room.Wait()
+		m.resume()
+	}
+	if e.halt.Load() || e.limit < e.batches {
+		return nil
+	}
+	if n := len(e.spare); n > 0 {
+		p := e.spare[n-1]
+		e.spare = e.spare[:n-1]
+		return p
+	}
+	return &plan{}
+}
+
+// publish hands a planned batch to the workers; one without jobs is ready at once.
+func (e *Epoch) publish(w *work, p *plan) {
+	if w.jobs == 0 {
+		w.plan = p
+		if w.err == nil && w.batch != nil {
+			w.settle(false)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = append(e.queue, w)
+	if w.jobs == 0 {
+		e.ready(w)
+		return
+	}
+	e.published.Broadcast()
+}
+
+// await gives a worker the batch seq, or the first one that is not taken if that is later, as soon as it is planned;
+// nil ends the worker.
+func (e *Epoch) await(seq int64, m *meter) *work {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for !e.halt.Load() && seq <= e.limit {
+		seq = max(seq, e.taken)
+		if i := seq - e.taken; i < int64(len(e.queue)) {
+			return e.queue[i]
+		}
+		if e.complete {
+			break
+		}
+		m.pause()
+		e.published.Wait()
+		m.resume()
+	}
+	return nil
+}
+
+// finish is called by the worker that did the last job of w.
+func (e *Epoch) finish(w *work) {
+	w.settle(e.loader.options.OnError == Skip)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ready(w)
+}
+
+// ready lets the consumer have w and takes its planning memory back. The lock is held.
+func (e *Epoch) ready(w *work) {
+	w.ready = true
+	e.spare = append(e.spare, w.plan)
+	w.plan = nil
+	if w.err != nil && w.seq < e.limit {
+		e.limit = w.seq
+		e.published.Broadcast()
+		e.room.Broadcast()
+	}
+	if len(e.queue) > 0 && e.queue[0] == w {
+		e.notify()
+	}
+}
+
+// notify wakes the consumer. A token that lies there already will do.
+func (e *Epoch) notify() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Next gives the next batch, whose slab the caller releases. At the end of the epoch it is nil, without an error. When
+// ctx ends first the error is errs.Canceled and no batch is lost: the next call waits for the same one. Any other error
+// ends the epoch, and later calls return it again.
+func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
+	select {
+	case e.turn <- struct{}{}:
+	default:
+		select {
+		case e.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, canceled(ctx)
+		}
+	}
+	defer func() { <-e.turn }()
+	for {
+		w, end, err := e.take()
+		if end || err != nil {
+			e.shut(err)
+			return nil, err
+		}
+		if w == nil {
+			if err := e.pause(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if w.batch == nil {
+			continue
+		}
+		if w.loaded == 0 {
+			w.batch.Release()
+			continue
+		}
+		return w.batch, nil
+	}
+}
+
+// pause waits until the front of the queue may have changed.
+func (e *Epoch) pause(ctx context.Context) error {
+	m := &e.meters.consumer
+	m.pause()
+	defer m.resume()
+	select {
+	case <-e.wake:
+	case <-e.group.Context().Done():
+	case <-ctx.Done():
+		return canceled(ctx)
+	}
+	return nil
+}
+
+// take gives the front of the queue if it is ready, or says that the epoch is over.
+func (e *Epoch) take() (w *work, end bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.err != nil:
+		return nil, true, e.err
+	case e.closed:
+		return nil, true, errs.New(errs.Closed, "load batch: the epoch is closed")
+	case e.taken == e.batches:
+		return nil, true, nil
+	case e.group.Context().Err() != nil:
+		return nil, true, canceled(e.group.Context())
+	case len(e.queue) == 0 || !e.queue[0].ready:
+		return nil, false, nil
+	}
+	w = e.queue[0]
+	if w.err != nil {
+		return nil, true, w.err
+	}
+	e.queue = append(e.queue[:0], e.queue[1:]...)
+	e.taken++
+	e.room.Signal()
+	e.counts.add(w)
+	return w, false, nil
+}
+
+// Close ends the epoch: samples being decoded are finished, the others dropped, the memory of batches that were not
+// taken returned. When it returns no goroutine of the epoch is left. Calling it again does nothing; a Next that waits
+// returns errs.Closed.
+func (e *Epoch) Close() {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.shut(nil)
+}
+
+// shut ends the goroutines, waits for them and drops what they left. err is what Next is to return from now on.
+func (e *Epoch) shut(err error) {
+	e.mu.Lock()
+	if e.err == nil {
+		e.err = err
+	}
+	e.mu.Unlock()
+	e.stop()
+	e.group.Stop()
+	_ = e.group.Wait() // a failure was delivered by Next, or nobody asks any more
+	e.unwatch()
+	e.mu.Lock()
+	left := e.queue
+	e.queue = nil
+	if e.meters.end == 0 {
+		e.meters.end = time.Since(e.meters.start)
+		e.meters.consumer.end()
+	}
+	e.mu.Unlock()
+	for _, w := range left {
+		if w.batch != nil {
+			w.batch.Release()
+		}
+	}
+	e.loader.forget(e)
+}
+
+// canceled is the error of a context that ended: the cause where it is one of ours.
+func canceled(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	var known *errs.Error
+	if errors.As(cause, &known) {
+		return cause
+	}
+	return errs.New(errs.Canceled, "load batch: %w", cause)
+}

@@ -1,0 +1,262 @@
+package loader
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+const (
+	align        = 64      // of every array: what vector code and DLPack consumers ask for
+	maxSlabBytes = 1 << 46 // no machine has more; keeps the sums below from overflowing
+)
+
+// part is one tensor of a batch in the making.
+type part struct {
+	field  *field
+	rows   []chunk.Ref  // of the rows, holes included
+	refs   []chunk.Ref  // of the items: rows itself, or what the sequences consist of
+	splits []int64      // sequence: rows+1
+	null   []bool       // rows that are holes; nil: none
+	at     []int64      // where each item goes in the slab
+	padded tensor.Shape // what KindArray items grow to
+}
+
+// count is the number of items.
+func (p *part) count() int { return len(p.refs) }
+
+// length is the number of bytes that item i fills.
+func (p *part) length(i int) int64 {
+	r := &p.refs[i]
+	switch {
+	case r.Hole():
+		return 0
+	case p.field.stored:
+		return r.Stored
+	}
+	return r.Size
+}
+
+// layout gives places in a slab, front to back.
+type layout struct{ used int64 }
+
+// place reserves size bytes at the next multiple of 64.
+func (l *layout) place(size int64) (int64, error) {
+	off := (l.used + align - 1) &^ (align - 1)
+	if size < 0 || size > maxSlabBytes-off {
+		return 0, errs.New(errs.Invalid, "the batch needs more than %d bytes; use a smaller batch_size", int64(maxSlabBytes))
+	}
+	l.used = off + size
+	return off, nil
+}
+
+// array reserves count times size bytes.
+func (l *layout) array(count int, size int64) (int64, error) {
+	if size > 0 && int64(count) > maxSlabBytes/size {
+		return l.place(-1)
+	}
+	return l.place(int64(count) * size)
+}
+
+// column lays out one part and describes it: its own column, and for Pad that of the shapes.
+func (l *layout) column(p *part) ([]BatchColumn, error) {
+	f := p.field
+	c := BatchColumn{Name: f.name, DType: f.dtype, Count: p.count(), Splits: p.splits, Null: p.null}
+	p.at = slices.Grow(p.at[:0], p.count())[:p.count()]
+	switch {
+	case f.text:
+		return l.bytes(p, c)
+	case f.seq || f.collate == List:
+		return l.list(p, c)
+	case f.collate == Pad:
+		return l.pad(p, c)
+	}
+	return l.stack(p, c)
+}
+
+// bytes lays items end to end behind their starts.
+func (l *layout) bytes(p *part, c BatchColumn) ([]BatchColumn, error) {
+	c.Kind = KindBytes
+	var err error
+	if c.Starts, err = l.array(p.count()+1, 8); err != nil {
+		return nil, err
+	}
+	for i := range p.at {
+		n := p.length(i)
+		if n < 0 || n > maxSlabBytes-c.Size {
+			return nil, errs.New(errs.Invalid, "the batch needs more than %d bytes of tensor %q; use a smaller batch_size", int64(maxSlabBytes), p.field.name)
+		}
+		p.at[i] = c.Size
+		c.Size += n
+	}
+	if c.Offset, err = l.place(c.Size); err != nil {
+		return nil, err
+	}
+	for i := range p.at {
+		p.at[i] += c.Offset
+	}
+	return []BatchColumn{c}, nil
+}
+
+// list gives each item a place of its own.
+func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
+	c.Kind = KindList
+	c.Items = make([]Item, p.count())
+	for i := range p.refs {
+		if p.refs[i].Hole() {
+			continue
+		}
+		size, err := p.arraySize(i)
+		if err != nil {
+			return nil, err
+		}
+		off, err := l.place(size)
+		if err != nil {
+			return nil, err
+		}
+		p.at[i] = off
+		c.Items[i] = Item{Offset: off, Size: size, Shape: p.refs[i].Shape}
+	}
+	return []BatchColumn{c}, nil
+}
+
+// stack demands one shape.
+func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
+	first := &p.refs[0]
+	for i := range p.refs {
+		r := &p.refs[i]
+		if !r.Shape.Equal(first.Shape) {
+			return nil, errs.New(errs.Type, "stack tensor %q: row %d has shape %s, row %d has shape %s; use collate=\"pad\", collate=\"list\" or a transform that makes them equal",
+				p.field.name, first.Row, first.Shape, r.Row, r.Shape)
+		}
+	}
+	return l.slots(p, c, first.Shape)
+}
+
+// pad gives every sample the largest size along each axis, and says in a column of its own what is real.
+func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
+	first := &p.refs[0]
+	p.padded = append(p.padded[:0], first.Shape...)
+	for i := range p.refs {
+		r := &p.refs[i]
+		if len(r.Shape) != len(p.padded) {
+			return nil, errs.New(errs.Type, "pad tensor %q: row %d has shape %s, row %d has shape %s, and padding keeps the number of axes; use collate=\"list\" or a transform that makes them equal",
+				p.field.name, first.Row, first.Shape, r.Row, r.Shape)
+		}
+		for d, n := range r.Shape {
+			p.padded[d] = max(p.padded[d], n)
+		}
+	}
+	cols, err := l.slots(p, c, p.padded)
+	if err != nil || len(p.padded) == 0 {
+		return cols, err
+	}
+	shapes := BatchColumn{Name: c.Name + ShapeSuffix, DType: tensor.Int64, Kind: KindArray, Count: p.count(),
+		Shape: tensor.Shape{int64(p.count()), int64(len(p.padded))}, Size: int64(p.count()) * int64(len(p.padded)) * 8}
+	if shapes.Offset, err = l.place(shapes.Size); err != nil {
+		return nil, err
+	}
+	return append(cols, shapes), nil
+}
+
+// slots lays equal places end to end.
+func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColumn, error) {
+	size, err := shape.Bytes(p.field.dtype)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "load tensor", p.field.name, err)
+	}
+	for i := range p.refs {
+		if _, err := p.arraySize(i); err != nil {
+			return nil, err
+		}
+	}
+	c.Kind = KindArray
+	if c.Offset, err = l.array(p.count(), size); err != nil {
+		return nil, err
+	}
+	for i := range p.at {
+		p.at[i] = c.Offset + int64(i)*size
+	}
+	c.Size = int64(p.count()) * size
+	c.Shape = append(tensor.Shape{int64(p.count())}, shape...)
+	return []BatchColumn{c}, nil
+}
+
+// arraySize is the size of item i, which must be that of its shape: otherwise a neighbour would be overwritten.
+func (p *part) arraySize(i int) (int64, error) {
+	r := &p.refs[i]
+	size, err := r.Shape.Bytes(p.field.dtype)
+	if err == nil && size != r.Size {
+		err = errs.New(errs.Corrupt, "sample has %d bytes, want %d for shape %s of %s", r.Size, size, r.Shape, p.field.dtype)
+	}
+	if err != nil {
+		return 0, rowError(p.field.name, r.Row, err)
+	}
+	return size, nil
+}
+
+// fixed writes what is known before any sample is read: starts of bytes, shapes of padded arrays.
+func fixed(mem []byte, p *part, cols []BatchColumn) {
+	c := &cols[0]
+	if c.Kind == KindBytes {
+		for i, at := range p.at {
+			putInt64(mem[c.Starts:], i, at-c.Offset)
+		}
+		putInt64(mem[c.Starts:], p.count(), c.Size)
+	}
+	if len(cols) > 1 {
+		dst := mem[cols[1].Offset:]
+		n := len(p.padded)
+		for i := range p.refs {
+			for d, v := range p.refs[i].Shape {
+				putInt64(dst, i*n+d, v)
+			}
+		}
+	}
+}
+
+// spread turns the C-order array of shape from at the front of mem into one of shape to, in place, with zeros where it
+// grew. No axis of to is smaller. Runs move towards the end, the last one first, so that none is overwritten unread.
+func spread(mem []byte, from, to tensor.Shape, elem int64) {
+	// Axes that are equal at the end belong to one run.
+	axis := len(from)
+	run := elem
+	for axis > 0 && from[axis-1] == to[axis-1] {
+		axis--
+		run *= from[axis]
+	}
+	if axis == 0 {
+		return
+	}
+	src, dst := run*from[axis-1], run*to[axis-1]
+	outer, want := int64(1), int64(1)
+	for d := range axis - 1 {
+		outer *= from[d]
+		want *= to[d]
+	}
+	if outer == 0 || src == 0 {
+		clear(mem[:want*dst])
+		return
+	}
+	end := want * dst // everything from here on is in its final state
+	for k := outer - 1; k >= 0; k-- {
+		place := int64(0) // of run k among the runs of to
+		rest, scale := k, int64(1)
+		for d := axis - 2; d >= 0; d-- {
+			place += rest % from[d] * scale
+			rest /= from[d]
+			scale *= to[d]
+		}
+		at := place * dst
+		copy(mem[at:at+src], mem[k*src:(k+1)*src])
+		clear(mem[at+src : end])
+		end = at
+	}
+}
+
+func putInt64(mem []byte, i int, v int64) { binary.NativeEndian.PutUint64(mem[i*8:], uint64(v)) }
+
+func getInt64(mem []byte, i int) int64 { return int64(binary.NativeEndian.Uint64(mem[i*8:])) }

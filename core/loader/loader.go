@@ -1,0 +1,130 @@
+package loader
+
+import (
+	"context"
+	"sync"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/slab"
+)
+
+// Loader delivers the rows of a view in batches, epoch after epoch. All methods may be called in parallel.
+type Loader struct {
+	src     Source
+	options Options
+	fields  []field
+	order   Order
+	ring    *slab.Ring
+
+	mu     sync.Mutex
+	budget int64 // of the ring
+	epochs map[*Epoch]bool
+	last   *Epoch
+	closed bool
+}
+
+// Open checks the wishes against the view and chooses the order. It reads no samples; with a windowed shuffle it asks
+// the view for its stored size. The loader must be closed.
+func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
+	o, err := o.normal()
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
+	}
+	fields, err := o.fields(src)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
+	}
+	rows, rowBytes := src.Len(), int64(0)
+	if o.Shuffle == Window && rows > 0 {
+		stored, err := src.StoredBytes(ctx)
+		if err != nil {
+			return nil, errs.Wrap(errs.Storage, "open loader", "", err)
+		}
+		rowBytes = (stored + rows - 1) / rows
+	}
+	return &Loader{
+		src: src, options: o, fields: fields, budget: o.SlabBytes,
+		order:  newOrder(o.Shuffle, rows, o.Seed, rowBytes, o.ShuffleBytes),
+		ring:   slab.NewRing(o.SlabBytes),
+		epochs: map[*Epoch]bool{},
+	}, nil
+}
+
+// Batches is the number of batches of an epoch. With Skip it is an upper bound.
+func (l *Loader) Batches() int64 {
+	size := int64(l.options.BatchSize)
+	if l.options.DropLast {
+		return l.order.Rows / size
+	}
+	return (l.order.Rows + size - 1) / size
+}
+
+// Order describes the order of rows, for a state.
+func (l *Loader) Order() Order { return l.order }
+
+// Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
+func (l *Loader) Options() Options { return l.options }
+
+// Start begins an epoch: its planner and workers run until the last batch, an error, Close, or the end of ctx. Several
+// may run at once; they share memory and nothing else. The epoch must be closed.
+func (l *Loader) Start(ctx context.Context, epoch int64) (*Epoch, error) {
+	if epoch < 0 {
+		return nil, errs.New(errs.Invalid, "start epoch %d: want at least 0", epoch)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errs.New(errs.Closed, "start epoch %d: the loader is closed", epoch)
+	}
+	e := newEpoch(ctx, l, epoch)
+	l.epochs[e], l.last = true, e
+	e.launch()
+	return e, nil
+}
+
+// Stats are the figures of the epoch started last, and those of the memory. Before the first epoch all but these are
+// zero.
+func (l *Loader) Stats() Stats {
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	if last == nil {
+		return Stats{Slabs: l.ring.Stats(), Bottleneck: "no epoch was started"}
+	}
+	return last.Stats()
+}
+
+// Close ends the epochs that still run, waits for their goroutines and frees the memory that no consumer holds. Calling
+// it again does nothing.
+func (l *Loader) Close() {
+	l.mu.Lock()
+	l.closed = true
+	running := make([]*Epoch, 0, len(l.epochs))
+	for e := range l.epochs {
+		running = append(running, e)
+	}
+	l.mu.Unlock()
+	for _, e := range running {
+		e.Close()
+	}
+	l.ring.Close()
+}
+
+// slab gets memory for one batch. The ring may keep what the batches in flight, the one the consumer works on and the
+// one it has just dropped need together: otherwise each would be mapped and unmapped again.
+func (l *Loader) slab(size int64) (*slab.Slab, error) {
+	l.mu.Lock()
+	if want := (size + size/8) * int64(l.options.Prefetch+2); want > l.budget {
+		l.budget = want
+		l.ring.SetBudget(want)
+	}
+	l.mu.Unlock()
+	return l.ring.Get(size)
+}
+
+// forget takes an epoch that has ended off the list of Close.
+func (l *Loader) forget(e *Epoch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.epochs, e)
+}

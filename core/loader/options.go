@@ -1,0 +1,204 @@
+package loader
+
+import (
+	"runtime"
+	"slices"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// The ways to make one array, or several, of the samples of a batch.
+const (
+	Stack = "stack" // one array; every sample must have the same shape
+	Pad   = "pad"   // one array of the largest shape, zeros at the end of each axis, and "<name>_shape"
+	List  = "list"  // one array per row; a row without a sample is null
+)
+
+// The ways to deliver a tensor.
+const (
+	Decoded = ""      // arrays, strings
+	Raw     = "bytes" // as stored: the JPEG file, the bytes of the array
+)
+
+// What to do with a sample that cannot be read.
+const (
+	Raise = "raise" // the batch is an error, and the epoch ends
+	Skip  = "skip"  // the row is left out of its batch, counted and reported
+)
+
+// IndexName is the column that ReturnIndex adds, ShapeSuffix ends the name of the column that Pad adds.
+const (
+	IndexName   = "_index"
+	ShapeSuffix = "_shape"
+)
+
+// The defaults and bounds of Options.
+const (
+	DefaultPrefetch     = 2
+	DefaultShuffleBytes = 512 << 20
+	DefaultSlabBytes    = 256 << 20
+	MaxBatchSize        = 1 << 24
+	MaxWorkers          = 1024
+	MaxPrefetch         = 1024
+)
+
+// Options are the wishes of a user. BatchSize must be given; the zero value of every other field is its default.
+type Options struct {
+	BatchSize    int               `json:"batch_size"`
+	Shuffle      string            `json:"shuffle"` // Sequential, Window or Full
+	Seed         uint64            `json:"seed"`
+	Workers      int               `json:"num_workers"` // decode threads; 0: as many as Go runs at once
+	DropLast     bool              `json:"drop_last"`
+	Tensors      []string          `json:"tensors"`       // nil: all of the view
+	Collate      string            `json:"collate"`       // Stack (also "") , Pad or List
+	CollateOf    map[string]string `json:"collate_of"`    // tensors that differ from Collate
+	Decode       map[string]string `json:"decode"`        // tensors delivered Raw
+	Prefetch     int               `json:"prefetch"`      // batches in the making or ready; 0: 2
+	ShuffleBytes int64             `json:"shuffle_bytes"` // stored bytes of a window; 0: 512 MiB
+	SlabBytes    int64             `json:"slab_bytes"`    // memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
+	ReturnIndex  bool              `json:"return_index"`  // add IndexName: the rows in the dataset
+	OnError      string            `json:"on_error"`      // Raise (also "") or Skip
+}
+
+// field is one tensor as a loader delivers it.
+type field struct {
+	col     Column
+	name    string
+	dtype   tensor.DType // of what is delivered
+	collate string
+	stored  bool // deliver the stored bytes
+	text    bool // items vary in bytes and have no shape: string, json, bytes, or stored
+	seq     bool
+	encoded bool
+}
+
+// normal fills in the defaults and refuses what cannot be meant.
+func (o Options) normal() (Options, error) {
+	if o.BatchSize < 1 || o.BatchSize > MaxBatchSize {
+		return o, errs.New(errs.Invalid, "batch_size is %d, want 1 to %d", o.BatchSize, MaxBatchSize)
+	}
+	o.Collate = defaultTo(o.Collate, Stack)
+	o.OnError = defaultTo(o.OnError, Raise)
+	o.Prefetch = defaultTo(o.Prefetch, DefaultPrefetch)
+	o.Workers = defaultTo(o.Workers, runtime.GOMAXPROCS(0))
+	o.ShuffleBytes = defaultTo(o.ShuffleBytes, DefaultShuffleBytes)
+	o.SlabBytes = defaultTo(o.SlabBytes, DefaultSlabBytes)
+	for _, c := range []struct {
+		name  string
+		value int64
+		most  int64
+	}{
+		{"num_workers", int64(o.Workers), MaxWorkers}, {"prefetch", int64(o.Prefetch), MaxPrefetch},
+		{"shuffle_bytes", o.ShuffleBytes, 1 << 60}, {"slab_bytes", o.SlabBytes, 1 << 60},
+	} {
+		if c.value < 1 || c.value > c.most {
+			return o, errs.New(errs.Invalid, "%s is %d, want 0 (the default) to %d", c.name, c.value, c.most)
+		}
+	}
+	if err := oneOf("shuffle", o.Shuffle, Sequential, Window, Full); err != nil {
+		return o, err
+	}
+	if err := oneOf("on_error", o.OnError, Raise, Skip); err != nil {
+		return o, err
+	}
+	return o, oneOf("collate", o.Collate, Stack, Pad, List)
+}
+
+// fields finds the tensors that o asks for and how each is delivered.
+func (o Options) fields(src Source) ([]field, error) {
+	all := src.Names()
+	names := o.Tensors
+	if names == nil {
+		names = all
+	}
+	if len(names) == 0 {
+		return nil, errs.New(errs.Invalid, "no tensors to load; name at least one of %q", all)
+	}
+	for _, given := range []map[string]string{o.CollateOf, o.Decode} {
+		for name := range given {
+			if !slices.Contains(names, name) {
+				return nil, unknown(name, names)
+			}
+		}
+	}
+	fields := make([]field, 0, len(names))
+	for i, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, unknown(name, all)
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, errs.New(errs.Invalid, "tensor %q is named twice", name)
+		}
+		f, err := o.field(src, name)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, f)
+	}
+	return fields, o.checkNames(fields)
+}
+
+func (o Options) field(src Source, name string) (field, error) {
+	col, err := src.Column(name)
+	if err != nil {
+		return field{}, err
+	}
+	collate, how := defaultTo(o.CollateOf[name], o.Collate), o.Decode[name]
+	if err := oneOf("collate", collate, Stack, Pad, List); err != nil {
+		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
+	}
+	if err := oneOf("decode", how, Decoded, Raw); err != nil {
+		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
+	}
+	f := field{col: col, name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
+	if f.stored {
+		f.dtype = tensor.Bytes
+	}
+	f.text = !f.dtype.Fixed()
+	return f, nil
+}
+
+// checkNames refuses tensors whose names the loader needs for columns of its own.
+func (o Options) checkNames(fields []field) error {
+	added := map[string]string{}
+	if o.ReturnIndex {
+		added[IndexName] = "return_index"
+	}
+	for _, f := range fields {
+		if f.padded() {
+			added[f.name+ShapeSuffix] = "collate=\"pad\""
+		}
+	}
+	for _, f := range fields {
+		if by, ok := added[f.name]; ok {
+			return errs.New(errs.Invalid, "tensor %q has the name of the column that %s adds; leave it out by tensors=, or do without %s", f.name, by, by)
+		}
+	}
+	return nil
+}
+
+// padded reports whether the field may come with a column of shapes.
+func (f *field) padded() bool { return f.collate == Pad && !f.text && !f.seq }
+
+// needsAll reports whether every row must have a sample.
+func (f *field) needsAll() bool { return f.collate != List }
+
+func unknown(name string, names []string) error {
+	return errs.New(errs.NotFound, "no tensor %q (want one of %q)%s", name, names, errs.Suggest(name, names))
+}
+
+func oneOf(what, got string, want ...string) error {
+	if slices.Contains(want, got) {
+		return nil
+	}
+	return errs.New(errs.Invalid, "%s is %q (want one of %q)%s", what, got, want, errs.Suggest(got, want))
+}
+
+func defaultTo[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}

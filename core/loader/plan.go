@@ -1,0 +1,359 @@
+package loader
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// work is one batch in the making: planned by the planner, filled by the workers, finished by the last of them.
+type work struct {
+	seq   int64
+	batch *Batch // nil: planning failed, or every row was skipped
+	cols  []int  // column of each part
+	jobs  int64
+	next  atomic.Int64 // job to be taken
+	left  atomic.Int64 // jobs not done
+	plan  *plan        // what the jobs refer to; taken back for reuse when left is 0
+
+	mu     sync.Mutex
+	failed []failure
+
+	// Written before ready is set under the lock of the epoch.
+	ready       bool
+	err         error
+	skips       []failure
+	loaded      int64 // rows delivered
+	bytes       int64 // filled in the slab
+	storedBytes int64 // of the same samples, as stored
+}
+
+// failure is a sample that could not be read.
+type failure struct {
+	place  int // of the row in the batch
+	row    int64
+	tensor string
+	err    error
+}
+
+// plan is the memory of one batch's planning, reused from batch to batch.
+type plan struct {
+	view  []int64 // rows of the view
+	rows  []int64 // the same rows in the dataset
+	parts []part
+	order []int32 // places of the batch in order of rows
+	jobs  []job
+}
+
+// job is a run of items of one part.
+type job struct {
+	part  int
+	items []int32 // nil: from to to themselves
+	from  int32
+	to    int32
+}
+
+// jobCost is what a job should cost at least, in nanoseconds: a thousand times what taking a job costs.
+const jobCost = 50_000
+
+// cost estimates how long an item takes, in nanoseconds, from the measured cost model of decoders and copies.
+func (p *part) cost(i int) int64 {
+	r := &p.refs[i]
+	if p.field.encoded && !p.field.stored {
+		return 2000 + 10*r.Stored + r.Size/2
+	}
+	return 200 + p.length(i)/8
+}
+
+// planner makes the works of one epoch, in order.
+type planner struct {
+	loader *Loader
+	walk   *walk
+}
+
+// next plans batch seq with the memory of p. It fails with the error that the batch is to deliver.
+func (pl *planner) next(ctx context.Context, w *work, p *plan) error {
+	from := w.seq * int64(pl.loader.options.BatchSize)
+	n := int(min(int64(pl.loader.options.BatchSize), pl.loader.order.Rows-from))
+	p.view = slices.Grow(p.view[:0], n)[:n]
+	pl.walk.fill(p.view, from)
+	if err := pl.resolve(ctx, w, p); err != nil {
+		return err
+	}
+	if len(p.view) == 0 {
+		return nil
+	}
+	return pl.arrange(w, p)
+}
+
+// resolve finds the samples of all rows, and drops the rows that are to be skipped.
+func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
+	fields := pl.loader.fields
+	if len(p.parts) != len(fields) {
+		p.parts = make([]part, len(fields))
+	}
+	drop := &dropper{skip: pl.loader.options.OnError == Skip, work: w}
+	for i := range p.parts {
+		f := &fields[i]
+		p.parts[i].field = f
+		p.parts[i].rows = slices.Grow(p.parts[i].rows[:0], len(p.view))[:len(p.view)]
+		clear(p.parts[i].rows)
+		if err := pl.find(ctx, f, p.view, p.parts[i].rows, drop); err != nil {
+			return err
+		}
+	}
+	for i := range p.parts {
+		if err := checkHoles(&p.parts[i], drop); err != nil {
+			return err
+		}
+	}
+	drop.apply(p)
+	for {
+		for i := range p.parts {
+			if err := p.parts[i].expand(ctx, drop); err != nil {
+				return err
+			}
+		}
+		if !drop.apply(p) {
+			break
+		}
+	}
+	p.rows = p.rows[:0]
+	for i := range p.parts[0].rows {
+		p.rows = append(p.rows, p.parts[0].rows[i].Row)
+	}
+	return nil
+}
+
+// find resolves one column, row by row when the whole fails, so that the error names the row.
+func (pl *planner) find(ctx context.Context, f *field, rows []int64, refs []chunk.Ref, drop *dropper) error {
+	if f.col.Resolve(ctx, rows, refs) == nil {
+		return nil
+	}
+	for i := range rows {
+		if err := f.col.Resolve(ctx, rows[i:i+1], refs[i:i+1]); err != nil {
+			refs[i] = chunk.Ref{Row: rows[i]} // the dataset's number is not known; in a whole dataset it is the same
+			if err := drop.fail(ctx, i, rows[i], f.name, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkHoles finds rows without a sample: null where the user takes a list, else an error.
+func checkHoles(p *part, drop *dropper) error {
+	p.null = nil
+	for i := range p.rows {
+		if !p.rows[i].Hole() || drop.dropped(i) {
+			continue
+		}
+		if p.field.needsAll() {
+			err := errs.New(errs.Type, "row %d of tensor %q was never written; use collate=\"list\" to get a null for it", p.rows[i].Row, p.field.name)
+			if !drop.skip {
+				return err
+			}
+			drop.add(i, p.rows[i].Row, p.field.name, err)
+			continue
+		}
+		if p.null == nil {
+			p.null = make([]bool, len(p.rows))
+		}
+		p.null[i] = true
+	}
+	return nil
+}
+
+// expand finds the items of sequences. Of other tensors, rows are the items.
+func (p *part) expand(ctx context.Context, drop *dropper) error {
+	if !p.field.seq {
+		p.refs = p.rows
+		return nil
+	}
+	p.splits = make([]int64, 1, len(p.rows)+1)
+	p.refs = nil // a slice of its own: rows may be expanded again after a row was dropped
+	for i := range p.rows {
+		r := &p.rows[i]
+		from := len(p.refs)
+		if !r.Hole() && r.Items > 0 {
+			if r.Items > MaxBatchSize-int64(from) {
+				return errs.New(errs.Invalid, "the sequences of tensor %q have more than %d items in one batch; use a smaller batch_size", p.field.name, MaxBatchSize)
+			}
+			p.refs = slices.Grow(p.refs, int(r.Items))[:from+int(r.Items)]
+			clear(p.refs[from:])
+			if err := p.field.col.Items(ctx, r, p.refs[from:]); err != nil {
+				if err := drop.fail(ctx, i, r.Row, p.field.name, err); err != nil {
+					return err
+				}
+			}
+		}
+		p.splits = append(p.splits, int64(len(p.refs)))
+	}
+	return nil
+}
+
+// arrange lays the batch out in a slab and cuts it into jobs.
+func (pl *planner) arrange(w *work, p *plan) error {
+	var l layout
+	b := &Batch{Index: w.seq, Rows: len(p.view)}
+	w.cols = w.cols[:0]
+	for i := range p.parts {
+		cols, err := l.column(&p.parts[i])
+		if err != nil {
+			return err
+		}
+		w.cols = append(w.cols, len(b.Columns))
+		b.Columns = append(b.Columns, cols...)
+	}
+	index := BatchColumn{Name: IndexName, DType: tensor.Int64, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows)) * 8}
+	if pl.loader.options.ReturnIndex {
+		var err error
+		if index.Offset, err = l.place(index.Size); err != nil {
+			return err
+		}
+		b.Columns = append(b.Columns, index)
+	}
+	var err error
+	if b.Slab, err = pl.loader.slab(l.used); err != nil {
+		return err
+	}
+	mem := b.Slab.Bytes()
+	for i := range p.parts {
+		last := len(b.Columns)
+		if i+1 < len(w.cols) {
+			last = w.cols[i+1]
+		}
+		fixed(mem, &p.parts[i], b.Columns[w.cols[i]:last])
+	}
+	if pl.loader.options.ReturnIndex {
+		for i, row := range p.rows {
+			putInt64(mem[index.Offset:], i, row)
+		}
+	}
+	w.batch, w.plan = b, p
+	pl.cut(w, p)
+	return nil
+}
+
+// cut makes the jobs: items in order of their rows, which is that of their chunks, so that a worker meets the items of
+// one block together.
+func (pl *planner) cut(w *work, p *plan) {
+	p.order = p.order[:0]
+	for i := range p.rows {
+		p.order = append(p.order, int32(i))
+	}
+	if pl.loader.order.Kind != Sequential {
+		slices.SortFunc(p.order, func(a, b int32) int { return cmp.Compare(p.rows[a], p.rows[b]) })
+	}
+	p.jobs = p.jobs[:0]
+	for i := range p.parts {
+		part := &p.parts[i]
+		items := p.order
+		if part.splits != nil {
+			items = nil // sequences of a batch are read as they come
+		}
+		var sum int64
+		from := 0
+		for k := range part.count() {
+			item := k
+			if items != nil {
+				item = int(items[k])
+			}
+			w.bytes += part.length(item)
+			w.storedBytes += part.refs[item].Stored
+			if sum += part.cost(item); sum >= jobCost || k == part.count()-1 {
+				p.jobs = append(p.jobs, job{part: i, items: items, from: int32(from), to: int32(k + 1)})
+				from, sum = k+1, 0
+			}
+		}
+	}
+	w.jobs = int64(len(p.jobs))
+	w.left.Store(w.jobs)
+}
+
+// dropper collects the rows of a batch that are to be skipped.
+type dropper struct {
+	skip bool
+	work *work
+	bad  []bool
+	any  bool
+}
+
+// fail notes a sample that could not be found, or returns the error that ends the epoch.
+func (d *dropper) fail(ctx context.Context, place int, row int64, name string, err error) error {
+	if ctx.Err() != nil {
+		return errs.Wrap(errs.Canceled, "load batch", "", context.Cause(ctx))
+	}
+	err = rowError(name, row, err)
+	if !d.skip || !skippable(err) {
+		return err
+	}
+	d.add(place, row, name, err)
+	return nil
+}
+
+func (d *dropper) add(place int, row int64, name string, err error) {
+	for len(d.bad) <= place {
+		d.bad = append(d.bad, false)
+	}
+	if !d.bad[place] {
+		d.bad[place], d.any = true, true
+		d.work.skips = append(d.work.skips, failure{row: row, tensor: name, err: err})
+	}
+}
+
+func (d *dropper) dropped(place int) bool { return place < len(d.bad) && d.bad[place] }
+
+// apply takes the dropped rows out of the plan and reports whether there were any.
+func (d *dropper) apply(p *plan) bool {
+	if !d.any {
+		return false
+	}
+	keep := make([]bool, len(p.view))
+	for i := range keep {
+		keep[i] = !d.dropped(i)
+	}
+	p.view = filter(p.view, keep)
+	for i := range p.parts {
+		part := &p.parts[i]
+		part.rows = filter(part.rows, keep)
+		if part.null != nil {
+			part.null = filter(part.null, keep)
+		}
+	}
+	d.bad, d.any = d.bad[:0], false
+	return true
+}
+
+// filter keeps the elements of s whose keep is true, in place.
+func filter[T any](s []T, keep []bool) []T {
+	n := 0
+	for i := range s {
+		if keep[i] {
+			s[n] = s[i]
+			n++
+		}
+	}
+	return s[:n]
+}
+
+// rowError says which sample err is about.
+func rowError(name string, row int64, err error) error {
+	k := errs.KindOf(err)
+	return errs.New(k, "read row %d of tensor %q: %w", row, name, err)
+}
+
+// skippable reports whether err is about the sample. A store that fails, a bug, or a reader that gave up is not.
+func skippable(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.Unsupported, errs.Type, errs.Invalid, errs.Range:
+		return true
+	}
+	return false
+}

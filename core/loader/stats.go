@@ -1,0 +1,169 @@
+package loader
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/internal/slab"
+)
+
+// Stats are the figures of one epoch so far. Times are in seconds, rates per second of the epoch.
+type Stats struct {
+	Epoch      int64      `json:"epoch"`
+	Seconds    float64    `json:"seconds"`
+	Batches    int64      `json:"batches"` // delivered
+	Rows       int64      `json:"rows"`
+	Bytes      int64      `json:"bytes"`        // of samples, as delivered
+	Stored     int64      `json:"stored_bytes"` // of the same samples, as stored
+	RowRate    float64    `json:"rows_per_second"`
+	Plan       Stage      `json:"plan"`
+	Decode     Stage      `json:"decode"` // reading, checking and decoding
+	Consumer   Stage      `json:"consumer"`
+	Ready      int        `json:"ready"`     // batches that wait for the consumer
+	InFlight   int        `json:"in_flight"` // batches planned and not taken, ready ones included
+	Prefetch   int        `json:"prefetch"`
+	Slabs      slab.Stats `json:"slabs"`
+	Skipped    int64      `json:"skipped"` // rows left out
+	FirstSkips []SkipNote `json:"first_skips"`
+	Bottleneck string     `json:"bottleneck"`
+}
+
+// Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting is the time in Next
+// and busy the time between its calls.
+type Stage struct {
+	Threads int     `json:"threads"`
+	Busy    float64 `json:"busy_seconds"`
+	Waiting float64 `json:"waiting_seconds"`
+}
+
+// SkipNote is one row that was left out.
+type SkipNote struct {
+	Row    int64  `json:"row"`
+	Tensor string `json:"tensor"`
+	Error  string `json:"error"`
+}
+
+// maxSkipNotes bounds the report; the count goes on.
+const maxSkipNotes = 16
+
+// counts are the sums over delivered batches.
+type counts struct {
+	batches, rows, bytes, stored, skipped int64
+	notes                                 []SkipNote
+}
+
+func (c *counts) add(w *work) {
+	if w.loaded > 0 {
+		c.batches++
+	}
+	c.rows += w.loaded
+	c.bytes += w.bytes
+	c.stored += w.storedBytes
+	c.skipped += int64(len(w.skips))
+	for _, s := range w.skips {
+		if len(c.notes) < maxSkipNotes {
+			c.notes = append(c.notes, SkipNote{Row: s.row, Tensor: s.tensor, Error: s.err.Error()})
+		}
+	}
+}
+
+// Stats are the figures of the epoch so far, or of all of it when it has ended.
+func (e *Epoch) Stats() Stats {
+	e.mu.Lock()
+	s := Stats{Epoch: e.number, Batches: e.counts.batches, Rows: e.counts.rows, Bytes: e.counts.bytes, Stored: e.counts.stored,
+		Skipped: e.counts.skipped, FirstSkips: append([]SkipNote{}, e.counts.notes...),
+		InFlight: len(e.queue), Prefetch: e.loader.options.Prefetch}
+	for _, w := range e.queue {
+		if w.ready {
+			s.Ready++
+		}
+	}
+	wall := e.meters.end
+	e.mu.Unlock()
+	if wall == 0 {
+		wall = time.Since(e.meters.start)
+	}
+	s.Seconds = wall.Seconds()
+	s.RowRate = float64(s.Rows) / max(s.Seconds, 1e-9)
+	s.Slabs = e.loader.ring.Stats()
+	s.Plan.add(&e.meters.planner)
+	s.Consumer.add(&e.meters.consumer)
+	for i := range e.meters.workers {
+		s.Decode.add(&e.meters.workers[i])
+	}
+	s.Bottleneck = s.bottleneck()
+	return s
+}
+
+func (s *Stage) add(m *meter) {
+	busy, waiting := m.read()
+	s.Threads++
+	s.Busy += busy.Seconds()
+	s.Waiting += waiting.Seconds()
+}
+
+// bottleneck says in one sentence what the others wait for.
+func (s *Stats) bottleneck() string {
+	waited := percent(s.Consumer.Waiting, s.Seconds)
+	busy := percent(s.Decode.Busy, s.Decode.Busy+s.Decode.Waiting)
+	plan := percent(s.Plan.Busy, s.Plan.Busy+s.Plan.Waiting)
+	switch {
+	case waited < 5:
+		return fmt.Sprintf("consumer: it waited %.0f %% of the time; %d decode threads were busy %.0f %%", waited, s.Decode.Threads, busy)
+	case busy >= 80:
+		return fmt.Sprintf("decode: %d of %d threads busy %.0f %%; the consumer waited %.0f %% of the time", s.Decode.Threads, s.Decode.Threads, busy, waited)
+	case plan >= 50:
+		return fmt.Sprintf("plan: finding samples took %.0f %% of the time; decode threads were busy %.0f %%, the consumer waited %.0f %%", plan, busy, waited)
+	}
+	return fmt.Sprintf("prefetch: %d decode threads busy %.0f %%, the consumer waited %.0f %% of the time; a larger prefetch evens them out", s.Decode.Threads, busy, waited)
+}
+
+func percent(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return min(100*part/whole, 100)
+}
+
+// meter measures how long one goroutine works and waits. It reads the clock when the goroutine waits, never per sample;
+// others may read it at any time.
+type meter struct {
+	zero    time.Time
+	started atomic.Int64 // nanoseconds after zero, plus one; 0: not yet
+	ended   atomic.Int64
+	since   atomic.Int64 // begin of the wait that goes on; 0: none
+	waited  atomic.Int64
+	_       [24]byte // a cache line of its own: neighbours belong to other threads
+}
+
+func (m *meter) now() int64 { return int64(time.Since(m.zero)) + 1 }
+
+func (m *meter) begin() { m.started.Store(m.now()) }
+
+func (m *meter) end() { m.ended.CompareAndSwap(0, m.now()) }
+
+func (m *meter) pause() { m.since.Store(m.now()) }
+
+func (m *meter) resume() {
+	m.waited.Add(m.now() - m.since.Swap(0))
+}
+
+// read gives the time of work and of waiting until now, or until the end.
+func (m *meter) read() (busy, waiting time.Duration) {
+	start := m.started.Load()
+	if start == 0 {
+		return 0, 0
+	}
+	end := m.ended.Load()
+	if end == 0 {
+		end = m.now()
+	}
+	wait := m.waited.Load()
+	if since := m.since.Load(); since != 0 {
+		wait += max(end-since, 0)
+	}
+	total := max(end-start, 0)
+	wait = min(wait, total)
+	return time.Duration(total - wait), time.Duration(wait)
+}

@@ -1,0 +1,216 @@
+package loader
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+)
+
+// StoredReader copies samples of one tensor as they are stored, for callers that ask for a few rows at a time and want
+// no batch. It keeps scratch memory between calls, so that a call allocates nothing. All methods may be called in
+// parallel.
+type StoredReader struct {
+	col    Column
+	source Source
+	mu     sync.Mutex
+	free   []*scratch
+	closed bool
+}
+
+// scratch is what one call needs. It remembers what it resolved last, because sizes are asked before bytes.
+type scratch struct {
+	worker *chunk.Worker
+	rows   []int64
+	refs   []chunk.Ref
+	found  bool // refs are those of rows
+}
+
+const (
+	keptRows = 1 << 16 // rows that idle scratch memory may remember
+
+	// A goroutine costs about as much as copying one or two samples: fewer rows than these are not worth one.
+	rowsPerThread = 32
+	rowsPerTurn   = 16
+)
+
+// NewStoredReader makes a reader of the tensor called name; an unknown one is errs.NotFound.
+func NewStoredReader(source Source, name string) (*StoredReader, error) {
+	col, err := source.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	return &StoredReader{col: col, source: source}, nil
+}
+
+// Sizes writes the stored bytes of rows into sizes, -1 for a hole.
+func (r *StoredReader) Sizes(ctx context.Context, rows, sizes []int64) error {
+	s, err := r.borrow()
+	if err != nil {
+		return err
+	}
+	defer r.giveBack(s)
+	if err := r.resolve(ctx, s, rows); err != nil {
+		return err
+	}
+	for i := range s.refs {
+		sizes[i] = storedSize(&s.refs[i])
+	}
+	return nil
+}
+
+// One copies the stored bytes of one row to dst if they fit, and returns their number in any case, -1 for a hole.
+func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, error) {
+	s, err := r.borrow()
+	if err != nil {
+		return 0, err
+	}
+	defer r.giveBack(s)
+	if !s.found || len(s.rows) != 1 || s.rows[0] != row {
+		s.rows = append(s.rows[:0], row)
+		s.found = false
+		if err := r.find(ctx, s); err != nil {
+			return 0, err
+		}
+	}
+	n := storedSize(&s.refs[0])
+	if n < 1 || n > int64(len(dst)) {
+		return n, nil
+	}
+	return n, r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker)
+}
+
+// Read copies the stored bytes of rows to dst, len(dst[i]) being what Sizes said (0 for a hole). Many rows are shared
+// out over threads. After an error the content of dst is undefined.
+func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) error {
+	s, err := r.borrow()
+	if err != nil {
+		return err
+	}
+	defer r.giveBack(s)
+	if err := r.resolve(ctx, s, rows); err != nil {
+		return err
+	}
+	for i := range s.refs {
+		if want := max(storedSize(&s.refs[i]), 0); int64(len(dst[i])) != want {
+			return errs.New(errs.Invalid, "read tensor %q: room for row %d is %d bytes, want %d", r.col.Name(), rows[i], len(dst[i]), want)
+		}
+	}
+	threads := min(runtime.GOMAXPROCS(0), len(rows)/rowsPerThread)
+	if threads < 2 {
+		return r.copyRange(ctx, s.worker, s.refs, dst)
+	}
+	return r.copyParallel(ctx, threads, s.refs, dst)
+}
+
+// Close frees the scratch memory; calls after it are errs.Closed.
+func (r *StoredReader) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for _, s := range r.free {
+		s.worker.Close()
+	}
+	r.free = nil
+}
+
+func (r *StoredReader) borrow() (*scratch, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errs.New(errs.Closed, "read tensor %q: the reader is closed", r.col.Name())
+	}
+	if n := len(r.free); n > 0 {
+		s := r.free[n-1]
+		r.free = r.free[:n-1]
+		return s, nil
+	}
+	return &scratch{worker: r.source.NewWorker()}, nil
+}
+
+func (r *StoredReader) giveBack(s *scratch) {
+	if cap(s.refs) > keptRows {
+		s.rows, s.refs, s.found = nil, nil, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		s.worker.Close()
+		return
+	}
+	r.free = append(r.free, s)
+}
+
+// resolve finds rows, unless the last call on s did.
+func (r *StoredReader) resolve(ctx context.Context, s *scratch, rows []int64) error {
+	if s.found && slices.Equal(s.rows, rows) {
+		return nil
+	}
+	s.rows = append(s.rows[:0], rows...)
+	s.found = false
+	return r.find(ctx, s)
+}
+
+func (r *StoredReader) find(ctx context.Context, s *scratch) error {
+	n := r.source.Len()
+	for _, row := range s.rows {
+		if row < 0 || row >= n {
+			return errs.New(errs.Range, "read tensor %q: row %d is outside [0, %d)", r.col.Name(), row, n)
+		}
+	}
+	s.refs = slices.Grow(s.refs[:0], len(s.rows))[:len(s.rows)]
+	if err := r.col.Resolve(ctx, s.rows, s.refs); err != nil {
+		return err
+	}
+	s.found = true
+	return nil
+}
+
+func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
+	var next atomic.Int64
+	g := task.New(ctx, 0)
+	for range threads {
+		g.Go(func(ctx context.Context) error {
+			own, err := r.borrow()
+			if err != nil {
+				return err
+			}
+			defer r.giveBack(own)
+			for {
+				start := int(next.Add(rowsPerTurn)) - rowsPerTurn
+				if start >= len(refs) {
+					return nil
+				}
+				end := min(start+rowsPerTurn, len(refs))
+				if err := r.copyRange(ctx, own.worker, refs[start:end], dst[start:end]); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+func (r *StoredReader) copyRange(ctx context.Context, w *chunk.Worker, refs []chunk.Ref, dst [][]byte) error {
+	for i := range refs {
+		if len(dst[i]) > 0 {
+			if err := r.col.Stored(ctx, &refs[i], dst[i], w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// storedSize is the number of stored bytes of a sample, -1 for a hole.
+func storedSize(ref *chunk.Ref) int64 {
+	if ref.Hole() {
+		return -1
+	}
+	return ref.Stored
+}

@@ -1,0 +1,188 @@
+package loader
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"deeplake/core/chunk"
+)
+
+// worker is the loop of one decode thread: jobs of the earliest batch that has some left, until the epoch ends. Taking
+// a job is one atomic addition; the lock of the epoch is taken once a batch.
+func (e *Epoch) worker(ctx context.Context, m *meter) error {
+	scratch := e.loader.src.NewWorker()
+	defer scratch.Close()
+	m.begin()
+	defer m.end()
+	for seq := int64(0); ; seq++ {
+		w := e.await(seq, m)
+		if w == nil {
+			return nil
+		}
+		seq = w.seq
+		for {
+			k := w.next.Add(1) - 1
+			if k >= w.jobs {
+				break
+			}
+			if e.halt.Load() {
+				return nil
+			}
+			e.run(ctx, w, &w.plan.jobs[k], scratch)
+			if w.left.Add(-1) == 0 {
+				e.finish(w)
+			}
+		}
+	}
+}
+
+// run reads the items of one job into their places.
+func (e *Epoch) run(ctx context.Context, w *work, j *job, scratch *chunk.Worker) {
+	p := &w.plan.parts[j.part]
+	mem := w.batch.Slab.Bytes()
+	for k := j.from; k < j.to && !e.halt.Load(); k++ {
+		i := int(k)
+		if j.items != nil {
+			i = int(j.items[k])
+		}
+		r := &p.refs[i]
+		if r.Hole() {
+			continue
+		}
+		if err := p.read(ctx, mem, i, scratch); err != nil {
+			w.fail(p, i, err)
+		}
+	}
+}
+
+// read fills the place of item i.
+func (p *part) read(ctx context.Context, mem []byte, i int, scratch *chunk.Worker) error {
+	r := &p.refs[i]
+	at, n := p.at[i], p.length(i)
+	dst := mem[at : at+n : at+n]
+	if p.field.stored {
+		return p.field.col.Stored(ctx, r, dst, scratch)
+	}
+	if err := p.field.col.Decode(ctx, r, dst, scratch); err != nil {
+		return err
+	}
+	if p.field.padded() {
+		spread(mem[at:], r.Shape, p.padded, int64(p.field.dtype.Size()))
+	}
+	return nil
+}
+
+// fail notes that item i could not be read.
+func (w *work) fail(p *part, i int, err error) {
+	place := i
+	if p.splits != nil {
+		// The row whose items include i: the last one that starts at i or before and is not empty.
+		place, _ = slices.BinarySearch(p.splits, int64(i)+1)
+		place--
+	}
+	row := p.rows[place].Row
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = append(w.failed, failure{place: place, row: row, tensor: p.field.name, err: rowError(p.field.name, row, err)})
+}
+
+// settle decides what the failures of a batch mean, once all its jobs are done: the error of the first row in the order
+// of the batch, whatever thread met it first, or rows that are left out.
+func (w *work) settle(skip bool) {
+	w.loaded = int64(w.batch.Rows)
+	if len(w.failed) == 0 {
+		return
+	}
+	slices.SortStableFunc(w.failed, func(a, b failure) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.tensor, b.tensor))
+	})
+	bad := make([]bool, w.batch.Rows)
+	for _, f := range w.failed {
+		if !skip || !skippable(f.err) {
+			w.err = f.err
+			return
+		}
+		if !bad[f.place] {
+			bad[f.place] = true
+			w.skips = append(w.skips, f)
+		}
+	}
+	w.batch.leaveOut(bad)
+	w.loaded = int64(w.batch.Rows)
+}
+
+// leaveOut removes rows from a finished batch by moving those behind them down in the slab.
+func (b *Batch) leaveOut(bad []bool) {
+	keep := make([]bool, len(bad))
+	rows := 0
+	for i := range bad {
+		if keep[i] = !bad[i]; keep[i] {
+			rows++
+		}
+	}
+	mem := b.Slab.Bytes()
+	for i := range b.Columns {
+		b.Columns[i].leaveOut(mem, keep)
+	}
+	b.Rows = rows
+}
+
+func (c *BatchColumn) leaveOut(mem []byte, keep []bool) {
+	items := keep
+	if c.Splits != nil {
+		items = make([]bool, c.Count)
+		splits := []int64{0}
+		for i, k := range keep {
+			n := c.Splits[i+1] - c.Splits[i]
+			for j := range n {
+				items[c.Splits[i]+j] = k
+			}
+			if k {
+				splits = append(splits, splits[len(splits)-1]+n)
+			}
+		}
+		c.Splits = splits
+	}
+	if c.Null != nil {
+		c.Null = filter(c.Null, keep)
+	}
+	switch c.Kind {
+	case KindArray:
+		c.moveArray(mem, items)
+	case KindList:
+		c.Items = filter(c.Items, items)
+		c.Count = len(c.Items)
+	case KindBytes:
+		c.moveBytes(mem, items)
+	}
+}
+
+func (c *BatchColumn) moveArray(mem []byte, keep []bool) {
+	size := c.Size / int64(c.Count)
+	data := mem[c.Offset : c.Offset+c.Size]
+	n := int64(0)
+	for i, k := range keep {
+		if k {
+			copy(data[n*size:(n+1)*size], data[int64(i)*size:])
+			n++
+		}
+	}
+	c.Count, c.Size, c.Shape[0] = int(n), n*size, n
+}
+
+func (c *BatchColumn) moveBytes(mem []byte, keep []bool) {
+	starts, data := mem[c.Starts:], mem[c.Offset:c.Offset+c.Size]
+	n, used := 0, int64(0)
+	for i, k := range keep {
+		from, to := getInt64(starts, i), getInt64(starts, i+1)
+		if k {
+			copy(data[used:], data[from:to])
+			putInt64(starts, n, used)
+			used += to - from
+			n++
+		}
+	}
+	putInt64(starts, n, used)
+	c.Count, c.Size = n, used
+}
