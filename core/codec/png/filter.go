@@ -1,6 +1,9 @@
 package png
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Row filters.
 const (
@@ -77,7 +80,7 @@ func paeth(left, up, corner int) int {
 }
 
 func abs(x int) int {
-	sign := x >> 63
+	sign := x >> (bits.UintSize - 1)
 	return (x ^ sign) - sign
 }
 
