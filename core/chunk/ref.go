@@ -11,7 +11,6 @@ import (
 type Chunk struct {
 	Store storage.Provider
 	Key   string
-	Dir   *format.Directory
 	Index *format.Index
 }
 

@@ -15,7 +15,7 @@ type TensorSchema struct {
 	ID          UUID           `json:"id"`
 	Name        string         `json:"name"`
 	HType       string         `json:"htype"` // with "sequence[...]" around it for sequences
-	DType       string         `json:"dtype"`
+	DType       string         `json:"dtype"` // "": no sample has decided it yet
 	Shape       tensor.Shape   `json:"shape"`       // nil: any; -1: an axis that varies
 	Compression string         `json:"compression"` // "none", "lz4", "zstd", "jpeg" or "png"
 	Quality     int            `json:"quality"`     // encoder setting, 0: its default
@@ -196,7 +196,7 @@ func (t *TensorSchema) check() error {
 
 // checkKnown refuses names that a newer version may have added.
 func (t *TensorSchema) checkKnown() error {
-	if _, err := tensor.ParseDType(t.DType); err != nil {
+	if _, err := tensor.ParseDType(t.DType); err != nil && t.DType != "" {
 		return errs.New(errs.Unsupported, "dtype %q is not known; a newer version of this library may read it", clip(t.DType))
 	}
 	switch t.Compression {

@@ -1,11 +1,11 @@
 package version
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
 
-	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
 
@@ -72,6 +72,15 @@ func (t *Txn) Delete(rows []int64) {
 	}
 }
 
+// Live maps the rows that the user counts in this transaction to rows as in Txn, and gives their number.
+func (t *Txn) Live() (RowMap, int64) {
+	gone := t.base.Deleted
+	if !t.deleted.IsEmpty() {
+		gone = roaring64.Or(gone, t.deleted)
+	}
+	return newRowMap(gone, t.Rows()), t.Rows() - int64(gone.GetCardinality())
+}
+
 // Empty reports whether a commit would change nothing.
 func (t *Txn) Empty() bool {
 	return t.rows == 0 && t.deleted.IsEmpty() && !t.info && !t.touchesColumns() && schemasEqual(t.base.Schema, t.schema)
@@ -95,10 +104,10 @@ func (t *Txn) column(id format.UUID) *columnChange {
 	return c
 }
 
-// AddChunk puts a sealed chunk on rows, counted as in Txn: on the appended rows [e.Row, e.Row+e.Rows) when rows is nil,
-// behind those of the call before; else item i replaces what rows[i] holds. dirs are the encoded directories of the chunk,
-// or of its tiles in order; they go into a side page.
-func (t *Txn) AddChunk(id format.UUID, e format.Entry, rows []int64, dirs ...[]byte) {
+// AddChunk puts the items of a sealed chunk, from e.First on, on runs of rows, counted as in Txn. With update they replace
+// what the rows hold, else the rows must be appended ones that have nothing yet. dirs are the encoded directories of the
+// chunk, or of its tiles in order; they go into a side page.
+func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
 	c := t.column(id)
 	if c.side.IsZero() || c.sideSize > format.SideTarget {
 		c.side, c.sideSize = format.NewUUID(), 0
@@ -110,15 +119,18 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, rows []int64, dirs ...[]b
 	c.sides[c.side] = append(c.sides[c.side], dirs...)
 	c.bytes += e.Bytes
 	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
-	if rows == nil {
-		e.Row -= t.base.Record.Rows
-		c.appended = append(c.appended, e)
-		return
-	}
-	first := e.First
-	for i, row := range rows {
-		e.Row, e.Rows, e.First = row, 1, first+int64(i)
-		c.updated[row] = e
+	for _, run := range runs {
+		if !update {
+			e.Row, e.Rows = run.Start-t.base.Record.Rows, run.Count
+			c.appended = append(c.appended, e)
+			e.First += run.Count
+			continue
+		}
+		for row := run.Start; row < run.Start+run.Count; row++ {
+			e.Row, e.Rows = row, 1
+			c.updated[row] = e
+			e.First++
+		}
 	}
 }
 
@@ -176,6 +188,8 @@ func (c *columnChange) edits(base, start, appendedRows int64) []Edit {
 		e.Row += start
 		added[i] = e
 	}
+	// A chunk that goes on behind a hole or a tiled sample is sealed after what lies between.
+	slices.SortFunc(added, func(a, b format.Entry) int { return cmp.Compare(a.Row, b.Row) })
 	// Updates of rows that this same transaction appended are laid over the appended entries.
 	k := sort.Search(len(edits), func(i int) bool { return edits[i].From >= start })
 	if k < len(edits) {
@@ -350,16 +364,6 @@ func findID(s *format.Schema, id format.UUID) *format.TensorSchema {
 	for i := range s.Tensors {
 		if s.Tensors[i].ID == id {
 			return &s.Tensors[i]
-		}
-	}
-	return nil
-}
-
-// checkRows is the error for a row outside the axis.
-func (t *Txn) checkRows(rows []int64) error {
-	for _, row := range rows {
-		if row < 0 || row >= t.Rows() {
-			return errs.New(errs.Range, "row %d is outside the %d rows", row, t.Rows())
 		}
 	}
 	return nil

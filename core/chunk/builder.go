@@ -1,0 +1,316 @@
+package chunk
+
+import (
+	"context"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+// Spec says how the samples of one tensor are stored.
+type Spec struct {
+	Tensor      format.UUID
+	DType       tensor.DType
+	SampleCodec codec.ID
+	BlockCodec  codec.Codec // nil: blocks are not compressed
+	Sequence    bool
+	Target      int64 // a chunk is sealed when it has this many bytes; it never has more than twice as many
+}
+
+// Max is the upper bound of a chunk, and of a sample that is not tiled.
+func (s *Spec) Max() int64 { return 2 * s.Target }
+
+// Session numbers the chunks of one writer. It is used by one goroutine at a time.
+type Session struct {
+	ID    format.UUID
+	Store storage.Provider
+	next  int64
+}
+
+// NewSession begins a session with a fresh uuid.
+func NewSession(store storage.Provider) *Session {
+	return &Session{ID: format.NewUUID(), Store: store}
+}
+
+// Item is one sample (or one item of a sequence, or one tile) as it will be stored.
+type Item struct {
+	Data  []byte       // not kept
+	Shape tensor.Shape // nil for string, json and bytes
+}
+
+// Sealed is a chunk whose last byte is written. Stream.Finish is still to be called before anything may refer to it.
+type Sealed struct {
+	Stream  storage.Stream
+	Session format.UUID
+	Ordinal int64
+	Bytes   int64
+	Rows    int64  // rows of the tensor: items, or sequences
+	Dir     []byte // encoded directory, as it goes into a side page
+	Stats   format.Stats
+}
+
+// writeThrough is the size from which items go to the stream by themselves; smaller ones are gathered first, because
+// each write costs a system call.
+const writeThrough = 64 << 10
+
+// gathered is how much a builder gathers before it writes.
+const gathered = 256 << 10
+
+// Builder packs the items of one tensor into chunks, streaming them out as they come: it holds one block, the bytes
+// gathered for the next write and the directory. It is used by one goroutine at a time.
+type Builder struct {
+	spec    *Spec
+	session *Session
+	tile    *format.TileRef // the next chunk is this tile
+
+	stream  storage.Stream
+	ordinal int64
+	offset  int64 // bytes of the chunk so far, those in out included
+	out     []byte
+	block   []byte // items of the open block
+	inBlock int64
+	dir     format.Directory
+	rows    int64
+	stats   statistics
+}
+
+// NewBuilder makes a builder that takes its chunk numbers from session.
+func NewBuilder(spec *Spec, session *Session) *Builder {
+	return &Builder{spec: spec, session: session}
+}
+
+// Rows is the number of rows in the open chunk.
+func (b *Builder) Rows() int64 { return b.rows }
+
+// Add appends one row of one item. When that completes a chunk, or when the item belongs into the next one, the
+// complete chunk is returned; the caller must finish its stream. After an error the builder must be aborted.
+func (b *Builder) Add(ctx context.Context, it Item) (*Sealed, error) {
+	return b.AddRow(ctx, []Item{it})
+}
+
+// AddRow appends one row: a sequence of items where the tensor has sequences, else exactly one item.
+func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
+	size := int64(0)
+	for _, it := range items {
+		size += int64(len(it.Data))
+	}
+	var sealed *Sealed
+	if b.rows > 0 && (b.size()+size > b.spec.Max() || b.dir.Items+int64(len(items)) > format.MaxChunkItems) {
+		var err error
+		if sealed, err = b.Seal(); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.open(ctx); err != nil {
+		return sealed, err
+	}
+	for _, it := range items {
+		if err := b.item(it); err != nil {
+			return sealed, err
+		}
+	}
+	if b.spec.Sequence {
+		b.dir.RowItems = append(b.dir.RowItems, int64(len(items)))
+	}
+	b.rows++
+	if sealed == nil && b.size() >= b.spec.Target {
+		return b.Seal()
+	}
+	return sealed, nil
+}
+
+// size is the bytes of the chunk with the open block.
+func (b *Builder) size() int64 { return b.offset + int64(len(b.block)) }
+
+func (b *Builder) open(ctx context.Context) error {
+	if b.stream != nil {
+		return nil
+	}
+	b.ordinal = b.session.next
+	s, err := storage.Create(ctx, b.session.Store, format.DataKey(b.session.ID, b.ordinal))
+	if err != nil {
+		return err
+	}
+	b.session.next++
+	b.stream = s
+	b.dir = format.Directory{DType: b.spec.DType, SampleCodec: b.spec.SampleCodec, FixedSize: -1, Tile: b.tile}
+	if b.spec.Sequence {
+		b.dir.RowItems = []int64{}
+	}
+	if b.spec.BlockCodec != nil {
+		b.dir.BlockCodec = b.spec.BlockCodec.ID()
+	}
+	b.stats = newStatistics(b.spec)
+	head := format.EncodeChunkHead(format.ChunkHead{Session: b.session.ID, Ordinal: b.ordinal, Tensor: b.spec.Tensor})
+	return b.write(head)
+}
+
+// item appends one item to the open chunk.
+func (b *Builder) item(it Item) error {
+	n := int64(len(it.Data))
+	if n > format.MaxChunkBytes*2 {
+		return errs.New(errs.Invalid, "a sample of %d bytes is larger than the largest chunk, %d bytes", n, format.MaxChunkBytes*2)
+	}
+	b.describe(it, 1)
+	if n >= format.BlockSingle && b.spec.BlockCodec == nil {
+		if err := b.closeBlock(); err != nil {
+			return err
+		}
+		b.dir.BlockItems = append(b.dir.BlockItems, 1)
+		b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(it.Data))
+		return b.write(it.Data)
+	}
+	b.block = append(b.block, it.Data...)
+	b.inBlock++
+	if int64(len(b.block)) >= b.blockTarget() {
+		return b.closeBlock()
+	}
+	return nil
+}
+
+func (b *Builder) blockTarget() int64 {
+	if b.spec.BlockCodec != nil {
+		return format.BlockCompressed
+	}
+	return format.BlockSmall
+}
+
+// describe notes n equal-shaped items with the data of it together in the directory.
+func (b *Builder) describe(it Item, n int64) {
+	b.dir.Items += n
+	if !b.derived() {
+		b.dir.Sizes = append(b.dir.Sizes, int64(len(it.Data)))
+	}
+	if b.spec.DType.Fixed() {
+		runs := b.dir.Shapes
+		if k := len(runs); k > 0 && runs[k-1].Shape.Equal(it.Shape) {
+			runs[k-1].Count += n
+		} else {
+			b.dir.Shapes = append(runs, format.ShapeRun{Count: n, Shape: it.Shape.Clone()})
+		}
+	}
+	b.stats.add(it)
+}
+
+// derived reports whether item sizes follow from shapes.
+func (b *Builder) derived() bool { return b.spec.DType.Fixed() && b.spec.SampleCodec == codec.None }
+
+// AddArray appends rows of equal shape that lie one after the other in data, as far as they go into the open chunk: at
+// least one. It returns how many it took. Small samples are taken a block at a time.
+func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape, itemBytes int64) (rows int64, sealed *Sealed, err error) {
+	if itemBytes == 0 || itemBytes >= format.BlockSingle || !b.derived() || b.spec.Sequence {
+		sealed, err = b.Add(ctx, Item{Data: data[:itemBytes], Shape: shape})
+		return 1, sealed, err
+	}
+	if err := b.open(ctx); err != nil {
+		return 0, nil, err
+	}
+	room := max(1, min((b.blockTarget()-int64(len(b.block))+itemBytes-1)/itemBytes, format.MaxChunkItems-b.dir.Items))
+	rows = min(room, int64(len(data))/itemBytes)
+	part := data[:rows*itemBytes]
+	b.describe(Item{Data: part, Shape: shape}, rows)
+	b.block = append(b.block, part...)
+	b.inBlock += rows
+	b.rows += rows
+	if int64(len(b.block)) >= b.blockTarget() {
+		if err := b.closeBlock(); err != nil {
+			return rows, nil, err
+		}
+	}
+	if b.size() >= b.spec.Target || b.dir.Items == format.MaxChunkItems {
+		sealed, err = b.Seal()
+	}
+	return rows, sealed, err
+}
+
+// closeBlock compresses, checks and writes the open block.
+func (b *Builder) closeBlock() error {
+	if b.inBlock == 0 {
+		return nil
+	}
+	stored := b.block
+	if b.spec.BlockCodec != nil {
+		packed, err := b.spec.BlockCodec.Encode(nil, b.block)
+		if err != nil {
+			return err
+		}
+		if len(packed) < len(b.block) {
+			stored = packed
+		}
+		b.dir.BlockBytes = append(b.dir.BlockBytes, int64(len(stored)))
+	}
+	b.dir.BlockItems = append(b.dir.BlockItems, b.inBlock)
+	b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(stored))
+	err := b.write(stored)
+	b.block, b.inBlock = b.block[:0], 0
+	return err
+}
+
+// write sends p to the stream, gathering small pieces.
+func (b *Builder) write(p []byte) error {
+	b.offset += int64(len(p))
+	if len(p) < writeThrough && len(b.out)+len(p) <= gathered {
+		b.out = append(b.out, p...)
+		return nil
+	}
+	if err := b.flush(); err != nil {
+		return err
+	}
+	if len(p) < writeThrough {
+		b.out = append(b.out, p...)
+		return nil
+	}
+	_, err := b.stream.Write(p)
+	return err
+}
+
+func (b *Builder) flush() error {
+	if len(b.out) == 0 {
+		return nil
+	}
+	_, err := b.stream.Write(b.out)
+	b.out = b.out[:0]
+	return err
+}
+
+// Seal completes the open chunk; nil if there is none.
+func (b *Builder) Seal() (*Sealed, error) {
+	if b.stream == nil {
+		return nil, nil
+	}
+	if err := b.closeBlock(); err != nil {
+		return nil, err
+	}
+	blocksEnd := b.offset
+	raw, err := format.EncodeDirectory(&b.dir)
+	if err != nil {
+		return nil, err
+	}
+	tail, err := format.EncodeChunkTail(blocksEnd, raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.write(tail); err != nil {
+		return nil, err
+	}
+	if err := b.flush(); err != nil {
+		return nil, err
+	}
+	s := &Sealed{
+		Stream: b.stream, Session: b.session.ID, Ordinal: b.ordinal, Bytes: b.offset, Rows: b.rows, Dir: raw,
+		Stats: b.stats.result(),
+	}
+	b.stream, b.offset, b.rows, b.dir = nil, 0, 0, format.Directory{}
+	return s, nil
+}
+
+// Abort drops the open chunk. The builder may be used again.
+func (b *Builder) Abort() {
+	if b.stream != nil {
+		b.stream.Abort()
+	}
+	*b = Builder{spec: b.spec, session: b.session}
+}

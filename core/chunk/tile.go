@@ -1,0 +1,139 @@
+package chunk
+
+import (
+	"context"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+)
+
+// TileShape halves the largest spatial axis of shape until a tile has at most limit bytes. The channel axis, the last of
+// three or more, stays whole. It fails when the spatial axes cannot be cut that far.
+func TileShape(shape tensor.Shape, itemSize, limit int64) (tensor.Shape, error) {
+	t := shape.Clone()
+	spatial := len(t)
+	if spatial >= 3 {
+		spatial--
+	}
+	for {
+		n := itemSize
+		for _, d := range t {
+			n *= d
+		}
+		if n <= limit {
+			return t, nil
+		}
+		axis := 0
+		for i := 1; i < spatial; i++ {
+			if t[i] > t[axis] {
+				axis = i
+			}
+		}
+		if spatial == 0 || t[axis] <= 1 {
+			return nil, errs.New(errs.Invalid, "a sample of shape %s cannot be cut into tiles of %d bytes; raise chunk_bytes", shape, limit)
+		}
+		t[axis] = (t[axis] + 1) / 2
+	}
+}
+
+// Tiles is the number of tiles of a sample.
+func Tiles(sample, tile tensor.Shape) int64 {
+	n := int64(1)
+	for i := range sample {
+		n *= (sample[i] + tile[i] - 1) / tile[i]
+	}
+	return n
+}
+
+// tileAt gives the origin and the shape of a tile, which is smaller at the far edges.
+func tileAt(sample, tile tensor.Shape, index int64) (origin, shape tensor.Shape) {
+	origin, shape = make(tensor.Shape, len(sample)), make(tensor.Shape, len(sample))
+	for i := len(sample) - 1; i >= 0; i-- {
+		n := (sample[i] + tile[i] - 1) / tile[i]
+		origin[i] = index % n * tile[i]
+		index /= n
+		shape[i] = min(tile[i], sample[i]-origin[i])
+	}
+	return origin, shape
+}
+
+// Cut copies one tile out of a C-order sample.
+func Cut(data []byte, sample, tile tensor.Shape, index, itemSize int64) ([]byte, tensor.Shape) {
+	origin, shape := tileAt(sample, tile, index)
+	n := itemSize
+	for _, d := range shape {
+		n *= d
+	}
+	out := make([]byte, n)
+	eachRow(sample, shape, origin, itemSize, func(at, in, n int64) { copy(out[in:in+n], data[at:at+n]) })
+	return out, shape
+}
+
+// place copies a tile into its sample.
+func place(dst, tile []byte, sample, shape, origin tensor.Shape, itemSize int64) {
+	eachRow(sample, shape, origin, itemSize, func(at, in, n int64) { copy(dst[at:at+n], tile[in:in+n]) })
+}
+
+// eachRow calls fn for every contiguous run of a tile: its offset in the sample, its offset in the tile, its length.
+func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in, n int64)) {
+	last := len(sample) - 1
+	for _, d := range shape {
+		if d == 0 {
+			return
+		}
+	}
+	stride := make([]int64, len(sample)) // bytes of one step along each axis of the sample
+	step := itemSize
+	for i := last; i >= 0; i-- {
+		stride[i] = step
+		step *= sample[i]
+	}
+	n := shape[last] * itemSize
+	at := make([]int64, len(sample))
+	for in := int64(0); ; in += n {
+		offset := origin[last] * itemSize
+		for i := range last {
+			offset += (origin[i] + at[i]) * stride[i]
+		}
+		fn(offset, in, n)
+		axis := last - 1
+		for ; axis >= 0; axis-- {
+			if at[axis]++; at[axis] < shape[axis] {
+				break
+			}
+			at[axis] = 0
+		}
+		if axis < 0 {
+			return
+		}
+	}
+}
+
+// TileChannels is the number of channels that tiles of an image are decoded with: those they were encoded with.
+func TileChannels(sample tensor.Shape) codec.Channels {
+	if len(sample) == 3 && (sample[2] == 1 || sample[2] == 3) {
+		return codec.Channels(sample[2])
+	}
+	return codec.AsStored
+}
+
+// WriteTile writes one tile as a chunk of its own.
+func WriteTile(ctx context.Context, spec *Spec, session *Session, it Item, ref format.TileRef) (*Sealed, error) {
+	plain := *spec
+	plain.Sequence = false
+	plain.Target = format.MaxChunkBytes // one item, whatever its size
+	b := NewBuilder(&plain, session)
+	b.tile = &ref
+	if _, err := b.Add(ctx, it); err != nil {
+		b.Abort()
+		return nil, err
+	}
+	s, err := b.Seal()
+	if err != nil {
+		b.Abort()
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,207 @@
+package chunk
+
+import (
+	"context"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+)
+
+// Worker is the scratch memory and the sample decoders of one goroutine, kept from sample to sample. It remembers the
+// last block of small samples, so that neighbours are read and checked once.
+type Worker struct {
+	codecs   *codec.Registry
+	decoders map[codec.ID]codec.Decoder
+	stored   []byte // bytes as they lie in the store
+	raw      []byte // a block after decompression
+	tile     []byte
+
+	chunk *Chunk // whose block is remembered
+	block int
+	data  []byte // its raw bytes, aliasing stored or raw
+}
+
+// NewWorker makes a worker with the codecs of reg.
+func NewWorker(reg *codec.Registry) *Worker {
+	return &Worker{codecs: reg, decoders: map[codec.ID]codec.Decoder{}}
+}
+
+// Close frees the decoders. The worker must not be used after it.
+func (w *Worker) Close() {
+	for _, d := range w.decoders {
+		d.Close()
+	}
+	w.decoders = nil
+}
+
+// Stored copies the sample as it is stored into dst, len(dst) == ref.Stored. A tiled array comes as one array; a tiled
+// sample of a sample codec has no stored form of its own.
+func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
+	if int64(len(dst)) != ref.Stored {
+		return errs.New(errs.Internal, "read a sample of %d bytes into %d bytes", ref.Stored, len(dst))
+	}
+	if ref.Tiles != nil {
+		if ref.Chunk.Index.SampleCodec() != codec.None {
+			return errs.New(errs.Unsupported, "the sample is stored in %d tiles, not as one file; read it decoded", len(ref.Tiles))
+		}
+		return w.tiled(ctx, ref, dst, codec.AsStored)
+	}
+	return w.items(ctx, ref.Chunk, ref.Item, ref.Items, dst)
+}
+
+// Decode reads, checks and decodes the sample into dst, len(dst) == ref.Size. want is the number of channels that the
+// shape of ref was resolved for.
+func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
+	if int64(len(dst)) != ref.Size {
+		return errs.New(errs.Internal, "decode a sample of %d bytes into %d bytes", ref.Size, len(dst))
+	}
+	if ref.Tiles != nil {
+		return w.tiled(ctx, ref, dst, want)
+	}
+	if ref.Chunk.Index.SampleCodec() == codec.None {
+		return w.items(ctx, ref.Chunk, ref.Item, ref.Items, dst)
+	}
+	return w.decodeItem(ctx, ref.Chunk, ref.Item, dst, want)
+}
+
+// decodeItem decodes one item of a sample codec.
+func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byte, want codec.Channels) error {
+	id := c.Index.SampleCodec()
+	dec := w.decoders[id]
+	if dec == nil {
+		sc, err := w.codecs.Sample(id)
+		if err != nil {
+			return err
+		}
+		dec = sc.NewDecoder()
+		w.decoders[id] = dec
+	}
+	block, _ := c.Index.BlockOf(item)
+	off, n := c.Index.ItemInBlock(item)
+	data, err := w.load(ctx, c, block)
+	if err != nil {
+		return err
+	}
+	return dec.Decode(dst, data[off:off+n], want)
+}
+
+// items copies consecutive items into dst.
+func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []byte) error {
+	end := item + count
+	for item < end {
+		block, first := c.Index.BlockOf(item)
+		inBlock := c.Index.BlockItems(block)
+		last := min(end, first+inBlock)
+		if inBlock == last-item && c.Index.BlockCodec() == codec.None {
+			// The block is wanted whole and as it lies: no scratch memory in between.
+			_, n, _ := c.Index.BlockRange(block)
+			if err := w.readBlock(ctx, c, block, dst[:n]); err != nil {
+				return err
+			}
+			dst = dst[n:]
+			item = last
+			continue
+		}
+		data, err := w.load(ctx, c, block)
+		if err != nil {
+			return err
+		}
+		from, _ := c.Index.ItemInBlock(item)
+		tail, n := c.Index.ItemInBlock(last - 1)
+		copied := copy(dst, data[from:tail+n])
+		dst = dst[copied:]
+		item = last
+	}
+	return nil
+}
+
+// load returns the raw bytes of a block, valid until the next call.
+func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) {
+	if w.chunk == c && w.block == block && w.data != nil {
+		return w.data, nil
+	}
+	w.data = nil
+	_, stored, raw := c.Index.BlockRange(block)
+	w.stored = grow(w.stored, stored)
+	if err := w.readBlock(ctx, c, block, w.stored); err != nil {
+		return nil, err
+	}
+	data := w.stored
+	if c.Index.BlockCodec() != codec.None && stored != raw {
+		bc, err := w.codecs.Bytes(c.Index.BlockCodec())
+		if err != nil {
+			return nil, err
+		}
+		w.raw = grow(w.raw, raw)
+		if err := bc.Decode(w.raw, w.stored); err != nil {
+			return nil, errs.Wrap(errs.Corrupt, "read chunk", c.Key, err)
+		}
+		data = w.raw
+	}
+	w.chunk, w.block, w.data = c, block, data
+	return data, nil
+}
+
+// readBlock reads the stored bytes of a block and checks them.
+func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte) error {
+	off, _, _ := c.Index.BlockRange(block)
+	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
+		if errs.Is(err, errs.NotFound) {
+			return errs.New(errs.Corrupt, "read chunk %q: the object is missing from the dataset: %w", c.Key, err)
+		}
+		return err
+	}
+	if got, want := format.CRC(dst), c.Index.CRC(block); got != want {
+		return errs.New(errs.Corrupt, "read chunk %q: block %d has checksum 0x%08x, want 0x%08x (corrupt)", c.Key, block, got, want)
+	}
+	return nil
+}
+
+// tiled puts the tiles of an oversized sample together.
+func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
+	for _, c := range ref.Tiles {
+		t := c.Index.Tile()
+		if t == nil || !t.Sample.Equal(ref.Chunk.Index.Tile().Sample) {
+			return errs.New(errs.Corrupt, "read chunk %q: it is not a tile of the sample", c.Key)
+		}
+		origin, shape := tileAt(t.Sample, t.Tile, t.Index)
+		size := int64(c.Index.DType().Size())
+		elements, err := shape.Elements()
+		if err != nil {
+			return err
+		}
+		w.tile = grow(w.tile, elements*size)
+		if c.Index.SampleCodec() == codec.None {
+			if c.Index.ItemBytes(0) != elements*size {
+				return errs.New(errs.Corrupt, "read chunk %q: the tile has %d bytes, want %d", c.Key, c.Index.ItemBytes(0), elements*size)
+			}
+			err = w.items(ctx, c, 0, 1, w.tile)
+		} else {
+			err = w.decodeItem(ctx, c, 0, w.tile, want)
+		}
+		if err != nil {
+			return err
+		}
+		place(dst, w.tile, t.Sample, shape, origin, size)
+	}
+	return nil
+}
+
+// grow returns a slice of n bytes, reusing p where it can.
+func grow(p []byte, n int64) []byte {
+	if int64(cap(p)) < n {
+		return make([]byte, n, n+n/4)
+	}
+	return p[:n]
+}
+
+// Open makes a readable chunk from its encoded directory.
+func Open(store storage.Provider, key string, rawDir []byte) (*Chunk, error) {
+	dir, err := format.DecodeDirectory(rawDir)
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "read the directory of chunk", key, err)
+	}
+	return &Chunk{Store: store, Key: key, Index: dir.Index()}, nil
+}

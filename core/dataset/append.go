@@ -1,0 +1,369 @@
+package dataset
+
+import (
+	"context"
+	"runtime"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/tensor"
+)
+
+// encodeWindow is the number of samples that are encoded at once: enough for every core, few enough for memory.
+const encodeWindow = 64
+
+// checked is a column whose every sample suits its tensor.
+type checked struct {
+	ct      *columnType
+	check   *checker
+	array   *tensor.Array
+	itemLen int64           // bytes of one sample of array
+	samples []tensor.Sample // normalised, when array is nil
+	items   []int64         // sequences: items of each row
+}
+
+// append is Dataset.Append.
+func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) error {
+	if rows < 0 {
+		return errs.New(errs.Invalid, "append %d rows", rows)
+	}
+	types, err := w.columnsOf(cols)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "append", "", err)
+	}
+	if len(types) < len(w.txn.Schema().Tensors) && rows > 0 {
+		return w.missingColumns(cols)
+	}
+	columns := make([]*checked, len(cols))
+	for i, c := range cols {
+		if columns[i], err = w.checkColumn(types[i], c, rows); err != nil {
+			return errs.Wrap(errs.Invalid, "append to tensor", c.Tensor, err)
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	w.adopt(columns)
+	start := w.txn.Rows()
+	at := func(i int64) int64 { return start + i }
+	for _, c := range columns {
+		if err := w.writeColumn(ctx, c, rows, at, false); err != nil {
+			return w.fail(errs.Wrap(errs.Storage, "append to tensor", c.ct.schema.Name, err))
+		}
+	}
+	w.txn.Extend(rows)
+	return nil
+}
+
+func (w *writer) missingColumns(cols []tensor.Rows) error {
+	given := map[string]bool{}
+	for _, c := range cols {
+		given[c.Tensor] = true
+	}
+	var missing []string
+	for _, n := range names(w.txn.Schema()) {
+		if !given[n] {
+			missing = append(missing, n)
+		}
+	}
+	return errs.New(errs.Invalid, "append: no values for tensor %s; give None for rows without a sample", quoted(missing))
+}
+
+// update is Dataset.Update.
+func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) error {
+	types, err := w.columnsOf(cols)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "update", "", err)
+	}
+	physical, err := w.physical(rows)
+	if err != nil {
+		return errs.Wrap(errs.Range, "update", "", err)
+	}
+	columns := make([]*checked, len(cols))
+	for i, c := range cols {
+		if columns[i], err = w.checkColumn(types[i], c, int64(len(rows))); err != nil {
+			return errs.Wrap(errs.Invalid, "update tensor", c.Tensor, err)
+		}
+		for _, s := range columns[i].samples {
+			if s.Form == tensor.FormHole {
+				return errs.New(errs.Unsupported, "update tensor %q: a sample cannot be replaced by None; delete the row, or store an empty sample", c.Tensor)
+			}
+		}
+	}
+	w.adopt(columns)
+	at := func(i int64) int64 { return physical[i] }
+	for _, c := range columns {
+		if err := w.writeColumn(ctx, c, int64(len(rows)), at, true); err != nil {
+			return w.fail(errs.Wrap(errs.Storage, "update tensor", c.ct.schema.Name, err))
+		}
+	}
+	return nil
+}
+
+// adopt takes over what the samples decide about their tensors: a dtype or shape that was open, new class names.
+func (w *writer) adopt(columns []*checked) {
+	for _, c := range columns {
+		if c.ct.dtype == 0 && c.check.dtype != 0 {
+			c.ct.dtype = c.check.dtype
+			c.ct.schema.DType = c.check.dtype.String()
+		}
+		if c.ct.schema.Shape == nil && c.check.shape != nil {
+			c.ct.schema.Shape = c.check.shape
+		}
+		c.ct.schema.ClassNames = append(c.ct.schema.ClassNames, c.check.added...)
+	}
+}
+
+// checkColumn checks every sample of a column and counts its rows.
+func (w *writer) checkColumn(ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
+	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
+	if ct.htype.List() {
+		return c, c.checkSequences(w.d.env.Codecs, col, rows)
+	}
+	if col.Array != nil {
+		return c, c.checkArray(col.Array, rows)
+	}
+	if int64(len(col.Samples)) != rows {
+		return nil, errs.New(errs.Invalid, "%d samples for %d rows", len(col.Samples), rows)
+	}
+	if err := c.checkSamples(col.Samples, func(i int) int { return i }); err != nil {
+		return nil, err
+	}
+	return c, c.decodeForeign(w.d.env.Codecs, func(i int) int { return i })
+}
+
+func (c *checked) checkArray(a *tensor.Array, rows int64) error {
+	n, err := a.Shape.Bytes(a.DType)
+	if err != nil {
+		return err
+	}
+	if n*rows != int64(len(a.Data)) {
+		return errs.New(errs.Invalid, "%d samples of shape %s and dtype %s have %d bytes, want %d", rows, a.Shape, a.DType, len(a.Data), n*rows)
+	}
+	if rows == 0 {
+		return nil
+	}
+	shape, err := c.check.array(a.DType, a.Shape)
+	if err != nil {
+		return err
+	}
+	data := a.Data
+	if c.ct.htype.Base == "class_label" {
+		if data, err = c.check.labels(a.DType, data); err != nil {
+			return err
+		}
+	}
+	c.itemLen = int64(len(data)) / rows
+	c.array = &tensor.Array{DType: c.check.dtype, Shape: shape, Data: data}
+	return nil
+}
+
+func (c *checked) checkSamples(samples []tensor.Sample, rowOf func(int) int) error {
+	c.samples = make([]tensor.Sample, len(samples))
+	for i, s := range samples {
+		out, err := c.check.sample(s)
+		if err != nil {
+			return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
+		}
+		c.samples[i] = out
+	}
+	return nil
+}
+
+// checkSequences checks a column whose rows are lists of samples.
+func (c *checked) checkSequences(reg *codec.Registry, col tensor.Rows, rows int64) error {
+	if col.Array != nil {
+		return errs.New(errs.Type, "a row of htype %s is a list of samples, got an array of shape %s for each row", c.ct.htype, col.Array.Shape)
+	}
+	if int64(len(col.RowItems)) != rows {
+		return errs.New(errs.Type, "%d lists of samples for %d rows; a row of htype %s is a list of samples", len(col.RowItems), rows, c.ct.htype)
+	}
+	row := make([]int, 0, len(col.Samples))
+	for i, n := range col.RowItems {
+		if n < 0 || int64(len(row))+n > int64(len(col.Samples)) {
+			return errs.New(errs.Invalid, "row %d has %d items, but only %d samples are left", i, n, len(col.Samples)-len(row))
+		}
+		for range n {
+			row = append(row, i)
+		}
+	}
+	if len(row) != len(col.Samples) {
+		return errs.New(errs.Invalid, "the rows have %d items together, but there are %d samples", len(row), len(col.Samples))
+	}
+	for i, s := range col.Samples {
+		if s.Form == tensor.FormHole {
+			return errs.New(errs.Type, "row %d: a list has None in it; leave the item out", row[i])
+		}
+	}
+	c.items = col.RowItems
+	rowOf := func(i int) int { return row[i] }
+	if err := c.checkSamples(col.Samples, rowOf); err != nil {
+		return err
+	}
+	return c.decodeForeign(reg, rowOf)
+}
+
+// decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one must be refused before
+// anything is written.
+func (c *checked) decodeForeign(reg *codec.Registry, rowOf func(int) int) error {
+	g := task.New(context.Background(), runtime.GOMAXPROCS(0))
+	for i := range c.samples {
+		s := &c.samples[i]
+		if s.Form != tensor.FormEncoded || c.ct.verbatim(s) {
+			continue
+		}
+		g.Go(func(context.Context) error {
+			pix, err := decodeFile(reg, s, c.ct.channels)
+			if err != nil {
+				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
+			}
+			s.Form, s.Data = tensor.FormArray, pix
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// verbatim reports whether a file is stored as it is.
+func (ct *columnType) verbatim(s *tensor.Sample) bool {
+	id, _ := codec.Sniff(s.Data)
+	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && ct.sampleCodec.ID() == id
+}
+
+func decodeFile(reg *codec.Registry, s *tensor.Sample, want codec.Channels) ([]byte, error) {
+	id, _ := codec.Sniff(s.Data)
+	sc, err := reg.Sample(id)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.Shape.Bytes(s.DType)
+	if err != nil {
+		return nil, err
+	}
+	dec := sc.NewDecoder()
+	defer dec.Close()
+	pix := make([]byte, n)
+	return pix, dec.Decode(pix, s.Data, want)
+}
+
+// writeColumn stores a checked column, sample i at row at(i).
+func (w *writer) writeColumn(ctx context.Context, c *checked, rows int64, at func(int64) int64, update bool) error {
+	set := w.adding
+	if update {
+		set = w.fixing
+	}
+	switch {
+	case c.items != nil:
+		return w.writeSequences(ctx, c, at, set, update)
+	case c.array != nil && c.ct.sampleCodec == nil:
+		return w.writeArray(ctx, c, rows, at, set, update)
+	case c.array != nil:
+		c.samples = make([]tensor.Sample, rows)
+		for i := range rows {
+			c.samples[i] = tensor.Sample{DType: c.array.DType, Shape: c.array.Shape, Data: c.array.Data[i*c.itemLen : (i+1)*c.itemLen]}
+		}
+	}
+	return w.eachEncoded(ctx, c, func(i int64, it chunk.Item, verbatim bool) error {
+		if c.samples[i].Form == tensor.FormHole {
+			return nil
+		}
+		return w.writeItem(ctx, c.ct, it, verbatim, at(i), set, update)
+	})
+}
+
+// writeItem stores one sample that is not part of a sequence. A sample over the bound is cut into tiles, unless it is a
+// file that was given as it is.
+func (w *writer) writeItem(ctx context.Context, ct *columnType, it chunk.Item, verbatim bool, row int64, set opened, update bool) error {
+	if !verbatim && int64(len(it.Data)) > ct.spec().Max() && ct.dtype.Fixed() && len(it.Shape) > 0 {
+		return w.addTiled(ctx, ct, it, row, update) // of a sample codec: it was too large to be encoded whole
+	}
+	o := w.opened(set, ct)
+	s, err := o.builder.Add(ctx, it)
+	w.take(o, ct, s, row, 1, update)
+	return err
+}
+
+// writeArray stores equal samples without a codec.
+func (w *writer) writeArray(ctx context.Context, c *checked, rows int64, at func(int64) int64, set opened, update bool) error {
+	bound := c.ct.spec().Max()
+	for i := int64(0); i < rows; {
+		data := c.array.Data[i*c.itemLen:]
+		if update || c.itemLen > bound || c.itemLen == 0 {
+			it := chunk.Item{Data: data[:c.itemLen], Shape: c.array.Shape}
+			if err := w.writeItem(ctx, c.ct, it, false, at(i), set, update); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		o := w.opened(set, c.ct)
+		n, s, err := o.builder.AddArray(ctx, data, c.array.Shape, c.itemLen)
+		w.take(o, c.ct, s, at(i), n, update)
+		if err != nil {
+			return err
+		}
+		i += n
+	}
+	return nil
+}
+
+func (w *writer) writeSequences(ctx context.Context, c *checked, at func(int64) int64, set opened, update bool) error {
+	items := make([]chunk.Item, len(c.samples))
+	if err := w.eachEncoded(ctx, c, func(i int64, it chunk.Item, _ bool) error {
+		items[i] = it
+		return nil
+	}); err != nil {
+		return err
+	}
+	for row, n := range c.items {
+		o := w.opened(set, c.ct)
+		s, err := o.builder.AddRow(ctx, items[:n])
+		w.take(o, c.ct, s, at(int64(row)), 1, update)
+		if err != nil {
+			return err
+		}
+		items = items[n:]
+	}
+	return nil
+}
+
+// eachEncoded calls fn for every sample in order, as it will be stored: through the tensor's sample codec where it has
+// one, several at once. verbatim says that the bytes are the user's own file.
+func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, it chunk.Item, verbatim bool) error) error {
+	for from := 0; from < len(c.samples); from += encodeWindow {
+		part := c.samples[from:min(len(c.samples), from+encodeWindow)]
+		items, verbatim, err := w.encode(ctx, c.ct, part)
+		if err != nil {
+			return err
+		}
+		for i := range part {
+			if err := fn(int64(from+i), items[i], verbatim[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]chunk.Item, []bool, error) {
+	items, verbatim := make([]chunk.Item, len(samples)), make([]bool, len(samples))
+	g := task.New(ctx, runtime.GOMAXPROCS(0))
+	for i, s := range samples {
+		items[i] = chunk.Item{Data: s.Data, Shape: s.Shape}
+		verbatim[i] = s.Form == tensor.FormEncoded
+		if s.Form != tensor.FormArray || ct.sampleCodec == nil || int64(len(s.Data)) > rawTileBytes(ct) {
+			continue
+		}
+		g.Go(func(context.Context) (err error) {
+			items[i].Data, err = ct.sampleCodec.Encode(nil, s.Data, s.DType, s.Shape, ct.options())
+			return err
+		})
+	}
+	return items, verbatim, g.Wait()
+}
+
+// rawTileBytes is the size from which an array is tiled before it is encoded: its file might be over the bound of a
+// chunk, and every tile must be decodable by itself in bounded memory.
+func rawTileBytes(ct *columnType) int64 { return 8 * ct.spec().Max() }

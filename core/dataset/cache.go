@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/lru"
+	"deeplake/core/storage"
+	"deeplake/core/version"
+)
+
+// chunkCacheBytes bounds the memory of chunk directories, about 12 bytes a sample of varying size and a few bytes a block
+// otherwise.
+const chunkCacheBytes = 64 << 20
+
+// chunkID names a chunk object.
+type chunkID struct {
+	session format.UUID
+	ordinal int64
+}
+
+// chunkCache keeps the directories of the chunks that were read last. All methods may be called in parallel.
+type chunkCache struct {
+	store storage.Provider
+	open  *lru.Cache[chunkID, *chunk.Chunk]
+}
+
+func newChunkCache(store storage.Provider) *chunkCache {
+	return &chunkCache{store: store, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
+}
+
+// get returns the chunk of an entry, or its k-th tile.
+func (c *chunkCache) get(ctx context.Context, tree version.Tree, e *format.Entry, k int64) (*chunk.Chunk, error) {
+	id := chunkID{e.Session, e.Ordinal + k}
+	if ch, ok := c.open.Get(id); ok {
+		return ch, nil
+	}
+	key := format.DataKey(id.session, id.ordinal)
+	raw, err := c.directory(ctx, tree, e, k, key)
+	if err != nil {
+		return nil, err
+	}
+	ch, err := chunk.Open(c.store, key, raw)
+	if err != nil {
+		return nil, err
+	}
+	c.open.Put(id, ch, ch.Index.MemoryBytes()+int64(len(key))+128)
+	return ch, nil
+}
+
+// directory finds the encoded directory of a chunk: in its side page, or else at its end.
+func (c *chunkCache) directory(ctx context.Context, tree version.Tree, e *format.Entry, k int64, key string) ([]byte, error) {
+	if e.Side.IsZero() {
+		return chunk.ReadDirectory(ctx, c.store, key, e.Bytes)
+	}
+	dirs, err := tree.Side(ctx, e.Side)
+	if err != nil {
+		return nil, err
+	}
+	if slot := e.Slot + k; slot < int64(len(dirs)) {
+		return dirs[slot], nil
+	}
+	return nil, errs.New(errs.Corrupt, "read side page %q: slot %d of %d", format.MapKey(e.Side), e.Slot+k, len(dirs))
+}

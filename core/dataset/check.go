@@ -1,0 +1,329 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"unicode/utf8"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// checker holds the samples of one column against the promises of their tensor, before any of them is written.
+type checker struct {
+	ct    *columnType
+	codec *codec.Registry
+	dtype tensor.DType // the tensor's, or the first sample's where that is open
+	shape tensor.Shape // the tensor's; of the first sample where all must have the same
+	names map[string]int64
+	added []string // class names that this column brings
+}
+
+func newChecker(ct *columnType, reg *codec.Registry) *checker {
+	return &checker{ct: ct, codec: reg, dtype: ct.dtype, shape: ct.schema.Shape}
+}
+
+// array checks the dtype and shape of arrays and returns the shape as it will be stored: a picture of two axes gets a
+// third of size 1.
+func (c *checker) array(d tensor.DType, s tensor.Shape) (tensor.Shape, error) {
+	if !d.Fixed() {
+		return nil, errs.New(errs.Invalid, "an array has dtype %s", d)
+	}
+	if c.dtype == 0 {
+		if err := c.ct.htype.CheckDType(d); err != nil {
+			return nil, err
+		}
+		c.dtype = d
+	}
+	if !c.dtype.Fixed() {
+		return nil, errs.New(errs.Type, "sample is an array of %s, want %s", d, wantText(c.ct.htype, c.dtype))
+	}
+	if d != c.dtype && !(isInteger(d) && c.ct.htype.Base == "class_label") {
+		return nil, errs.New(errs.Type, "sample has dtype %s, want %s; cast it, or create the tensor with dtype=%q", d, c.dtype, d)
+	}
+	if c.ct.htype.IsImage() && len(s) == 2 {
+		s = tensor.Shape{s[0], s[1], 1}
+	}
+	return s, c.checkShape(s)
+}
+
+// checkShape holds a stored shape against htype and schema.
+func (c *checker) checkShape(s tensor.Shape) error {
+	if _, err := s.Bytes(c.dtype); err != nil {
+		return err
+	}
+	if err := c.ct.htype.CheckShape(s); err != nil {
+		return err
+	}
+	if c.shape == nil {
+		if c.ct.htype.Fixed() {
+			c.shape = s.Clone()
+		}
+		return nil
+	}
+	if !s.Fits(c.shape) {
+		return errs.New(errs.Type, "sample has shape %s, want %s", s, c.shape)
+	}
+	return nil
+}
+
+func isInteger(d tensor.DType) bool { return d >= tensor.Uint8 && d <= tensor.Int64 }
+
+func wantText(h tensor.HType, d tensor.DType) string {
+	switch {
+	case h.Base == "text" || d == tensor.String:
+		return "a str"
+	case d == tensor.Bytes:
+		return "bytes"
+	default:
+		return "a value that JSON can hold"
+	}
+}
+
+// sample checks one sample and returns it as it will be stored, apart from compression: text normalised, class names
+// replaced by their numbers, labels in the tensor's dtype. An encoded sample is checked by its header and returned as it
+// is, with the shape that it decodes to.
+func (c *checker) sample(s tensor.Sample) (tensor.Sample, error) {
+	switch s.Form {
+	case tensor.FormHole:
+		return s, nil
+	case tensor.FormArray:
+		return c.arraySample(s)
+	case tensor.FormText:
+		return c.text(s)
+	case tensor.FormEncoded:
+		return c.encoded(s)
+	}
+	return s, errs.New(errs.Internal, "a sample has form %d", s.Form)
+}
+
+func (c *checker) arraySample(s tensor.Sample) (tensor.Sample, error) {
+	if n, err := s.Shape.Bytes(s.DType); err != nil {
+		return s, err
+	} else if n != int64(len(s.Data)) {
+		return s, errs.New(errs.Invalid, "sample of shape %s and dtype %s has %d bytes, want %d", s.Shape, s.DType, len(s.Data), n)
+	}
+	shape, err := c.array(s.DType, s.Shape)
+	if err != nil {
+		return s, err
+	}
+	s.Shape = shape
+	if c.ct.htype.Base == "class_label" {
+		if s.Data, err = c.labels(s.DType, s.Data); err != nil {
+			return s, err
+		}
+	}
+	s.DType = c.dtype
+	return s, c.encodable(s)
+}
+
+// maxJPEGSide is the largest side of a JPEG file.
+const maxJPEGSide = 65500
+
+// encodable refuses a picture that the tensor's sample codec cannot hold. What is tiled first has small sides.
+func (c *checker) encodable(s tensor.Sample) error {
+	if c.ct.sampleCodec == nil || int64(len(s.Data)) > rawTileBytes(c.ct) {
+		return nil
+	}
+	h, w, ch := s.Shape[0], s.Shape[1], s.Shape[2]
+	name := c.ct.sampleCodec.Name()
+	switch {
+	case h == 0 || w == 0:
+		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", s.Shape, name)
+	case c.ct.sampleCodec.ID() == codec.JPEG && (h > maxJPEGSide || w > maxJPEGSide):
+		return errs.New(errs.Type, "sample has shape %s, a jpeg file has at most %d pixels a side; use png or no compression", s.Shape, maxJPEGSide)
+	case c.ct.sampleCodec.ID() == codec.JPEG && ch != 1 && ch != 3:
+		return errs.New(errs.Type, "sample has %d channels, a jpeg file has 1 or 3; use png or no compression", ch)
+	case ch > 4:
+		return errs.New(errs.Type, "sample has %d channels, a %s file has at most 4; use no compression", ch, name)
+	}
+	return nil
+}
+
+// labels checks class labels against the names and converts them to the tensor's dtype.
+func (c *checker) labels(d tensor.DType, data []byte) ([]byte, error) {
+	size := d.Size()
+	known := int64(len(c.ct.schema.ClassNames) + len(c.added))
+	out := data
+	if d != c.dtype {
+		out = make([]byte, 0, len(data)/size*c.dtype.Size())
+	}
+	for at := 0; at < len(data); at += size {
+		v, ok := readInt(d, data[at:])
+		if !ok || v < 0 {
+			return nil, errs.New(errs.Type, "class label %d is negative or too large; use None for a row without a label", v)
+		}
+		if known > 0 && v >= known {
+			return nil, errs.New(errs.Type, "class label %d is outside the %d class names; append the name as a string to add it", v, known)
+		}
+		if d != c.dtype {
+			var ok bool
+			if out, ok = appendInt(out, c.dtype, v); !ok {
+				return nil, errs.New(errs.Type, "class label %d does not fit dtype %s", v, c.dtype)
+			}
+		}
+	}
+	return out, nil
+}
+
+// readInt reads a little-endian integer; ok is false if it does not fit int64.
+func readInt(d tensor.DType, p []byte) (v int64, ok bool) {
+	switch d {
+	case tensor.Uint8:
+		return int64(p[0]), true
+	case tensor.Int8:
+		return int64(int8(p[0])), true
+	case tensor.Uint16:
+		return int64(binary.LittleEndian.Uint16(p)), true
+	case tensor.Int16:
+		return int64(int16(binary.LittleEndian.Uint16(p))), true
+	case tensor.Uint32:
+		return int64(binary.LittleEndian.Uint32(p)), true
+	case tensor.Int32:
+		return int64(int32(binary.LittleEndian.Uint32(p))), true
+	default:
+		v = int64(binary.LittleEndian.Uint64(p))
+		return v, d == tensor.Int64 || v >= 0
+	}
+}
+
+// appendInt appends v >= 0 as a little-endian integer; ok is false if it does not fit.
+func appendInt(dst []byte, d tensor.DType, v int64) ([]byte, bool) {
+	bits := 8 * d.Size()
+	if d >= tensor.Int8 {
+		bits--
+	}
+	if bits < 63 && v>>bits != 0 {
+		return dst, false
+	}
+	for i := range d.Size() {
+		dst = append(dst, byte(v>>(8*i)))
+	}
+	return dst, true
+}
+
+func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
+	if c.ct.htype.Base == "class_label" && s.DType == tensor.String {
+		return c.className(string(s.Data))
+	}
+	if c.dtype == 0 {
+		c.dtype = s.DType
+	}
+	if c.dtype.Fixed() {
+		return s, errs.New(errs.Type, "sample is %s, want an array of dtype %s", article(s.DType), c.dtype)
+	}
+	if s.DType == tensor.String && !utf8.Valid(s.Data) {
+		return s, errs.New(errs.Type, "sample is not valid UTF-8")
+	}
+	if c.dtype == tensor.JSON && s.DType == tensor.String {
+		quoted, err := json.Marshal(string(s.Data))
+		if err != nil {
+			return s, errs.New(errs.Type, "sample is not JSON: %w", err)
+		}
+		s.DType, s.Data = tensor.JSON, quoted
+	}
+	if s.DType != c.dtype {
+		return s, errs.New(errs.Type, "sample is %s, want %s", article(s.DType), wantText(c.ct.htype, c.dtype))
+	}
+	if c.dtype == tensor.JSON {
+		return c.json(s)
+	}
+	return s, nil
+}
+
+func article(d tensor.DType) string {
+	switch d {
+	case tensor.String:
+		return "a str"
+	case tensor.JSON:
+		return "a JSON value"
+	default:
+		return d.String()
+	}
+}
+
+// json checks a JSON sample; tag takes one string for a list of one.
+func (c *checker) json(s tensor.Sample) (tensor.Sample, error) {
+	if !json.Valid(s.Data) || !utf8.Valid(s.Data) {
+		return s, errs.New(errs.Type, "sample is not valid JSON")
+	}
+	switch c.ct.htype.Base {
+	case "list":
+		var list []json.RawMessage
+		if json.Unmarshal(s.Data, &list) != nil || list == nil {
+			return s, errs.New(errs.Type, "sample is %s, want a list", clip(s.Data))
+		}
+	case "tag":
+		var one string
+		if json.Unmarshal(s.Data, &one) == nil && s.Data[0] == '"' {
+			s.Data = append(append([]byte("["), s.Data...), ']')
+		}
+		var list []*string
+		if json.Unmarshal(s.Data, &list) != nil || list == nil {
+			return s, errs.New(errs.Type, "sample is %s, want a string or a list of strings", clip(s.Data))
+		}
+		for _, tag := range list {
+			if tag == nil {
+				return s, errs.New(errs.Type, "sample is %s, want a string or a list of strings", clip(s.Data))
+			}
+		}
+	}
+	return s, nil
+}
+
+func clip(p []byte) string {
+	if len(p) > 60 {
+		return string(p[:60]) + "..."
+	}
+	return string(p)
+}
+
+// className turns a name into its label, adding it to the list.
+func (c *checker) className(name string) (tensor.Sample, error) {
+	if name == "" || !utf8.ValidString(name) {
+		return tensor.Sample{}, errs.New(errs.Type, "class name %q is empty or not valid UTF-8", name)
+	}
+	if c.names == nil {
+		c.names = make(map[string]int64, len(c.ct.schema.ClassNames))
+		for i, n := range c.ct.schema.ClassNames {
+			c.names[n] = int64(i)
+		}
+	}
+	label, ok := c.names[name]
+	if !ok {
+		label = int64(len(c.names))
+		c.names[name] = label
+		c.added = append(c.added, name)
+	}
+	data, fits := appendInt(nil, c.dtype, label)
+	if !fits {
+		return tensor.Sample{}, errs.New(errs.Type, "class name %q would get label %d, which does not fit dtype %s", name, label, c.dtype)
+	}
+	s := tensor.Sample{Form: tensor.FormArray, DType: c.dtype, Shape: tensor.Shape{}, Data: data}
+	return s, c.checkShape(s.Shape)
+}
+
+// encoded checks a file by its header.
+func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
+	if !c.ct.htype.IsImage() {
+		return s, errs.New(errs.Type, "sample is an encoded file, which htype %s does not take; decode it first", c.ct.htype)
+	}
+	id, ok := codec.Sniff(s.Data)
+	if !ok {
+		return s, errs.New(errs.Corrupt, "the encoded sample is neither a JPEG nor a PNG file (it begins with % x)", s.Data[:min(8, len(s.Data))])
+	}
+	sc, err := c.codec.Sample(id)
+	if err != nil {
+		return s, err
+	}
+	h, err := sc.Header(s.Data, c.ct.channels)
+	if err != nil {
+		return s, err
+	}
+	if h.DType != c.dtype {
+		return s, errs.New(errs.Type, "the %s file has dtype %s, want %s", sc.Name(), h.DType, c.dtype)
+	}
+	s.DType, s.Shape = h.DType, h.Shape
+	return s, c.checkShape(h.Shape)
+}

@@ -1,0 +1,420 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
+)
+
+// Dataset is an open dataset: the newest commit it has seen, and the changes on top of it that are not committed yet.
+// All methods may be called in parallel; those that write wait for each other.
+type Dataset struct {
+	env   *Env
+	store storage.Provider
+	repo  *version.Repo
+	past  bool // opened at a commit of the past
+	ro    bool
+
+	chunks *chunkCache
+
+	mu     sync.Mutex
+	closed bool
+	head   *version.Snapshot
+	w      *writer           // nil: nothing changed since head
+	seen   *version.Snapshot // what View shows while w != nil; nil: to be made
+}
+
+// Create makes an empty dataset and opens it.
+func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Dataset, error) {
+	store, err := env.Stores.Open(ctx, uri, true)
+	if err != nil {
+		return nil, err
+	}
+	if o.Overwrite {
+		if found, err := version.Exists(ctx, store); err != nil || found {
+			if err == nil {
+				err = version.Delete(ctx, store)
+			}
+			if err != nil {
+				_ = store.Close()
+				return nil, err
+			}
+		}
+	}
+	repo, head, err := version.Create(ctx, store, env.Writer)
+	if err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	return newDataset(env, store, repo, head), nil
+}
+
+// Open opens a dataset for reading, and for writing unless o says otherwise.
+func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, error) {
+	store, err := env.Stores.Open(ctx, uri, false)
+	if err != nil {
+		return nil, err
+	}
+	d, err := open(ctx, env, store, o)
+	if err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) (*Dataset, error) {
+	repo, err := version.Open(ctx, store, env.Writer)
+	if err != nil {
+		return nil, err
+	}
+	var head *version.Snapshot
+	if o.At != "" {
+		head, err = repo.At(ctx, o.At)
+	} else {
+		head, err = repo.Head(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := newDataset(env, store, repo, head)
+	d.past, d.ro = o.At != "", o.At != "" || o.ReadOnly
+	return d, nil
+}
+
+func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *version.Snapshot) *Dataset {
+	return &Dataset{env: env, store: store, repo: repo, head: head, chunks: newChunkCache(store)}
+}
+
+// Exists reports whether a dataset is at uri.
+func Exists(ctx context.Context, env *Env, uri string) (bool, error) {
+	store, err := env.Stores.Open(ctx, uri, false)
+	if errs.Is(err, errs.NotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = store.Close() }()
+	return version.Exists(ctx, store)
+}
+
+// Delete removes the dataset at uri with all its versions.
+func Delete(ctx context.Context, env *Env, uri string) error {
+	store, err := env.Stores.Open(ctx, uri, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	found, err := version.Exists(ctx, store)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return errs.New(errs.NotFound, "delete dataset %q: there is no dataset", uri)
+	}
+	return version.Delete(ctx, store)
+}
+
+// URI is the address that opens the dataset again.
+func (d *Dataset) URI() string { return d.store.URI() }
+
+// ReadOnly reports whether writing is refused.
+func (d *Dataset) ReadOnly() bool { return d.ro }
+
+// Close drops what is not committed and releases the store. Views of the dataset fail from then on. A second Close does
+// nothing.
+func (d *Dataset) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.drop()
+	d.closed = true
+	return d.store.Close()
+}
+
+// drop forgets the uncommitted changes.
+func (d *Dataset) drop() {
+	if d.w != nil {
+		d.w.abort()
+	}
+	d.w, d.seen = nil, nil
+}
+
+func (d *Dataset) open() error {
+	if d.closed {
+		return errs.New(errs.Closed, "dataset %q is closed; open it again", d.store.URI())
+	}
+	return nil
+}
+
+// writer returns the transaction to change, beginning one if there is none.
+func (d *Dataset) writer() (*writer, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	if d.past {
+		return nil, errs.New(errs.ReadOnly, "dataset %q is opened at version %d, which cannot be changed; open it without at=", d.URI(), d.head.Record.Version)
+	}
+	if d.ro {
+		return nil, errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
+	}
+	if d.w == nil {
+		w, err := newWriter(d)
+		if err != nil {
+			return nil, err
+		}
+		d.w = w
+	}
+	if err := d.w.check(); err != nil {
+		return nil, err
+	}
+	d.seen = nil
+	return d.w, nil
+}
+
+// schema is the schema with uncommitted changes.
+func (d *Dataset) schema() *format.Schema {
+	if d.w != nil {
+		return d.w.txn.Schema()
+	}
+	return d.head.Schema
+}
+
+// CreateTensor adds a tensor. Rows that exist already are holes in it.
+func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return err
+	}
+	ts, err := newTensor(spec, d.env.Codecs)
+	if err != nil {
+		return err
+	}
+	if old := d.schema().Find(spec.Name); old != nil {
+		if !spec.ExistOK {
+			return errs.New(errs.Exists, "create tensor %q: it exists; use exist_ok, or take another name", spec.Name)
+		}
+		return sameTensor(old, &ts)
+	}
+	for _, n := range names(d.schema()) {
+		if isGroupOf(n, spec.Name) || isGroupOf(spec.Name, n) {
+			return errs.New(errs.Exists, "create tensor %q: %q exists, and a name cannot be both a tensor and a group", spec.Name, n)
+		}
+	}
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	w.addTensor(ts)
+	return nil
+}
+
+func isGroupOf(group, name string) bool {
+	return len(name) > len(group) && name[:len(group)] == group && name[len(group)] == '/'
+}
+
+// sameTensor refuses exist_ok for a tensor that is another kind of thing.
+func sameTensor(old, ts *format.TensorSchema) error {
+	for _, f := range []struct{ what, old, got string }{
+		{"htype", old.HType, ts.HType}, {"dtype", old.DType, ts.DType}, {"compression", old.Compression, ts.Compression},
+	} {
+		if f.old != f.got && f.got != "" && f.old != "" {
+			return errs.New(errs.Exists, "create tensor %q: it exists with %s %s, not %s", old.Name, f.what, f.old, f.got)
+		}
+	}
+	return nil
+}
+
+// SetInfo replaces the dataset's info.
+func (d *Dataset) SetInfo(_ context.Context, info map[string]any) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	w.txn.SetInfo(maps.Clone(info))
+	return nil
+}
+
+// Append adds rows, all or none of them: every column is checked before anything is written. All columns have rows
+// values, and every tensor has a column. The data of the columns is not kept. When the store fails in between, the
+// transaction can only be discarded; what is committed is safe.
+func (d *Dataset) Append(ctx context.Context, cols []tensor.Rows, rows int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	return w.append(ctx, cols, rows)
+}
+
+// Update replaces the samples of rows, counted as the user counts them with uncommitted changes, in the tensors of cols.
+func (d *Dataset) Update(ctx context.Context, rows []int64, cols []tensor.Rows) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	return w.update(ctx, rows, cols)
+}
+
+// DeleteRows removes rows; the rows behind them move up in the user's counting.
+func (d *Dataset) DeleteRows(_ context.Context, rows []int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	physical, err := w.physical(rows)
+	if err != nil {
+		return err
+	}
+	w.txn.Delete(physical)
+	return nil
+}
+
+// Commit makes the changes durable and visible as a new version. With nothing to commit it makes no version and returns
+// the head. After errs.Conflict the changes are still there.
+func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var none version.Committed
+	w, err := d.writer()
+	if err != nil {
+		return none, err
+	}
+	if w.empty() {
+		d.drop()
+		return version.Describe(d.head.Record), nil
+	}
+	if err := w.flush(ctx); err != nil {
+		return none, err
+	}
+	head, err := w.txn.Commit(ctx, message, d.env.Author)
+	if err != nil {
+		return none, err
+	}
+	d.head, d.w, d.seen = head, nil, nil
+	return version.Describe(head.Record), nil
+}
+
+// Discard drops the uncommitted changes.
+func (d *Dataset) Discard(context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return err
+	}
+	d.drop()
+	return nil
+}
+
+// Refresh moves on to the newest commit. It is refused while there are uncommitted changes: committing does it then.
+func (d *Dataset) Refresh(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return err
+	}
+	if d.past {
+		return nil
+	}
+	if d.w != nil && !d.w.empty() {
+		return errs.New(errs.Conflict, "refresh dataset %q: there are uncommitted changes; commit() takes in what others committed, discard() drops the changes", d.URI())
+	}
+	head, err := d.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	d.drop()
+	d.head = head
+	return nil
+}
+
+// Log lists at most limit commits, the newest first; limit <= 0 means all. A dataset of the past lists its own history.
+func (d *Dataset) Log(ctx context.Context, limit int) ([]version.Committed, error) {
+	d.mu.Lock()
+	closed, past, upTo := d.open(), d.past, d.head.Record.Version
+	d.mu.Unlock()
+	if closed != nil {
+		return nil, closed
+	}
+	skip := 0
+	if past {
+		head, err := d.repo.Head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		skip = int(head.Record.Version - upTo)
+	}
+	if limit > 0 {
+		limit += skip
+	}
+	recs, err := d.repo.Log(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]version.Committed, 0, len(recs))
+	for _, rec := range recs {
+		if !past || rec.Version <= upTo {
+			out = append(out, version.Describe(rec))
+		}
+	}
+	return out, nil
+}
+
+// At opens a commit of the past, as OpenOptions.At names it, in a dataset of its own.
+func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
+	if ref == "" {
+		return nil, errs.New(errs.Invalid, "at: want a version number, a commit or a time")
+	}
+	d.mu.Lock()
+	closed := d.open()
+	d.mu.Unlock()
+	if closed != nil {
+		return nil, closed
+	}
+	return Open(ctx, d.env, d.URI(), OpenOptions{At: ref})
+}
+
+// View shows all rows as they are now, with uncommitted changes. It does not change when the dataset does.
+func (d *Dataset) View(ctx context.Context) (*View, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	s := d.head
+	if d.w != nil {
+		if d.seen == nil {
+			if err := d.w.flush(ctx); err != nil {
+				return nil, err
+			}
+			seen, err := d.w.txn.Preview(ctx)
+			if err != nil {
+				return nil, err
+			}
+			d.seen = seen
+		}
+		s = d.seen
+	}
+	return newView(d, s, d.w != nil)
+}
+
+// String names the dataset in messages.
+func (d *Dataset) String() string { return fmt.Sprintf("dataset %q", d.URI()) }

@@ -1,0 +1,81 @@
+package dataset
+
+import (
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
+)
+
+// Description is what a dataset or a view says of itself. It is made without I/O.
+type Description struct {
+	URI      string              `json:"uri"`
+	ReadOnly bool                `json:"read_only"`
+	Dirty    bool                `json:"dirty"`
+	Rows     int64               `json:"rows"`
+	Branch   string              `json:"branch"`
+	Head     version.Committed   `json:"head"`
+	Tensors  []TensorDescription `json:"tensors"`
+	Info     map[string]any      `json:"info"`
+}
+
+// TensorDescription is what a tensor says of itself. The counters are those of the commit: uncommitted rows that are
+// still being packed are not in them.
+type TensorDescription struct {
+	Name        string         `json:"name"`
+	HType       string         `json:"htype"`
+	DType       *string        `json:"dtype"` // null: the first sample decides
+	Shape       tensor.Shape   `json:"shape"` // as declared, -1 for an axis that varies; null: any
+	Compression string         `json:"compression"`
+	Sequence    bool           `json:"sequence"`
+	ClassNames  []string       `json:"class_names"`
+	ChunkBytes  int64          `json:"chunk_bytes"`
+	Chunks      int64          `json:"chunks"`
+	Bytes       int64          `json:"bytes"`
+	MinShape    tensor.Shape   `json:"min_shape"` // bounds over all samples ever written; null: unknown
+	MaxShape    tensor.Shape   `json:"max_shape"`
+	Info        map[string]any `json:"info"`
+}
+
+// Describe says what the dataset is, with its uncommitted changes.
+func (d *Dataset) Describe() (Description, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return Description{}, err
+	}
+	if d.w == nil {
+		return describe(d, d.head, false, d.head.Rows()), nil
+	}
+	_, rows := d.w.txn.Live()
+	out := describe(d, d.head, !d.w.empty(), rows)
+	out.Tensors = describeTensors(d.w.txn.Schema(), d.head.Record.Columns)
+	out.Info = d.w.txn.Schema().Info
+	return out, nil
+}
+
+func describe(d *Dataset, s *version.Snapshot, dirty bool, rows int64) Description {
+	return Description{
+		URI: d.URI(), ReadOnly: d.ro, Dirty: dirty, Rows: rows, Branch: "main", Head: version.Describe(s.Record),
+		Tensors: describeTensors(s.Schema, s.Record.Columns), Info: s.Schema.Info,
+	}
+}
+
+func describeTensors(schema *format.Schema, columns map[format.UUID]format.Column) []TensorDescription {
+	out := make([]TensorDescription, len(schema.Tensors))
+	for i := range schema.Tensors {
+		ts := &schema.Tensors[i]
+		col := columns[ts.ID]
+		t := TensorDescription{
+			Name: ts.Name, HType: ts.HType, Shape: ts.Shape, Compression: ts.Compression, ClassNames: ts.ClassNames,
+			ChunkBytes: ts.ChunkBytes, Chunks: col.Chunks, Bytes: col.Bytes, MinShape: col.MinShape, MaxShape: col.MaxShape, Info: ts.Info,
+		}
+		if ts.DType != "" {
+			t.DType = &ts.DType
+		}
+		if h, err := tensor.ParseHType(ts.HType); err == nil {
+			t.Sequence = h.List()
+		}
+		out[i] = t
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+package dataset
+
+import (
+	"deeplake/core/codec"
+	"deeplake/core/storage"
+)
+
+// Env is what a program gives to every dataset that it opens.
+type Env struct {
+	Stores storage.Registry
+	Codecs *codec.Registry
+	Writer string // names the software in commit records
+	Author string // who commits
+}
+
+// CreateOptions are the options of Create.
+type CreateOptions struct {
+	Overwrite bool // delete a dataset that is there
+}
+
+// OpenOptions are the options of Open.
+type OpenOptions struct {
+	// At is a version number, a commit (its uuid or at least six digits of it) or a time in RFC 3339; such a dataset is
+	// read-only. "" is the newest commit.
+	At       string
+	ReadOnly bool
+}

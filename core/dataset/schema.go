@@ -1,0 +1,286 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+)
+
+// TensorSpec is what a user says of a new tensor. Zero values mean the default of the htype.
+type TensorSpec struct {
+	Name        string         `json:"name"`
+	HType       string         `json:"htype"`
+	DType       string         `json:"dtype"`
+	Shape       tensor.Shape   `json:"shape"`
+	Compression string         `json:"compression"`
+	Quality     int            `json:"quality"`
+	Subsampling string         `json:"subsampling"`
+	ClassNames  []string       `json:"class_names"`
+	ChunkBytes  int64          `json:"chunk_bytes"`
+	ExistOK     bool           `json:"exist_ok"`
+	Info        map[string]any `json:"info"`
+}
+
+// columnType is a tensor's schema with its names resolved.
+type columnType struct {
+	schema      *format.TensorSchema
+	htype       tensor.HType
+	dtype       tensor.DType // 0: open, the first sample decides
+	sampleCodec codec.SampleCodec
+	blockCodec  codec.Codec
+	channels    codec.Channels
+}
+
+// resolve reads a tensor's schema, which may come from a newer version of the library.
+func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) {
+	fail := func(err error) (*columnType, error) {
+		return nil, errs.New(errs.Unsupported, "tensor %q: %w; a newer version of this library may know it", ts.Name, err)
+	}
+	ct := &columnType{schema: ts}
+	var err error
+	if ct.htype, err = tensor.ParseHType(ts.HType); err != nil {
+		return fail(err)
+	}
+	if ts.DType != "" {
+		if ct.dtype, err = tensor.ParseDType(ts.DType); err != nil {
+			return fail(err)
+		}
+	}
+	id, sample, err := reg.Parse(ts.Compression)
+	switch {
+	case err != nil:
+		return fail(err)
+	case sample:
+		ct.sampleCodec, err = reg.Sample(id)
+	case id != codec.None:
+		ct.blockCodec, err = reg.Bytes(id)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	switch ct.htype.Base {
+	case "image.rgb":
+		ct.channels = codec.RGB
+	case "image.gray":
+		ct.channels = codec.Gray
+	}
+	return ct, nil
+}
+
+func (ct *columnType) spec() *chunk.Spec {
+	s := &chunk.Spec{
+		Tensor: ct.schema.ID, DType: ct.dtype, BlockCodec: ct.blockCodec, Sequence: ct.htype.List(), Target: ct.schema.ChunkBytes,
+	}
+	if ct.sampleCodec != nil {
+		s.SampleCodec = ct.sampleCodec.ID()
+	}
+	return s
+}
+
+func (ct *columnType) options() codec.Options {
+	return codec.Options{Quality: ct.schema.Quality, Subsampling: ct.schema.Subsampling}
+}
+
+// newTensor checks a spec and makes the schema of the tensor.
+func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error) {
+	var none format.TensorSchema
+	fail := func(err error) (format.TensorSchema, error) {
+		return none, errs.Wrap(errs.Invalid, "create tensor", spec.Name, err)
+	}
+	if err := checkName(spec.Name); err != nil {
+		return fail(err)
+	}
+	if spec.HType == "" {
+		spec.HType = "generic"
+	}
+	htype, err := tensor.ParseHType(spec.HType)
+	if err != nil {
+		return fail(err)
+	}
+	dtype := htype.DefaultDType()
+	if spec.DType != "" {
+		if dtype, err = tensor.ParseDType(spec.DType); err != nil {
+			return fail(err)
+		}
+		if err := htype.CheckDType(dtype); err != nil {
+			return fail(err)
+		}
+	}
+	if err := checkShape(spec.Shape, htype, dtype); err != nil {
+		return fail(err)
+	}
+	if err := checkCompression(&spec, htype, dtype, reg); err != nil {
+		return fail(err)
+	}
+	if err := checkClassNames(spec.ClassNames, htype); err != nil {
+		return fail(err)
+	}
+	if spec.ChunkBytes == 0 {
+		spec.ChunkBytes = format.DefaultChunk
+	}
+	if spec.ChunkBytes < format.MinChunkBytes || spec.ChunkBytes > format.MaxChunkBytes {
+		return fail(errs.New(errs.Invalid, "chunk_bytes is %d, want %d to %d", spec.ChunkBytes, format.MinChunkBytes, format.MaxChunkBytes))
+	}
+	if _, err := json.Marshal(spec.Info); err != nil {
+		return fail(errs.New(errs.Invalid, "info is not JSON: %w", err))
+	}
+	ts := format.TensorSchema{
+		ID: format.NewUUID(), Name: spec.Name, HType: htype.String(), Shape: spec.Shape, Compression: spec.Compression,
+		Quality: spec.Quality, Subsampling: spec.Subsampling, ChunkBytes: spec.ChunkBytes, ClassNames: spec.ClassNames, Info: spec.Info,
+	}
+	if dtype != 0 {
+		ts.DType = dtype.String()
+	}
+	if htype.Base == "class_label" && ts.ClassNames == nil {
+		ts.ClassNames = []string{}
+	}
+	if ts.Info == nil {
+		ts.Info = map[string]any{}
+	}
+	if ts.Shape == nil {
+		ts.Shape = htype.Shape()
+	}
+	return ts, nil
+}
+
+func checkName(name string) error {
+	if name == "" || len(name) > format.MaxTensorNameLen {
+		return errs.New(errs.Invalid, "the name has %d bytes, want 1 to %d", len(name), format.MaxTensorNameLen)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" {
+			return errs.New(errs.Invalid, "a part of the name is empty; want \"tensor\" or \"group/tensor\"")
+		}
+		if strings.HasPrefix(part, "_") {
+			return errs.New(errs.Invalid, "names that begin with \"_\" are for the columns that a batch adds, like \"_index\"; take another")
+		}
+		for _, r := range part {
+			if r < ' ' || r == 0x7f || r == 0xfffd {
+				return errs.New(errs.Invalid, "the name has a control character or is not UTF-8")
+			}
+		}
+	}
+	return nil
+}
+
+func checkShape(shape tensor.Shape, htype tensor.HType, dtype tensor.DType) error {
+	if shape == nil {
+		return nil
+	}
+	if dtype != 0 && !dtype.Fixed() {
+		return errs.New(errs.Invalid, "dtype %s has no shape (got %s)", dtype, shape)
+	}
+	probe := shape.Clone()
+	for i, d := range probe {
+		if d < -1 {
+			return errs.New(errs.Invalid, "shape %v has a negative axis; -1 or None stands for an axis that varies", []int64(shape))
+		}
+		if d == -1 {
+			probe[i] = max(0, axisOf(htype, i))
+		}
+	}
+	if _, err := probe.Elements(); err != nil {
+		return err
+	}
+	for i, d := range htype.Shape() {
+		if i >= len(shape) || len(shape) != len(htype.Shape()) || (d >= 0 && shape[i] != d && shape[i] != -1) {
+			return errs.New(errs.Type, "shape %s does not suit htype %s, whose samples are %s", shape, htype.Base, htype.Shape())
+		}
+	}
+	return nil
+}
+
+func axisOf(htype tensor.HType, i int) int64 {
+	if s := htype.Shape(); i < len(s) {
+		return s[i]
+	}
+	return -1
+}
+
+func checkCompression(spec *TensorSpec, htype tensor.HType, dtype tensor.DType, reg *codec.Registry) error {
+	id, sample, err := reg.Parse(spec.Compression)
+	if err != nil {
+		return err
+	}
+	spec.Compression = reg.Name(id)
+	if sample && !htype.IsImage() {
+		return errs.New(errs.Invalid, "compression %q is for images, the htype is %s; use \"lz4\" or \"zstd\"", spec.Compression, htype)
+	}
+	if id == codec.JPEG && dtype != tensor.Uint8 {
+		return errs.New(errs.Type, "compression \"jpeg\" needs dtype uint8, got %s; use \"png\" or \"zstd\"", dtype)
+	}
+	if id == codec.PNG && dtype != tensor.Uint8 && dtype != tensor.Uint16 {
+		return errs.New(errs.Type, "compression \"png\" needs dtype uint8 or uint16, got %s; use \"zstd\"", dtype)
+	}
+	if (spec.Quality != 0 || spec.Subsampling != "") && id != codec.JPEG {
+		return errs.New(errs.Invalid, "quality and subsampling are settings of \"jpeg\", the compression is %q", spec.Compression)
+	}
+	if spec.Quality < 0 || spec.Quality > 100 {
+		return errs.New(errs.Invalid, "quality is %d, want 1 to 100", spec.Quality)
+	}
+	switch spec.Subsampling {
+	case "", "4:4:4", "4:2:2", "4:2:0":
+		return nil
+	}
+	return errs.New(errs.Invalid, "subsampling is %q, want \"4:4:4\", \"4:2:2\" or \"4:2:0\"", spec.Subsampling)
+}
+
+func checkClassNames(names []string, htype tensor.HType) error {
+	if names == nil {
+		return nil
+	}
+	if htype.Base != "class_label" {
+		return errs.New(errs.Invalid, "class_names are for htype class_label, the htype is %s", htype)
+	}
+	seen := make(map[string]int, len(names))
+	for i, n := range names {
+		if j, ok := seen[n]; ok {
+			return errs.New(errs.Invalid, "class_names has %q twice, at %d and %d", n, j, i)
+		}
+		seen[n] = i
+	}
+	return nil
+}
+
+// names lists the tensors of a schema.
+func names(s *format.Schema) []string {
+	out := make([]string, len(s.Tensors))
+	for i := range s.Tensors {
+		out[i] = s.Tensors[i].Name
+	}
+	return out
+}
+
+// unknownTensor is the error for a name that a schema does not have.
+func unknownTensor(s *format.Schema, name string) error {
+	all := names(s)
+	for _, n := range all {
+		if strings.HasPrefix(n, name+"/") {
+			return errs.New(errs.NotFound, "%q is a group, not a tensor; its tensors begin with %q", name, name+"/")
+		}
+	}
+	what := "the dataset has no tensors yet"
+	if len(all) > 0 {
+		what = fmt.Sprintf("the tensors are %s", quoted(all))
+	}
+	return errs.New(errs.NotFound, "there is no tensor %q; %s%s", name, what, errs.Suggest(name, all))
+}
+
+// quoted lists names for a message, the first sixteen of them.
+func quoted(list []string) string {
+	q := make([]string, 0, len(list))
+	for i, n := range list {
+		if i == 16 {
+			q = append(q, fmt.Sprintf("... (%d in all)", len(list)))
+			break
+		}
+		q = append(q, fmt.Sprintf("%q", n))
+	}
+	return strings.Join(q, ", ")
+}

@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"sync"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/version"
+)
+
+// View is rows of one version of a dataset, in an order. It never changes and may be used in parallel. It is valid until
+// its dataset is closed.
+type View struct {
+	d     *Dataset
+	snap  *version.Snapshot
+	dirty bool // shows changes that are not committed
+	types map[string]*columnType
+	names []string
+
+	// The rows, as live rows of the snapshot: list, or else start, start+step, ...
+	list        []int64
+	start, step int64
+	n           int64
+
+	mu      sync.Mutex
+	columns map[string]*Column
+}
+
+func newView(d *Dataset, s *version.Snapshot, dirty bool) (*View, error) {
+	v := &View{d: d, snap: s, dirty: dirty, types: map[string]*columnType{}, names: names(s.Schema), step: 1, n: s.Rows(), columns: map[string]*Column{}}
+	for i := range s.Schema.Tensors {
+		ts := &s.Schema.Tensors[i]
+		ct, err := resolve(ts, d.env.Codecs)
+		if err != nil {
+			return nil, err
+		}
+		v.types[ts.Name] = ct
+	}
+	return v, nil
+}
+
+// Len is the number of rows.
+func (v *View) Len() int64 { return v.n }
+
+// Names lists the tensors in order of creation. The slice is shared.
+func (v *View) Names() []string { return v.names }
+
+// NewWorker makes the scratch memory and decoders of one goroutine that reads the view.
+func (v *View) NewWorker() *chunk.Worker { return chunk.NewWorker(v.d.env.Codecs) }
+
+// live is the live row of the snapshot at position i, which must be below Len.
+func (v *View) live(i int64) int64 {
+	if v.list != nil {
+		return v.list[i]
+	}
+	return v.start + i*v.step
+}
+
+// Rows fills dst, len(dst) == Len, with the row numbers in the dataset.
+func (v *View) Rows(dst []int64) {
+	for i := range dst {
+		dst[i] = v.live(int64(i))
+	}
+}
+
+// derive is a view of other rows of the same version.
+func (v *View) derive() *View {
+	return &View{d: v.d, snap: v.snap, dirty: v.dirty, types: v.types, names: v.names, step: 1, columns: map[string]*Column{}}
+}
+
+// Select is the view of the given rows of v, in that order; repeats are allowed. rows is not kept.
+func (v *View) Select(rows []int64) (*View, error) {
+	out := v.derive()
+	out.list = make([]int64, len(rows))
+	out.n = int64(len(rows))
+	for i, row := range rows {
+		if row < 0 || row >= v.n {
+			return nil, outOfRange(row, v.n)
+		}
+		out.list[i] = v.live(row)
+	}
+	return out, nil
+}
+
+func outOfRange(row, n int64) error {
+	return errs.New(errs.Range, "row %d is out of range, there are %d rows", row, n)
+}
+
+// Slice is the view of rows start, start+step, ... before stop (behind stop for a negative step), all of which exist.
+func (v *View) Slice(start, stop, step int64) (*View, error) {
+	if step == 0 {
+		return nil, errs.New(errs.Invalid, "slice: step is 0")
+	}
+	n := int64(0)
+	if step > 0 && stop > start {
+		n = (stop-start-1)/step + 1
+	} else if step < 0 && stop < start {
+		n = (start-stop-1)/-step + 1
+	}
+	out := v.derive()
+	if n == 0 {
+		return out, nil
+	}
+	last := start + (n-1)*step
+	for _, row := range []int64{start, last} {
+		if row < 0 || row >= v.n {
+			return nil, outOfRange(row, v.n)
+		}
+	}
+	if v.list != nil {
+		out.list = make([]int64, n)
+		for i := range out.list {
+			out.list[i] = v.list[start+int64(i)*step]
+		}
+	} else {
+		out.start, out.step = v.start+start*v.step, step*v.step
+	}
+	out.n = n
+	return out, nil
+}
+
+// Column finds a tensor. A column is made once and shared.
+func (v *View) Column(name string) (*Column, error) {
+	ct := v.types[name]
+	if ct == nil {
+		return nil, unknownTensor(v.snap.Schema, name)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := v.columns[name]
+	if c == nil {
+		c = &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
+		v.columns[name] = c
+	}
+	return c, nil
+}
+
+// Describe says what the view shows.
+func (v *View) Describe() Description {
+	return describe(v.d, v.snap, v.dirty, v.n)
+}

@@ -1,0 +1,256 @@
+package dataset
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
+)
+
+// finishesInFlight is the number of sealed chunks that are made durable at once, while the next ones are being filled.
+const finishesInFlight = 8
+
+// writer is the changes of a dataset since its head: a transaction and the chunks that are being filled for it.
+type writer struct {
+	d       *Dataset
+	txn     *version.Txn
+	session *chunk.Session
+	types   map[string]*columnType
+	adding  opened // chunks of appended rows
+	fixing  opened // chunks of updated rows
+	group   *task.Group
+	broken  error // why the transaction can only be discarded
+}
+
+// opened are the chunks being filled, one for each tensor.
+type opened map[format.UUID]*filling
+
+// filling is a chunk being filled, and the rows that its items belong to.
+type filling struct {
+	builder *chunk.Builder
+	runs    []format.RowRange
+}
+
+func (o *filling) took(row, count int64) {
+	if n := len(o.runs); n > 0 && o.runs[n-1].Start+o.runs[n-1].Count == row {
+		o.runs[n-1].Count += count
+		return
+	}
+	o.runs = append(o.runs, format.RowRange{Start: row, Count: count})
+}
+
+func newWriter(d *Dataset) (*writer, error) {
+	w := &writer{
+		d: d, txn: d.repo.Begin(d.head), session: chunk.NewSession(d.store), types: map[string]*columnType{},
+		adding: opened{}, fixing: opened{},
+		group: newGroup(),
+	}
+	return w, w.resolveTypes()
+}
+
+// newGroup makes a group that outlives the call which starts it: its goroutines end with the writer's flush or abort.
+func newGroup() *task.Group { return task.New(context.Background(), finishesInFlight) }
+
+// resolveTypes reads the schema again, after it has changed.
+func (w *writer) resolveTypes() error {
+	schema := w.txn.Schema()
+	for i := range schema.Tensors {
+		ct, err := resolve(&schema.Tensors[i], w.d.env.Codecs)
+		if err != nil {
+			return err
+		}
+		w.types[ct.schema.Name] = ct
+	}
+	return nil
+}
+
+func (w *writer) addTensor(ts format.TensorSchema) {
+	schema := w.txn.Schema()
+	schema.Tensors = append(schema.Tensors, ts)
+	// The schema's slice may have moved: every type points into it.
+	if err := w.resolveTypes(); err != nil {
+		w.broken = err
+	}
+}
+
+// check reports why the transaction cannot go on.
+func (w *writer) check() error {
+	if w.broken == nil && w.group.Context().Err() != nil {
+		w.broken = w.group.Wait()
+	}
+	if w.broken == nil {
+		return nil
+	}
+	return errs.Wrap(errs.Storage, "write to dataset", w.d.URI(),
+		errs.New(errs.KindOf(w.broken), "%w; what is committed is safe, discard() and write again", w.broken))
+}
+
+// fail notes an error of the store in the middle of a write, after which tensors may differ in length.
+func (w *writer) fail(err error) error {
+	w.broken = err
+	return w.check()
+}
+
+func (w *writer) empty() bool {
+	return w.txn.Empty() && len(w.adding) == 0 && len(w.fixing) == 0
+}
+
+// physical maps rows as the user counts them to rows as in version.Txn.
+func (w *writer) physical(rows []int64) ([]int64, error) {
+	live, n := w.txn.Live()
+	out := make([]int64, len(rows))
+	for i, row := range rows {
+		if row < 0 || row >= n {
+			return nil, errs.New(errs.Range, "row %d is out of range, the dataset has %d rows", row, n)
+		}
+		out[i] = live.Physical(row)
+	}
+	return out, nil
+}
+
+// opened returns the chunk being filled for a tensor in set.
+func (w *writer) opened(set opened, ct *columnType) *filling {
+	o := set[ct.schema.ID]
+	if o == nil {
+		o = &filling{builder: chunk.NewBuilder(ct.spec(), w.session)}
+		set[ct.schema.ID] = o
+	}
+	return o
+}
+
+// sealed hands a complete chunk of rows to the transaction and makes it durable in the background.
+func (w *writer) sealed(ct *columnType, s *chunk.Sealed, runs []format.RowRange, update bool) {
+	w.txn.AddChunk(ct.schema.ID, format.Entry{Session: s.Session, Ordinal: s.Ordinal, Bytes: s.Bytes, Stats: s.Stats}, runs, update, s.Dir)
+	w.finish(s.Stream.Finish, s.Stream.Abort)
+}
+
+func (w *writer) finish(finish func(context.Context) error, abort func()) {
+	w.group.Go(func(ctx context.Context) error {
+		if err := finish(ctx); err != nil {
+			abort()
+			return err
+		}
+		return nil
+	})
+}
+
+// take gives the items of count rows from row on to the chunk o, and hands over a chunk that this completed. Only the
+// row added last can be in the next chunk.
+func (w *writer) take(o *filling, ct *columnType, s *chunk.Sealed, row, count int64, update bool) {
+	if s == nil {
+		o.took(row, count)
+		return
+	}
+	in := int64(0)
+	for _, r := range o.runs {
+		in += r.Count
+	}
+	if s.Rows == in+count {
+		o.took(row, count)
+		w.sealed(ct, s, o.runs, update)
+		o.runs = nil
+		return
+	}
+	w.sealed(ct, s, o.runs, update)
+	o.runs = nil
+	o.took(row, count)
+}
+
+// addTiled stores an oversized array as tiles, each a chunk of its own.
+func (w *writer) addTiled(ctx context.Context, ct *columnType, it chunk.Item, row int64, update bool) error {
+	spec := ct.spec()
+	size := int64(ct.dtype.Size())
+	tile, err := chunk.TileShape(it.Shape, size, spec.Max())
+	if err != nil {
+		return err
+	}
+	n := chunk.Tiles(it.Shape, tile)
+	e := format.Entry{Session: w.session.ID, Tiles: n}
+	dirs := make([][]byte, n)
+	for i := range n {
+		data, shape := chunk.Cut(it.Data, it.Shape, tile, i, size)
+		item := chunk.Item{Data: data, Shape: shape}
+		if ct.sampleCodec != nil {
+			if item.Data, err = ct.sampleCodec.Encode(nil, data, ct.dtype, shape, ct.options()); err != nil {
+				return err
+			}
+		}
+		s, err := chunk.WriteTile(ctx, spec, w.session, item, format.TileRef{Sample: it.Shape.Clone(), Tile: tile, Index: i})
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			e.Ordinal, e.Stats = s.Ordinal, format.Stats{MinShape: it.Shape.Clone(), MaxShape: it.Shape.Clone()}
+		}
+		e.Bytes += s.Bytes
+		dirs[i] = s.Dir
+		w.finish(s.Stream.Finish, s.Stream.Abort)
+	}
+	w.txn.AddChunk(ct.schema.ID, e, []format.RowRange{{Start: row, Count: 1}}, update, dirs...)
+	return nil
+}
+
+// flush seals every open chunk and waits until all are durable.
+func (w *writer) flush(ctx context.Context) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	for _, update := range []bool{false, true} {
+		set := w.adding
+		if update {
+			set = w.fixing
+		}
+		for id, o := range set {
+			s, err := o.builder.Seal()
+			if err != nil {
+				return w.fail(err)
+			}
+			if s != nil {
+				w.sealed(w.typeOf(id), s, o.runs, update)
+			}
+			delete(set, id)
+		}
+	}
+	if err := w.group.Wait(); err != nil {
+		return w.fail(err)
+	}
+	w.group = newGroup()
+	return ctx.Err()
+}
+
+func (w *writer) typeOf(id format.UUID) *columnType {
+	return w.types[w.txn.Schema().ByID(id).Name]
+}
+
+// abort drops everything.
+func (w *writer) abort() {
+	for _, set := range []opened{w.adding, w.fixing} {
+		for _, o := range set {
+			o.builder.Abort()
+		}
+	}
+	w.group.Stop()
+	_ = w.group.Wait()
+}
+
+// columnsOf pairs cols with their types, refusing unknown and repeated names.
+func (w *writer) columnsOf(cols []tensor.Rows) ([]*columnType, error) {
+	out := make([]*columnType, len(cols))
+	seen := map[string]bool{}
+	for i, c := range cols {
+		ct := w.types[c.Tensor]
+		if ct == nil {
+			return nil, unknownTensor(w.txn.Schema(), c.Tensor)
+		}
+		if seen[c.Tensor] {
+			return nil, errs.New(errs.Invalid, "tensor %q is given twice", c.Tensor)
+		}
+		seen[c.Tensor] = true
+		out[i] = ct
+	}
+	return out, nil
+}
