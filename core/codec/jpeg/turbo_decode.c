@@ -30,7 +30,8 @@ struct dl_jpeg_decoder {
   int created;
   int max_scans;
   dl_jpeg_status status;
-  unsigned char *rows; /* BATCH_ROWS rows of an image that is converted on the way to dst */
+  JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
+  unsigned char *rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
   size_t rows_size;
   char message[JMSG_LENGTH_MAX];
 };
@@ -110,8 +111,7 @@ dl_jpeg_decoder *dl_jpeg_decoder_new(void) {
 void dl_jpeg_decoder_free(dl_jpeg_decoder *d) {
   if (d == NULL)
     return;
-  if (d->created)
-    jpeg_destroy_decompress(&d->cinfo);
+  jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
   free(d->rows);
   free(d);
 }
@@ -127,13 +127,73 @@ static long memory_limit(const struct jpeg_decompress_struct *cinfo) {
   return limit < (double)(LONG_MAX / 2) ? (long)limit : LONG_MAX / 2;
 }
 
+/* Takes the standard Huffman tables from a compressor. An error jumps out and loses no more than its memory. */
+static void learn_tables(dl_jpeg_decoder *d) {
+  struct jpeg_compress_struct c;
+  memset(&c, 0, sizeof c);
+  c.err = &d->errors;
+  c.client_data = d;
+  jpeg_create_compress(&c);
+  c.in_color_space = JCS_RGB;
+  c.input_components = 3;
+  jpeg_set_defaults(&c);
+  for (int i = 0; i < 2; i++) {
+    d->dc[i] = *c.dc_huff_tbl_ptrs[i];
+    d->ac[i] = *c.ac_huff_tbl_ptrs[i];
+  }
+  jpeg_destroy_compress(&c);
+}
+
+static void create(dl_jpeg_decoder *d) {
+  learn_tables(d);
+  jpeg_create_decompress(&d->cinfo);
+  d->cinfo.progress = &d->progress;
+  for (int i = 0; i < 2; i++) {
+    d->cinfo.dc_huff_tbl_ptrs[i] = jpeg_alloc_huff_table((j_common_ptr)&d->cinfo);
+    d->cinfo.ac_huff_tbl_ptrs[i] = jpeg_alloc_huff_table((j_common_ptr)&d->cinfo);
+  }
+  d->created = 1;
+}
+
+/* Makes a table that no decoder accepts. */
+static void spoil(JHUFF_TBL *table) {
+  if (table != NULL)
+    memset(table->bits, 0xff, sizeof table->bits);
+}
+
+/* libjpeg keeps tables from file to file, so that a file may come without: here the pixels of a file must not depend on
+ * the one before. Files without Huffman tables get the standard ones, as in Motion JPEG; a missing quantization table is
+ * left with a first value of 0, which no file may have, and found by check_tables. */
+static void reset_tables(dl_jpeg_decoder *d) {
+  struct jpeg_decompress_struct *cinfo = &d->cinfo;
+  for (int i = 0; i < NUM_HUFF_TBLS; i++) {
+    if (i < 2) {
+      *cinfo->dc_huff_tbl_ptrs[i] = d->dc[i];
+      *cinfo->ac_huff_tbl_ptrs[i] = d->ac[i];
+    } else {
+      spoil(cinfo->dc_huff_tbl_ptrs[i]);
+      spoil(cinfo->ac_huff_tbl_ptrs[i]);
+    }
+  }
+  for (int i = 0; i < NUM_QUANT_TBLS; i++)
+    if (cinfo->quant_tbl_ptrs[i] != NULL)
+      cinfo->quant_tbl_ptrs[i]->quantval[0] = 0;
+}
+
+/* Finds a component without a scan or a quantization table, once all scans that the pixels need were read. */
+static void check_tables(dl_jpeg_decoder *d) {
+  for (int i = 0; i < d->cinfo.num_components; i++) {
+    const JQUANT_TBL *table = d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
+    if (table == NULL || table->quantval[0] == 0)
+      fail(d, DL_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
+  }
+}
+
 static void read_header(dl_jpeg_decoder *d, const unsigned char *src, size_t size) {
   struct jpeg_decompress_struct *cinfo = &d->cinfo;
-  if (!d->created) {
-    jpeg_create_decompress(cinfo);
-    d->created = 1;
-    cinfo->progress = &d->progress;
-  }
+  if (!d->created)
+    create(d);
+  reset_tables(d);
   if (size > ULONG_MAX)
     fail(d, DL_JPEG_UNSUPPORTED, "file is too large");
   jpeg_mem_src(cinfo, src, (unsigned long)size);
@@ -252,9 +312,12 @@ dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder *d, const unsigned char *src, size
       read_direct(d, dst);
     else
       read_converted(d, dst, to);
+    check_tables(d);
     jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
   } else if (d->created) {
     jpeg_abort_decompress(&d->cinfo);
+  } else {
+    jpeg_destroy_decompress(&d->cinfo);
   }
   if (d->created && d->cinfo.src != NULL) {
     d->cinfo.src->next_input_byte = NULL; /* src is the caller's */

@@ -2,7 +2,6 @@ package png
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"slices"
 
 	"deeplake/core/errs"
@@ -61,7 +60,7 @@ func (e *encoder) begin(name string) int {
 
 func (e *encoder) end(at int) {
 	binary.BigEndian.PutUint32(e.out[at:], uint32(len(e.out)-at-8))
-	e.out = binary.BigEndian.AppendUint32(e.out, crc32.ChecksumIEEE(e.out[at+4:]))
+	e.out = binary.BigEndian.AppendUint32(e.out, checksum(e.out[at+4:]))
 }
 
 // rows compresses the pixels, each row with the filter that promises the smallest result.

@@ -50,8 +50,11 @@ type chunk struct {
 }
 
 func (c *chunk) intact(data []byte, at int) bool {
-	return crc32.ChecksumIEEE(data[at+4:at+8+len(c.body)]) == c.sum
+	return checksum(data[at+4:at+8+len(c.body)]) == c.sum
 }
+
+// checksum is that of a chunk's type and body.
+func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
 // readChunk fails where the file ends within the chunk. name shares no memory with data.
 func readChunk(data []byte, at int) (chunk, error) {

@@ -1,0 +1,5 @@
+//go:build !cgo || nolibjpeg
+
+package jpeg
+
+const pureGo = true
