@@ -11,6 +11,7 @@ spec (uri, commit, selection, options). Handles left over from the parent are ne
 Handles may be used from several threads. Dropping the last reference closes them.
 """
 
+import builtins
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
@@ -60,7 +61,7 @@ def delete(uri: str) -> None:
     """Deletes the dataset with all its versions. Raises NotFoundError."""
 
 def inspect(data: bytes | bytearray | memoryview, *, channels: int = 0) -> dict[str, Any]:
-    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c], "bytes": n} of an encoded sample, from its header.
+    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c], "bytes": n} of an encoded sample, by its header.
 
     Args:
         data: the whole file.
@@ -187,9 +188,9 @@ class Column:
     def close(self) -> None: ...
     def sizes(self, rows: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns the stored bytes of each sample, -1 for a hole."""
-    def bytes(self, row: int) -> bytes | None:
+    def bytes(self, row: int) -> builtins.bytes | None:
         """Returns one sample as stored, not decoded; None for a hole. `row` is 0 <= row < len(view)."""
-    def bytes_many(self, rows: npt.ArrayLike) -> list[bytes | None]:
+    def bytes_many(self, rows: npt.ArrayLike) -> list[builtins.bytes | None]:
         """Returns the samples of several rows as stored."""
 
 @final

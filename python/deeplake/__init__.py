@@ -1,0 +1,100 @@
+"""Versioned datasets of images, tensors and labels that stream into training at the speed of the decoder.
+
+    import deeplake
+
+    ds = deeplake.open("deeplake://me/flowers")
+    for batch in ds.pytorch(batch_size=256, shuffle=True):
+        ...
+
+Importing the package loads neither the core nor NumPy nor torch: each comes with the first call that needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from deeplake._errors import (
+    AlreadyExistsError,
+    CanceledError,
+    ClosedError,
+    ConflictError,
+    CorruptError,
+    Error,
+    ForkedError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    ReadOnlyError,
+    StorageError,
+    TensorTypeError,
+    UnsupportedError,
+)
+from deeplake._version import __version__
+
+if TYPE_CHECKING:
+    from deeplake._dataset import Commit, Dataset, create, delete, exists, open
+    from deeplake._row import Row
+    from deeplake._sample import Sample, read
+    from deeplake._tensor import Group, Tensor
+    from deeplake._view import View
+
+__all__ = [
+    "AlreadyExistsError",
+    "CanceledError",
+    "ClosedError",
+    "Commit",
+    "ConflictError",
+    "CorruptError",
+    "Dataset",
+    "Error",
+    "ForkedError",
+    "Group",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "OutOfRangeError",
+    "ReadOnlyError",
+    "Row",
+    "Sample",
+    "StorageError",
+    "Tensor",
+    "TensorTypeError",
+    "UnsupportedError",
+    "View",
+    "__version__",
+    "create",
+    "delete",
+    "exists",
+    "open",
+    "read",
+]
+
+_MODULES = {
+    "Commit": "_dataset",
+    "Dataset": "_dataset",
+    "Group": "_tensor",
+    "Row": "_row",
+    "Sample": "_sample",
+    "Tensor": "_tensor",
+    "View": "_view",
+    "create": "_dataset",
+    "delete": "_dataset",
+    "exists": "_dataset",
+    "open": "_dataset",
+    "read": "_sample",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,240 @@
+"""From the batch of the core to what the user asked for: transforms, PIL images and Python collation.
+
+Without any of these a batch is one call of the core, and nothing here sees a sample.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake import _native
+from deeplake._errors import InvalidArgumentError, TensorTypeError
+
+if TYPE_CHECKING:
+    from deeplake._loader import Plan
+
+
+class Host(Protocol):
+    """What differs between NumPy and torch."""
+
+    def columns(self, batch: _native.Batch) -> dict[str, Any]:
+        """Returns all columns in the host's arrays."""
+
+    def array(self, array: _native.Array) -> Any:
+        """Returns one array of a batch in the host's form."""
+
+    def value(self, value: Any) -> Any:
+        """Returns the host's array of an array or number, and any other value as it is."""
+
+    def is_array(self, value: Any) -> bool:
+        """Returns whether value is an array of the host."""
+
+    def stack(self, arrays: list[Any]) -> Any:
+        """Returns one array of arrays of the same shape."""
+
+    def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
+        """Returns one array with zeros at the end of each axis, and the shapes as int64."""
+
+
+class NumPy:
+    """NumPy as a host."""
+
+    def columns(self, batch: _native.Batch) -> dict[str, Any]:
+        return batch.numpy()
+
+    def array(self, array: _native.Array) -> Any:
+        return array.numpy()
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, bool | int | float | complex | np.ndarray | np.generic):
+            return np.asarray(value)
+        return np.asarray(value) if hasattr(value, "__array__") or hasattr(value, "__dlpack__") else value
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, np.ndarray)
+
+    def stack(self, arrays: list[Any]) -> Any:
+        return np.stack(arrays)
+
+    def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
+        shapes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), -1)
+        padded = np.zeros((len(arrays), *shapes.max(axis=0)), np.result_type(*arrays))
+        for i, array in enumerate(arrays):
+            corner: Any = (i, *map(slice, array.shape))
+            padded[corner] = array
+        return padded, shapes
+
+
+class Assembly:
+    """Turns native batches into the batches of one loader. It may be called from several threads."""
+
+    def __init__(self, plan: Plan, host: Host) -> None:
+        options = plan.options
+        self._host = host
+        self._names = plan.names
+        self._uri = plan.source.uri
+        self._in_python = plan.in_python
+        self._pil = {name for name in plan.names if plan.decode(name) == "pil"}
+        self._collate = options.collate
+        self._return_index = options.return_index
+        self._row_transform = options.transform if callable(options.transform) else None
+        self._steps = _steps(options.transform) if isinstance(options.transform, Mapping) else {}
+        if self._pil:
+            import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
+
+    def __call__(self, batch: _native.Batch) -> Any:
+        if not self._in_python:
+            return self._host.columns(batch)
+        try:
+            return self._assemble(batch)
+        except StopIteration as err:
+            # It would end the epoch without a word.
+            raise InvalidArgumentError("load: a transform or collate function raised StopIteration") from err
+
+    def _assemble(self, batch: _native.Batch) -> Any:
+        raw = batch.columns()
+        index = raw.pop("_index").numpy()
+        columns: dict[str, Any] = {}
+        for name, column in raw.items():
+            if name not in self._in_python:
+                columns[name] = _each(column, self._host.array)
+            elif name in self._pil:
+                columns[name] = _each(column, _image)
+            else:
+                columns[name] = _each(column, _sample)
+        for name, steps in self._steps.items():
+            columns[name] = self._transformed(name, steps, columns[name], index)
+        if self._row_transform is None and not callable(self._collate):
+            return self._finish(columns, index)
+        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        if self._row_transform is not None:
+            rows = self._transformed("", (self._row_transform,), rows, index)
+        if callable(self._collate):
+            if self._return_index:
+                for row, number in zip(rows, index, strict=True):
+                    row["_index"] = int(number)
+            return self._collate(rows)
+        return self._finish(self._columns_of(rows, index), index)
+
+    def _transformed(
+        self, name: str, steps: Sequence[Callable[[Any], Any]], samples: list[Any], index: Any
+    ) -> list[Any]:
+        """Returns the samples with all steps applied; an error carries the row and the tensor."""
+        done: list[Any] = []
+        try:
+            for sample in samples:
+                if sample is not None:
+                    for step in steps:
+                        sample = step(sample)
+                done.append(sample)
+        except Exception as err:
+            where = f'the transform of tensor "{name}"' if name else "the transform"
+            _note(err, f'in {where}, row {index[len(done)]} of "{self._uri}"')
+            raise
+        return done
+
+    def _columns_of(self, rows: list[Any], index: Any) -> dict[str, Any]:
+        """Returns transformed rows as columns again. All rows must have the same keys."""
+        for row, number in zip(rows, index, strict=True):
+            if not isinstance(row, Mapping):
+                raise InvalidArgumentError(
+                    f"load: the transform returned a {type(row).__name__} for row {number}, want a dict of samples"
+                )
+            if row.keys() != rows[0].keys():
+                raise InvalidArgumentError(
+                    f"load: the transform returned the keys {sorted(row)} for row {number} and {sorted(rows[0])} for "
+                    f"row {index[0]}; want the same for every row"
+                )
+        return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+    def _finish(self, columns: dict[str, Any], index: Any) -> dict[str, Any]:
+        """Collates what Python has touched."""
+        touched = self._in_python if self._row_transform is None else columns
+        done: dict[str, Any] = {}
+        for name, column in columns.items():
+            if name not in touched:
+                done[name] = column
+                continue
+            values = [self._host.value(value) for value in column]
+            if self._collate == "list" or not all(self._host.is_array(value) for value in values) or not values:
+                _check_holes(name, column, index, self._collate)
+                done[name] = values
+            elif self._collate == "pad":
+                _check_axes(name, values, index)
+                done[name], done[f"{name}_shape"] = self._host.pad(values)
+            else:
+                _check_shapes(name, values, index)
+                done[name] = self._host.stack(values)
+        if self._return_index:
+            done["_index"] = self._host.value(index)
+        return done
+
+
+def _steps(transform: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    from deeplake._loader import steps_of
+
+    return {name: steps_of(steps) for name, steps in transform.items()}
+
+
+def _each(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Returns a column with `convert` applied to its arrays and bytes, in sequences too."""
+    if isinstance(value, list):
+        return [_each(item, convert) for item in value]
+    if isinstance(value, _native.Array | bytes):
+        return convert(value)
+    return value
+
+
+def _sample(value: Any) -> Any:
+    """Returns what a transform gets: a NumPy array, or a scalar where there are no axes."""
+    if isinstance(value, bytes):
+        return value
+    array = value.numpy()
+    return array[()] if array.ndim == 0 else array
+
+
+def _image(data: Any) -> Any:
+    import PIL.Image
+
+    if not isinstance(data, bytes):
+        return data
+    image = PIL.Image.open(io.BytesIO(data))
+    image.load()  # here, where an error carries the row, not later in the hands of the user
+    return image
+
+
+def _check_holes(name: str, values: list[Any], index: Any, collate: Any) -> None:
+    if collate == "list":
+        return
+    for value, row in zip(values, index, strict=True):
+        if value is None:
+            raise TensorTypeError(
+                f'load tensor "{name}": row {row} has no sample; use collate="list", or select the rows that have one'
+            )
+
+
+def _check_axes(name: str, values: list[Any], index: Any) -> None:
+    for value, row in zip(values, index, strict=True):
+        if value.ndim != values[0].ndim:
+            raise TensorTypeError(
+                f'load tensor "{name}": row {row} has {value.ndim} axes, row {index[0]} has {values[0].ndim}; '
+                'use collate="list", or a transform that makes them equal'
+            )
+
+
+def _check_shapes(name: str, values: list[Any], index: Any) -> None:
+    for value, row in zip(values, index, strict=True):
+        if value.shape != values[0].shape:
+            raise TensorTypeError(
+                f'load tensor "{name}": row {row} has shape {tuple(value.shape)}, row {index[0]} has '
+                f'{tuple(values[0].shape)}; use collate="pad" or "list", or a transform that makes them equal'
+            )
+
+
+def _note(err: BaseException, note: str) -> None:
+    if hasattr(err, "add_note"):  # Python 3.11
+        err.add_note(note)

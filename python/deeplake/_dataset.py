@@ -1,0 +1,352 @@
+"""Datasets: the part of the surface that writes, and the functions that find, make and delete them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from types import MappingProxyType, TracebackType
+from typing import Any
+
+from deeplake import _index, _native, _uri
+from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._names import checks_keywords
+from deeplake._source import Live
+from deeplake._tensor import Tensor
+from deeplake._view import View
+
+
+@checks_keywords
+def create(
+    uri: str | os.PathLike[str],
+    *,
+    schema: Mapping[str, str | Mapping[str, Any]] | None = None,
+    overwrite: bool = False,
+    storage: None = None,
+) -> Dataset:
+    """Makes an empty dataset and opens it.
+
+    Args:
+        uri: a path, `file://...`, `mem://name` (in this process only) or `deeplake://org/name`.
+        schema: tensors to create and commit, by name: an htype, or the arguments of `Dataset.create_tensor` as a dict.
+        overwrite: delete a dataset that is there, with all its versions.
+    Raises:
+        AlreadyExistsError: there is a dataset, and `overwrite` is False.
+    """
+    _check_storage(storage)
+    place = _uri.resolve(uri)
+    dataset = Dataset(Live(place, _native.create(place, overwrite=overwrite)))
+    for name, spec in (schema or {}).items():
+        dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
+    if schema:
+        dataset.commit("create tensors")
+    return dataset
+
+
+@checks_keywords
+def open(
+    uri: str | os.PathLike[str],
+    *,
+    branch: str = "main",
+    at: Commit | str | int | datetime | None = None,
+    read_only: bool = False,
+    storage: None = None,
+) -> Dataset:
+    """Opens a dataset at its newest version.
+
+    Args:
+        uri: a path, `file://...`, `mem://name` or `deeplake://org/name`.
+        branch: "main" is the only one yet.
+        at: a version of the past to read: a Commit, its id (or at least 6 characters of it), a version number, or a
+            datetime, which means the newest version of that time. Such a dataset is read-only.
+        read_only: refuse writes.
+    Raises:
+        NotFoundError: there is no dataset, or no such version.
+        UnsupportedError: it was written in a newer format.
+    """
+    _check_storage(storage)
+    if branch != "main":
+        raise UnsupportedError(f'open "{uri}": there is no branch "{branch}"; branches are not supported yet')
+    place, ref = _uri.resolve(uri), "" if at is None else _ref(at)
+    handle = _native.open(place, at=ref, read_only=read_only)
+    if ref:
+        # A time or the start of an id may mean another commit later, in a process that opens it again.
+        ref = handle.describe()["head"]["commit"]
+    return Dataset(Live(place, handle, at=ref, read_only=read_only or bool(ref)))
+
+
+def exists(uri: str | os.PathLike[str]) -> bool:
+    """Returns whether a dataset is there."""
+    return _native.exists(_uri.resolve(uri))
+
+
+def delete(uri: str | os.PathLike[str]) -> None:
+    """Deletes a dataset with all its versions. Raises NotFoundError when there is none."""
+    _native.delete(_uri.resolve(uri))
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a dataset."""
+
+    id: str
+    version: int
+    time: datetime
+    author: str
+    message: str
+    rows: int
+
+    def __repr__(self) -> str:
+        when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{self.message}")'
+
+
+class Dataset(View):
+    """An open dataset: its rows as they are now, those written and not committed yet included.
+
+    What is written becomes durable, and visible to others, by `commit()` alone. A dataset is a context manager that
+    closes it, and never commits. It may be used from several threads. In a forked or unpickled process it reads the
+    same version, and writes to the newest.
+    """
+
+    __slots__ = ()
+    _source: Live
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dataset, (self._source,)
+
+    @property
+    def branch(self) -> str:
+        """The branch that commits go to."""
+        return str(self._source.handle().describe()["branch"])
+
+    @property
+    def head(self) -> Commit:
+        """The version that the dataset is at."""
+        return _commit(self._source.handle().describe()["head"])
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writes are refused."""
+        return self._source.read_only
+
+    @property
+    def dirty(self) -> bool:
+        """Whether there is something to commit."""
+        return bool(self._source.handle().describe()["dirty"])
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """What the user says of the dataset, a JSON object. Assign another dict to change it, then commit."""
+        return MappingProxyType(self._source.handle().describe()["info"] or {})
+
+    @info.setter
+    def info(self, info: Mapping[str, Any]) -> None:
+        self._source.write(lambda handle: handle.set_info(dict(info)))
+
+    @checks_keywords
+    def create_tensor(
+        self,
+        name: str,
+        htype: str = "generic",
+        *,
+        dtype: Any = None,
+        shape: Sequence[int | None] | None = None,
+        compression: str | None = None,
+        quality: int | None = None,
+        subsampling: str | None = None,
+        class_names: Sequence[str] | None = None,
+        chunk_bytes: int | None = None,
+        exist_ok: bool = False,
+        info: Mapping[str, Any] | None = None,
+    ) -> Tensor:
+        """Adds a tensor; the rows there are become holes in it.
+
+        Args:
+            name: "a/b" lies in group a.
+            htype: what samples mean: "image", "class_label", "bbox", "text" and others, or "sequence[...]" of one.
+            dtype: of an element: a NumPy name or dtype, "string", "json" or "bytes"; None takes the htype's own, or
+                that of the first sample.
+            shape: of a sample, None for an axis that varies; None for any.
+            compression: "none", "lz4", "zstd"; for images "jpeg" and "png" too.
+            quality: of "jpeg", 1 to 100.
+            subsampling: of "jpeg", "4:4:4", "4:2:2" or "4:2:0".
+            class_names: of class_label: the names of 0, 1 and so on; appending an unknown name adds it.
+            chunk_bytes: the size that chunks aim at.
+            exist_ok: take a tensor of the same kind that is there.
+            info: what the user says of the tensor, a JSON object.
+        Raises:
+            AlreadyExistsError: there is one of that name.
+        """
+        spec = {
+            "name": name,
+            "htype": htype,
+            "dtype": _dtype(dtype),
+            "shape": None if shape is None else [-1 if axis is None else int(axis) for axis in shape],
+            "compression": compression,
+            "quality": quality,
+            "subsampling": subsampling,
+            "class_names": None if class_names is None else list(class_names),
+            "chunk_bytes": chunk_bytes,
+            "exist_ok": exist_ok,
+            "info": None if info is None else dict(info),
+        }
+        self._source.write(lambda handle: handle.create_tensor(spec), types=True)
+        return Tensor(self._source, name)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Adds one row: a sample for each tensor, None for a hole."""
+        if not isinstance(row, Mapping):
+            raise InvalidArgumentError(f"append: got {type(row).__name__}, want a dict from tensor names to samples")
+        self._source.append({name: [sample] for name, sample in row.items()})
+
+    def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+        """Adds rows, all or none of them.
+
+        Args:
+            rows: a dict from each tensor name to its samples (an array whose first axis counts the rows, or a
+                sequence), or a sequence of rows. The dict is the fast form.
+        Raises:
+            TensorTypeError: a sample does not suit its tensor; tensor, row, got and wanted are named.
+            InvalidArgumentError: columns of different length, or not one for every tensor.
+        """
+        self._source.append(rows if isinstance(rows, Mapping) else _columns(rows))
+
+    def update(self, index: Any, row: Mapping[str, Any]) -> None:
+        """Replaces samples.
+
+        Args:
+            index: an int; or a slice, ints or a mask, and then `row` has a sequence of samples for each tensor.
+            row: the tensors to change; others stay as they are.
+        """
+        picked = _index.parse(index, len(self))
+        if isinstance(picked, int):
+            self._source.update(range(picked, picked + 1), {name: [sample] for name, sample in row.items()})
+        else:
+            self._source.update(picked, row)
+
+    def delete(self, rows: Any) -> None:
+        """Deletes rows, given as an int, a slice, ints or a mask; the rows behind them move up."""
+        picked = _index.parse(rows, len(self))
+        wanted = _index.as_array(range(picked, picked + 1) if isinstance(picked, int) else picked)
+        self._source.write(lambda handle: handle.delete_rows(wanted))
+
+    def commit(self, message: str = "") -> Commit:
+        """Makes what was written durable and visible, and returns the new version.
+
+        What other writers have committed meanwhile is taken in. With nothing written there is no new version.
+
+        Raises:
+            ConflictError: another writer changed the same; what was written is still here.
+        """
+        done = self._source.write(lambda handle: handle.commit(message), types=True)
+        self._source.settled()
+        return _commit(done)
+
+    def discard(self) -> None:
+        """Drops what was written since the last commit."""
+        self._source.handle().discard()
+        self._source.settled()
+
+    def refresh(self) -> None:
+        """Moves to the newest version, which others may have committed."""
+        self._source.handle().refresh()
+        self._source.settled()
+
+    def log(self, limit: int | None = None) -> list[Commit]:
+        """Returns the versions, the newest first."""
+        if limit is not None and limit < 1:
+            raise InvalidArgumentError(f"log: limit is {limit}, want an int >= 1 or None")
+        return [_commit(entry) for entry in self._source.handle().log(limit or 0)]
+
+    def at(self, ref: Commit | str | int | datetime) -> Dataset:
+        """Opens a version of the past for reading; `ref` as `at` of `deeplake.open`."""
+        handle = self._source.handle().at(_ref(ref))
+        return Dataset(Live(self.uri, handle, at=handle.describe()["head"]["commit"], read_only=True))
+
+    def close(self) -> None:
+        """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a warning."""
+        if self._source.close():
+            warnings.warn(
+                f'close dataset "{self.uri}": uncommitted changes were dropped; call commit() to keep them, or '
+                "discard() to drop them without this warning",
+                UserWarning,
+                stacklevel=3 if sys._getframe(1).f_code is Dataset.__exit__.__code__ else 2,
+            )
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _title(self) -> str:
+        if self._source.closed:
+            return f"Dataset of {self.uri}, closed"
+        about = self._source.handle().describe()
+        marks = ["read-only"] * self.read_only + ["uncommitted changes"] * bool(about["dirty"])
+        return f"{super()._title()}, version {about['head']['version']}{''.join(f', {mark}' for mark in marks)}"
+
+    def __repr__(self) -> str:
+        return self._title() if self._source.closed else super().__repr__()
+
+
+def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    listed = list(rows)
+    for number, row in enumerate(listed):
+        if not isinstance(row, Mapping):
+            raise InvalidArgumentError(
+                f"extend: row {number} is a {type(row).__name__}, want a dict from tensor names to samples"
+            )
+    names = dict.fromkeys(name for row in listed for name in row)
+    return {name: [row.get(name) for row in listed] for name in names}
+
+
+def _commit(entry: Mapping[str, Any]) -> Commit:
+    text = entry["time"]
+    # Python 3.10 reads at most six digits of a second, and no Z.
+    seconds, _, fraction = text.rstrip("Z").partition(".")
+    time = datetime.fromisoformat(f"{seconds}.{(fraction + '000000')[:6]}").replace(tzinfo=timezone.utc)
+    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
+
+
+def _ref(ref: Commit | str | int | datetime) -> str:
+    if isinstance(ref, Commit):
+        return ref.id
+    if isinstance(ref, datetime):
+        return ref.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+    if isinstance(ref, bool) or not isinstance(ref, int | str) or ref == "":
+        raise InvalidArgumentError(
+            f"open version {ref!r}: want a Commit, its id, a version number or a datetime; None is the newest"
+        )
+    return str(ref)
+
+
+def _dtype(dtype: Any) -> str | None:
+    """Returns the name of a dtype given as a name, a Python type, or one of NumPy or torch."""
+    if dtype is None:
+        return None
+    if isinstance(dtype, str):
+        return str(dtype)
+    names = {str: "string", bytes: "bytes", bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    if isinstance(dtype, type) and dtype in names:
+        return names[dtype]
+    text = str(dtype)
+    if text.startswith("torch."):
+        return text[len("torch.") :]
+    import numpy as np
+
+    try:
+        return str(np.dtype(dtype).name)
+    except TypeError:
+        raise InvalidArgumentError(f"create tensor: dtype is {dtype!r}, want a name or a dtype of NumPy") from None
+
+
+def _check_storage(storage: object) -> None:
+    if storage is not None:
+        raise UnsupportedError("open dataset: storage options are not supported yet; leave storage out")

@@ -1,0 +1,40 @@
+"""Names that were not found, and the ones that were probably meant."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+from deeplake._errors import InvalidArgumentError
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def suggest(name: object, known: Iterable[str]) -> str:
+    """Returns `; did you mean "x"?` for the nearest known name, or "" when none is close."""
+    import difflib
+
+    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.65)
+    return f'; did you mean "{near[0]}"?' if near else ""
+
+
+def quoted(names: Iterable[object]) -> str:
+    """Returns `"a", "b"`."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def checks_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Makes an unknown keyword argument an InvalidArgumentError that offers the nearest one."""
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for name in kwargs:
+            if name not in known:
+                raise InvalidArgumentError(f'{function.__name__}: unknown argument "{name}"{suggest(name, known)}')
+        return function(*args, **kwargs)
+
+    return checked

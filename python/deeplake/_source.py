@@ -1,0 +1,295 @@
+"""Where rows come from: one fixed version of a dataset, or the moving head that a `Dataset` writes to.
+
+Everything here survives a fork and a pickle, because it is described by (uri, commit, selection) and holds native
+handles as something that can be opened again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from deeplake import _index, _native
+from deeplake._errors import ClosedError, ForkedError, NotFoundError, ReadOnlyError, UnsupportedError
+from deeplake._index import Rows
+from deeplake._names import quoted, suggest
+
+_R = TypeVar("_R")
+_COMMIT_FIRST = "commit, or discard, what was written first"
+
+
+class Version:
+    """All rows of one version of a dataset, for reading; shared by the views of it."""
+
+    __slots__ = ("_description", "_owner", "_root", "commit", "uncommitted", "uri")
+
+    def __init__(self, uri: str, commit: str, owner: _native.Dataset | None, *, uncommitted: bool = False) -> None:
+        self.uri = uri
+        self.commit = commit
+        self.uncommitted = uncommitted
+        # A view can be read as long as the dataset that made it is open.
+        self._owner = owner
+        self._root = None if owner is None else owner.view()
+        self._description: dict[str, dict[str, Any]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.uncommitted:
+            raise UnsupportedError(f'pickle rows of "{self.uri}": some are not committed yet; {_COMMIT_FIRST}')
+        return Version, (self.uri, self.commit, None)
+
+    def root(self) -> _native.View:
+        """Returns the native view of all rows; opens it again in another process."""
+        root = self._root
+        if root is None or root.generation != _native.generation():
+            if self.uncommitted:
+                raise ForkedError(
+                    f'use rows of "{self.uri}" in a forked process: some are not committed, and only the parent '
+                    f"process has them; {_COMMIT_FIRST}"
+                )
+            self._owner = open_native(self.uri, at=self.commit, read_only=True)
+            root = self._root = self._owner.view()
+        return root
+
+    def tensors(self) -> dict[str, dict[str, Any]]:
+        """Returns the descriptions of the tensors by name, in order of creation."""
+        if self._description is None:
+            self._description = {tensor["name"]: tensor for tensor in self.root().describe()["tensors"]}
+        return self._description
+
+
+def open_native(uri: str, *, at: str = "", read_only: bool = False) -> _native.Dataset:
+    """Opens a dataset; says why one in memory is not there."""
+    try:
+        return _native.open(uri, at=at, read_only=read_only)
+    except NotFoundError as err:
+        if not uri.startswith("mem://"):
+            raise
+        raise NotFoundError(
+            f"{err}; a dataset in memory lives in the process that made it, use one on disk to share it"
+        ) from None
+
+
+class Source:
+    """What tensors, rows and loaders read from."""
+
+    # Native columns by tensor name. The dict stays the same one, so that `Tensor.bytes` needs no other look-up.
+    columns: dict[str, _native.Column]
+    uri: str
+
+    def pinned(self) -> Pinned:
+        """Returns the rows as they are now; what is written later does not change them."""
+        raise NotImplementedError
+
+    def append(self, columns: Mapping[str, Any]) -> None:
+        raise self._refusal("append to")
+
+    def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
+        raise self._refusal("update")
+
+    def _refusal(self, verb: str) -> ReadOnlyError:
+        return ReadOnlyError(f'{verb} a view of "{self.uri}": views are for reading; write to the dataset itself')
+
+    def length(self) -> int:
+        return self.pinned().length()
+
+    def tensors(self) -> dict[str, dict[str, Any]]:
+        """Returns the descriptions of the tensors by name."""
+        return self.pinned().tensors()
+
+    def names(self) -> list[str]:
+        return list(self.tensors())
+
+    def require(self, name: object) -> dict[str, Any]:
+        """Returns the description of a tensor. Raises NotFoundError."""
+        tensors = self.tensors()
+        found = tensors.get(name) if isinstance(name, str) else None
+        if found is None:
+            there = f"the tensors are {quoted(tensors)}" if tensors else "it has no tensors yet"
+            raise NotFoundError(f'"{self.uri}": there is no tensor "{name}"; {there}{suggest(name, tensors)}')
+        return found
+
+    def column(self, name: str) -> _native.Column:
+        """Returns the native column of a tensor, and keeps it in `columns`."""
+        column = self.columns.get(name)
+        if column is None or column.generation != _native.generation():
+            self.require(name)
+            column = self.columns[name] = self.pinned().view().column(name)
+        return column
+
+    def read(self, rows: Any, name: str, collate: str) -> Any:
+        """Reads and decodes one tensor: an array (stack, pad), or a list with one value per row (list)."""
+        return self.read_all(rows, [name], collate)[name]
+
+    def read_all(self, rows: Any, names: list[str], collate: str) -> dict[str, Any]:
+        """Reads and decodes several tensors with one call of the core."""
+        pinned = self.pinned()
+        check_bfloat16(pinned.tensors(), names)
+        return pinned.view().read(rows, {"tensors": names, "collate": collate}).numpy()
+
+
+class Pinned(Source):
+    """Some rows of one version, in an order. It never changes, and pickles as (uri, commit, selection)."""
+
+    def __init__(self, version: Version, rows: Rows | None) -> None:
+        self.uri = version.uri
+        self.version = version
+        self.columns = {}
+        self.rows = range(len(version.root())) if rows is None else rows
+        self._view: _native.View | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pinned, (self.version, self.rows)
+
+    def pinned(self) -> Pinned:
+        return self
+
+    def length(self) -> int:
+        return len(self.rows)
+
+    def tensors(self) -> dict[str, dict[str, Any]]:
+        return self.version.tensors()
+
+    def select(self, rows: Rows) -> Pinned:
+        """Returns the rows at some positions of this selection."""
+        return Pinned(self.version, _index.compose(self.rows, rows))
+
+    def view(self) -> _native.View:
+        """Returns the native view of the selection; opens it again in another process."""
+        view = self._view
+        if view is None or view.generation != _native.generation():
+            root = self.version.root()
+            rows = self.rows
+            if not isinstance(rows, range):
+                view = root.select(rows)
+            elif rows == range(len(root)):
+                view = root
+            else:
+                view = root.slice(rows.start, rows.stop, rows.step)
+            self._view = view
+        return view
+
+
+class Live(Source):
+    """The head of a dataset as one handle sees it: what was committed, and what this handle has written since."""
+
+    def __init__(
+        self,
+        uri: str,
+        handle: _native.Dataset | None,
+        *,
+        at: str = "",
+        read_only: bool = False,
+        now: Pinned | None = None,
+    ) -> None:
+        self.uri = uri
+        self.read_only = read_only
+        self.uncommitted = False
+        self.columns = {}
+        self._at = at
+        self._handle = handle
+        self._now = now
+        self._closed = False
+        self._dtypes: dict[str, str] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        now = self.pinned()  # refused below when rows are not committed
+        return _live, (self.uri, self._at, self.read_only, now)
+
+    def handle(self) -> _native.Dataset:
+        """Returns the native handle. A forked or unpickled process opens one of its own, at the newest version."""
+        if self._closed:
+            raise ClosedError(f'use dataset "{self.uri}": it is closed; open it again')
+        handle = self._handle
+        if handle is None or handle.generation != _native.generation():
+            if self.uncommitted:
+                raise ForkedError(
+                    f'use dataset "{self.uri}" in a forked process: it has uncommitted rows, and only the parent '
+                    f"process has them; {_COMMIT_FIRST}"
+                )
+            handle = self._handle = open_native(self.uri, at=self._at, read_only=self.read_only)
+        return handle
+
+    def pinned(self) -> Pinned:
+        now = self._now
+        if now is None or self._closed:
+            handle = self.handle()
+            commit = handle.describe()["head"]["commit"]
+            now = self._now = Pinned(Version(self.uri, commit, handle, uncommitted=self.uncommitted), None)
+        return now
+
+    def write(self, call: Callable[[_native.Dataset], _R], *, types: bool = False) -> _R:
+        """Returns what `call` gives. What was read before no longer counts; nor, with `types`, do the tensors."""
+        handle = self.handle()
+        was, self.uncommitted = self.uncommitted, True
+        try:
+            return call(handle)
+        except BaseException:
+            self.uncommitted = was or bool(handle.describe()["dirty"])
+            raise
+        finally:
+            self.changed(types=types)
+
+    def changed(self, *, types: bool = False) -> None:
+        """Forgets what was read of the old state: rows, and with `types` the tensors."""
+        self._now = None
+        self.columns.clear()
+        if types:
+            self._dtypes = None
+
+    def settled(self) -> None:
+        """Notes that there is nothing uncommitted any more."""
+        self.uncommitted = False
+        self.changed(types=True)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def append(self, columns: Mapping[str, Any]) -> None:
+        types = self._types()
+        self.write(lambda handle: handle.append(columns, types))
+
+    def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
+        types = self._types()
+        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types))
+
+    def close(self) -> bool:
+        """Closes the handle. Returns whether uncommitted rows were dropped."""
+        if self._closed:
+            return False
+        handle, self._handle = self._handle, None
+        self._closed = True
+        self._now = None
+        self.columns.clear()
+        if handle is None or not handle.alive:
+            return False
+        dropped = self.uncommitted and bool(handle.describe()["dirty"])
+        handle.close()
+        return dropped
+
+    def _types(self) -> dict[str, str]:
+        """Returns the type of every tensor, as the native `append` wants it."""
+        types = self._dtypes
+        if types is None:
+            types, is_final = {}, True
+            for tensor in self.handle().describe()["tensors"]:
+                # A tensor without a dtype takes that of its first sample.
+                is_final = is_final and bool(tensor["dtype"])
+                if tensor["dtype"]:
+                    types[tensor["name"]] = f"sequence[{tensor['dtype']}]" if tensor["sequence"] else tensor["dtype"]
+            self._dtypes = types if is_final else None
+        return types
+
+
+def _live(uri: str, at: str, read_only: bool, now: Pinned) -> Live:
+    return Live(uri, None, at=at, read_only=read_only, now=now)
+
+
+def check_bfloat16(tensors: Mapping[str, Mapping[str, Any]], names: list[str]) -> None:
+    """Refuses to hand out bfloat16 as NumPy arrays where nothing gives NumPy that type."""
+    for name in names:
+        if tensors.get(name, {}).get("dtype") == "bfloat16" and find_spec("ml_dtypes") is None:
+            raise UnsupportedError(
+                f'read tensor "{name}": NumPy has no bfloat16 of its own; pip install ml_dtypes, or read it with torch'
+            )

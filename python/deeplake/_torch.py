@@ -1,0 +1,199 @@
+"""torch as a host: the DataLoader, and a map-style dataset for other DataLoaders. Only this module imports torch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+
+from deeplake import _native
+from deeplake._assemble import Assembly
+from deeplake._errors import UnsupportedError
+from deeplake._index import one
+from deeplake._loader import Options, Passes, Plan, describe
+from deeplake._source import Pinned
+
+try:
+    import torch
+    from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+except ImportError as err:
+    raise UnsupportedError("load with torch: torch is not installed; pip install deeplake[torch]") from err
+
+_END = object()
+
+
+class Torch:
+    """torch as a host."""
+
+    def columns(self, batch: _native.Batch) -> dict[str, Any]:
+        return batch.columns(torch.from_dlpack)
+
+    def array(self, array: _native.Array) -> Any:
+        return torch.from_dlpack(array)
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value
+        if isinstance(value, np.ndarray):
+            # torch takes neither negative strides nor memory that may not be written.
+            return torch.from_numpy(np.require(value, requirements=["C", "W"]))
+        if isinstance(value, np.generic):
+            return torch.from_numpy(np.array(value))
+        if isinstance(value, bool | int | float | complex):
+            return torch.tensor(value)
+        return value
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def stack(self, arrays: list[Any]) -> Any:
+        return torch.stack(arrays)
+
+    def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
+        shapes = torch.tensor([tuple(array.shape) for array in arrays], dtype=torch.int64).reshape(len(arrays), -1)
+        padded = arrays[0].new_zeros((len(arrays), *shapes.amax(dim=0).tolist()))
+        for i, array in enumerate(arrays):
+            corner = (i, *map(slice, array.shape))
+            padded[corner] = array
+        return padded, shapes
+
+
+class _EpochSampler:
+    """What Lightning looks for: it calls `loader.sampler.set_epoch` and nothing else."""
+
+    def __init__(self, loader: TorchLoader) -> None:
+        self._loader = loader
+
+    def set_epoch(self, epoch: int) -> None:
+        self._loader.set_epoch(epoch)
+
+    def __iter__(self) -> Iterator[None]:
+        raise UnsupportedError("iterate over the sampler: the loader draws its own order; set_epoch is all there is")
+
+
+class _Stream(IterableDataset):
+    """The dataset of a loader: one pass over it is one epoch of finished batches."""
+
+    def __init__(self, loader: TorchLoader) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        if get_worker_info() is not None:
+            raise UnsupportedError(
+                "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
+                "or give ds.torch_dataset() to a DataLoader of your own"
+            )
+        return iter(self._loader)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return self._loader._plan.source.length()
+
+
+class TorchLoader(Passes, DataLoader):
+    """Batches of torch tensors, from `View.pytorch`: a DataLoader that Lightning, Accelerate and plain loops take.
+
+    Iterate over it once for each epoch; several iterations at once are fine. Leaving a loop early stops the reading.
+    """
+
+    # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which reads on one rank and
+    # cuts what that rank alone has read. It leaves a loader with this mark as it is.
+    _is_accelerate_prepared = True
+
+    # What Accelerate's GradientState reads of the loader that is being iterated over.
+    end_of_dataloader = False
+    remainder = -1
+
+    def __init__(self, source: Pinned, options: Options) -> None:
+        self._plan = Plan(source, options)
+        self._assembly = Assembly(self._plan, Torch())
+        self._epoch = 0
+        self._check_ranks()
+        super().__init__(_Stream(self), batch_size=None, num_workers=0)
+        # DataLoader takes no sampler with an IterableDataset, and none after its construction.
+        object.__setattr__(self, "sampler", _EpochSampler(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loader, (self._plan.source, self._plan.options, self._epoch)
+
+    def __len__(self) -> int:
+        """The number of batches of an epoch; fewer come where `on_error="skip"` empties some."""
+        return len(self._plan.native())
+
+    def __iter__(self) -> Generator[Any, None, None]:
+        self._check_ranks()
+        return self._pass()
+
+    def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
+        batches = super()._watched(batches)
+        accelerate = sys.modules.get("accelerate.state")
+        return batches if accelerate is None else self._accelerated(batches, accelerate.GradientState())
+
+    def _accelerated(self, batches: Iterator[Any], gradients: Any) -> Iterator[Any]:
+        """Tells Accelerate when the last batch has come, so that accumulated gradients are applied."""
+        self.end_of_dataloader = False
+        gradients._add_dataloader(self)
+        try:
+            batch = next(batches, _END)
+            while batch is not _END:
+                # One batch ahead: how many come is not known beforehand where rows may be skipped.
+                following = next(batches, _END)
+                self.end_of_dataloader = following is _END
+                yield batch
+                batch = following
+        finally:
+            gradients._remove_dataloader(self)
+
+    def _check_ranks(self) -> None:
+        """Refuses to give every rank of a distributed run all rows, unless the caller has said so."""
+        distributed = torch.distributed
+        if self._plan.options.ranks_settled or not distributed.is_available() or not distributed.is_initialized():
+            return
+        ranks = distributed.get_world_size()
+        if ranks > 1:
+            raise UnsupportedError(
+                f"load in {ranks} processes: rows are not split over ranks yet; load ds[rank::world_size], and pass "
+                "rank=0, world_size=1 to say that every rank reads all rows of its view"
+            )
+
+    def __repr__(self) -> str:
+        return describe("TorchLoader", self._plan, self._epoch)
+
+
+def _loader(source: Pinned, options: Options, epoch: int) -> TorchLoader:
+    loader = TorchLoader(source, options)
+    loader.set_epoch(epoch)
+    return loader
+
+
+class MapDataset(Dataset):
+    """Rows as dicts of torch tensors, for a DataLoader of your own: `View.torch_dataset`."""
+
+    def __init__(self, source: Pinned, options: Options) -> None:
+        self._plan = Plan(source, options)
+        self._assembly = Assembly(self._plan, Torch())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MapDataset, (self._plan.source, self._plan.options)
+
+    def __len__(self) -> int:
+        return self._plan.source.length()
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: list[int]) -> list[dict[str, Any]]:
+        """Returns several rows, read with one call of the core."""
+        length = len(self)
+        rows = np.array([one(index, length) for index in indices], np.int64)
+        wanted = {name: "bytes" for name in self._plan.names if self._plan.decode(name) != "numpy"}
+        options = {
+            "tensors": self._plan.names,
+            "collate": "list",
+            "decode": wanted,
+            "return_index": bool(self._plan.in_python),
+        }
+        columns = self._assembly(self._plan.source.view().read(rows, options))
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -1,0 +1,296 @@
+"""Views: rows of one version of a dataset, and the reading half that views and datasets share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from deeplake import _index, _row, _tensor
+from deeplake._errors import InvalidArgumentError
+from deeplake._index import Rows
+from deeplake._loader import Batches, Options
+from deeplake._names import checks_keywords
+from deeplake._row import Row
+from deeplake._source import Source
+from deeplake._tensor import Group, Tensor
+
+if TYPE_CHECKING:
+    from deeplake._torch import MapDataset, TorchLoader
+
+Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
+Transform = Callable[[dict[str, Any]], Any] | Mapping[str, Callable[[Any], Any] | Sequence[Callable[[Any], Any]]]
+
+
+class View:
+    """Rows of a dataset, in an order: what `ds[a:b]`, `ds[[3, 1]]`, `ds[mask]`, `filter` and `split` return.
+
+    A view reads one version for ever: later writes to the dataset do not change it. It is small, and pickles as
+    (uri, commit, selection), so it can be handed to other processes.
+    """
+
+    __slots__ = ("__weakref__", "_source", "_tensors")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._tensors: dict[str, Tensor] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return View, (self._source,)
+
+    @property
+    def uri(self) -> str:
+        """Where the dataset lies: an absolute path or a URI."""
+        return self._source.uri
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by their full names, in order of creation."""
+        return {name: Tensor(self._source, name) for name in self._source.tensors()}
+
+    @property
+    def schema(self) -> dict[str, dict[str, Any]]:
+        """What each tensor was created with, as `deeplake.create(schema=...)` takes it."""
+        return {name: _stated(about) for name, about in self._source.tensors().items()}
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """For each row its number in the dataset."""
+        return _index.as_array(self._source.pinned().rows)
+
+    def __len__(self) -> int:
+        return self._source.length()
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yields the rows as they are now."""
+        return _row.rows(self._source)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: str) -> Tensor: ...
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | npt.NDArray[Any]) -> View: ...
+    def __getitem__(self, index: Any) -> Any:
+        """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group for a name."""
+        if type(index) is str:
+            return self._tensors.get(index) or self._tensor(index)
+        pinned = self._source.pinned()
+        picked = _index.parse(index, pinned.length())
+        if isinstance(picked, int):
+            return _row.row(pinned, picked)
+        return self._select(picked)
+
+    def filter(self, fn: Callable[[Row], object]) -> View:
+        """Returns the rows for which `fn(row)` is true, in order.
+
+        `fn` runs here, once for each row; what it looks at is read for many rows at a time, and nothing else is.
+        """
+        pinned = self._source.pinned()
+        picked = np.fromiter((bool(fn(row)) for row in _row.rows(pinned)), np.bool_)
+        return View(pinned.select(np.flatnonzero(picked)))
+
+    def split(self, fractions: Sequence[float], *, seed: int | None = 0) -> list[View]:
+        """Returns views of distinct rows, drawn at random, one for each fraction.
+
+        Args:
+            fractions: positive, of sum <= 1; of sum 1, every row is in one of the views.
+            seed: the draw, the same on every machine; None takes the rows in order instead. The rows of each view are
+                in the order of this one.
+        """
+        parts = [float(part) for part in fractions]
+        if not parts or not all(isfinite(part) and part > 0 for part in parts) or sum(parts) > 1 + 1e-9:
+            raise InvalidArgumentError(f"split: fractions are {list(fractions)}, want positive ones of sum <= 1")
+        pinned = self._source.pinned()
+        length = pinned.length()
+        # RandomState, because NumPy promises that its draws never change.
+        order = np.arange(length) if seed is None else np.random.RandomState(seed).permutation(length)
+        ends = [round(end * length) for end in np.minimum(np.cumsum([0.0, *parts]), 1.0)]
+        return [View(pinned.select(np.sort(order[start:end]).astype(np.int64))) for start, end in pairwise(ends)]
+
+    @checks_keywords
+    def pytorch(
+        self,
+        batch_size: int = 1,
+        *,
+        shuffle: bool | Literal["full"] = False,
+        seed: int = 0,
+        num_workers: int | None = None,
+        drop_last: bool = False,
+        tensors: Sequence[str] | None = None,
+        transform: Transform | None = None,
+        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
+        device: Any = None,
+        decode: Decode = True,
+        prefetch: int = 2,
+        shuffle_bytes: int | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        cache: Any = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        tail: Literal["exact"] = "exact",
+        return_index: bool = False,
+        weights: Any = None,
+        progress: bool = False,
+    ) -> TorchLoader:
+        """Returns a `torch.utils.data.DataLoader` whose batches are dicts of torch tensors by tensor name.
+
+        It reads the rows as they are now. Threads of the core do the work: there are no worker processes, and torch's
+        own `num_workers` stays 0. Tensors are views of the memory that the batch was decoded into (nothing is
+        copied), writable, and may be kept for ever. Images are uint8, height x width x channels; class labels int64;
+        text is a list of str, json a list of objects, sequences are lists of lists.
+
+        The order depends on `seed`, the epoch and the version of the dataset alone, never on `num_workers`. Each
+        iteration that runs to its end moves on to the next epoch, so a plain loop sees another order every time;
+        `loader.set_epoch(n)` says which epoch comes next.
+
+        Args:
+            batch_size: rows of a batch; the last one has what is left, unless `drop_last`.
+            shuffle: True mixes rows over a window of `shuffle_bytes`, which reads the store in large pieces; "full"
+                draws from all rows.
+            num_workers: decode threads; None takes one for each core.
+            tensors: the tensors to load; None loads all.
+            transform: a dict from tensor names to a callable on one sample or a list of callables, or one callable
+                that takes and returns the row, a dict. Tensors that a dict does not name pass through. Callables get
+                NumPy arrays (scalars, str, what `decode` says) and run in the thread that iterates, one sample after
+                the other: a slow one is what the loop then waits for.
+            collate: "stack" wants one shape for all samples of a tensor; "pad" fills up with zeros and adds
+                `<name>_shape`, int64 of shape (batch, axes); "list" gives lists of tensors, None for a hole; a
+                callable gets the rows of a batch, a list of dicts, and what it returns is the batch.
+            device: None or "cpu".
+            decode: how to deliver a tensor: "numpy" decodes (the same as True for all), "bytes" gives the bytes as
+                they are stored, "pil" a PIL image.
+            prefetch: batches that are made ahead.
+            on_error: "skip" leaves out rows that cannot be read; `loader.stats()` counts them and shows the first.
+            return_index: add "_index", int64, the row numbers in the dataset.
+            progress: show a progress bar of each epoch, on a terminal only.
+            cache, rank, world_size, tail, weights: kept for what is not built yet; other values than the defaults
+                (and rank=0 with world_size=1) raise UnsupportedError.
+        Raises:
+            TensorTypeError: while iterating: samples of different shapes under "stack", which names the tensor.
+            CorruptError: while iterating: a sample cannot be decoded; row and tensor are named.
+        """
+        from deeplake._torch import TorchLoader
+
+        options = Options(
+            batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
+            shuffle_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail, weights,
+        )  # fmt: skip
+        return TorchLoader(self._source.pinned(), options)
+
+    @checks_keywords
+    def batches(
+        self,
+        batch_size: int = 1,
+        *,
+        shuffle: bool | Literal["full"] = False,
+        seed: int = 0,
+        num_workers: int | None = None,
+        drop_last: bool = False,
+        tensors: Sequence[str] | None = None,
+        transform: Transform | None = None,
+        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
+        device: Any = None,
+        decode: Decode = True,
+        prefetch: int = 2,
+        shuffle_bytes: int | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        cache: Any = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        tail: Literal["exact"] = "exact",
+        return_index: bool = False,
+        weights: Any = None,
+        progress: bool = False,
+    ) -> Batches:
+        """Returns an iterable of batches as dicts of NumPy arrays; arguments and order are those of `pytorch`."""
+        options = Options(
+            batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
+            shuffle_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail, weights,
+        )  # fmt: skip
+        return Batches(self._source.pinned(), options)
+
+    @checks_keywords
+    def torch_dataset(
+        self, *, tensors: Sequence[str] | None = None, transform: Transform | None = None, decode: Decode = True
+    ) -> MapDataset:
+        """Returns a map-style dataset for a DataLoader of your own, with `__getitems__`; rows are dicts of tensors.
+
+        It works in forked and spawned workers. `pytorch` is faster.
+        """
+        from deeplake._torch import MapDataset
+
+        options = Options(tensors=tensors, transform=transform, decode=decode, collate="list")
+        return MapDataset(self._source.pinned(), options)
+
+    def summary(self) -> None:
+        """Prints the tensors as a table."""
+        print(_summary(self._title(), self._source))
+
+    def __repr__(self) -> str:
+        return _summary(self._title(), self._source)
+
+    def _repr_html_(self) -> str:
+        head, *body = _cells(self._source)
+        lines = [f"<b>{escape(self._title())}</b>", "<table>"]
+        lines += [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+        lines += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in body]
+        return "\n".join([*lines, "</table>"])
+
+    def _title(self) -> str:
+        return f"{type(self).__name__} of {self.uri}, {_count(len(self), 'row')}"
+
+    def _tensor(self, name: str) -> Tensor | Group:
+        found = _tensor.find(self._source, name)
+        if isinstance(found, Tensor):
+            self._tensors[name] = found
+        return found
+
+    def _select(self, rows: Rows) -> View:
+        return View(self._source.pinned().select(rows))
+
+
+def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the keyword arguments of create_tensor that make a tensor like this one."""
+    spec: dict[str, Any] = {"htype": about["htype"], "dtype": about["dtype"] or None}
+    if about["shape"] is not None:
+        spec["shape"] = tuple(None if axis is None or axis < 0 else axis for axis in about["shape"])
+    spec["compression"] = about["compression"]
+    if about["class_names"] is not None:
+        spec["class_names"] = list(about["class_names"])
+    return spec
+
+
+def _cells(source: Source) -> list[list[str]]:
+    rows = [["tensor", "htype", "dtype", "shape", "compression"]]
+    for name, about in source.tensors().items():
+        htype = about["htype"]
+        if about["class_names"] is not None:
+            htype += f" ({_count(len(about['class_names']), 'class', 'classes')})"
+        rows.append([name, htype, about["dtype"] or "-", _tensor.shape_text(about), about["compression"]])
+    return rows
+
+
+def _summary(title: str, source: Source) -> str:
+    rows = _cells(source)
+    if len(rows) == 1:
+        return f"{title}\n  no tensors yet"
+    return "\n".join([title, *table(rows)])
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Returns the lines of a text table whose first row is the head."""
+    lines = list(rows)
+    widths = [max(len(row[i]) for row in lines) for i in range(len(lines[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines
+    ]
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
