@@ -9,12 +9,12 @@
 #endif
 
 typedef enum {
-  DL_JPEG_OK = 0,
-  DL_JPEG_CORRUPT = 1,
-  DL_JPEG_UNSUPPORTED = 2,
-  DL_JPEG_SIZE = 3,    /* the output buffer does not fit the image */
-  DL_JPEG_MEMORY = 4,  /* malloc failed */
-  DL_JPEG_INTERNAL = 5 /* header and library disagree, or a wrong call */
+    DL_JPEG_OK = 0,
+    DL_JPEG_CORRUPT = 1,
+    DL_JPEG_UNSUPPORTED = 2,
+    DL_JPEG_SIZE = 3,    /* the output buffer does not fit the image */
+    DL_JPEG_MEMORY = 4,  /* malloc failed */
+    DL_JPEG_INTERNAL = 5 /* header and library disagree, or a wrong call */
 } dl_jpeg_status;
 
 /* What Decode delivers: the channels of the file, or always as many as the value says. */
@@ -24,26 +24,26 @@ typedef enum { DL_JPEG_AS_STORED = 0, DL_JPEG_GRAY = 1, DL_JPEG_RGB = 3 } dl_jpe
 typedef struct dl_jpeg_decoder dl_jpeg_decoder;
 
 /* NULL when there is no memory. The caller frees it. */
-dl_jpeg_decoder *dl_jpeg_decoder_new(void);
-void dl_jpeg_decoder_free(dl_jpeg_decoder *d);
+dl_jpeg_decoder* dl_jpeg_decoder_new(void);
+void dl_jpeg_decoder_free(dl_jpeg_decoder* d);
 
-/* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans bounds the passes of
- * a progressive file. After a failure dst is undefined, the decoder can be used again, and dl_jpeg_message says why.
+/* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans bounds the passes
+ * of a progressive file. After a failure dst is undefined, the decoder can be used again, and dl_jpeg_message says why.
  * Neither src nor dst is kept. */
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder *d, const unsigned char *src, size_t src_size, unsigned char *dst,
+dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
                               size_t dst_size, dl_jpeg_want want, int max_scans);
-const char *dl_jpeg_message(const dl_jpeg_decoder *d);
+const char* dl_jpeg_message(const dl_jpeg_decoder* d);
 
 /* What an encoder made. data is the caller's, to be freed with free; NULL after a failure. */
 typedef struct {
-  unsigned char *data;
-  size_t size;
-  char message[200]; /* JMSG_LENGTH_MAX */
+    unsigned char* data;
+    size_t size;
+    char message[200]; /* JMSG_LENGTH_MAX */
 } dl_jpeg_output;
 
 /* Encodes channels (1 gray, 3 RGB) interleaved 8-bit samples as a baseline file. */
-dl_jpeg_status dl_jpeg_encode(const unsigned char *pix, int width, int height, int channels, int quality, int h_sample,
-                              int v_sample, dl_jpeg_output *out);
+dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels, int quality, int h_sample,
+                              int v_sample, dl_jpeg_output* out);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

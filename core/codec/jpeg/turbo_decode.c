@@ -23,305 +23,287 @@
 enum { BATCH_ROWS = 16 };
 
 struct dl_jpeg_decoder {
-  struct jpeg_decompress_struct cinfo; /* cinfo.client_data is this struct */
-  struct jpeg_error_mgr errors;
-  struct jpeg_progress_mgr progress;
-  jmp_buf escape;
-  int created;
-  int max_scans;
-  dl_jpeg_status status;
-  JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
-  unsigned char *rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
-  size_t rows_size;
-  char message[JMSG_LENGTH_MAX];
+    struct jpeg_decompress_struct cinfo; /* cinfo.client_data is this struct */
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    jmp_buf escape;
+    int created;
+    int max_scans;
+    dl_jpeg_status status;
+    JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
+    unsigned char* rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
+    size_t rows_size;
+    char message[JMSG_LENGTH_MAX];
 };
 
 static dl_jpeg_status classify(int code) {
-  switch (code) {
-  case JERR_BAD_PRECISION:
-  case JERR_ARITH_NOTIMPL:
-  case JERR_SOF_UNSUPPORTED:
-  case JERR_CCIR601_NOTIMPL:
-  case JERR_FRACT_SAMPLE_NOTIMPL:
-  case JERR_CONVERSION_NOTIMPL:
-  case JERR_NOTIMPL:
-  case JERR_IMAGE_TOO_BIG:
-  case JERR_WIDTH_OVERFLOW:
-    return DL_JPEG_UNSUPPORTED;
-  case JERR_OUT_OF_MEMORY:
-  case JERR_NO_BACKING_STORE:
-    return DL_JPEG_MEMORY;
-  case JERR_BAD_LIB_VERSION:
-  case JERR_BAD_STRUCT_SIZE:
-  case JERR_BAD_STATE:
-    return DL_JPEG_INTERNAL;
-  default:
-    return DL_JPEG_CORRUPT;
-  }
+    switch (code) {
+        case JERR_BAD_PRECISION:
+        case JERR_ARITH_NOTIMPL:
+        case JERR_SOF_UNSUPPORTED:
+        case JERR_CCIR601_NOTIMPL:
+        case JERR_FRACT_SAMPLE_NOTIMPL:
+        case JERR_CONVERSION_NOTIMPL:
+        case JERR_NOTIMPL:
+        case JERR_IMAGE_TOO_BIG:
+        case JERR_WIDTH_OVERFLOW:
+            return DL_JPEG_UNSUPPORTED;
+        case JERR_OUT_OF_MEMORY:
+        case JERR_NO_BACKING_STORE:
+            return DL_JPEG_MEMORY;
+        case JERR_BAD_LIB_VERSION:
+        case JERR_BAD_STRUCT_SIZE:
+        case JERR_BAD_STATE:
+            return DL_JPEG_INTERNAL;
+        default:
+            return DL_JPEG_CORRUPT;
+    }
 }
 
 static void on_error(j_common_ptr cinfo) {
-  dl_jpeg_decoder *d = cinfo->client_data;
-  cinfo->err->format_message(cinfo, d->message);
-  d->status = classify(cinfo->err->msg_code);
-  LONG_JUMP(d->escape);
+    dl_jpeg_decoder* d = cinfo->client_data;
+    cinfo->err->format_message(cinfo, d->message);
+    d->status = classify(cinfo->err->msg_code);
+    LONG_JUMP(d->escape);
 }
 
 /* libjpeg warns about damaged data and goes on with grey blocks: here the first such warning ends the decoding. Four
  * warnings do not touch pixels and occur in files that cameras and tools write: bytes between segments, an unknown JFIF
  * revision or Adobe transform, and zeroes where a sequential scan states its band. */
 static void on_message(j_common_ptr cinfo, int level) {
-  if (level >= 0)
-    return; /* a trace */
-  switch (cinfo->err->msg_code) {
-  case JWRN_EXTRANEOUS_DATA:
-  case JWRN_JFIF_MAJOR:
-  case JWRN_ADOBE_XFORM:
-  case JWRN_NOT_SEQUENTIAL:
-    return;
-  }
-  on_error(cinfo);
+    if (level >= 0) return; /* a trace */
+    switch (cinfo->err->msg_code) {
+        case JWRN_EXTRANEOUS_DATA:
+        case JWRN_JFIF_MAJOR:
+        case JWRN_ADOBE_XFORM:
+        case JWRN_NOT_SEQUENTIAL:
+            return;
+    }
+    on_error(cinfo);
 }
 
-static void fail(dl_jpeg_decoder *d, dl_jpeg_status status, const char *message) {
-  snprintf(d->message, sizeof d->message, "%s", message);
-  d->status = status;
-  LONG_JUMP(d->escape);
+static void fail(dl_jpeg_decoder* d, dl_jpeg_status status, const char* message) {
+    snprintf(d->message, sizeof d->message, "%s", message);
+    d->status = status;
+    LONG_JUMP(d->escape);
 }
 
 /* libjpeg calls this at least once a row of blocks while it reads scans. */
 static void on_progress(j_common_ptr cinfo) {
-  dl_jpeg_decoder *d = cinfo->client_data;
-  if (d->cinfo.input_scan_number > d->max_scans)
-    fail(d, DL_JPEG_CORRUPT, "more scans than any encoder writes");
+    dl_jpeg_decoder* d = cinfo->client_data;
+    if (d->cinfo.input_scan_number > d->max_scans) fail(d, DL_JPEG_CORRUPT, "more scans than any encoder writes");
 }
 
-dl_jpeg_decoder *dl_jpeg_decoder_new(void) {
-  dl_jpeg_decoder *d = calloc(1, sizeof *d);
-  if (d == NULL)
-    return NULL;
-  d->cinfo.err = jpeg_std_error(&d->errors);
-  d->cinfo.client_data = d;
-  d->errors.error_exit = on_error;
-  d->errors.emit_message = on_message;
-  d->progress.progress_monitor = on_progress;
-  return d;
+dl_jpeg_decoder* dl_jpeg_decoder_new(void) {
+    dl_jpeg_decoder* d = calloc(1, sizeof *d);
+    if (d == NULL) return NULL;
+    d->cinfo.err = jpeg_std_error(&d->errors);
+    d->cinfo.client_data = d;
+    d->errors.error_exit = on_error;
+    d->errors.emit_message = on_message;
+    d->progress.progress_monitor = on_progress;
+    return d;
 }
 
-void dl_jpeg_decoder_free(dl_jpeg_decoder *d) {
-  if (d == NULL)
-    return;
-  jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
-  free(d->rows);
-  free(d);
+void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
+    if (d == NULL) return;
+    jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
+    free(d->rows);
+    free(d);
 }
 
-const char *dl_jpeg_message(const dl_jpeg_decoder *d) { return d->message; }
+const char* dl_jpeg_message(const dl_jpeg_decoder* d) { return d->message; }
 
 /* Coefficients of a progressive image take two bytes a sample of the padded planes. The limit is that and 64 MiB; it
  * replaces what the environment variable JPEGMEM may say. */
-static long memory_limit(const struct jpeg_decompress_struct *cinfo) {
-  double w = cinfo->image_width + 8.0 * cinfo->max_h_samp_factor;
-  double h = cinfo->image_height + 8.0 * cinfo->max_v_samp_factor;
-  double limit = 2 * w * h * cinfo->num_components + (64 << 20);
-  return limit < (double)(LONG_MAX / 2) ? (long)limit : LONG_MAX / 2;
+static long memory_limit(const struct jpeg_decompress_struct* cinfo) {
+    double w = cinfo->image_width + 8.0 * cinfo->max_h_samp_factor;
+    double h = cinfo->image_height + 8.0 * cinfo->max_v_samp_factor;
+    double limit = 2 * w * h * cinfo->num_components + (64 << 20);
+    return limit < (double)(LONG_MAX / 2) ? (long)limit : LONG_MAX / 2;
 }
 
 /* Takes the standard Huffman tables from a compressor. An error jumps out and loses no more than its memory. */
-static void learn_tables(dl_jpeg_decoder *d) {
-  struct jpeg_compress_struct c;
-  memset(&c, 0, sizeof c);
-  c.err = &d->errors;
-  c.client_data = d;
-  jpeg_create_compress(&c);
-  c.in_color_space = JCS_RGB;
-  c.input_components = 3;
-  jpeg_set_defaults(&c);
-  for (int i = 0; i < 2; i++) {
-    d->dc[i] = *c.dc_huff_tbl_ptrs[i];
-    d->ac[i] = *c.ac_huff_tbl_ptrs[i];
-  }
-  jpeg_destroy_compress(&c);
+static void learn_tables(dl_jpeg_decoder* d) {
+    struct jpeg_compress_struct c;
+    memset(&c, 0, sizeof c);
+    c.err = &d->errors;
+    c.client_data = d;
+    jpeg_create_compress(&c);
+    c.in_color_space = JCS_RGB;
+    c.input_components = 3;
+    jpeg_set_defaults(&c);
+    for (int i = 0; i < 2; i++) {
+        d->dc[i] = *c.dc_huff_tbl_ptrs[i];
+        d->ac[i] = *c.ac_huff_tbl_ptrs[i];
+    }
+    jpeg_destroy_compress(&c);
 }
 
-static void create(dl_jpeg_decoder *d) {
-  learn_tables(d);
-  jpeg_create_decompress(&d->cinfo);
-  d->cinfo.progress = &d->progress;
-  for (int i = 0; i < 2; i++) {
-    d->cinfo.dc_huff_tbl_ptrs[i] = jpeg_alloc_huff_table((j_common_ptr)&d->cinfo);
-    d->cinfo.ac_huff_tbl_ptrs[i] = jpeg_alloc_huff_table((j_common_ptr)&d->cinfo);
-  }
-  d->created = 1;
+static void create(dl_jpeg_decoder* d) {
+    learn_tables(d);
+    jpeg_create_decompress(&d->cinfo);
+    d->cinfo.progress = &d->progress;
+    for (int i = 0; i < 2; i++) {
+        d->cinfo.dc_huff_tbl_ptrs[i] = jpeg_alloc_huff_table((j_common_ptr)&d->cinfo);
+        d->cinfo.ac_huff_tbl_ptrs[i] = jpeg_alloc_huff_table((j_common_ptr)&d->cinfo);
+    }
+    d->created = 1;
 }
 
 /* Makes a table that no decoder accepts. */
-static void spoil(JHUFF_TBL *table) {
-  if (table != NULL)
-    memset(table->bits, 0xff, sizeof table->bits);
+static void spoil(JHUFF_TBL* table) {
+    if (table != NULL) memset(table->bits, 0xff, sizeof table->bits);
 }
 
 /* libjpeg keeps tables from file to file, so that a file may come without: here the pixels of a file must not depend on
- * the one before. Files without Huffman tables get the standard ones, as in Motion JPEG; a missing quantization table is
- * left with a first value of 0, which no file may have, and found by check_tables. */
-static void reset_tables(dl_jpeg_decoder *d) {
-  struct jpeg_decompress_struct *cinfo = &d->cinfo;
-  for (int i = 0; i < NUM_HUFF_TBLS; i++) {
-    if (i < 2) {
-      *cinfo->dc_huff_tbl_ptrs[i] = d->dc[i];
-      *cinfo->ac_huff_tbl_ptrs[i] = d->ac[i];
-    } else {
-      spoil(cinfo->dc_huff_tbl_ptrs[i]);
-      spoil(cinfo->ac_huff_tbl_ptrs[i]);
+ * the one before. Files without Huffman tables get the standard ones, as in Motion JPEG; a missing quantization table
+ * is left with a first value of 0, which no file may have, and found by check_tables. */
+static void reset_tables(dl_jpeg_decoder* d) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    for (int i = 0; i < NUM_HUFF_TBLS; i++) {
+        if (i < 2) {
+            *cinfo->dc_huff_tbl_ptrs[i] = d->dc[i];
+            *cinfo->ac_huff_tbl_ptrs[i] = d->ac[i];
+        } else {
+            spoil(cinfo->dc_huff_tbl_ptrs[i]);
+            spoil(cinfo->ac_huff_tbl_ptrs[i]);
+        }
     }
-  }
-  for (int i = 0; i < NUM_QUANT_TBLS; i++)
-    if (cinfo->quant_tbl_ptrs[i] != NULL)
-      cinfo->quant_tbl_ptrs[i]->quantval[0] = 0;
+    for (int i = 0; i < NUM_QUANT_TBLS; i++)
+        if (cinfo->quant_tbl_ptrs[i] != NULL) cinfo->quant_tbl_ptrs[i]->quantval[0] = 0;
 }
 
 /* Finds a component without a scan or a quantization table, once all scans that the pixels need were read. */
-static void check_tables(dl_jpeg_decoder *d) {
-  for (int i = 0; i < d->cinfo.num_components; i++) {
-    const JQUANT_TBL *table = d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
-    if (table == NULL || table->quantval[0] == 0)
-      fail(d, DL_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
-  }
+static void check_tables(dl_jpeg_decoder* d) {
+    for (int i = 0; i < d->cinfo.num_components; i++) {
+        const JQUANT_TBL* table = d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
+        if (table == NULL || table->quantval[0] == 0)
+            fail(d, DL_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
+    }
 }
 
-static void read_header(dl_jpeg_decoder *d, const unsigned char *src, size_t size) {
-  struct jpeg_decompress_struct *cinfo = &d->cinfo;
-  if (!d->created)
-    create(d);
-  reset_tables(d);
-  if (size > ULONG_MAX)
-    fail(d, DL_JPEG_UNSUPPORTED, "file is too large");
-  jpeg_mem_src(cinfo, src, (unsigned long)size);
-  jpeg_read_header(cinfo, TRUE);
-  if (cinfo->data_precision != 8)
-    fail(d, DL_JPEG_UNSUPPORTED, "samples do not have 8 bits");
-  if (cinfo->arith_code)
-    fail(d, DL_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
-  cinfo->mem->max_memory_to_use = memory_limit(cinfo);
+static void read_header(dl_jpeg_decoder* d, const unsigned char* src, size_t size) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    if (!d->created) create(d);
+    reset_tables(d);
+    if (size > ULONG_MAX) fail(d, DL_JPEG_UNSUPPORTED, "file is too large");
+    jpeg_mem_src(cinfo, src, (unsigned long)size);
+    jpeg_read_header(cinfo, TRUE);
+    if (cinfo->data_precision != 8) fail(d, DL_JPEG_UNSUPPORTED, "samples do not have 8 bits");
+    if (cinfo->arith_code) fail(d, DL_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
+    cinfo->mem->max_memory_to_use = memory_limit(cinfo);
 }
 
-static void start(dl_jpeg_decoder *d, dl_jpeg_want want) {
-  struct jpeg_decompress_struct *cinfo = &d->cinfo;
-  if (cinfo->num_components == 4)
-    cinfo->out_color_space = JCS_CMYK;
-  else if (cinfo->num_components == 1 && want != DL_JPEG_RGB)
-    cinfo->out_color_space = JCS_GRAYSCALE;
-  else
-    cinfo->out_color_space = JCS_RGB;
-  cinfo->dct_method = JDCT_ISLOW;
-  cinfo->do_fancy_upsampling = TRUE;
-  jpeg_start_decompress(cinfo);
+static void start(dl_jpeg_decoder* d, dl_jpeg_want want) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    if (cinfo->num_components == 4)
+        cinfo->out_color_space = JCS_CMYK;
+    else if (cinfo->num_components == 1 && want != DL_JPEG_RGB)
+        cinfo->out_color_space = JCS_GRAYSCALE;
+    else
+        cinfo->out_color_space = JCS_RGB;
+    cinfo->dct_method = JDCT_ISLOW;
+    cinfo->do_fancy_upsampling = TRUE;
+    jpeg_start_decompress(cinfo);
 }
 
 /* Reads up to max rows to consecutive rows of stride bytes and returns how many came. */
-static JDIMENSION read_rows(dl_jpeg_decoder *d, unsigned char *to, size_t stride, JDIMENSION max) {
-  JSAMPROW rows[BATCH_ROWS];
-  if (max > BATCH_ROWS)
-    max = BATCH_ROWS;
-  for (JDIMENSION i = 0; i < max; i++)
-    rows[i] = to + i * stride;
-  JDIMENSION n = jpeg_read_scanlines(&d->cinfo, rows, max);
-  if (n == 0)
-    fail(d, DL_JPEG_INTERNAL, "decoder gave no row");
-  return n;
+static JDIMENSION read_rows(dl_jpeg_decoder* d, unsigned char* to, size_t stride, JDIMENSION max) {
+    JSAMPROW rows[BATCH_ROWS];
+    if (max > BATCH_ROWS) max = BATCH_ROWS;
+    for (JDIMENSION i = 0; i < max; i++) rows[i] = to + i * stride;
+    JDIMENSION n = jpeg_read_scanlines(&d->cinfo, rows, max);
+    if (n == 0) fail(d, DL_JPEG_INTERNAL, "decoder gave no row");
+    return n;
 }
 
-static void invert(unsigned char *p, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    p[i] = 255 - p[i];
+static void invert(unsigned char* p, size_t n) {
+    for (size_t i = 0; i < n; i++) p[i] = 255 - p[i];
 }
 
 /* a * b / 255, rounded. */
 static unsigned scale255(unsigned a, unsigned b) {
-  unsigned t = a * b + 128;
-  return ((t >> 8) + t) >> 8;
+    unsigned t = a * b + 128;
+    return ((t >> 8) + t) >> 8;
 }
 
-/* Inks as Adobe stores them (255 is none) to RGB. With c = 255 - ink and k likewise this is (255 - k) - c (255 - k) / 255,
- * where the quotient is rounded. */
-static void inks_to_rgb(unsigned char *out, const unsigned char *in, size_t pixels) {
-  for (; pixels > 0; pixels--, in += 4, out += 3)
-    for (int i = 0; i < 3; i++)
-      out[i] = (unsigned char)(in[3] - scale255(255 - in[i], in[3]));
+/* Inks as Adobe stores them (255 is none) to RGB. With c = 255 - ink and k likewise this is (255 - k) - c (255 - k) /
+ * 255, where the quotient is rounded. */
+static void inks_to_rgb(unsigned char* out, const unsigned char* in, size_t pixels) {
+    for (; pixels > 0; pixels--, in += 4, out += 3)
+        for (int i = 0; i < 3; i++) out[i] = (unsigned char)(in[3] - scale255(255 - in[i], in[3]));
 }
 
-static void rgb_to_gray(unsigned char *out, const unsigned char *in, size_t pixels) {
-  for (; pixels > 0; pixels--, in += 3)
-    *out++ = (unsigned char)((19595u * in[0] + 38470u * in[1] + 7471u * in[2] + 0x8000u) >> 16);
+static void rgb_to_gray(unsigned char* out, const unsigned char* in, size_t pixels) {
+    for (; pixels > 0; pixels--, in += 3)
+        *out++ = (unsigned char)((19595u * in[0] + 38470u * in[1] + 7471u * in[2] + 0x8000u) >> 16);
 }
 
 /* Brings one row of the decoder to the channels that are wanted. The conversion from four inks happens within row. */
-static void convert(unsigned char *out, unsigned char *row, size_t pixels, int from, int to) {
-  if (from == 4) {
-    inks_to_rgb(to == 3 ? out : row, row, pixels);
-    if (to == 3)
-      return;
-  }
-  rgb_to_gray(out, row, pixels);
+static void convert(unsigned char* out, unsigned char* row, size_t pixels, int from, int to) {
+    if (from == 4) {
+        inks_to_rgb(to == 3 ? out : row, row, pixels);
+        if (to == 3) return;
+    }
+    rgb_to_gray(out, row, pixels);
 }
 
-static void read_converted(dl_jpeg_decoder *d, unsigned char *dst, int to) {
-  struct jpeg_decompress_struct *cinfo = &d->cinfo;
-  size_t width = cinfo->output_width, stride = width * cinfo->output_components;
-  if (d->rows_size < BATCH_ROWS * stride) {
-    free(d->rows);
-    d->rows_size = 0;
-    d->rows = malloc(BATCH_ROWS * stride);
-    if (d->rows == NULL)
-      fail(d, DL_JPEG_MEMORY, "out of memory");
-    d->rows_size = BATCH_ROWS * stride;
-  }
-  while (cinfo->output_scanline < cinfo->output_height) {
-    JDIMENSION n = read_rows(d, d->rows, stride, cinfo->output_height - cinfo->output_scanline);
-    for (JDIMENSION i = 0; i < n; i++, dst += width * to)
-      convert(dst, d->rows + i * stride, width, cinfo->output_components, to);
-  }
+static void read_converted(dl_jpeg_decoder* d, unsigned char* dst, int to) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    size_t width = cinfo->output_width, stride = width * cinfo->output_components;
+    if (d->rows_size < BATCH_ROWS * stride) {
+        free(d->rows);
+        d->rows_size = 0;
+        d->rows = malloc(BATCH_ROWS * stride);
+        if (d->rows == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
+        d->rows_size = BATCH_ROWS * stride;
+    }
+    while (cinfo->output_scanline < cinfo->output_height) {
+        JDIMENSION n = read_rows(d, d->rows, stride, cinfo->output_height - cinfo->output_scanline);
+        for (JDIMENSION i = 0; i < n; i++, dst += width * to)
+            convert(dst, d->rows + i * stride, width, cinfo->output_components, to);
+    }
 }
 
-static void read_direct(dl_jpeg_decoder *d, unsigned char *dst) {
-  struct jpeg_decompress_struct *cinfo = &d->cinfo;
-  size_t stride = (size_t)cinfo->output_width * cinfo->output_components;
-  while (cinfo->output_scanline < cinfo->output_height) {
-    unsigned char *to = dst + cinfo->output_scanline * stride;
-    JDIMENSION n = read_rows(d, to, stride, cinfo->output_height - cinfo->output_scanline);
-    if (cinfo->output_components == 4)
-      invert(to, n * stride);
-  }
+static void read_direct(dl_jpeg_decoder* d, unsigned char* dst) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    size_t stride = (size_t)cinfo->output_width * cinfo->output_components;
+    while (cinfo->output_scanline < cinfo->output_height) {
+        unsigned char* to = dst + cinfo->output_scanline * stride;
+        JDIMENSION n = read_rows(d, to, stride, cinfo->output_height - cinfo->output_scanline);
+        if (cinfo->output_components == 4) invert(to, n * stride);
+    }
 }
 
-static int channels(const dl_jpeg_decoder *d, dl_jpeg_want want) {
-  return want == DL_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
+static int channels(const dl_jpeg_decoder* d, dl_jpeg_want want) {
+    return want == DL_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
 }
 
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder *d, const unsigned char *src, size_t src_size, unsigned char *dst,
+dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
                               size_t dst_size, dl_jpeg_want want, int max_scans) {
-  d->status = DL_JPEG_OK;
-  d->max_scans = max_scans;
-  if (SET_JUMP(d->escape) == 0) {
-    read_header(d, src, src_size);
-    int to = channels(d, want);
-    if ((unsigned long long)dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
-      fail(d, DL_JPEG_SIZE, "output size does not fit the image");
-    start(d, want);
-    if (d->cinfo.output_components == to)
-      read_direct(d, dst);
-    else
-      read_converted(d, dst, to);
-    check_tables(d);
-    jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
-  } else if (d->created) {
-    jpeg_abort_decompress(&d->cinfo);
-  } else {
-    jpeg_destroy_decompress(&d->cinfo);
-  }
-  if (d->created && d->cinfo.src != NULL) {
-    d->cinfo.src->next_input_byte = NULL; /* src is the caller's */
-    d->cinfo.src->bytes_in_buffer = 0;
-  }
-  return d->status;
+    d->status = DL_JPEG_OK;
+    d->max_scans = max_scans;
+    if (SET_JUMP(d->escape) == 0) {
+        read_header(d, src, src_size);
+        int to = channels(d, want);
+        if ((unsigned long long)dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
+            fail(d, DL_JPEG_SIZE, "output size does not fit the image");
+        start(d, want);
+        if (d->cinfo.output_components == to)
+            read_direct(d, dst);
+        else
+            read_converted(d, dst, to);
+        check_tables(d);
+        jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
+    } else if (d->created) {
+        jpeg_abort_decompress(&d->cinfo);
+    } else {
+        jpeg_destroy_decompress(&d->cinfo);
+    }
+    if (d->created && d->cinfo.src != NULL) {
+        d->cinfo.src->next_input_byte = NULL; /* src is the caller's */
+        d->cinfo.src->bytes_in_buffer = 0;
+    }
+    return d->status;
 }
