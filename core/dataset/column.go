@@ -11,7 +11,8 @@ import (
 	"deeplake/core/version"
 )
 
-// Column is one tensor of a view. It never changes and may be used in parallel, with one Worker a goroutine.
+// Column is one tensor of a view. It never changes and may be used in parallel, with one Worker a goroutine. Errors of its
+// samples are about chunks; the caller, who knows why it reads them, names the row.
 type Column struct {
 	view *View
 	ct   *columnType
@@ -29,17 +30,6 @@ func (c *Column) Sequence() bool { return c.ct.htype.List() }
 
 // Encoded reports whether samples are files that cost far more to decode than to copy.
 func (c *Column) Encoded() bool { return c.ct.sampleCodec != nil }
-
-// Extent estimates the stored bytes of the view's rows and the chunks they lie in, from the counters of the commit.
-func (c *Column) Extent(context.Context) (storedBytes, chunks int64, err error) {
-	col := c.view.snap.Record.Columns[c.ct.schema.ID]
-	rows := c.view.snap.Record.Rows
-	if rows == 0 || col.Chunks == 0 {
-		return 0, 0, nil
-	}
-	share := min(1, float64(c.view.n)/float64(rows))
-	return int64(share * float64(col.Bytes)), max(1, int64(share*float64(col.Chunks))), nil
-}
 
 // finder resolves rows one after the other, remembering the entry and the chunk of the last one.
 type finder struct {
@@ -142,18 +132,10 @@ func (c *Column) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) er
 		}
 		live := c.view.live(row)
 		if err := f.find(ctx, live, &refs[i]); err != nil {
-			return c.wrap(live, err)
+			return err
 		}
 	}
 	return nil
-}
-
-// wrap says which sample an error is about.
-func (c *Column) wrap(live int64, err error) error {
-	if err == nil {
-		return nil
-	}
-	return errs.New(errs.KindOf(err), "read tensor %q, row %d: %w", c.Name(), live, err)
 }
 
 // Items splits a sequence into one ref an item, len(items) == ref.Items.
@@ -169,16 +151,10 @@ func (c *Column) Items(_ context.Context, ref *chunk.Ref, items []chunk.Ref) err
 // Decode reads, checks and decodes a sample into dst, len(dst) == ref.Size. A sequence of encoded items is decoded item
 // by item instead.
 func (c *Column) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
-	if err := w.Decode(ctx, ref, dst, c.ct.channels); err != nil {
-		return c.wrap(ref.Row, err)
-	}
-	return nil
+	return w.Decode(ctx, ref, dst, c.ct.channels)
 }
 
 // Stored copies a sample as it is stored into dst, len(dst) == ref.Stored.
 func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
-	if err := w.Stored(ctx, ref, dst); err != nil {
-		return c.wrap(ref.Row, err)
-	}
-	return nil
+	return w.Stored(ctx, ref, dst)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"sync"
 
 	"deeplake/core/chunk"
@@ -47,6 +48,18 @@ func (v *View) Names() []string { return v.names }
 
 // NewWorker makes the scratch memory and decoders of one goroutine that reads the view.
 func (v *View) NewWorker() *chunk.Worker { return chunk.NewWorker(v.d.env.Codecs) }
+
+// StoredBytes estimates the size of the view's rows in all tensors, as stored, from the counters of the commit.
+func (v *View) StoredBytes(context.Context) (int64, error) {
+	if v.snap.Record.Rows == 0 {
+		return 0, nil
+	}
+	total := int64(0)
+	for i := range v.snap.Schema.Tensors {
+		total += v.snap.Record.Columns[v.snap.Schema.Tensors[i].ID].Bytes
+	}
+	return int64(float64(total) * float64(v.n) / float64(v.snap.Record.Rows)), nil
+}
 
 // live is the live row of the snapshot at position i, which must be below Len.
 func (v *View) live(i int64) int64 {

@@ -82,7 +82,10 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 	if n < 1 || n > int64(len(dst)) {
 		return n, nil
 	}
-	return n, r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker)
+	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
+		return 0, rowError(r.col.Name(), s.refs[0].Row, err)
+	}
+	return n, nil
 }
 
 // Read copies the stored bytes of rows to dst, len(dst[i]) being what Sizes said (0 for a hole). Many rows are shared
@@ -165,7 +168,7 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 	}
 	s.refs = slices.Grow(s.refs[:0], len(s.rows))[:len(s.rows)]
 	if err := r.col.Resolve(ctx, s.rows, s.refs); err != nil {
-		return err
+		return errs.Wrap(errs.Storage, "read tensor", r.col.Name(), err)
 	}
 	s.found = true
 	return nil
@@ -200,7 +203,7 @@ func (r *StoredReader) copyRange(ctx context.Context, w *chunk.Worker, refs []ch
 	for i := range refs {
 		if len(dst[i]) > 0 {
 			if err := r.col.Stored(ctx, &refs[i], dst[i], w); err != nil {
-				return err
+				return rowError(r.col.Name(), refs[i].Row, err)
 			}
 		}
 	}
