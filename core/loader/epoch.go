@@ -293,10 +293,10 @@ func (e *Epoch) shut(err error) {
 		e.err = err
 	}
 	e.mu.Unlock()
+	e.unwatch()
 	e.stop()
 	e.group.Stop()
 	_ = e.group.Wait() // a failure was delivered by Next, or nobody asks any more
-	e.unwatch()
 	e.mu.Lock()
 	left := e.queue
 	e.queue = nil

@@ -207,7 +207,7 @@ func fakeCollate() map[string]string {
 
 func open(t testing.TB, src *fake, o Options) *Loader {
 	t.Helper()
-	l, err := Open(context.Background(), SourceOf[*fakeColumn](src), o)
+	l, err := Open(context.Background(), SourceOf(src), o)
 	if err != nil {
 		t.Fatal(err)
 	}

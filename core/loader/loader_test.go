@@ -196,7 +196,7 @@ func TestOpenRefuses(t *testing.T) {
 		if src == nil {
 			src = fakeSet(3)
 		}
-		_, err := Open(context.Background(), SourceOf[*fakeColumn](src), c.o)
+		_, err := Open(context.Background(), SourceOf(src), c.o)
 		if !errs.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %s with %q", name, err, c.kind, c.text)
 		}
@@ -242,7 +242,7 @@ func TestOversizedBatch(t *testing.T) {
 	t.Parallel()
 	src := newFake(100, &fakeColumn{name: "x", dtype: tensor.Uint8, shape: fixedShape(1)})
 	huge := &hugeColumn{src.columns["x"]}
-	l, err := Open(context.Background(), hugeSource{SourceOf[*fakeColumn](src), huge}, Options{BatchSize: 100})
+	l, err := Open(context.Background(), hugeSource{SourceOf(src), huge}, Options{BatchSize: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
