@@ -83,6 +83,7 @@ func stable[T any](t *testing.T, data []byte, decode func([]byte) (T, error), en
 func FuzzDecodeFrame(f *testing.F) {
 	seed(f, false, "record", "leaf*", "bitmap")
 	f.Fuzz(func(t *testing.T, data []byte) {
+		data = bytes.Clone(data)
 		if len(data) >= FrameHeadBytes { // make the checksums right
 			binary.LittleEndian.PutUint32(data[16:], CRC(data[FrameHeadBytes:]))
 			binary.LittleEndian.PutUint32(data[20:], CRC(data[:20]))
@@ -291,6 +292,7 @@ func probe(t *testing.T, x *Index) {
 func FuzzDecodeChunkHead(f *testing.F) {
 	f.Add(EncodeChunkHead(ChunkHead{id(1), 7, id(2)}))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		data = bytes.Clone(data)
 		if len(data) >= ChunkHeadBytes {
 			binary.LittleEndian.PutUint32(data[60:], CRC(data[:60]))
 		}
@@ -317,6 +319,7 @@ func FuzzDecodeTrailer(f *testing.F) {
 		if len(data) < ChunkTrailerBytes {
 			return
 		}
+		data = bytes.Clone(data)
 		stored, last := data[:len(data)-ChunkTrailerBytes], data[len(data)-ChunkTrailerBytes:]
 		binary.LittleEndian.PutUint32(last[20:], CRC(stored))
 		binary.LittleEndian.PutUint32(last[24:], CRC(last[:24]))
