@@ -2,6 +2,8 @@ package version
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"time"
 
 	"deeplake/core/errs"
@@ -16,11 +18,15 @@ const commitTries = 1000
 const unclearTries = 3
 
 // Commit stores the transaction as the commit after the head, laying it on top of what others have committed since its
-// base. On success the new head is returned. After errs.Conflict, or any other error, nothing of the transaction is
-// visible, and the transaction may be committed again.
+// base. On success the new head is returned. After errs.Conflict nothing of the transaction is visible. After an error of
+// the store the commit may have been made, if the answer to its last write was lost and could not be looked up; then
+// Commit again finds it, and returns it as if for the first time. After any error the transaction may be committed again.
 func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
-	onto, err := t.catchUp(ctx, t.base)
-	if err != nil {
+	onto, done, err := t.catchUp(ctx, t.base)
+	if err != nil || done {
+		return onto, err
+	}
+	if err := t.storeSides(ctx); err != nil {
 		return nil, err
 	}
 	for range commitTries {
@@ -38,6 +44,7 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 		if err != nil {
 			return nil, err
 		}
+		t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone()})
 		won, err := t.repo.put(ctx, rec, data)
 		if err != nil {
 			return nil, err
@@ -46,8 +53,8 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 			next.held = nil
 			return next, nil
 		}
-		if onto, err = t.catchUp(ctx, onto); err != nil {
-			return nil, err
+		if onto, done, err = t.catchUp(ctx, onto); err != nil || done {
+			return onto, err
 		}
 	}
 	return nil, errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", t.repo.Store.URI(), commitTries)
@@ -115,8 +122,9 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (bool, 
 	}
 }
 
-// catchUp follows the commits after onto, checking that none contradicts the transaction, and returns the newest.
-func (t *Txn) catchUp(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
+// catchUp follows the commits after onto, checking that none contradicts the transaction, and returns the newest. When
+// one of them is the transaction itself, whose answer was lost, it returns that one and done.
+func (t *Txn) catchUp(ctx context.Context, onto *Snapshot) (s *Snapshot, done bool, err error) {
 	last := onto.Record
 	for v := onto.Record.Version + 1; ; v++ {
 		rec, err := t.repo.record(ctx, v)
@@ -124,21 +132,35 @@ func (t *Txn) catchUp(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
+		}
+		if i := slices.IndexFunc(t.tried, func(a attempt) bool { return a.commit == rec.UUID }); i >= 0 {
+			s, err := t.found(ctx, rec, t.tried[i])
+			return s, err == nil, err
 		}
 		theirs, err := t.repo.ops(ctx, rec)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if err := t.check(rec, theirs); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		last = rec
 	}
 	if last == onto.Record {
-		return onto, nil
+		return onto, false, nil
 	}
-	return t.repo.load(ctx, last)
+	s, err = t.repo.load(ctx, last)
+	return s, false, err
+}
+
+// found is the transaction's own commit, made by an attempt that got no answer.
+func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Snapshot, error) {
+	if made.changes != t.changes || !reflect.DeepEqual(made.schema, t.schema) {
+		return nil, errs.New(errs.Conflict, "commit: the commit before, whose answer was lost, became version %d (commit %s), and there are changes after it; discard(), look at the new head and apply those again",
+			rec.Version, rec.UUID)
+	}
+	return t.repo.load(ctx, rec)
 }
 
 // ops reads what a commit did.

@@ -2,7 +2,10 @@ package version
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
+	"slices"
+	"sort"
 	"strings"
 
 	"deeplake/core/errs"
@@ -21,18 +24,16 @@ func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 			}
 		case format.OpUpdate:
 			name := t.tensorName(op.Tensor)
-			if c := t.columns[op.Tensor]; c != nil {
-				if rows := common(op.Ranges, func(row int64) bool { _, ok := c.updated[row]; return ok }); len(rows) > 0 {
-					return conflict(rec, "both update tensor %q at %s", name, rowList(rows))
-				}
+			if rows := common(op.Ranges, t.updatedRows(op.Tensor)); len(rows) > 0 {
+				return conflict(rec, "both update tensor %q at %s", name, rowList(rows))
 			}
-			if rows := common(op.Ranges, func(row int64) bool { return t.deleted.Contains(uint64(row)) }); len(rows) > 0 {
+			if rows := common(op.Ranges, t.deletedRows); len(rows) > 0 {
 				return conflict(rec, "it updated tensor %q at %s, which this commit deletes", name, rowList(rows))
 			}
 		case format.OpDelete:
-			for id, c := range t.columns {
-				if rows := common(op.Ranges, func(row int64) bool { _, ok := c.updated[row]; return ok }); len(rows) > 0 {
-					return conflict(rec, "it deleted %s, where this commit updates tensor %q", rowList(rows), t.tensorName(id))
+			for _, ts := range t.schema.Tensors {
+				if rows := common(op.Ranges, t.updatedRows(ts.ID)); len(rows) > 0 {
+					return conflict(rec, "it deleted %s, where this commit updates tensor %q", rowList(rows), ts.Name)
 				}
 			}
 		default:
@@ -55,17 +56,43 @@ func conflict(rec *format.Record, what string, args ...any) error {
 		rec.Version, rec.UUID, rec.Message, rec.Author, fmt.Sprintf(what, args...))
 }
 
-// common lists the rows of ranges for which ours is true.
-func common(ranges []format.RowRange, ours func(int64) bool) []int64 {
-	var rows []int64
-	for _, r := range ranges {
-		for row := r.Start; row < r.Start+r.Count; row++ {
-			if ours(row) {
-				rows = append(rows, row)
+// updatedRows are the rows of the base that the transaction updates in a tensor, in any order. Rows that it appended
+// itself are not among them: another commit's rows of these numbers are others.
+func (t *Txn) updatedRows(id format.UUID) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		c := t.columns[id]
+		if c == nil {
+			return
+		}
+		for row := range c.updated {
+			if row < t.base.Record.Rows && !yield(row) {
+				return
 			}
 		}
 	}
-	return rows
+}
+
+// deletedRows are the rows of the base that the transaction deletes.
+func (t *Txn) deletedRows(yield func(int64) bool) {
+	for it := t.deleted.Iterator(); it.HasNext(); {
+		if row := int64(it.Next()); row >= t.base.Record.Rows || !yield(row) {
+			return
+		}
+	}
+}
+
+// common lists those of rows that lie in ranges, which rise. It takes time for each of rows, not for the length of the
+// ranges: those come from a file and may be of any size.
+func common(ranges []format.RowRange, rows iter.Seq[int64]) []int64 {
+	var in []int64
+	for row := range rows {
+		k := sort.Search(len(ranges), func(k int) bool { return ranges[k].Start+ranges[k].Count > row })
+		if k < len(ranges) && ranges[k].Start <= row {
+			in = append(in, row)
+		}
+	}
+	slices.Sort(in)
+	return in
 }
 
 // shownRows is how many rows a message lists.
@@ -99,6 +126,11 @@ func (t *Txn) mergeSchema(onto *format.Schema) (*format.Schema, error) {
 			if other := out.Find(mine.Name); other != nil {
 				return nil, errs.New(errs.Conflict, "commit: another commit created tensor %q too; discard(), or create it under another name", mine.Name)
 			}
+			for _, other := range onto.Tensors {
+				if isGroupOf(other.Name, mine.Name) || isGroupOf(mine.Name, other.Name) {
+					return nil, errs.New(errs.Conflict, "commit: another commit created tensor %q, here is %q, and a name cannot be both a tensor and a group; discard(), or create it under another name", other.Name, mine.Name)
+				}
+			}
 			out.Tensors = append(out.Tensors, *mine)
 			continue
 		}
@@ -114,6 +146,10 @@ func (t *Txn) mergeSchema(onto *format.Schema) (*format.Schema, error) {
 		out.Info = t.schema.Info
 	}
 	return out, nil
+}
+
+func isGroupOf(group, name string) bool {
+	return len(name) > len(group) && name[:len(group)] == group && name[len(group)] == '/'
 }
 
 // mergeTensor brings what mine changed since before into theirs: class names that were added, a dtype and a shape that

@@ -30,9 +30,22 @@ func (p page) bytes() int64 {
 	return int64(len(p.inner.Children))*40 + 64
 }
 
+// at checks that the page is of the height that its parent says, so that pages that name each other end somewhere.
+func (p page) at(root format.Root) error {
+	height := 0
+	if p.inner != nil {
+		height = p.inner.Height
+	}
+	if height != root.Height {
+		return errs.New(errs.Corrupt, "read map page %q: height %d, want %d", format.MapKey(root.Page), height, root.Height)
+	}
+	return nil
+}
+
 // Pages reads and writes the map pages of one store, through a cache. All methods may be called in parallel.
 type Pages struct {
 	store storage.Provider
+	lines int // the most lines of a page: format.MaxPageEntries, or less in a test
 	cache *lru.Cache[format.UUID, page]
 	sides *lru.Cache[format.UUID, [][]byte]
 }
@@ -53,6 +66,7 @@ func (h held) hold(v page) format.UUID {
 func NewPages(store storage.Provider) *Pages {
 	return &Pages{
 		store: store,
+		lines: format.MaxPageEntries,
 		cache: lru.New[format.UUID, page](pageCacheBytes),
 		sides: lru.New[format.UUID, [][]byte](pageCacheBytes),
 	}
@@ -60,7 +74,7 @@ func NewPages(store storage.Provider) *Pages {
 
 func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error) {
 	if p, ok := s.cache.Get(root.Page); ok {
-		return p, nil
+		return p, p.at(root)
 	}
 	if p, ok := h[root.Page].(page); ok {
 		return p, nil
@@ -82,10 +96,10 @@ func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error
 		if err != nil {
 			return page{}, errs.Wrap(errs.Corrupt, "read map page", key, err)
 		}
-		if inner.Height != root.Height {
-			return page{}, errs.New(errs.Corrupt, "read map page %q: height %d, want %d", key, inner.Height, root.Height)
-		}
 		p.inner = &inner
+		if err := p.at(root); err != nil {
+			return page{}, err
+		}
 	}
 	s.cache.Put(root.Page, p, p.bytes())
 	return p, nil

@@ -1,6 +1,7 @@
 package version
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -50,14 +51,14 @@ func Create(ctx context.Context, p storage.Provider, writer string) (*Repo, *Sna
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.PutIfAbsent(ctx, format.RecordKey(rec.Branch, 0), data); err != nil {
+	if err := putOurs(ctx, p, format.RecordKey(rec.Branch, 0), data); err != nil {
 		return nil, nil, err
 	}
 	tsf, err := format.EncodeTSF(r.TSF)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.PutIfAbsent(ctx, format.TSFKey(), tsf); err != nil {
+	if err := putOurs(ctx, p, format.TSFKey(), tsf); err != nil {
 		if errs.Is(err, errs.Exists) {
 			return nil, nil, existsError(p)
 		}
@@ -65,6 +66,18 @@ func Create(ctx context.Context, p storage.Provider, writer string) (*Repo, *Sna
 	}
 	s, err := r.load(ctx, rec)
 	return r, s, err
+}
+
+// putOurs is a conditional write of bytes that nobody else writes: where they stand, it has succeeded, answer or not.
+func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
+	err := p.PutIfAbsent(ctx, key, data)
+	if err == nil {
+		return nil
+	}
+	if found, readErr := p.Get(ctx, key); readErr == nil && bytes.Equal(found, data) {
+		return nil
+	}
+	return err
 }
 
 func existsError(p storage.Provider) error {
@@ -196,21 +209,15 @@ func (r *Repo) At(ctx context.Context, ref string) (*Snapshot, error) {
 			return nil, r.noSuchCommit(ctx, fmt.Sprintf("version %d", n))
 		}
 	}
-	var match func(*format.Record) bool
-	if when, err := time.Parse(time.RFC3339Nano, ref); err == nil {
-		match = func(rec *format.Record) bool { return !rec.Time.After(when) }
+	var found *format.Record
+	var err error
+	if when, notTime := time.Parse(time.RFC3339Nano, ref); notTime == nil {
+		found, err = r.atTime(ctx, when)
 	} else if isHex(ref) && len(ref) >= minCommitPrefix && len(ref) <= 32 {
-		match = func(rec *format.Record) bool { return strings.HasPrefix(rec.UUID.String(), ref) }
+		found, err = r.atPrefix(ctx, ref)
 	} else {
 		return nil, errs.New(errs.Invalid, "at %q: want a version number, a commit (at least %d hexadecimal digits) or a time like 2026-01-31T12:00:00Z", ref, minCommitPrefix)
 	}
-	var found *format.Record
-	err := r.records(ctx, func(rec *format.Record) bool {
-		if match(rec) {
-			found = rec
-		}
-		return found == nil
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -218,6 +225,48 @@ func (r *Repo) At(ctx context.Context, ref string) (*Snapshot, error) {
 		return nil, r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
 	}
 	return r.load(ctx, found)
+}
+
+// atTime finds the last commit that is not later than when, nil if all are. Times never fall from commit to commit.
+func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, error) {
+	head, err := r.headRecord(ctx)
+	if err != nil || !head.Time.After(when) {
+		return head, err
+	}
+	var found *format.Record
+	lo, hi := uint64(0), head.Version // versions below lo are not later than when, from hi on all are
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		rec, err := r.record(ctx, mid)
+		if err != nil {
+			return nil, missing(err, "read commit", format.RecordKey(r.TSF.Main, mid))
+		}
+		if rec.Time.After(when) {
+			hi = mid
+		} else {
+			found, lo = rec, mid+1
+		}
+	}
+	return found, nil
+}
+
+// atPrefix finds the commit whose uuid begins with prefix, nil if none does.
+func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, error) {
+	var found *format.Record
+	var twice error
+	err := r.records(ctx, func(rec *format.Record) bool {
+		if strings.HasPrefix(rec.UUID.String(), prefix) {
+			if found != nil {
+				twice = errs.New(errs.Invalid, "at %q: commits %s and %s both begin with it; give more digits", prefix, found.UUID, rec.UUID)
+			}
+			found = rec
+		}
+		return twice == nil && (found == nil || len(prefix) < 32)
+	})
+	if err == nil {
+		err = twice
+	}
+	return found, err
 }
 
 func (r *Repo) noSuchCommit(ctx context.Context, what string) error {

@@ -42,14 +42,15 @@ func (s *Snapshot) RowIDs() Tree {
 // Rows is the number of rows that are not deleted.
 func (s *Snapshot) Rows() int64 { return s.Record.Rows - s.Record.DeletedRows }
 
-// RowMap maps the rows that a user counts, deleted ones left out, to physical rows. The zero value is the identity.
+// RowMap maps the rows that a user counts, deleted ones left out, to physical rows. The zero value is the identity. It
+// knows no end: rows that are appended behind the axis it was made for are mapped too.
 type RowMap struct {
 	logical  []int64 // first user row of each run of live rows
 	physical []int64 // its physical row
 }
 
-// newRowMap makes the map for an axis of rows physical rows.
-func newRowMap(deleted *roaring64.Bitmap, rows int64) RowMap {
+// newRowMap makes the map for an axis without the deleted rows.
+func newRowMap(deleted *roaring64.Bitmap) RowMap {
 	var m RowMap
 	if deleted.IsEmpty() {
 		return m
@@ -67,10 +68,8 @@ func newRowMap(deleted *roaring64.Bitmap, rows int64) RowMap {
 		add(d)
 		at = d + 1
 	}
-	add(rows)
-	if m.logical == nil {
-		m.logical, m.physical = []int64{0}, []int64{0} // no live row: never asked
-	}
+	m.logical = append(m.logical, live)
+	m.physical = append(m.physical, at)
 	return m
 }
 
@@ -105,10 +104,14 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 		if s.Deleted, err = format.DecodeBitmap(data); err != nil {
 			return nil, errs.Wrap(errs.Corrupt, "read deleted rows", key, err)
 		}
-		if n := s.Deleted.GetCardinality(); int64(n) != rec.DeletedRows || s.Deleted.Maximum() >= uint64(rec.Rows) {
-			return nil, errs.New(errs.Corrupt, "read deleted rows %q: %d rows up to %d, want %d below %d", key, n, s.Deleted.Maximum(), rec.DeletedRows, rec.Rows)
+		n, last := s.Deleted.GetCardinality(), uint64(0)
+		if n > 0 {
+			last = s.Deleted.Maximum()
+		}
+		if int64(n) != rec.DeletedRows || last >= uint64(rec.Rows) {
+			return nil, errs.New(errs.Corrupt, "read deleted rows %q: %d rows up to %d, want %d below %d", key, n, last, rec.DeletedRows, rec.Rows)
 		}
 	}
-	s.Live = newRowMap(s.Deleted, rec.Rows)
+	s.Live = newRowMap(s.Deleted)
 	return s, nil
 }

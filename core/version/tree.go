@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/invariant"
 )
 
 // Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over the row axis. It is a
@@ -108,7 +109,7 @@ func (t Tree) apply(ctx context.Context, edits []Edit, made held) (Tree, error) 
 		if height > format.MaxHeight {
 			return t, errs.New(errs.Internal, "chunk map is higher than %d pages", format.MaxHeight)
 		}
-		children = b.inners(height, children)
+		children = b.inners(height, children, true)
 	}
 	next := Tree{pages: t.pages, held: made}
 	if len(children) == 1 {
@@ -140,6 +141,7 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	}
 	var out []format.Child
 	children := p.inner.Children
+	changed := len(children) // the first child that changes
 	for i, c := range children {
 		from, to := c.First, int64(format.MaxRows)
 		if i == 0 {
@@ -153,13 +155,14 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 			out = append(out, c)
 			continue
 		}
+		changed = min(changed, i)
 		kids, err := b.rebuild(format.Root{Page: c.Page, Height: at.Height - 1}, mine)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, kids...)
 	}
-	return b.inners(at.Height, out), nil
+	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
 
 // cut returns the parts of edits within rows [from, to). The entries of an edit go to the part in which it begins, even
@@ -237,7 +240,12 @@ func merge(old []format.Entry, edits []Edit) []format.Entry {
 // appending leaves full pages behind; elsewhere they are of equal size, so that each can grow.
 func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 	var out []format.Child
-	for _, part := range split(len(entries), fill) {
+	if invariant.Enabled {
+		for i := 1; i < len(entries); i++ {
+			invariant.Check(entries[i-1].Row+entries[i-1].Rows <= entries[i].Row, "entries of a chunk map are in order and disjoint")
+		}
+	}
+	for _, part := range split(len(entries), b.old.pages.lines, fill) {
 		es := append([]format.Entry(nil), entries[part.from:part.to]...)
 		id := b.made.hold(page{leaf: &format.Leaf{Entries: es}})
 		out = append(out, format.Child{First: es[0].Row, Page: id, Entries: int64(len(es))})
@@ -245,9 +253,9 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 	return out
 }
 
-func (b *treeBuilder) inners(height int, children []format.Child) []format.Child {
+func (b *treeBuilder) inners(height int, children []format.Child, fill bool) []format.Child {
 	var out []format.Child
-	for _, part := range split(len(children), true) {
+	for _, part := range split(len(children), b.old.pages.lines, fill) {
 		cs := append([]format.Child(nil), children[part.from:part.to]...)
 		id := b.made.hold(page{inner: &format.Inner{Height: height, Children: cs}})
 		n := int64(0)
@@ -261,15 +269,15 @@ func (b *treeBuilder) inners(height int, children []format.Child) []format.Child
 
 type span struct{ from, to int }
 
-// split cuts n lines into pages of at most MaxPageEntries.
-func split(n int, fill bool) []span {
+// split cuts n lines into pages of at most most lines.
+func split(n, most int, fill bool) []span {
 	if n == 0 {
 		return nil
 	}
-	count := (n + format.MaxPageEntries - 1) / format.MaxPageEntries
+	count := (n + most - 1) / most
 	size := (n + count - 1) / count
 	if fill {
-		size = format.MaxPageEntries
+		size = most
 	}
 	var out []span
 	for from := 0; from < n; from += size {

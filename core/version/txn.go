@@ -3,6 +3,7 @@ package version
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sort"
 
@@ -24,6 +25,19 @@ type Txn struct {
 	columns map[format.UUID]*columnChange
 	deleted *roaring64.Bitmap // rows as above
 	info    bool              // the dataset's info was set
+
+	full    held    // side pages that nothing is added to any more, not stored yet
+	live    *RowMap // of the rows that are not deleted; nil: to be made
+	gone    int64   // number of deleted rows, with those of the base, if live is set
+	changes int     // counts the changes, for tried
+	tried   []attempt
+}
+
+// attempt is a commit that was sent to the store. Its answer may have been lost, hence a later Commit looks for it.
+type attempt struct {
+	commit  format.UUID
+	changes int
+	schema  *format.Schema
 }
 
 // columnChange is what a transaction does to one tensor.
@@ -33,8 +47,8 @@ type columnChange struct {
 	bytes    int64
 	min, max tensor.Shape // bounds of the shapes written; max nil: none with a shape
 	mixed    bool         // samples differ in the number of axes: bounds are unknown
-	sides    map[format.UUID][][]byte
-	side     format.UUID // the side page being filled
+	side     format.UUID  // the side page being filled; zero: none yet
+	dirs     [][]byte     // its directories
 	sideSize int
 }
 
@@ -42,7 +56,7 @@ type columnChange struct {
 func (r *Repo) Begin(s *Snapshot) *Txn {
 	return &Txn{
 		repo: r, base: s, schema: s.Schema.Clone(), id: format.NewUUID(),
-		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(),
+		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(), full: held{},
 	}
 }
 
@@ -57,28 +71,38 @@ func (t *Txn) Schema() *format.Schema { return t.schema }
 func (t *Txn) SetInfo(info map[string]any) {
 	t.schema.Info = info
 	t.info = true
+	t.changes++
 }
 
 // Rows is the length of the row axis with the appended rows.
 func (t *Txn) Rows() int64 { return t.base.Record.Rows + t.rows }
 
 // Extend appends n rows. Tensors that get no chunk for them have holes there.
-func (t *Txn) Extend(n int64) { t.rows += n }
+func (t *Txn) Extend(n int64) {
+	t.rows += n
+	t.changes++
+}
 
 // Delete removes rows.
 func (t *Txn) Delete(rows []int64) {
 	for _, row := range rows {
 		t.deleted.Add(uint64(row))
 	}
+	t.live = nil
+	t.changes++
 }
 
 // Live maps the rows that the user counts in this transaction to rows as in Txn, and gives their number.
 func (t *Txn) Live() (RowMap, int64) {
-	gone := t.base.Deleted
-	if !t.deleted.IsEmpty() {
-		gone = roaring64.Or(gone, t.deleted)
+	if t.live == nil {
+		gone := t.base.Deleted
+		if !t.deleted.IsEmpty() {
+			gone = roaring64.Or(gone, t.deleted)
+		}
+		m := newRowMap(gone)
+		t.live, t.gone = &m, int64(gone.GetCardinality())
 	}
-	return newRowMap(gone, t.Rows()), t.Rows() - int64(gone.GetCardinality())
+	return *t.live, t.Rows() - t.gone
 }
 
 // Empty reports whether a commit would change nothing.
@@ -98,7 +122,7 @@ func (t *Txn) touchesColumns() bool {
 func (t *Txn) column(id format.UUID) *columnChange {
 	c := t.columns[id]
 	if c == nil {
-		c = &columnChange{updated: map[int64]format.Entry{}, sides: map[format.UUID][][]byte{}}
+		c = &columnChange{updated: map[int64]format.Entry{}}
 		t.columns[id] = c
 	}
 	return c
@@ -108,15 +132,21 @@ func (t *Txn) column(id format.UUID) *columnChange {
 // what the rows hold, else the rows must be appended ones that have nothing yet. dirs are the encoded directories of the
 // chunk, or of its tiles in order; they go into a side page.
 func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
+	t.changes++
 	c := t.column(id)
-	if c.side.IsZero() || c.sideSize > format.SideTarget {
-		c.side, c.sideSize = format.NewUUID(), 0
-	}
-	e.Side, e.Slot = c.side, int64(len(c.sides[c.side]))
+	size := 0
 	for _, d := range dirs {
-		c.sideSize += len(d)
+		size += len(d)
 	}
-	c.sides[c.side] = append(c.sides[c.side], dirs...)
+	if c.sideSize > format.SideTarget || c.sideSize+size > format.MaxSideRaw || len(c.dirs)+len(dirs) > format.MaxSideSlots {
+		c.closeSide(t.full)
+	}
+	if c.side.IsZero() {
+		c.side = format.NewUUID()
+	}
+	e.Side, e.Slot = c.side, int64(len(c.dirs))
+	c.sideSize += size
+	c.dirs = append(c.dirs, dirs...)
 	c.bytes += e.Bytes
 	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
 	for _, run := range runs {
@@ -132,6 +162,38 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 			e.First++
 		}
 	}
+}
+
+// closeSide puts the side page being filled to the full ones: from now on it may be stored, and must not change.
+func (c *columnChange) closeSide(full held) {
+	if !c.side.IsZero() {
+		full[c.side] = c.dirs
+	}
+	c.side, c.dirs, c.sideSize = format.UUID{}, nil, 0
+}
+
+// Spill takes the side pages that are full out of the transaction and returns the function that stores them, nil if
+// there are none: else a long session would hold the directories of all its chunks. The function may run beside the
+// transaction; it must have returned before the next Preview or Commit, and its error fails the transaction.
+func (t *Txn) Spill() func(context.Context) error {
+	if len(t.full) == 0 {
+		return nil
+	}
+	full := t.full
+	t.full = held{}
+	return func(ctx context.Context) error { return t.repo.Pages.upload(ctx, full) }
+}
+
+// storeSides stores all side pages, of which the transaction then knows no more. After an error it may be called again.
+func (t *Txn) storeSides(ctx context.Context) error {
+	for _, c := range t.columns {
+		c.closeSide(t.full)
+	}
+	if err := t.repo.Pages.upload(ctx, t.full); err != nil {
+		return err
+	}
+	t.full = held{}
+	return nil
 }
 
 // widen takes the bounds of more samples in; unknown says that some have no shape.
@@ -168,7 +230,8 @@ func (c *columnChange) edits(base, start, appendedRows int64) []Edit {
 	for _, row := range rows {
 		e := c.updated[row]
 		e.Row = shift(row)
-		if n := len(edits); n > 0 && edits[n-1].To == e.Row {
+		// An edit ends where the appended rows begin, as these have one of their own.
+		if n := len(edits); n > 0 && edits[n-1].To == e.Row && row != base {
 			last := &edits[n-1].Entries[len(edits[n-1].Entries)-1]
 			edits[n-1].To++
 			if follows(last, &e) {
@@ -217,7 +280,7 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	base, start := t.base.Record.Rows, onto.Record.Rows
-	made := held{}
+	made := maps.Clone(t.full)
 	rec := &format.Record{
 		Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
 		Writer: t.repo.Writer, Rows: start + t.rows, RowIDs: onto.Record.RowIDs,
@@ -230,8 +293,8 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 			if err != nil {
 				return nil, err
 			}
-			for id, dirs := range change.sides {
-				made[id] = dirs
+			if !change.side.IsZero() {
+				made[change.side] = change.dirs
 			}
 			if err := change.account(ctx, tree, &col); err != nil {
 				return nil, err
@@ -264,7 +327,7 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 	rec.DeletedRows = int64(deleted.GetCardinality())
 	rec.Schema = schema
 	rec.Ops = t.ops(schema, start)
-	return &Snapshot{Record: rec, Schema: schema, Deleted: deleted, Live: newRowMap(deleted, rec.Rows), pages: t.repo.Pages, held: made}, nil
+	return &Snapshot{Record: rec, Schema: schema, Deleted: deleted, Live: newRowMap(deleted), pages: t.repo.Pages, held: made}, nil
 }
 
 // account brings the counters of a column up to date with its new tree.

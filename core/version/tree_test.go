@@ -1,0 +1,378 @@
+package version
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/storage/mem"
+)
+
+// cell is what the oracle says of a row: item First of chunk Ordinal of session Session, or nothing.
+type cell struct {
+	session byte // 0: a hole
+	ordinal int64
+	item    int64
+}
+
+func memStore(t *testing.T) storage.Provider {
+	t.Helper()
+	space := &mem.Space{}
+	p, err := space.Open(context.Background(), "v", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// numbered is a uuid that is easy to recognise.
+func numbered(n byte) format.UUID { return format.UUID{0: n, 15: 1} }
+
+// treeModel is a tree beside its oracle.
+type treeModel struct {
+	t     *testing.T
+	rng   *rand.Rand
+	pages *Pages
+	tree  Tree
+	cells []cell
+}
+
+func newTreeModel(t *testing.T, seed uint64, lines int) *treeModel {
+	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewPages(memStore(t))}
+	m.pages.lines = lines
+	m.tree = Tree{pages: m.pages}
+	return m
+}
+
+// edits makes some edits and does them to the oracle.
+func (m *treeModel) edits(rows int64) []Edit {
+	var out []Edit
+	at := m.rng.Int64N(rows)
+	if m.rng.IntN(3) == 0 {
+		at = int64(len(m.cells)) // an append
+	}
+	for range 1 + m.rng.IntN(3) {
+		to := at + 1 + m.rng.Int64N(40)
+		if to > rows {
+			break
+		}
+		ed := Edit{From: at, To: to}
+		for int64(len(m.cells)) < to {
+			m.cells = append(m.cells, cell{})
+		}
+		for row := at; row < to; row++ {
+			m.cells[row] = cell{}
+		}
+		for row := at + m.rng.Int64N(3); row < to; {
+			n := min(1+m.rng.Int64N(12), to-row)
+			e := format.Entry{Row: row, Rows: n, First: m.rng.Int64N(100), Session: numbered(1 + byte(m.rng.IntN(3))), Ordinal: m.rng.Int64N(50), Bytes: 1}
+			for i := range n {
+				m.cells[row+i] = cell{e.Session[0], e.Ordinal, e.First + i}
+			}
+			ed.Entries = append(ed.Entries, e)
+			row += n + m.rng.Int64N(4)
+		}
+		out = append(out, ed)
+		at = to + m.rng.Int64N(30)
+	}
+	return out
+}
+
+func (m *treeModel) apply(edits []Edit) held {
+	m.t.Helper()
+	made := held{}
+	next, err := m.tree.apply(context.Background(), edits, made)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.tree = next
+	return made
+}
+
+// store makes the held pages stored ones, read from bytes from then on.
+func (m *treeModel) store(made held) {
+	m.t.Helper()
+	if err := m.pages.upload(context.Background(), made); err != nil {
+		m.t.Fatal(err)
+	}
+	fresh := NewPages(m.pages.store)
+	fresh.lines = m.pages.lines
+	m.pages = fresh
+	m.tree = Tree{pages: fresh, root: m.tree.root}
+}
+
+// checkTree holds a tree against what the oracle said when it was made.
+func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
+	t.Helper()
+	ctx := context.Background()
+	for row := range int64(len(cells)) + 5 {
+		want := cell{}
+		if row < int64(len(cells)) {
+			want = cells[row]
+		}
+		e, ok, err := tree.Find(ctx, row)
+		got := cell{}
+		if ok {
+			got = cell{e.Session[0], e.Ordinal, e.First + row - e.Row}
+		}
+		if err != nil || got != want {
+			t.Fatalf("row %d: %+v, %v, want %+v", row, got, err, want)
+		}
+	}
+	for range 10 {
+		from := rng.Int64N(int64(len(cells)) + 1)
+		to := from + rng.Int64N(int64(len(cells))-from+5)
+		got := make([]cell, len(cells))
+		last := int64(-1)
+		if err := tree.Scan(ctx, from, to, func(e format.Entry) bool {
+			if e.Row < last || e.Row >= to || e.Row+e.Rows <= from {
+				t.Fatalf("scan of [%d, %d) gives rows [%d, +%d) after row %d", from, to, e.Row, e.Rows, last)
+			}
+			last = e.Row + e.Rows
+			for i := range e.Rows {
+				if row := e.Row + i; row >= from && row < to {
+					got[row] = cell{e.Session[0], e.Ordinal, e.First + i}
+				}
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if end := min(to, int64(len(cells))); !slices.Equal(got[from:end], cells[from:end]) {
+			t.Fatalf("scan of [%d, %d) differs from the oracle", from, to)
+		}
+	}
+}
+
+// checkPages walks all pages: their size, their order, and what inner pages say of what is below.
+func checkPages(t *testing.T, tree Tree, at format.Root) (entries, pages, leaves int64, firstRow int64) {
+	t.Helper()
+	if at.Page.IsZero() {
+		return 0, 0, 0, 0
+	}
+	p, err := tree.pages.load(context.Background(), tree.held, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.leaf != nil {
+		if n := len(p.leaf.Entries); n < 1 || n > tree.pages.lines {
+			t.Fatalf("a leaf has %d entries, want 1 to %d", n, tree.pages.lines)
+		}
+		if _, err := format.EncodeLeaf(*p.leaf); err != nil {
+			t.Fatal(err)
+		}
+		return int64(len(p.leaf.Entries)), 1, 1, p.leaf.Entries[0].Row
+	}
+	if n := len(p.inner.Children); n < 1 || n > tree.pages.lines {
+		t.Fatalf("an inner page has %d children, want 1 to %d", n, tree.pages.lines)
+	}
+	if _, err := format.EncodeInner(*p.inner); err != nil {
+		t.Fatal(err)
+	}
+	pages = 1
+	for i, c := range p.inner.Children {
+		n, k, l, first := checkPages(t, tree, format.Root{Page: c.Page, Height: at.Height - 1})
+		if n != c.Entries {
+			t.Fatalf("an inner page says %d entries, there are %d", c.Entries, n)
+		}
+		if first < c.First && i > 0 {
+			t.Fatalf("a child begins at row %d, its page at %d", c.First, first)
+		}
+		entries, pages, leaves = entries+n, pages+k, leaves+l
+	}
+	return entries, pages, leaves, p.inner.Children[0].First
+}
+
+func TestTreeAgainstOracle(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(24) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			m := newTreeModel(t, seed, 3+int(seed%6))
+			type old struct {
+				tree  Tree
+				cells []cell
+			}
+			var olds []old
+			for step := range 120 {
+				made := m.apply(m.edits(1500))
+				m.store(made) // what is kept must not depend on what is held
+				checkPages(t, m.tree, m.tree.root)
+				if step%10 == 0 {
+					checkTree(t, m.tree, m.cells, m.rng)
+					olds = append(olds, old{m.tree, slices.Clone(m.cells)})
+				}
+			}
+			for _, o := range olds {
+				checkTree(t, o.tree, o.cells, m.rng)
+			}
+		})
+	}
+}
+
+// TestTreeHeld reads a tree whose pages are not stored, as a preview is.
+func TestTreeHeld(t *testing.T) {
+	t.Parallel()
+	m := newTreeModel(t, 7, 4)
+	m.store(m.apply(m.edits(800)))
+	for range 30 {
+		before, cells := m.tree, slices.Clone(m.cells)
+		made := m.apply(m.edits(800))
+		checkTree(t, m.tree, m.cells, m.rng)
+		checkTree(t, before, cells, m.rng)
+		m.store(made)
+	}
+}
+
+// TestTreeStaysFilled: appends leave full pages behind, and edits in the middle leave no trail of tiny pages.
+func TestTreeStaysFilled(t *testing.T) {
+	t.Parallel()
+	const n, lines = 4000, 8
+	m := newTreeModel(t, 1, lines)
+	one := func(row int64) Edit {
+		return Edit{From: row, To: row + 1, Entries: []format.Entry{{Row: row, Rows: 1, Session: numbered(1), Ordinal: row, Bytes: 1}}}
+	}
+	for row := range int64(n) {
+		m.store(m.apply([]Edit{one(2 * row)}))
+	}
+	entries, pages, leaves, _ := checkPages(t, m.tree, m.tree.root)
+	if entries != n || leaves != n/lines || pages > leaves*lines/(lines-1)+8 {
+		t.Fatalf("%d appended entries lie in %d leaves of %d pages, want %d leaves", entries, leaves, pages, n/lines)
+	}
+	for _, i := range m.rng.Perm(n) {
+		m.store(m.apply([]Edit{one(int64(2*i + 1))}))
+	}
+	entries, pages, leaves, _ = checkPages(t, m.tree, m.tree.root)
+	if entries != 2*n || leaves > 2*2*n/lines || pages-leaves > 2*leaves/(lines/2) {
+		t.Fatalf("%d entries lie in %d leaves and %d inner pages", entries, leaves, pages-leaves)
+	}
+	if m.tree.root.Height > 6 {
+		t.Fatalf("%d entries make a tree of height %d", entries, m.tree.root.Height)
+	}
+}
+
+// TestApplyCost: an append writes one leaf and the path to it, whatever the size of the tree.
+func TestApplyCost(t *testing.T) {
+	t.Parallel()
+	m := newTreeModel(t, 1, 16)
+	var all []format.Entry
+	for row := range int64(20000) {
+		all = append(all, format.Entry{Row: row, Rows: 1, Session: numbered(1), Ordinal: 2 * row, Bytes: 1})
+	}
+	m.store(m.apply([]Edit{{From: 0, To: 20000, Entries: all}}))
+	for row := int64(20000); row < 20040; row++ {
+		made := m.apply([]Edit{{From: row, To: row + 1, Entries: []format.Entry{{Row: row, Rows: 1, Session: numbered(1), Bytes: 1}}}})
+		if most := 2 * (m.tree.root.Height + 1); len(made) > most {
+			t.Fatalf("an append writes %d pages, want at most %d", len(made), most)
+		}
+		m.store(made)
+	}
+}
+
+func TestTreeOfDamage(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	leaf, err := format.EncodeLeaf(format.Leaf{Entries: []format.Entry{{Row: 0, Rows: 5, Session: numbered(1), Bytes: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := numbered(9)
+	loop, err := format.EncodeInner(format.Inner{Height: 1, Children: []format.Child{{First: 0, Page: self, Entries: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := slices.Clone(leaf)
+	flipped[len(flipped)-1] ^= 4
+	cases := []struct {
+		name string
+		data []byte
+		root format.Root
+		kind errs.Kind
+	}{
+		{"missing", nil, format.Root{Page: self}, errs.Corrupt},
+		{"truncated", leaf[:len(leaf)-3], format.Root{Page: self}, errs.Corrupt},
+		{"bit flipped", flipped, format.Root{Page: self}, errs.Corrupt},
+		{"a leaf where an inner page should be", leaf, format.Root{Page: self, Height: 1}, errs.Corrupt},
+		{"an inner page where a leaf should be", loop, format.Root{Page: self}, errs.Corrupt},
+		{"an inner page of another height", loop, format.Root{Page: self, Height: 2}, errs.Corrupt},
+		{"a page that is its own child", loop, format.Root{Page: self, Height: 1}, errs.Corrupt},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			store := memStore(t)
+			if c.data != nil {
+				if err := store.Put(ctx, format.MapKey(self), c.data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tree := Tree{pages: NewPages(store), root: c.root}
+			for range 2 { // the second time from the cache
+				_, _, err := tree.Find(ctx, 3)
+				if !errs.Is(err, c.kind) || !contains(err, self.String()) {
+					t.Fatalf("Find = %v", err)
+				}
+				if err := tree.Scan(ctx, 0, 9, func(format.Entry) bool { return true }); !errs.Is(err, c.kind) {
+					t.Fatalf("Scan = %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestRowMap holds the map of live rows against a count.
+func TestRowMap(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 3))
+	for round := range 200 {
+		rows := rng.Int64N(300)
+		gone := bitmap()
+		var live []int64
+		for row := range rows {
+			if rng.IntN(4) < round%5 {
+				gone.Add(uint64(row))
+			} else {
+				live = append(live, row)
+			}
+		}
+		live = append(live, rows, rows+1, rows+2) // rows that are appended later
+		m := newRowMap(gone)
+		for i, want := range live {
+			if got := m.Physical(int64(i)); got != want {
+				t.Fatalf("round %d: row %d is physical row %d, want %d (deleted: %v)", round, i, got, want, gone)
+			}
+		}
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	space := &mem.Space{}
+	store, err := space.Open(context.Background(), "b", true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pages := NewPages(store)
+	var all []format.Entry
+	for i := range int64(100_000) {
+		all = append(all, format.Entry{Row: i * 100, Rows: 100, Session: numbered(1), Ordinal: i, Bytes: 1})
+	}
+	made := held{}
+	tree, err := (Tree{pages: pages}).apply(context.Background(), []Edit{{From: 0, To: 10_000_000, Entries: all}}, made)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := pages.upload(context.Background(), made); err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for b.Loop() {
+		if _, ok, err := tree.Find(context.Background(), rng.Int64N(10_000_000)); err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+	}
+}
