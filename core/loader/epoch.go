@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,14 +89,19 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	m := &e.meters.planner
 	m.begin()
 	defer m.end()
-	pl := &planner{loader: e.loader, walk: e.walk}
+	o := &e.loader.options
+	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, slab: e.loader.slab}
 	for seq := range e.batches {
 		p := e.awaitRoom(m)
 		if p == nil {
 			break
 		}
 		w := &work{seq: seq}
-		w.err = pl.next(ctx, w, p)
+		from := seq * int64(o.BatchSize)
+		n := int(min(int64(o.BatchSize), e.loader.order.Rows-from))
+		p.view = slices.Grow(p.view[:0], n)[:n]
+		e.walk.fill(p.view, from)
+		w.err = pl.plan(ctx, w, p)
 		e.publish(w, p)
 		if w.err != nil {
 			break

@@ -156,7 +156,7 @@ func (c *fakeColumn) copy(ctx context.Context, ref *chunk.Ref, dst []byte, w *ch
 
 // content is what the sample holds; false: there is none.
 func (c *fakeColumn) content(row, item int64) ([]byte, bool) {
-	if !c.dtype.Fixed() {
+	if c.text != nil {
 		return c.text(row)
 	}
 	shape := c.shape(row + item)

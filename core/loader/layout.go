@@ -125,6 +125,9 @@ func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
 
 // stack demands one shape.
 func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
+	if len(p.refs) == 0 {
+		return l.slots(p, c, nil) // the shape of samples is not known
+	}
 	first := &p.refs[0]
 	for i := range p.refs {
 		r := &p.refs[i]
@@ -138,6 +141,9 @@ func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
 
 // pad gives every sample the largest size along each axis, and says in a column of its own what is real.
 func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
+	if len(p.refs) == 0 {
+		return l.slots(p, c, nil)
+	}
 	first := &p.refs[0]
 	p.padded = append(p.padded[:0], first.Shape...)
 	for i := range p.refs {

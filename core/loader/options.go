@@ -155,7 +155,7 @@ func (o Options) field(src Source, name string) (field, error) {
 	if f.stored {
 		f.dtype = tensor.Bytes
 	}
-	f.text = !f.dtype.Fixed()
+	f.text = f.dtype == tensor.String || f.dtype == tensor.JSON || f.dtype == tensor.Bytes // a dtype not decided yet is no text
 	return f, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
+	"deeplake/core/internal/slab"
 	"deeplake/core/tensor"
 )
 
@@ -49,6 +50,9 @@ type plan struct {
 	parts []part
 	order []int32 // places of the batch in order of rows
 	jobs  []job
+
+	sorted []int64     // view in order
+	found  []chunk.Ref // what they resolve to
 }
 
 // job is a run of items of one part.
@@ -62,6 +66,9 @@ type job struct {
 // jobCost is what a job should cost at least, in nanoseconds: a thousand times what taking a job costs.
 const jobCost = 50_000
 
+// maxItems bounds the items of one tensor in a batch: their places are 32 bits wide.
+const maxItems = 1<<31 - 1
+
 // cost estimates how long an item takes, in nanoseconds, from the measured cost model of decoders and copies.
 func (p *part) cost(i int) int64 {
 	r := &p.refs[i]
@@ -71,22 +78,22 @@ func (p *part) cost(i int) int64 {
 	return 200 + p.length(i)/8
 }
 
-// planner makes the works of one epoch, in order.
+// planner makes works out of rows. It holds no state: any goroutine may use it.
 type planner struct {
-	loader *Loader
-	walk   *walk
+	fields []field
+	skip   bool // rows that cannot be read
+	index  bool // add the column of dataset rows
+	slab   func(size int64) (*slab.Slab, error)
 }
 
-// next plans batch seq with the memory of p. It fails with the error that the batch is to deliver.
-func (pl *planner) next(ctx context.Context, w *work, p *plan) error {
-	from := w.seq * int64(pl.loader.options.BatchSize)
-	n := int(min(int64(pl.loader.options.BatchSize), pl.loader.order.Rows-from))
-	p.view = slices.Grow(p.view[:0], n)[:n]
-	pl.walk.fill(p.view, from)
+// plan makes w a batch of the rows p.view, in the memory of p. It fails with the error that the batch is to deliver; a
+// batch whose rows are all skipped remains nil.
+func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
+	wanted := len(p.view)
 	if err := pl.resolve(ctx, w, p); err != nil {
 		return err
 	}
-	if len(p.view) == 0 {
+	if len(p.view) == 0 && wanted > 0 {
 		return nil
 	}
 	return pl.arrange(w, p)
@@ -94,17 +101,18 @@ func (pl *planner) next(ctx context.Context, w *work, p *plan) error {
 
 // resolve finds the samples of all rows, and drops the rows that are to be skipped.
 func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
-	fields := pl.loader.fields
-	if len(p.parts) != len(fields) {
-		p.parts = make([]part, len(fields))
+	if len(p.parts) != len(pl.fields) {
+		p.parts = make([]part, len(pl.fields))
 	}
-	drop := &dropper{skip: pl.loader.options.OnError == Skip, work: w}
+	p.order = places(p.order, p.view)
+	p.sorted = p.sorted[:0]
+	for _, i := range p.order {
+		p.sorted = append(p.sorted, p.view[i])
+	}
+	drop := &dropper{skip: pl.skip, work: w}
 	for i := range p.parts {
-		f := &fields[i]
-		p.parts[i].field = f
-		p.parts[i].rows = slices.Grow(p.parts[i].rows[:0], len(p.view))[:len(p.view)]
-		clear(p.parts[i].rows)
-		if err := pl.find(ctx, f, p.view, p.parts[i].rows, drop); err != nil {
+		p.parts[i].field = &pl.fields[i]
+		if err := p.find(ctx, &p.parts[i], drop); err != nil {
 			return err
 		}
 	}
@@ -131,20 +139,41 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 	return nil
 }
 
-// find resolves one column, row by row when the whole fails, so that the error names the row.
-func (pl *planner) find(ctx context.Context, f *field, rows []int64, refs []chunk.Ref, drop *dropper) error {
-	if f.col.Resolve(ctx, rows, refs) == nil {
+// find resolves one column: in order of rows, so that neighbours in a chunk follow each other, or row by row when that
+// fails, so that the error names the row.
+func (p *plan) find(ctx context.Context, part *part, drop *dropper) error {
+	n := len(p.view)
+	p.found = slices.Grow(p.found[:0], n)[:n]
+	clear(p.found)
+	part.rows = slices.Grow(part.rows[:0], n)[:n]
+	if part.field.col.Resolve(ctx, p.sorted, p.found) == nil {
+		for k, i := range p.order {
+			part.rows[i] = p.found[k]
+		}
 		return nil
 	}
-	for i := range rows {
-		if err := f.col.Resolve(ctx, rows[i:i+1], refs[i:i+1]); err != nil {
-			refs[i] = chunk.Ref{Row: rows[i]} // the dataset's number is not known; in a whole dataset it is the same
-			if err := drop.fail(ctx, i, rows[i], f.name, err); err != nil {
+	for i, row := range p.view {
+		part.rows[i] = chunk.Ref{}
+		if err := part.field.col.Resolve(ctx, p.view[i:i+1], part.rows[i:i+1]); err != nil {
+			part.rows[i] = chunk.Ref{Row: row} // the dataset's number is not known; in a whole dataset it is the same
+			if err := drop.fail(ctx, i, row, part.field.name, err); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// places lists the places of rows in order of rows, in the memory of order.
+func places(order []int32, rows []int64) []int32 {
+	order = order[:0]
+	for i := range rows {
+		order = append(order, int32(i))
+	}
+	if !slices.IsSorted(rows) {
+		slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(rows[a], rows[b]), cmp.Compare(a, b)) })
+	}
+	return order
 }
 
 // checkHoles finds rows without a sample: null where the user takes a list, else an error.
@@ -182,8 +211,8 @@ func (p *part) expand(ctx context.Context, drop *dropper) error {
 		r := &p.rows[i]
 		from := len(p.refs)
 		if !r.Hole() && r.Items > 0 {
-			if r.Items > MaxBatchSize-int64(from) {
-				return errs.New(errs.Invalid, "the sequences of tensor %q have more than %d items in one batch; use a smaller batch_size", p.field.name, MaxBatchSize)
+			if r.Items > maxItems-int64(from) {
+				return errs.New(errs.Invalid, "the sequences of tensor %q have more than %d items in one batch; use a smaller batch_size", p.field.name, maxItems)
 			}
 			p.refs = slices.Grow(p.refs, int(r.Items))[:from+int(r.Items)]
 			clear(p.refs[from:])
@@ -212,7 +241,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 		b.Columns = append(b.Columns, cols...)
 	}
 	index := BatchColumn{Name: IndexName, DType: tensor.Int64, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows)) * 8}
-	if pl.loader.options.ReturnIndex {
+	if pl.index {
 		var err error
 		if index.Offset, err = l.place(index.Size); err != nil {
 			return err
@@ -220,7 +249,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 		b.Columns = append(b.Columns, index)
 	}
 	var err error
-	if b.Slab, err = pl.loader.slab(l.used); err != nil {
+	if b.Slab, err = pl.slab(l.used); err != nil {
 		return err
 	}
 	mem := b.Slab.Bytes()
@@ -231,7 +260,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 		}
 		fixed(mem, &p.parts[i], b.Columns[w.cols[i]:last])
 	}
-	if pl.loader.options.ReturnIndex {
+	if pl.index {
 		for i, row := range p.rows {
 			putInt64(mem[index.Offset:], i, row)
 		}
@@ -244,12 +273,12 @@ func (pl *planner) arrange(w *work, p *plan) error {
 // cut makes the jobs: items in order of their rows, which is that of their chunks, so that a worker meets the items of
 // one block together.
 func (pl *planner) cut(w *work, p *plan) {
-	p.order = p.order[:0]
-	for i := range p.rows {
-		p.order = append(p.order, int32(i))
+	inOrder := len(p.order) == len(p.rows)
+	for k := 1; inOrder && k < len(p.order); k++ {
+		inOrder = p.rows[p.order[k-1]] <= p.rows[p.order[k]]
 	}
-	if pl.loader.order.Kind != Sequential {
-		slices.SortFunc(p.order, func(a, b int32) int { return cmp.Compare(p.rows[a], p.rows[b]) })
+	if !inOrder { // rows were dropped, or the view has an order of its own
+		p.order = places(p.order, p.rows)
 	}
 	p.jobs = p.jobs[:0]
 	for i := range p.parts {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"deeplake/core/chunk"
 )
@@ -29,7 +30,7 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			if e.halt.Load() {
 				return nil
 			}
-			e.run(ctx, w, &w.plan.jobs[k], scratch)
+			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
 			if w.left.Add(-1) == 0 {
 				e.finish(w)
 			}
@@ -37,11 +38,11 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	}
 }
 
-// run reads the items of one job into their places.
-func (e *Epoch) run(ctx context.Context, w *work, j *job, scratch *chunk.Worker) {
+// run reads the items of one job into their places, until it is told to halt.
+func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *atomic.Bool) {
 	p := &w.plan.parts[j.part]
 	mem := w.batch.Slab.Bytes()
-	for k := j.from; k < j.to && !e.halt.Load(); k++ {
+	for k := j.from; k < j.to && !halt.Load(); k++ {
 		i := int(k)
 		if j.items != nil {
 			i = int(j.items[k])

@@ -1,0 +1,88 @@
+package loader
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/slab"
+	"deeplake/core/internal/task"
+)
+
+// ReadOptions are the wishes for one batch of given rows. Fields mean what they mean in Options; the zero value is right.
+type ReadOptions struct {
+	Tensors     []string          `json:"tensors"`
+	Collate     string            `json:"collate"`
+	CollateOf   map[string]string `json:"collate_of"`
+	Decode      map[string]string `json:"decode"`
+	ReturnIndex bool              `json:"return_index"`
+	Workers     int               `json:"num_workers"` // threads; few rows use fewer
+}
+
+// Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller releases its slab,
+// which returns to the system. No rows give a batch of none, whose stacked columns have the shape (0,). After an error
+// nothing is kept.
+func Read(ctx context.Context, src Source, rows []int64, o ReadOptions) (*Batch, error) {
+	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers}
+	all, err := all.normal()
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
+	}
+	fields, err := all.fields(src)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
+	}
+	if len(rows) > maxItems {
+		return nil, errs.New(errs.Invalid, "read rows: %d rows at once, want at most %d", len(rows), maxItems)
+	}
+	for _, row := range rows {
+		if n := src.Len(); row < 0 || row >= n {
+			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
+		}
+	}
+	ring := slab.NewRing(0)
+	defer ring.Close()
+	pl := &planner{fields: fields, index: all.ReturnIndex, slab: ring.Get}
+	w := &work{}
+	p := &plan{view: append([]int64{}, rows...)}
+	if err := pl.plan(ctx, w, p); err != nil {
+		return nil, err
+	}
+	return w.readAll(ctx, src, min(all.Workers, runtime.GOMAXPROCS(0)))
+}
+
+// readAll does the jobs of w on up to threads goroutines and gives the batch.
+func (w *work) readAll(ctx context.Context, src Source, threads int) (*Batch, error) {
+	var halt atomic.Bool
+	loop := func(ctx context.Context) error {
+		scratch := src.NewWorker()
+		defer scratch.Close()
+		for k := w.next.Add(1) - 1; k < w.jobs && ctx.Err() == nil; k = w.next.Add(1) - 1 {
+			w.run(ctx, &w.plan.jobs[k], scratch, &halt)
+		}
+		return nil
+	}
+	var err error
+	if threads = int(min(int64(threads), w.jobs)); threads < 2 {
+		err = task.Call(func() error { return loop(ctx) })
+	} else {
+		g := task.New(ctx, 0)
+		for range threads {
+			g.Go(loop)
+		}
+		err = g.Wait()
+	}
+	if err == nil && ctx.Err() != nil {
+		err = canceled(ctx)
+	}
+	if err == nil {
+		w.settle(false)
+		err = w.err
+	}
+	if err != nil {
+		w.batch.Release()
+		return nil, err
+	}
+	return w.batch, nil
+}
