@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"unicode/utf8"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
-
-// maxJSONDepth bounds the nesting of a document, info objects included.
-const maxJSONDepth = 64
 
 // damaged classifies what a decoder found: Corrupt, unless it is Unsupported already.
 func damaged(what string, err error) error { return classify(errs.Corrupt, "decode "+what, err) }
@@ -43,58 +39,6 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// strictJSON checks what encoding/json lets pass: text that is not UTF-8, a member named twice, deep nesting, and
-// anything behind the value.
-func strictJSON(data []byte) error {
-	if !utf8.Valid(data) {
-		return errors.New("json is not UTF-8")
-	}
-	if !json.Valid(data) {
-		return errors.New("json has a syntax error")
-	}
-	type level struct {
-		names    map[string]struct{} // nil in an array
-		wantName bool
-	}
-	var stack []level
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	for {
-		tok, err := dec.Token()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		top := len(stack) - 1
-		switch d, _ := tok.(json.Delim); {
-		case d == '}' || d == ']':
-			stack = stack[:top]
-			continue
-		case top >= 0 && stack[top].wantName:
-			name, _ := tok.(string)
-			if _, twice := stack[top].names[name]; twice {
-				return fmt.Errorf("json has the member %q twice", clip(name))
-			}
-			stack[top].names[name] = struct{}{}
-			stack[top].wantName = false
-			continue
-		case top >= 0:
-			stack[top].wantName = stack[top].names != nil
-		}
-		switch tok {
-		case json.Delim('{'):
-			stack = append(stack, level{names: map[string]struct{}{}, wantName: true})
-		case json.Delim('['):
-			stack = append(stack, level{})
-		}
-		if len(stack) > maxJSONDepth {
-			return fmt.Errorf("json is nested deeper than %d", maxJSONDepth)
-		}
-	}
-}
-
 // members takes one JSON object apart, member by member and by exact name. The first error stays; the caller asks for it
 // at the end.
 type members struct {
@@ -105,9 +49,13 @@ type members struct {
 
 // open begins with an object that strictJSON has passed.
 func open(of string, raw json.RawMessage) *members {
-	m := &members{of: of}
-	if err := json.Unmarshal(raw, &m.left); err != nil || m.left == nil {
+	m := &members{of: of, left: map[string]json.RawMessage{}}
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
 		m.fail("", errors.New("want a json object"))
+		return m
+	}
+	if err := eachMember(raw, func(name string, value json.RawMessage) error { m.left[name] = value; return nil }); err != nil {
+		m.fail("", err)
 	}
 	return m
 }
@@ -149,9 +97,40 @@ func (m *members) decode(name string, raw json.RawMessage, dst any) {
 		m.fail(name, errors.New("is null"))
 		return
 	}
-	if err := json.Unmarshal(raw, dst); err != nil {
+	if err := scalar(raw, dst); err != nil {
 		m.fail(name, err)
 	}
+}
+
+// scalar decodes a string, a number or a uuid; of raw null it is an error.
+func scalar(raw json.RawMessage, dst any) error {
+	var err error
+	switch dst := dst.(type) {
+	case *string:
+		*dst, err = text(raw)
+	case *OpKind:
+		var s string
+		s, err = text(raw)
+		*dst = OpKind(s)
+	case *UUID:
+		var s string
+		if s, err = text(raw); err == nil {
+			*dst, err = ParseUUID(s)
+		}
+	case *int64:
+		*dst, err = strconv.ParseInt(string(raw), 10, 64)
+	case *uint64:
+		*dst, err = strconv.ParseUint(string(raw), 10, 64)
+	case *int:
+		*dst, err = strconv.Atoi(string(raw))
+	case *json.RawMessage:
+		if *dst = raw; string(raw) == "null" {
+			err = errors.New("is null")
+		}
+	default:
+		err = fmt.Errorf("cannot be decoded into %T", dst)
+	}
+	return err
 }
 
 // end refuses the members that nobody took.
@@ -200,21 +179,22 @@ func list[T any](m *members, name string) []T {
 	return out
 }
 
-// elements decodes an array and refuses null in it, which encoding/json takes for a zero value.
+// elements decodes an array without nulls. The result is not nil.
 func elements[T any](raw json.RawMessage) ([]T, error) {
-	var pointers []*T
-	if err := json.Unmarshal(raw, &pointers); err != nil {
-		return nil, err
-	}
-	if pointers == nil {
+	if len(raw) == 0 || raw[0] != '[' {
 		return nil, errors.New("want a json array")
 	}
-	out := make([]T, len(pointers))
-	for i, p := range pointers {
-		if p == nil {
-			return nil, fmt.Errorf("element %d is null", i)
+	out := []T{}
+	err := eachElement(raw, func(value json.RawMessage) error {
+		var v T
+		if err := scalar(value, &v); err != nil {
+			return fmt.Errorf("element %d: %w", len(out), err)
 		}
-		out[i] = *p
+		out = append(out, v)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -227,6 +207,9 @@ func (m *members) object(name string) map[string]any {
 	raw := m.take(name)
 	if m.err != nil {
 		return nil
+	}
+	if string(raw) == "{}" {
+		return map[string]any{}
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -257,7 +240,7 @@ func versioned(of string, raw json.RawMessage) (*members, error) {
 	}
 	used, err := elements[string](features)
 	switch {
-	case err != nil || used == nil:
+	case err != nil:
 		return nil, fmt.Errorf("%s: member \"features\": want an array of names", of)
 	case len(used) > 0:
 		return nil, errs.New(errs.Unsupported, "%s uses the feature %q, which is not known; a newer version of this library may read it", of, clip(used[0]))

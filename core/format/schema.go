@@ -14,8 +14,8 @@ import (
 type TensorSchema struct {
 	ID          UUID           `json:"id"`
 	Name        string         `json:"name"`
-	HType       string         `json:"htype"` // with "sequence[...]" around it for sequences
-	DType       string         `json:"dtype"` // "": no sample has decided it yet
+	HType       string         `json:"htype"`       // with "sequence[...]" around it for sequences
+	DType       string         `json:"dtype"`       // "": no sample has decided it yet
 	Shape       tensor.Shape   `json:"shape"`       // nil: any; -1: an axis that varies
 	Compression string         `json:"compression"` // "none", "lz4", "zstd", "jpeg" or "png"
 	Quality     int            `json:"quality"`     // encoder setting, 0: its default
