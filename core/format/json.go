@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -136,9 +138,8 @@ func scalar(raw json.RawMessage, dst any) error {
 // end refuses the members that nobody took.
 func (m *members) end() error {
 	if m.err == nil {
-		for name := range m.left {
-			m.fail(clip(name), errors.New("is not known"))
-			break
+		if unknown := slices.Sorted(maps.Keys(m.left)); len(unknown) > 0 {
+			m.fail(clip(unknown[0]), errors.New("is not known"))
 		}
 	}
 	return m.err

@@ -19,7 +19,7 @@ type BranchPoint struct {
 type Column struct {
 	Root     *Root        `json:"root"`      // nil: no row has a value, and Chunks and Bytes are 0
 	Chunks   int64        `json:"chunks"`    // leaf entries of the tree
-	Bytes    int64        `json:"bytes"`     // sum of Entry.Bytes over them
+	Bytes    int64        `json:"bytes"`     // of all chunks written for the tensor, replaced ones included
 	MinShape tensor.Shape `json:"min_shape"` // bounds of the axes over all samples ever written; nil: unknown
 	MaxShape tensor.Shape `json:"max_shape"` // nil together with MinShape, else of the same length
 }
