@@ -1,0 +1,119 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"unsafe"
+
+	"deeplake/core/errs"
+)
+
+// call runs the body of an export: it refuses when the library is poisoned, turns a panic into an error, poisons the
+// library after one (also one that happened in a goroutine of the call), and writes the outcome to err.
+func call(err *C.dl_error, body func() error) C.dl_status {
+	if first := lib.poison.Load(); first != nil {
+		return report(err, errs.New(errs.Internal, "call the library: it stopped working after a bug in it; restart the process; first error: %s", *first), C.DL_ERROR_POISONED)
+	}
+	failure := recovered(body)
+	if failure == nil {
+		return C.DL_OK
+	}
+	var p interface {
+		error
+		Panicked() any // of task.Panic, which is internal to core
+	}
+	if errors.As(failure, &p) {
+		text := failure.Error()
+		lib.poison.CompareAndSwap(nil, &text)
+		return report(err, failure, C.DL_ERROR_POISONED)
+	}
+	return report(err, failure, 0)
+}
+
+// caught is a panic in the export itself.
+type caught struct {
+	value any
+	stack []byte
+}
+
+func (c *caught) Error() string { return fmt.Sprintf("panic: %v\n%s", c.value, c.stack) }
+
+func (c *caught) Panicked() any { return c.value }
+
+func recovered(body func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errs.New(errs.Internal, "%w", &caught{p, debug.Stack()})
+		}
+	}()
+	return body()
+}
+
+// report writes failure to out, which may be NULL, and gives its status.
+func report(out *C.dl_error, failure error, flags C.uint32_t) C.dl_status {
+	status := C.dl_status(kindOf(failure))
+	if out == nil {
+		return status
+	}
+	out.status, out.flags = status, flags
+	room := unsafe.Slice((*byte)(unsafe.Pointer(&out.message)), len(out.message))
+	text := failure.Error()
+	if len(text) > len(room)-1 {
+		text = strings.ToValidUTF8(text[:len(room)-1], "") // no half character at the cut
+		out.flags |= C.DL_ERROR_TRUNCATED
+	}
+	room[copy(room, text)] = 0
+	return status
+}
+
+// kindOf classifies what the core did not: a context that ended is a cancellation.
+func kindOf(err error) errs.Kind {
+	if kind := errs.KindOf(err); kind != errs.Internal {
+		return kind
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return errs.Canceled
+	}
+	return errs.Internal
+}
+
+// text copies a string of the caller; NULL is "".
+func text(s *C.dl_text) string { return C.GoString((*C.char)(unsafe.Pointer(s))) }
+
+// numbers is the caller's memory as a slice, valid during the call.
+func numbers(what string, p *C.dl_int, n C.int64_t) ([]int64, error) {
+	if n < 0 || n > 1<<40 || (n > 0 && p == nil) {
+		return nil, errs.New(errs.Invalid, "read argument %q: count is %d and the pointer is NULL or the count is out of bounds", what, int64(n))
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(p)), int(n)), nil
+}
+
+// fill hands data to the caller.
+func fill(out *C.dl_buffer, data []byte) error {
+	if out == nil {
+		return errs.New(errs.Invalid, "write result: the pointer is NULL")
+	}
+	p := (*C.char)(C.malloc(C.size_t(len(data) + 1)))
+	room := unsafe.Slice((*byte)(unsafe.Pointer(p)), len(data)+1)
+	room[copy(room, data)] = 0
+	C.dl_buffer_fill(out, p, C.int64_t(len(data)))
+	return nil
+}
+
+// fillJSON hands v to the caller as JSON.
+func fillJSON(out *C.dl_buffer, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return errs.Wrap(errs.Internal, "write result", "", err)
+	}
+	return fill(out, data)
+}

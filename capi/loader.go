@@ -1,0 +1,196 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/loader"
+)
+
+// loading is a dl_loader, with the handles of its epochs, which end with it.
+type loading struct {
+	*loader.Loader
+	mu     sync.Mutex
+	epochs map[uint64]struct{}
+}
+
+// passing is a dl_epoch.
+type passing struct {
+	*loader.Epoch
+	of *loading
+}
+
+//export dlgo_view_read
+func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_int, n C.int64_t, options *C.dl_text, out *C.dl_batch, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *viewing) error {
+		if err := wantOut("read rows", out != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		at, err := numbers("rows", rows, n)
+		if err != nil {
+			return err
+		}
+		var o loader.ReadOptions
+		if err := parse("read rows", text(options), &o); err != nil {
+			return err
+		}
+		b, err := loader.Read(ctx, v.source, at, o)
+		if err != nil {
+			return err
+		}
+		out.id = C.uint64_t(lib.batches.put(&batch{Batch: b}))
+		return nil
+	})
+}
+
+//export dlgo_loader_open
+func dlgo_loader_open(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl_loader, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *viewing) error {
+		if err := wantOut("open loader", out != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		var o loader.Options
+		if err := parse("open loader", text(options), &o); err != nil {
+			return err
+		}
+		l, err := loader.Open(ctx, v.source, o)
+		if err != nil {
+			return err
+		}
+		out.id = C.uint64_t(lib.loaders.put(&loading{Loader: l, epochs: map[uint64]struct{}{}}))
+		return nil
+	})
+}
+
+// onLoader runs body with the loader of a handle.
+func onLoader(h C.dl_loader, e *C.dl_error, body func(l *loading) error) C.dl_status {
+	return call(e, func() error {
+		l, err := lib.loaders.get(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		return body(l)
+	})
+}
+
+//export dlgo_loader_len
+func dlgo_loader_len(h C.dl_loader, out *C.int64_t, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error {
+		if err := wantOut("count batches", out != nil); err != nil {
+			return err
+		}
+		*out = C.int64_t(l.Batches())
+		return nil
+	})
+}
+
+//export dlgo_loader_start
+func dlgo_loader_start(h C.dl_loader, epoch C.int64_t, out *C.dl_epoch, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error {
+		if err := wantOut("start epoch", out != nil); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.epochs == nil {
+			return errs.New(errs.Closed, "start epoch: the loader is closed")
+		}
+		p, err := l.Start(context.Background(), int64(epoch))
+		if err != nil {
+			return err
+		}
+		id := lib.epochs.put(&passing{Epoch: p, of: l})
+		l.epochs[id] = struct{}{}
+		out.id = C.uint64_t(id)
+		return nil
+	})
+}
+
+//export dlgo_loader_stats
+func dlgo_loader_stats(h C.dl_loader, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error { return fillJSON(out, l.Stats()) })
+}
+
+//export dlgo_loader_close
+func dlgo_loader_close(h C.dl_loader, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		l, err := lib.loaders.take(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		epochs := l.epochs
+		l.epochs = nil
+		l.mu.Unlock()
+		for id := range epochs {
+			if p, err := lib.epochs.take(id); err == nil {
+				p.Close()
+			}
+		}
+		l.Close()
+		return nil
+	})
+}
+
+//export dlgo_epoch_next
+func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out *C.dl_batch, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("next batch", state != nil && out != nil); err != nil {
+			return err
+		}
+		p, err := lib.epochs.get(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		ctx := context.Background()
+		if timeoutMS >= 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, time.Duration(timeoutMS)*time.Millisecond)
+			defer cancel()
+		}
+		b, err := p.Next(ctx)
+		switch {
+		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && kindOf(err) == errs.Canceled:
+			*state = C.DL_NEXT_PENDING
+		case err != nil:
+			return err
+		case b == nil:
+			*state = C.DL_NEXT_END
+		default:
+			*state = C.DL_NEXT_BATCH
+			out.id = C.uint64_t(lib.batches.put(&batch{Batch: b}))
+		}
+		return nil
+	})
+}
+
+//export dlgo_epoch_close
+func dlgo_epoch_close(h C.dl_epoch, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		p, err := lib.epochs.take(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		p.of.mu.Lock()
+		delete(p.of.epochs, uint64(h.id))
+		p.of.mu.Unlock()
+		p.Close()
+		return nil
+	})
+}

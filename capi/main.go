@@ -1,0 +1,64 @@
+// Command capi is the C interface of the core: built with -buildmode=c-shared it is libdeeplake. It owns the table of
+// handles, the mapping of errors to statuses, recover and poison, and the export of batches. It translates only: no
+// decision about datasets is made here, and nothing here knows Python.
+//
+// The contract is include/deeplake.h. shim.c exports it and forwards to the functions here, which go.h declares: the
+// compiler refuses an export whose parameters differ.
+package main
+
+/*
+#cgo CFLAGS: -std=gnu11 -O2 -Wall
+#include "go.h"
+*/
+import "C"
+
+import (
+	"sync/atomic"
+
+	"deeplake/core/codec"
+	"deeplake/core/codec/all"
+	"deeplake/core/dataset"
+	"deeplake/core/storage"
+	"deeplake/core/storage/local"
+	"deeplake/core/storage/mem"
+)
+
+func main() {}
+
+// library is everything that outlives a call. There is one, made when the library is loaded.
+type library struct {
+	env      *dataset.Env
+	codecs   *codec.Registry
+	poison   atomic.Pointer[string] // text of the first panic
+	contexts table[*bound]
+	datasets table[*dataset.Dataset]
+	views    table[*viewing]
+	columns  table[*column]
+	loaders  table[*loading]
+	epochs   table[*passing]
+	batches  table[*batch]
+	imports  table[*importing]
+}
+
+// lib is assigned here and nowhere else; what changes lies behind it, guarded.
+var lib = newLibrary()
+
+func newLibrary() *library {
+	codecs := all.All()
+	return &library{
+		codecs: codecs,
+		env: &dataset.Env{
+			Stores: storage.Registry{"file": local.Open, "mem": new(mem.Space).Open},
+			Codecs: codecs,
+			Writer: "deeplake " + C.DL_VERSION,
+		},
+		contexts: table[*bound]{kind: 1, name: "context"},
+		datasets: table[*dataset.Dataset]{kind: 2, name: "dataset"},
+		views:    table[*viewing]{kind: 3, name: "view"},
+		columns:  table[*column]{kind: 4, name: "column"},
+		loaders:  table[*loading]{kind: 5, name: "loader"},
+		epochs:   table[*passing]{kind: 6, name: "epoch"},
+		batches:  table[*batch]{kind: 7, name: "batch"},
+		imports:  table[*importing]{kind: 8, name: "import"},
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"deeplake/core/errs"
+)
+
+// unknownField finds the name in the message by which encoding/json refuses a key.
+var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
+
+// parse decodes the options of operation op strictly: an unknown key, a wrong type and anything behind the value are
+// errs.Invalid. An empty text leaves out as it is.
+func parse(op, text string, out any) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	err := d.Decode(out)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return errs.New(errs.Invalid, "%s: something follows the JSON object of options", op)
+	}
+	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+		known := keys(reflect.TypeOf(out))
+		return errs.New(errs.Invalid, "%s: unknown option %q (want one of %q)%s", op, m[1], known, errs.Suggest(m[1], known))
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return errs.New(errs.Invalid, "%s: option %q is a %s, want %s", op, wrong.Field, wrong.Value, wanted(wrong.Type))
+	}
+	if errs.KindOf(err) != errs.Internal {
+		return errs.Wrap(errs.Invalid, op, "", err)
+	}
+	return errs.New(errs.Invalid, "%s: options are no JSON object: %w", op, err)
+}
+
+// keys lists the JSON names of a pointer to struct.
+func keys(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var names []string
+	if t.Kind() != reflect.Struct {
+		return names
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wanted is a type in the words of JSON.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	default:
+		return "a number"
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// columnsOf checks the columns of an append and describes them to the core. Data stays in the caller's memory; shapes
+// are copied, because the core may remember them.
+func columnsOf(p *C.dl_rows_in, n C.int64_t) ([]tensor.Rows, error) {
+	if n < 0 || n > 1<<20 || (n > 0 && p == nil) {
+		return nil, errs.New(errs.Invalid, "read columns: there are %d, want 0 to %d and a pointer that is not NULL", int64(n), 1<<20)
+	}
+	in := unsafe.Slice(p, int(n))
+	out := make([]tensor.Rows, len(in))
+	for i := range in {
+		name := text(in[i].tensor)
+		if err := columnOf(&in[i], &out[i]); err != nil {
+			return nil, errs.Wrap(errs.Invalid, "read column", name, err)
+		}
+		out[i].Tensor = name
+	}
+	return out, nil
+}
+
+func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
+	if in.n < 0 || in.samples_n < 0 || in.samples_n > 1<<40 {
+		return errs.New(errs.Invalid, "number of rows is %d and of samples %d, want at least 0", int64(in.n), int64(in.samples_n))
+	}
+	if in.row_items != nil {
+		items, err := numbers("row_items", in.row_items, in.n)
+		if err != nil {
+			return err
+		}
+		if err := checkItems(items, int64(in.samples_n), in.samples != nil); err != nil {
+			return err
+		}
+		out.RowItems = append([]int64{}, items...)
+	}
+	if in.samples == nil {
+		data, err := dataOf(in.data, in.bytes)
+		if err != nil {
+			return err
+		}
+		shape, err := shapeOf(in.shape, in.ndim, nil)
+		if err != nil {
+			return err
+		}
+		out.Array = &tensor.Array{DType: tensor.DType(in.dtype), Shape: shape, Data: data}
+		return nil
+	}
+	return samplesOf(unsafe.Slice(in.samples, int(in.samples_n)), out)
+}
+
+// checkItems verifies that the items of all rows are as many as there are samples, where those are given one by one.
+func checkItems(items []int64, samples int64, single bool) error {
+	total := int64(0)
+	for i, n := range items {
+		if n < 0 || n > 1<<40 {
+			return errs.New(errs.Invalid, "row %d has %d items, want at least 0", i, n)
+		}
+		total += n
+	}
+	if single && total != samples {
+		return errs.New(errs.Invalid, "rows have %d items together, but there are %d samples", total, samples)
+	}
+	return nil
+}
+
+func samplesOf(in []C.dl_sample, out *tensor.Rows) error {
+	axes := 0
+	for i := range in {
+		if in[i].ndim < 0 || in[i].ndim > tensor.MaxDims {
+			return errs.New(errs.Invalid, "sample %d has %d axes, want 0 to %d", i, int32(in[i].ndim), tensor.MaxDims)
+		}
+		axes += int(in[i].ndim)
+	}
+	arena := make([]int64, 0, axes) // of all shapes: one allocation instead of one a sample
+	out.Samples = make([]tensor.Sample, len(in))
+	for i := range in {
+		c, s := &in[i], &out.Samples[i]
+		if c.form < 0 || c.form > C.DL_FORM_HOLE {
+			return errs.New(errs.Invalid, "sample %d has form %d, want 0 to %d", i, int32(c.form), C.DL_FORM_HOLE)
+		}
+		s.Form, s.DType = tensor.Form(c.form), tensor.DType(c.dtype)
+		if s.Form == tensor.FormHole {
+			continue
+		}
+		var err error
+		if s.Data, err = dataOf(c.data, c.bytes); err != nil {
+			return errs.Wrap(errs.Invalid, "", "", err)
+		}
+		if s.Form == tensor.FormArray {
+			if s.Shape, err = shapeOf(c.shape, c.ndim, &arena); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dataOf is the caller's memory as a slice, valid during the call.
+func dataOf(p C.dl_data, n C.int64_t) ([]byte, error) {
+	if n < 0 || n > tensor.MaxSampleBytes || (n > 0 && p == nil) {
+		return nil, errs.New(errs.Invalid, "data has %d bytes, want 0 to %d and a pointer that is not NULL", int64(n), int64(tensor.MaxSampleBytes))
+	}
+	return unsafe.Slice((*byte)(p), int(n)), nil
+}
+
+// shapeOf copies a shape, into arena where there is one.
+func shapeOf(p *C.dl_int, ndim C.int32_t, arena *[]int64) (tensor.Shape, error) {
+	if ndim < 0 || ndim > tensor.MaxDims || (ndim > 0 && p == nil) {
+		return nil, errs.New(errs.Invalid, "shape has %d axes, want 0 to %d and a pointer that is not NULL", int32(ndim), tensor.MaxDims)
+	}
+	axes := unsafe.Slice((*int64)(unsafe.Pointer(p)), int(ndim))
+	if arena == nil {
+		return append(tensor.Shape{}, axes...), nil
+	}
+	start := len(*arena)
+	*arena = append(*arena, axes...)
+	return tensor.Shape((*arena)[start:len(*arena):len(*arena)]), nil
+}

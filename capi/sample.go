@@ -1,0 +1,78 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+)
+
+// sample is an encoded sample with the codec that reads it.
+type sample struct {
+	data   []byte
+	codec  codec.SampleCodec
+	want   codec.Channels
+	header codec.Header
+	size   int64
+}
+
+func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, error) {
+	s := &sample{want: codec.Channels(channels)}
+	if s.want != codec.AsStored && s.want != codec.Gray && s.want != codec.RGB {
+		return nil, errs.New(errs.Invalid, "read sample: channels is %d, want 0, 1 or 3", int(channels))
+	}
+	var err error
+	if s.data, err = dataOf(data, size); err != nil {
+		return nil, err
+	}
+	id, ok := codec.Sniff(s.data)
+	if !ok {
+		return nil, errs.New(errs.Unsupported, "read sample: the %d bytes are no kind of file that is known; want JPEG or PNG", len(s.data))
+	}
+	if s.codec, err = lib.codecs.Sample(id); err != nil {
+		return nil, err
+	}
+	if s.header, err = s.codec.Header(s.data, s.want); err != nil {
+		return nil, err
+	}
+	s.size, err = s.header.Shape.Bytes(s.header.DType)
+	return s, err
+}
+
+//export dlgo_sample_inspect
+func dlgo_sample_inspect(data C.dl_data, size C.int64_t, channels C.int32_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	type header struct {
+		Codec string  `json:"codec"`
+		DType string  `json:"dtype"`
+		Shape []int64 `json:"shape"`
+		Bytes int64   `json:"bytes"`
+	}
+	return call(e, func() error {
+		s, err := sampleOf(data, size, channels)
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, header{s.codec.Name(), s.header.DType.String(), s.header.Shape, s.size})
+	})
+}
+
+//export dlgo_sample_decode
+func dlgo_sample_decode(data C.dl_data, size C.int64_t, channels C.int32_t, dst unsafe.Pointer, room C.int64_t, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		s, err := sampleOf(data, size, channels)
+		if err != nil {
+			return err
+		}
+		if int64(room) != s.size || (dst == nil && room > 0) {
+			return errs.New(errs.Invalid, "decode sample: there is room for %d bytes or the pointer is NULL, want %d", int64(room), s.size)
+		}
+		d := s.codec.NewDecoder()
+		defer d.Close()
+		return d.Decode(unsafe.Slice((*byte)(dst), int(room)), s.data, s.want)
+	})
+}

@@ -1,0 +1,222 @@
+#include "batch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "convert.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+// Makes Python's object for an array.
+using Wrap = py::object (*)(const Batch&, void*, std::int32_t, std::vector<py::ssize_t>, const py::object& convert);
+
+py::array to_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
+                   const std::vector<py::ssize_t>& shape) {
+    auto* owner = new std::shared_ptr<Memory>(memory);
+    py::capsule base(owner, [](void* p) { delete static_cast<std::shared_ptr<Memory>*>(p); });
+    return py::array(numpy_dtype(dtype), shape, data, base);
+}
+
+py::object wrap_array(const Batch& b, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape,
+                      const py::object& convert) {
+    py::object array = py::cast(Array{b.memory, data, dtype, std::move(shape)});
+    return convert.is_none() ? array : convert(array);
+}
+
+py::object wrap_numpy(const Batch& b, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape,
+                      const py::object&) {
+    return to_numpy(b.memory, data, dtype, shape);
+}
+
+py::object text_of(const char* data, std::int64_t size, std::int32_t dtype, const py::object& loads) {
+    const auto n = static_cast<Py_ssize_t>(size);
+    if (dtype == DL_BYTES) return py::bytes(data, static_cast<size_t>(size));
+    PyObject* text = PyUnicode_DecodeUTF8(data, n, nullptr);
+    if (text == nullptr) {
+        PyErr_Clear();
+        throw Failure(DL_CORRUPT, "read text: it is not UTF-8");
+    }
+    py::object result = py::reinterpret_steal<py::object>(text);
+    return dtype == DL_JSON ? loads(result) : result;
+}
+
+// The entries of a list or text, row after row.
+py::list entries(const Batch& b, const BatchColumn& c, Wrap wrap, const py::object& convert) {
+    py::list out;
+    py::object loads = c.dtype == DL_JSON ? py::object(py::module_::import("json").attr("loads")) : py::none();
+    const std::int64_t* axes = c.shapes.data();
+    for (size_t i = 0; i < c.offsets.size(); i++) {
+        char* at = static_cast<char*>(c.data) + c.offsets[i];
+        const std::int64_t ndim = c.kind == DL_KIND_LIST ? c.ndims[i] : 0;
+        if (c.sizes[i] < 0) {
+            out.append(py::none());
+        } else if (c.kind == DL_KIND_TEXT) {
+            out.append(text_of(at, c.sizes[i], c.dtype, loads));
+        } else {
+            out.append(wrap(b, at, c.dtype, std::vector<py::ssize_t>(axes, axes + ndim), convert));
+        }
+        axes += ndim;
+    }
+    return out;
+}
+
+// The rows of a sequence: a list of entries each.
+py::list sequences(const BatchColumn& c, const py::list& all) {
+    py::list out;
+    size_t next = 0;
+    for (std::int64_t n : c.row_items) {
+        if (n < 0) {
+            out.append(py::none());
+            continue;
+        }
+        py::list row;
+        for (std::int64_t i = 0; i < n; i++) row.append(all[next++]);
+        out.append(row);
+    }
+    return out;
+}
+
+py::dict to_dict(const Batch& b, Wrap wrap, const py::object& convert) {
+    py::dict out;
+    for (const BatchColumn& c : b.columns) {
+        if (c.kind == DL_KIND_ARRAY) {
+            out[py::str(c.name)] = wrap(b, c.data, c.dtype, c.shape, convert);
+            continue;
+        }
+        py::list all = entries(b, c, wrap, convert);
+        out[py::str(c.name)] = c.sequence ? sequences(c, all) : all;
+    }
+    return out;
+}
+
+BatchColumn copy(const dl_array& a, std::int64_t rows) {
+    BatchColumn c{a.name, a.data, a.kind, a.dtype, {a.shape, a.shape + a.ndim}, {}, {}, {}, {}, {}, a.row_items != nullptr};
+    if (a.kind == DL_KIND_ARRAY) return c;
+    c.offsets.assign(a.offsets, a.offsets + a.entries);
+    c.sizes.assign(a.sizes, a.sizes + a.entries);
+    if (a.kind == DL_KIND_LIST) {
+        c.ndims.assign(a.ndims, a.ndims + a.entries);
+        std::int64_t axes = 0;
+        for (std::int64_t n : c.ndims) axes += n;
+        c.shapes.assign(a.shapes, a.shapes + axes);
+    }
+    if (c.sequence) c.row_items.assign(a.row_items, a.row_items + rows);
+    return c;
+}
+
+// The Array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers rename theirs.
+py::object pack(const Array& a, bool versioned) {
+    std::vector<std::int64_t> shape(a.shape.begin(), a.shape.end());
+    void* tensor = nullptr;
+    dl_error err;
+    check(a.memory->core().memory_tensor(a.memory->raw(), a.data, a.dtype, static_cast<std::int32_t>(shape.size()),
+                                         shape.data(), versioned, &tensor, &err),
+          err);
+    const char* name = versioned ? "dltensor_versioned" : "dltensor";
+    PyObject* capsule = PyCapsule_New(tensor, name, [](PyObject* self) {
+        const char* is = PyCapsule_GetName(self);
+        if (is == nullptr || std::strncmp(is, "dltensor", 8) != 0) return;
+        // Both forms: the deleter follows owner, which follows a tensor, or a version in the versioned one.
+        struct Plain {
+            char tensor[48];
+            void* owner;
+            void (*deleter)(void*);
+        };
+        struct Versioned {
+            std::uint32_t major, minor;
+            void* owner;
+            void (*deleter)(void*);
+        };
+        void* p = PyCapsule_GetPointer(self, is);
+        if (std::strcmp(is, "dltensor") == 0) {
+            static_cast<Plain*>(p)->deleter(p);
+        } else {
+            static_cast<Versioned*>(p)->deleter(p);
+        }
+    });
+    if (capsule == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(capsule);
+}
+
+// The protocol's method: an array that is in CPU memory and can be had without a copy, nothing else.
+py::object dlpack(const Array& self, const py::object&, const py::object& max_version, const py::object& device,
+                  const py::object& copy) {
+    if (!copy.is_none() && py::cast<bool>(copy)) {
+        PyErr_SetString(PyExc_BufferError, "export array: a copy is asked for, and this export never copies");
+        throw py::error_already_set();
+    }
+    if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
+        PyErr_SetString(PyExc_BufferError, "export array: it lies in CPU memory, device (1, 0), and another is asked for");
+        throw py::error_already_set();
+    }
+    const bool versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
+    return pack(self, versioned);
+}
+
+py::object as_array(const Array& self, const py::object& dtype, const py::object& copy) {
+    py::object a = to_numpy(self.memory, self.data, self.dtype, self.shape);
+    if (!dtype.is_none()) a = a.attr("astype")(dtype, py::arg("copy") = false);
+    const bool wanted = !copy.is_none() && py::cast<bool>(copy);
+    return wanted ? a.attr("copy")() : a;
+}
+
+py::ssize_t nbytes(const Array& a) {
+    py::ssize_t n = numpy_dtype(a.dtype).itemsize();
+    for (py::ssize_t axis : a.shape) n *= axis;
+    return n;
+}
+
+py::tuple shape_of(const Array& a) {
+    py::tuple out(a.shape.size());
+    for (size_t i = 0; i < a.shape.size(); i++) out[i] = py::int_(a.shape[i]);
+    return out;
+}
+
+}  // namespace
+
+std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch) {
+    // Whatever happens, the handle is given back.
+    struct Release {
+        const Core& core;
+        dl_batch batch;
+        ~Release() { core.batch_release(batch, nullptr); }
+    } release{core, batch};
+    auto out = std::make_shared<Batch>();
+    dl_memory* memory = nullptr;
+    const dl_array* arrays = nullptr;
+    std::int64_t n = 0;
+    dl_error err;
+    check(core.batch_memory(batch, &memory, &err), err);
+    out->memory = std::make_shared<Memory>(core, memory);
+    check(core.batch_arrays(batch, &arrays, &n, &out->rows, &err), err);
+    for (std::int64_t i = 0; i < n; i++) out->columns.push_back(copy(arrays[i], out->rows));
+    return out;
+}
+
+void register_batch(py::module_& m) {
+    using py::arg;
+    py::class_<Array>(m, "Array", py::is_final())
+        .def_property_readonly("dtype", [](const Array& self) { return dtype_name(self.dtype); })
+        .def_property_readonly("shape", shape_of)
+        .def_property_readonly("nbytes", nbytes)
+        .def("numpy", [](const Array& a) { return to_numpy(a.memory, a.data, a.dtype, a.shape); })
+        .def("__array__", as_array, arg("dtype") = py::none(), arg("copy") = py::none())
+        .def("__dlpack__", dlpack, py::kw_only(), arg("stream") = py::none(), arg("max_version") = py::none(),
+             arg("dl_device") = py::none(), arg("copy") = py::none())
+        .def("__dlpack_device__", [](const Array&) { return py::make_tuple(1, 0); });
+    py::class_<Batch, std::shared_ptr<Batch>>(m, "Batch", py::is_final())
+        .def("__len__", [](const Batch& self) { return self.rows; })
+        .def("names",
+             [](const Batch& self) {
+                 py::list out;
+                 for (const BatchColumn& c : self.columns) out.append(c.name);
+                 return out;
+             })
+        .def("columns", [](const Batch& b, const py::object& f) { return to_dict(b, wrap_array, f); },
+             arg("convert") = py::none())
+        .def("numpy", [](const Batch& b) { return to_dict(b, wrap_numpy, py::none()); });
+}
+
+}  // namespace deeplake

@@ -1,0 +1,56 @@
+// Batches of the core as Python objects.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core.h"
+
+namespace deeplake {
+
+namespace py = pybind11;
+
+// One reference to the memory of a batch. Dropping it is plain C: from any thread, at any time, in any process.
+class Memory {
+  public:
+    Memory(const Core& core, dl_memory* raw) : core_(&core), raw_(raw) {}
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory() { core_->memory_release(raw_); }
+    const Core& core() const { return *core_; }
+    dl_memory* raw() const { return raw_; }
+
+  private:
+    const Core* core_;
+    dl_memory* raw_;
+};
+
+// One array in the memory of a batch.
+struct Array {
+    std::shared_ptr<Memory> memory;
+    void* data;
+    std::int32_t dtype;
+    std::vector<py::ssize_t> shape;
+};
+
+// What a dl_array says, in memory of its own.
+struct BatchColumn {
+    std::string name;
+    void* data;
+    std::int32_t kind, dtype;
+    std::vector<py::ssize_t> shape;  // arrays
+    std::vector<std::int64_t> offsets, sizes, ndims, shapes, row_items;
+    bool sequence;
+};
+
+struct Batch {
+    std::shared_ptr<Memory> memory;
+    std::int64_t rows;
+    std::vector<BatchColumn> columns;
+};
+
+}  // namespace deeplake

@@ -1,0 +1,131 @@
+#include "call.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+namespace deeplake {
+namespace {
+
+constexpr auto slice = std::chrono::milliseconds(50);
+
+// A thread that makes long calls for the main thread, which meanwhile looks after signals. One per process and
+// generation, never destroyed: in a forked child the thread is gone and the object is left alone.
+class Proxy {
+  public:
+    // Whether the proxy took the call. It does not while it is at another (a signal's Python code calls us again).
+    bool start(const std::function<dl_status()>& f) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (f_ != nullptr) return false;
+        if (!started_) {
+            std::thread([this] { run(); }).detach();
+            started_ = true;
+        }
+        f_ = &f;
+        done_ = false;
+        wake_.notify_one();
+        return true;
+    }
+
+    bool wait() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        return finished_.wait_for(lock, slice, [this] { return done_; });
+    }
+
+    dl_status finish() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        f_ = nullptr;
+        return status_;
+    }
+
+  private:
+    void run() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [this] { return f_ != nullptr && !done_; });
+            lock.unlock();
+            dl_status status = (*f_)();
+            lock.lock();
+            status_ = status;
+            done_ = true;
+            finished_.notify_one();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable wake_, finished_;
+    const std::function<dl_status()>* f_ = nullptr;  // of the waiting call
+    bool started_ = false;
+    bool done_ = true;
+    dl_status status_ = DL_OK;
+};
+
+Proxy& proxy(const Core& core) {
+    static std::mutex mutex;
+    static Proxy* current = nullptr;
+    static std::uint64_t generation = 0;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (current == nullptr || generation != core.generation) {
+        current = new Proxy;
+        generation = core.generation;
+    }
+    return *current;
+}
+
+// Python runs signal handlers in its main thread only.
+bool on_main_thread() {
+#ifdef __linux__
+    return syscall(SYS_gettid) == getpid();
+#else
+    return pthread_main_np() != 0;
+#endif
+}
+
+}  // namespace
+
+bool finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing() != 0;
+#else
+    return _Py_IsFinalizing() != 0;
+#endif
+}
+
+void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f) {
+    dl_error err;
+    if (!on_main_thread()) {
+        check(without_gil([&] { return f(dl_context{0}, &err); }), err);
+        return;
+    }
+    dl_context context{0};
+    check(core.context_new(0, &context, &err), err);
+    Proxy& p = proxy(core);
+    const std::function<dl_status()> body = [&] { return f(context, &err); };
+    if (!p.start(body)) {
+        const dl_status status = without_gil([&] { return f(context, &err); });
+        core.context_close(context, nullptr);
+        check(status, err);
+        return;
+    }
+    bool interrupted = false;
+    while (!without_gil([&] { return p.wait(); })) {
+        if (!interrupted && PyErr_CheckSignals() != 0) {
+            interrupted = true;
+            core.context_cancel(context, nullptr);
+        }
+    }
+    const dl_status status = p.finish();
+    core.context_close(context, nullptr);
+    if (interrupted) throw py::error_already_set();
+    check(status, err);
+}
+
+}  // namespace deeplake

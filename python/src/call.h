@@ -1,0 +1,37 @@
+// Ways to call the core: without the GIL, and so that Ctrl-C is answered.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+
+#include "core.h"
+#include "errors.h"
+
+namespace deeplake {
+
+// Whether the interpreter began to exit: nothing of Python may be touched, handles are leaked.
+bool finalizing();
+
+// Runs f without the GIL; f touches nothing of Python and does not throw. Not a guard object: a thread that wants the
+// GIL back while the interpreter exits is ended here, by unwinding, and destructors do not let that pass.
+template <class F>
+auto without_gil(F&& f) {
+    PyThreadState* saved = PyEval_SaveThread();
+    auto result = f();
+    PyEval_RestoreThread(saved);
+    return result;
+}
+
+// Calls f, which cannot take long, and throws what it failed with.
+template <class F>
+void call(F&& f) {
+    dl_error err;
+    check(without_gil([&] { return f(&err); }), err);
+}
+
+// Calls f, which may take long, and throws what it failed with. On the main thread signals are looked after at least
+// ten times a second; if one raises, the context that f was given is canceled, f is waited for, and that is thrown.
+void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f);
+
+}  // namespace deeplake

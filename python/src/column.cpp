@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "convert.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+struct ColumnHandle : Handle<dl_column> {
+    explicit ColumnHandle(std::shared_ptr<ViewHandle> v) : Handle(v->core()), view(std::move(v)) {}
+    std::shared_ptr<ViewHandle> view;
+    std::atomic<std::int64_t> guess{4096};  // bytes of the next sample, so that one call usually does
+};
+
+struct Column {
+    std::shared_ptr<ColumnHandle> handle;
+};
+
+// A sample up to this size is read into a bytes object of a guessed size, which then shrinks; larger ones are measured
+// first, because shrinking would cost more than asking.
+constexpr std::int64_t most_guessed = 64 << 10;
+
+// So many rows are read in no time; more of them are read so that Ctrl-C is answered.
+constexpr std::int64_t many_rows = 1024;
+
+Column open(const View& self, const std::string& name) {
+    const Core& c = self.handle->core();
+    const dl_view h = self.handle->get();
+    Column column{std::make_shared<ColumnHandle>(self.handle)};
+    dl_column out{0};
+    call([&](dl_error* err) { return c.column_open(h, name.c_str(), &out, err); });
+    column.handle->set(out);
+    return column;
+}
+
+// Calls f in the way that the number of rows suggests.
+template <class F>
+void call_rows(const Core& c, std::int64_t n, F&& f) {
+    if (n > many_rows) {
+        call_long(c, f);
+    } else {
+        call([&](dl_error* err) { return f(dl_context{0}, err); });
+    }
+}
+
+Numbers sizes(const Column& self, const py::object& rows) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    Numbers out(at.size());
+    const dl_column h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    std::int64_t* to = out.mutable_data();
+    call_rows(c, n, [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, to, err); });
+    return out;
+}
+
+py::object allocate(std::int64_t size) {
+    PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size));
+    if (bytes == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(bytes);
+}
+
+// One row. The bytes object is written to while nobody else has seen it.
+py::object read_one(const Column& self, std::int64_t row) {
+    const Core& c = self.handle->core();
+    const dl_column h = self.handle->get();
+    std::int64_t room = self.handle->guess.load(std::memory_order_relaxed);
+    for (;;) {
+        py::object bytes = allocate(room);
+        char* to = PyBytes_AS_STRING(bytes.ptr());
+        std::int64_t size = 0;
+        call([&](dl_error* err) { return c.column_stored_one(dl_context{0}, h, row, to, room, &size, err); });
+        if (size < 0) return py::none();
+        if (size > room) {
+            self.handle->guess.store(std::min(size + size / 4, most_guessed), std::memory_order_relaxed);
+            room = size;
+            continue;
+        }
+        if (size == room) return bytes;
+        PyObject* raw = bytes.release().ptr();
+        if (_PyBytes_Resize(&raw, static_cast<Py_ssize_t>(size)) != 0) throw py::error_already_set();
+        return py::reinterpret_steal<py::object>(raw);
+    }
+}
+
+py::list read_many(const Column& self, const py::object& rows) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    const dl_column h = self.handle->get();
+    std::vector<std::int64_t> size(static_cast<size_t>(n));
+    std::vector<void*> places(static_cast<size_t>(n));
+    call_rows(c, n, [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, size.data(), err); });
+    py::list out(n);
+    for (size_t i = 0; i < size.size(); i++) {
+        py::object bytes = size[i] < 0 ? py::none() : allocate(size[i]);
+        places[i] = size[i] < 0 ? nullptr : PyBytes_AS_STRING(bytes.ptr());
+        PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), bytes.release().ptr());
+    }
+    call_rows(c, n, [&](dl_context ctx, dl_error* err) {
+        return c.column_stored(ctx, h, data, n, places.data(), size.data(), err);
+    });
+    return out;
+}
+
+}  // namespace
+
+void register_column(py::module_& m) {
+    using py::arg;
+    declare<Column>(m, "Column")
+        .def("sizes", sizes, arg("rows"))
+        .def("bytes", read_one, arg("row"))
+        .def("bytes_many", read_many, arg("rows"));
+    // Here because the result is declared here.
+    py::object view = m.attr("View");
+    view.attr("column") = py::cpp_function(open, py::name("column"), py::is_method(view), arg("name"));
+}
+
+}  // namespace deeplake

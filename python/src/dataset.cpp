@@ -1,0 +1,200 @@
+#include "convert.h"
+#include "input.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+// An append of fewer bytes than these is over before anybody could press a key: no other thread is asked.
+constexpr std::int64_t long_append = 1 << 20;
+
+// Makes a dataset handle by a call that may take long.
+template <class F>
+Dataset make(const Core& c, F&& f) {
+    Dataset ds{std::make_shared<DatasetHandle>(c)};
+    dl_dataset out{0};
+    try {
+        call_long(c, [&](dl_context ctx, dl_error* err) { return f(ctx, &out, err); });
+    } catch (...) {
+        ds.handle->set(out);  // it may have been opened just as the user gave up; the destructor closes it
+        throw;
+    }
+    ds.handle->set(out);
+    return ds;
+}
+
+Dataset create(const std::string& uri, bool overwrite) {
+    const Core& c = core();
+    const char* options = overwrite ? "{\"overwrite\": true}" : "";
+    return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
+        return c.dataset_create(ctx, uri.c_str(), options, out, err);
+    });
+}
+
+Dataset open(const std::string& uri, const std::string& at, bool read_only) {
+    const Core& c = core();
+    const std::string options = to_json(py::dict(py::arg("at") = at, py::arg("read_only") = read_only));
+    return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
+        return c.dataset_open(ctx, uri.c_str(), options.c_str(), out, err);
+    });
+}
+
+bool exists(const std::string& uri) {
+    const Core& c = core();
+    std::int32_t out = 0;
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_exists(ctx, uri.c_str(), &out, err); });
+    return out != 0;
+}
+
+void remove(const std::string& uri) {
+    const Core& c = core();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_delete(ctx, uri.c_str(), err); });
+}
+
+py::object describe(const Dataset& self) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    Buffer json;
+    call([&](dl_error* err) { return c.dataset_describe(h, json.out(), err); });
+    return json.json();
+}
+
+void create_tensor(const Dataset& self, const py::object& spec) {
+    const Core& c = self.handle->core();
+    py::dict given(spec);
+    if (given.contains("shape") && !given["shape"].is_none()) {
+        py::list shape;
+        for (py::handle axis : py::object(given["shape"])) {
+            shape.append(axis.is_none() ? py::int_(-1) : py::reinterpret_borrow<py::object>(axis));
+        }
+        given["shape"] = shape;
+    }
+    const std::string json = options_json(given);
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_create_tensor(ctx, h, json.c_str(), err); });
+}
+
+// Makes a call that takes Columns: apart from this thread if there is much to write.
+template <class F>
+void write(const Core& c, const Columns& columns, F&& f) {
+    if (columns.bytes() >= long_append) {
+        call_long(c, f);
+    } else {
+        call([&](dl_error* err) { return f(dl_context{0}, err); });
+    }
+}
+
+std::int64_t append(const Dataset& self, const py::object& values, const py::object& types) {
+    const Core& c = self.handle->core();
+    const Columns columns("append to", values, types);
+    const dl_dataset h = self.handle->get();
+    write(c, columns, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_append(ctx, h, columns.data(), columns.size(), columns.rows(), err);
+    });
+    return columns.rows();
+}
+
+void update(const Dataset& self, const py::object& rows, const py::object& values, const py::object& types) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const Columns columns("update", values, types);
+    if (columns.size() > 0 && columns.rows() != at.size()) {
+        throw Failure(DL_INVALID, "update: there are " + std::to_string(columns.rows()) + " values for " +
+                                      std::to_string(at.size()) + " rows");
+    }
+    const dl_dataset h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_update(ctx, h, data, n, columns.data(), columns.size(), err);
+    });
+}
+
+void delete_rows(const Dataset& self, const py::object& rows) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const dl_dataset h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_delete_rows(ctx, h, data, n, err); });
+}
+
+void set_info(const Dataset& self, const py::object& info) {
+    const Core& c = self.handle->core();
+    const std::string json = to_json(py::dict(info));
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_set_info(ctx, h, json.c_str(), err); });
+}
+
+py::object commit(const Dataset& self, const std::string& message) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    Buffer json;
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_commit(ctx, h, message.c_str(), json.out(), err);
+    });
+    return json.json();
+}
+
+void discard(const Dataset& self) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_discard(ctx, h, err); });
+}
+
+void refresh(const Dataset& self) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_refresh(ctx, h, err); });
+}
+
+py::object log(const Dataset& self, std::int64_t limit) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    Buffer json;
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_log(ctx, h, limit, json.out(), err); });
+    return json.json();
+}
+
+Dataset at(const Dataset& self, const std::string& ref) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
+        return c.dataset_at(ctx, h, ref.c_str(), out, err);
+    });
+}
+
+View view(const Dataset& self) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    View v{std::make_shared<ViewHandle>(self.handle)};
+    dl_view out{0};
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_view(ctx, h, &out, err); });
+    v.handle->set(out);
+    return v;
+}
+
+}  // namespace
+
+void register_dataset(py::module_& m) {
+    using py::arg;
+    m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false);
+    m.def("open", open, arg("uri"), py::kw_only(), arg("at") = "", arg("read_only") = false);
+    m.def("exists", exists, arg("uri"));
+    m.def("delete", remove, arg("uri"));
+    declare<Dataset>(m, "Dataset")
+        .def("describe", describe)
+        .def("create_tensor", create_tensor, arg("spec"))
+        .def("append", append, arg("columns"), arg("types") = py::none())
+        .def("update", update, arg("rows"), arg("columns"), arg("types") = py::none())
+        .def("delete_rows", delete_rows, arg("rows"))
+        .def("set_info", set_info, arg("info"))
+        .def("commit", commit, arg("message") = "")
+        .def("discard", discard)
+        .def("refresh", refresh)
+        .def("log", log, arg("limit") = 0)
+        .def("at", at, arg("ref"))
+        .def("view", view);
+}
+
+}  // namespace deeplake

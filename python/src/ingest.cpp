@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "convert.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+struct Ingest {
+    std::shared_ptr<Handle<dl_ingest>> handle;
+};
+
+constexpr std::int64_t slice_ms = 50;
+
+Ingest start(const std::string& uri, const std::string& source, const py::object& options) {
+    const Core& c = core();
+    const std::string json = options_json(options);
+    Ingest job{std::make_shared<Handle<dl_ingest>>(c)};
+    dl_ingest out{0};
+    call([&](dl_error* err) { return c.ingest_start(uri.c_str(), source.c_str(), json.c_str(), &out, err); });
+    job.handle->set(out);
+    return job;
+}
+
+// Waits in slices, so that signals are looked after.
+py::object poll(const Ingest& self, double timeout) {
+    const Core& c = self.handle->core();
+    std::int64_t left = static_cast<std::int64_t>(std::clamp(timeout, 0.0, 1e9) * 1000);
+    for (;;) {
+        const std::int64_t now = std::min(left, slice_ms);
+        const dl_ingest h = self.handle->get();
+        Buffer json;
+        call([&](dl_error* err) { return c.ingest_poll(h, now, json.out(), err); });
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        py::object progress = json.json();
+        left -= now;
+        if (left <= 0 || py::cast<bool>(progress["done"])) return progress;
+    }
+}
+
+void cancel(const Ingest& self) {
+    const Core& c = self.handle->core();
+    const dl_ingest h = self.handle->get();
+    call([&](dl_error* err) { return c.ingest_cancel(h, err); });
+}
+
+}  // namespace
+
+void register_ingest(py::module_& m) {
+    using py::arg;
+    m.def("ingest", start, arg("uri"), arg("source"), arg("options") = py::none());
+    declare<Ingest>(m, "Ingest").def("poll", poll, arg("timeout") = 0.1).def("cancel", cancel);
+}
+
+}  // namespace deeplake

@@ -1,0 +1,394 @@
+#include "input.h"
+
+#include <pybind11/numpy.h>
+
+#include "convert.h"
+#include "errors.h"
+
+namespace deeplake {
+namespace {
+
+// The DLPack structures of a tensor on its way in, as far as they are read. See capi/dlpack.h.
+struct PackTensor {
+    void* data;
+    std::int32_t device_type, device_id, ndim;
+    std::uint8_t code, bits;
+    std::uint16_t lanes;
+    std::int64_t* shape;
+    std::int64_t* strides;
+    std::uint64_t byte_offset;
+};
+
+std::string type_name(py::handle value) { return py::cast<std::string>(py::type::handle_of(value).attr("__name__")); }
+
+bool is_number(py::handle v) {
+    return PyBool_Check(v.ptr()) || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr()) || PyComplex_Check(v.ptr());
+}
+
+bool is_list(py::handle v) { return PyList_Check(v.ptr()) || PyTuple_Check(v.ptr()); }
+
+bool is_bytes(py::handle v) { return PyBytes_Check(v.ptr()) || PyByteArray_Check(v.ptr()) || PyMemoryView_Check(v.ptr()); }
+
+bool is_text(py::handle v) { return PyUnicode_Check(v.ptr()) || is_bytes(v); }
+
+// Whether v can be asked for an array: of NumPy, torch, PIL, or with the buffer protocol.
+bool is_array(py::handle v) {
+    if (py::isinstance<py::array>(v)) return true;
+    if (is_list(v) || is_text(v) || is_number(v)) return false;
+    return py::hasattr(v, "__dlpack__") || py::hasattr(v, "__array__") || py::hasattr(v, "__array_interface__") ||
+           PyObject_CheckBuffer(v.ptr());
+}
+
+std::int32_t pack_dtype(const PackTensor& t) {
+    static const struct {
+        std::uint8_t code, bits;
+        std::int32_t dtype;
+    } types[] = {
+        {6, 8, DL_BOOL},     {1, 8, DL_UINT8},    {1, 16, DL_UINT16},  {1, 32, DL_UINT32},    {1, 64, DL_UINT64},
+        {0, 8, DL_INT8},     {0, 16, DL_INT16},   {0, 32, DL_INT32},   {0, 64, DL_INT64},     {2, 16, DL_FLOAT16},
+        {4, 16, DL_BFLOAT16}, {2, 32, DL_FLOAT32}, {2, 64, DL_FLOAT64}, {5, 64, DL_COMPLEX64}, {5, 128, DL_COMPLEX128},
+    };
+    for (const auto& x : types) {
+        if (x.code == t.code && x.bits == t.bits && t.lanes == 1) return x.dtype;
+    }
+    return 0;
+}
+
+bool is_contiguous(const PackTensor& t) {
+    if (t.strides == nullptr) return true;
+    std::int64_t stride = 1;
+    for (std::int32_t i = t.ndim - 1; i >= 0; i--) {
+        if (t.shape[i] == 0) return true;
+        if (t.shape[i] > 1 && t.strides[i] != stride) return false;
+        stride *= t.shape[i];
+    }
+    return true;
+}
+
+}  // namespace
+
+// One tensor's values on the way in.
+class Column {
+  public:
+    Column(Columns& all, const char* op, const std::string& name, const std::string& type) : all_(all), op_(op), name_(name) {
+        const std::string sequence = "sequence[";
+        sequence_ = type.compare(0, sequence.size(), sequence) == 0;
+        type_ = sequence_ ? type.substr(sequence.size(), type.size() - sequence.size() - 1) : type;
+        out_.tensor = name.c_str();
+    }
+
+    dl_rows take(const py::object& value) {
+        if (sequence_) {
+            take_sequences(value);
+        } else if (type_ == "json") {
+            take_samples(value);
+        } else if (is_array(value)) {
+            take_array(value);
+        } else {
+            take_samples(value);
+        }
+        return out_;
+    }
+
+  private:
+    [[noreturn]] void fail(dl_status status, const std::string& what) const {
+        const std::string row = row_ < 0 ? "" : "row " + std::to_string(row_) + " ";
+        throw Failure(status, std::string(op_) + " tensor \"" + name_ + "\": " + row + what);
+    }
+
+    py::object keep(py::object o) {
+        all_.kept_.push_back(o);
+        return o;
+    }
+
+    // A list of what lies in value, which may be anything that can be iterated but text and mappings.
+    py::object as_list(const py::object& value, const char* what) {
+        if (is_text(value) || PyDict_Check(value.ptr()) || is_number(value) || value.is_none()) {
+            fail(DL_TYPE, std::string(what) + " is a " + type_name(value) + ", want an array, or a list with one sample for each");
+        }
+        if (py::isinstance<py::array>(value)) {
+            py::array a = py::reinterpret_borrow<py::array>(value);
+            if (a.ndim() == 0) fail(DL_TYPE, std::string(what) + " is an array without axes, want one axis more");
+            const char kind = a.dtype().kind();
+            if (kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T') return keep(value.attr("tolist")());
+        }
+        PyObject* list = PySequence_Fast(value.ptr(), "");
+        if (list == nullptr) {
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
+            PyErr_Clear();
+            fail(DL_TYPE, std::string(what) + " is a " + type_name(value) + ", want an array, or a list with one sample for each");
+        }
+        return keep(py::reinterpret_steal<py::object>(list));
+    }
+
+    // All rows in one array.
+    void take_array(const py::object& value) {
+        dl_sample s{};
+        if (is_object_array(value)) return take_samples(value);
+        describe(value, &s);
+        if (s.ndim < 1) fail(DL_TYPE, "values are an array without axes, want rows along the first axis");
+        out_.n = s.shape[0];
+        out_.data = s.data;
+        out_.bytes = s.bytes;
+        out_.shape = s.shape + 1;
+        out_.ndim = s.ndim - 1;
+        out_.dtype = s.dtype;
+        out_.samples = nullptr;
+    }
+
+    static bool is_object_array(const py::object& value) {
+        if (!py::isinstance<py::array>(value)) return false;
+        const char kind = py::reinterpret_borrow<py::array>(value).dtype().kind();
+        return kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T';
+    }
+
+    // Row by row.
+    void take_samples(const py::object& value) {
+        py::object list = as_list(value, "values");
+        const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
+        PyObject** rows = PySequence_Fast_ITEMS(list.ptr());
+        if (n > 0 && type_ != "json" && all_numbers(rows, n)) return take_array(literal(list));
+        std::vector<dl_sample>& samples = all_.samples_.emplace_back(static_cast<size_t>(n));
+        for (row_ = 0; row_ < n; row_++) {
+            describe_any(py::reinterpret_borrow<py::object>(rows[row_]), &samples[static_cast<size_t>(row_)]);
+        }
+        row_ = -1;
+        finish(samples, n);
+    }
+
+    // Row by row, each a list of samples.
+    void take_sequences(const py::object& value) {
+        py::object list = as_list(value, "values");
+        const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
+        std::vector<dl_sample>& samples = all_.samples_.emplace_back();
+        std::vector<std::int64_t>& items = all_.items_.emplace_back();
+        for (row_ = 0; row_ < n; row_++) {
+            py::object row = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), row_));
+            const size_t before = samples.size();
+            take_items(row, samples);
+            items.push_back(static_cast<std::int64_t>(samples.size() - before));
+        }
+        row_ = -1;
+        finish(samples, n);
+        out_.row_items = items.data();
+    }
+
+    void take_items(const py::object& row, std::vector<dl_sample>& samples) {
+        if (row.is_none()) {
+            dl_sample hole{};
+            hole.form = DL_FORM_HOLE;
+            samples.push_back(hole);
+            return;
+        }
+        if (type_ != "json" && is_array(row) && !is_object_array(row)) {
+            dl_sample all{};
+            describe(row, &all);
+            if (all.ndim < 1) fail(DL_TYPE, "is an array without axes, want items along the first axis");
+            const std::int64_t n = all.shape[0], size = n > 0 ? all.bytes / n : 0;
+            for (std::int64_t i = 0; i < n; i++) {
+                dl_sample item = all;
+                item.data = static_cast<const char*>(all.data) + i * size;
+                item.bytes = size;
+                item.shape++;
+                item.ndim--;
+                samples.push_back(item);
+            }
+            return;
+        }
+        py::object list = as_list(row, "the row");
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); i++) {
+            dl_sample item{};
+            describe_any(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i)), &item);
+            samples.push_back(item);
+        }
+    }
+
+    void finish(const std::vector<dl_sample>& samples, Py_ssize_t n) {
+        static const dl_sample none{};  // an empty column is a list too
+        out_.n = n;
+        out_.samples = samples.empty() ? &none : samples.data();
+        out_.samples_n = static_cast<std::int64_t>(samples.size());
+    }
+
+    static bool all_numbers(PyObject** rows, Py_ssize_t n) {
+        for (Py_ssize_t i = 0; i < n; i++) {
+            if (!is_number(rows[i])) return false;
+        }
+        return true;
+    }
+
+    // Describes one sample, whatever it is.
+    void describe_any(const py::object& value, dl_sample* out) {
+        if (value.is_none()) {
+            out->form = DL_FORM_HOLE;
+        } else if (type_ == "json") {
+            describe_text(py::bytes(to_json(value)), DL_JSON, out);
+        } else if (PyUnicode_Check(value.ptr())) {
+            describe_string(value, out);
+        } else if (is_bytes(value)) {
+            describe_text(value, DL_BYTES, out);
+        } else if (py::isinstance<py::array>(value)) {
+            describe(value, out);
+        } else if (is_number(value) || is_list(value)) {
+            describe(literal(value), out);
+        } else if (py::hasattr(value, "__deeplake_encoded__")) {
+            describe_text(value.attr("__deeplake_encoded__"), DL_BYTES, out);
+            out->form = DL_FORM_ENCODED;
+        } else if (is_array(value)) {
+            describe(value, out);
+        } else {
+            fail(DL_TYPE, "is a " + type_name(value) + ", want an array, a number, a list of numbers, str, bytes or None");
+        }
+    }
+
+    void describe_string(const py::object& value, dl_sample* out) {
+        Py_ssize_t size = 0;
+        const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);  // lives as long as the str
+        if (text == nullptr) {
+            PyErr_Clear();
+            fail(DL_INVALID, "is a str with a lone surrogate, which is no UTF-8");
+        }
+        keep(value);
+        out->form = DL_FORM_TEXT;
+        out->dtype = DL_STRING;
+        set_data(out, text, size);
+    }
+
+    void describe_text(const py::object& value, std::int32_t dtype, dl_sample* out) {
+        out->form = DL_FORM_TEXT;
+        out->dtype = dtype;
+        if (PyBytes_Check(value.ptr())) {
+            keep(value);
+            set_data(out, PyBytes_AS_STRING(value.ptr()), PyBytes_GET_SIZE(value.ptr()));
+            return;
+        }
+        // The view keeps a bytearray from being resized as long as we point into it.
+        py::object view = py::reinterpret_steal<py::object>(PyMemoryView_GetContiguous(value.ptr(), PyBUF_READ, 'C'));
+        if (!view) throw py::error_already_set();
+        const Py_buffer* buffer = PyMemoryView_GET_BUFFER(view.ptr());
+        set_data(out, buffer->buf, buffer->len);
+        keep(view);
+    }
+
+    void set_data(dl_sample* out, const void* data, std::int64_t bytes) {
+        out->data = data;
+        out->bytes = bytes;
+        all_.bytes_ += bytes;
+    }
+
+    // Describes an array of any library.
+    void describe(const py::object& value, dl_sample* out) {
+        if (py::isinstance<py::array>(value)) {
+            describe_numpy(py::reinterpret_borrow<py::array>(value), out);
+        } else if (!py::hasattr(value, "__dlpack__") || !describe_pack(value, out)) {
+            py::array array = py::array::ensure(value);
+            if (!array) throw py::error_already_set();
+            describe_numpy(array, out);
+        }
+    }
+
+    void describe_numpy(py::array array, dl_sample* out) {
+        const char order = array.dtype().byteorder();
+        if (order == '>') {
+            array = py::array(array.attr("astype")(array.dtype().attr("newbyteorder")("="), py::arg("order") = "C"));
+        } else if (!(array.flags() & py::array::c_style)) {
+            array = py::array(array.attr("copy")("C"));
+        }
+        out->form = DL_FORM_ARRAY;
+        out->dtype = dtype_of(array.dtype());
+        if (out->dtype == 0) {
+            fail(DL_TYPE, "has dtype " + py::cast<std::string>(py::str(array.dtype())) + ", which tensors cannot hold");
+        }
+        static_assert(sizeof(py::ssize_t) == sizeof(std::int64_t), "shapes are passed as they are");
+        out->ndim = static_cast<std::int32_t>(array.ndim());
+        out->shape = reinterpret_cast<const std::int64_t*>(array.shape());
+        set_data(out, array.data(), array.nbytes());
+        keep(array);
+    }
+
+    // Describes a tensor by DLPack. False if it is of no such form; then NumPy may know what to do.
+    bool describe_pack(py::object value, dl_sample* out) {
+        if (py::hasattr(value, "__dlpack_device__")) {
+            const int device = py::cast<int>(value.attr("__dlpack_device__")()[py::int_(0)]);
+            if (device != 1 && device != 3) fail(DL_TYPE, "is an array on another device, want one in CPU memory; call .cpu() first");
+        }
+        if (py::hasattr(value, "detach")) value = value.attr("detach")();
+        if (py::hasattr(value, "contiguous")) value = value.attr("contiguous")();
+        py::object capsule = value.attr("__dlpack__")();
+        auto* t = static_cast<PackTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+        if (t == nullptr) {
+            PyErr_Clear();
+            return false;
+        }
+        out->dtype = pack_dtype(*t);
+        if (out->dtype == 0 || !is_contiguous(*t)) return false;
+        out->form = DL_FORM_ARRAY;
+        out->ndim = t->ndim;
+        out->shape = t->shape;
+        std::int64_t bytes = t->bits / 8;
+        for (std::int32_t i = 0; i < t->ndim; i++) bytes *= t->shape[i];
+        set_data(out, static_cast<const char*>(t->data) + t->byte_offset, bytes);
+        keep(capsule);  // dropping it unused gives the tensor back
+        return true;
+    }
+
+    // A number, or a list of them, as an array of the tensor's dtype if the values fit.
+    py::array literal(const py::object& value) {
+        py::module_ numpy = py::module_::import("numpy");
+        py::object array;
+        try {
+            array = numpy.attr("asarray")(value);
+        } catch (py::error_already_set& e) {
+            if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError) && !e.matches(PyExc_OverflowError)) throw;
+            fail(DL_INVALID, "is a list that is no array: " + py::cast<std::string>(py::str(e.value())));
+        }
+        py::array got(array);
+        if (type_.empty() || type_ == "string" || type_ == "bytes") return got;
+        const py::dtype want = type_ == "bfloat16" ? numpy_dtype(DL_BFLOAT16) : py::dtype(type_);
+        if (type_ == "bfloat16" && want.kind() == 'u') fail(DL_TYPE, "needs the package ml_dtypes to become bfloat16");
+        const std::string from(1, got.dtype().kind()), to(1, want.kind());
+        if (got.size() == 0) return py::array(array.attr("astype")(want));
+        const std::string order = "biufVc";  // each fits into those behind it, if the values do
+        const size_t i = order.find(from == "u" ? "i" : from), k = order.find(to == "u" ? "i" : to);
+        if (i == std::string::npos || k == std::string::npos || i > k) return got;  // the core says what it wants
+        if ((to == "i" || to == "u") && from != "b") check_bounds(got, want);
+        return py::array(array.attr("astype")(want));
+    }
+
+    void check_bounds(const py::array& got, const py::dtype& want) {
+        py::object limits = py::module_::import("numpy").attr("iinfo")(want);
+        for (const char* end : {"min", "max"}) {
+            py::object v = py::int_(got.attr(end)());
+            if (v < py::object(limits.attr("min")) || v > py::object(limits.attr("max"))) {
+                fail(DL_RANGE, "has the value " + py::cast<std::string>(py::str(v)) + ", which does not fit " + type_);
+            }
+        }
+    }
+
+    Columns& all_;
+    const char* op_;
+    const std::string& name_;
+    std::string type_;
+    bool sequence_ = false;
+    Py_ssize_t row_ = -1;  // for messages
+    dl_rows out_{};
+};
+
+Columns::Columns(const char* op, const py::object& columns, const py::object& types) {
+    py::object type_of = types.is_none() ? py::object(py::dict()) : types;
+    for (py::handle key : columns) {
+        if (!PyUnicode_Check(key.ptr())) {
+            throw Failure(DL_INVALID, std::string(op) + ": a tensor's name is a " + type_name(key) + ", want str");
+        }
+        const std::string& name = names_.emplace_back(py::cast<std::string>(key));
+        py::object type = type_of.attr("get")(key, "");
+        rows_.push_back(Column(*this, op, name, py::cast<std::string>(type)).take(columns[key]));
+        if (rows_.back().n != rows_.front().n) {
+            throw Failure(DL_INVALID, std::string(op) + ": tensor \"" + name + "\" has " + std::to_string(rows_.back().n) +
+                                          " rows, but tensor \"" + names_.front() + "\" has " +
+                                          std::to_string(rows_.front().n));
+        }
+    }
+}
+
+}  // namespace deeplake

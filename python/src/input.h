@@ -1,0 +1,43 @@
+// Columns of an append or update as the core takes them.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "deeplake.h"
+
+namespace deeplake {
+
+namespace py = pybind11;
+
+// Python's values of some rows, described for the core without copying those that are contiguous and in native order.
+// It keeps every object alive that it points into.
+class Columns {
+  public:
+    // Takes a mapping of tensor names to values, and one of names to dtypes or None; _native.pyi says what they may be.
+    Columns(const char* op, const py::object& columns, const py::object& types);
+    Columns(const Columns&) = delete;
+    Columns& operator=(const Columns&) = delete;
+
+    const dl_rows* data() const { return rows_.data(); }
+    std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
+    // The number of rows of each column, 0 without columns.
+    std::int64_t rows() const { return rows_.empty() ? 0 : rows_.front().n; }
+    // Bytes that the core is going to read, to guess whether it takes long.
+    std::int64_t bytes() const { return bytes_; }
+
+  private:
+    friend class Column;
+    std::vector<dl_rows> rows_;
+    std::deque<std::string> names_;
+    std::deque<std::vector<dl_sample>> samples_;
+    std::deque<std::vector<std::int64_t>> items_;
+    std::vector<py::object> kept_;
+    std::int64_t bytes_ = 0;
+};
+
+}  // namespace deeplake

@@ -1,0 +1,90 @@
+#include "batch.h"
+#include "convert.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+struct LoaderHandle : Handle<dl_loader> {
+    explicit LoaderHandle(std::shared_ptr<ViewHandle> v) : Handle(v->core()), view(std::move(v)) {}
+    std::shared_ptr<ViewHandle> view;
+};
+
+struct EpochHandle : Handle<dl_epoch> {
+    explicit EpochHandle(std::shared_ptr<LoaderHandle> l) : Handle(l->core()), loader(std::move(l)) {}
+    std::shared_ptr<LoaderHandle> loader;
+};
+
+struct Loader {
+    std::shared_ptr<LoaderHandle> handle;
+};
+
+struct Epoch {
+    std::shared_ptr<EpochHandle> handle;
+};
+
+// How long a wait for a batch goes without looking for signals.
+constexpr std::int64_t slice_ms = 50;
+
+Loader open(const View& self, const py::object& options) {
+    const Core& c = self.handle->core();
+    const std::string json = options_json(options);
+    const dl_view h = self.handle->get();
+    Loader l{std::make_shared<LoaderHandle>(self.handle)};
+    dl_loader out{0};
+    call_long(c, [&](dl_context ctx, dl_error* err) { return c.loader_open(ctx, h, json.c_str(), &out, err); });
+    l.handle->set(out);
+    return l;
+}
+
+std::int64_t length(const Loader& self) {
+    const Core& c = self.handle->core();
+    const dl_loader h = self.handle->get();
+    std::int64_t n = 0;
+    call([&](dl_error* err) { return c.loader_len(h, &n, err); });
+    return n;
+}
+
+Epoch start(const Loader& self, std::int64_t epoch) {
+    const Core& c = self.handle->core();
+    const dl_loader h = self.handle->get();
+    Epoch e{std::make_shared<EpochHandle>(self.handle)};
+    dl_epoch out{0};
+    call([&](dl_error* err) { return c.loader_start(h, epoch, &out, err); });
+    e.handle->set(out);
+    return e;
+}
+
+py::object stats(const Loader& self) {
+    const Core& c = self.handle->core();
+    const dl_loader h = self.handle->get();
+    Buffer json;
+    call([&](dl_error* err) { return c.loader_stats(h, json.out(), err); });
+    return json.json();
+}
+
+std::shared_ptr<Batch> next(const Epoch& self) {
+    const Core& c = self.handle->core();
+    for (;;) {
+        const dl_epoch h = self.handle->get();
+        dl_batch batch{0};
+        std::int32_t state = DL_NEXT_END;
+        call([&](dl_error* err) { return c.epoch_next(h, slice_ms, &state, &batch, err); });
+        if (state == DL_NEXT_BATCH) return take_batch(c, batch);
+        if (state == DL_NEXT_END) throw py::stop_iteration();
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+}
+
+}  // namespace
+
+void register_loader(py::module_& m) {
+    using py::arg;
+    declare<Epoch>(m, "Epoch").def("__iter__", [](py::object self) { return self; }).def("__next__", next);
+    declare<Loader>(m, "Loader").def("__len__", length).def("start", start, arg("epoch")).def("stats", stats);
+    // Here because the result is declared here.
+    py::object view = m.attr("View");
+    view.attr("loader") = py::cpp_function(open, py::name("loader"), py::is_method(view), arg("options"));
+}
+
+}  // namespace deeplake

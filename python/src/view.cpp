@@ -1,0 +1,97 @@
+#include "batch.h"
+#include "convert.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+std::int64_t length(const View& self) {
+    const Core& c = self.handle->core();
+    const dl_view h = self.handle->get();
+    std::int64_t n = 0;
+    dl_error err;
+    check(c.view_len(h, &n, &err), err);
+    return n;
+}
+
+py::object describe(const View& self) {
+    const Core& c = self.handle->core();
+    const dl_view h = self.handle->get();
+    Buffer json;
+    call([&](dl_error* err) { return c.view_describe(h, json.out(), err); });
+    return json.json();
+}
+
+py::list names(const View& self) {
+    py::list out;
+    for (py::handle tensor : py::object(describe(self)["tensors"])) out.append(tensor["name"]);
+    return out;
+}
+
+View select(const View& self, const py::object& rows) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const dl_view h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    View v{std::make_shared<ViewHandle>(self.handle->dataset)};
+    dl_view out{0};
+    call([&](dl_error* err) { return c.view_select(h, data, n, &out, err); });
+    v.handle->set(out);
+    return v;
+}
+
+View slice(const View& self, std::int64_t start, std::int64_t stop, std::int64_t step) {
+    const Core& c = self.handle->core();
+    const dl_view h = self.handle->get();
+    View v{std::make_shared<ViewHandle>(self.handle->dataset)};
+    dl_view out{0};
+    call([&](dl_error* err) { return c.view_slice(h, start, stop, step, &out, err); });
+    v.handle->set(out);
+    return v;
+}
+
+Numbers rows(const View& self) {
+    const Core& c = self.handle->core();
+    const std::int64_t n = length(self);
+    Numbers out(n);
+    const dl_view h = self.handle->get();
+    std::int64_t* data = out.mutable_data();
+    call([&](dl_error* err) { return c.view_rows(h, data, n, err); });
+    return out;
+}
+
+std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::object& options) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const std::string json = options_json(options);
+    const dl_view h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    dl_batch out{0};
+    try {
+        call_long(c, [&](dl_context ctx, dl_error* err) {
+            return c.view_read(ctx, h, data, n, json.c_str(), &out, err);
+        });
+    } catch (...) {
+        if (out.id != 0) c.batch_release(out, nullptr);  // read just as the user gave up
+        throw;
+    }
+    return take_batch(c, out);
+}
+
+}  // namespace
+
+void register_view(py::module_& m) {
+    using py::arg;
+    declare<View>(m, "View")
+        .def("__len__", length)
+        .def("names", names)
+        .def("describe", describe)
+        .def("select", select, arg("rows"))
+        .def("slice", slice, arg("start"), arg("stop"), arg("step") = 1)
+        .def("rows", rows)
+        .def("read", read, arg("rows"), arg("options") = py::none());
+}
+
+}  // namespace deeplake
