@@ -4,11 +4,15 @@
  *     cc -O2 -o jpeg_limit jpeg_limit.c -ljpeg -lpthread
  *     jpeg_limit [-t threads] [-s seconds] [-r repeats] file.jpg...
  *     jpeg_limit [-t threads] [-s seconds] [-r repeats] -p packed
+ *     jpeg_limit -i [-t threads] -p packed
+ *     jpeg_limit -d -p packed
  *
  * A packed file is a sequence of (little-endian uint32 size, bytes). Each thread has one decompressor and one output
  * buffer, both reused, so the pixels stay in its caches; threads take the next file of the list in turn. Settings are
  * those of the library under test: RGB (gray files stay gray), accurate integer DCT, smooth chroma upsampling. With -r
- * the measurement is repeated and every line printed, so that the caller can take the median. */
+ * the measurement is repeated and every line printed, so that the caller can take the median. With -i it decodes every
+ * file once for each line of standard input, and answers with "images seconds", so that a caller can take turns with
+ * other contenders. With -d it writes the pixels of all files in order to standard output: the reference of a check. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -31,6 +35,7 @@ typedef struct {
     blob* files;
     size_t count;
     size_t largest; /* bytes of pixels of the largest image */
+    size_t limit;   /* images to decode; SIZE_MAX: until stop */
     atomic_size_t next;
     atomic_int stop;
 } job;
@@ -78,8 +83,9 @@ static void* run(void* arg) {
     cinfo.err = jpeg_std_error(&errors); /* exits on a damaged file */
     jpeg_create_decompress(&cinfo);
     while (!atomic_load_explicit(&w->work->stop, memory_order_relaxed)) {
-        size_t i = atomic_fetch_add_explicit(&w->work->next, 1, memory_order_relaxed) % w->work->count;
-        decode(&cinfo, &w->work->files[i], out);
+        size_t i = atomic_fetch_add_explicit(&w->work->next, 1, memory_order_relaxed);
+        if (i >= w->work->limit) break;
+        decode(&cinfo, &w->work->files[i % w->work->count], out);
         w->images++;
         w->pixels += (uint64_t)cinfo.image_width * cinfo.image_height;
     }
@@ -88,7 +94,13 @@ static void* run(void* arg) {
     return NULL;
 }
 
-static void measure(job* work, int threads, double seconds) {
+typedef struct {
+    uint64_t images, pixels;
+    double seconds;
+} result;
+
+/* Decodes until the seconds are over, or with seconds 0 until the limit is reached. */
+static result measure(job* work, int threads, double seconds) {
     pthread_t* ids = calloc((size_t)threads, sizeof *ids);
     worker* workers = calloc((size_t)threads, sizeof *workers);
     if (ids == NULL || workers == NULL) die("no memory for", "threads");
@@ -99,20 +111,55 @@ static void measure(job* work, int threads, double seconds) {
         workers[i].work = work;
         if (pthread_create(&ids[i], NULL, run, &workers[i]) != 0) die("cannot start", "a thread");
     }
-    usleep((useconds_t)(seconds * 1e6));
-    atomic_store(&work->stop, 1);
-    uint64_t images = 0, pixels = 0;
+    if (seconds > 0) {
+        usleep((useconds_t)(seconds * 1e6));
+        atomic_store(&work->stop, 1);
+    }
+    result sum = {0, 0, 0};
     for (int i = 0; i < threads; i++) {
         pthread_join(ids[i], NULL);
-        images += workers[i].images;
-        pixels += workers[i].pixels;
+        sum.images += workers[i].images;
+        sum.pixels += workers[i].pixels;
     }
-    double took = now() - begin;
-    printf("%d threads, %zu files, %.2f s: %.1f images/s, %.1f MP/s, %.0f ns/image/thread\n", threads, work->count,
-           took, (double)images / took, (double)pixels / took / 1e6, took * threads / (double)images * 1e9);
-    fflush(stdout);
+    sum.seconds = now() - begin;
     free(ids);
     free(workers);
+    return sum;
+}
+
+static void measure_for(job* work, int threads, double seconds) {
+    work->limit = SIZE_MAX;
+    result r = measure(work, threads, seconds);
+    printf("%d threads, %zu files, %.2f s: %.1f images/s, %.1f MP/s, %.0f ns/image/thread\n", threads, work->count,
+           r.seconds, (double)r.images / r.seconds, (double)r.pixels / r.seconds / 1e6,
+           r.seconds * threads / (double)r.images * 1e9);
+    fflush(stdout);
+}
+
+static void take_turns(job* work, int threads) {
+    char line[64];
+    work->limit = work->count;
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        result r = measure(work, threads, 0);
+        printf("%llu %.6f\n", (unsigned long long)r.images, r.seconds);
+        fflush(stdout);
+    }
+}
+
+static void dump(job* work) {
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    unsigned char* out = malloc(work->largest);
+    if (out == NULL) die("no memory for", "pixels");
+    cinfo.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&cinfo);
+    for (size_t i = 0; i < work->count; i++) {
+        decode(&cinfo, &work->files[i], out);
+        size_t n = (size_t)cinfo.output_width * cinfo.output_height * cinfo.output_components;
+        if (fwrite(out, 1, n, stdout) != n) die("cannot write", "pixels");
+    }
+    jpeg_destroy_decompress(&cinfo);
+    free(out);
 }
 
 static blob read_file(const char* path) {
@@ -164,9 +211,9 @@ static void size_up(job* work) {
 
 int main(int argc, char** argv) {
     job work = {0};
-    int threads = 1, repeats = 1, option;
+    int threads = 1, repeats = 1, turns = 0, pixels = 0, option;
     double seconds = 3;
-    while ((option = getopt(argc, argv, "t:s:r:p:")) != -1) {
+    while ((option = getopt(argc, argv, "t:s:r:p:id")) != -1) {
         switch (option) {
             case 't':
                 threads = atoi(optarg);
@@ -177,6 +224,12 @@ int main(int argc, char** argv) {
             case 'r':
                 repeats = atoi(optarg);
                 break;
+            case 'i':
+                turns = 1;
+                break;
+            case 'd':
+                pixels = 1;
+                break;
             case 'p':
                 unpack(&work, optarg);
                 break;
@@ -186,10 +239,18 @@ int main(int argc, char** argv) {
     }
     for (; optind < argc; optind++) add(&work, read_file(argv[optind]));
     if (work.count == 0 || threads < 1 || seconds <= 0) {
-        fprintf(stderr, "usage: jpeg_limit [-t threads] [-s seconds] [-r repeats] [-p packed] file.jpg...\n");
+        fprintf(stderr, "usage: jpeg_limit [-i | -d] [-t threads] [-s seconds] [-r repeats] [-p packed] file.jpg...\n");
         return 2;
     }
     size_up(&work);
-    for (int i = 0; i < repeats; i++) measure(&work, threads, seconds);
+    if (pixels) {
+        dump(&work);
+        return 0;
+    }
+    if (turns) {
+        take_turns(&work, threads);
+        return 0;
+    }
+    for (int i = 0; i < repeats; i++) measure_for(&work, threads, seconds);
     return 0;
 }

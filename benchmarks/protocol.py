@@ -1,0 +1,272 @@
+"""How everything here is measured: contenders take turns in one run, each in a process of its own.
+
+A contender is an object whose methods do one round of work; it lives in a subprocess (see contender.py), so that its
+memory and CPU time are its own. `race` lets all of them do a round, and again in another order, at least five times:
+whatever disturbs the machine meets all alike, and what counts are the ratios of one round, never figures of different
+runs. A watch on /proc/stat says how much of the machine others used; results with more than 5 % are marked.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import machine
+
+HERE = Path(__file__).resolve().parent
+DISTURBED = 0.05
+
+
+class ContenderError(Exception):
+    """A contender raised; the message is its traceback."""
+
+
+class Contender:
+    """One contender in its process. A context manager."""
+
+    def __init__(self, name: str, module: str, factory: str, **arguments: Any) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "contender.py"), module, factory, json.dumps(arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=HERE,
+        )
+        ready = self._read()
+        self.baseline, self.tree_baseline = int(ready["baseline"]), int(ready["tree"])
+
+    def call(self, call: str, /, **arguments: Any) -> dict[str, Any]:
+        """Calls a method there. Returns `seconds`, `cpu`, `before`, `peak`, `value`, and `others`, `stolen`."""
+        watch = machine.Watch()
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"call": call, "args": arguments}) + "\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        return answer | watch.stop(answer["cpu"])
+
+    def peak(self, call: str, /, **arguments: Any) -> int:
+        """Calls a method and returns the most bytes that its process tree held above the baseline.
+
+        Looking takes time, so this is never done in a measured round.
+        """
+        most, done = [0], threading.Event()
+
+        def look() -> None:
+            while not done.wait(0.05):
+                most[0] = max(most[0], machine.tree_memory(self._process.pid))
+
+        looker = threading.Thread(target=look)
+        looker.start()
+        try:
+            self.call(call, **arguments)
+        finally:
+            done.set()
+            looker.join()
+        return most[0] - self.tree_baseline
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise ContenderError(f"{self.name}: ended with status {self._process.wait()}; its output says why")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise ContenderError(f"{self.name}:\n{answer['error']}")
+        return answer
+
+    def __enter__(self) -> Contender:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass
+class Turn:
+    """What one contender did in all rounds, a list element for each."""
+
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+    stolen: list[float] = field(default_factory=list)
+    peak: int = 0  # resident bytes of the process itself, over its baseline
+    tree_peak: int | None = None  # of the whole tree, over its baseline
+    values: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, answer: Mapping[str, Any], baseline: int) -> None:
+        for name in ("seconds", "cpu", "others", "stolen"):
+            getattr(self, name).append(answer[name])
+        self.peak = max(self.peak, answer["peak"] - baseline)
+        self.values.append(answer["value"])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of several measurements, with the least and the most."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> Spread:
+        return cls(statistics.median(values), min(values), max(values))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A contender and the arguments of its call."""
+
+    contender: Contender
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def race(
+    entries: Mapping[str, Entry],
+    *,
+    call: str = "run",
+    rounds: int = 5,
+    warm_up: bool = True,
+    before: Callable[[], None] | None = None,
+) -> dict[str, Turn]:
+    """Lets contenders take turns.
+
+    Args:
+        entries: by name; the order rotates from round to round.
+        call: the method to call.
+        rounds: how often each has its turn.
+        warm_up: an extra round for each, which does not count.
+        before: what is done before every turn, outside the time measured.
+    """
+    names = list(entries)
+    turns = {name: Turn() for name in names}
+    for number in range(-1 if warm_up else 0, rounds):
+        shift = number % len(names)
+        for name in names[shift:] + names[:shift]:
+            if before is not None:
+                before()
+            entry = entries[name]
+            answer = entry.contender.call(call, **entry.arguments)
+            if number >= 0:
+                turns[name].add(answer, entry.contender.baseline)
+                _say(f"  round {number + 1} {name}: {answer['seconds']:.3f} s, {answer['cpu']:.2f} CPU-s")
+    return turns
+
+
+def faster(ours: Turn, other: Turn) -> Spread:
+    """Returns how many times faster ours is, by the ratios within each round."""
+    return Spread.of([b / a for a, b in zip(ours.seconds, other.seconds, strict=True)])
+
+
+@dataclass
+class Line:
+    """One contender in a table."""
+
+    name: str
+    rate: Spread
+    cpu: float | None = None  # seconds for `cpu_per` units
+    memory: int | None = None  # bytes over the baseline
+    note: str = ""
+
+
+@dataclass
+class Table:
+    """Contenders side by side."""
+
+    title: str
+    unit: str  # of `rate`
+    cpu_unit: str = ""
+    lines: list[Line] = field(default_factory=list)
+    better: str = "more"
+
+
+@dataclass
+class Figure:
+    """A figure that has something to reach."""
+
+    what: str
+    value: Spread
+    want: float | None  # None: only told
+    better: str = "more"
+    unit: str = ""
+
+    @property
+    def reached(self) -> bool:
+        if self.want is None:
+            return True
+        return self.value.median >= self.want if self.better == "more" else self.value.median <= self.want
+
+
+@dataclass
+class Result:
+    """Everything that a module found out."""
+
+    name: str
+    title: str
+    rounds: int
+    full: bool
+    packages: tuple[str, ...] = ()
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)  # what was verified
+    notes: list[str] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+    stolen: list[float] = field(default_factory=list)
+
+    def watch(self, turns: Mapping[str, Turn]) -> None:
+        """Takes in how much others disturbed."""
+        for turn in turns.values():
+            self.others += turn.others
+            self.stolen += turn.stolen
+
+    @property
+    def disturbance(self) -> float:
+        """The median over all turns of what others took of the machine: a few bad rounds do not move a median."""
+        return statistics.median(self.others) if self.others else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        whole = asdict(self)
+        for figure, plain in zip(self.figures, whole["figures"], strict=True):
+            plain["reached"] = figure.reached
+        del whole["others"], whole["stolen"], whole["packages"]
+        return whole | {
+            "machine": machine.describe(),
+            "commit": machine.commit(),
+            "versions": machine.versions("numpy", *self.packages),
+            "others": {"median": self.disturbance, "most": max(self.others, default=0.0)},
+            "stolen": max(self.stolen, default=0.0),
+            "disturbed": self.disturbance > DISTURBED,
+        }
+
+
+def contenders(stack: ExitStack, made: Mapping[str, Contender]) -> dict[str, Contender]:
+    """Closes the contenders with the stack."""
+    for contender in made.values():
+        stack.enter_context(contender)
+    return dict(made)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
