@@ -154,7 +154,7 @@ func (d *dumper) leaf(int) {
 	d.uvarint("row of the first entry")
 	d.uuids("sessions")
 	d.uuids("side pages")
-	names := []string{"", "gap", "rows, difference", "first item", "session", "ordinal, difference", "bytes, difference", "side page", "slot, difference", "tiles", "statistics"}
+	names := []string{"", "gap", "rows", "first item", "session", "ordinal, difference", "bytes", "side page", "slot, difference", "tiles", "statistics"}
 	var ids []int
 	for range d.uvarint("columns") {
 		id := int(d.data[d.at])
@@ -163,10 +163,14 @@ func (d *dumper) leaf(int) {
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
+		if id == 2 || id == 6 {
+			d.planes(names[id], n)
+			continue
+		}
 		for i := range n {
 			name := fmt.Sprintf("entry %d: %s", i, names[id])
 			switch id {
-			case 2, 5, 6, 8:
+			case 5, 8:
 				d.svarint(name)
 			case 10:
 				d.stats(name)
@@ -175,6 +179,24 @@ func (d *dumper) leaf(int) {
 			}
 		}
 	}
+}
+
+// planes prints the planes and below them what they stand for.
+func (d *dumper) planes(name string, n int) {
+	base := d.uvarint(name + ": base")
+	width := int(d.fixed(1, name+": planes"))
+	values := make([]int, n)
+	for p := range width {
+		for i, b := range d.field(n, "%s: byte %d of each difference, zigzag", name, width-1-p) {
+			values[i] = values[i]*256 + int(b)
+		}
+	}
+	for i, v := range values {
+		if values[i] = base + v/2; v%2 == 1 {
+			values[i] = base - v/2 - 1
+		}
+	}
+	d.note("%s = %d", name, values)
 }
 
 func (d *dumper) stats(name string) {

@@ -100,6 +100,7 @@ func encodeLeaf(l Leaf) ([]byte, error) {
 			bodies[col] = appendUvarint(bodies[col], v)
 		}
 	}
+	var rows, bytes []int64
 	prev := &Entry{Row: l.Entries[0].Row}
 	for i := range l.Entries {
 		e := &l.Entries[i]
@@ -111,11 +112,11 @@ func encodeLeaf(l Leaf) ([]byte, error) {
 			side = sides.of(e.Side) + 1
 		}
 		put(colGap, e.Row-prev.Row-prev.Rows, false)
-		put(colRows, e.Rows-prev.Rows, true)
 		put(colFirst, e.First, false)
 		put(colSession, sessions.of(e.Session), false)
 		put(colOrdinal, e.Ordinal-ordinal, true)
-		put(colBytes, e.Bytes-prev.Bytes, true)
+		rows, bytes = append(rows, e.Rows), append(bytes, e.Bytes)
+		used[colBytes] = used[colBytes] || e.Bytes != 0
 		put(colSide, side, false)
 		put(colSlot, e.Slot-slot, true)
 		put(colTiles, e.Tiles, false)
@@ -124,6 +125,8 @@ func encodeLeaf(l Leaf) ([]byte, error) {
 		bodies[colStats] = append(bodies[colStats], stats...)
 		prev = e
 	}
+	used[colRows] = true
+	bodies[colRows], bodies[colBytes] = appendPlanes(nil, rows), appendPlanes(nil, bytes)
 	out := appendUvarint(nil, int64(len(l.Entries)))
 	out = appendUvarint(out, l.Entries[0].Row)
 	out = appendUUIDs(appendUUIDs(out, sessions.list), sides.list)
@@ -281,7 +284,11 @@ func (c *columns) signed(col int) int64 {
 // fill sets the entries. Values that would overflow are caught by their range, which is checked before they are used.
 func (c *columns) fill(entries []Entry, row int64, sessions, sides []UUID) error {
 	var prev *Entry
-	var rows, bytes int64
+	rows, err1 := c.scattered(colRows, int64(len(entries)))
+	bytes, err2 := c.scattered(colBytes, int64(len(entries)))
+	if err := first(err1, err2); err != nil {
+		return err
+	}
 	for i := range entries {
 		e := &entries[i]
 		gap := c.unsigned(colGap, MaxRows)
@@ -289,12 +296,11 @@ func (c *columns) fill(entries []Entry, row int64, sessions, sides []UUID) error
 			return errors.New("entry 0 has a gap before it")
 		}
 		row += gap
-		rows += c.signed(colRows)
-		e.Row, e.Rows = row, rows
-		if err := checkRange(row, rows, 0); err != nil {
+		e.Row, e.Rows = row, rows[i]
+		if err := checkRange(row, e.Rows, 0); err != nil {
 			return fmt.Errorf("entry %d: %w", i, err)
 		}
-		row += rows
+		row += e.Rows
 		e.First = c.unsigned(colFirst, MaxRows)
 		e.Session = sessions[c.unsigned(colSession, int64(len(sessions)-1))]
 		if k := c.unsigned(colSide, int64(len(sides))); k > 0 {
@@ -304,8 +310,7 @@ func (c *columns) fill(entries []Entry, row int64, sessions, sides []UUID) error
 		ordinal, slot := predict(prev, e)
 		e.Ordinal = ordinal + c.signed(colOrdinal)
 		e.Slot = slot + c.signed(colSlot)
-		bytes += c.signed(colBytes)
-		e.Bytes = bytes
+		e.Bytes = bytes[i]
 		stats := c.body[colStats].bytes(c.unsigned(colStats, MaxPageRaw), "statistics")
 		var err error
 		if e.Stats, err = decodeStats(stats); err != nil {

@@ -2,9 +2,7 @@ package format
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
 )
 
 // reader takes binary fields off the front of a payload. The first error stays and later reads return zeros, so that
@@ -72,8 +70,7 @@ func (r *reader) uvarint(limit int64, what string) int64 {
 
 // svarint takes a zigzag-coded number.
 func (r *reader) svarint(what string) int64 {
-	v := r.raw(what)
-	return int64(v>>1) ^ -int64(v&1)
+	return unzigzag(r.raw(what))
 }
 
 // count takes the number of elements that follow, each of at least size bytes, and holds it against what is left.
@@ -99,15 +96,5 @@ func appendUvarint(b []byte, v int64) []byte { return binary.AppendUvarint(b, ui
 
 // appendSvarint appends v zigzag-coded.
 func appendSvarint(b []byte, v int64) []byte {
-	return binary.AppendUvarint(b, uint64(v)<<1^uint64(v>>63))
-}
-
-var errOverflow = errors.New("a sum overflows")
-
-// add is a+b for a, b >= 0.
-func add(a, b int64) (int64, error) {
-	if a > math.MaxInt64-b {
-		return 0, errOverflow
-	}
-	return a + b, nil
+	return binary.AppendUvarint(b, zigzag(v))
 }
