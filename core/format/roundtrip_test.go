@@ -207,6 +207,21 @@ func TestIndexMemory(t *testing.T) {
 	}
 }
 
+// TestIndexAllocates holds lookups to none: they run for every sample.
+func TestIndexAllocates(t *testing.T) { // not parallel: it counts allocations
+	x := photos().dir.Index()
+	var off int64
+	if n := testing.AllocsPerRun(100, func() {
+		block, _ := x.BlockOf(1)
+		off, _, _ = x.BlockRange(block)
+		_, _ = x.ItemInBlock(1)
+		_, _ = x.RowItemsRange(1)
+		_ = x.Shape(1)
+	}); n != 0 || off == 0 {
+		t.Errorf("a lookup allocates %v times, block at %d", n, off)
+	}
+}
+
 // TestIndexLarge takes the path of offsets that do not fit 32 bits.
 func TestIndexLarge(t *testing.T) {
 	t.Parallel()
