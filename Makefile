@@ -13,6 +13,8 @@ PY     := $(VENV)/bin/python
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet -c requirements/lock.txt
 GO      = CGO_ENABLED=1 GOTOOLCHAIN=local $(shell cat $(STAMPS)/go)
 GOTAGS  = -tags $(shell cat $(STAMPS)/tags)
+# Tests check what the library believes about itself, too.
+TESTTAGS = $(GOTAGS),invariants
 
 NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' 2>/dev/null)
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
@@ -31,7 +33,7 @@ demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train 
 test: test-go test-python ## all tests
 
 test-go: build ## the Go tests, the architecture's among them
-	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(GOTAGS) -timeout 20m ./...
+	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -timeout 20m ./...
 
 test-python: build $(STAMPS)/test ## the Python tests
 	$(PY) -m pytest
@@ -57,9 +59,9 @@ format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants 
 
 fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
 	@for package in $$($(GO) list $(GOTAGS) ./...); do \
-		for target in $$($(GO) test $(GOTAGS) -list '^Fuzz' $$package | grep '^Fuzz'); do \
+		for target in $$($(GO) test $(TESTTAGS) -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
-			$(GO) test $(GOTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
 		done; \
 	done
 
