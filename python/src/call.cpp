@@ -15,7 +15,7 @@
 namespace deeplake {
 namespace {
 
-constexpr auto slice = std::chrono::milliseconds(50);
+constexpr auto slice = std::chrono::milliseconds(25);
 
 // A thread that makes long calls for the main thread, which meanwhile looks after signals. One per process and
 // generation, never destroyed: in a forked child the thread is gone and the object is left alone.

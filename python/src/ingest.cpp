@@ -10,7 +10,7 @@ struct Ingest {
     std::shared_ptr<Handle<dl_ingest>> handle;
 };
 
-constexpr std::int64_t slice_ms = 50;
+constexpr std::int64_t slice_ms = 25;
 
 Ingest start(const std::string& uri, const std::string& source, const py::object& options) {
     const Core& c = core();

@@ -82,7 +82,7 @@ class Column {
             take_sequences(value);
         } else if (type_ == "json") {
             take_samples(value);
-        } else if (is_array(value)) {
+        } else if (is_array(value) || PyMemoryView_Check(value.ptr())) {
             take_array(value);
         } else {
             take_samples(value);
@@ -126,7 +126,7 @@ class Column {
         dl_sample s{};
         if (is_object_array(value)) return take_samples(value);
         describe(value, &s);
-        if (s.ndim < 1) fail(DL_TYPE, "values are an array without axes, want rows along the first axis");
+        if (s.ndim < 1) fail(DL_TYPE, "the column is an array without axes, want rows along the first axis");
         out_.n = s.shape[0];
         out_.data = s.data;
         out_.bytes = s.bytes;
@@ -144,7 +144,7 @@ class Column {
 
     // Row by row.
     void take_samples(const py::object& value) {
-        py::object list = as_list(value, "values");
+        py::object list = as_list(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         PyObject** rows = PySequence_Fast_ITEMS(list.ptr());
         if (n > 0 && type_ != "json" && all_numbers(rows, n)) return take_array(literal(list));
@@ -158,7 +158,7 @@ class Column {
 
     // Row by row, each a list of samples.
     void take_sequences(const py::object& value) {
-        py::object list = as_list(value, "values");
+        py::object list = as_list(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         std::vector<dl_sample>& samples = all_.samples_.emplace_back();
         std::vector<std::int64_t>& items = all_.items_.emplace_back();

@@ -24,7 +24,7 @@ struct Epoch {
 };
 
 // How long a wait for a batch goes without looking for signals.
-constexpr std::int64_t slice_ms = 50;
+constexpr std::int64_t slice_ms = 25;
 
 Loader open(const View& self, const py::object& options) {
     const Core& c = self.handle->core();
