@@ -10,26 +10,26 @@
 #include <unistd.h>
 
 struct dl_slab {
-    void *data;
+    void* data;
     uint64_t size;
     atomic_int refs;
     pid_t owner;
-    dl_ring *ring;
-    dl_slab *next; /* in the free list */
+    dl_ring* ring;
+    dl_slab* next; /* in the free list */
 };
 
 struct dl_ring {
     pthread_mutex_t mu;
     pid_t owner;
     bool closed;
-    dl_slab *free; /* most recently released first: its pages are the warmest */
+    dl_slab* free; /* most recently released first: its pages are the warmest */
     dl_ring_stats stats;
 };
 
 /* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under its name in the maps
  * of the process and is not bound by the size of /dev/shm; an anonymous mapping is the same memory without the name. */
-static void *map_shared(uint64_t size) {
-    void *p = MAP_FAILED;
+static void* map_shared(uint64_t size) {
+    void* p = MAP_FAILED;
 #ifdef __linux__
     int fd = memfd_create("deeplake-slab", MFD_CLOEXEC);
     if (fd >= 0) {
@@ -52,7 +52,7 @@ static void *map_shared(uint64_t size) {
 }
 
 /* destroy unmaps a slab that is in no list. The ring is locked. */
-static void destroy(dl_ring *ring, dl_slab *slab) {
+static void destroy(dl_ring* ring, dl_slab* slab) {
     ring->stats.bytes -= slab->size;
     ring->stats.slabs--;
     munmap(slab->data, slab->size);
@@ -60,15 +60,15 @@ static void destroy(dl_ring *ring, dl_slab *slab) {
 }
 
 /* trim unmaps free slabs, smallest first, until want more bytes fit into the budget. The ring is locked. */
-static void trim(dl_ring *ring, uint64_t want) {
+static void trim(dl_ring* ring, uint64_t want) {
     while (ring->free != NULL && ring->stats.bytes + want > ring->stats.budget) {
-        dl_slab **victim = &ring->free;
-        for (dl_slab **p = &ring->free; *p != NULL; p = &(*p)->next) {
+        dl_slab** victim = &ring->free;
+        for (dl_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
             if ((*p)->size < (*victim)->size) {
                 victim = p;
             }
         }
-        dl_slab *slab = *victim;
+        dl_slab* slab = *victim;
         *victim = slab->next;
         ring->stats.free_slabs--;
         destroy(ring, slab);
@@ -76,9 +76,9 @@ static void trim(dl_ring *ring, uint64_t want) {
 }
 
 /* best_fit takes the smallest free slab of at least size bytes out of the list. The ring is locked. */
-static dl_slab *best_fit(dl_ring *ring, uint64_t size) {
-    dl_slab **best = NULL;
-    for (dl_slab **p = &ring->free; *p != NULL; p = &(*p)->next) {
+static dl_slab* best_fit(dl_ring* ring, uint64_t size) {
+    dl_slab** best = NULL;
+    for (dl_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
         if ((*p)->size >= size && (best == NULL || (*p)->size < (*best)->size)) {
             best = p;
         }
@@ -86,7 +86,7 @@ static dl_slab *best_fit(dl_ring *ring, uint64_t size) {
     if (best == NULL) {
         return NULL;
     }
-    dl_slab *slab = *best;
+    dl_slab* slab = *best;
     *best = slab->next;
     ring->stats.free_slabs--;
     return slab;
@@ -112,8 +112,8 @@ static uint64_t round_up(uint64_t size) {
     return size == 0 ? step : (size + step - 1) / step * step;
 }
 
-dl_ring *dl_ring_new(uint64_t budget) {
-    dl_ring *ring = calloc(1, sizeof *ring);
+dl_ring* dl_ring_new(uint64_t budget) {
+    dl_ring* ring = calloc(1, sizeof *ring);
     if (ring == NULL) {
         return NULL;
     }
@@ -126,7 +126,7 @@ dl_ring *dl_ring_new(uint64_t budget) {
     return ring;
 }
 
-void dl_ring_set_budget(dl_ring *ring, uint64_t budget) {
+void dl_ring_set_budget(dl_ring* ring, uint64_t budget) {
     if (ring->owner != getpid()) {
         return;
     }
@@ -138,8 +138,8 @@ void dl_ring_set_budget(dl_ring *ring, uint64_t budget) {
 
 /* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take the last of the
  * budget; mapping touches no page and is quick. */
-static dl_slab *create(dl_ring *ring, uint64_t size, int *code) {
-    dl_slab *slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
+static dl_slab* create(dl_ring* ring, uint64_t size, int* code) {
+    dl_slab* slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
     if (slab == NULL) {
         *code = ENOMEM;
         return NULL;
@@ -153,7 +153,7 @@ static dl_slab *create(dl_ring *ring, uint64_t size, int *code) {
     slab->size = size;
     slab->owner = ring->owner;
     slab->ring = ring;
-    dl_ring_stats *s = &ring->stats;
+    dl_ring_stats* s = &ring->stats;
     s->bytes += size;
     s->slabs++;
     s->created++;
@@ -166,7 +166,7 @@ static dl_slab *create(dl_ring *ring, uint64_t size, int *code) {
     return slab;
 }
 
-dl_slab *dl_ring_get(dl_ring *ring, uint64_t size, int *code) {
+dl_slab* dl_ring_get(dl_ring* ring, uint64_t size, int* code) {
     *code = 0;
     if (ring->owner != getpid()) {
         return NULL;
@@ -177,7 +177,7 @@ dl_slab *dl_ring_get(dl_ring *ring, uint64_t size, int *code) {
         return NULL;
     }
     pthread_mutex_lock(&ring->mu);
-    dl_slab *slab = NULL;
+    dl_slab* slab = NULL;
     if (!ring->closed) {
         slab = best_fit(ring, size);
         if (slab != NULL) {
@@ -195,7 +195,7 @@ dl_slab *dl_ring_get(dl_ring *ring, uint64_t size, int *code) {
     return slab;
 }
 
-void dl_ring_read(dl_ring *ring, dl_ring_stats *out) {
+void dl_ring_read(dl_ring* ring, dl_ring_stats* out) {
     if (ring->owner != getpid()) {
         *out = (dl_ring_stats){0};
         return;
@@ -206,7 +206,7 @@ void dl_ring_read(dl_ring *ring, dl_ring_stats *out) {
 }
 
 /* unlock_or_free unlocks the ring, and frees it when it is closed and nothing of it is held any more. */
-static void unlock_or_free(dl_ring *ring) {
+static void unlock_or_free(dl_ring* ring) {
     bool last = ring->closed && ring->stats.slabs == 0;
     pthread_mutex_unlock(&ring->mu);
     if (last) {
@@ -215,7 +215,7 @@ static void unlock_or_free(dl_ring *ring) {
     }
 }
 
-void dl_ring_close(dl_ring *ring) {
+void dl_ring_close(dl_ring* ring) {
     if (ring->owner != getpid()) {
         return;
     }
@@ -226,20 +226,20 @@ void dl_ring_close(dl_ring *ring) {
     unlock_or_free(ring);
 }
 
-void dl_slab_retain(dl_slab *slab) {
+void dl_slab_retain(dl_slab* slab) {
     if (slab->owner == getpid()) {
         atomic_fetch_add_explicit(&slab->refs, 1, memory_order_relaxed);
     }
 }
 
-void dl_slab_release(dl_slab *slab) {
+void dl_slab_release(dl_slab* slab) {
     if (slab->owner != getpid()) {
         return;
     }
     if (atomic_fetch_sub_explicit(&slab->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    dl_ring *ring = slab->ring;
+    dl_ring* ring = slab->ring;
     pthread_mutex_lock(&ring->mu);
     if (ring->closed || ring->stats.bytes > ring->stats.budget) {
         destroy(ring, slab);
@@ -251,6 +251,6 @@ void dl_slab_release(dl_slab *slab) {
     unlock_or_free(ring);
 }
 
-void *dl_slab_data(const dl_slab *slab) { return slab->data; }
+void* dl_slab_data(const dl_slab* slab) { return slab->data; }
 
-uint64_t dl_slab_size(const dl_slab *slab) { return slab->size; }
+uint64_t dl_slab_size(const dl_slab* slab) { return slab->size; }
