@@ -17,10 +17,10 @@ type Spec struct {
 	SampleCodec codec.ID
 	BlockCodec  codec.Codec // nil: blocks are not compressed
 	Sequence    bool
-	Target      int64 // a chunk is sealed when it has this many bytes; it never has more than twice as many
+	Target      int64 // a chunk is sealed when it has this many bytes; only a single row makes it more than twice as many
 }
 
-// Max is the upper bound of a chunk, and of a sample that is not tiled.
+// Max is the upper bound of the rows of a chunk together, and of a sample that is not tiled.
 func (s *Spec) Max() int64 { return 2 * s.Target }
 
 // Session numbers the chunks of one writer. It is used by one goroutine at a time.
@@ -73,9 +73,18 @@ type Builder struct {
 	block   []byte // items of the open block
 	inBlock int64
 	dir     format.Directory
+	dirSize int64 // memory of dir, which is more than its bytes in the chunk
 	rows    int64
 	stats   statistics
 }
+
+// What a directory takes in memory.
+const (
+	wordBytes    = 8
+	blockBytes   = 20 // items, stored bytes, checksum
+	runBytes     = 48 // of a shape run without its axes
+	maxDirectory = 32 << 20
+)
 
 // NewBuilder makes a builder that takes its chunk numbers from session.
 func NewBuilder(spec *Spec, session *Session) *Builder {
@@ -98,7 +107,7 @@ func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 		size += int64(len(it.Data))
 	}
 	var sealed *Sealed
-	if b.rows > 0 && (b.size()+size > b.spec.Max() || b.dir.Items+int64(len(items)) > format.MaxChunkItems) {
+	if b.rows > 0 && (b.size()+size > b.spec.Max() || b.dir.Items+int64(len(items)) > format.MaxChunkItems || b.full()) {
 		var err error
 		if sealed, err = b.Seal(); err != nil {
 			return nil, err
@@ -114,16 +123,23 @@ func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 	}
 	if b.spec.Sequence {
 		b.dir.RowItems = append(b.dir.RowItems, int64(len(items)))
+		b.dirSize += wordBytes
 	}
 	b.rows++
-	if sealed == nil && b.size() >= b.spec.Target {
+	if sealed == nil && b.full() {
 		return b.Seal()
 	}
 	return sealed, nil
 }
 
-// size is the bytes of the chunk with the open block.
-func (b *Builder) size() int64 { return b.offset + int64(len(b.block)) }
+// size is the bytes of the chunk with the open block and the memory of the directory: samples of a few bytes have a
+// directory that is larger than they are, and a session must not need more memory for it than for its chunks.
+func (b *Builder) size() int64 { return b.offset + int64(len(b.block)) + b.dirSize }
+
+// full reports whether the open chunk is to be sealed.
+func (b *Builder) full() bool {
+	return b.size() >= b.spec.Target || b.dirSize >= maxDirectory || b.dir.Items >= format.MaxChunkItems
+}
 
 func (b *Builder) open(ctx context.Context) error {
 	if b.stream != nil {
@@ -143,6 +159,7 @@ func (b *Builder) open(ctx context.Context) error {
 	if b.spec.BlockCodec != nil {
 		b.dir.BlockCodec = b.spec.BlockCodec.ID()
 	}
+	b.dirSize = 0
 	b.stats = newStatistics(b.spec)
 	head := format.EncodeChunkHead(format.ChunkHead{Session: b.session.ID, Ordinal: b.ordinal, Tensor: b.spec.Tensor})
 	return b.write(head)
@@ -159,8 +176,7 @@ func (b *Builder) item(it Item) error {
 		if err := b.closeBlock(); err != nil {
 			return err
 		}
-		b.dir.BlockItems = append(b.dir.BlockItems, 1)
-		b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(it.Data))
+		b.addBlock(1, it.Data)
 		return b.write(it.Data)
 	}
 	b.block = append(b.block, it.Data...)
@@ -183,6 +199,7 @@ func (b *Builder) describe(it Item, n int64) {
 	b.dir.Items += n
 	if !b.derived() {
 		b.dir.Sizes = append(b.dir.Sizes, int64(len(it.Data)))
+		b.dirSize += wordBytes
 	}
 	if b.spec.DType.Fixed() {
 		runs := b.dir.Shapes
@@ -190,6 +207,7 @@ func (b *Builder) describe(it Item, n int64) {
 			runs[k-1].Count += n
 		} else {
 			b.dir.Shapes = append(runs, format.ShapeRun{Count: n, Shape: it.Shape.Clone()})
+			b.dirSize += runBytes + wordBytes*int64(len(it.Shape))
 		}
 	}
 	b.stats.add(it)
@@ -199,17 +217,19 @@ func (b *Builder) describe(it Item, n int64) {
 func (b *Builder) derived() bool { return b.spec.DType.Fixed() && b.spec.SampleCodec == codec.None }
 
 // AddArray appends rows of equal shape that lie one after the other in data, as far as they go into the open chunk: at
-// least one. It returns how many it took. Small samples are taken a block at a time.
+// least one. It returns how many it took. Small samples are taken a block at a time. Where the first row belongs into the
+// next chunk it takes that one alone, as Add does; else a chunk that it returns holds all rows it took.
 func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape, itemBytes int64) (rows int64, sealed *Sealed, err error) {
-	if itemBytes == 0 || itemBytes >= format.BlockSingle || !b.derived() || b.spec.Sequence {
+	room := b.spec.Max() - b.size()
+	if itemBytes == 0 || itemBytes >= format.BlockSingle || itemBytes > room || b.full() || !b.derived() || b.spec.Sequence {
 		sealed, err = b.Add(ctx, Item{Data: data[:itemBytes], Shape: shape})
 		return 1, sealed, err
 	}
 	if err := b.open(ctx); err != nil {
 		return 0, nil, err
 	}
-	room := max(1, min((b.blockTarget()-int64(len(b.block))+itemBytes-1)/itemBytes, format.MaxChunkItems-b.dir.Items))
-	rows = min(room, int64(len(data))/itemBytes)
+	block := (b.blockTarget() - int64(len(b.block)) + itemBytes - 1) / itemBytes
+	rows = max(1, min(block, room/itemBytes, format.MaxChunkItems-b.dir.Items, int64(len(data))/itemBytes))
 	part := data[:rows*itemBytes]
 	b.describe(Item{Data: part, Shape: shape}, rows)
 	b.block = append(b.block, part...)
@@ -220,7 +240,7 @@ func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape,
 			return rows, nil, err
 		}
 	}
-	if b.size() >= b.spec.Target || b.dir.Items == format.MaxChunkItems {
+	if b.full() {
 		sealed, err = b.Seal()
 	}
 	return rows, sealed, err
@@ -232,7 +252,7 @@ func (b *Builder) closeBlock() error {
 		return nil
 	}
 	stored := b.block
-	if b.spec.BlockCodec != nil {
+	if b.spec.BlockCodec != nil && len(b.block) <= format.MaxBlockRaw {
 		packed, err := b.spec.BlockCodec.Encode(nil, b.block)
 		if err != nil {
 			return err
@@ -240,13 +260,27 @@ func (b *Builder) closeBlock() error {
 		if len(packed) < len(b.block) {
 			stored = packed
 		}
-		b.dir.BlockBytes = append(b.dir.BlockBytes, int64(len(stored)))
 	}
-	b.dir.BlockItems = append(b.dir.BlockItems, b.inBlock)
-	b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(stored))
+	b.addBlock(b.inBlock, stored)
 	err := b.write(stored)
 	b.block, b.inBlock = b.block[:0], 0
+	if int64(cap(b.block)) > keptBlock {
+		b.block = nil // a single large item is no reason to hold its memory for the session
+	}
 	return err
+}
+
+// keptBlock is the most memory of a block that is kept for the next one.
+const keptBlock = 4 << 20
+
+// addBlock notes a block as it is stored.
+func (b *Builder) addBlock(items int64, stored []byte) {
+	b.dir.BlockItems = append(b.dir.BlockItems, items)
+	b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(stored))
+	if b.spec.BlockCodec != nil {
+		b.dir.BlockBytes = append(b.dir.BlockBytes, int64(len(stored)))
+	}
+	b.dirSize += blockBytes
 }
 
 // write sends p to the stream, gathering small pieces.
@@ -303,7 +337,7 @@ func (b *Builder) Seal() (*Sealed, error) {
 		Stream: b.stream, Session: b.session.ID, Ordinal: b.ordinal, Bytes: b.offset, Rows: b.rows, Dir: raw,
 		Stats: b.stats.result(),
 	}
-	b.stream, b.offset, b.rows, b.dir = nil, 0, 0, format.Directory{}
+	b.stream, b.offset, b.rows, b.dir, b.dirSize = nil, 0, 0, format.Directory{}, 0
 	return s, nil
 }
 

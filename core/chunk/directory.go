@@ -15,7 +15,7 @@ func ReadDirectory(ctx context.Context, store storage.Provider, key string, size
 	}
 	last := make([]byte, format.ChunkTrailerBytes)
 	if err := store.ReadAt(ctx, key, last, size-int64(len(last))); err != nil {
-		return nil, err
+		return nil, missing(key, err)
 	}
 	t, err := format.DecodeTrailer(last, size)
 	if err != nil {
@@ -23,7 +23,7 @@ func ReadDirectory(ctx context.Context, store storage.Provider, key string, size
 	}
 	stored := make([]byte, t.Stored)
 	if err := store.ReadAt(ctx, key, stored, t.Offset); err != nil {
-		return nil, err
+		return nil, missing(key, err)
 	}
 	raw, err := t.RawDirectory(stored)
 	return raw, errs.Wrap(errs.Corrupt, "read chunk", key, err)

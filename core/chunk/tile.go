@@ -3,7 +3,6 @@ package chunk
 import (
 	"context"
 
-	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
@@ -22,7 +21,13 @@ func TileShape(shape tensor.Shape, itemSize, limit int64) (tensor.Shape, error) 
 		for _, d := range t {
 			n *= d
 		}
+		if n <= limit && t.Equal(shape) {
+			return t, nil
+		}
 		if n <= limit {
+			if tiles := Tiles(shape, t); tiles > MaxTiles {
+				return nil, errs.New(errs.Invalid, "a sample of shape %s would be cut into %d tiles of %d bytes, more than %d; raise chunk_bytes", shape, tiles, limit, MaxTiles)
+			}
 			return t, nil
 		}
 		axis := 0
@@ -37,6 +42,9 @@ func TileShape(shape tensor.Shape, itemSize, limit int64) (tensor.Shape, error) 
 		t[axis] = (t[axis] + 1) / 2
 	}
 }
+
+// MaxTiles is the most tiles of a sample, so that their directories go into one side page.
+const MaxTiles = format.MaxSideSlots
 
 // Tiles is the number of tiles of a sample.
 func Tiles(sample, tile tensor.Shape) int64 {
@@ -109,14 +117,6 @@ func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in,
 			return
 		}
 	}
-}
-
-// TileChannels is the number of channels that tiles of an image are decoded with: those they were encoded with.
-func TileChannels(sample tensor.Shape) codec.Channels {
-	if len(sample) == 3 && (sample[2] == 1 || sample[2] == 3) {
-		return codec.Channels(sample[2])
-	}
-	return codec.AsStored
 }
 
 // WriteTile writes one tile as a chunk of its own.

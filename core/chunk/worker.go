@@ -42,6 +42,9 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	if int64(len(dst)) != ref.Stored {
 		return errs.New(errs.Internal, "read a sample of %d bytes into %d bytes", ref.Stored, len(dst))
 	}
+	if ref.Hole() {
+		return errs.New(errs.Internal, "read a row that has no sample")
+	}
 	if ref.Tiles != nil {
 		if ref.Chunk.Index.SampleCodec() != codec.None {
 			return errs.New(errs.Unsupported, "the sample is stored in %d tiles, not as one file; read it decoded", len(ref.Tiles))
@@ -51,11 +54,14 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	return w.items(ctx, ref.Chunk, ref.Item, ref.Items, dst)
 }
 
-// Decode reads, checks and decodes the sample into dst, len(dst) == ref.Size. want is the number of channels that the
-// shape of ref was resolved for.
+// Decode reads, checks and decodes the sample into dst, len(dst) == ref.Size: of a sequence all items, one after the
+// other. want is the number of channels that the shape of ref was resolved for.
 func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
 	if int64(len(dst)) != ref.Size {
 		return errs.New(errs.Internal, "decode a sample of %d bytes into %d bytes", ref.Size, len(dst))
+	}
+	if ref.Hole() {
+		return errs.New(errs.Internal, "decode a row that has no sample")
 	}
 	if ref.Tiles != nil {
 		return w.tiled(ctx, ref, dst, want)
@@ -63,7 +69,17 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 	if ref.Chunk.Index.SampleCodec() == codec.None {
 		return w.items(ctx, ref.Chunk, ref.Item, ref.Items, dst)
 	}
-	return w.decodeItem(ctx, ref.Chunk, ref.Item, dst, want)
+	for item := ref.Item; item < ref.Item+ref.Items; item++ {
+		n, err := ref.Chunk.Index.Shape(item).Bytes(ref.Chunk.Index.DType())
+		if err != nil {
+			return err
+		}
+		if err := w.decodeItem(ctx, ref.Chunk, item, dst[:n], want); err != nil {
+			return err
+		}
+		dst = dst[n:]
+	}
+	return nil
 }
 
 // decodeItem decodes one item of a sample codec.
@@ -148,10 +164,7 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte) error {
 	off, _, _ := c.Index.BlockRange(block)
 	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
-		if errs.Is(err, errs.NotFound) {
-			return errs.New(errs.Corrupt, "read chunk %q: the object is missing from the dataset: %w", c.Key, err)
-		}
-		return err
+		return missing(c.Key, err)
 	}
 	if got, want := format.CRC(dst), c.Index.CRC(block); got != want {
 		return errs.New(errs.Corrupt, "read chunk %q: block %d has checksum 0x%08x, want 0x%08x (corrupt)", c.Key, block, got, want)
@@ -159,12 +172,22 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 	return nil
 }
 
+// missing turns the absence of a chunk into damage: the dataset is not whole.
+func missing(key string, err error) error {
+	if errs.Is(err, errs.NotFound) {
+		return errs.New(errs.Corrupt, "read chunk %q: the object is missing from the dataset: %w", key, err)
+	}
+	return err
+}
+
 // tiled puts the tiles of an oversized sample together.
 func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
-	for _, c := range ref.Tiles {
+	first := ref.Tiles[0].Index
+	for k, c := range ref.Tiles {
 		t := c.Index.Tile()
-		if t == nil || !t.Sample.Equal(ref.Chunk.Index.Tile().Sample) {
-			return errs.New(errs.Corrupt, "read chunk %q: it is not a tile of the sample", c.Key)
+		if t == nil || first.Tile() == nil || !t.Sample.Equal(first.Tile().Sample) || !t.Tile.Equal(first.Tile().Tile) ||
+			t.Index != int64(k) || c.Index.DType() != first.DType() || c.Index.SampleCodec() != first.SampleCodec() {
+			return errs.New(errs.Corrupt, "read chunk %q: it is not tile %d of the sample", c.Key, k)
 		}
 		origin, shape := tileAt(t.Sample, t.Tile, t.Index)
 		size := int64(c.Index.DType().Size())
