@@ -3,16 +3,21 @@ package dataset
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
 
-// encodeWindow is the number of samples that are encoded at once: enough for every core, few enough for memory.
-const encodeWindow = 64
+// encodeWindow and encodeBytes bound the samples that are encoded at once: enough for every core, few enough for memory.
+const (
+	encodeWindow = 64
+	encodeBytes  = 64 << 20
+)
 
 // checked is a column whose every sample suits its tensor.
 type checked struct {
@@ -33,12 +38,15 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	if err != nil {
 		return errs.Wrap(errs.Invalid, "append", "", err)
 	}
-	if len(types) < len(w.txn.Schema().Tensors) && rows > 0 {
+	switch tensors := len(w.txn.Schema().Tensors); {
+	case rows > 0 && tensors == 0:
+		return errs.New(errs.Invalid, "append to dataset %q: it has no tensors yet; create_tensor() first", w.d.URI())
+	case rows > 0 && len(types) < tensors:
 		return w.missingColumns(cols)
 	}
 	columns := make([]*checked, len(cols))
 	for i, c := range cols {
-		if columns[i], err = w.checkColumn(types[i], c, rows); err != nil {
+		if columns[i], err = w.checkColumn(ctx, types[i], c, rows); err != nil {
 			return errs.Wrap(errs.Invalid, "append to tensor", c.Tensor, err)
 		}
 	}
@@ -83,7 +91,7 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	}
 	columns := make([]*checked, len(cols))
 	for i, c := range cols {
-		if columns[i], err = w.checkColumn(types[i], c, int64(len(rows))); err != nil {
+		if columns[i], err = w.checkColumn(ctx, types[i], c, int64(len(rows))); err != nil {
 			return errs.Wrap(errs.Invalid, "update tensor", c.Tensor, err)
 		}
 		for _, s := range columns[i].samples {
@@ -117,10 +125,10 @@ func (w *writer) adopt(columns []*checked) {
 }
 
 // checkColumn checks every sample of a column and counts its rows.
-func (w *writer) checkColumn(ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
+func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
 	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
 	if ct.htype.List() {
-		return c, c.checkSequences(w.d.env.Codecs, col, rows)
+		return c, c.checkSequences(ctx, w.d.env.Codecs, col, rows)
 	}
 	if col.Array != nil {
 		return c, c.checkArray(col.Array, rows)
@@ -131,7 +139,7 @@ func (w *writer) checkColumn(ct *columnType, col tensor.Rows, rows int64) (*chec
 	if err := c.checkSamples(col.Samples, func(i int) int { return i }); err != nil {
 		return nil, err
 	}
-	return c, c.decodeForeign(w.d.env.Codecs, func(i int) int { return i })
+	return c, c.decodeForeign(ctx, w.d.env.Codecs, func(i int) int { return i })
 }
 
 func (c *checked) checkArray(a *tensor.Array, rows int64) error {
@@ -139,8 +147,8 @@ func (c *checked) checkArray(a *tensor.Array, rows int64) error {
 	if err != nil {
 		return err
 	}
-	if n*rows != int64(len(a.Data)) {
-		return errs.New(errs.Invalid, "%d samples of shape %s and dtype %s have %d bytes, want %d", rows, a.Shape, a.DType, len(a.Data), n*rows)
+	if have := int64(len(a.Data)); n == 0 && have != 0 || n > 0 && (have%n != 0 || have/n != rows) {
+		return errs.New(errs.Invalid, "%d samples of shape %s and dtype %s, of %d bytes each, have %d bytes together", rows, a.Shape, a.DType, n, have)
 	}
 	if rows == 0 {
 		return nil
@@ -157,7 +165,7 @@ func (c *checked) checkArray(a *tensor.Array, rows int64) error {
 	}
 	c.itemLen = int64(len(data)) / rows
 	c.array = &tensor.Array{DType: c.check.dtype, Shape: shape, Data: data}
-	return nil
+	return c.check.storable(shape, c.itemLen)
 }
 
 func (c *checked) checkSamples(samples []tensor.Sample, rowOf func(int) int) error {
@@ -173,7 +181,7 @@ func (c *checked) checkSamples(samples []tensor.Sample, rowOf func(int) int) err
 }
 
 // checkSequences checks a column whose rows are lists of samples.
-func (c *checked) checkSequences(reg *codec.Registry, col tensor.Rows, rows int64) error {
+func (c *checked) checkSequences(ctx context.Context, reg *codec.Registry, col tensor.Rows, rows int64) error {
 	if col.Array != nil {
 		return errs.New(errs.Type, "a row of htype %s is a list of samples, got an array of shape %s for each row", c.ct.htype, col.Array.Shape)
 	}
@@ -182,8 +190,11 @@ func (c *checked) checkSequences(reg *codec.Registry, col tensor.Rows, rows int6
 	}
 	row := make([]int, 0, len(col.Samples))
 	for i, n := range col.RowItems {
-		if n < 0 || int64(len(row))+n > int64(len(col.Samples)) {
-			return errs.New(errs.Invalid, "row %d has %d items, but only %d samples are left", i, n, len(col.Samples)-len(row))
+		if left := int64(len(col.Samples) - len(row)); n < 0 || n > left {
+			return errs.New(errs.Invalid, "row %d has %d items, but only %d samples are left", i, n, left)
+		}
+		if n > format.MaxChunkItems {
+			return errs.New(errs.Invalid, "row %d has %d items, want at most %d", i, n, format.MaxChunkItems)
 		}
 		for range n {
 			row = append(row, i)
@@ -202,24 +213,36 @@ func (c *checked) checkSequences(reg *codec.Registry, col tensor.Rows, rows int6
 	if err := c.checkSamples(col.Samples, rowOf); err != nil {
 		return err
 	}
-	return c.decodeForeign(reg, rowOf)
+	return c.decodeForeign(ctx, reg, rowOf)
 }
 
+// foreignBytes bounds the decoded pictures that are kept between the check of an append and its writing.
+const foreignBytes = 64 << 20
+
 // decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one must be refused before
-// anything is written.
-func (c *checked) decodeForeign(reg *codec.Registry, rowOf func(int) int) error {
-	g := task.New(context.Background(), runtime.GOMAXPROCS(0))
+// anything is written. What goes beyond foreignBytes is dropped after this check and decoded again when it is written.
+func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf func(int) int) error {
+	g := task.New(ctx, runtime.GOMAXPROCS(0))
+	var kept atomic.Int64
 	for i := range c.samples {
 		s := &c.samples[i]
 		if s.Form != tensor.FormEncoded || c.ct.verbatim(s) {
 			continue
 		}
-		g.Go(func(context.Context) error {
+		g.Go(func(ctx context.Context) error {
+			if err := ctx.Err(); err != nil {
+				return errs.Wrap(errs.Canceled, "decode", "", err)
+			}
 			pix, err := decodeFile(reg, s, c.ct.channels)
 			if err != nil {
 				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
 			}
-			s.Form, s.Data = tensor.FormArray, pix
+			if err := c.check.storable(s.Shape, int64(len(pix))); err != nil {
+				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
+			}
+			if kept.Add(int64(len(pix))) <= foreignBytes {
+				s.Form, s.Data = tensor.FormArray, pix
+			}
 			return nil
 		})
 	}
@@ -265,22 +288,21 @@ func (w *writer) writeColumn(ctx context.Context, c *checked, rows int64, at fun
 			c.samples[i] = tensor.Sample{DType: c.array.DType, Shape: c.array.Shape, Data: c.array.Data[i*c.itemLen : (i+1)*c.itemLen]}
 		}
 	}
-	return w.eachEncoded(ctx, c, func(i int64, it chunk.Item, verbatim bool) error {
+	return w.eachEncoded(ctx, c, func(i int64, it encoded) error {
 		if c.samples[i].Form == tensor.FormHole {
 			return nil
 		}
-		return w.writeItem(ctx, c.ct, it, verbatim, at(i), set, update)
+		return w.writeItem(ctx, c.ct, it, at(i), set, update)
 	})
 }
 
-// writeItem stores one sample that is not part of a sequence. A sample over the bound is cut into tiles, unless it is a
-// file that was given as it is.
-func (w *writer) writeItem(ctx context.Context, ct *columnType, it chunk.Item, verbatim bool, row int64, set opened, update bool) error {
-	if !verbatim && int64(len(it.Data)) > ct.spec().Max() && ct.dtype.Fixed() && len(it.Shape) > 0 {
-		return w.addTiled(ctx, ct, it, row, update) // of a sample codec: it was too large to be encoded whole
+// writeItem stores one sample that is not part of a sequence.
+func (w *writer) writeItem(ctx context.Context, ct *columnType, it encoded, row int64, set opened, update bool) error {
+	if it.tiled {
+		return w.addTiled(ctx, ct, it.Item, row, update)
 	}
 	o := w.opened(set, ct)
-	s, err := o.builder.Add(ctx, it)
+	s, err := o.builder.Add(ctx, it.Item)
 	w.take(o, ct, s, row, 1, update)
 	return err
 }
@@ -291,8 +313,8 @@ func (w *writer) writeArray(ctx context.Context, c *checked, rows int64, at func
 	for i := int64(0); i < rows; {
 		data := c.array.Data[i*c.itemLen:]
 		if update || c.itemLen > bound || c.itemLen == 0 {
-			it := chunk.Item{Data: data[:c.itemLen], Shape: c.array.Shape}
-			if err := w.writeItem(ctx, c.ct, it, false, at(i), set, update); err != nil {
+			it := encoded{Item: chunk.Item{Data: data[:c.itemLen], Shape: c.array.Shape}, tiled: c.itemLen > bound}
+			if err := w.writeItem(ctx, c.ct, it, at(i), set, update); err != nil {
 				return err
 			}
 			i++
@@ -310,59 +332,115 @@ func (w *writer) writeArray(ctx context.Context, c *checked, rows int64, at func
 }
 
 func (w *writer) writeSequences(ctx context.Context, c *checked, at func(int64) int64, set opened, update bool) error {
-	items := make([]chunk.Item, len(c.samples))
-	if err := w.eachEncoded(ctx, c, func(i int64, it chunk.Item, _ bool) error {
-		items[i] = it
+	row := 0
+	var items []chunk.Item // of the row that is being gathered
+	// full adds the rows that have all their items.
+	full := func() error {
+		for ; row < len(c.items) && int64(len(items)) == c.items[row]; row++ {
+			o := w.opened(set, c.ct)
+			s, err := o.builder.AddRow(ctx, items)
+			w.take(o, c.ct, s, at(int64(row)), 1, update)
+			if err != nil {
+				return err
+			}
+			items = items[:0]
+		}
 		return nil
-	}); err != nil {
+	}
+	if err := full(); err != nil {
 		return err
 	}
-	for row, n := range c.items {
-		o := w.opened(set, c.ct)
-		s, err := o.builder.AddRow(ctx, items[:n])
-		w.take(o, c.ct, s, at(int64(row)), 1, update)
-		if err != nil {
-			return err
-		}
-		items = items[n:]
-	}
-	return nil
+	return w.eachEncoded(ctx, c, func(_ int64, it encoded) error {
+		items = append(items, it.Item)
+		return full()
+	})
+}
+
+// encoded is a sample as it will be stored.
+type encoded struct {
+	chunk.Item
+	tiled bool // Data is the array, too large to be stored in one piece
 }
 
 // eachEncoded calls fn for every sample in order, as it will be stored: through the tensor's sample codec where it has
-// one, several at once. verbatim says that the bytes are the user's own file.
-func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, it chunk.Item, verbatim bool) error) error {
-	for from := 0; from < len(c.samples); from += encodeWindow {
-		part := c.samples[from:min(len(c.samples), from+encodeWindow)]
-		items, verbatim, err := w.encode(ctx, c.ct, part)
+// one, several at once.
+func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, it encoded) error) error {
+	for from := 0; from < len(c.samples); {
+		part := window(c.samples[from:])
+		items, err := w.encode(ctx, c.ct, part)
 		if err != nil {
 			return err
 		}
 		for i := range part {
-			if err := fn(int64(from+i), items[i], verbatim[i]); err != nil {
+			if err := fn(int64(from+i), items[i]); err != nil {
 				return err
 			}
 		}
+		from += len(part)
 	}
 	return nil
 }
 
-func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]chunk.Item, []bool, error) {
-	items, verbatim := make([]chunk.Item, len(samples)), make([]bool, len(samples))
-	g := task.New(ctx, runtime.GOMAXPROCS(0))
+// window is the samples at the front that are encoded at once, as many as memory allows.
+func window(samples []tensor.Sample) []tensor.Sample {
+	size := 0
 	for i, s := range samples {
-		items[i] = chunk.Item{Data: s.Data, Shape: s.Shape}
-		verbatim[i] = s.Form == tensor.FormEncoded
-		if s.Form != tensor.FormArray || ct.sampleCodec == nil || int64(len(s.Data)) > rawTileBytes(ct) {
+		if size += len(s.Data); i == encodeWindow || i > 0 && size > encodeBytes {
+			return samples[:i]
+		}
+	}
+	return samples
+}
+
+// encode makes samples what is stored of them. Files in the tensor's codec are stored as they are, however large.
+func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]encoded, error) {
+	items := make([]encoded, len(samples))
+	g := task.New(ctx, runtime.GOMAXPROCS(0))
+	for i := range samples {
+		s := &samples[i]
+		items[i].Item = chunk.Item{Data: s.Data, Shape: s.Shape}
+		if s.Form != tensor.FormArray && (s.Form != tensor.FormEncoded || ct.verbatim(s)) {
+			continue
+		}
+		if ct.sampleCodec == nil && s.Form == tensor.FormArray {
+			items[i].tiled = ct.tiles(int64(len(s.Data)))
 			continue
 		}
 		g.Go(func(context.Context) (err error) {
-			items[i].Data, err = ct.sampleCodec.Encode(nil, s.Data, s.DType, s.Shape, ct.options())
+			items[i], err = w.encodeSample(ct, s)
 			return err
 		})
 	}
-	return items, verbatim, g.Wait()
+	return items, g.Wait()
 }
+
+// encodeSample brings an array, or a file of another codec, into the tensor's codec, unless it has to be tiled.
+func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error) {
+	it := encoded{Item: chunk.Item{Data: s.Data, Shape: s.Shape}}
+	if s.Form == tensor.FormEncoded {
+		pix, err := decodeFile(w.d.env.Codecs, s, ct.channels)
+		if err != nil {
+			return it, err
+		}
+		it.Data = pix
+	}
+	it.tiled = ct.tiles(int64(len(it.Data)))
+	if ct.sampleCodec == nil || it.tiled && int64(len(it.Data)) > rawTileBytes(ct) {
+		return it, nil
+	}
+	file, err := ct.sampleCodec.Encode(nil, it.Data, ct.dtype, s.Shape, ct.options())
+	if err != nil {
+		return it, err
+	}
+	if !it.tiled || int64(len(file)) <= ct.spec().Max() {
+		it.Data, it.tiled = file, false
+	}
+	return it, nil
+}
+
+// tiles reports whether an array of so many bytes is over the bound of a sample in one piece. Items of sequences are
+// stored in one piece whatever their size, as a row lies in one chunk.
+func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.htype.List() }
 
 // rawTileBytes is the size from which an array is tiled before it is encoded: its file might be over the bound of a
 // chunk, and every tile must be decodable by itself in bounded memory.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/tensor"
 )
 
@@ -115,28 +117,57 @@ func (c *checker) arraySample(s tensor.Sample) (tensor.Sample, error) {
 		}
 	}
 	s.DType = c.dtype
-	return s, c.encodable(s)
+	return s, c.storable(shape, int64(len(s.Data)))
 }
+
+// storable refuses an array of n bytes that could not be written, as that must be known before anything is.
+func (c *checker) storable(shape tensor.Shape, n int64) error {
+	if c.ct.sampleCodec != nil {
+		return c.encodable(shape, n)
+	}
+	_, err := c.tile(shape, n)
+	return err
+}
+
+// tile is the shape of the tiles that an array of n bytes is cut into, or its own.
+func (c *checker) tile(shape tensor.Shape, n int64) (tensor.Shape, error) {
+	if c.ct.htype.List() && n > maxItemBytes {
+		return nil, errs.New(errs.Invalid, "sample has %d bytes, an item of a list has at most %d", n, int64(maxItemBytes))
+	}
+	if !c.ct.tiles(n) {
+		return shape, nil
+	}
+	return chunk.TileShape(shape, int64(c.dtype.Size()), c.ct.spec().Max())
+}
+
+// maxItemBytes bounds a sample that cannot be cut: text, opaque bytes, items of sequences.
+const maxItemBytes = 2 * format.MaxChunkBytes
 
 // maxJPEGSide is the largest side of a JPEG file.
 const maxJPEGSide = 65500
 
-// encodable refuses a picture that the tensor's sample codec cannot hold. What is tiled first has small sides.
-func (c *checker) encodable(s tensor.Sample) error {
-	if c.ct.sampleCodec == nil || int64(len(s.Data)) > rawTileBytes(c.ct) {
-		return nil
+// encodable refuses a picture of n bytes that the tensor's sample codec cannot hold, whole or in tiles.
+func (c *checker) encodable(shape tensor.Shape, n int64) error {
+	if shape[0] == 0 || shape[1] == 0 {
+		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, c.ct.sampleCodec.Name())
 	}
-	h, w, ch := s.Shape[0], s.Shape[1], s.Shape[2]
-	name := c.ct.sampleCodec.Name()
+	tile, err := c.tile(shape, n)
+	if err != nil {
+		return err
+	}
+	file := shape
+	if n > rawTileBytes(c.ct) {
+		file = tile // it is never encoded whole
+	}
+	h, w, ch := file[0], file[1], file[2]
+	jpeg := c.ct.sampleCodec.ID() == codec.JPEG
 	switch {
-	case h == 0 || w == 0:
-		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", s.Shape, name)
-	case c.ct.sampleCodec.ID() == codec.JPEG && (h > maxJPEGSide || w > maxJPEGSide):
-		return errs.New(errs.Type, "sample has shape %s, a jpeg file has at most %d pixels a side; use png or no compression", s.Shape, maxJPEGSide)
-	case c.ct.sampleCodec.ID() == codec.JPEG && ch != 1 && ch != 3:
+	case jpeg && (h > maxJPEGSide || w > maxJPEGSide):
+		return errs.New(errs.Type, "sample has shape %s, a jpeg file has at most %d pixels a side; use png or no compression", shape, maxJPEGSide)
+	case jpeg && ch != 1 && ch != 3:
 		return errs.New(errs.Type, "sample has %d channels, a jpeg file has 1 or 3; use png or no compression", ch)
-	case ch > 4:
-		return errs.New(errs.Type, "sample has %d channels, a %s file has at most 4; use no compression", ch, name)
+	case ch < 1 || ch > 4:
+		return errs.New(errs.Type, "sample has %d channels, a %s file has 1 to 4; use no compression", ch, c.ct.sampleCodec.Name())
 	}
 	return nil
 }
@@ -212,6 +243,9 @@ func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
 	}
 	if c.dtype.Fixed() {
 		return s, errs.New(errs.Type, "sample is %s, want an array of dtype %s", article(s.DType), c.dtype)
+	}
+	if len(s.Data) > maxItemBytes {
+		return s, errs.New(errs.Invalid, "sample has %d bytes, want at most %d", len(s.Data), int64(maxItemBytes))
 	}
 	if s.DType == tensor.String && !utf8.Valid(s.Data) {
 		return s, errs.New(errs.Type, "sample is not valid UTF-8")
@@ -308,6 +342,9 @@ func (c *checker) className(name string) (tensor.Sample, error) {
 func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 	if !c.ct.htype.IsImage() {
 		return s, errs.New(errs.Type, "sample is an encoded file, which htype %s does not take; decode it first", c.ct.htype)
+	}
+	if len(s.Data) > maxItemBytes {
+		return s, errs.New(errs.Invalid, "the encoded sample has %d bytes, want at most %d", len(s.Data), int64(maxItemBytes))
 	}
 	id, ok := codec.Sniff(s.Data)
 	if !ok {

@@ -124,8 +124,17 @@ func (w *writer) opened(set opened, ct *columnType) *filling {
 
 // sealed hands a complete chunk of rows to the transaction and makes it durable in the background.
 func (w *writer) sealed(ct *columnType, s *chunk.Sealed, runs []format.RowRange, update bool) {
-	w.txn.AddChunk(ct.schema.ID, format.Entry{Session: s.Session, Ordinal: s.Ordinal, Bytes: s.Bytes, Stats: s.Stats}, runs, update, s.Dir)
+	e := format.Entry{Session: s.Session, Ordinal: s.Ordinal, Bytes: s.Bytes, Stats: s.Stats}
+	w.addChunk(ct, e, runs, update, s.Dir)
 	w.finish(s.Stream.Finish, s.Stream.Abort)
+}
+
+// addChunk hands an entry to the transaction, and stores the side pages that this fills.
+func (w *writer) addChunk(ct *columnType, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
+	w.txn.AddChunk(ct.schema.ID, e, runs, update, dirs...)
+	if store := w.txn.Spill(); store != nil {
+		w.group.Go(store)
+	}
 }
 
 func (w *writer) finish(finish func(context.Context) error, abort func()) {
@@ -190,7 +199,13 @@ func (w *writer) addTiled(ctx context.Context, ct *columnType, it chunk.Item, ro
 		dirs[i] = s.Dir
 		w.finish(s.Stream.Finish, s.Stream.Abort)
 	}
-	w.txn.AddChunk(ct.schema.ID, e, []format.RowRange{{Start: row, Count: 1}}, update, dirs...)
+	if o := w.fixing[ct.schema.ID]; update && o != nil {
+		// An update of the row before this one would come later, were its chunk left open.
+		if err := w.seal(w.fixing, ct.schema.ID, o, update); err != nil {
+			return err
+		}
+	}
+	w.addChunk(ct, e, []format.RowRange{{Start: row, Count: 1}}, update, dirs...)
 	return nil
 }
 
@@ -205,21 +220,29 @@ func (w *writer) flush(ctx context.Context) error {
 			set = w.fixing
 		}
 		for id, o := range set {
-			s, err := o.builder.Seal()
-			if err != nil {
+			if err := w.seal(set, id, o, update); err != nil {
 				return w.fail(err)
 			}
-			if s != nil {
-				w.sealed(w.typeOf(id), s, o.runs, update)
-			}
-			delete(set, id)
 		}
 	}
 	if err := w.group.Wait(); err != nil {
 		return w.fail(err)
 	}
 	w.group = newGroup()
-	return ctx.Err()
+	return errs.Wrap(errs.Canceled, "write to dataset", w.d.URI(), ctx.Err())
+}
+
+// seal completes a chunk before it is full.
+func (w *writer) seal(set opened, id format.UUID, o *filling, update bool) error {
+	s, err := o.builder.Seal()
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		w.sealed(w.typeOf(id), s, o.runs, update)
+	}
+	delete(set, id)
+	return nil
 }
 
 func (w *writer) typeOf(id format.UUID) *columnType {
