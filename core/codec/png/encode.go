@@ -9,6 +9,9 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
+// level of the compressor: the next one takes two to five times as long for a few percent.
+const level = 6
+
 // encoder keeps its compressor and rows from picture to picture.
 type encoder struct {
 	out     []byte
@@ -66,7 +69,10 @@ func (e *encoder) end(at int) {
 // rows compresses the pixels, each row with the filter that promises the smallest result.
 func (e *encoder) rows(pix []byte, p picture) error {
 	if e.deflate == nil {
-		e.deflate = zlib.NewWriter(e)
+		var err error
+		if e.deflate, err = zlib.NewWriterLevel(e, level); err != nil {
+			return err
+		}
 	} else {
 		e.deflate.Reset(e)
 	}
