@@ -1,0 +1,5 @@
+"""`python -m deeplake` is the command line."""
+
+from deeplake._cli import main
+
+main()

@@ -1,0 +1,400 @@
+"""The command line: `deeplake`. Each command prints for people, or with --json one JSON value for machines.
+
+What a command needs is imported when it runs, so that `create` has nothing to wait for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from deeplake import _native, _uri
+from deeplake._errors import Error
+from deeplake._progress import bar
+from deeplake._version import __version__
+
+if TYPE_CHECKING:
+    from deeplake._dataset import Dataset
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_FROM = "from-"
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Runs the command line. Exit codes: 1 an error, 2 wrong usage, 130 interrupted."""
+    try:
+        cli.main(prog_name="deeplake", standalone_mode=False)
+    except click.exceptions.Exit as err:
+        sys.exit(err.exit_code)
+    except click.UsageError as err:
+        err.show()
+        sys.exit(err.exit_code)
+    except click.ClickException as err:
+        _fail(err.format_message(), err.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", _INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has seen enough. Python would complain when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Error as err:
+        _fail(str(err), 1)
+
+
+def _fail(message: str, code: int) -> None:
+    print("deeplake:", " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.version_option(__version__, "--version", prog_name="deeplake")
+def cli() -> None:
+    """Versioned datasets that stream into training.
+
+    URI is a path, file://..., or deeplake://org/name.
+    """
+
+
+def _json_option(function: _F) -> _F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+@cli.command()
+@click.argument("uri")
+@click.argument("source", required=False, metavar="[from-PATH]")
+@click.option("--from", "source_option", metavar="PATH", help="The folder to read, instead of from-PATH.")
+@click.option("--overwrite", is_flag=True, help="Delete a dataset that is there.")
+@click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
+@click.option(
+    "--compression",
+    type=click.Choice(["auto", "jpeg", "png", "none"]),
+    default="auto",
+    show_default=True,
+    help="Of the images; auto keeps what most files are.",
+)
+@click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
+@_json_option
+def create(
+    uri: str,
+    source: str | None,
+    source_option: str | None,
+    overwrite: bool,
+    workers: int | None,
+    compression: str,
+    checkpoint: int | None,
+    as_json: bool,
+) -> None:
+    """Make a dataset: empty, or of a folder of images.
+
+    Folders inside PATH are classes. A run that was interrupted goes on where it was when it is started again.
+
+    \b
+        deeplake create deeplake://me/flowers from-./flowers
+    """
+    place, folder = _uri.resolve(uri), _source(source, source_option)
+    if folder is None:
+        _native.create(place, overwrite=overwrite).close()
+        _show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
+        return
+    options = {"overwrite": overwrite, "compression": compression, "workers": workers, "checkpoint": checkpoint}
+    job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
+    report = _follow(job)
+    _show(report, as_json, _report_lines(report))
+    if not report["complete"]:
+        sys.exit(_INTERRUPTED)
+
+
+def _source(source: str | None, option: str | None) -> str | None:
+    if source is not None and option is not None:
+        raise click.UsageError("give the source once, as from-PATH or by --from")
+    if source is not None:
+        if not source.startswith(_FROM) or source == _FROM:
+            raise click.UsageError(f'got "{source}", want from-PATH, like from-./images')
+        option = source[len(_FROM) :]
+    return None if option is None else _uri.resolve(option)
+
+
+def _follow(job: _native.Ingest) -> dict[str, Any]:
+    """Shows how an import goes. The first Ctrl-C stops it after a commit, the second one at once."""
+    stopping = False
+    try:
+        with bar("create", unit="files") as advance:
+            while True:
+                try:
+                    news = job.poll(0.1)
+                except KeyboardInterrupt:
+                    if stopping:
+                        raise
+                    stopping = True
+                    job.cancel()
+                    continue
+                advance(news["files"], total=news["total_files"] or None, text=_size(news["bytes"]))
+                if news["done"]:
+                    report: dict[str, Any] = news["report"]
+                    return report
+    finally:
+        job.close()
+
+
+def _report_lines(report: dict[str, Any]) -> Iterable[str]:
+    classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
+    verb = "created" if report["complete"] else "interrupted;"
+    yield f"{verb} {report['uri']}: {report['rows']:,} rows{classes}, {_size(report['bytes'])} read"
+    if report["resumed"]:
+        yield f"  {report['resumed']:,} rows were there from an earlier run"
+    if report["converted"]:
+        yield f"  {report['converted']:,} files were decoded and encoded again, to suit the tensor's compression"
+    if report["skipped"]:
+        yield f"  {report['skipped']:,} files were left out:"
+        yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
+        if report["skipped"] > len(report["skips"]):
+            yield f"    and {report['skipped'] - len(report['skips']):,} more"
+    if not report["complete"]:
+        yield "  run the same command again to go on"
+
+
+@cli.command("ls")
+@click.argument("uri", required=False)
+@_json_option
+def list_(uri: str | None, as_json: bool) -> None:
+    """List the datasets of a folder, or the tensors of a dataset; with no URI, those that deeplake:// names."""
+    if uri is not None and _native.exists(_uri.resolve(uri)):
+        tensors = _describe(uri)["tensors"]
+        _show(tensors, as_json, _tensor_table(tensors))
+        return
+    if uri is not None:
+        found = _datasets_in(Path(_local(uri)))
+    else:
+        found = [
+            {"uri": f"{_uri.SCHEME}{org}/{Path(entry['uri']).name}", "rows": entry["rows"]}
+            for org, folder in _local_roots().items()
+            for entry in _datasets_in(folder, missing_ok=True)
+        ]
+    _show(found, as_json, _table(["dataset", "rows"], [[entry["uri"], f"{entry['rows']:,}"] for entry in found]))
+
+
+def _local(uri: str) -> str:
+    place = _uri.resolve(uri).removeprefix("file://")
+    if "://" in place:
+        raise click.ClickException(f'list "{uri}": it is no dataset, and only folders on this machine can be listed')
+    return place
+
+
+def _local_roots() -> dict[str, Path]:
+    """Returns the folders of all organisations that are known here."""
+    data = _uri.data_folder()
+    orgs = {folder.name for folder in data.iterdir() if folder.is_dir()} if data.is_dir() else set()
+    roots = {org: _uri.root_of(org).removeprefix("file://") for org in sorted(orgs | _uri.roots().keys())}
+    return {org: Path(root) for org, root in roots.items() if "://" not in root}
+
+
+def _datasets_in(folder: Path, *, missing_ok: bool = False) -> list[dict[str, Any]]:
+    if not folder.is_dir():
+        if missing_ok:
+            return []
+        raise click.ClickException(f'list "{folder}": there is no dataset and no folder')
+    found = []
+    for path in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
+        if _native.exists(str(path)):
+            found.append({"uri": str(path), "rows": _describe(str(path))["rows"]})
+    return found
+
+
+@cli.command()
+@click.argument("uri")
+@_json_option
+def info(uri: str, as_json: bool) -> None:
+    """Show what a dataset is: rows, version, tensors."""
+    about = _describe(uri)
+    head = about["head"]
+    lines = [
+        f"{about['uri']}",
+        f"  rows     {about['rows']:,}",
+        f"  version  {head['version']} ({head['commit'][:8]}, {head['time'][:19]})",
+        f"  stored   {_size(sum(tensor['bytes'] for tensor in about['tensors']))}",
+    ]
+    _show(about, as_json, [*lines, *_tensor_table(about["tensors"])])
+
+
+@cli.command()
+@click.argument("uri")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
+@_json_option
+def log(uri: str, limit: int | None, as_json: bool) -> None:
+    """List the versions of a dataset, the newest first."""
+    commits = _native.open(_uri.resolve(uri), read_only=True).log(limit or 0)
+    rows = [
+        [str(c["version"]), c["commit"][:8], c["time"][:19], f"{c['rows']:,}", c["author"], c["message"]]
+        for c in commits
+    ]
+    _show(commits, as_json, _table(["version", "commit", "time", "rows", "author", "message"], rows))
+
+
+@cli.command()
+@click.argument("uri")
+@click.option("--rows", "-n", "count", type=click.IntRange(min=1), default=5, show_default=True)
+@_json_option
+def head(uri: str, count: int, as_json: bool) -> None:
+    """Show the first rows."""
+    dataset = _open(uri)
+    names = list(dataset.tensors)
+    classes = {name: tensor.class_names for name, tensor in dataset.tensors.items()}
+    rows = [{name: _plain(row[name], classes[name]) for name in names} for row in dataset[:count]]
+    cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
+    _show(rows, as_json, _table(["row", *names], cells))
+
+
+def _plain(value: Any, classes: Sequence[str] | None) -> Any:
+    """Returns a sample as something to print: small values themselves, what an array is in place of a large one."""
+    if value is None or isinstance(value, str | bool | int | float | dict):
+        return value
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, list):
+        return [_plain(item, classes) for item in value]
+    if value.ndim == 0 and classes is not None and 0 <= int(value) < len(classes):
+        return classes[int(value)]
+    if value.dtype.kind in "biuf" and value.size <= 8:
+        return value.tolist()
+    return f"{value.dtype} {value.shape}"
+
+
+def _cell(value: Any, width: int = 40) -> str:
+    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+@cli.command("rm")
+@click.argument("uri")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@_json_option
+def remove(uri: str, yes: bool, as_json: bool) -> None:
+    """Delete a dataset with all its versions."""
+    place = _uri.resolve(uri)
+    if not _native.exists(place):
+        raise click.ClickException(f'delete dataset "{place}": there is no dataset')
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("nobody is there to be asked; give --yes to delete")
+        click.confirm(f"Delete {place} with all its versions?", abort=True, err=True)
+    _native.delete(place)
+    _show({"deleted": place}, as_json, [f"deleted {place}"])
+
+
+@cli.command()
+@click.argument("uri")
+@click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), help="Decode threads; all cores by default.")
+@click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--tensor", "tensors", multiple=True, help="Load this tensor; may be given several times.")
+@click.option("--in-order", is_flag=True, help="Do not shuffle.")
+@_json_option
+def bench(
+    uri: str, batch_size: int, workers: int | None, epochs: int, tensors: tuple[str, ...], in_order: bool, as_json: bool
+) -> None:
+    """Load whole epochs and show how fast that went."""
+    dataset = _open(uri)
+    loader = dataset.batches(
+        batch_size, shuffle=not in_order, num_workers=workers, tensors=tensors or None, collate="list"
+    )
+    results = [_epoch(loader) for _ in range(epochs)]
+    cells = [
+        [
+            str(r["epoch"]),
+            f"{r['rows']:,}",
+            f"{r['seconds']:.2f} s",
+            f"{r['rows_per_second']:,.0f}",
+            _size(r["stored_bytes"] / max(r["seconds"], 1e-9)),
+            f"{r['first_batch_seconds'] * 1000:.0f} ms",
+            f"{r['decode_share']:.0%}",
+        ]
+        for r in results
+    ]
+    table = _table(["epoch", "rows", "time", "rows/s", "stored/s", "first batch", "decoding"], cells)
+    _show(results, as_json, [*table, *(f"  {r['bottleneck']}" for r in results[-1:])])
+
+
+def _epoch(loader: Any) -> dict[str, Any]:
+    """Runs one epoch and returns its figures."""
+    from time import perf_counter
+
+    number, start, first = loader.epoch, perf_counter(), 0.0
+    with bar(f"epoch {number}", total=len(loader), unit="batches") as advance:
+        for count, _ in enumerate(loader, 1):
+            first = first or perf_counter() - start
+            advance(count)
+    seconds = perf_counter() - start
+    stats = loader.stats()
+    threads = stats["decode"]["busy_seconds"] + stats["decode"]["waiting_seconds"]
+    return {
+        "epoch": number,
+        "rows": stats["rows"],
+        "seconds": seconds,
+        "rows_per_second": stats["rows"] / max(seconds, 1e-9),
+        "bytes": stats["bytes"],
+        "stored_bytes": stats["stored_bytes"],
+        "first_batch_seconds": first,
+        "decode_share": stats["decode"]["busy_seconds"] / max(threads, 1e-9),
+        "bottleneck": stats["bottleneck"],
+    }
+
+
+def _open(uri: str) -> Dataset:
+    from deeplake._dataset import open as open_dataset
+
+    return open_dataset(uri, read_only=True)
+
+
+def _describe(uri: str) -> dict[str, Any]:
+    return _native.open(_uri.resolve(uri), read_only=True).describe()
+
+
+def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
+    from deeplake._tensor import shape_text
+
+    rows = [
+        [
+            t["name"],
+            t["htype"],
+            t["dtype"] or "-",
+            shape_text(t),
+            t["compression"],
+            f"{t['chunks']:,}",
+            _size(t["bytes"]),
+        ]
+        for t in tensors
+    ]
+    return _table(["tensor", "htype", "dtype", "shape", "compression", "chunks", "stored"], rows)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    from deeplake._view import table
+
+    return table([head, *rows]) if rows else ["  nothing"]
+
+
+def _show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
+    if as_json:
+        click.echo(json.dumps(value, ensure_ascii=False))
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "B" or count >= 100 else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
+
+
+if __name__ == "__main__":
+    main()

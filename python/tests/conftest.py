@@ -1,0 +1,69 @@
+"""What the tests share: places for datasets, small pictures, and programs in processes of their own."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import deeplake
+import numpy as np
+import pytest
+from PIL import Image
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=["mem", "file"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A URI where nothing is yet, in memory and on disk."""
+    return f"mem://test-{next(_numbers)}" if request.param == "mem" else str(tmp_path / "dataset")
+
+
+@pytest.fixture
+def numbered(place: str) -> Iterator[deeplake.Dataset]:
+    """Ten committed rows: x is the row number, v is (row, 2 * row), word its name."""
+    with deeplake.create(place) as ds:
+        ds.create_tensor("x", dtype="int64")
+        ds.create_tensor("v", dtype="float32")
+        ds.create_tensor("word", "text")
+        rows = np.arange(10)
+        ds.extend(
+            {"x": rows, "v": np.stack([rows, 2 * rows], axis=1).astype(np.float32), "word": [f"w{i}" for i in rows]}
+        )
+        ds.commit("ten rows")
+        yield ds
+
+
+def picture(seed: int, height: int = 24, width: int = 32) -> np.ndarray:
+    """A smooth picture that JPEG keeps nearly as it is; each seed gives another."""
+    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+    planes = [128 + 100 * np.sin((seed + 1) * 0.7 + (x + k * y) / (6 + k)) for k in range(3)]
+    return np.stack(planes, axis=2).astype(np.uint8)
+
+
+def encoded(array: np.ndarray, kind: str = "JPEG") -> bytes:
+    """The file of a picture."""
+    out = io.BytesIO()
+    Image.fromarray(array).save(out, kind, **({"quality": 90} if kind == "JPEG" else {}))
+    return out.getvalue()
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a program in an interpreter of its own, at most a minute, and returns what came of it."""
+
+    def run(program: str, *args: str, check: bool = True, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        path = tmp_path / f"program-{next(_numbers)}.py"
+        path.write_text(program)
+        done = subprocess.run(
+            [sys.executable, str(path), *args], capture_output=True, text=True, timeout=timeout, check=False
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run

@@ -1,0 +1,285 @@
+"""Datasets: making, writing, versions, and what they say of themselves."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+
+import deeplake
+import numpy as np
+import pytest
+
+
+def test_create_open_exists_delete(tmp_path):
+    uri = tmp_path / "set"
+    assert not deeplake.exists(uri)
+    with deeplake.create(uri) as ds:
+        assert (len(ds), ds.branch, ds.read_only, ds.dirty, dict(ds.info)) == (0, "main", False, False, {})
+    assert deeplake.exists(uri)
+    with pytest.raises(deeplake.AlreadyExistsError, match="set"):
+        deeplake.create(uri)
+    deeplake.create(uri, overwrite=True).close()
+    deeplake.delete(uri)
+    assert not deeplake.exists(uri)
+    with pytest.raises(deeplake.NotFoundError):
+        deeplake.delete(uri)
+    with pytest.raises(deeplake.NotFoundError):
+        deeplake.open(uri)
+
+
+def test_schema_makes_a_dataset_like_another(place, tmp_path):
+    schema = {
+        "images": {"htype": "image", "compression": "jpeg"},
+        "labels": "class_label",
+        "a/b": {"dtype": np.float32},
+    }
+    ds = deeplake.create(place, schema=schema)
+    assert list(ds.tensors) == ["images", "labels", "a/b"]
+    assert not ds.dirty
+    again = deeplake.create(tmp_path / "again", schema=ds.schema)
+    assert again.schema == ds.schema
+
+
+def test_append_extend_update_delete(numbered):
+    ds = numbered
+    ds.append({"x": 10, "v": [10, 20], "word": "w10"})
+    ds.extend([{"x": 11, "v": np.float32([11, 22]), "word": "w11"}, {"word": "w12", "x": 12, "v": (12.0, 24.0)}])
+    assert len(ds) == 13
+    assert ds["x"].numpy().tolist() == list(range(13))
+    ds.update(-1, {"x": 100})
+    ds.update([0, 1], {"x": [200, 201], "word": ["a", "b"]})
+    ds["x"][2] = 202
+    ds["x"][3:5] = np.array([203, 204])
+    ds.delete(slice(5, 11))
+    ds.delete(-2)
+    assert ds["x"].numpy().tolist() == [200, 201, 202, 203, 204, 100]
+    assert ds["word"].numpy() == ["a", "b", "w2", "w3", "w4", "w12"]
+    ds.commit()
+    assert deeplake.open(ds.uri)["x"].numpy().tolist() == [200, 201, 202, 203, 204, 100]
+
+
+def test_extend_with_nothing(numbered):
+    numbered.extend([])
+    numbered.extend({"x": np.empty(0, np.int64), "v": np.empty((0, 2), np.float32), "word": []})
+    assert len(numbered) == 10 and not numbered.dirty
+
+
+def test_uncommitted_rows_are_seen_here_and_nowhere_else(numbered):
+    numbered.append({"x": 10, "v": [0, 0], "word": "new"})
+    assert numbered.dirty
+    assert numbered[-1]["word"] == "new"
+    assert len(deeplake.open(numbered.uri)) == 10
+    numbered.discard()
+    assert not numbered.dirty
+    assert len(numbered) == 10
+    assert numbered["word"][-1] == "w9"
+
+
+def test_versions(numbered):
+    ds = numbered
+    first = ds.head
+    ds.append({"x": 10, "v": [0, 0], "word": "w10"})
+    second = ds.commit("one more")
+    assert (second.message, second.rows, second.version) == ("one more", 11, first.version + 1)
+    assert [c.id for c in ds.log()][:2] == [second.id, first.id]
+    assert ds.log(1) == [second]
+    assert second.time.tzinfo is not None
+    assert abs(datetime.datetime.now(datetime.timezone.utc) - second.time) < datetime.timedelta(minutes=5)
+    for ref in (first, first.id, first.id[:8], first.version, str(first.version), first.time):
+        for old in (ds.at(ref), deeplake.open(ds.uri, at=ref)):
+            assert (len(old), old.head.id, old.read_only) == (10, first.id, True)
+    with pytest.raises(deeplake.ReadOnlyError):
+        ds.at(first).append({"x": 1, "v": [0, 0], "word": ""})
+    with pytest.raises(deeplake.NotFoundError):
+        ds.at(99)
+
+
+def test_commit_without_changes_makes_no_version(numbered):
+    before = numbered.head
+    assert numbered.commit("nothing") == before
+    assert len(numbered.log()) == len(deeplake.open(numbered.uri).log())
+
+
+def test_a_view_of_an_old_version_stays(numbered):
+    view = numbered[:]
+    numbered.update(0, {"x": 100})
+    numbered.delete([5, 6])
+    numbered.commit()
+    assert view["x"].numpy().tolist() == list(range(10))
+    assert numbered["x"].numpy().tolist() == [100, 1, 2, 3, 4, 7, 8, 9]
+
+
+def test_refresh_sees_what_others_committed(numbered):
+    other = deeplake.open(numbered.uri)
+    other.append({"x": 10, "v": [0, 0], "word": "w10"})
+    other.commit()
+    assert len(numbered) == 10
+    numbered.refresh()
+    assert len(numbered) == 11
+
+
+def test_two_writers_lose_nothing(numbered):
+    other = deeplake.open(numbered.uri)
+    numbered.append({"x": 100, "v": [0, 0], "word": "ours"})
+    other.append({"x": 101, "v": [0, 0], "word": "theirs"})
+    other.commit()
+    numbered.commit()
+    assert sorted(numbered["x"].numpy().tolist()[-2:]) == [100, 101]
+    assert sorted(deeplake.open(numbered.uri)["x"].numpy().tolist()[-2:]) == [100, 101]
+
+
+def test_a_conflict_says_where_and_keeps_what_was_written(numbered):
+    other = deeplake.open(numbered.uri)
+    numbered.update(3, {"x": 100})
+    other.update(3, {"x": 101})
+    other.commit()
+    with pytest.raises(deeplake.ConflictError, match="x"):
+        numbered.commit()
+    assert numbered["x"][3] == 100
+
+
+def test_info(numbered):
+    assert numbered.info == {}
+    numbered.info = {"source": "us", "n": 3}
+    assert numbered.dirty
+    numbered.commit()
+    assert deeplake.open(numbered.uri).info == {"source": "us", "n": 3}
+    with pytest.raises(TypeError):
+        numbered.info["n"] = 4  # type: ignore[index]  # which would change nothing
+
+
+def test_create_tensor_again(numbered):
+    assert numbered.create_tensor("x", dtype="int64", exist_ok=True).name == "x"
+    with pytest.raises(deeplake.AlreadyExistsError):
+        numbered.create_tensor("x")
+    assert not numbered.dirty
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [("float32", "float32"), (np.float32, "float32"), (np.dtype(">i4"), "int32"), (int, "int64"), (str, "string"),
+     (bytes, "bytes"), (bool, "bool"), (float, "float64"), (np.uint8, "uint8"), (complex, "complex128")],
+)  # fmt: skip
+def test_dtypes_by_any_name(place, dtype, name):
+    assert deeplake.create(place).create_tensor("x", dtype=dtype).dtype == name
+
+
+def test_dtypes_of_torch(place):
+    torch = pytest.importorskip("torch")
+    assert deeplake.create(place).create_tensor("x", dtype=torch.bfloat16).dtype == "bfloat16"
+
+
+def test_a_tensor_added_later_has_holes(numbered):
+    numbered.create_tensor("late", dtype="float64")
+    numbered.append({"x": 10, "v": [0, 0], "word": "w10", "late": 1.5})
+    assert numbered[0]["late"] is None
+    assert numbered["late"].numpy() == [None] * 10 + [1.5]
+    assert numbered["late"].bytes(0) is None
+    assert numbered["late"][[0, 10]] == [None, 1.5]
+
+
+def test_closing(place):
+    ds = deeplake.create(place, schema={"x": {"dtype": "int64"}})
+    view = ds[:]
+    tensor = ds["x"]
+    ds.close()
+    ds.close()
+    for use in (
+        lambda: len(ds), lambda: ds[0], lambda: ds["x"].numpy(), lambda: ds.append({"x": 1}), lambda: ds.commit(),
+        lambda: ds.log(), lambda: ds.batches(), lambda: ds.head, lambda: tensor.numpy(), lambda: ds.dirty,
+        lambda: ds.at(1), lambda: ds.refresh(), lambda: ds.discard(), lambda: tensor.bytes(0), lambda: ds.tensors,
+        lambda: list(ds), lambda: ds.create_tensor("y"),
+    ):  # fmt: skip
+        with pytest.raises(deeplake.ClosedError, match="closed"):
+            use()
+    assert "closed" in repr(ds)
+    with pytest.raises(deeplake.ClosedError):
+        view["x"].numpy()
+
+
+def test_leaving_without_commit_warns(place):
+    with (
+        pytest.warns(UserWarning, match="uncommitted changes were dropped") as caught,
+        deeplake.create(place, schema={"x": "generic"}) as ds,
+    ):
+        ds.append({"x": 1})
+    assert caught[0].filename == __file__
+    assert len(deeplake.open(place)) == 0
+
+
+def test_leaving_after_commit_or_discard_does_not_warn(place):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with deeplake.create(place, schema={"x": "generic"}) as ds:
+            ds.append({"x": 1})
+            ds.commit()
+        with deeplake.open(place) as ds:
+            ds.append({"x": 2})
+            ds.discard()
+
+
+def test_the_exception_of_the_body_is_not_hidden(place):
+    with (
+        pytest.raises(ZeroDivisionError),
+        pytest.warns(UserWarning),
+        deeplake.create(place, schema={"x": "generic"}) as ds,
+    ):
+        ds.append({"x": 1})
+        _ = 1 / 0
+
+
+def test_reprs(numbered):
+    text = repr(numbered)
+    assert numbered.uri in text and "10 rows" in text and "version" in text
+    assert [line.split()[0] for line in text.splitlines()[2:]] == ["x", "v", "word"]
+    assert "uncommitted" not in text
+    numbered.append({"x": 1, "v": [1, 1], "word": ""})
+    assert "uncommitted changes" in repr(numbered)
+    assert "no tensors yet" in repr(deeplake.create("mem://repr-empty"))
+    assert 'Tensor("v"' in repr(numbered["v"]) and "(2,)" in repr(numbered["v"])
+    assert "Row(3: x, v, word)" in repr(numbered[3])
+    assert "View of" in repr(numbered[2:4]) and "2 rows" in repr(numbered[2:4])
+    assert repr(numbered.log()[0]).startswith("Commit(")
+    numbered.discard()
+
+
+def test_summary_prints_the_table(numbered, capsys):
+    numbered.summary()
+    assert capsys.readouterr().out == repr(numbered) + "\n"
+
+
+def test_html_is_escaped(place):
+    ds = deeplake.create(place)
+    ds.create_tensor("<b>", dtype="int8")
+    assert "&lt;b&gt;" in ds._repr_html_() and "<b>&" not in ds._repr_html_()
+    ds.discard()
+
+
+def test_groups(place):
+    ds = deeplake.create(place)
+    for name in ("left/image", "left/depth", "right/image", "x"):
+        ds.create_tensor(name, dtype="uint8")
+    ds.append({"left/image": 1, "left/depth": 2, "right/image": 3, "x": 4})
+    group = ds["left"]
+    assert isinstance(group, deeplake.Group)
+    assert list(group) == ["image", "depth"] and len(group) == 2 and group.name == "left"
+    assert group["depth"][0] == 2
+    assert ds[:]["right"]["image"].name == "right/image"
+    assert 'Group("left": image, depth)' in repr(group)
+    with pytest.raises(deeplake.NotFoundError, match='did you mean "left/image"'):
+        group["imag"]
+    ds.discard()
+
+
+def test_several_handles_in_threads(numbered):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(k: int) -> list[int]:
+        if k % 3 == 0:
+            numbered.extend({"x": np.full(5, k), "v": np.zeros((5, 2), np.float32), "word": ["t"] * 5})
+        return numbered["x"].numpy([0, 5]).tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(got == [0, 5] for got in pool.map(work, range(30)))
+    assert len(numbered) == 60
+    numbered.discard()
