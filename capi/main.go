@@ -13,11 +13,13 @@ package main
 import "C"
 
 import (
+	"os"
 	"sync/atomic"
 
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
+	"deeplake/core/ingest"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
@@ -37,7 +39,7 @@ type library struct {
 	loaders  table[*loading]
 	epochs   table[*passing]
 	batches  table[*batch]
-	imports  table[*importing]
+	imports  table[*ingest.Job]
 }
 
 // lib is assigned here and nowhere else; what changes lies behind it, guarded.
@@ -51,6 +53,7 @@ func newLibrary() *library {
 			Stores: storage.Registry{"file": local.Open, "mem": new(mem.Space).Open},
 			Codecs: codecs,
 			Writer: "deeplake " + C.DL_VERSION,
+			Author: os.Getenv("USER"),
 		},
 		contexts: table[*bound]{kind: 1, name: "context"},
 		datasets: table[*dataset.Dataset]{kind: 2, name: "dataset"},
@@ -59,6 +62,6 @@ func newLibrary() *library {
 		loaders:  table[*loading]{kind: 5, name: "loader"},
 		epochs:   table[*passing]{kind: 6, name: "epoch"},
 		batches:  table[*batch]{kind: 7, name: "batch"},
-		imports:  table[*importing]{kind: 8, name: "import"},
+		imports:  table[*ingest.Job]{kind: 8, name: "import"},
 	}
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 
 #include "convert.h"
 #include "objects.h"
@@ -10,7 +11,7 @@ struct Ingest {
     std::shared_ptr<Handle<dl_ingest>> handle;
 };
 
-constexpr std::int64_t slice_ms = 25;
+constexpr double slice_ms = 25;
 
 Ingest start(const std::string& uri, const std::string& source, const py::object& options) {
     const Core& c = core();
@@ -22,19 +23,20 @@ Ingest start(const std::string& uri, const std::string& source, const py::object
     return job;
 }
 
-// Waits in slices, so that signals are looked after.
+// Waits in slices, so that signals are looked after. A slice that ends early brings news.
 py::object poll(const Ingest& self, double timeout) {
+    using Clock = std::chrono::steady_clock;
     const Core& c = self.handle->core();
-    std::int64_t left = static_cast<std::int64_t>(std::clamp(timeout, 0.0, 1e9) * 1000);
+    const auto end = Clock::now() + std::chrono::duration<double>(std::clamp(timeout, 0.0, 1e9));
     for (;;) {
-        const std::int64_t now = std::min(left, slice_ms);
+        const auto begin = Clock::now();
+        const double left = std::chrono::duration<double, std::milli>(end - begin).count();
+        const std::int64_t now = static_cast<std::int64_t>(std::clamp(left, 0.0, slice_ms));
         const dl_ingest h = self.handle->get();
         Buffer json;
         call([&](dl_error* err) { return c.ingest_poll(h, now, json.out(), err); });
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-        py::object progress = json.json();
-        left -= now;
-        if (left <= 0 || py::cast<bool>(progress["done"])) return progress;
+        if (now == 0 || Clock::now() - begin < std::chrono::milliseconds(now)) return json.json();
     }
 }
 
