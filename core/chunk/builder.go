@@ -158,6 +158,7 @@ func (b *Builder) open(ctx context.Context) error {
 	}
 	if b.spec.BlockCodec != nil {
 		b.dir.BlockCodec = b.spec.BlockCodec.ID()
+		b.dir.BlockBytes = []int64{} // of a chunk of empty sequences alone, too
 	}
 	b.dirSize = 0
 	b.stats = newStatistics(b.spec)
