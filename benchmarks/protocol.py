@@ -33,7 +33,7 @@ class ContenderError(Exception):
 class Contender:
     """One contender in its process. A context manager."""
 
-    def __init__(self, name: str, module: str, factory: str, **arguments: Any) -> None:
+    def __init__(self, name: str, module: str, factory: str, /, **arguments: Any) -> None:
         self.name = name
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "contender.py"), module, factory, json.dumps(arguments)],

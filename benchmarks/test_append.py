@@ -1,6 +1,6 @@
 """Appending arrays of 1024x1024x3 one by one until they are durable, against TensorStore and a plain file.
 
-    python benchmarks/test_append.py [--full]
+python benchmarks/test_append.py [--full]
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def measure(full: bool = False) -> Result:
             for one in made.values():
                 one.call("remove")
 
-        turns = race({name: Entry(one, {"count": count}) for name, one in made.items()}, rounds=result.rounds, before=clear)
+        turns = race(
+            {name: Entry(one, {"count": count}) for name, one in made.items()}, rounds=result.rounds, before=clear
+        )
         result.watch(turns)
         clear()
         for name, one in made.items():

@@ -1,6 +1,6 @@
 """From opening a dataset to the first batch of 256 images, in a process that has its libraries imported.
 
-    python benchmarks/test_first_batch.py [--full]
+python benchmarks/test_first_batch.py [--full]
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def measure(full: bool = False) -> Result:
     ]
     result.tables.append(Table(f"open to first batch, {files.name}", "ms", lines=lines, better="less"))
     alone = BATCH / _decode_rate(files, workers)
-    result.figures.append(Figure("time to the first batch, core not loaded yet", Spread.of(first.seconds), 0.15, "less", "s"))
+    result.figures.append(
+        Figure("time to the first batch, core not loaded yet", Spread.of(first.seconds), 0.15, "less", "s")
+    )
     result.figures.append(Figure("time to the first batch, again", Spread.of(second.seconds), None, "less", "s"))
     result.notes.append(f"Decoding the 256 images alone takes {1000 * alone:.0f} ms on {workers} threads.")
     return result

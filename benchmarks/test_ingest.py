@@ -1,6 +1,6 @@
 """`deeplake create` from a folder of JPEG files, start of the process included, against `cp -r` and sync.
 
-    python benchmarks/test_ingest.py [--full]
+python benchmarks/test_ingest.py [--full]
 """
 
 from __future__ import annotations

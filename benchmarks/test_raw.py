@@ -1,6 +1,6 @@
 """An epoch over an uncompressed uint8 tensor of 250x250x3, shuffled, against copying memory.
 
-    python benchmarks/test_raw.py [--full]
+python benchmarks/test_raw.py [--full]
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ OURS, MEMCPY, PREAD = "deeplake", "memcpy into a reused buffer", "pread of rows 
 def measure(full: bool = False) -> Result:
     """Measures 20,000 samples (3.75 GB), short 4,000, with one thread and with one for each core."""
     result = Result(
-        "raw", "Epoch over an uncompressed 250x250x3 uint8 tensor, shuffled", 7 if full else 5, full, packages=("torch",)
+        "raw",
+        "Epoch over an uncompressed 250x250x3 uint8 tensor, shuffled",
+        7 if full else 5,
+        full,
+        packages=("torch",),
     )
     rows = 20_000 if full else 4_000
     lake = _lake(rows)
