@@ -20,7 +20,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test test-go test-python bench lint format fuzz wheel lock clean
+.PHONY: help build demo test test-go test-python bench lint lint-go lint-python lint-c format fuzz wheel lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -41,14 +41,20 @@ test-python: build $(STAMPS)/test ## the Python tests
 bench: build $(STAMPS)/test $(STAMPS)/bench ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest benchmarks
 
-lint: $(STAMPS)/run $(STAMPS)/lint $(STAMPS)/go ## gofmt, go vet, staticcheck, ruff, mypy, clang-format
+lint: lint-go lint-python lint-c ## lint-go (gofmt, vet, staticcheck), lint-python (ruff, mypy), lint-c (clang-format)
+
+lint-go: $(STAMPS)/go
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $(wildcard $(GO_DIRS))) && if [ -n "$$unformatted" ]; then \
 		echo "not as gofmt writes it:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(GOTAGS) ./...
 	$(GO) run $(STATICCHECK) $(GOTAGS) ./...
+
+lint-python: $(STAMPS)/run $(STAMPS)/lint
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+
+lint-c: $(STAMPS)/lint
 	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
 
 format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants them
