@@ -1,5 +1,5 @@
-/* References to the memory of batches, and DLPack tensors over it. Pure C: a consumer may drop a tensor from any thread,
- * without the GIL, while the interpreter ends, or in a forked child; none of this may enter the Go runtime. */
+/* References to the memory of batches, and DLPack tensors over it. Pure C: a consumer may drop a tensor from any
+ * thread, without the GIL, while the interpreter ends, or in a forked child; none of this may enter the Go runtime. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,11 +62,11 @@ static int kind_of(int32_t dtype, pack_tensor* t) {
     static const struct {
         uint8_t code, bits;
     } kinds[] = {
-        [DL_BOOL] = {PACK_BOOL, 8},         [DL_UINT8] = {PACK_UINT, 8},        [DL_UINT16] = {PACK_UINT, 16},
-        [DL_UINT32] = {PACK_UINT, 32},      [DL_UINT64] = {PACK_UINT, 64},      [DL_INT8] = {PACK_INT, 8},
-        [DL_INT16] = {PACK_INT, 16},        [DL_INT32] = {PACK_INT, 32},        [DL_INT64] = {PACK_INT, 64},
-        [DL_FLOAT16] = {PACK_FLOAT, 16},    [DL_BFLOAT16] = {PACK_BFLOAT, 16},  [DL_FLOAT32] = {PACK_FLOAT, 32},
-        [DL_FLOAT64] = {PACK_FLOAT, 64},    [DL_COMPLEX64] = {PACK_COMPLEX, 64}, [DL_COMPLEX128] = {PACK_COMPLEX, 128},
+        [DL_BOOL] = {PACK_BOOL, 8},      [DL_UINT8] = {PACK_UINT, 8},         [DL_UINT16] = {PACK_UINT, 16},
+        [DL_UINT32] = {PACK_UINT, 32},   [DL_UINT64] = {PACK_UINT, 64},       [DL_INT8] = {PACK_INT, 8},
+        [DL_INT16] = {PACK_INT, 16},     [DL_INT32] = {PACK_INT, 32},         [DL_INT64] = {PACK_INT, 64},
+        [DL_FLOAT16] = {PACK_FLOAT, 16}, [DL_BFLOAT16] = {PACK_BFLOAT, 16},   [DL_FLOAT32] = {PACK_FLOAT, 32},
+        [DL_FLOAT64] = {PACK_FLOAT, 64}, [DL_COMPLEX64] = {PACK_COMPLEX, 64}, [DL_COMPLEX128] = {PACK_COMPLEX, 128},
     };
     if (dtype < 0 || (size_t)dtype >= sizeof kinds / sizeof kinds[0] || kinds[dtype].bits == 0) return 0;
     t->code = kinds[dtype].code;
@@ -75,8 +75,8 @@ static int kind_of(int32_t dtype, pack_tensor* t) {
     return 1;
 }
 
-dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_int* shape,
-                           int32_t versioned, void** out, dl_error* err) {
+dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_int* shape, int32_t versioned,
+                           void** out, dl_error* err) {
     pack_tensor t = {.data = data, .device_type = PACK_DEVICE_CPU, .ndim = ndim};
     if (memory == NULL || out == NULL) return fail(err, DL_INVALID, "no memory or no place for the result", 0);
     if (ndim < 0 || ndim > 64 || (ndim > 0 && shape == NULL)) return fail(err, DL_INVALID, "bad number of axes", ndim);

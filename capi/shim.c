@@ -52,48 +52,37 @@ FORWARD(configure, (dl_text* json, dl_error* err), (json, err))
 FORWARD(context_new, (int64_t deadline_ms, dl_context* out, dl_error* err), (deadline_ms, out, err))
 FORWARD(context_cancel, (dl_context ctx, dl_error* err), (ctx, err))
 FORWARD(context_close, (dl_context ctx, dl_error* err), (ctx, err))
-FORWARD(dataset_create,
-        (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
+FORWARD(dataset_create, (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
         (ctx, uri, options, out, err))
-FORWARD(dataset_open,
-        (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
+FORWARD(dataset_open, (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
         (ctx, uri, options, out, err))
 FORWARD(dataset_exists, (dl_context ctx, dl_text* uri, int32_t* out, dl_error* err), (ctx, uri, out, err))
 FORWARD(dataset_delete, (dl_context ctx, dl_text* uri, dl_error* err), (ctx, uri, err))
 FORWARD(dataset_describe, (dl_dataset ds, dl_buffer* json, dl_error* err), (ds, json, err))
-FORWARD(dataset_create_tensor,
-        (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err),
-        (ctx, ds, json, err))
+FORWARD(dataset_create_tensor, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err), (ctx, ds, json, err))
 FORWARD(dataset_append,
         (dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows, dl_error* err),
         (ctx, ds, columns, columns_n, rows, err))
 FORWARD(dataset_update,
         (dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_rows_in* columns, int64_t columns_n, dl_error* err),
         (ctx, ds, rows, n, columns, columns_n, err))
-FORWARD(dataset_delete_rows,
-        (dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_error* err),
+FORWARD(dataset_delete_rows, (dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_error* err),
         (ctx, ds, rows, n, err))
 FORWARD(dataset_set_info, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err), (ctx, ds, json, err))
-FORWARD(dataset_commit,
-        (dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err),
+FORWARD(dataset_commit, (dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err),
         (ctx, ds, message, json, err))
 FORWARD(dataset_discard, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
 FORWARD(dataset_refresh, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
-FORWARD(dataset_log,
-        (dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json, dl_error* err),
+FORWARD(dataset_log, (dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json, dl_error* err),
         (ctx, ds, limit, json, err))
-FORWARD(dataset_at,
-        (dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out, dl_error* err),
+FORWARD(dataset_at, (dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out, dl_error* err),
         (ctx, ds, ref, out, err))
 FORWARD(dataset_view, (dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err), (ctx, ds, out, err))
 FORWARD(dataset_close, (dl_dataset ds, dl_error* err), (ds, err))
 FORWARD(view_len, (dl_view view, int64_t* out, dl_error* err), (view, out, err))
 FORWARD(view_describe, (dl_view view, dl_buffer* json, dl_error* err), (view, json, err))
-FORWARD(view_select,
-        (dl_view view, dl_int* rows, int64_t n, dl_view* out, dl_error* err),
-        (view, rows, n, out, err))
-FORWARD(view_slice,
-        (dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err),
+FORWARD(view_select, (dl_view view, dl_int* rows, int64_t n, dl_view* out, dl_error* err), (view, rows, n, out, err))
+FORWARD(view_slice, (dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err),
         (view, start, stop, step, out, err))
 FORWARD(view_rows, (dl_view view, int64_t* rows, int64_t n, dl_error* err), (view, rows, n, err))
 FORWARD(view_read,
@@ -101,8 +90,7 @@ FORWARD(view_read,
         (ctx, view, rows, n, options, out, err))
 FORWARD(view_close, (dl_view view, dl_error* err), (view, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err), (view, name, out, err))
-FORWARD(column_sizes,
-        (dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes, dl_error* err),
+FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes, dl_error* err),
         (ctx, column, rows, n, sizes, err))
 FORWARD(column_stored,
         (dl_context ctx, dl_column column, dl_int* rows, int64_t n, dl_dst* dst, dl_int* sizes, dl_error* err),
@@ -111,38 +99,28 @@ FORWARD(column_stored_one,
         (dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity, int64_t* size, dl_error* err),
         (ctx, column, row, dst, capacity, size, err))
 FORWARD(column_close, (dl_column column, dl_error* err), (column, err))
-FORWARD(loader_open,
-        (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
+FORWARD(loader_open, (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
         (ctx, view, options, out, err))
 FORWARD(loader_len, (dl_loader loader, int64_t* out, dl_error* err), (loader, out, err))
-FORWARD(loader_start,
-        (dl_loader loader, int64_t epoch, dl_epoch* out, dl_error* err),
-        (loader, epoch, out, err))
+FORWARD(loader_start, (dl_loader loader, int64_t epoch, dl_epoch* out, dl_error* err), (loader, epoch, out, err))
 FORWARD(loader_stats, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
-FORWARD(epoch_next,
-        (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
+FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
         (epoch, timeout_ms, state, out, err))
 FORWARD(epoch_close, (dl_epoch epoch, dl_error* err), (epoch, err))
-FORWARD(batch_arrays,
-        (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
+FORWARD(batch_arrays, (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
         (batch, arrays, n, rows, err))
 FORWARD(batch_memory, (dl_batch batch, dl_memory** out, dl_error* err), (batch, out, err))
-FORWARD(batch_tensor,
-        (dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err),
+FORWARD(batch_tensor, (dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err),
         (batch, i, versioned, out, err))
 FORWARD(batch_release, (dl_batch batch, dl_error* err), (batch, err))
-FORWARD(sample_inspect,
-        (dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err),
+FORWARD(sample_inspect, (dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err),
         (data, size, channels, json, err))
-FORWARD(sample_decode,
-        (dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes, dl_error* err),
+FORWARD(sample_decode, (dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes, dl_error* err),
         (data, size, channels, dst, bytes, err))
-FORWARD(ingest_start,
-        (dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err),
+FORWARD(ingest_start, (dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err),
         (uri, source, options, out, err))
-FORWARD(ingest_poll,
-        (dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_error* err),
+FORWARD(ingest_poll, (dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_error* err),
         (ingest, timeout_ms, json, err))
 FORWARD(ingest_cancel, (dl_ingest ingest, dl_error* err), (ingest, err))
 FORWARD(ingest_close, (dl_ingest ingest, dl_error* err), (ingest, err))

@@ -13,7 +13,8 @@
  * - Nothing calls back into the host; progress and cancellation are polled.
  * - After fork(2), every function returns DL_FORKED in the child (those without a dl_status do nothing). The library
  *   works in a forked child only as a copy of its own: another file, loaded after the fork.
- * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL and names the first one.
+ * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL and names the first
+ * one.
  *
  * Additive within a major version: functions and JSON keys are added, none changes. */
 #ifndef DEEPLAKE_H
@@ -150,8 +151,8 @@ typedef struct dl_sample {
 } dl_sample;
 
 /* The values of one tensor for n rows: n equal samples in one piece (data, ndim and shape of one sample; samples NULL),
- * or one by one (samples). For a sequence[...] tensor row_items has n numbers that sum to the number of samples; a row without a sample has one item
- * that is DL_FORM_HOLE. */
+ * or one by one (samples). For a sequence[...] tensor row_items has n numbers that sum to the number of samples; a row
+ * without a sample has one item that is DL_FORM_HOLE. */
 typedef struct dl_rows {
     dl_text* tensor;
     int64_t n;
@@ -173,9 +174,9 @@ enum {
     DL_KIND_TEXT = 3,  /* strings, JSON or bytes one by one: offsets, sizes */
 };
 
-/* One column of a batch. Entry i of a list or text lies at data + offsets[i], sizes[i] bytes; a hole has sizes[i] == -1.
- * An array and each entry of a list start at a multiple of 64 bytes. With row_items (sequence[...] tensors) the entries
- * of row 0 come first, then those of row 1; otherwise entry i is row i. */
+/* One column of a batch. Entry i of a list or text lies at data + offsets[i], sizes[i] bytes; a hole has sizes[i] ==
+ * -1. An array and each entry of a list start at a multiple of 64 bytes. With row_items (sequence[...] tensors) the
+ * entries of row 0 come first, then those of row 1; otherwise entry i is row i. */
 typedef struct dl_array {
     dl_text* name;
     void* data;
@@ -222,8 +223,8 @@ DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
 /* ---- Dataset ---- */
 
-/* Makes an empty dataset from JSON options {"overwrite"} ("" for none). The caller closes *out. After a failure there is
- * either no dataset or the one that was there. */
+/* Makes an empty dataset from JSON options {"overwrite"} ("" for none). The caller closes *out. After a failure there
+ * is either no dataset or the one that was there. */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
 
 /* Opens a dataset with JSON options {"at", "read_only"}. The caller closes *out. */
@@ -311,11 +312,11 @@ DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_int* rows,
 
 /* Copies the stored bytes of n rows to dst[i], which has room for sizes[i] bytes, as dl_column_sizes said. Holes are
  * left out. After a failure the memory at dst is undefined. */
-DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_int* rows, int64_t n, dl_dst* dst,
-                                  dl_int* sizes, dl_error* err);
+DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_int* rows, int64_t n, dl_dst* dst, dl_int* sizes,
+                                  dl_error* err);
 
-/* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1: a hole) in any case,
- * so a second call with enough room succeeds. */
+/* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1: a hole) in any
+ * case, so a second call with enough room succeeds. */
 DL_API dl_status dl_column_stored_one(dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity,
                                       int64_t* size, dl_error* err);
 

@@ -92,7 +92,8 @@ py::dict to_dict(const Batch& b, Wrap wrap, const py::object& convert) {
 }
 
 BatchColumn copy(const dl_array& a, std::int64_t rows) {
-    BatchColumn c{a.name, a.data, a.kind, a.dtype, {a.shape, a.shape + a.ndim}, {}, {}, {}, {}, {}, a.row_items != nullptr};
+    BatchColumn c{a.name, a.data, a.kind, a.dtype, {a.shape, a.shape + a.ndim}, {},
+                  {},     {},     {},     {},      a.row_items != nullptr};
     if (a.kind == DL_KIND_ARRAY) return c;
     c.offsets.assign(a.offsets, a.offsets + a.entries);
     c.sizes.assign(a.sizes, a.sizes + a.entries);
@@ -148,7 +149,8 @@ py::object dlpack(const Array& self, const py::object&, const py::object& max_ve
         throw py::error_already_set();
     }
     if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
-        PyErr_SetString(PyExc_BufferError, "export array: it lies in CPU memory, device (1, 0), and another is asked for");
+        PyErr_SetString(PyExc_BufferError,
+                        "export array: it lies in CPU memory, device (1, 0), and another is asked for");
         throw py::error_already_set();
     }
     const bool versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
@@ -214,8 +216,9 @@ void register_batch(py::module_& m) {
                  for (const BatchColumn& c : self.columns) out.append(c.name);
                  return out;
              })
-        .def("columns", [](const Batch& b, const py::object& f) { return to_dict(b, wrap_array, f); },
-             arg("convert") = py::none())
+        .def(
+            "columns", [](const Batch& b, const py::object& f) { return to_dict(b, wrap_array, f); },
+            arg("convert") = py::none())
         .def("numpy", [](const Batch& b) { return to_dict(b, wrap_numpy, py::none()); });
 }
 

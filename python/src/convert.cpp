@@ -15,12 +15,24 @@ struct Type {
 };
 
 constexpr Type types[] = {
-    {DL_BOOL, "bool", 'b', 1},          {DL_UINT8, "uint8", 'u', 1},        {DL_UINT16, "uint16", 'u', 2},
-    {DL_UINT32, "uint32", 'u', 4},      {DL_UINT64, "uint64", 'u', 8},      {DL_INT8, "int8", 'i', 1},
-    {DL_INT16, "int16", 'i', 2},        {DL_INT32, "int32", 'i', 4},        {DL_INT64, "int64", 'i', 8},
-    {DL_FLOAT16, "float16", 'f', 2},    {DL_BFLOAT16, "bfloat16", 'V', 2},  {DL_FLOAT32, "float32", 'f', 4},
-    {DL_FLOAT64, "float64", 'f', 8},    {DL_COMPLEX64, "complex64", 'c', 8}, {DL_COMPLEX128, "complex128", 'c', 16},
-    {DL_STRING, "string", 0, 0},        {DL_JSON, "json", 0, 0},            {DL_BYTES, "bytes", 0, 0},
+    {DL_BOOL, "bool", 'b', 1},
+    {DL_UINT8, "uint8", 'u', 1},
+    {DL_UINT16, "uint16", 'u', 2},
+    {DL_UINT32, "uint32", 'u', 4},
+    {DL_UINT64, "uint64", 'u', 8},
+    {DL_INT8, "int8", 'i', 1},
+    {DL_INT16, "int16", 'i', 2},
+    {DL_INT32, "int32", 'i', 4},
+    {DL_INT64, "int64", 'i', 8},
+    {DL_FLOAT16, "float16", 'f', 2},
+    {DL_BFLOAT16, "bfloat16", 'V', 2},
+    {DL_FLOAT32, "float32", 'f', 4},
+    {DL_FLOAT64, "float64", 'f', 8},
+    {DL_COMPLEX64, "complex64", 'c', 8},
+    {DL_COMPLEX128, "complex128", 'c', 16},
+    {DL_STRING, "string", 0, 0},
+    {DL_JSON, "json", 0, 0},
+    {DL_BYTES, "bytes", 0, 0},
 };
 
 // What json.dumps cannot write itself: NumPy scalars and arrays.
@@ -49,7 +61,8 @@ py::object Buffer::json() const {
 std::string to_json(const py::object& value) {
     py::module_ json = py::module_::import("json");
     try {
-        return py::cast<std::string>(json.attr("dumps")(value, py::arg("ensure_ascii") = false, py::arg("allow_nan") = false,
+        return py::cast<std::string>(json.attr("dumps")(value, py::arg("ensure_ascii") = false,
+                                                        py::arg("allow_nan") = false,
                                                         py::arg("default") = py::cpp_function(plain)));
     } catch (py::error_already_set& e) {
         if (!e.matches(PyExc_TypeError) && !e.matches(PyExc_ValueError) && !e.matches(PyExc_RecursionError)) throw;
@@ -74,8 +87,8 @@ Numbers to_rows(const py::object& rows) {
     }
     const char kind = array.dtype().kind();
     if (array.ndim() != 1 || (array.size() > 0 && kind != 'i' && kind != 'u')) {
-        throw Failure(DL_INVALID, "read row numbers: got dtype " + py::cast<std::string>(py::str(array.dtype())) + " with " +
-                                      std::to_string(array.ndim()) + " axes, want integers with one axis");
+        throw Failure(DL_INVALID, "read row numbers: got dtype " + py::cast<std::string>(py::str(array.dtype())) +
+                                      " with " + std::to_string(array.ndim()) + " axes, want integers with one axis");
     }
     return Numbers(array.attr("astype")("int64", py::arg("order") = "C", py::arg("copy") = false));
 }
@@ -95,8 +108,6 @@ const char* dtype_name(std::int32_t dtype) {
     return "?";
 }
 
-py::dtype numpy_dtype(std::int32_t dtype) {
-    return dtype == DL_BFLOAT16 ? bfloat16() : py::dtype(dtype_name(dtype));
-}
+py::dtype numpy_dtype(std::int32_t dtype) { return dtype == DL_BFLOAT16 ? bfloat16() : py::dtype(dtype_name(dtype)); }
 
 }  // namespace deeplake

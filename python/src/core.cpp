@@ -24,9 +24,9 @@ struct State {
     std::mutex mutex;  // held over a load and over a fork, so that the child finds neither half done
     std::atomic<const Core*> current{nullptr};
     std::atomic<std::uint64_t> generation{1};
-    std::string library;       // what this process loads, or has loaded
-    int copy = -1;             // descriptor of the copy for children
-    dev_t copy_device = 0;     // and what it was, should somebody have closed it and opened another
+    std::string library;    // what this process loads, or has loaded
+    int copy = -1;          // descriptor of the copy for children
+    dev_t copy_device = 0;  // and what it was, should somebody have closed it and opened another
     ino_t copy_inode = 0;
     pid_t copy_owner = 0;      // who made it
     std::string copy_failure;  // why there is none
@@ -56,7 +56,8 @@ std::string write_copy(State& s) {
         ssize_t n = read(in, block, sizeof block);
         if (n == 0) break;
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 || write(out, block, static_cast<size_t>(n)) != n) failure = std::string("copy: ") + std::strerror(errno);
+        if (n < 0 || write(out, block, static_cast<size_t>(n)) != n)
+            failure = std::string("copy: ") + std::strerror(errno);
     }
     close(in);
     struct stat st;
@@ -103,9 +104,10 @@ std::string path_of_copy(const State& s) {
         std::string path = "/proc/" + std::to_string(pid) + tail;
         if (s.copy >= 0 && is_copy(s, path.c_str())) return path;
     }
-    throw Failure(DL_FORKED, "load the core in a forked child: the copy that the parent process leaves its children is gone" +
-                                 (s.copy_failure.empty() ? "" : " (" + s.copy_failure + ")") +
-                                 "; start the process by spawn or forkserver");
+    throw Failure(DL_FORKED,
+                  "load the core in a forked child: the copy that the parent process leaves its children is gone" +
+                      (s.copy_failure.empty() ? "" : " (" + s.copy_failure + ")") +
+                      "; start the process by spawn or forkserver");
 }
 
 const Core* load(State& s) {
@@ -118,15 +120,15 @@ const Core* load(State& s) {
     }
     Core* c = new Core;
     c->generation = s.generation;
-#define DEEPLAKE_FIND(name)                                                               \
-    c->name = reinterpret_cast<decltype(c->name)>(dlsym(library, "dl_" #name));           \
+#define DEEPLAKE_FIND(name)                                                     \
+    c->name = reinterpret_cast<decltype(c->name)>(dlsym(library, "dl_" #name)); \
     if (c->name == nullptr) throw Failure(DL_UNSUPPORTED, "load the core: " + path + " lacks dl_" #name);
     DEEPLAKE_FUNCTIONS(DEEPLAKE_FIND)
 #undef DEEPLAKE_FIND
     const int major = c->abi_version() >> 16;
     if (major != DL_ABI_MAJOR) {
-        throw Failure(DL_UNSUPPORTED, "load the core: " + path + " has ABI version " + std::to_string(major) + ", want " +
-                                          std::to_string(DL_ABI_MAJOR));
+        throw Failure(DL_UNSUPPORTED, "load the core: " + path + " has ABI version " + std::to_string(major) +
+                                          ", want " + std::to_string(DL_ABI_MAJOR));
     }
     s.library = path;
     if (!s.watching) {

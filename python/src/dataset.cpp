@@ -130,9 +130,8 @@ py::object commit(const Dataset& self, const std::string& message) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
     Buffer json;
-    call_long(c, [&](dl_context ctx, dl_error* err) {
-        return c.dataset_commit(ctx, h, message.c_str(), json.out(), err);
-    });
+    call_long(
+        c, [&](dl_context ctx, dl_error* err) { return c.dataset_commit(ctx, h, message.c_str(), json.out(), err); });
     return json.json();
 }
 
@@ -159,9 +158,8 @@ py::object log(const Dataset& self, std::int64_t limit) {
 Dataset at(const Dataset& self, const std::string& ref) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
-    return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
-        return c.dataset_at(ctx, h, ref.c_str(), out, err);
-    });
+    return make(
+        c, [&](dl_context ctx, dl_dataset* out, dl_error* err) { return c.dataset_at(ctx, h, ref.c_str(), out, err); });
 }
 
 View view(const Dataset& self) {

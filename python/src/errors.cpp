@@ -6,9 +6,10 @@ namespace {
 // Classes of deeplake._errors by status. A test compares them with the core's own table.
 const char* class_of(dl_status status) {
     static const char* const names[] = {
-        "Error",         "InvalidArgumentError", "TensorTypeError", "OutOfRangeError", "NotFoundError",
-        "AlreadyExistsError", "CorruptError",    "UnsupportedError", "ConflictError",  "ReadOnlyError",
-        "StorageError",  "ClosedError",          "CanceledError",   "ForkedError",     "InternalError",
+        "Error",         "InvalidArgumentError", "TensorTypeError", "OutOfRangeError",
+        "NotFoundError", "AlreadyExistsError",   "CorruptError",    "UnsupportedError",
+        "ConflictError", "ReadOnlyError",        "StorageError",    "ClosedError",
+        "CanceledError", "ForkedError",          "InternalError",
     };
     const auto count = static_cast<dl_status>(sizeof names / sizeof names[0]);
     return names[status > 0 && status < count ? status : 0];

@@ -12,13 +12,11 @@ namespace deeplake {
 template <class H>
 struct Kind;
 
-#define DEEPLAKE_KIND(H, function, text)                                       \
-    template <>                                                               \
-    struct Kind<H> {                                                          \
-        static constexpr const char* name = text;                             \
-        static dl_status close(const Core& core, H h, dl_error* err) {        \
-            return core.function(h, err);                                     \
-        }                                                                     \
+#define DEEPLAKE_KIND(H, function, text)                                                               \
+    template <>                                                                                        \
+    struct Kind<H> {                                                                                   \
+        static constexpr const char* name = text;                                                      \
+        static dl_status close(const Core& core, H h, dl_error* err) { return core.function(h, err); } \
     };
 DEEPLAKE_KIND(dl_dataset, dataset_close, "dataset")
 DEEPLAKE_KIND(dl_view, view_close, "view")
@@ -63,10 +61,13 @@ class Handle {
     bool alive() const { return current() && id_ != 0; }
     std::uint64_t generation() const { return core_->generation; }
 
+    // Closing twice does nothing, nor does closing what went with its loader.
     void close() {
         if (!current()) return;
         if (const std::uint64_t id = id_.exchange(0)) {
-            deeplake::call([&](dl_error* err) { return Kind<H>::close(*core_, H{id}, err); });
+            dl_error err;
+            const dl_status status = without_gil([&] { return Kind<H>::close(*core_, H{id}, &err); });
+            if (status != DL_CLOSED) check(status, err);
         }
     }
 

@@ -27,7 +27,9 @@ bool is_number(py::handle v) {
 
 bool is_list(py::handle v) { return PyList_Check(v.ptr()) || PyTuple_Check(v.ptr()); }
 
-bool is_bytes(py::handle v) { return PyBytes_Check(v.ptr()) || PyByteArray_Check(v.ptr()) || PyMemoryView_Check(v.ptr()); }
+bool is_bytes(py::handle v) {
+    return PyBytes_Check(v.ptr()) || PyByteArray_Check(v.ptr()) || PyMemoryView_Check(v.ptr());
+}
 
 bool is_text(py::handle v) { return PyUnicode_Check(v.ptr()) || is_bytes(v); }
 
@@ -44,8 +46,8 @@ std::int32_t pack_dtype(const PackTensor& t) {
         std::uint8_t code, bits;
         std::int32_t dtype;
     } types[] = {
-        {6, 8, DL_BOOL},     {1, 8, DL_UINT8},    {1, 16, DL_UINT16},  {1, 32, DL_UINT32},    {1, 64, DL_UINT64},
-        {0, 8, DL_INT8},     {0, 16, DL_INT16},   {0, 32, DL_INT32},   {0, 64, DL_INT64},     {2, 16, DL_FLOAT16},
+        {6, 8, DL_BOOL},      {1, 8, DL_UINT8},    {1, 16, DL_UINT16},  {1, 32, DL_UINT32},    {1, 64, DL_UINT64},
+        {0, 8, DL_INT8},      {0, 16, DL_INT16},   {0, 32, DL_INT32},   {0, 64, DL_INT64},     {2, 16, DL_FLOAT16},
         {4, 16, DL_BFLOAT16}, {2, 32, DL_FLOAT32}, {2, 64, DL_FLOAT64}, {5, 64, DL_COMPLEX64}, {5, 128, DL_COMPLEX128},
     };
     for (const auto& x : types) {
@@ -70,7 +72,8 @@ bool is_contiguous(const PackTensor& t) {
 // One tensor's values on the way in.
 class Column {
   public:
-    Column(Columns& all, const char* op, const std::string& name, const std::string& type) : all_(all), op_(op), name_(name) {
+    Column(Columns& all, const char* op, const std::string& name, const std::string& type)
+        : all_(all), op_(op), name_(name) {
         const std::string sequence = "sequence[";
         sequence_ = type.compare(0, sequence.size(), sequence) == 0;
         type_ = sequence_ ? type.substr(sequence.size(), type.size() - sequence.size() - 1) : type;
@@ -104,7 +107,8 @@ class Column {
     // A list of what lies in value, which may be anything that can be iterated but text and mappings.
     py::object as_list(const py::object& value, const char* what) {
         if (is_text(value) || PyDict_Check(value.ptr()) || is_number(value) || value.is_none()) {
-            fail(DL_TYPE, std::string(what) + " is a " + type_name(value) + ", want an array, or a list with one sample for each");
+            fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
+                              ", want an array, or a list with one sample for each");
         }
         if (py::isinstance<py::array>(value)) {
             py::array a = py::reinterpret_borrow<py::array>(value);
@@ -116,7 +120,8 @@ class Column {
         if (list == nullptr) {
             if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
             PyErr_Clear();
-            fail(DL_TYPE, std::string(what) + " is a " + type_name(value) + ", want an array, or a list with one sample for each");
+            fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
+                              ", want an array, or a list with one sample for each");
         }
         return keep(py::reinterpret_steal<py::object>(list));
     }
@@ -237,7 +242,8 @@ class Column {
         } else if (is_array(value)) {
             describe(value, out);
         } else {
-            fail(DL_TYPE, "is a " + type_name(value) + ", want an array, a number, a list of numbers, str, bytes or None");
+            fail(DL_TYPE,
+                 "is a " + type_name(value) + ", want an array, a number, a list of numbers, str, bytes or None");
         }
     }
 
@@ -310,7 +316,8 @@ class Column {
     bool describe_pack(py::object value, dl_sample* out) {
         if (py::hasattr(value, "__dlpack_device__")) {
             const int device = py::cast<int>(value.attr("__dlpack_device__")()[py::int_(0)]);
-            if (device != 1 && device != 3) fail(DL_TYPE, "is an array on another device, want one in CPU memory; call .cpu() first");
+            if (device != 1 && device != 3)
+                fail(DL_TYPE, "is an array on another device, want one in CPU memory; call .cpu() first");
         }
         if (py::hasattr(value, "detach")) value = value.attr("detach")();
         if (py::hasattr(value, "contiguous")) value = value.attr("contiguous")();
@@ -384,9 +391,9 @@ Columns::Columns(const char* op, const py::object& columns, const py::object& ty
         py::object type = type_of.attr("get")(key, "");
         rows_.push_back(Column(*this, op, name, py::cast<std::string>(type)).take(columns[key]));
         if (rows_.back().n != rows_.front().n) {
-            throw Failure(DL_INVALID, std::string(op) + ": tensor \"" + name + "\" has " + std::to_string(rows_.back().n) +
-                                          " rows, but tensor \"" + names_.front() + "\" has " +
-                                          std::to_string(rows_.front().n));
+            throw Failure(DL_INVALID, std::string(op) + ": tensor \"" + name + "\" has " +
+                                          std::to_string(rows_.back().n) + " rows, but tensor \"" + names_.front() +
+                                          "\" has " + std::to_string(rows_.front().n));
         }
     }
 }

@@ -11,7 +11,8 @@ namespace {
 // The core lies beside the extension.
 std::string library_path() {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(&library_path), &info) == 0 || info.dli_fname == nullptr) return "libdeeplake.so";
+    if (dladdr(reinterpret_cast<void*>(&library_path), &info) == 0 || info.dli_fname == nullptr)
+        return "libdeeplake.so";
     const std::string extension = info.dli_fname;
     const size_t slash = extension.rfind('/');
     return (slash == std::string::npos ? "./" : extension.substr(0, slash + 1)) + "libdeeplake.so";

@@ -70,9 +70,8 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
     const std::int64_t n = at.size();
     dl_batch out{0};
     try {
-        call_long(c, [&](dl_context ctx, dl_error* err) {
-            return c.view_read(ctx, h, data, n, json.c_str(), &out, err);
-        });
+        call_long(c,
+                  [&](dl_context ctx, dl_error* err) { return c.view_read(ctx, h, data, n, json.c_str(), &out, err); });
     } catch (...) {
         if (out.id != 0) c.batch_release(out, nullptr);  // read just as the user gave up
         throw;

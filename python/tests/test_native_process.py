@@ -332,5 +332,7 @@ def test_a_core_that_cannot_be_loaded(tmp_path):
                 print(e)
     """
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60, env=env
+    )
     assert done.stdout.count("libdeeplake.so") >= 2, done.stderr

@@ -1,0 +1,332 @@
+/* A program against the C interface: argv[1] names the case, argv[2] a place for a dataset. Exits 0 when all holds. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "deeplake.h"
+
+static dl_error err;
+
+#define WANT(condition)                                                                                         \
+    do {                                                                                                        \
+        if (!(condition)) {                                                                                     \
+            fprintf(stderr, "line %d: %s; last error: %d %s\n", __LINE__, #condition, err.status, err.message); \
+            exit(1);                                                                                            \
+        }                                                                                                       \
+    } while (0)
+#define OK(call) WANT((call) == DL_OK)
+#define FAILS(want, call) WANT((call) == (want) && err.status == (want) && err.message[0] != 0)
+
+static const dl_context none = {0};
+
+/* contains looks for a word in a result and gives the result back. */
+static int contains(dl_buffer* json, const char* word) {
+    int found = strstr(json->data, word) != NULL && strlen(json->data) == (size_t)json->size;
+    json->release(json);
+    return found && json->release == NULL;
+}
+
+enum { ROWS = 10, WIDTH = 3 };
+
+/* make fills a dataset with ROWS rows: "x" int32 (WIDTH,) counting up, "t" text "row i", none in row 4. */
+static dl_dataset make(const char* uri) {
+    dl_dataset ds = {0};
+    OK(dl_dataset_create(none, uri, "", &ds, &err));
+    OK(dl_dataset_create_tensor(none, ds, "{\"name\": \"x\", \"dtype\": \"int32\"}", &err));
+    OK(dl_dataset_create_tensor(none, ds, "{\"name\": \"t\", \"htype\": \"text\"}", &err));
+    int32_t x[ROWS * WIDTH];
+    for (int i = 0; i < ROWS * WIDTH; i++) x[i] = i;
+    char text[ROWS][8];
+    dl_sample samples[ROWS];
+    memset(samples, 0, sizeof samples);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(text[i], sizeof text[i], "row %d", i);
+        samples[i] =
+            (dl_sample){.data = text[i], .bytes = (int64_t)strlen(text[i]), .dtype = DL_STRING, .form = DL_FORM_TEXT};
+    }
+    samples[4] = (dl_sample){.form = DL_FORM_HOLE};
+    int64_t shape[] = {WIDTH};
+    dl_rows columns[] = {
+        {.tensor = "x", .n = ROWS, .data = x, .bytes = sizeof x, .shape = shape, .ndim = 1, .dtype = DL_INT32},
+        {.tensor = "t", .n = ROWS, .samples = samples, .samples_n = ROWS},
+    };
+    OK(dl_dataset_append(none, ds, columns, 2, ROWS, &err));
+    dl_buffer json = {0};
+    OK(dl_dataset_commit(none, ds, "ten rows", &json, &err));
+    WANT(contains(&json, "\"version\":1"));
+    return ds;
+}
+
+static void check_row(const int32_t* x, int row) {
+    for (int k = 0; k < WIDTH; k++) WANT(x[k] == row * WIDTH + k);
+}
+
+/* The layout of DLManagedTensor, as a consumer has it. */
+typedef struct managed {
+    void* data;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+    void* owner;
+    void (*deleter)(struct managed*);
+} managed;
+
+static void* drop(void* tensor) {
+    ((managed*)tensor)->deleter(tensor);
+    return NULL;
+}
+
+static void batches(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_view view = {0};
+    int64_t n = 0;
+    OK(dl_dataset_view(none, ds, &view, &err));
+    OK(dl_view_len(view, &n, &err));
+    WANT(n == ROWS);
+
+    int64_t rows[] = {7, 0, 4};
+    dl_batch batch = {0};
+    OK(dl_view_read(none, view, rows, 3, "{\"collate_of\": {\"t\": \"list\"}, \"return_index\": true}", &batch, &err));
+    const dl_array* a = NULL;
+    int64_t columns = 0, count = 0;
+    OK(dl_batch_arrays(batch, &a, &columns, &count, &err));
+    WANT(columns == 3 && count == 3);
+    WANT(strcmp(a[0].name, "x") == 0 && a[0].kind == DL_KIND_ARRAY && a[0].dtype == DL_INT32 && a[0].ndim == 2);
+    WANT(a[0].shape[0] == 3 && a[0].shape[1] == WIDTH && (uintptr_t)a[0].data % 64 == 0);
+    for (int i = 0; i < 3; i++) check_row((int32_t*)a[0].data + i * WIDTH, (int)rows[i]);
+    WANT(strcmp(a[1].name, "t") == 0 && a[1].kind == DL_KIND_TEXT && a[1].entries == 3);
+    WANT(a[1].sizes[0] == 5 && memcmp((char*)a[1].data + a[1].offsets[0], "row 7", 5) == 0 && a[1].sizes[2] == -1);
+    WANT(strcmp(a[2].name, "_index") == 0 && ((int64_t*)a[2].data)[0] == 7);
+
+    managed* tensor = NULL;
+    void* versioned = NULL;
+    OK(dl_batch_tensor(batch, 0, 0, (void**)&tensor, &err));
+    OK(dl_batch_tensor(batch, 2, 1, &versioned, &err));
+    WANT(*(uint32_t*)versioned == 1);
+    FAILS(DL_TYPE, dl_batch_tensor(batch, 1, 0, &versioned, &err));
+    FAILS(DL_RANGE, dl_batch_tensor(batch, 3, 0, &versioned, &err));
+    ((void (**)(void*))versioned)[2](versioned); /* its deleter, after version and owner */
+    dl_memory* memory = NULL;
+    OK(dl_batch_memory(batch, &memory, &err));
+    WANT(dl_memory_references() == 2);
+    OK(dl_batch_release(batch, &err));
+    FAILS(DL_CLOSED, dl_batch_release(batch, &err));
+    OK(dl_view_close(view, &err));
+    OK(dl_dataset_close(ds, &err));
+
+    /* The tensor outlives all of it, and goes in another thread. */
+    WANT(tensor->ndim == 2 && tensor->shape[1] == WIDTH && tensor->strides[0] == WIDTH && tensor->device_type == 1);
+    WANT(tensor->code == 0 && tensor->bits == 32 && tensor->lanes == 1);
+    check_row((int32_t*)tensor->data, 7);
+    dl_memory_release(memory);
+    pthread_t thread;
+    WANT(pthread_create(&thread, NULL, drop, tensor) == 0 && pthread_join(thread, NULL) == 0);
+    WANT(dl_memory_references() == 0);
+}
+
+static void loader(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_view view = {0};
+    dl_loader l = {0};
+    dl_epoch epoch = {0};
+    int64_t n = 0;
+    OK(dl_dataset_view(none, ds, &view, &err));
+    FAILS(DL_INVALID, dl_loader_open(none, view, "{\"batch_sise\": 4}", &l, &err));
+    WANT(strstr(err.message, "\"batch_size\"") != NULL && l.id == 0);
+    FAILS(DL_INVALID, dl_loader_open(none, view, "{\"batch_size\": \"4\"}", &l, &err));
+    FAILS(DL_NOT_FOUND, dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"y\"]}", &l, &err));
+    OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"x\"], \"shuffle\": \"full\", \"seed\": 5}", &l,
+                      &err));
+    OK(dl_loader_len(l, &n, &err));
+    WANT(n == 3);
+    OK(dl_loader_start(l, 0, &epoch, &err));
+    int seen[ROWS] = {0};
+    for (;;) {
+        int32_t state = -1;
+        dl_batch batch = {0};
+        OK(dl_epoch_next(epoch, 1, &state, &batch, &err));
+        if (state == DL_NEXT_END) break;
+        if (state == DL_NEXT_PENDING) continue;
+        const dl_array* a = NULL;
+        int64_t columns = 0, rows = 0;
+        OK(dl_batch_arrays(batch, &a, &columns, &rows, &err));
+        for (int i = 0; i < rows; i++) seen[((int32_t*)a[0].data)[i * WIDTH] / WIDTH]++;
+        OK(dl_batch_release(batch, &err));
+    }
+    for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
+    dl_buffer json = {0};
+    OK(dl_loader_stats(l, &json, &err));
+    WANT(contains(&json, "bottleneck"));
+    OK(dl_loader_close(l, &err));
+    FAILS(DL_CLOSED, dl_epoch_close(epoch, &err));
+    OK(dl_view_close(view, &err));
+    OK(dl_dataset_close(ds, &err));
+}
+
+static void stored(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_view view = {0};
+    dl_column column = {0};
+    OK(dl_dataset_view(none, ds, &view, &err));
+    FAILS(DL_NOT_FOUND, dl_column_open(view, "s", &column, &err));
+    OK(dl_column_open(view, "t", &column, &err));
+    int64_t rows[] = {9, 4, 0}, sizes[3] = {0};
+    OK(dl_column_sizes(none, column, rows, 3, sizes, &err));
+    WANT(sizes[0] == 5 && sizes[1] == -1 && sizes[2] == 5);
+    char first[5], last[5];
+    void* places[] = {first, NULL, last};
+    OK(dl_column_stored(none, column, rows, 3, places, sizes, &err));
+    WANT(memcmp(first, "row 9", 5) == 0 && memcmp(last, "row 0", 5) == 0);
+    int64_t wrong[] = {5, -1, 6}, size = 0;
+    FAILS(DL_INVALID, dl_column_stored(none, column, rows, 3, places, wrong, &err));
+    OK(dl_column_stored_one(none, column, 9, first, 4, &size, &err));
+    WANT(size == 5);
+    OK(dl_column_stored_one(none, column, 9, first, 5, &size, &err));
+    FAILS(DL_RANGE, dl_column_stored_one(none, column, ROWS, first, 5, &size, &err));
+    FAILS(DL_RANGE, dl_column_stored_one(none, column, -1, first, 5, &size, &err));
+    OK(dl_column_close(column, &err));
+    FAILS(DL_CLOSED, dl_column_sizes(none, column, rows, 3, sizes, &err));
+    OK(dl_view_close(view, &err));
+    OK(dl_dataset_close(ds, &err));
+}
+
+static void arguments(const char* uri) {
+    dl_dataset ds = make(uri), other = {0};
+    dl_view view = {0};
+    dl_buffer json = {0};
+    OK(dl_dataset_view(none, ds, &view, &err));
+    /* Handles that never were, of another kind, closed. */
+    FAILS(DL_INVALID, dl_dataset_describe((dl_dataset){0}, &json, &err));
+    FAILS(DL_INVALID, dl_dataset_describe((dl_dataset){~0ull}, &json, &err));
+    FAILS(DL_INVALID, dl_dataset_describe((dl_dataset){view.id}, &json, &err));
+    FAILS(DL_INVALID, dl_view_close((dl_view){ds.id}, &err));
+    WANT(json.release == NULL);
+    /* NULL and counts that lie. */
+    FAILS(DL_INVALID, dl_dataset_open(none, uri, "", NULL, &err));
+    FAILS(DL_INVALID, dl_dataset_delete_rows(none, ds, NULL, 1, &err));
+    FAILS(DL_INVALID, dl_dataset_delete_rows(none, ds, NULL, -1, &err));
+    dl_rows bad = {.tensor = "x", .n = 1, .data = NULL, .bytes = 8, .dtype = DL_INT32};
+    FAILS(DL_INVALID, dl_dataset_append(none, ds, &bad, 1, 1, &err));
+    bad = (dl_rows){.tensor = "x", .n = 1, .data = &bad, .bytes = 4, .ndim = 1000, .dtype = DL_INT32};
+    FAILS(DL_INVALID, dl_dataset_append(none, ds, &bad, 1, 1, &err));
+    dl_sample sample = {.form = 9};
+    bad = (dl_rows){.tensor = "x", .n = 1, .samples = &sample, .samples_n = 1};
+    FAILS(DL_INVALID, dl_dataset_append(none, ds, &bad, 1, 1, &err));
+    WANT(dl_dataset_append(none, ds, &bad, 1, 1, NULL) == DL_INVALID);
+    /* JSON that is none. */
+    FAILS(DL_INVALID, dl_dataset_create_tensor(none, ds, "{\"name\": \"y\"} x", &err));
+    FAILS(DL_INVALID, dl_dataset_create_tensor(none, ds, "{\"nam\": \"y\"}", &err));
+    WANT(strstr(err.message, "did you mean \"name\"") != NULL);
+    FAILS(DL_INVALID, dl_dataset_create_tensor(none, ds, "[1", &err));
+    FAILS(DL_NOT_FOUND, dl_dataset_open(none, "mem://nothing", NULL, &other, &err));
+    FAILS(DL_EXISTS, dl_dataset_create(none, uri, "", &other, &err));
+    WANT(other.id == 0);
+    /* A long message is cut and says so. */
+    char longer[4096];
+    memset(longer, 'y', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    WANT(dl_dataset_open(none, longer, "", &other, &err) != DL_OK);
+    WANT((err.flags & DL_ERROR_TRUNCATED) && strlen(err.message) >= sizeof err.message - 4);
+    /* Contexts. */
+    dl_context ctx = {0};
+    int32_t found = -1;
+    OK(dl_context_new(0, &ctx, &err));
+    OK(dl_dataset_exists(ctx, uri, &found, &err));
+    WANT(found == 1);
+    OK(dl_context_cancel(ctx, &err));
+    OK(dl_context_close(ctx, &err));
+    FAILS(DL_CLOSED, dl_dataset_exists(ctx, uri, &found, &err));
+    /* Data is as it was. */
+    OK(dl_dataset_describe(ds, &json, &err));
+    WANT(contains(&json, "\"rows\":10"));
+    OK(dl_view_close(view, &err));
+    OK(dl_dataset_close(ds, &err));
+    FAILS(DL_CLOSED, dl_dataset_close(ds, &err));
+    FAILS(DL_CLOSED, dl_dataset_describe(ds, &json, &err));
+}
+
+static void forked(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_view view = {0};
+    dl_batch batch = {0};
+    dl_memory* memory = NULL;
+    int64_t row = 0;
+    OK(dl_dataset_view(none, ds, &view, &err));
+    OK(dl_view_read(none, view, &row, 1, "{\"tensors\": [\"x\"]}", &batch, &err));
+    OK(dl_batch_memory(batch, &memory, &err));
+    pid_t pid = fork();
+    if (pid == 0) {
+        dl_buffer json = {0};
+        alarm(20); /* a hang is a failure */
+        FAILS(DL_FORKED, dl_dataset_describe(ds, &json, &err));
+        FAILS(DL_FORKED, dl_dataset_close(ds, &err));
+        WANT(dl_error_table(&json, NULL) == DL_FORKED);
+        dl_memory_release(memory);
+        WANT(dl_abi_version() >> 16 == DL_ABI_MAJOR && strlen(dl_version()) > 0);
+        exit(0);
+    }
+    int status = 0;
+    WANT(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(dl_batch_release(batch, &err));
+    dl_memory_release(memory);
+    OK(dl_dataset_close(ds, &err));
+}
+
+static void panics(const char* where) {
+    dl_buffer json = {0};
+    OK(dl_error_table(&json, &err));
+    WANT(contains(&json, "InvalidArgumentError"));
+    FAILS(DL_INVALID, dl_test_panic("nowhere", &err));
+    FAILS(DL_INTERNAL, dl_test_panic(where, &err));
+    WANT(err.flags & DL_ERROR_POISONED);
+    FAILS(DL_INTERNAL, dl_error_table(&json, &err));
+    WANT((err.flags & DL_ERROR_POISONED) && strstr(err.message, "panic") != NULL && json.release == NULL);
+}
+
+/* Threads use and close the same handles. */
+static dl_dataset shared;
+
+static void* use(void* unused) {
+    for (int i = 0; i < 200; i++) {
+        dl_error e;
+        dl_view view = {0};
+        if (dl_dataset_view(none, shared, &view, &e) == DL_OK) {
+            int64_t n = 0;
+            dl_view_len(view, &n, &e);
+            dl_view_close(view, &e);
+        } else if (e.status != DL_CLOSED) {
+            fprintf(stderr, "status %d: %s\n", e.status, e.message);
+            exit(1);
+        }
+    }
+    return unused;
+}
+
+static void threads(const char* uri) {
+    pthread_t all[4];
+    shared = make(uri);
+    for (int i = 0; i < 4; i++) WANT(pthread_create(&all[i], NULL, use, NULL) == 0);
+    OK(dl_dataset_close(shared, &err));
+    for (int i = 0; i < 4; i++) WANT(pthread_join(all[i], NULL) == 0);
+}
+
+int main(int argc, char** argv) {
+    static const struct {
+        const char* name;
+        void (*run)(const char*);
+    } cases[] = {{"batches", batches}, {"loader", loader},   {"stored", stored}, {"arguments", arguments},
+                 {"forked", forked},   {"threads", threads}, {"panic", panics}};
+    for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            cases[i].run(argv[2]);
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: abi CASE URI\n");
+    return 2;
+}
