@@ -75,7 +75,12 @@ def memory_references() -> int:
     """Returns how many references to batch memory this process holds; for tests of leaks."""
 
 def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> Ingest:
-    """Starts filling the dataset at `uri` from `source` in the background, with options as core/ingest names them."""
+    """Starts filling the dataset at `uri` from the folder `source` in the background.
+
+    Args:
+        options: `overwrite` (bool), `workers`, `compression` ("auto", "jpeg", "png", "none"), `checkpoint` (rows
+            between commits), `message`. Keys whose value is None are left out.
+    """
 
 @final
 class Dataset:
@@ -117,9 +122,7 @@ class Dataset:
             InvalidArgumentError: columns of different length; a number that does not fit its dtype.
             TensorTypeError: a sample does not suit its tensor.
         """
-    def update(
-        self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None
-    ) -> None:
+    def update(self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
         """Replaces the samples of the given rows (0 <= row < rows) in the given tensors; columns as in `append`."""
     def delete_rows(self, rows: npt.ArrayLike) -> None:
         """Deletes rows; later rows move up."""
@@ -281,8 +284,8 @@ class Ingest:
     def poll(self, timeout: float = 0.1) -> dict[str, Any]:
         """Waits until there is news, at most `timeout` seconds. Returns the progress.
 
-        Keys: `done` (bool), `rows`, `files`, `bytes`, `total_files`, `total_bytes`, and when done `report`.
-        Raises what the import failed with.
+        Keys: `done` (bool), `rows`, `files`, `bytes`, `total_files`, `total_bytes` (0: not known), and `report`, a dict
+        when done. Raises what the import failed with, CanceledError after `cancel`.
         """
     def cancel(self) -> None:
         """Asks the import to stop; `poll` says when it has."""
