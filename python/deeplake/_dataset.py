@@ -319,7 +319,8 @@ def _ref(ref: Commit | str | int | datetime) -> str:
     if isinstance(ref, Commit):
         return ref.id
     if isinstance(ref, datetime):
-        return ref.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+        # Python's times end at microseconds: the end of this one, so that `commit.time` finds its commit.
+        return ref.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f999Z")
     if isinstance(ref, bool) or not isinstance(ref, int | str) or ref == "":
         raise InvalidArgumentError(
             f"open version {ref!r}: want a Commit, its id, a version number or a datetime; None is the newest"

@@ -60,71 +60,46 @@ class Torch:
         return padded, shapes
 
 
-class _EpochSampler:
-    """What Lightning looks for: it calls `loader.sampler.set_epoch` and nothing else."""
+class _Stream(Passes, IterableDataset):
+    """The dataset of a loader: one pass over it is one epoch of finished batches.
 
-    def __init__(self, loader: TorchLoader) -> None:
-        self._loader = loader
+    It does the work, and knows nothing of the loader: without a cycle of references, the memory of a loader is free as
+    soon as the loader is.
+    """
 
-    def set_epoch(self, epoch: int) -> None:
-        self._loader.set_epoch(epoch)
+    # What Accelerate's GradientState reads of what is being iterated over.
+    end_of_dataloader = False
+    remainder = -1
 
-    def __iter__(self) -> Iterator[None]:
-        raise UnsupportedError("iterate over the sampler: the loader draws its own order; set_epoch is all there is")
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._assembly = Assembly(plan, Torch())
+        self._epoch = 0
 
-
-class _Stream(IterableDataset):
-    """The dataset of a loader: one pass over it is one epoch of finished batches."""
-
-    def __init__(self, loader: TorchLoader) -> None:
-        self._loader = loader
-
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Generator[Any, None, None]:
         if get_worker_info() is not None:
             raise UnsupportedError(
                 "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
                 "or give ds.torch_dataset() to a DataLoader of your own"
             )
-        return iter(self._loader)
+        self.check_ranks()
+        return self._pass()
 
     def __len__(self) -> int:
         """The number of rows."""
-        return self._loader._plan.source.length()
+        return self._plan.source.length()
 
-
-class TorchLoader(Passes, DataLoader):
-    """Batches of torch tensors, from `View.pytorch`: a DataLoader that Lightning, Accelerate and plain loops take.
-
-    Iterate over it once for each epoch; several iterations at once are fine. Leaving a loop early stops the reading.
-    """
-
-    # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which reads on one rank and
-    # cuts what that rank alone has read. It leaves a loader with this mark as it is.
-    _is_accelerate_prepared = True
-
-    # What Accelerate's GradientState reads of the loader that is being iterated over.
-    end_of_dataloader = False
-    remainder = -1
-
-    def __init__(self, source: Pinned, options: Options) -> None:
-        self._plan = Plan(source, options)
-        self._assembly = Assembly(self._plan, Torch())
-        self._epoch = 0
-        self._check_ranks()
-        super().__init__(_Stream(self), batch_size=None, num_workers=0)
-        # DataLoader takes no sampler with an IterableDataset, and none after its construction.
-        object.__setattr__(self, "sampler", _EpochSampler(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _loader, (self._plan.source, self._plan.options, self._epoch)
-
-    def __len__(self) -> int:
-        """The number of batches of an epoch; fewer come where `on_error="skip"` empties some."""
-        return len(self._plan.native())
-
-    def __iter__(self) -> Generator[Any, None, None]:
-        self._check_ranks()
-        return self._pass()
+    def check_ranks(self) -> None:
+        """Refuses to give every rank of a distributed run all rows, unless the caller has said so."""
+        distributed = torch.distributed
+        if self._plan.options.ranks_settled or not distributed.is_available() or not distributed.is_initialized():
+            return
+        ranks = distributed.get_world_size()
+        if ranks > 1:
+            raise UnsupportedError(
+                f"load in {ranks} processes: rows are not split over ranks yet; load ds[rank::world_size], and pass "
+                "rank=0, world_size=1 to say that every rank reads all rows of its view"
+            )
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
         batches = super()._watched(batches)
@@ -146,20 +121,63 @@ class TorchLoader(Passes, DataLoader):
         finally:
             gradients._remove_dataloader(self)
 
-    def _check_ranks(self) -> None:
-        """Refuses to give every rank of a distributed run all rows, unless the caller has said so."""
-        distributed = torch.distributed
-        if self._plan.options.ranks_settled or not distributed.is_available() or not distributed.is_initialized():
-            return
-        ranks = distributed.get_world_size()
-        if ranks > 1:
-            raise UnsupportedError(
-                f"load in {ranks} processes: rows are not split over ranks yet; load ds[rank::world_size], and pass "
-                "rank=0, world_size=1 to say that every rank reads all rows of its view"
-            )
+
+class _EpochSampler:
+    """What Lightning looks for: it calls `loader.sampler.set_epoch` and nothing else."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+
+    def set_epoch(self, epoch: int) -> None:
+        self._stream.set_epoch(epoch)
+
+    def __iter__(self) -> Iterator[None]:
+        raise UnsupportedError("iterate over the sampler: the loader draws its own order; set_epoch is all there is")
+
+
+class TorchLoader(DataLoader):
+    """Batches of torch tensors, from `View.pytorch`: a DataLoader that Lightning, Accelerate and plain loops take.
+
+    Iterate over it once for each epoch; several iterations at once are fine. Leaving a loop early stops the reading.
+    """
+
+    # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which reads on one rank and
+    # cuts what that rank alone has read. It leaves a loader with this mark as it is.
+    _is_accelerate_prepared = True
+
+    def __init__(self, source: Pinned, options: Options) -> None:
+        self._plan = Plan(source, options)
+        self._stream = _Stream(self._plan)
+        self._stream.check_ranks()
+        super().__init__(self._stream, batch_size=None, num_workers=0)
+        # DataLoader takes no sampler with an IterableDataset, and none after its construction.
+        object.__setattr__(self, "sampler", _EpochSampler(self._stream))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loader, (self._plan.source, self._plan.options, self.epoch)
+
+    def __len__(self) -> int:
+        """The number of batches of an epoch; fewer come where `on_error="skip"` empties some."""
+        return len(self._plan.native())
+
+    def __iter__(self) -> Generator[Any, None, None]:
+        return iter(self._stream)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next iteration goes through."""
+        return self._stream.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch the next iteration goes through."""
+        self._stream.set_epoch(epoch)
+
+    def stats(self) -> dict[str, Any]:
+        """Returns the figures of the newest iteration: see `Batches.stats`."""
+        return self._stream.stats()
 
     def __repr__(self) -> str:
-        return describe("TorchLoader", self._plan, self._epoch)
+        return describe("TorchLoader", self._plan, self.epoch)
 
 
 def _loader(source: Pinned, options: Options, epoch: int) -> TorchLoader:

@@ -136,6 +136,7 @@ def test_a_conflict_says_where_and_keeps_what_was_written(numbered):
     with pytest.raises(deeplake.ConflictError, match="x"):
         numbered.commit()
     assert numbered["x"][3] == 100
+    numbered.discard()
 
 
 def test_info(numbered):
@@ -176,10 +177,13 @@ def test_a_tensor_added_later_has_holes(numbered):
     assert numbered["late"].numpy() == [None] * 10 + [1.5]
     assert numbered["late"].bytes(0) is None
     assert numbered["late"][[0, 10]] == [None, 1.5]
+    numbered.discard()
 
 
 def test_closing(place):
     ds = deeplake.create(place, schema={"x": {"dtype": "int64"}})
+    ds.append({"x": 1})
+    ds.commit()
     view = ds[:]
     tensor = ds["x"]
     ds.close()
@@ -228,14 +232,14 @@ def test_the_exception_of_the_body_is_not_hidden(place):
         _ = 1 / 0
 
 
-def test_reprs(numbered):
+def test_reprs(numbered, tmp_path):
     text = repr(numbered)
     assert numbered.uri in text and "10 rows" in text and "version" in text
     assert [line.split()[0] for line in text.splitlines()[2:]] == ["x", "v", "word"]
     assert "uncommitted" not in text
     numbered.append({"x": 1, "v": [1, 1], "word": ""})
     assert "uncommitted changes" in repr(numbered)
-    assert "no tensors yet" in repr(deeplake.create("mem://repr-empty"))
+    assert "no tensors yet" in repr(deeplake.create(tmp_path / "empty"))
     assert 'Tensor("v"' in repr(numbered["v"]) and "(2,)" in repr(numbered["v"])
     assert "Row(3: x, v, word)" in repr(numbered[3])
     assert "View of" in repr(numbered[2:4]) and "2 rows" in repr(numbered[2:4])

@@ -1,0 +1,249 @@
+"""The command line, as a user runs it: in a process of its own, with files and pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import deeplake
+import pytest
+from conftest import encoded, picture
+
+
+@pytest.fixture
+def home(tmp_path):
+    """An environment with nothing set up."""
+    home = tmp_path / "home"
+    home.mkdir()
+    hidden = ("DEEPLAKE_ROOTS", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "HOME": str(home), "COLUMNS": "120"}
+
+
+@pytest.fixture
+def cli(home, tmp_path):
+    def run(*args, check=True, stdin=subprocess.DEVNULL):
+        done = subprocess.run(
+            [sys.executable, "-m", "deeplake", *map(str, args)],
+            capture_output=True, text=True, env=home, cwd=tmp_path, timeout=120, check=False, stdin=stdin,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, done.stderr
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    """Twelve pictures in two classes, and a text among them."""
+    for i in range(12):
+        folder = tmp_path / "flowers" / ("rose" if i % 2 else "daisy")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{i:02}.jpg").write_bytes(encoded(picture(i)))
+    (tmp_path / "flowers" / "rose" / "notes.txt").write_text("no picture")
+    return tmp_path / "flowers"
+
+
+def test_the_two_lines_of_the_readme(cli, flowers, home, monkeypatch):
+    done = cli("create", "deeplake://me/flowers", "from-./flowers")
+    assert "12 rows in 2 classes" in done.stdout and "notes.txt" in done.stdout and done.stderr == ""
+    monkeypatch.setenv("HOME", home["HOME"])
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("DEEPLAKE_ROOTS", raising=False)
+    ds = deeplake.open("deeplake://me/flowers")
+    assert len(ds) == 12 and ds["labels"].class_names == ["daisy", "rose"]
+    files = sorted(flowers.rglob("*.jpg"))
+    assert [ds["images"].bytes(i) for i in range(12)] == [path.read_bytes() for path in files], "verbatim"
+
+
+@pytest.mark.parametrize("form", [["from-{}"], ["--from", "{}"], ["--from={}"]])
+def test_every_form_of_a_source(cli, flowers, tmp_path, form):
+    done = cli("create", tmp_path / "set", *[part.format(flowers) for part in form], "--json")
+    report = json.loads(done.stdout)
+    assert (report["rows"], report["skipped"], report["complete"], report["classes"]) == (
+        12,
+        1,
+        True,
+        ["daisy", "rose"],
+    )
+    assert report["skips"][0]["path"].endswith("notes.txt")
+
+
+def test_create_options(cli, flowers, tmp_path):
+    cli("create", tmp_path / "set", f"from-{flowers}", "--compression", "png", "--workers", "1", "--checkpoint", "5")
+    ds = deeplake.open(tmp_path / "set")
+    assert ds["images"].compression == "png" and len(ds) == 12
+    done = cli("create", tmp_path / "set", check=False)
+    assert done.returncode == 1 and done.stderr.startswith("deeplake: ") and done.stderr.count("\n") == 1
+    assert cli("create", tmp_path / "set", "--overwrite").stdout == f"created {tmp_path / 'set'}, empty\n"
+
+
+def test_looking_at_datasets(cli, flowers, tmp_path):
+    uri = tmp_path / "sets" / "flowers"
+    cli("create", uri, f"from-{flowers}")
+    assert json.loads(cli("ls", tmp_path / "sets", "--json").stdout) == [{"uri": str(uri), "rows": 12}]
+    assert str(uri) in cli("ls", tmp_path / "sets").stdout
+    assert [t["name"] for t in json.loads(cli("ls", uri, "--json").stdout)][:2] == ["images", "labels"]
+    assert "images" in cli("ls", uri).stdout
+    info = json.loads(cli("info", uri, "--json").stdout)
+    assert info["rows"] == 12 and info["head"]["rows"] == 12
+    assert "rows     12" in cli("info", uri).stdout
+    commits = json.loads(cli("log", uri, "--json").stdout)
+    assert commits[0]["rows"] == 12
+    assert len(json.loads(cli("log", uri, "-n", 1, "--json").stdout)) == 1
+    assert commits[0]["commit"][:8] in cli("log", uri).stdout
+    rows = json.loads(cli("head", uri, "-n", 3, "--json").stdout)
+    assert [row["labels"] for row in rows] == ["daisy"] * 3 and rows[0]["images"] == "uint8 (24, 32, 3)"
+    assert "daisy" in cli("head", uri).stdout
+
+
+def test_ls_of_names(cli, flowers):
+    assert json.loads(cli("ls", "--json").stdout) == []
+    cli("create", "deeplake://me/a", f"from-{flowers}")
+    cli("create", "deeplake://you/b")
+    assert json.loads(cli("ls", "--json").stdout) == [
+        {"uri": "deeplake://me/a", "rows": 12},
+        {"uri": "deeplake://you/b", "rows": 0},
+    ]
+
+
+def test_rm_asks(cli, tmp_path):
+    deeplake.create(tmp_path / "set").close()
+    done = cli("rm", tmp_path / "set", check=False)
+    assert done.returncode == 2 and "--yes" in done.stderr and deeplake.exists(tmp_path / "set")
+    cli("rm", tmp_path / "set", "--yes")
+    assert not deeplake.exists(tmp_path / "set")
+    done = cli("rm", tmp_path / "set", "--yes", check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "there is no dataset" in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "there"), [(b"n\n", True), (b"y\n", False)])
+def test_rm_on_a_terminal(tmp_path, home, answer, there):
+    deeplake.create(tmp_path / "set").close()
+    main, terminal = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "deeplake", "rm", str(tmp_path / "set")],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=home,
+    )  # fmt: skip
+    os.write(main, answer)
+    child.communicate(timeout=60)
+    os.close(main)
+    os.close(terminal)
+    assert deeplake.exists(tmp_path / "set") is there
+    assert (child.returncode == 0) is not there
+
+
+def test_bench(cli, flowers, tmp_path):
+    cli("create", tmp_path / "set", f"from-{flowers}")
+    results = json.loads(cli("bench", tmp_path / "set", "--epochs", 2, "--batch-size", 5, "--json").stdout)
+    assert [r["rows"] for r in results] == [12, 12] and results[0]["rows_per_second"] > 0
+    assert 0 < results[0]["decode_share"] <= 1 and results[0]["first_batch_seconds"] > 0
+    text = cli("bench", tmp_path / "set", "--tensor", "labels", "--in-order", "--workers", 1).stdout
+    assert "rows/s" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "wrong"),
+    [
+        (["info", "nowhere"], 1, "nowhere"),
+        (["ls", "nowhere"], 1, "nowhere"),
+        (["ls", "s3://bucket/x"], 1, "s3"),
+        (["head", "deeplake://bad"], 1, "want deeplake://org/name"),
+        (["create", "set", "from-nowhere"], 1, "nowhere"),
+        (["create", "set", "./flowers"], 2, "want from-PATH"),
+        (["create", "set", "from-"], 2, "want from-PATH"),
+        (["create", "set", "from-a", "--from", "b"], 2, "once"),
+        (["create", "set", "--compression", "gif"], 2, "gif"),
+        (["create"], 2, "URI"),
+        (["bench", "set", "--batch-size", "0"], 2, "batch-size"),
+        (["creat"], 2, "creat"),
+    ],
+)
+def test_errors_are_one_line(cli, args, code, wrong):
+    done = cli(*args, check=False)
+    assert done.returncode == code and wrong in done.stderr
+    if code == 1:
+        assert done.stderr.startswith("deeplake: ") and done.stderr.count("\n") == 1
+
+
+def test_help_and_version(cli):
+    assert cli("--version").stdout == f"deeplake, version {deeplake.__version__}\n"
+    text = cli("--help").stdout
+    assert all(command in text for command in ("create", "ls", "info", "log", "head", "rm", "bench"))
+    assert "from-PATH" in cli("create", "-h").stdout
+
+
+def test_a_closed_pipe_is_no_error(home, tmp_path):
+    with deeplake.create(tmp_path / "set", schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": list(range(20000))})
+        ds.commit()
+    command = f"{sys.executable} -m deeplake head {tmp_path / 'set'} -n 20000 | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=home, timeout=120, check=False)
+    assert done.stdout.split()[:2] == ["row", "x"] and done.stderr == ""
+
+
+def test_create_imports_nothing_that_it_does_not_need(home, flowers, tmp_path):
+    program = (
+        "import sys; from deeplake._cli import cli; "
+        f"cli.main(['create', {str(tmp_path / 'set')!r}, 'from-{flowers}'], standalone_mode=False); "
+        "print([name for name in ('numpy', 'torch', 'rich', 'PIL') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=home, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_bar_on_a_terminal_only(home, flowers, tmp_path):
+    main, terminal = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "deeplake", "create", str(tmp_path / "set"), f"from-{flowers}"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal, env={**home, "TERM": "xterm"},
+    )  # fmt: skip
+    out, _ = child.communicate(timeout=60)
+    os.close(terminal)
+    shown = os.read(main, 65536).decode()
+    os.close(main)
+    assert child.returncode == 0 and b"12 rows" in out and "files" in shown
+
+
+@pytest.mark.slow
+def test_an_interrupted_create_is_continued(home, tmp_path):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for i in range(3000):
+        (folder / f"{i:05}.jpg").write_bytes(encoded(picture(i % 50, 120, 160)))
+    command = [
+        sys.executable,
+        "-m",
+        "deeplake",
+        "create",
+        str(tmp_path / "set"),
+        f"from-{folder}",
+        "--checkpoint",
+        "200",
+    ]
+    child = subprocess.Popen(
+        [*command, "--workers", "1", "--compression", "png"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=home,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and child.poll() is None:
+        if deeplake.exists(tmp_path / "set") and len(deeplake.open(tmp_path / "set")) >= 200:
+            break
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130 and "Traceback" not in err, (child.returncode, out, err)
+    rows = len(deeplake.open(tmp_path / "set"))
+    assert 200 <= rows < 3000
+    done = subprocess.run(
+        [*command, "--compression", "png", "--json"], capture_output=True, text=True, env=home, timeout=120, check=True
+    )
+    report = json.loads(done.stdout)
+    assert report["rows"] == 3000 and report["resumed"] == rows and report["complete"]

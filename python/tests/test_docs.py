@@ -1,0 +1,40 @@
+"""The Python in README.md and docs/ runs: the blocks of a page one after the other, in a folder of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# A block that begins with "```python notest" is shown and not run.
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """The blocks of a page, each with the line it begins at."""
+    text = page.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, found.start(1)), found[1]) for found in _BLOCK.finditer(text)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+def test_page(page, tmp_path, monkeypatch):
+    if "import torch" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for line, source in blocks(page):
+        # Blank lines before it, so that a traceback shows the line of the page.
+        exec(compile("\n" * line + source, str(page), "exec"), names)
+
+
+def test_the_pages_have_examples():
+    assert {page.name for page in PAGES if blocks(page)} >= {"README.md", "dataset.md", "htypes.md", "loading.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
