@@ -9,19 +9,20 @@
 namespace deeplake {
 
 // Every function of deeplake.h that the extension calls.
-#define DEEPLAKE_FUNCTIONS(X)                                                                                        \
-    X(abi_version)                                                                                                   \
-    X(version) X(error_table) X(configure) X(memory_references) X(context_new) X(context_cancel) X(context_close)    \
-        X(dataset_create) X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_describe)                    \
-            X(dataset_create_tensor) X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info)  \
-                X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) X(dataset_view) \
-                    X(dataset_close) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows)          \
-                        X(view_read) X(view_close) X(column_open) X(column_sizes) X(column_stored)                   \
-                            X(column_stored_one) X(column_close) X(loader_open) X(loader_len) X(loader_start)        \
-                                X(loader_stats) X(loader_close) X(epoch_next) X(epoch_close) X(batch_arrays)         \
-                                    X(batch_memory) X(batch_release) X(memory_retain) X(memory_release)              \
-                                        X(memory_tensor) X(sample_inspect) X(sample_decode) X(ingest_start)          \
-                                            X(ingest_poll) X(ingest_cancel) X(ingest_close) X(test_panic)
+// clang-format off
+#define DEEPLAKE_FUNCTIONS(X) \
+    X(abi_version) X(version) X(error_table) X(configure) X(memory_references) X(context_new) \
+    X(context_cancel) X(context_close) X(dataset_create) X(dataset_open) X(dataset_exists) \
+    X(dataset_delete) X(dataset_describe) X(dataset_create_tensor) X(dataset_append) \
+    X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) X(dataset_commit) \
+    X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) X(dataset_view) \
+    X(dataset_close) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
+    X(view_read) X(view_close) X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) \
+    X(column_close) X(loader_open) X(loader_len) X(loader_start) X(loader_stats) X(loader_close) \
+    X(epoch_next) X(epoch_close) X(batch_arrays) X(batch_memory) X(batch_release) X(memory_retain) \
+    X(memory_release) X(memory_tensor) X(sample_inspect) X(sample_decode) X(ingest_start) \
+    X(ingest_poll) X(ingest_cancel) X(ingest_close) X(test_panic)
+// clang-format on
 
 // One loaded copy. It is never unloaded and never freed: a Go runtime cannot stop, and references to batch memory may
 // be dropped at any later time, also in a forked child.

@@ -152,7 +152,11 @@ class Column {
         py::object list = as_list(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         PyObject** rows = PySequence_Fast_ITEMS(list.ptr());
-        if (n > 0 && type_ != "json" && all_numbers(rows, n)) return take_array(literal(list));
+        if (n > 0 && type_ != "json" && all_numbers(rows, n)) {
+            const py::array column = literal(list);
+            // What does not suit goes on row by row, so that the core can say which row it is.
+            if (type_.empty() || py::cast<std::string>(py::str(column.dtype())) == type_) return take_array(column);
+        }
         std::vector<dl_sample>& samples = all_.samples_.emplace_back(static_cast<size_t>(n));
         for (row_ = 0; row_ < n; row_++) {
             describe_any(py::reinterpret_borrow<py::object>(rows[row_]), &samples[static_cast<size_t>(row_)]);
@@ -227,7 +231,7 @@ class Column {
         if (value.is_none()) {
             out->form = DL_FORM_HOLE;
         } else if (type_ == "json") {
-            describe_text(py::bytes(to_json(value)), DL_JSON, out);
+            describe_text(py::bytes(json_of(value)), DL_JSON, out);
         } else if (PyUnicode_Check(value.ptr())) {
             describe_string(value, out);
         } else if (is_bytes(value)) {
@@ -244,6 +248,14 @@ class Column {
         } else {
             fail(DL_TYPE,
                  "is a " + type_name(value) + ", want an array, a number, a list of numbers, str, bytes or None");
+        }
+    }
+
+    std::string json_of(const py::object& value) const {
+        try {
+            return to_json(value);
+        } catch (const Failure& e) {
+            fail(e.status(), std::string("cannot be stored: ") + e.what());
         }
     }
 
@@ -367,7 +379,9 @@ class Column {
         for (const char* end : {"min", "max"}) {
             py::object v = py::int_(got.attr(end)());
             if (v < py::object(limits.attr("min")) || v > py::object(limits.attr("max"))) {
-                fail(DL_RANGE, "has the value " + py::cast<std::string>(py::str(v)) + ", which does not fit " + type_);
+                // The numbers of a whole column: where the worst one is, is its row.
+                if (row_ < 0) row_ = py::cast<Py_ssize_t>(got.attr((std::string("arg") + end).c_str())());
+                fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(v)) + ", which does not fit " + type_);
             }
         }
     }
