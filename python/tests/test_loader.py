@@ -407,14 +407,14 @@ def test_iterating_from_several_threads(ds):
 
 @pytest.fixture(scope="module")
 def damaged():
-    """Twenty rows; the JPEG of row 11 ends in the middle."""
+    """Twenty rows; the JPEG of row 11 lacks the end of its data."""
     with deeplake.create(
         "mem://damaged",
         overwrite=True,
         schema={"image": {"htype": "image", "compression": "jpeg"}, "x": {"dtype": "int64"}},
     ) as ds:
         files = [encoded(picture(i, 96, 96)) for i in range(20)]
-        files[11] = files[11][: len(files[11]) * 3 // 4]
+        files[11] = files[11][: len(files[11]) * 3 // 4] + b"\xff\xd9"
         ds.extend({"image": [deeplake.read(file) for file in files], "x": np.arange(20)})
         ds.commit()
         yield ds
