@@ -381,7 +381,8 @@ class Column {
             if (v < py::object(limits.attr("min")) || v > py::object(limits.attr("max"))) {
                 // The numbers of a whole column: where the worst one is, is its row.
                 if (row_ < 0) row_ = py::cast<Py_ssize_t>(got.attr((std::string("arg") + end).c_str())());
-                fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(v)) + ", which does not fit " + type_);
+                fail(DL_INVALID,
+                     "has the value " + py::cast<std::string>(py::str(v)) + ", which does not fit " + type_);
             }
         }
     }
