@@ -7,6 +7,7 @@ pixels of each image as a bare loop over the system's libjpeg-turbo decodes them
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import io
 import shutil
@@ -14,7 +15,7 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,14 +121,31 @@ def jpegs(name: str, count: int) -> JpegSet:
 
 
 def make_lake(files: JpegSet) -> Path:
-    """Returns the dataset of a set, made by the command line where it is not there."""
-    if not files.lake.exists():
-        say(f"deeplake create of {files.name}")
-        partly = files.place / "lake.new"
-        shutil.rmtree(partly, ignore_errors=True)
-        subprocess.run([*deeplake_command(), "create", str(partly), f"from-{files.folder}"], check=True, stdout=2)
-        partly.rename(files.lake)
-    return files.lake
+    """Returns the dataset of a set, made by the command line."""
+
+    def build(place: Path) -> None:
+        command = [*deeplake_command(), "create", str(place), f"from-{files.folder}"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    return dataset(files.lake, build)
+
+
+def dataset(place: Path, build: Callable[[Path], None]) -> Path:
+    """Returns a dataset, built where it is not there or was written by another build of the library."""
+    found = importlib.util.find_spec("deeplake")
+    if found is None or found.origin is None:
+        raise SystemExit("the package deeplake is not installed; run make build first")
+    library = hashlib.sha256((Path(found.origin).parent / "libdeeplake.so").read_bytes()).hexdigest()
+    stamp = place.with_name(f"{place.name}.library")
+    if not place.exists() or not stamp.exists() or stamp.read_text() != library:
+        say(f"writing the dataset {place.relative_to(CACHE)}")
+        partly = place.with_name(f"{place.name}.new")
+        for stale in (partly, place):
+            shutil.rmtree(stale, ignore_errors=True)
+        build(partly)
+        partly.rename(place)
+        stamp.write_text(library)
+    return place
 
 
 def deeplake_command() -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import data
 import machine
 import report
-from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, faster, race
+from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, faster, race, thriftier
 
 BATCH = 256
 DECODERS = ("PIL", "torchvision", "OpenCV")
@@ -91,6 +91,9 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
         Table(f"{title} ({files.count:,} images, {files.mean_bytes / 1000:.1f} kB each)", "images/s", "1,000", lines)
     )
     result.figures.append(Figure(f"{title}: part of the decoder's limit", faster(turns[OURS], turns[LIMIT]), 0.92))
+    result.figures.append(
+        Figure(f"{title}: the limit's CPU time as a part of ours", thriftier(turns[OURS], turns[LIMIT]), None)
+    )
     best = min((name for name in turns if name not in (OURS, LIMIT)), key=lambda name: sum(turns[name].seconds))
     result.figures.append(
         Figure(f"{title}: times the best torch DataLoader ({best})", faster(turns[OURS], turns[best]), 1.3)

@@ -35,7 +35,7 @@ class Command:
         before = os.times()
         begin = time.perf_counter()
         for command in self._commands:
-            subprocess.run(command, check=True, stdout=2)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         after = os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
         return {"seconds": time.perf_counter() - begin, "cpu": cpu}

@@ -5,7 +5,6 @@ python benchmarks/test_open.py [--full]
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -84,12 +83,8 @@ def measure(full: bool = False) -> Result:
 def _lake() -> Path:
     import deeplake
 
-    place = data.CACHE / "ten-million"
-    if not place.exists():
-        data.say("writing ten million rows")
-        partly = place.with_suffix(".new")
-        shutil.rmtree(partly, ignore_errors=True)
-        with deeplake.create(partly) as ds:
+    def build(place: Path) -> None:
+        with deeplake.create(place) as ds:
             ds.create_tensor("labels", "class_label")
             ds.create_tensor("names", "text", chunk_bytes=16 << 10)
             step = 500_000
@@ -97,8 +92,8 @@ def _lake() -> Path:
                 rows = np.arange(start, start + step)
                 ds.extend({"labels": rows % 1000, "names": [f"row {row}" for row in rows.tolist()]})
                 ds.commit(f"rows to {start + step}")
-        partly.rename(place)
-    return place
+
+    return data.dataset(data.CACHE / "ten-million", build)
 
 
 def test_open(bench: report.Bench) -> None:

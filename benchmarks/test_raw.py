@@ -5,7 +5,6 @@ python benchmarks/test_raw.py [--full]
 
 from __future__ import annotations
 
-import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -99,18 +98,14 @@ def _line(name: str, turn: Turn, rows: int) -> Line:
 def _lake(rows: int) -> Path:
     import deeplake
 
-    place = data.CACHE / f"raw-{rows}"
-    if not place.exists():
-        data.say(f"writing {rows:,} arrays")
-        partly = place.with_suffix(".new")
-        shutil.rmtree(partly, ignore_errors=True)
-        with deeplake.create(partly) as ds:
+    def build(place: Path) -> None:
+        with deeplake.create(place) as ds:
             ds.create_tensor("arrays", dtype="uint8", shape=(data.SIDE, data.SIDE, 3))
             for start in range(0, rows, 500):
                 ds.extend({"arrays": np.stack([raw_sample(row, SEED) for row in range(start, min(start + 500, rows))])})
             ds.commit("arrays")
-        partly.rename(place)
-    return place
+
+    return data.dataset(data.CACHE / f"raw-{rows}", build)
 
 
 def test_raw(bench: report.Bench) -> None:
