@@ -160,12 +160,23 @@ func (c *checked) checkArray(a *tensor.Array, rows int64) error {
 	data := a.Data
 	if c.ct.htype.Base == "class_label" {
 		if data, err = c.check.labels(a.DType, data); err != nil {
-			return err
+			return c.badLabel(a, rows, err)
 		}
 	}
 	c.itemLen = int64(len(data)) / rows
 	c.array = &tensor.Array{DType: c.check.dtype, Shape: shape, Data: data}
 	return c.check.storable(shape, c.itemLen)
+}
+
+// badLabel adds to err, which refused some label of a, the row that it is in.
+func (c *checked) badLabel(a *tensor.Array, rows int64, err error) error {
+	rowLen := int64(len(a.Data)) / rows
+	for row := range rows {
+		if _, found := c.check.labels(a.DType, a.Data[row*rowLen:(row+1)*rowLen]); found != nil {
+			return errs.New(errs.KindOf(found), "row %d: %w", row, found)
+		}
+	}
+	return err
 }
 
 func (c *checked) checkSamples(samples []tensor.Sample, rowOf func(int) int) error {

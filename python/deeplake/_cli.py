@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deeplake import _native, _uri
-from deeplake._errors import Error
+from deeplake._errors import CanceledError, Error
 from deeplake._progress import bar
 from deeplake._version import __version__
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FROM = "from-"
 _INTERRUPTED = 130
+
+
+class _Interrupted(Exception):  # noqa: N818 - it is no error
+    """An import was stopped by Ctrl-C, and can be continued."""
 
 
 def main() -> None:
@@ -38,6 +42,8 @@ def main() -> None:
         sys.exit(err.exit_code)
     except click.ClickException as err:
         _fail(err.format_message(), err.exit_code)
+    except _Interrupted:
+        _fail("interrupted; run the same command again to go on", _INTERRUPTED)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", _INTERRUPTED)
     except BrokenPipeError:
@@ -107,8 +113,6 @@ def create(
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
     _show(report, as_json, _report_lines(report))
-    if not report["complete"]:
-        sys.exit(_INTERRUPTED)
 
 
 def _source(source: str | None, option: str | None) -> str | None:
@@ -122,7 +126,7 @@ def _source(source: str | None, option: str | None) -> str | None:
 
 
 def _follow(job: _native.Ingest) -> dict[str, Any]:
-    """Shows how an import goes. The first Ctrl-C stops it after a commit, the second one at once."""
+    """Shows how an import goes. Ctrl-C stops it after a commit, a second one at once."""
     stopping = False
     try:
         with bar("create", unit="files") as advance:
@@ -135,6 +139,8 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
                     stopping = True
                     job.cancel()
                     continue
+                except CanceledError:
+                    raise _Interrupted from None
                 advance(news["files"], total=news["total_files"] or None, text=_size(news["bytes"]))
                 if news["done"]:
                     report: dict[str, Any] = news["report"]
@@ -145,8 +151,7 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
 
 def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
-    verb = "created" if report["complete"] else "interrupted;"
-    yield f"{verb} {report['uri']}: {report['rows']:,} rows{classes}, {_size(report['bytes'])} read"
+    yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {_size(report['bytes'])} read"
     if report["resumed"]:
         yield f"  {report['resumed']:,} rows were there from an earlier run"
     if report["converted"]:
@@ -156,8 +161,6 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
         yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
         if report["skipped"] > len(report["skips"]):
             yield f"    and {report['skipped'] - len(report['skips']):,} more"
-    if not report["complete"]:
-        yield "  run the same command again to go on"
 
 
 @cli.command("ls")

@@ -114,9 +114,15 @@ class _Stream(Passes, IterableDataset):
             batch = next(batches, _END)
             while batch is not _END:
                 # One batch ahead: how many come is not known beforehand where rows may be skipped.
-                following = next(batches, _END)
-                self.end_of_dataloader = following is _END
+                failure: Exception | None = None
+                try:
+                    following = next(batches, _END)
+                    self.end_of_dataloader = following is _END
+                except Exception as err:
+                    failure = err  # of the batch that comes then, not of this one
                 yield batch
+                if failure is not None:
+                    raise failure
                 batch = following
         finally:
             gradients._remove_dataloader(self)

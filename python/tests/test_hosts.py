@@ -83,6 +83,15 @@ def test_accelerate_forgets_a_loop_that_was_left(ds):
     assert not state.in_dataloader
 
 
+def test_accelerate_does_not_lose_the_batch_before_an_error(ds):
+    pytest.importorskip("accelerate")
+    seen = []
+    with pytest.raises(ZeroDivisionError):
+        for batch in ds.pytorch(8, transform={"i": lambda i: int(i) // (i != 20)}):
+            seen += batch["i"].tolist()
+    assert seen == list(range(16))
+
+
 def test_accelerate_skips_first_batches(ds):
     accelerate = pytest.importorskip("accelerate")
     loader = ds.pytorch(8)
