@@ -49,6 +49,27 @@ type RowMap struct {
 	physical []int64 // its physical row
 }
 
+// longRun is the number of deleted rows in a row from which on their end is looked up instead of counted.
+const longRun = 64
+
+// runEnd is the first row behind start that is not deleted, found in steps that grow and then shrink.
+func runEnd(deleted *roaring64.Bitmap, start uint64) uint64 {
+	before := deleted.Rank(start)
+	all := func(n uint64) bool { return deleted.Rank(start+n)-before == n } // the n rows behind start are deleted
+	lo, hi := uint64(0), uint64(longRun)
+	for all(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for lo+1 < hi {
+		if mid := lo + (hi-lo)/2; all(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return start + lo + 1
+}
+
 // newRowMap makes the map for an axis without the deleted rows.
 func newRowMap(deleted *roaring64.Bitmap) RowMap {
 	var m RowMap
@@ -64,9 +85,18 @@ func newRowMap(deleted *roaring64.Bitmap) RowMap {
 		}
 	}
 	for it := deleted.Iterator(); it.HasNext(); {
-		d := int64(it.Next())
-		add(d)
-		at = d + 1
+		d := it.Next()
+		add(int64(d))
+		end := d + 1
+		for end < d+longRun && it.HasNext() && it.PeekNext() == end {
+			it.Next()
+			end++
+		}
+		if end == d+longRun {
+			end = runEnd(deleted, d)
+			it.AdvanceIfNeeded(end)
+		}
+		at = int64(end)
 	}
 	m.logical = append(m.logical, live)
 	m.physical = append(m.physical, at)

@@ -341,7 +341,22 @@ func TestRowMap(t *testing.T) {
 		rows := rng.Int64N(300)
 		gone := bitmap()
 		var live []int64
+		if round%3 == 0 {
+			rows *= 200 // long runs, over the ends of containers
+		}
+		run, kept := int64(0), false
 		for row := range rows {
+			if round%3 == 0 {
+				if run--; run < 0 {
+					run, kept = rng.Int64N(1<<rng.IntN(15)), !kept
+				}
+				if !kept {
+					gone.Add(uint64(row))
+					continue
+				}
+				live = append(live, row)
+				continue
+			}
 			if rng.IntN(4) < round%5 {
 				gone.Add(uint64(row))
 			} else {
@@ -381,6 +396,20 @@ func BenchmarkFind(b *testing.B) {
 	for b.Loop() {
 		if _, ok, err := tree.Find(context.Background(), rng.Int64N(10_000_000)); err != nil || !ok {
 			b.Fatal(ok, err)
+		}
+	}
+}
+
+// TestManyDeleted: a run of deleted rows costs no time, however long it is.
+func TestManyDeleted(t *testing.T) {
+	t.Parallel()
+	gone := bitmap()
+	gone.AddRange(5, 3<<32)
+	gone.AddRange(4<<32, 5<<32)
+	m := newRowMap(gone)
+	for i, want := range map[int64]int64{0: 0, 4: 4, 5: 3 << 32, 5 + 1<<32 - 1: 4<<32 - 1, 5 + 1<<32: 5 << 32} {
+		if got := m.Physical(i); got != want {
+			t.Errorf("row %d is physical row %d, want %d", i, got, want)
 		}
 	}
 }
