@@ -79,7 +79,8 @@ class View:
     def __getitem__(self, index: Any) -> Any:
         """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group for a name."""
         if type(index) is str:
-            return self._tensors.get(index) or self._tensor(index)
+            found = self._tensors.get(index)
+            return self._tensor(index) if found is None else found
         pinned = self._source.pinned()
         picked = _index.parse(index, pinned.length())
         if isinstance(picked, int):

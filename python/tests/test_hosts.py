@@ -87,7 +87,7 @@ def test_accelerate_does_not_lose_the_batch_before_an_error(ds):
     pytest.importorskip("accelerate")
     seen = []
     with pytest.raises(ZeroDivisionError):
-        for batch in ds.pytorch(8, transform={"i": lambda i: int(i) // (i != 20)}):
+        for batch in ds.pytorch(8, transform={"i": lambda i: int(i) // int(i != 20)}):
             seen += batch["i"].tolist()
     assert seen == list(range(16))
 
