@@ -2,21 +2,12 @@ package dataset
 
 import (
 	"context"
-	"runtime"
-	"sync/atomic"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
-	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
-)
-
-// encodeWindow and encodeBytes bound the samples that are encoded at once: enough for every core, few enough for memory.
-const (
-	encodeWindow = 64
-	encodeBytes  = 64 << 20
 )
 
 // checked is a column whose every sample suits its tensor.
@@ -227,61 +218,6 @@ func (c *checked) checkSequences(ctx context.Context, reg *codec.Registry, col t
 	return c.decodeForeign(ctx, reg, rowOf)
 }
 
-// foreignBytes bounds the decoded pictures that are kept between the check of an append and its writing.
-const foreignBytes = 64 << 20
-
-// decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one must be refused before
-// anything is written. What goes beyond foreignBytes is dropped after this check and decoded again when it is written.
-func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf func(int) int) error {
-	g := task.New(ctx, runtime.GOMAXPROCS(0))
-	var kept atomic.Int64
-	for i := range c.samples {
-		s := &c.samples[i]
-		if s.Form != tensor.FormEncoded || c.ct.verbatim(s) {
-			continue
-		}
-		g.Go(func(ctx context.Context) error {
-			if err := ctx.Err(); err != nil {
-				return errs.Wrap(errs.Canceled, "decode", "", err)
-			}
-			pix, err := decodeFile(reg, s, c.ct.channels)
-			if err != nil {
-				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
-			}
-			if err := c.check.storable(s.Shape, int64(len(pix))); err != nil {
-				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
-			}
-			if kept.Add(int64(len(pix))) <= foreignBytes {
-				s.Form, s.Data = tensor.FormArray, pix
-			}
-			return nil
-		})
-	}
-	return g.Wait()
-}
-
-// verbatim reports whether a file is stored as it is.
-func (ct *columnType) verbatim(s *tensor.Sample) bool {
-	id, _ := codec.Sniff(s.Data)
-	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && ct.sampleCodec.ID() == id
-}
-
-func decodeFile(reg *codec.Registry, s *tensor.Sample, want codec.Channels) ([]byte, error) {
-	id, _ := codec.Sniff(s.Data)
-	sc, err := reg.Sample(id)
-	if err != nil {
-		return nil, err
-	}
-	n, err := s.Shape.Bytes(s.DType)
-	if err != nil {
-		return nil, err
-	}
-	dec := sc.NewDecoder()
-	defer dec.Close()
-	pix := make([]byte, n)
-	return pix, dec.Decode(pix, s.Data, want)
-}
-
 // writeColumn stores a checked column, sample i at row at(i).
 func (w *writer) writeColumn(ctx context.Context, c *checked, rows int64, at func(int64) int64, update bool) error {
 	set := w.adding
@@ -366,93 +302,3 @@ func (w *writer) writeSequences(ctx context.Context, c *checked, at func(int64) 
 		return full()
 	})
 }
-
-// encoded is a sample as it will be stored.
-type encoded struct {
-	chunk.Item
-	tiled bool // Data is the array, too large to be stored in one piece
-}
-
-// eachEncoded calls fn for every sample in order, as it will be stored: through the tensor's sample codec where it has
-// one, several at once.
-func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, it encoded) error) error {
-	for from := 0; from < len(c.samples); {
-		part := window(c.samples[from:])
-		items, err := w.encode(ctx, c.ct, part)
-		if err != nil {
-			return err
-		}
-		for i := range part {
-			if err := fn(int64(from+i), items[i]); err != nil {
-				return err
-			}
-		}
-		from += len(part)
-	}
-	return nil
-}
-
-// window is the samples at the front that are encoded at once, as many as memory allows.
-func window(samples []tensor.Sample) []tensor.Sample {
-	size := 0
-	for i, s := range samples {
-		if size += len(s.Data); i == encodeWindow || i > 0 && size > encodeBytes {
-			return samples[:i]
-		}
-	}
-	return samples
-}
-
-// encode makes samples what is stored of them. Files in the tensor's codec are stored as they are, however large.
-func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]encoded, error) {
-	items := make([]encoded, len(samples))
-	g := task.New(ctx, runtime.GOMAXPROCS(0))
-	for i := range samples {
-		s := &samples[i]
-		items[i].Item = chunk.Item{Data: s.Data, Shape: s.Shape}
-		if s.Form != tensor.FormArray && (s.Form != tensor.FormEncoded || ct.verbatim(s)) {
-			continue
-		}
-		if ct.sampleCodec == nil && s.Form == tensor.FormArray {
-			items[i].tiled = ct.tiles(int64(len(s.Data)))
-			continue
-		}
-		g.Go(func(context.Context) (err error) {
-			items[i], err = w.encodeSample(ct, s)
-			return err
-		})
-	}
-	return items, g.Wait()
-}
-
-// encodeSample brings an array, or a file of another codec, into the tensor's codec, unless it has to be tiled.
-func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error) {
-	it := encoded{Item: chunk.Item{Data: s.Data, Shape: s.Shape}}
-	if s.Form == tensor.FormEncoded {
-		pix, err := decodeFile(w.d.env.Codecs, s, ct.channels)
-		if err != nil {
-			return it, err
-		}
-		it.Data = pix
-	}
-	it.tiled = ct.tiles(int64(len(it.Data)))
-	if ct.sampleCodec == nil || it.tiled && int64(len(it.Data)) > rawTileBytes(ct) {
-		return it, nil
-	}
-	file, err := ct.sampleCodec.Encode(nil, it.Data, ct.dtype, s.Shape, ct.options())
-	if err != nil {
-		return it, err
-	}
-	if !it.tiled || int64(len(file)) <= ct.spec().Max() {
-		it.Data, it.tiled = file, false
-	}
-	return it, nil
-}
-
-// tiles reports whether an array of so many bytes is over the bound of a sample in one piece. Items of sequences are
-// stored in one piece whatever their size, as a row lies in one chunk.
-func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.htype.List() }
-
-// rawTileBytes is the size from which an array is tiled before it is encoded: its file might be over the bound of a
-// chunk, and every tile must be decodable by itself in bounded memory.
-func rawTileBytes(ct *columnType) int64 { return 8 * ct.spec().Max() }
