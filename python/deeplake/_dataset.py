@@ -295,6 +295,9 @@ class Dataset(View):
     def __repr__(self) -> str:
         return self._title() if self._source.closed else super().__repr__()
 
+    def _repr_html_(self) -> str | None:
+        return None if self._source.closed else super()._repr_html_()  # None: the notebook shows the repr
+
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     listed = list(rows)

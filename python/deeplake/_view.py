@@ -78,7 +78,7 @@ class View:
     def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | npt.NDArray[Any]) -> View: ...
     def __getitem__(self, index: Any) -> Any:
         """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group for a name."""
-        if type(index) is str:
+        if isinstance(index, str):
             found = self._tensors.get(index)
             return self._tensor(index) if found is None else found
         pinned = self._source.pinned()
@@ -236,7 +236,7 @@ class View:
     def __repr__(self) -> str:
         return _summary(self._title(), self._source)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         head, *body = _cells(self._source)
         lines = [f"<b>{escape(self._title())}</b>", "<table>"]
         lines += [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]

@@ -196,7 +196,7 @@ def test_closing(place):
     ):  # fmt: skip
         with pytest.raises(deeplake.ClosedError, match="closed"):
             use()
-    assert "closed" in repr(ds)
+    assert "closed" in repr(ds) and ds._repr_html_() is None
     with pytest.raises(deeplake.ClosedError):
         view["x"].numpy()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
+import pty
+import subprocess
 import sys
 import threading
 import time
@@ -390,6 +393,22 @@ def test_stats(load):
 def test_progress_is_silent_without_a_terminal(load, capsys):
     assert len(list(load(16, tensors=["word"], progress=True))) == 7
     assert capsys.readouterr() == ("", "")
+
+
+def test_progress_on_a_terminal(tmp_path):
+    program = (
+        "import deeplake; ds = deeplake.create('mem://x', schema={'x': {'dtype': 'int64'}}); ds.extend({'x': [1, 2, 3]}); "
+        "print([batch['x'].tolist() for batch in ds.batches(2, progress=True)])"
+    )
+    main, terminal = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=terminal, env={**os.environ, "TERM": "xterm"}
+    )
+    out, _ = child.communicate(timeout=60)
+    os.close(terminal)
+    shown = os.read(main, 65536).decode()
+    os.close(main)
+    assert out.split() == b"[[1, 2], [3]]".split() and "epoch 0" in shown and "batches" in shown
 
 
 def test_iterating_from_several_threads(ds):
