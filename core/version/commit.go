@@ -44,8 +44,10 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 		if err != nil {
 			return nil, err
 		}
-		t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone()})
 		won, err := t.repo.put(ctx, rec, data)
+		if won || err != nil {
+			t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone()})
+		}
 		if err != nil {
 			return nil, err
 		}

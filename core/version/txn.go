@@ -29,7 +29,7 @@ type Txn struct {
 	tried   []attempt
 }
 
-// attempt is a commit that was sent to the store. Its answer may have been lost, hence a later Commit looks for it.
+// attempt is a commit that was made, or may have been, as there was no clear answer: a later Commit looks for it.
 type attempt struct {
 	commit  format.UUID
 	changes int
