@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+import warnings
 import zlib
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -100,6 +101,8 @@ class TorchFiles:
     def __init__(self, name: str, count: int, batch_size: int, decoder: str) -> None:
         import torch
 
+        # Up to four workers are tried, however few cores there are.
+        warnings.filterwarnings("ignore", message="This DataLoader will create")
         self._torch = torch
         self._files = data.jpegs(name, count)
         self._read, self._height_first = _reader(decoder)

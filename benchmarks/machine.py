@@ -101,14 +101,18 @@ def cpu_seconds(pid: int) -> float:
 
 
 def tree_memory(pid: int) -> int:
-    """Returns the bytes that a process tree holds, memory that several of them share counted once."""
+    """Returns the bytes that a process tree holds, memory that several of them share counted once.
+
+    Pages of files (libraries, data) are left out: how many of them a process is charged for depends on who else maps
+    them.
+    """
     total = 0
     for one in tree(pid):
         try:
-            match = re.search(r"^Pss:\s*(\d+) kB", _read(f"/proc/{one}/smaps_rollup"), re.MULTILINE)
+            held = re.findall(r"^Pss_(?:Anon|Shmem):\s*(\d+) kB", _read(f"/proc/{one}/smaps_rollup"), re.MULTILINE)
         except OSError:
             continue
-        total += int(match.group(1)) * 1024 if match else 0
+        total += sum(map(int, held)) * 1024
     return total
 
 

@@ -110,7 +110,8 @@ def _best_workers(contender: Contender, files: data.JpegSet, full: bool) -> int:
     times = {}
     for workers in range(5) if full else (0, machine.cores(), 2 * machine.cores()):
         contender.call("run", workers=workers, most=512)  # starts the workers
-        times[workers] = min(contender.call("run", workers=workers, most=most)["seconds"] for _ in range(2))
+        runs = 2 if full else 1
+        times[workers] = min(contender.call("run", workers=workers, most=most)["seconds"] for _ in range(runs))
     return min(times, key=lambda workers: times[workers])
 
 
