@@ -47,6 +47,9 @@ func (c *checker) array(d tensor.DType, s tensor.Shape) (tensor.Shape, error) {
 	if c.ct.htype.IsImage() && len(s) == 2 {
 		s = tensor.Shape{s[0], s[1], 1}
 	}
+	if empty := c.ct.htype.Empty(); empty != nil && len(s) == 1 && s[0] == 0 {
+		s = empty
+	}
 	return s, c.checkShape(s)
 }
 

@@ -399,8 +399,8 @@ func (d *Dataset) View(ctx context.Context) (*View, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	s := d.head
-	if d.w != nil {
+	s, dirty := d.head, d.w != nil && !d.w.empty()
+	if dirty {
 		if d.seen == nil {
 			if err := d.w.flush(ctx); err != nil {
 				return nil, err
@@ -413,7 +413,7 @@ func (d *Dataset) View(ctx context.Context) (*View, error) {
 		}
 		s = d.seen
 	}
-	return newView(d, s, d.w != nil)
+	return newView(d, s, dirty)
 }
 
 // String names the dataset in messages.

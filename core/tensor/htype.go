@@ -114,6 +114,20 @@ func (h HType) rule() *rule {
 	return nil
 }
 
+// Empty is the shape of no boxes, points or keypoints at all, which people write as an empty list; nil where an htype has
+// no such thing.
+func (h HType) Empty() Shape {
+	switch h.Base {
+	case "bbox":
+		return Shape{0, 4}
+	case "point":
+		return Shape{0, 2}
+	case "keypoints_coco":
+		return Shape{0, 0}
+	}
+	return nil
+}
+
 // CheckDType refuses a dtype that the htype does not allow.
 func (h HType) CheckDType(d DType) error {
 	r := h.rule()
