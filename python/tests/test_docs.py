@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# A block that begins with "```python notest" is shown and not run.
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -19,11 +21,27 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, found.start(1)), found[1]) for found in _BLOCK.finditer(text)]
 
 
+def run_commands(page, tmp_path, monkeypatch):
+    """Runs the page's `$ deeplake ...` lines on a small folder of images."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    for name, color in (("cat", "red"), ("dog", "blue")):
+        (tmp_path / "folder-of-images" / name).mkdir(parents=True)
+        for size in (31, 31, 31):
+            Image.new("RGB", (size, size), color).save(tmp_path / "folder-of-images" / name / f"{len(name)}{size}.jpg")
+    commands = re.findall(r"^\$ (deeplake .*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert commands
+    for command in commands:
+        done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_page(page, tmp_path, monkeypatch):
     if "import torch" in page.read_text(encoding="utf-8"):
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
+    if page.name == "README.md":
+        run_commands(page, tmp_path, monkeypatch)
     names: dict[str, object] = {"__name__": "__main__"}
     for line, source in blocks(page):
         # Blank lines before it, so that a traceback shows the line of the page.
