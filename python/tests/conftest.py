@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,11 @@ import pytest
 from PIL import Image
 
 _numbers = itertools.count()
+
+# A shell starts what it puts into the background with SIGINT ignored, and programs inherit that: the Ctrl-C of the tests
+# would go unheard.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["mem", "file"])
