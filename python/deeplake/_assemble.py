@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError, TensorTypeError
-
-if TYPE_CHECKING:
-    from deeplake._loader import Plan
+from deeplake._plan import Plan, steps_of
 
 
 class Host(Protocol):
@@ -175,8 +173,6 @@ class Assembly:
 
 
 def _steps(transform: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    from deeplake._loader import steps_of
-
     return {name: steps_of(steps) for name, steps in transform.items()}
 
 

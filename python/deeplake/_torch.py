@@ -12,7 +12,8 @@ from deeplake import _native
 from deeplake._assemble import Assembly
 from deeplake._errors import UnsupportedError
 from deeplake._index import one
-from deeplake._loader import Options, Passes, Plan, describe
+from deeplake._loader import Passes, describe
+from deeplake._plan import Options, Plan
 from deeplake._source import Pinned
 
 try:

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from deeplake import _index, _row, _tensor
 from deeplake._errors import InvalidArgumentError
 from deeplake._index import Rows
-from deeplake._loader import Batches, Options
+from deeplake._loader import Batches
 from deeplake._names import checks_keywords
+from deeplake._plan import Options
 from deeplake._row import Row
 from deeplake._source import Source
 from deeplake._tensor import Group, Tensor

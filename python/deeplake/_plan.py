@@ -1,0 +1,184 @@
+"""What a loader is asked for: the arguments, checked, and the plan that the core carries out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deeplake import _native
+from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._names import suggest
+from deeplake._source import Pinned
+
+_SHUFFLES = {False: "", True: "window", "full": "full", "window": "window"}
+_DECODES = ("numpy", "bytes", "pil")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `View.pytorch` and `View.batches`, checked as far as no dataset is needed for it."""
+
+    batch_size: int = 1
+    shuffle: Any = False
+    seed: int = 0
+    num_workers: int | None = None
+    drop_last: bool = False
+    tensors: Sequence[str] | None = None
+    transform: Any = None
+    collate: Any = "stack"
+    decode: Any = True
+    prefetch: int = 2
+    shuffle_bytes: int | None = None
+    on_error: str = "raise"
+    return_index: bool = False
+    progress: bool = False
+    device: Any = None
+    cache: Any = None
+    rank: int | None = None
+    world_size: int | None = None
+    tail: str = "exact"
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("batch_size", 1), ("seed", 0), ("num_workers", 1), ("prefetch", 1), ("shuffle_bytes", 1)):
+            check_int(name, getattr(self, name), least, optional=name in ("num_workers", "shuffle_bytes"))
+        for name in ("drop_last", "return_index", "progress"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
+        if not isinstance(self.shuffle, bool | str) or self.shuffle not in _SHUFFLES:
+            raise InvalidArgumentError(f'load: shuffle is {self.shuffle!r}, want False, True or "full"')
+        _check_choice("on_error", self.on_error, ("raise", "skip"))
+        if not callable(self.collate):
+            _check_choice("collate", self.collate, ("stack", "pad", "list"))
+        if isinstance(self.tensors, str) or not (
+            self.tensors is None or all(isinstance(name, str) for name in self.tensors)
+        ):
+            raise InvalidArgumentError(f"load: tensors is {self.tensors!r}, want a list of names")
+        self._check_decode()
+        self._check_transform()
+        self._check_later()
+
+    def _check_decode(self) -> None:
+        if isinstance(self.decode, Mapping):
+            for how in self.decode.values():
+                _check_choice("decode", how, _DECODES)
+        elif self.decode is not True:
+            raise InvalidArgumentError(
+                f'load: decode is {self.decode!r}, want True or a dict from tensor names to "numpy", "bytes" or "pil"'
+            )
+
+    def _check_transform(self) -> None:
+        if self.transform is None or callable(self.transform):
+            return
+        if not isinstance(self.transform, Mapping):
+            raise InvalidArgumentError(
+                f"load: transform is a {type(self.transform).__name__}, want a dict from tensor names to callables, "
+                "or one callable on the row"
+            )
+        for name, steps in self.transform.items():
+            for step in steps_of(steps):
+                if not callable(step):
+                    raise InvalidArgumentError(f'load: transform of "{name}": {step!r} is not callable')
+
+    def _check_later(self) -> None:
+        if self.device is not None and str(self.device) != "cpu":
+            raise UnsupportedError(
+                f'load: device "{self.device}" is not supported yet; leave device out and move batches with .to(device)'
+            )
+        if self.rank not in (None, 0) or self.world_size not in (None, 1):
+            raise UnsupportedError(
+                f"load: rank={self.rank}, world_size={self.world_size}: splitting over ranks is not supported yet; "
+                "load ds[rank::world_size] with rank=0, world_size=1"
+            )
+        for name, default in (("cache", None), ("weights", None), ("tail", "exact")):
+            if getattr(self, name) != default:
+                raise UnsupportedError(f"load: {name}={getattr(self, name)!r} is not supported yet; leave it out")
+
+    @property
+    def ranks_settled(self) -> bool:
+        """Whether the caller has said how many ranks there are."""
+        return self.world_size is not None
+
+
+def steps_of(steps: Any) -> tuple[Any, ...]:
+    """Returns the callables of one tensor: one, or those of a list."""
+    return tuple(steps) if isinstance(steps, Sequence) and not callable(steps) else (steps,)
+
+
+class Plan:
+    """What a loader reads, in which order and form. It pickles, and opens its native loader again in a fork."""
+
+    def __init__(self, source: Pinned, options: Options) -> None:
+        self.source = source
+        self.options = options
+        names = source.names() if options.tensors is None else list(options.tensors)
+        for name in names:
+            source.require(name)
+        self.names = names
+        for what in (options.decode, options.transform):
+            for name in what if isinstance(what, Mapping) else ():
+                if name not in names:
+                    source.require(name)
+                    raise InvalidArgumentError(f'load: "{name}" is not among tensors={names}{suggest(name, names)}')
+        self._loader: _native.Loader | None = None
+        self.native()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Plan, (self.source, self.options)
+
+    def decode(self, name: str) -> str:
+        """Returns how a tensor is delivered: "numpy", "bytes" or "pil"."""
+        how = self.options.decode
+        return str(how.get(name, "numpy")) if isinstance(how, Mapping) else "numpy"
+
+    @property
+    def in_python(self) -> set[str]:
+        """The tensors whose samples Python has to see one by one before they become a batch."""
+        options = self.options
+        if callable(options.transform) or callable(options.collate):
+            return set(self.names)
+        transformed = set(options.transform or ())
+        return transformed | {name for name in self.names if self.decode(name) == "pil"}
+
+    def native(self) -> _native.Loader:
+        """Returns the native loader of this process."""
+        loader = self._loader
+        if loader is None or loader.generation != _native.generation():
+            loader = self._loader = self.source.view().loader(self._native_options())
+        return loader
+
+    def _native_options(self) -> dict[str, Any]:
+        options, in_python = self.options, self.in_python
+        usual = "list" if callable(options.collate) else options.collate
+        return {
+            "batch_size": options.batch_size,
+            "shuffle": _SHUFFLES[options.shuffle],
+            "seed": options.seed,
+            "num_workers": options.num_workers,
+            "drop_last": options.drop_last,
+            "tensors": self.names,
+            "collate": usual,
+            "collate_of": {name: "list" for name in self.names if name in in_python},
+            "decode": {name: "bytes" for name in self.names if self.decode(name) != "numpy"},
+            "prefetch": options.prefetch,
+            "shuffle_bytes": options.shuffle_bytes,
+            # Messages about a transform say which row it was.
+            "return_index": options.return_index or bool(in_python),
+            "on_error": options.on_error,
+        }
+
+
+def check_int(name: str, value: Any, least: int, *, optional: bool = False) -> None:
+    """Refuses what is no int of at least `least`."""
+    if optional and value is None:
+        return
+    # Indexable covers NumPy's integers; a bool is an int by accident only.
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
+        raise InvalidArgumentError(f"load: {name} is {value!r}, want an int >= {least}{' or None' if optional else ''}")
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        wanted = ", ".join(f'"{choice}"' for choice in choices)
+        raise InvalidArgumentError(f"load: {name} is {value!r}, want one of {wanted}{suggest(value, choices)}")
