@@ -46,7 +46,7 @@ func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_int, n C.int64_t, op
 		if err := parse("read rows", text(options), &o); err != nil {
 			return err
 		}
-		b, err := loader.Read(ctx, v.source, at, o)
+		b, err := v.reader.Read(ctx, at, o)
 		if err != nil {
 			return err
 		}

@@ -17,9 +17,13 @@ import (
 type viewing struct {
 	*dataset.View
 	source loader.Source
+	reader *loader.Reader
 }
 
-func newViewing(v *dataset.View) *viewing { return &viewing{View: v, source: loader.SourceOf(v)} }
+func newViewing(v *dataset.View) *viewing {
+	source := loader.SourceOf(v)
+	return &viewing{View: v, source: source, reader: loader.NewReader(source)}
+}
 
 // onView runs body with the view of a handle.
 func onView(h C.dl_view, e *C.dl_error, body func(v *viewing) error) C.dl_status {
@@ -96,7 +100,10 @@ func dlgo_view_rows(h C.dl_view, rows *C.int64_t, n C.int64_t, e *C.dl_error) C.
 //export dlgo_view_close
 func dlgo_view_close(h C.dl_view, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
-		_, err := lib.views.take(uint64(h.id))
+		v, err := lib.views.take(uint64(h.id))
+		if err == nil {
+			v.reader.Close()
+		}
 		return err
 	})
 }

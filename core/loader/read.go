@@ -3,8 +3,10 @@ package loader
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
+	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
 	"deeplake/core/internal/task"
@@ -20,10 +22,60 @@ type ReadOptions struct {
 	Workers     int               `json:"num_workers"` // threads; few rows use fewer
 }
 
-// Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller releases its slab,
-// which returns to the system. No rows give a batch of none, whose stacked columns have the shape (0,). After an error
-// nothing is kept.
-func Read(ctx context.Context, src Source, rows []int64, o ReadOptions) (*Batch, error) {
+// keptSlabs bounds the memory that a Reader keeps for the next read.
+const keptSlabs = 4 << 20
+
+// Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most reads are of one row.
+// All methods may be called in parallel.
+type Reader struct {
+	src  Source
+	ring *slab.Ring
+
+	mu     sync.Mutex
+	closed bool
+	free   []*chunk.Worker
+}
+
+// NewReader makes a reader of src, which must be closed.
+func NewReader(src Source) *Reader { return &Reader{src: src, ring: slab.NewRing(keptSlabs)} }
+
+// Close frees what is kept. Batches that were read stay valid; reads after it are errs.Closed.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for _, w := range r.free {
+		w.Close()
+	}
+	r.free = nil
+	r.ring.Close()
+}
+
+func (r *Reader) borrow() *chunk.Worker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.free); n > 0 {
+		w := r.free[n-1]
+		r.free = r.free[:n-1]
+		return w
+	}
+	return r.src.NewWorker()
+}
+
+func (r *Reader) giveBack(w *chunk.Worker) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		w.Close()
+		return
+	}
+	r.free = append(r.free, w)
+}
+
+// Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller releases its slab. No
+// rows give a batch of none, whose stacked columns have the shape (0,). After an error nothing is kept.
+func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
+	src := r.src
 	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers}
 	all, err := all.normal()
 	if err != nil {
@@ -41,23 +93,21 @@ func Read(ctx context.Context, src Source, rows []int64, o ReadOptions) (*Batch,
 			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
 		}
 	}
-	ring := slab.NewRing(0)
-	defer ring.Close()
-	pl := &planner{fields: fields, index: all.ReturnIndex, slab: ring.Get}
+	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get}
 	w := &work{}
 	p := &plan{view: append([]int64{}, rows...)}
 	if err := pl.plan(ctx, w, p); err != nil {
 		return nil, err
 	}
-	return w.readAll(ctx, src, min(all.Workers, runtime.GOMAXPROCS(0)))
+	return w.readAll(ctx, r, min(all.Workers, runtime.GOMAXPROCS(0)))
 }
 
 // readAll does the jobs of w on up to threads goroutines and gives the batch.
-func (w *work) readAll(ctx context.Context, src Source, threads int) (*Batch, error) {
+func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, error) {
 	var halt atomic.Bool
 	loop := func(ctx context.Context) error {
-		scratch := src.NewWorker()
-		defer scratch.Close()
+		scratch := r.borrow()
+		defer r.giveBack(scratch)
 		for k := w.next.Add(1) - 1; k < w.jobs && ctx.Err() == nil; k = w.next.Add(1) - 1 {
 			w.run(ctx, &w.plan.jobs[k], scratch, &halt)
 		}

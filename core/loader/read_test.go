@@ -7,8 +7,45 @@ import (
 	"testing"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
+
+// readOnce reads with a reader of its own, which is closed before the batch is looked at.
+func readOnce(ctx context.Context, src Source, rows []int64, o ReadOptions) (*Batch, error) {
+	r := NewReader(src)
+	defer r.Close()
+	return r.Read(ctx, rows, o)
+}
+
+func TestReaderServesManyAndCloses(t *testing.T) {
+	t.Parallel()
+	r := NewReader(SourceOf(fakeSet(50)))
+	g := task.New(context.Background(), 0)
+	for k := range 8 {
+		g.Go(func(ctx context.Context) error {
+			for i := range int64(50) {
+				b, err := r.Read(ctx, []int64{i, (i + int64(k)) % 50}, ReadOptions{CollateOf: fakeCollate(), ReturnIndex: true})
+				if err != nil {
+					return err
+				}
+				got := getInt64(b.Data(&b.Columns[len(b.Columns)-1]), 0) // _index comes last
+				b.Release()
+				if got != i {
+					return errs.New(errs.Internal, "row %d came for row %d", got, i)
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if _, err := r.Read(context.Background(), []int64{1}, ReadOptions{CollateOf: fakeCollate()}); !errs.Is(err, errs.Closed) {
+		t.Fatalf("a read after Close: %v, want errs.Closed", err)
+	}
+}
 
 func TestRead(t *testing.T) {
 	t.Parallel()
@@ -21,7 +58,7 @@ func TestRead(t *testing.T) {
 	} {
 		for _, workers := range []int{0, 1, 2} {
 			o := ReadOptions{CollateOf: fakeCollate(), ReturnIndex: true, Workers: workers}
-			b, err := Read(context.Background(), SourceOf(src), rows, o)
+			b, err := readOnce(context.Background(), SourceOf(src), rows, o)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -37,7 +74,7 @@ func TestReadManyOnThreads(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(5000)
 	rows := rowsOf(newOrder(Full, 5000, 1, 0, 0), 0)
-	b, err := Read(context.Background(), SourceOf(src), rows, ReadOptions{CollateOf: fakeCollate(), ReturnIndex: true, Workers: 4})
+	b, err := readOnce(context.Background(), SourceOf(src), rows, ReadOptions{CollateOf: fakeCollate(), ReturnIndex: true, Workers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +86,7 @@ func TestReadManyOnThreads(t *testing.T) {
 
 func TestReadNothing(t *testing.T) {
 	t.Parallel()
-	b, err := Read(context.Background(), SourceOf(fakeSet(3)), nil, ReadOptions{Tensors: []string{"images", "text", "maybe"}, CollateOf: map[string]string{"maybe": List}})
+	b, err := readOnce(context.Background(), SourceOf(fakeSet(3)), nil, ReadOptions{Tensors: []string{"images", "text", "maybe"}, CollateOf: map[string]string{"maybe": List}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +106,7 @@ func TestReadNothing(t *testing.T) {
 func TestReadUndecided(t *testing.T) {
 	t.Parallel()
 	src := newFake(2, &fakeColumn{name: "x", dtype: 0, text: func(int64) ([]byte, bool) { return nil, false }})
-	b, err := Read(context.Background(), SourceOf(src), []int64{0, 1}, ReadOptions{Collate: List})
+	b, err := readOnce(context.Background(), SourceOf(src), []int64{0, 1}, ReadOptions{Collate: List})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +142,9 @@ func TestReadFails(t *testing.T) {
 		}
 		for _, workers := range []int{1, 3} {
 			c.o.Workers = workers
-			b, err := Read(ctx, SourceOf(src), c.rows, c.o)
+			r := NewReader(SourceOf(src))
+			defer r.Close()
+			b, err := r.Read(ctx, c.rows, c.o)
 			if b != nil || !errs.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s: %v, %v, want %s with %q", name, b, err, c.kind, c.text)
 			}
@@ -117,7 +156,7 @@ func TestReadPanics(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(10)
 	src.columns["images"].read = func(context.Context, int64) error { panic("bug") }
-	if _, err := Read(context.Background(), SourceOf(src), []int64{1}, ReadOptions{Collate: List}); !errs.Is(err, errs.Internal) {
+	if _, err := readOnce(context.Background(), SourceOf(src), []int64{1}, ReadOptions{Collate: List}); !errs.Is(err, errs.Internal) {
 		t.Errorf("%v, want an internal error", err)
 	}
 }
@@ -127,7 +166,7 @@ func BenchmarkReadOne(b *testing.B) {
 	src := SourceOf(&syntheticSource{1000, []*synthetic{{name: "images", encoded: true, stored: 40_000, shape: tensor.Shape{250, 250, 3}}}})
 	b.ReportAllocs()
 	for b.Loop() {
-		batch, err := Read(context.Background(), src, []int64{7}, ReadOptions{})
+		batch, err := readOnce(context.Background(), src, []int64{7}, ReadOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
