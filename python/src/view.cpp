@@ -69,9 +69,15 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
     const std::int64_t* data = at.data();
     const std::int64_t n = at.size();
     dl_batch out{0};
+    const auto read_rows = [&](dl_context ctx, dl_error* err) {
+        return c.view_read(ctx, h, data, n, json.c_str(), &out, err);
+    };
+    if (n <= 1) {  // the time to hand it to another thread and back would be most of it
+        call([&](dl_error* err) { return read_rows(dl_context{0}, err); });
+        return take_batch(c, out);
+    }
     try {
-        call_long(c,
-                  [&](dl_context ctx, dl_error* err) { return c.view_read(ctx, h, data, n, json.c_str(), &out, err); });
+        call_long(c, read_rows);
     } catch (...) {
         if (out.id != 0) c.batch_release(out, nullptr);  // read just as the user gave up
         throw;
