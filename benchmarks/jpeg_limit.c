@@ -4,7 +4,7 @@
  *     cc -O2 -o jpeg_limit jpeg_limit.c -ljpeg -lpthread
  *     jpeg_limit [-t threads] [-s seconds] [-r repeats] file.jpg...
  *     jpeg_limit [-t threads] [-s seconds] [-r repeats] -p packed
- *     jpeg_limit -i [-t threads] -p packed
+ *     jpeg_limit -i [-t threads] [-o megabytes] -p packed
  *     jpeg_limit -d -p packed
  *
  * A packed file is a sequence of (little-endian uint32 size, bytes). Each thread has one decompressor and one output
@@ -12,7 +12,10 @@
  * those of the library under test: RGB (gray files stay gray), accurate integer DCT, smooth chroma upsampling. With -r
  * the measurement is repeated and every line printed, so that the caller can take the median. With -i it decodes every
  * file once for each line of standard input, and answers with "images seconds", so that a caller can take turns with
- * other contenders. With -d it writes the pixels of all files in order to standard output: the reference of a check. */
+ * other contenders. With -o the pixels
+ * go to the next place in a ring of that size instead, as they must where somebody is to have them: what is then lost
+ * is the price of memory. With -d it writes the pixels of all files in order to standard output: the reference of a
+ * check. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -34,8 +37,10 @@ typedef struct {
 typedef struct {
     blob* files;
     size_t count;
-    size_t largest; /* bytes of pixels of the largest image */
-    size_t limit;   /* images to decode; SIZE_MAX: until stop */
+    size_t largest;      /* bytes of pixels of the largest image */
+    size_t limit;        /* images to decode; SIZE_MAX: until stop */
+    unsigned char* ring; /* NULL: each thread has a buffer of its own */
+    size_t slots;
     atomic_size_t next;
     atomic_int stop;
 } job;
@@ -85,7 +90,8 @@ static void* run(void* arg) {
     while (!atomic_load_explicit(&w->work->stop, memory_order_relaxed)) {
         size_t i = atomic_fetch_add_explicit(&w->work->next, 1, memory_order_relaxed);
         if (i >= w->work->limit) break;
-        decode(&cinfo, &w->work->files[i % w->work->count], out);
+        unsigned char* to = w->work->ring == NULL ? out : w->work->ring + i % w->work->slots * w->work->largest;
+        decode(&cinfo, &w->work->files[i % w->work->count], to);
         w->images++;
         w->pixels += (uint64_t)cinfo.image_width * cinfo.image_height;
     }
@@ -213,7 +219,8 @@ int main(int argc, char** argv) {
     job work = {0};
     int threads = 1, repeats = 1, turns = 0, pixels = 0, option;
     double seconds = 3;
-    while ((option = getopt(argc, argv, "t:s:r:p:id")) != -1) {
+    size_t ring_bytes = 0;
+    while ((option = getopt(argc, argv, "t:s:r:p:o:id")) != -1) {
         switch (option) {
             case 't':
                 threads = atoi(optarg);
@@ -223,6 +230,9 @@ int main(int argc, char** argv) {
                 break;
             case 'r':
                 repeats = atoi(optarg);
+                break;
+            case 'o':
+                ring_bytes = (size_t)atol(optarg) * 1000000;
                 break;
             case 'i':
                 turns = 1;
@@ -239,10 +249,18 @@ int main(int argc, char** argv) {
     }
     for (; optind < argc; optind++) add(&work, read_file(argv[optind]));
     if (work.count == 0 || threads < 1 || seconds <= 0) {
-        fprintf(stderr, "usage: jpeg_limit [-i | -d] [-t threads] [-s seconds] [-r repeats] [-p packed] file.jpg...\n");
+        fprintf(stderr,
+                "usage: jpeg_limit [-i | -d] [-o megabytes] [-t threads] [-s seconds] [-r repeats] [-p packed] "
+                "file.jpg...\n");
         return 2;
     }
     size_up(&work);
+    work.slots = ring_bytes / work.largest;
+    if (work.slots > 0) {
+        work.ring = calloc(work.slots, work.largest);
+        if (work.ring == NULL) die("no memory for", "the ring");
+        memset(work.ring, 1, work.slots * work.largest);
+    }
     if (pixels) {
         dump(&work);
         return 0;
