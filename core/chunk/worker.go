@@ -17,6 +17,7 @@ type Worker struct {
 	stored   []byte // bytes as they lie in the store
 	raw      []byte // a block after decompression
 	tile     []byte
+	run      []byte // files of one DecodeRun
 
 	chunk *Chunk // whose block is remembered
 	block int
@@ -84,15 +85,9 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 
 // decodeItem decodes one item of a sample codec.
 func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byte, want codec.Channels) error {
-	id := c.Index.SampleCodec()
-	dec := w.decoders[id]
-	if dec == nil {
-		sc, err := w.codecs.Sample(id)
-		if err != nil {
-			return err
-		}
-		dec = sc.NewDecoder()
-		w.decoders[id] = dec
+	dec, err := w.decoder(c.Index.SampleCodec())
+	if err != nil {
+		return err
 	}
 	block, _ := c.Index.BlockOf(item)
 	off, n := c.Index.ItemInBlock(item)
@@ -101,6 +96,20 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 		return err
 	}
 	return dec.Decode(dst, data[off:off+n], want)
+}
+
+// decoder is the worker's decoder of a sample codec.
+func (w *Worker) decoder(id codec.ID) (codec.Decoder, error) {
+	if dec := w.decoders[id]; dec != nil {
+		return dec, nil
+	}
+	sc, err := w.codecs.Sample(id)
+	if err != nil {
+		return nil, err
+	}
+	dec := sc.NewDecoder()
+	w.decoders[id] = dec
+	return dec, nil
 }
 
 // items copies consecutive items into dst.

@@ -73,6 +73,14 @@ type Decoder interface {
 	Close()
 }
 
+// RunDecoder is what a Decoder also is where several samples in one call cost less than one by one: a crossing into C
+// is dear when it is made thousands of times a second, because the scheduler of Go takes the thread away each time.
+type RunDecoder interface {
+	// DecodeRun decodes data[i] into dst[i], in order, as Decode would. It returns how many it has decoded: all, or those
+	// before the sample that err is about.
+	DecodeRun(dst, data [][]byte, want Channels) (done int, err error)
+}
+
 // Registry finds codecs by id and by name. It is a value; All() has everything built in.
 type Registry struct {
 	bytes   map[ID]Codec

@@ -158,3 +158,8 @@ func (c *Column) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chun
 func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Stored(ctx, ref, dst)
 }
+
+// DecodeRun decodes several samples at less cost than one by one; see chunk.Worker.DecodeRun.
+func (c *Column) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
+}

@@ -124,6 +124,15 @@ func (c *fakeColumn) Items(_ context.Context, ref *chunk.Ref, items []chunk.Ref)
 	return nil
 }
 
+// DecodeRun decodes one by one, from the last to the first: nobody may count on an order.
+func (c *fakeColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+	for i := len(refs) - 1; i >= 0; i-- {
+		if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
+			failed(i, err)
+		}
+	}
+}
+
 func (c *fakeColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return c.copy(ctx, ref, dst, w, func(b []byte) []byte { return b })
 }

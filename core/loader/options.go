@@ -71,6 +71,7 @@ type field struct {
 	text    bool // items vary in bytes and have no shape: string, json, bytes, or stored
 	seq     bool
 	encoded bool
+	runs    RunColumn // decodes several samples at once; nil: one by one
 }
 
 // normal fills in the defaults and refuses what cannot be meant.
@@ -154,6 +155,8 @@ func (o Options) field(src Source, name string) (field, error) {
 	f := field{col: col, name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
 	if f.stored {
 		f.dtype = tensor.Bytes
+	} else if f.encoded {
+		f.runs, _ = col.(RunColumn)
 	}
 	f.text = f.dtype == tensor.String || f.dtype == tensor.JSON || f.dtype == tensor.Bytes // a dtype not decided yet is no text
 	return f, nil

@@ -66,6 +66,13 @@ type job struct {
 // jobCost is what a job should cost at least, in nanoseconds: a thousand times what taking a job costs.
 const jobCost = 50_000
 
+// A job of samples that are decoded together is larger, as large as it may be while every thread gets some of each
+// batch: what it saves is per job. It ends within maxRunCost, for an epoch that is to be left waits for it.
+const (
+	jobsPerThread = 4
+	maxRunCost    = 8_000_000
+)
+
 // maxItems bounds the items of one tensor in a batch: their places are 32 bits wide.
 const maxItems = 1<<31 - 1
 
@@ -80,10 +87,11 @@ func (p *part) cost(i int) int64 {
 
 // planner makes works out of rows. It holds no state: any goroutine may use it.
 type planner struct {
-	fields []field
-	skip   bool // rows that cannot be read
-	index  bool // add the column of dataset rows
-	slab   func(size int64) (*slab.Slab, error)
+	fields  []field
+	skip    bool // rows that cannot be read
+	index   bool // add the column of dataset rows
+	slab    func(size int64) (*slab.Slab, error)
+	threads int // that will do the jobs
 }
 
 // plan makes w a batch of the rows p.view, in the memory of p. It fails with the error that the batch is to deliver; a
@@ -287,6 +295,7 @@ func (pl *planner) cut(w *work, p *plan) {
 		if part.splits != nil {
 			items = nil // sequences of a batch are read as they come
 		}
+		target := pl.target(part)
 		var sum int64
 		from := 0
 		for k := range part.count() {
@@ -296,7 +305,7 @@ func (pl *planner) cut(w *work, p *plan) {
 			}
 			w.bytes += part.length(item)
 			w.storedBytes += part.refs[item].Stored
-			if sum += part.cost(item); sum >= jobCost || k == part.count()-1 {
+			if sum += part.cost(item); sum >= target || k == part.count()-1 {
 				p.jobs = append(p.jobs, job{part: i, items: items, from: int32(from), to: int32(k + 1)})
 				from, sum = k+1, 0
 			}
@@ -304,6 +313,18 @@ func (pl *planner) cut(w *work, p *plan) {
 	}
 	w.jobs = int64(len(p.jobs))
 	w.left.Store(w.jobs)
+}
+
+// target is what a job of part should cost.
+func (pl *planner) target(part *part) int64 {
+	if part.field.runs == nil {
+		return jobCost
+	}
+	all := int64(0)
+	for i := range part.count() {
+		all += part.cost(i)
+	}
+	return min(max(all/int64(jobsPerThread*max(pl.threads, 1)), jobCost), maxRunCost)
 }
 
 // dropper collects the rows of a batch that are to be skipped.

@@ -93,7 +93,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
 		}
 	}
-	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get}
+	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers}
 	w := &work{}
 	p := &plan{view: append([]int64{}, rows...)}
 	if err := pl.plan(ctx, w, p); err != nil {

@@ -47,6 +47,13 @@ type Column interface {
 	Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
 }
 
+// RunColumn is what a Column also is where several samples at once cost less to decode than one by one.
+type RunColumn interface {
+	// DecodeRun decodes refs[i], none of them a hole, into dst[i] as Decode would, and calls failed for those that could
+	// not be read; the others are decoded.
+	DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error))
+}
+
 // View is a Source whose columns have a type of their own. It spares the room that implements it from naming Column.
 type View[C Column] interface {
 	Len() int64

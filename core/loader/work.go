@@ -42,6 +42,10 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *atomic.Bool) {
 	p := &w.plan.parts[j.part]
 	mem := w.batch.Slab.Bytes()
+	if p.field.runs != nil && j.to-j.from > 1 {
+		w.runMany(ctx, j, mem, scratch)
+		return
+	}
 	for k := j.from; k < j.to && !halt.Load(); k++ {
 		i := int(k)
 		if j.items != nil {
@@ -53,6 +57,36 @@ func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *ato
 		}
 		if err := p.read(ctx, mem, i, scratch); err != nil {
 			w.fail(p, i, err)
+		}
+	}
+}
+
+// runMany reads all items of a job at once.
+func (w *work) runMany(ctx context.Context, j *job, mem []byte, scratch *chunk.Worker) {
+	p := &w.plan.parts[j.part]
+	n := int(j.to - j.from)
+	refs, dst, items := make([]*chunk.Ref, 0, n), make([][]byte, 0, n), make([]int, 0, n)
+	for k := j.from; k < j.to; k++ {
+		i := int(k)
+		if j.items != nil {
+			i = int(j.items[k])
+		}
+		if r := &p.refs[i]; !r.Hole() {
+			at, size := p.at[i], p.length(i)
+			refs, dst, items = append(refs, r), append(dst, mem[at:at+size:at+size]), append(items, i)
+		}
+	}
+	bad := make([]bool, len(items))
+	p.field.runs.DecodeRun(ctx, refs, dst, scratch, func(k int, err error) {
+		bad[k] = true
+		w.fail(p, items[k], err)
+	})
+	if !p.field.padded() {
+		return
+	}
+	for k, i := range items {
+		if !bad[k] {
+			spread(mem[p.at[i]:], p.refs[i].Shape, p.padded, int64(p.field.dtype.Size()))
 		}
 	}
 }

@@ -6,6 +6,8 @@ package jpeg
 #cgo LDFLAGS: -ljpeg
 #cgo noescape dl_jpeg_decode
 #cgo nocallback dl_jpeg_decode
+#cgo noescape dl_jpeg_decode_run
+#cgo nocallback dl_jpeg_decode_run
 #cgo noescape dl_jpeg_encode
 #cgo nocallback dl_jpeg_encode
 #include <stdlib.h>
@@ -14,6 +16,7 @@ package jpeg
 import "C"
 
 import (
+	"runtime"
 	"unsafe"
 
 	"deeplake/core/codec"
@@ -24,21 +27,19 @@ import (
 type decoder struct {
 	c      *C.dl_jpeg_decoder
 	closed bool
+	items  []C.dl_jpeg_item // of a run
 }
+
+var _ codec.RunDecoder = (*decoder)(nil)
 
 // Decode crosses into C once. Damage that libjpeg merely warns of is errs.Corrupt; extraneous bytes between segments, which
 // cost no pixel, are not.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
-	if d.closed {
-		return errs.New(errs.Closed, "decode jpeg: decoder is closed")
+	if err := d.ready(); err != nil {
+		return err
 	}
 	if _, err := open(dst, data, want); err != nil {
 		return err
-	}
-	if d.c == nil {
-		if d.c = C.dl_jpeg_decoder_new(); d.c == nil {
-			return errs.New(errs.Internal, "decode jpeg: out of memory")
-		}
 	}
 	status := C.dl_jpeg_decode(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)),
 		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), C.dl_jpeg_want(want), maxScans)
@@ -46,6 +47,51 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 		return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
 	}
 	return nil
+}
+
+// ready makes the decompressor.
+func (d *decoder) ready() error {
+	if d.closed {
+		return errs.New(errs.Closed, "decode jpeg: decoder is closed")
+	}
+	if d.c == nil {
+		if d.c = C.dl_jpeg_decoder_new(); d.c == nil {
+			return errs.New(errs.Internal, "decode jpeg: out of memory")
+		}
+	}
+	return nil
+}
+
+// DecodeRun crosses into C once for all samples that their headers do not already rule out.
+func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error) {
+	if err := d.ready(); err != nil {
+		return 0, err
+	}
+	var pinned runtime.Pinner // the structs that C reads point at Go memory
+	defer pinned.Unpin()
+	d.items = d.items[:0]
+	var refused error
+	for i := range data {
+		if _, refused = open(dst[i], data[i], want); refused != nil {
+			break
+		}
+		src, to := unsafe.SliceData(data[i]), unsafe.SliceData(dst[i])
+		pinned.Pin(src)
+		pinned.Pin(to)
+		d.items = append(d.items, C.dl_jpeg_item{
+			src: (*C.uchar)(src), src_size: C.size_t(len(data[i])), dst: (*C.uchar)(to), dst_size: C.size_t(len(dst[i])),
+		})
+	}
+	if len(d.items) == 0 {
+		return 0, refused
+	}
+	var status C.dl_jpeg_status
+	done := int(C.dl_jpeg_decode_run(d.c, &d.items[0], C.size_t(len(d.items)), C.dl_jpeg_want(want), maxScans, &status))
+	clear(d.items)
+	if status != C.DL_JPEG_OK {
+		return done, errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
+	}
+	return done, refused
 }
 
 // Close frees the decompressor. Closing twice is allowed.

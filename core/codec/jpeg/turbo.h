@@ -32,6 +32,19 @@ void dl_jpeg_decoder_free(dl_jpeg_decoder* d);
  * Neither src nor dst is kept. */
 dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
                               size_t dst_size, dl_jpeg_want want, int max_scans);
+
+/* One file and the place for its pixels. */
+typedef struct {
+    const unsigned char* src;
+    size_t src_size;
+    unsigned char* dst;
+    size_t dst_size;
+} dl_jpeg_item;
+
+/* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were decoded; status says what
+ * became of the next one. */
+size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
+                          dl_jpeg_status* status);
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
 
 /* What an encoder made. data is the caller's, to be freed with free; NULL after a failure. */

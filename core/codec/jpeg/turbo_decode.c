@@ -307,3 +307,13 @@ dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size
     }
     return d->status;
 }
+
+size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
+                          dl_jpeg_status* status) {
+    *status = DL_JPEG_OK;
+    for (size_t i = 0; i < count; i++) {
+        *status = dl_jpeg_decode(d, items[i].src, items[i].src_size, items[i].dst, items[i].dst_size, want, max_scans);
+        if (*status != DL_JPEG_OK) return i;
+    }
+    return count;
+}
