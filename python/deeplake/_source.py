@@ -6,6 +6,7 @@ handles as something that can be opened again.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -114,8 +115,14 @@ class Source:
         column = self.columns.get(name)
         if column is None or column.generation != _native.generation():
             self.require(name)
-            column = self.columns[name] = self.pinned().view().column(name)
+            pinned = self.pinned()
+            column = pinned.view().column(name)
+            self.keep(name, column, pinned)
         return column
+
+    def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
+        """Puts a column of the rows `of` into `columns`, unless these are no longer the rows."""
+        self.columns[name] = column
 
     def read(self, rows: Any, name: str, collate: str) -> Any:
         """Reads and decodes one tensor: an array (stack, pad), or a list with one value per row (list)."""
@@ -191,6 +198,8 @@ class Live(Source):
         self._now = now
         self._closed = False
         self._dtypes: dict[str, str] | None = None
+        self._lock = threading.Lock()
+        self._writes = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
@@ -214,9 +223,18 @@ class Live(Source):
         now = self._now
         if now is None or self._closed:
             handle = self.handle()
+            writes = self._writes
             commit = handle.describe()["head"]["commit"]
-            now = self._now = Pinned(Version(self.uri, commit, handle, uncommitted=self.uncommitted), None)
+            now = Pinned(Version(self.uri, commit, handle, uncommitted=self.uncommitted), None)
+            with self._lock:
+                if writes == self._writes:  # no other thread has written meanwhile
+                    self._now = now
         return now
+
+    def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
+        with self._lock:
+            if of is self._now:
+                self.columns[name] = column
 
     def write(self, call: Callable[[_native.Dataset], _R], *, types: bool = False) -> _R:
         """Returns what `call` gives. What was read before no longer counts; nor, with `types`, do the tensors."""
@@ -232,8 +250,10 @@ class Live(Source):
 
     def changed(self, *, types: bool = False) -> None:
         """Forgets what was read of the old state: rows, and with `types` the tensors."""
-        self._now = None
-        self.columns.clear()
+        with self._lock:
+            self._writes += 1
+            self._now = None
+            self.columns.clear()
         if types:
             self._dtypes = None
 
@@ -260,8 +280,7 @@ class Live(Source):
             return False
         handle, self._handle = self._handle, None
         self._closed = True
-        self._now = None
-        self.columns.clear()
+        self.changed()
         if handle is None or not handle.alive:
             return False
         dropped = self.uncommitted and bool(handle.describe()["dirty"])
