@@ -28,11 +28,11 @@ def measure(full: bool = False) -> Result:
     result = Result(
         "epoch",
         "Epoch over JPEG images 250x250, shuffled uint8 torch batches of 256",
-        rounds=7 if full else 5,
+        rounds=5,
         full=full,
         packages=("torch", "torchvision", "pillow", "opencv-python-headless"),
     )
-    for name in ("noise-q75", "photos-q75", "photos-q90") if full else ("noise-q75", "photos-q75"):
+    for name in ("noise-q75", "photos-q75"):
         _one_set(result, data.jpegs(name, 20_000 if full else 3_000))
     result.notes.append(
         "The limit decodes the packed bytes from memory into one small buffer per thread, with as many threads as the "
