@@ -14,6 +14,7 @@ import "C"
 
 import (
 	"os"
+	"runtime"
 	"sync/atomic"
 
 	"deeplake/core/codec"
@@ -45,7 +46,15 @@ type library struct {
 // lib is assigned here and nowhere else; what changes lies behind it, guarded.
 var lib = newLibrary()
 
+// spareProcs are scheduler slots beyond the cores. With all of them in decoders, the scheduler takes a slot away from
+// each decoder that stays in C for 20 us, and polls fifty thousand times a second to do so; with one to spare it lets
+// them be.
+const spareProcs = 2
+
 func newLibrary() *library {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
+	}
 	codecs := all.All()
 	return &library{
 		codecs: codecs,

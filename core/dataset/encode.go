@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
 
 	"deeplake/core/chunk"
@@ -24,7 +23,7 @@ const foreignBytes = 64 << 20
 // decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one must be refused before
 // anything is written. What goes beyond foreignBytes is dropped after this check and decoded again when it is written.
 func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf func(int) int) error {
-	g := task.New(ctx, runtime.GOMAXPROCS(0))
+	g := task.New(ctx, task.Cores())
 	var kept atomic.Int64
 	for i := range c.samples {
 		s := &c.samples[i]
@@ -112,7 +111,7 @@ func window(samples []tensor.Sample) []tensor.Sample {
 // encode makes samples what is stored of them. Files in the tensor's codec are stored as they are, however large.
 func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]encoded, error) {
 	items := make([]encoded, len(samples))
-	g := task.New(ctx, runtime.GOMAXPROCS(0))
+	g := task.New(ctx, task.Cores())
 	for i := range samples {
 		s := &samples[i]
 		items[i].Item = chunk.Item{Data: s.Data, Shape: s.Shape}

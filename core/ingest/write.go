@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
@@ -229,7 +228,7 @@ func (im *importer) workers() int {
 	if im.f.options.Workers > 0 {
 		return im.f.options.Workers
 	}
-	return max(4, 2*runtime.GOMAXPROCS(0))
+	return max(4, 2*task.Cores())
 }
 
 // read loads the files of a window in parallel.

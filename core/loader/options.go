@@ -1,10 +1,10 @@
 package loader
 
 import (
-	"runtime"
 	"slices"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
 
@@ -82,7 +82,7 @@ func (o Options) normal() (Options, error) {
 	o.Collate = defaultTo(o.Collate, Stack)
 	o.OnError = defaultTo(o.OnError, Raise)
 	o.Prefetch = defaultTo(o.Prefetch, DefaultPrefetch)
-	o.Workers = defaultTo(o.Workers, runtime.GOMAXPROCS(0))
+	o.Workers = defaultTo(o.Workers, task.Cores())
 	o.ShuffleBytes = defaultTo(o.ShuffleBytes, DefaultShuffleBytes)
 	o.SlabBytes = defaultTo(o.SlabBytes, DefaultSlabBytes)
 	for _, c := range []struct {

@@ -67,10 +67,10 @@ type job struct {
 const jobCost = 50_000
 
 // A job of samples that are decoded together is larger, as large as it may be while every thread gets some of each
-// batch: what it saves is per job. It ends within maxRunCost, for an epoch that is to be left waits for it.
+// batch: what it saves is per job. It ends within maxRunCost, before the scheduler would look at its thread.
 const (
-	jobsPerThread = 2
-	maxRunCost    = 20_000_000
+	jobsPerThread = 4
+	maxRunCost    = 8_000_000
 )
 
 // maxItems bounds the items of one tensor in a batch: their places are 32 bits wide.

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -99,7 +98,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	if err := pl.plan(ctx, w, p); err != nil {
 		return nil, err
 	}
-	return w.readAll(ctx, r, min(all.Workers, runtime.GOMAXPROCS(0)))
+	return w.readAll(ctx, r, min(all.Workers, task.Cores()))
 }
 
 // readAll does the jobs of w on up to threads goroutines and gives the batch.

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -104,7 +103,7 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 			return errs.New(errs.Invalid, "read tensor %q: room for row %d is %d bytes, want %d", r.col.Name(), rows[i], len(dst[i]), want)
 		}
 	}
-	threads := min(runtime.GOMAXPROCS(0), len(rows)/rowsPerThread)
+	threads := min(task.Cores(), len(rows)/rowsPerThread)
 	if threads < 2 {
 		return r.copyRange(ctx, s.worker, s.refs, dst)
 	}

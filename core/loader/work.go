@@ -3,6 +3,7 @@ package loader
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -30,6 +31,9 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			if e.halt.Load() {
 				return nil
 			}
+			// A goroutine that has not been scheduled for 10 ms loses its P in every call into C, which costs the
+			// thread several switches each time; one that has just been keeps it through a job.
+			runtime.Gosched()
 			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
 			if w.left.Add(-1) == 0 {
 				e.finish(w)

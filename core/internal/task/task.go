@@ -5,6 +5,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -97,3 +98,7 @@ func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.
 
 // Panicked is what panic was called with. It lets rooms that may not import this one recognise a Panic.
 func (p *Panic) Panicked() any { return p.Value }
+
+// Cores is the number of goroutines that can compute at once: no more than the machine has processors, where GOMAXPROCS
+// leaves some to spare.
+func Cores() int { return min(runtime.GOMAXPROCS(0), runtime.NumCPU()) }
