@@ -41,8 +41,8 @@ typedef struct {
     size_t dst_size;
 } dl_jpeg_item;
 
-/* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were decoded; status says what
- * became of the next one. */
+/* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were decoded; status says
+ * what became of the next one. */
 size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
                           dl_jpeg_status* status);
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
