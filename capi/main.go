@@ -47,8 +47,7 @@ type library struct {
 var lib = newLibrary()
 
 // spareProcs are scheduler slots beyond the cores. With all of them in decoders, the scheduler takes a slot away from
-// each decoder that stays in C for 20 us, and polls fifty thousand times a second to do so; with one to spare it lets
-// them be.
+// each decoder that stays in C for 20 us, and polls every 20 us to do so; with one to spare it lets them be.
 const spareProcs = 2
 
 func newLibrary() *library {
