@@ -10,6 +10,7 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 )
 
 // onDataset runs body with the dataset of a handle and the context of another.
@@ -96,7 +97,7 @@ func dlgo_dataset_exists(c C.dl_context, uri *C.dl_text, out *C.int32_t, e *C.dl
 		if err != nil {
 			return err
 		}
-		found, err := dataset.Exists(ctx, lib.env, text(uri))
+		found, err := dataset.Exists(ctx, lib.env, text(uri), storage.Options{})
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func dlgo_dataset_delete(c C.dl_context, uri *C.dl_text, e *C.dl_error) C.dl_sta
 		if err != nil {
 			return err
 		}
-		return dataset.Delete(ctx, lib.env, text(uri))
+		return dataset.Delete(ctx, lib.env, text(uri), storage.Options{})
 	})
 }
 

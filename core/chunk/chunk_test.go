@@ -22,7 +22,7 @@ import (
 func memStore(t testing.TB) storage.Provider {
 	t.Helper()
 	space := &mem.Space{}
-	p, err := space.Open(context.Background(), "c", true)
+	p, err := space.Open(context.Background(), "c", storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestDecodeRunAsOneByOne(t *testing.T) {
 	ctx := context.Background()
 	reg := all.All()
 	var space mem.Space
-	store, err := space.Open(ctx, "runs", true)
+	store, err := space.Open(ctx, "runs", storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type Dataset struct {
 
 // Create makes an empty dataset and opens it.
 func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Dataset, error) {
-	store, err := env.Stores.Open(ctx, uri, true)
+	store, err := env.Stores.Open(ctx, uri, creating(o.Storage))
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,15 @@ func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Datase
 	return newDataset(env, store, repo, head), nil
 }
 
+// creating is o for a place that may be made.
+func creating(o storage.Options) storage.Options {
+	o.Create = true
+	return o
+}
+
 // Open opens a dataset for reading, and for writing unless o says otherwise.
 func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, error) {
-	store, err := env.Stores.Open(ctx, uri, false)
+	store, err := env.Stores.Open(ctx, uri, o.Storage)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +100,8 @@ func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *vers
 }
 
 // Exists reports whether a dataset is at uri.
-func Exists(ctx context.Context, env *Env, uri string) (bool, error) {
-	store, err := env.Stores.Open(ctx, uri, false)
+func Exists(ctx context.Context, env *Env, uri string, o storage.Options) (bool, error) {
+	store, err := env.Stores.Open(ctx, uri, o)
 	if errs.Is(err, errs.NotFound) {
 		return false, nil
 	}
@@ -107,8 +113,8 @@ func Exists(ctx context.Context, env *Env, uri string) (bool, error) {
 }
 
 // Delete removes the dataset at uri with all its versions.
-func Delete(ctx context.Context, env *Env, uri string) error {
-	store, err := env.Stores.Open(ctx, uri, false)
+func Delete(ctx context.Context, env *Env, uri string, o storage.Options) error {
+	store, err := env.Stores.Open(ctx, uri, o)
 	if err != nil {
 		return err
 	}

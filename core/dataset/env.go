@@ -7,15 +7,17 @@ import (
 
 // Env is what a program gives to every dataset that it opens.
 type Env struct {
-	Stores storage.Registry
-	Codecs *codec.Registry
-	Writer string // names the software in commit records
-	Author string // who commits
+	Stores  storage.Registry
+	Sources storage.Sources // places that data is taken from, and that links point to
+	Codecs  *codec.Registry
+	Writer  string // names the software in commit records
+	Author  string // who commits
 }
 
 // CreateOptions are the options of Create.
 type CreateOptions struct {
 	Overwrite bool // delete a dataset that is there
+	Storage   storage.Options
 }
 
 // OpenOptions are the options of Open.
@@ -24,4 +26,5 @@ type OpenOptions struct {
 	// read-only. "" is the newest commit.
 	At       string
 	ReadOnly bool
+	Storage  storage.Options
 }

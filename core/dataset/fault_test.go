@@ -29,8 +29,8 @@ func faulty(t testing.TB, open storage.Opener) (*Env, func() *faultstore.Store) 
 	t.Helper()
 	env := testEnv()
 	var last *faultstore.Store
-	env.Stores = storage.Registry{"x": func(ctx context.Context, rest string, create bool) (storage.Provider, error) {
-		inner, err := open(ctx, rest, create)
+	env.Stores = storage.Registry{"x": func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+		inner, err := open(ctx, rest, o)
 		if err != nil {
 			return nil, err
 		}
@@ -348,7 +348,7 @@ func TestDeletedUnderReader(t *testing.T) {
 		}
 		r := must[*Dataset](t)(Open(ctx, env, uri, OpenOptions{}))
 		v := must[*View](t)(r.View(ctx))
-		if err := Delete(ctx, env, uri); err != nil {
+		if err := Delete(ctx, env, uri, storage.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		col := must[*Column](t)(v.Column("x"))
@@ -365,10 +365,10 @@ func TestDeletedUnderReader(t *testing.T) {
 		if _, err := Open(ctx, env, uri, OpenOptions{}); !errs.Is(err, errs.NotFound) {
 			t.Errorf("%s: open = %v", uri, err)
 		}
-		if found, err := Exists(ctx, env, uri); found || err != nil {
+		if found, err := Exists(ctx, env, uri, storage.Options{}); found || err != nil {
 			t.Errorf("%s: exists = %v, %v", uri, found, err)
 		}
-		if err := Delete(ctx, env, uri); !errs.Is(err, errs.NotFound) {
+		if err := Delete(ctx, env, uri, storage.Options{}); !errs.Is(err, errs.NotFound) {
 			t.Errorf("%s: delete again = %v", uri, err)
 		}
 	}
@@ -430,11 +430,11 @@ func TestSessionMemory(t *testing.T) {
 		t.Skip("appends 300 MB")
 	}
 	ctx := context.Background()
-	env, _ := faulty(t, func(context.Context, string, bool) (storage.Provider, error) {
-		return local.Open(ctx, t.TempDir(), true)
+	env, _ := faulty(t, func(context.Context, string, storage.Options) (storage.Provider, error) {
+		return local.Open(ctx, t.TempDir(), storage.Options{Create: true})
 	})
-	env.Stores["y"] = func(ctx context.Context, rest string, create bool) (storage.Provider, error) {
-		return local.Open(ctx, t.TempDir(), true)
+	env.Stores["y"] = func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+		return local.Open(ctx, t.TempDir(), storage.Options{Create: true})
 	}
 	d := must[*Dataset](t)(Create(ctx, env, "y://d", CreateOptions{}))
 	defer func() { _ = d.Close() }()

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -65,7 +66,7 @@ func (f *folder) run(ctx context.Context, env *dataset.Env, uri string, j *Job) 
 	}
 	if canceled && fresh && im.report.Added == 0 {
 		_ = im.d.Close()
-		return nil, errs.Wrap(errs.Canceled, "import from", f.root, firstErr(dataset.Delete(write, env, uri), err))
+		return nil, errs.Wrap(errs.Canceled, "import from", f.root, firstErr(dataset.Delete(write, env, uri, storage.Options{}), err))
 	}
 	if commitErr := im.commit(write, !canceled); commitErr != nil {
 		return nil, commitErr

@@ -4,6 +4,7 @@ package storage
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,7 +26,9 @@ type Provider interface {
 	Put(ctx context.Context, key string, data []byte) error
 
 	// PutIfAbsent stores data unless the key exists (errs.Exists). It is the one atomic operation: of several callers,
-	// in any process, exactly one succeeds. When it returns nil, data and every earlier Put are durable.
+	// in any process, exactly one succeeds. When it returns nil, data and every earlier Put are durable. Where answers
+	// can be lost, errs.Exists may speak of this very call, and after any other error the object may stand: callers who
+	// must know read it back.
 	PutIfAbsent(ctx context.Context, key string, data []byte) error
 
 	// List calls fn in byte order of keys for every object whose key starts with prefix and is greater than after
@@ -125,26 +128,31 @@ func (b *buffered) ended(op string) error {
 	return errs.New(errs.Closed, "%s %q: the stream was finished or aborted", op, b.key)
 }
 
-// Opener opens a provider for the part of a URI behind "scheme://". create says that the place may be made.
-type Opener func(ctx context.Context, rest string, create bool) (Provider, error)
+// Opener opens a provider for the part of a URI behind "scheme://".
+type Opener func(ctx context.Context, rest string, o Options) (Provider, error)
 
 // Registry maps a URI scheme ("file", "mem") to its opener. It is a value, passed down by whoever assembles the program.
 type Registry map[string]Opener
 
 // Open finds the scheme of uri and opens its provider. A uri without "://" is a path of the "file" scheme.
-func (r Registry) Open(ctx context.Context, uri string, create bool) (Provider, error) {
-	scheme, rest, found := strings.Cut(uri, "://")
-	if !found {
-		scheme, rest = "file", uri
-	}
+func (r Registry) Open(ctx context.Context, uri string, o Options) (Provider, error) {
+	scheme, rest := split(uri)
 	open, ok := r[scheme]
 	if !ok {
-		names := make([]string, 0, len(r))
-		for n := range r {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		return nil, errs.New(errs.Unsupported, "open %q: no storage provider for scheme %q (want one of %v)%s", uri, scheme, names, errs.Suggest(scheme, names))
+		return nil, unknownScheme(uri, scheme, r)
 	}
-	return open(ctx, rest, create)
+	return open(ctx, rest, o)
+}
+
+func split(uri string) (scheme, rest string) {
+	scheme, rest, found := strings.Cut(uri, "://")
+	if !found {
+		return "file", uri
+	}
+	return scheme, rest
+}
+
+func unknownScheme[O any](uri, scheme string, known map[string]O) error {
+	names := slices.Sorted(maps.Keys(known))
+	return errs.New(errs.Unsupported, "open %q: no storage provider for scheme %q (want one of %v)%s", uri, scheme, names, errs.Suggest(scheme, names))
 }

@@ -67,9 +67,9 @@ func TestRegistry(t *testing.T) {
 	t.Parallel()
 	var got string
 	opener := func(name string) storage.Opener {
-		return func(_ context.Context, rest string, create bool) (storage.Provider, error) {
+		return func(_ context.Context, rest string, o storage.Options) (storage.Provider, error) {
 			got = name + " " + rest
-			if create {
+			if o.Create {
 				got += " create"
 			}
 			return nil, nil
@@ -87,11 +87,11 @@ func TestRegistry(t *testing.T) {
 		{"mem://x://y", false, "mem x://y"},
 		{"", false, "file "},
 	} {
-		if _, err := r.Open(t.Context(), c.uri, c.create); err != nil || got != c.want {
+		if _, err := r.Open(t.Context(), c.uri, storage.Options{Create: c.create}); err != nil || got != c.want {
 			t.Errorf("open %q: got %q, %v, want %q", c.uri, got, err, c.want)
 		}
 	}
-	_, err := r.Open(t.Context(), "fil://a", false)
+	_, err := r.Open(t.Context(), "fil://a", storage.Options{})
 	if !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), `did you mean "file"`) {
 		t.Errorf("unknown scheme: got %v, want unsupported that names the nearest", err)
 	}
@@ -101,7 +101,7 @@ func TestRegistry(t *testing.T) {
 func TestBufferedStream(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	p, err := new(mem.Space).Open(ctx, "x", true)
+	p, err := new(mem.Space).Open(ctx, "x", storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type cell struct {
 func memStore(t *testing.T) storage.Provider {
 	t.Helper()
 	space := &mem.Space{}
-	p, err := space.Open(context.Background(), "v", true)
+	p, err := space.Open(context.Background(), "v", storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestRowMap(t *testing.T) {
 
 func BenchmarkFind(b *testing.B) {
 	space := &mem.Space{}
-	store, err := space.Open(context.Background(), "b", true)
+	store, err := space.Open(context.Background(), "b", storage.Options{Create: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 func open(t *testing.T, s *mem.Space) storage.Provider {
 	t.Helper()
-	p, err := s.Open(t.Context(), "faults", true)
+	p, err := s.Open(t.Context(), "faults", storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,10 +34,10 @@ var (
 	_ storage.Opener   = Open
 )
 
-// Open gives the provider of the directory at path, relative paths being taken from the working directory. With create
+// Open gives the provider of the directory at path, relative paths being taken from the working directory. With o.Create
 // the directory and its parents are made where they are missing; without, a missing one is errs.NotFound. A path that is
 // not a directory is errs.Invalid.
-func Open(ctx context.Context, path string, create bool) (storage.Provider, error) {
+func Open(ctx context.Context, path string, o storage.Options) (storage.Provider, error) {
 	const op = "open directory"
 	if err := canceled(ctx, op, path); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string, create bool) (storage.Provider, erro
 	p := &Provider{root: root, files: newFiles(descriptorLimit()), sys: realSystem()}
 	p.dirs.init()
 	st, err := os.Stat(root)
-	if create && errors.Is(err, unix.ENOENT) {
+	if o.Create && errors.Is(err, unix.ENOENT) {
 		if err := p.makeRoot(); err != nil {
 			return nil, p.writeError(op, path, err)
 		}

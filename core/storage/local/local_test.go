@@ -20,7 +20,7 @@ import (
 // openAt opens dir, making it, and closes it with the test.
 func openAt(t testing.TB, dir string) *Provider {
 	t.Helper()
-	p, err := Open(t.Context(), dir, true)
+	p, err := Open(t.Context(), dir, storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestOpen(t *testing.T) {
 		{"cancelled", gone, dir, false, errs.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := Open(c.ctx, c.path, c.create)
+			p, err := Open(c.ctx, c.path, storage.Options{Create: c.create})
 			if c.kind != 0 {
 				if !errs.Is(err, c.kind) || !strings.Contains(err.Error(), strings.TrimSuffix(c.path, "a\x00b")) {
 					t.Errorf("got %v, want kind %q and the path", err, c.kind)
@@ -92,7 +92,7 @@ func TestOpen(t *testing.T) {
 func TestURIOpensAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	registry := storage.Registry{"file": Open}
-	p, err := registry.Open(t.Context(), "rel/~x", true)
+	p, err := registry.Open(t.Context(), "rel/~x", storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestURIOpensAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir("/")
-	again, err := registry.Open(t.Context(), p.URI(), false)
+	again, err := registry.Open(t.Context(), p.URI(), storage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

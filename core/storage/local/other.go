@@ -13,7 +13,7 @@ import (
 var _ storage.Opener = Open
 
 // Open is errs.Unsupported: atomic and durable naming was not written for this system.
-func Open(_ context.Context, path string, _ bool) (storage.Provider, error) {
+func Open(_ context.Context, path string, _ storage.Options) (storage.Provider, error) {
 	return nil, errs.New(errs.Unsupported, "open directory %q: local datasets are not supported on %s; use mem:// or object storage",
 		path, runtime.GOOS)
 }

@@ -378,7 +378,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 			t.Errorf("%s: got %v, want read-only", op, err)
 		}
 	}
-	if _, err := Open(ctx, dir+"/below", true); !errs.Is(err, errs.ReadOnly) {
+	if _, err := Open(ctx, dir+"/below", storage.Options{Create: true}); !errs.Is(err, errs.ReadOnly) {
 		t.Errorf("open that has to make a directory: got %v, want read-only", err)
 	}
 }

@@ -39,9 +39,9 @@ var (
 	_ storage.Opener   = (*Space)(nil).Open
 )
 
-// Open gives a provider of the store called name. With create a missing store is made, without it is errs.NotFound.
+// Open gives a provider of the store called name. With o.Create a missing store is made, without it is errs.NotFound.
 // The bytes stay after Close, as long as the Space does.
-func (s *Space) Open(ctx context.Context, name string, create bool) (storage.Provider, error) {
+func (s *Space) Open(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
 	const op = "open memory"
 	if err := canceled(ctx, op, name); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *Space) Open(ctx context.Context, name string, create bool) (storage.Pro
 	defer s.mu.Unlock()
 	st := s.stores[name]
 	if st == nil {
-		if !create {
+		if !o.Create {
 			return nil, errs.Wrap(errs.NotFound, op, name, errors.New("no such store in this process"))
 		}
 		st = &store{objects: make(map[string][]byte)}

@@ -12,7 +12,7 @@ import (
 
 func open(t *testing.T, s *mem.Space, name string) storage.Provider {
 	t.Helper()
-	p, err := s.Open(t.Context(), name, true)
+	p, err := s.Open(t.Context(), name, storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,19 +47,19 @@ func TestSpaceKeepsNamesApart(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	var space mem.Space
-	if _, err := space.Open(t.Context(), "a", false); !errs.Is(err, errs.NotFound) || !strings.Contains(err.Error(), `"a"`) {
+	if _, err := space.Open(t.Context(), "a", storage.Options{}); !errs.Is(err, errs.NotFound) || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("open of a missing store: got %v, want not found that names it", err)
 	}
 	open(t, &space, "a")
-	p, err := space.Open(t.Context(), "a", false)
+	p, err := space.Open(t.Context(), "a", storage.Options{})
 	if err != nil || p.URI() != "mem://a" {
 		t.Errorf("open of an existing store: got %v, %v", p, err)
 	}
-	if _, err := space.Open(t.Context(), "", true); !errs.Is(err, errs.Invalid) {
+	if _, err := space.Open(t.Context(), "", storage.Options{Create: true}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("open without a name: got %v, want invalid", err)
 	}
 	registry := storage.Registry{"mem": space.Open}
-	if p, err := registry.Open(t.Context(), "mem://a", false); err != nil || p.URI() != "mem://a" {
+	if p, err := registry.Open(t.Context(), "mem://a", storage.Options{}); err != nil || p.URI() != "mem://a" {
 		t.Errorf("open by registry: got %v, %v", p, err)
 	}
 }

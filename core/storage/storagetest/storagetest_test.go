@@ -254,7 +254,7 @@ func runOn(t *testing.T, name string, spoil func(*broken)) error {
 	t.Helper()
 	var space mem.Space
 	reopen := func() storage.Provider {
-		p, err := space.Open(t.Context(), "x", true)
+		p, err := space.Open(t.Context(), "x", storage.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}

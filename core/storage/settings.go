@@ -1,0 +1,73 @@
+package storage
+
+import "encoding/json"
+
+// Options are what an opener is told besides the address.
+type Options struct {
+	Create   bool // the place may be made
+	Settings Settings
+	// Environ is the environment as the caller sees it now: the values of the variables that an opener may ask for. A
+	// nil map means the environment of the process.
+	Environ map[string]string
+}
+
+// Settings are what a user may say about a store (deeplake.Storage in Python). The zero value of each field is its
+// default; a field that a store has no use for is ignored. Secrets hide themselves in every form of printing.
+type Settings struct {
+	Endpoint  string `json:"endpoint"` // base URL of a store that is not Amazon's or Google's
+	Region    string `json:"region"`
+	Profile   string `json:"profile"` // of the shared config and credentials files
+	Anonymous bool   `json:"anonymous"`
+	PathStyle *bool  `json:"path_style"` // bucket in the path, not in the host; default: with an endpoint
+
+	AccessKeyID     string `json:"access_key_id"`
+	SecretAccessKey Secret `json:"secret_access_key"`
+	SessionToken    Secret `json:"session_token"`
+	BearerToken     Secret `json:"bearer_token"`     // GCS and HTTP: an OAuth access token
+	CredentialsFile string `json:"credentials_file"` // GCS: a service account's key
+
+	RequesterPays bool              `json:"requester_pays"`
+	UserProject   string            `json:"user_project"` // GCS: the project that pays
+	Encryption    string            `json:"encryption"`   // server-side encryption of what is written: "AES256", "aws:kms"
+	EncryptionKey string            `json:"encryption_key"`
+	CustomerKey   Secret            `json:"customer_key"` // base64 of a 256-bit key that the store does not keep (SSE-C)
+	Checksums     string            `json:"checksums"`    // "when_required" for S3-likes that refuse the SDK's default checksums
+	Headers       map[string]Secret `json:"headers"`      // HTTP: sent with every request
+
+	CAFile string `json:"ca_file"` // PEM of further certificate authorities
+	Proxy  string `json:"proxy"`   // URL; default: the environment's
+
+	MaxConnections   int     `json:"max_connections"`     // requests at once; default 64
+	MaxBytesInFlight int64   `json:"max_bytes_in_flight"` // bytes asked for and not read yet; default 256 MiB
+	ConnectTimeout   float64 `json:"connect_timeout"`     // seconds until a connection must stand; default 3
+	Timeout          float64 `json:"timeout"`             // seconds without an answer, or of a body below 1 MB/s, until a request is given up; default 5
+	RetryTime        float64 `json:"retry_time"`          // seconds that one call may take with its repetitions; default 60
+	MaxAttempts      int     `json:"max_attempts"`        // default 10
+	Hedge            *bool   `json:"hedge"`               // ask again when a first byte is late; default true
+
+	CacheDir         string `json:"cache_dir"`          // "": no disk cache
+	CacheBytes       int64  `json:"cache_bytes"`        // bound of the disk cache; default 16 GiB
+	CacheMemoryBytes int64  `json:"cache_memory_bytes"` // bound of the memory cache; default 0: none
+}
+
+// Secret is text that must not be seen: it prints, formats and marshals as "***".
+type Secret string
+
+const hidden = "***"
+
+// String hides the secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the secret.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalJSON hides the secret.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// Reveal is the text itself, for the one request that needs it.
+func (s Secret) Reveal() string { return string(s) }
