@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"deeplake/core/errs"
 )
@@ -65,6 +66,16 @@ type Stream interface {
 type Object struct {
 	Key  string
 	Size int64
+	// Modified is when the object got its content, by the clock of the store; the zero time where the store does not say.
+	Modified time.Time
+}
+
+// Sweeper is implemented by providers that can leave behind something that is no object when a writer is killed: a
+// temporary file, parts of an upload.
+type Sweeper interface {
+	// Sweep removes such leftovers that nobody has touched since before, and says how many and how large they were.
+	// With dry it removes nothing.
+	Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error)
 }
 
 // MaxKeyBytes bounds a key.

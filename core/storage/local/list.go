@@ -93,7 +93,7 @@ func (p *Provider) visit(ctx context.Context, dir *os.File, prefix, name, after 
 	if err != nil {
 		return false, p.readError("list", key, err)
 	}
-	return fn(storage.Object{Key: key, Size: st.Size}), nil
+	return fn(storage.Object{Key: key, Size: st.Size, Modified: modified(&st)}), nil
 }
 
 // entryBound says which entries of a directory are wanted. Names of directories carry a "/", so that the order of

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -17,14 +18,24 @@ import (
 // Space is a set of named stores. Whoever assembles the program makes one and puts its Open into the storage.Registry
 // under "mem". The zero value is an empty Space. It may be used in parallel, and must not be copied.
 type Space struct {
+	// Now is the clock by which objects are dated; nil is time.Now. A test may set its own before the first Open.
+	Now func() time.Time
+
 	mu     sync.Mutex
 	stores map[string]*store
 }
 
 // store is the bytes behind one name, shared by all its providers.
 type store struct {
+	now     func() time.Time
 	mu      sync.RWMutex
-	objects map[string][]byte // a slice, once in here, is never written again
+	objects map[string]object
+}
+
+// object is content, once in here never written again, and its date.
+type object struct {
+	data     []byte
+	modified time.Time
 }
 
 // Provider is one handle on a named store. All methods may be called in parallel.
@@ -56,7 +67,10 @@ func (s *Space) Open(ctx context.Context, name string, o storage.Options) (stora
 		if !o.Create {
 			return nil, errs.Wrap(errs.NotFound, op, name, errors.New("no such store in this process"))
 		}
-		st = &store{objects: make(map[string][]byte)}
+		st = &store{now: s.Now, objects: make(map[string]object)}
+		if st.now == nil {
+			st.now = time.Now
+		}
 		if s.stores == nil {
 			s.stores = make(map[string]*store)
 		}
@@ -113,7 +127,7 @@ func (p *Provider) keep(ctx context.Context, op, key string, data []byte, ifAbse
 	if _, taken := p.store.objects[key]; taken && ifAbsent {
 		return errs.Wrap(errs.Exists, op, key, errors.New("the object exists already"))
 	}
-	p.store.objects[strings.Clone(key)] = own
+	p.store.objects[strings.Clone(key)] = object{own, p.store.now().UTC()}
 	return nil
 }
 
@@ -143,9 +157,9 @@ func (p *Provider) List(ctx context.Context, prefix, after string, fn func(stora
 func (s *store) snapshot(prefix, after string) []storage.Object {
 	var found []storage.Object
 	s.mu.RLock()
-	for key, data := range s.objects {
+	for key, o := range s.objects {
 		if key > after && strings.HasPrefix(key, prefix) {
-			found = append(found, storage.Object{Key: key, Size: int64(len(data))})
+			found = append(found, storage.Object{Key: key, Size: int64(len(o.data)), Modified: o.modified})
 		}
 	}
 	s.mu.RUnlock()
@@ -189,12 +203,12 @@ func (p *Provider) lookup(ctx context.Context, op, key string) ([]byte, error) {
 		return nil, err
 	}
 	p.store.mu.RLock()
-	data, ok := p.store.objects[key]
+	o, ok := p.store.objects[key]
 	p.store.mu.RUnlock()
 	if !ok {
 		return nil, errs.Wrap(errs.NotFound, op, key, errors.New("no such object in "+p.URI()))
 	}
-	return data, nil
+	return o.data, nil
 }
 
 func (p *Provider) admit(ctx context.Context, op, key string) error {
