@@ -55,6 +55,7 @@ enum {
     DL_CANCELED = 12,
     DL_FORKED = 13,
     DL_INTERNAL = 14,
+    DL_DENIED = 15,
 };
 
 /* Bits of dl_error.flags. */

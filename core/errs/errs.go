@@ -28,6 +28,7 @@ const (
 	Canceled    Kind = 12 // the caller gave up, or a deadline passed
 	Forked      Kind = 13 // a handle of the parent process used in a forked child
 	Internal    Kind = 14 // a bug in this library
+	Denied      Kind = 15 // the store knows who asks, or does not, and refuses: credentials, permissions
 )
 
 // Class is one line of the table: the same failure in the three languages.
@@ -56,6 +57,7 @@ func Table() []Class {
 		{Canceled, "canceled", "DL_CANCELED", "CanceledError", "RuntimeError"},
 		{Forked, "forked", "DL_FORKED", "ForkedError", "RuntimeError"},
 		{Internal, "internal", "DL_INTERNAL", "InternalError", "RuntimeError"},
+		{Denied, "denied", "DL_DENIED", "AccessDeniedError", "PermissionError"},
 	}
 }
 

@@ -51,7 +51,7 @@ var rooms = []room{
 	{dir: "core/storage", why: "bytes under keys; not what they mean", project: leaves},
 	{dir: "core/storage/local", why: "one provider; neither retry nor cache", project: with(leaves, "core/storage"), modules: []string{sys}},
 	{dir: "core/storage/mem", why: "one provider; neither retry nor cache", project: with(leaves, "core/storage"), never: noIO},
-	{dir: "core/internal/request", why: "one range request over HTTP, read into the caller's memory; no store's dialect", project: with(leaves, "core/storage")},
+	{dir: "core/internal/request", why: "one range request over HTTP, read into the caller's memory; no store's dialect", project: with(leaves, "core/storage"), modules: []string{"golang.org/x/net/http/httpproxy"}},
 	{dir: "core/storage/s3", why: "one provider; neither retry nor cache", project: with(leaves, "core/storage"), modules: []string{"github.com/aws/aws-sdk-go-v2/...", "github.com/aws/smithy-go/..."}},
 	{dir: "core/storage/gcs", why: "one provider; neither retry nor cache", project: with(leaves, "core/storage"), modules: []string{"cloud.google.com/go/storage/...", "cloud.google.com/go/auth/...", "google.golang.org/api/...", "golang.org/x/oauth2/..."}},
 	{dir: "core/storage/httpstore", why: "one provider, read-only; neither retry nor cache", project: with(leaves, "core/storage")},

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from deeplake._errors import (
+    AccessDeniedError,
     AlreadyExistsError,
     CanceledError,
     ClosedError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from deeplake._view import View
 
 __all__ = [
+    "AccessDeniedError",
     "AlreadyExistsError",
     "CanceledError",
     "ClosedError",

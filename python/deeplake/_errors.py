@@ -95,3 +95,9 @@ class InternalError(Error, RuntimeError):
     """A bug in this library."""
 
     status = 14
+
+
+class AccessDeniedError(Error, PermissionError):
+    """The store refuses: the credentials are missing, wrong or expired, or do not allow this."""
+
+    status = 15

@@ -1,0 +1,214 @@
+package request
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// Defaults of the settings that a Client has a use for.
+const (
+	DefaultConnections = 64
+	defaultConnect     = 3 * time.Second
+	defaultTimeout     = 5 * time.Second
+
+	idleTimeout = 90 * time.Second
+	// patienceFactor times the timeout is how long a write may stand still, or its answer take: a store works on a part
+	// of 16 MiB, or on a copy, for longer than it looks for a range.
+	patienceFactor = 6
+	// firstTries is how often connecting may fail before a host that never answered counts as wrong, not as busy.
+	firstTries = 3
+)
+
+// Client is the connections to one store. It is an http.RoundTripper and has the Do that SDKs ask for; both follow no
+// redirection, and both return errors that are classified and carry a storage.Fault where asking again makes sense.
+// All methods may be called in parallel.
+type Client struct {
+	reads  *http.Transport // GET and HEAD
+	writes *http.Transport // the rest: their answers take longer, and their bodies are watched while they are sent
+	host   string          // for messages: what the user called the store
+	limit  time.Duration   // of one attempt to connect
+	wait   time.Duration   // for an answer
+
+	reached atomic.Bool  // the other side has answered something
+	failed  atomic.Int32 // attempts to connect that failed before it did
+	skew    atomic.Int64 // nanoseconds that the store's clock is ahead of ours
+}
+
+// NewClient makes the connections that s asks for. environ is storage.Options.Environ. host is what messages call the
+// other side. Nothing is sent.
+func NewClient(host string, s storage.Settings, environ map[string]string) (*Client, error) {
+	roots, err := authorities(s.CAFile, Lookup(environ)("SSL_CERT_FILE"))
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := proxyOf(s.Proxy, Lookup(environ))
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{host: host, limit: seconds(s.ConnectTimeout, defaultConnect), wait: seconds(s.Timeout, defaultTimeout)}
+	dialer := &net.Dialer{Timeout: c.limit, KeepAlive: 30 * time.Second}
+	transport := func(dial func(ctx context.Context, network, addr string) (net.Conn, error), wait time.Duration) *http.Transport {
+		return &http.Transport{
+			Proxy:                 proxy,
+			DialContext:           dial,
+			TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:   c.limit,
+			MaxIdleConnsPerHost:   2 * Connections(s), // hedged requests come on top
+			IdleConnTimeout:       idleTimeout,
+			DisableCompression:    true,
+			ExpectContinueTimeout: time.Second,
+			ResponseHeaderTimeout: wait,
+			// HTTP/2 halves the throughput of ranges and doubles their cost.
+			TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+		}
+	}
+	c.reads = transport(dialer.DialContext, c.wait)
+	patience := patienceFactor * c.wait
+	c.writes = transport(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &watched{Conn: conn, patience: patience}, nil
+	}, patience)
+	return c, nil
+}
+
+// Connections is how many requests s allows at once.
+func Connections(s storage.Settings) int {
+	if s.MaxConnections > 0 {
+		return s.MaxConnections
+	}
+	return DefaultConnections
+}
+
+// Patience is how long an answer to anything but a range may take as a whole, body included.
+func (c *Client) Patience() time.Duration { return patienceFactor * c.wait }
+
+// Close drops the idle connections. Requests in flight go on.
+func (c *Client) Close() {
+	c.reads.CloseIdleConnections()
+	c.writes.CloseIdleConnections()
+}
+
+// Reached reports whether the other side has ever answered.
+func (c *Client) Reached() bool { return c.reached.Load() }
+
+// Now is the time by the store's clock, as far as SetDate knows it.
+func (c *Client) Now() time.Time { return time.Now().Add(time.Duration(c.skew.Load())) }
+
+// SetDate takes over the store's clock from the Date of an answer that refused a request for its time. It returns how
+// far the store's clock is ahead of this machine's, and whether that is news: if not, the time was not the reason.
+func (c *Client) SetDate(h http.Header) (ahead time.Duration, news bool) {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return 0, false
+	}
+	ahead = time.Until(date).Round(time.Second)
+	before := time.Duration(c.skew.Swap(int64(ahead)))
+	return ahead, (ahead - before).Abs() > time.Minute
+}
+
+// RoundTrip sends rq.
+func (c *Client) RoundTrip(rq *http.Request) (*http.Response, error) {
+	transport := c.writes
+	if rq.Method == http.MethodGet || rq.Method == http.MethodHead {
+		transport = c.reads
+	}
+	rs, err := transport.RoundTrip(rq)
+	if err != nil {
+		return nil, c.sendError(rq, err)
+	}
+	c.reached.Store(true)
+	return rs, nil
+}
+
+// Do sends rq. It is what SDKs call instead of http.Client.Do.
+func (c *Client) Do(rq *http.Request) (*http.Response, error) { return c.RoundTrip(rq) }
+
+// watched is a connection that breaks when a write makes no progress for so long.
+type watched struct {
+	net.Conn
+	patience time.Duration
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Write(p)
+}
+
+// Lookup reads variables of storage.Options.Environ: a nil map means the environment of the process.
+func Lookup(environ map[string]string) func(name string) string {
+	if environ == nil {
+		return os.Getenv
+	}
+	return func(name string) string { return environ[name] }
+}
+
+func seconds(given float64, otherwise time.Duration) time.Duration {
+	if given > 0 && given < 1e6 {
+		return time.Duration(given * float64(time.Second))
+	}
+	return otherwise
+}
+
+// authorities are those of the system and of the files; nil means the system's.
+func authorities(files ...string) (*x509.CertPool, error) {
+	var pool *x509.CertPool
+	for _, name := range files {
+		if name == "" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, errs.New(errs.Invalid, "read certificates %q: %w; check ca_file", name, errors.Unwrap(err))
+		}
+		if pool == nil {
+			if pool, err = x509.SystemCertPool(); err != nil {
+				pool = x509.NewCertPool()
+			}
+		}
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, errs.New(errs.Invalid, "read certificates %q: no certificate in it (want PEM)", name)
+		}
+	}
+	return pool, nil
+}
+
+// proxyOf is the proxy of the settings for every host, else what the environment says for each.
+func proxyOf(given string, lookup func(string) string) (func(*http.Request) (*url.URL, error), error) {
+	if given != "" {
+		u, err := url.Parse(given)
+		if err != nil || u.Host == "" {
+			// The text may hold a password, so the message does not repeat it.
+			return nil, errs.New(errs.Invalid, `proxy: not a URL (want for example "http://proxy.example:3128")`)
+		}
+		return http.ProxyURL(u), nil
+	}
+	either := func(upper, lower string) string {
+		if v := lookup(lower); v != "" {
+			return v
+		}
+		return lookup(upper)
+	}
+	choose := (&httpproxy.Config{
+		HTTPProxy: either("HTTP_PROXY", "http_proxy"), HTTPSProxy: either("HTTPS_PROXY", "https_proxy"),
+		NoProxy: either("NO_PROXY", "no_proxy"),
+	}).ProxyFunc()
+	return func(rq *http.Request) (*url.URL, error) { return choose(rq.URL) }, nil
+}

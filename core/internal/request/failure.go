@@ -1,0 +1,199 @@
+package request
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// maxText bounds what is read of an answer that refuses a request.
+const maxText = 16 << 10
+
+// Answer is a response that is not what was asked for.
+type Answer struct {
+	Method string
+	Host   string
+	Path   string
+	Status int
+	Header http.Header
+	Text   []byte // the beginning of the body
+}
+
+// answerOf reads what a refusal says and closes it.
+func answerOf(rq *http.Request, rs *http.Response) *Answer {
+	defer rs.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText)) // half an explanation is better than none
+	return &Answer{
+		Method: rq.Method, Host: rq.URL.Host, Path: rq.URL.Path, Status: rs.StatusCode, Header: rs.Header, Text: text,
+	}
+}
+
+// Wait is how long the answer asks to wait (Retry-After), 0 where it does not. An hour is the most.
+func (a *Answer) Wait() time.Duration {
+	text := a.Header.Get("Retry-After")
+	var d time.Duration
+	if n, err := strconv.Atoi(text); err == nil {
+		d = time.Duration(min(max(n, 0), 3600)) * time.Second
+	} else if t, err := http.ParseTime(text); err == nil {
+		d = time.Until(t)
+	}
+	return min(max(d, 0), time.Hour)
+}
+
+// IsPage reports whether the answer is a web page: then the address is not that of a store.
+func (a *Answer) IsPage() bool {
+	kind, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+	begin := strings.ToLower(strings.TrimSpace(string(a.Text[:min(len(a.Text), 64)])))
+	return strings.TrimSpace(kind) == "text/html" || strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html")
+}
+
+// Quote is what the answer said, short enough for a message.
+func (a *Answer) Quote() string {
+	const most = 200
+	text := strings.Join(strings.Fields(string(a.Text)), " ")
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	head := strconv.Itoa(a.Status) + " " + http.StatusText(a.Status)
+	if text == "" {
+		return head
+	}
+	return head + ": " + strconv.QuoteToGraphic(text)
+}
+
+// Explain classifies the answer by its status alone.
+func (a *Answer) Explain() error {
+	err := errs.New(kindOfStatus(a.Status), "%s answers %s", a.Host, a.Quote())
+	switch a.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return &storage.Fault{Repeat: storage.Later, Wait: a.Wait(), Err: err}
+	case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return &storage.Fault{Repeat: storage.Soon, Wait: a.Wait(), Err: err}
+	}
+	return err
+}
+
+func kindOfStatus(status int) errs.Kind {
+	switch status {
+	case http.StatusNotFound, http.StatusGone:
+		return errs.NotFound
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return errs.Denied
+	case http.StatusPreconditionFailed:
+		return errs.Conflict
+	case http.StatusRequestedRangeNotSatisfiable:
+		return errs.Corrupt
+	}
+	return errs.Storage
+}
+
+// sendError says why rq got no answer.
+func (c *Client) sendError(rq *http.Request, err error) error {
+	if ctxErr := rq.Context().Err(); ctxErr != nil {
+		return errs.New(errs.Canceled, "%w", context.Cause(rq.Context()))
+	}
+	final := func(format string, args ...any) error {
+		return errs.New(errs.Storage, format, args...)
+	}
+	var (
+		unknown  x509.UnknownAuthorityError
+		hostname x509.HostnameError
+		invalid  x509.CertificateInvalidError
+		record   tls.RecordHeaderError
+		dns      *net.DNSError
+		op       *net.OpError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", rq.URL.Host)
+	case errors.As(err, &hostname), errors.As(err, &invalid):
+		return final("certificate of %q: %w; check the endpoint", rq.URL.Host, rootOf(err))
+	case errors.As(err, &record):
+		return final("%q does not speak TLS; check the endpoint (http instead of https?)", rq.URL.Host)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return final("host %q is not known (DNS); check the %s", dns.Name, c.host)
+	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect"):
+		return c.unreachable(rq, op)
+	}
+	if timeout(err) {
+		return c.silent(rq, err)
+	}
+	if strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
+		return final("%q does not speak HTTP; check the endpoint (https instead of http, another port?)", rq.URL.Host)
+	}
+	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, rootOf(err))}
+}
+
+// unreachable is the error of a connection that did not come about. A host that has answered before is worth waiting
+// for; one that never did is most likely the wrong one, and a few tries are enough.
+func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
+	what := "host"
+	where := rq.URL.Host
+	if op.Op != "dial" {
+		what = "proxy"
+	}
+	if op.Addr != nil && op.Op == "dial" {
+		where += " (" + op.Addr.String() + ")"
+	}
+	reason := rootOf(op).Error()
+	switch {
+	case timeout(op):
+		reason = "no connection within " + c.limit.String()
+	case errors.Is(op, syscall.ECONNREFUSED):
+		reason = "connection refused: nothing listens there"
+	}
+	err := errs.New(errs.Storage, "%s %q cannot be reached: %s; check the %s, the network and the proxy", what, where, reason, c.host)
+	if !c.reached.Load() && c.failed.Add(1) >= firstTries {
+		return err
+	}
+	return &storage.Fault{Repeat: storage.Soon, Err: err}
+}
+
+// silent is the error of a host that takes connections and says nothing.
+func (c *Client) silent(rq *http.Request, err error) error {
+	wait := c.wait
+	if rq.Method != http.MethodGet && rq.Method != http.MethodHead {
+		wait *= patienceFactor
+	}
+	if strings.Contains(err.Error(), "handshake") {
+		wait = c.limit
+	}
+	told := errs.New(errs.Storage, "host %q does not answer within %v; check the %s, or raise timeout", rq.URL.Host, wait, c.host)
+	if !c.reached.Load() {
+		return told
+	}
+	return &storage.Fault{Repeat: storage.Soon, Err: told}
+}
+
+func timeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// rootOf drops the layers that repeat the address, which may hold a signature.
+func rootOf(err error) error {
+	for {
+		var u *url.Error
+		var op *net.OpError
+		switch {
+		case errors.As(err, &op):
+			err = op.Err
+		case errors.As(err, &u):
+			err = u.Err
+		default:
+			return err
+		}
+	}
+}

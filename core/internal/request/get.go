@@ -1,0 +1,258 @@
+package request
+
+import (
+	"context"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// Dialect is what stores do differently. Nil fields have the meaning that HTTP gives them.
+type Dialect struct {
+	// Sign completes the request after all other headers are set, once for each time it is sent.
+	Sign func(ctx context.Context, rq *http.Request) error
+	// Tag tells versions of the object apart. Default: ETag.
+	Tag func(h http.Header) string
+	// Require adds the condition that the object has tag. Default: If-Match, for a tag that is a strong ETag.
+	Require func(rq *http.Request, tag string)
+	// Explain says what a refusal means; it may use Answer.Explain for what it does not know.
+	Explain func(a *Answer) error
+	// Redirects is how many redirections are followed. Headers in Private are not sent to other hosts.
+	Redirects int
+	Private   []string
+}
+
+// Get asks for n bytes from offset off of the object that rq names (n < 0: all that follow) and returns when the answer
+// has begun and been checked; the contract is that of storage.Ranger. rq is a request of method GET whose URL and Header
+// are set; it is not changed. A range of no bytes asks for the head alone.
+func (c *Client) Get(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (storage.Body, error) {
+	if off < 0 || n > math.MaxInt64-off {
+		return nil, errs.New(errs.Invalid, "range of %d bytes at offset %d is impossible", n, off)
+	}
+	rq, rs, err := c.ask(ctx, d, rq, off, n, tag)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.open(rq, rs, off, n)
+	if err != nil {
+		return nil, err
+	}
+	if b.in == nil {
+		b.tag = tag // the answer is about the range; a condition was met
+	} else if tag != "" && b.tag != tag {
+		b.Close()
+		return nil, errs.New(errs.Conflict, "the object has changed (its tag is %q, want %q)", b.tag, tag)
+	}
+	return b, nil
+}
+
+// ask sends rq, following redirections, and returns the request that was answered.
+func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (*http.Request, *http.Response, error) {
+	header := make(http.Header, len(rq.Header)+8)
+	for k, v := range rq.Header {
+		header[k] = v
+	}
+	rq = rq.WithContext(ctx)
+	rq.Header = header
+	if n == 0 {
+		rq.Method = http.MethodHead
+	} else if text := rangeText(off, n); text != "" {
+		header["Range"] = []string{text}
+	}
+	if tag != "" {
+		d.require(rq, tag)
+	}
+	for hop := 0; ; hop++ {
+		if d.Sign != nil {
+			if err := d.Sign(ctx, rq); err != nil {
+				return nil, nil, err
+			}
+		}
+		rs, err := c.RoundTrip(rq)
+		if err != nil {
+			return nil, nil, err
+		}
+		if hop >= d.Redirects || !isRedirect(rs.StatusCode) || rs.Header.Get("Location") == "" {
+			return rq, rs, nil
+		}
+		rs.Body.Close()
+		if rq, err = d.follow(rq, rs.Header.Get("Location")); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func rangeText(off, n int64) string {
+	switch {
+	case n >= 0:
+		return "bytes=" + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(off+n-1, 10)
+	case off > 0:
+		return "bytes=" + strconv.FormatInt(off, 10) + "-"
+	}
+	return ""
+}
+
+func (d *Dialect) require(rq *http.Request, tag string) {
+	switch {
+	case d.Require != nil:
+		d.Require(rq, tag)
+	case strings.HasPrefix(tag, `"`): // a weak tag never matches; Get compares it
+		rq.Header["If-Match"] = []string{tag}
+	}
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// follow is the request to where rq was sent on. What is private stays with the host it was meant for.
+func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, error) {
+	u, err := rq.URL.Parse(location)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errs.New(errs.Storage, "%q redirects to what is not a web address", rq.URL.Host)
+	}
+	next := rq.Clone(rq.Context())
+	next.URL, next.Host = u, ""
+	if !sameHost(rq.URL, u) {
+		for _, name := range d.Private {
+			next.Header.Del(name)
+		}
+	}
+	return next, nil
+}
+
+func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
+
+// open checks the head of an answer. It closes those that it does not return.
+func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body, error) {
+	b := &body{rq: rq, host: rq.URL.Host, in: rs.Body, size: -1, tag: d.tag(rs.Header)}
+	var err error
+	switch {
+	case rs.StatusCode == http.StatusOK && n == 0:
+		b.size = rs.ContentLength
+		if b.size >= 0 && off > b.size {
+			err = beyond(off, b.size)
+		}
+	case rs.StatusCode == http.StatusOK:
+		err = b.whole(rs, off, n)
+	case rs.StatusCode == http.StatusPartialContent && n != 0:
+		err = b.part(rs, off, n)
+	case rs.StatusCode == http.StatusRequestedRangeNotSatisfiable && n != 0:
+		err = b.outside(rs, off)
+	default:
+		return nil, d.explain(answerOf(rq, rs))
+	}
+	if err != nil {
+		rs.Body.Close() // and the connection: what follows in it cannot be trusted, or is long
+		return nil, err
+	}
+	b.left = b.length
+	return b, nil
+}
+
+func (d *Dialect) tag(h http.Header) string {
+	if d.Tag != nil {
+		return d.Tag(h)
+	}
+	return h.Get("Etag")
+}
+
+func (d *Dialect) explain(a *Answer) error {
+	if d.Explain != nil {
+		return d.Explain(a)
+	}
+	return a.Explain()
+}
+
+func beyond(off, size int64) error {
+	return errs.New(errs.Corrupt, "object is truncated (has %d bytes, want some at offset %d)", size, off)
+}
+
+// whole takes an answer that has the object from its first byte.
+func (b *body) whole(rs *http.Response, off, n int64) error {
+	if rs.ContentLength < 0 {
+		return errs.New(errs.Unsupported, "%q does not say how long the object is, so that its end cannot be told from a broken connection", b.host)
+	}
+	if off > 0 {
+		return errs.New(errs.Unsupported, "%q answers a request for a part with the whole object; use a server that supports ranges", b.host)
+	}
+	b.size, b.length = rs.ContentLength, rs.ContentLength
+	if n >= 0 && n < b.length {
+		b.length = n
+	}
+	return nil
+}
+
+// part takes an answer that claims to be the range.
+func (b *body) part(rs *http.Response, off, n int64) error {
+	text := rs.Header.Get("Content-Range")
+	first, last, size, ok := parseContentRange(text)
+	ok = ok && first == off && (n < 0 || last-first < n)
+	// A range that stops early is right at the end of the object only.
+	ok = ok && (n >= 0 && last == off+n-1 || size >= 0 && last == size-1)
+	ok = ok && (rs.ContentLength < 0 || rs.ContentLength == last-first+1)
+	if !ok {
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage,
+			"%q answers with another range (got %q of %d bytes, want %d bytes at offset %d)", b.host, text, rs.ContentLength, n, off)}
+	}
+	b.size, b.length = size, last-first+1
+	return nil
+}
+
+// outside takes the answer to a range without a byte in the object: it is empty if the range begins at the very end.
+func (b *body) outside(rs *http.Response, off int64) error {
+	_, _ = io.CopyN(io.Discard, rs.Body, maxText) // leaves the connection for the next
+	rs.Body.Close()
+	b.in = nil
+	text, ok := strings.CutPrefix(rs.Header.Get("Content-Range"), "bytes */")
+	size, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case !ok || err != nil || size < 0:
+		if off != 0 { // only the empty object has no first byte
+			return errs.New(errs.Corrupt, "object is truncated (it ends before offset %d)", off)
+		}
+		size = 0
+	case off > size:
+		return beyond(off, size)
+	case off < size:
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q refuses a range at offset %d of an object of %d bytes", b.host, off, size)}
+	}
+	b.size = size
+	return nil
+}
+
+// parseContentRange reads "bytes first-last/size"; size is -1 for "*".
+func parseContentRange(text string) (first, last, size int64, ok bool) {
+	text, isBytes := strings.CutPrefix(text, "bytes ")
+	span, total, hasTotal := strings.Cut(text, "/")
+	from, to, hasSpan := strings.Cut(span, "-")
+	if !isBytes || !hasTotal || !hasSpan {
+		return 0, 0, 0, false
+	}
+	first, ok1 := digits(from)
+	last, ok2 := digits(to)
+	size, ok3 := digits(total)
+	if total == "*" {
+		size, ok3 = -1, true
+	}
+	ok = ok1 && ok2 && ok3 && first <= last && (size < 0 || last < size)
+	return first, last, size, ok
+}
+
+func digits(text string) (int64, bool) {
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
