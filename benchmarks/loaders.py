@@ -37,10 +37,11 @@ def jpeg_loop(name: str, count: int, threads: int) -> Loop:
     return Loop([str(data.jpeg_limit()), "-i", "-t", str(threads), "-p", str(files.packed)])
 
 
-def copy_loop(threads: int, megabytes: int, file: str = "", row: int = 1) -> Loop:
-    """The limit without decoding: memcpy, or pread of rows of a file."""
+def copy_loop(threads: int, megabytes: int, file: str = "", row: int = 1, ring: int = 12) -> Loop:
+    """The limit without decoding: memcpy, or pread of rows of a file, into a ring of so many megabytes a thread."""
     gather = ["-f", file, "-r", str(row)] if file else []
-    return Loop([str(data.program("copy_limit")), "-t", str(threads), "-m", str(megabytes), *gather])
+    options = ["-t", str(threads), "-m", str(megabytes), "-o", str(ring)]
+    return Loop([str(data.program("copy_limit")), *options, *gather])
 
 
 class Ours:
