@@ -14,6 +14,7 @@ import (
 const (
 	dirSequence = 1 << 0
 	dirTile     = 1 << 1
+	dirLinked   = 1 << 2
 )
 
 // How a directory says the sizes of its items and of its blocks.
@@ -44,6 +45,9 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 	if d.Tile != nil {
 		flags |= dirTile
 	}
+	if d.Links != nil {
+		flags |= dirLinked
+	}
 	b := []byte{byte(d.DType), byte(d.SampleCodec), byte(d.BlockCodec), flags}
 	b = appendUvarint(b, d.Items)
 	if d.DType.Fixed() {
@@ -53,7 +57,27 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 			b = appendAxes(appendUvarint(b, int64(len(run.Shape))), run.Shape)
 		}
 	}
-	b = d.appendSizes(b)
+	if d.Links != nil {
+		b = d.Links.encode(b)
+	} else {
+		b = d.appendBlocks(d.appendSizes(b), x)
+	}
+	if d.RowItems != nil {
+		b = appendCounted(b, d.RowItems)
+	}
+	if t := d.Tile; t != nil {
+		b = appendUvarint(b, int64(len(t.Sample)))
+		b = appendAxes(appendAxes(b, t.Sample), t.Tile)
+		b = appendUvarint(b, t.Index)
+	}
+	if len(b) > MaxDirectoryRaw {
+		return nil, errs.New(errs.Invalid, "encode chunk directory: it has %d bytes, want at most %d", len(b), MaxDirectoryRaw)
+	}
+	return b, nil
+}
+
+// appendBlocks says how the items lie in blocks, and the checksums of those.
+func (d *Directory) appendBlocks(b []byte, x *Index) []byte {
 	perBlock := d.evenBlocks()
 	b = appendUvarint(b, perBlock)
 	if perBlock == 0 {
@@ -71,18 +95,7 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 	for _, crc := range d.BlockCRC {
 		b = binary.LittleEndian.AppendUint32(b, crc)
 	}
-	if d.RowItems != nil {
-		b = appendCounted(b, d.RowItems)
-	}
-	if t := d.Tile; t != nil {
-		b = appendUvarint(b, int64(len(t.Sample)))
-		b = appendAxes(appendAxes(b, t.Sample), t.Tile)
-		b = appendUvarint(b, t.Index)
-	}
-	if len(b) > MaxDirectoryRaw {
-		return nil, errs.New(errs.Invalid, "encode chunk directory: it has %d bytes, want at most %d", len(b), MaxDirectoryRaw)
-	}
-	return b, nil
+	return b
 }
 
 // evenBlocks is PerBlock, or what it may be instead of BlockItems, or 0 when the blocks differ.
@@ -169,8 +182,12 @@ func decodeDirectory(raw []byte) (*Directory, error) {
 	if d.DType.Fixed() {
 		d.Shapes = r.shapeRuns()
 	}
-	d.readSizes(&r)
-	d.readBlocks(&r)
+	if flags&dirLinked != 0 {
+		d.Links = r.links(d.Items)
+	} else {
+		d.readSizes(&r)
+		d.readBlocks(&r)
+	}
 	if flags&dirSequence != 0 {
 		d.RowItems = r.counted(MaxChunkItems, 0, "rows")
 	}
@@ -210,7 +227,7 @@ func (d *Directory) checkKnown(flags byte) error {
 	switch {
 	case !d.DType.Valid():
 		return unknown("dtype", byte(d.DType))
-	case flags&^(dirSequence|dirTile) != 0:
+	case flags&^(dirSequence|dirTile|dirLinked) != 0:
 		return unknown("set of flags", flags)
 	case d.SampleCodec != codec.None && !d.DType.Fixed():
 		return fmt.Errorf("items of %s have sample codec %d", d.DType, d.SampleCodec)

@@ -329,6 +329,23 @@ func (d *dumper) directory() {
 			d.axes(d.uvarint("axes"), "axis")
 		}
 	}
+	if flags&4 != 0 {
+		d.links(n)
+	} else {
+		d.blocks(n)
+	}
+	if flags&1 != 0 {
+		d.axes(d.uvarint("sequence rows"), "items of row")
+	}
+	if flags&2 != 0 {
+		axes := d.uvarint("axes of the sample")
+		d.axes(axes, "sample axis")
+		d.axes(axes, "tile axis")
+		d.uvarint("index of the tile")
+	}
+}
+
+func (d *dumper) blocks(n int) {
 	switch d.fixed(1, "item sizes (0 by shape, 1 one for all, 2 each)") {
 	case 1:
 		d.uvarint("bytes of every item")
@@ -348,15 +365,22 @@ func (d *dumper) directory() {
 	for i := range blocks {
 		d.field(4, "CRC of block %d = %#08x", i, d.peek(4))
 	}
-	if flags&1 != 0 {
-		d.axes(d.uvarint("sequence rows"), "items of row")
+}
+
+func (d *dumper) links(n int) {
+	for i := range d.uvarint("linked objects") {
+		d.uvarint(fmt.Sprintf("object %d: bytes of the URL shared with the one before", i))
+		d.text(d.uvarint("bytes of the URL that follow"), "URL")
+		d.text(d.uvarint("bytes of the tag"), "tag")
+		d.uvarint("bytes of the object and 1 (0: not known)")
 	}
-	if flags&2 != 0 {
-		axes := d.uvarint("axes of the sample")
-		d.axes(axes, "sample axis")
-		d.axes(axes, "tile axis")
-		d.uvarint("index of the tile")
+	for range n {
+		d.svarint("object, minus that of the item before")
 	}
+	for range n {
+		d.svarint("offset, minus the end of the item before in the same object")
+	}
+	d.axes(n, "length of item")
 }
 
 // undump reads the bytes back from annotated hex.

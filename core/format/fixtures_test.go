@@ -158,7 +158,10 @@ func (g *gen) directory() *Directory {
 			left -= n
 		}
 	}
-	if !d.plain() {
+	linked := g.IntN(4) == 0 && !d.plain()
+	if linked {
+		d.BlockCodec, d.Links = codec.None, g.links(d.Items)
+	} else if !d.plain() {
 		if g.IntN(2) == 0 {
 			d.FixedSize = g.size(1 << 20)
 		} else {
@@ -171,7 +174,9 @@ func (g *gen) directory() *Directory {
 			}
 		}
 	}
-	g.blocks(d)
+	if !linked {
+		g.blocks(d)
+	}
 	if g.IntN(3) == 0 {
 		d.RowItems = []int64{}
 		for left := d.Items; left > 0 || g.IntN(2) == 0; {
@@ -183,6 +188,23 @@ func (g *gen) directory() *Directory {
 		g.tile(d)
 	}
 	return d
+}
+
+func (g *gen) links(items int64) *Links {
+	l := &Links{Objects: []LinkObject{}, Ranges: make([]LinkRange, items)}
+	for i := range 1 + g.IntN(5) {
+		l.Objects = append(l.Objects, LinkObject{
+			URL: fmt.Sprintf("s3://lake/%s%d", []string{"", "shards/"}[g.IntN(2)], g.IntN(10*(i+1))), Tag: g.text(),
+			Size: []int64{-1, MaxObjectBytes}[g.IntN(2)],
+		})
+	}
+	for i := range l.Ranges {
+		l.Ranges[i] = LinkRange{Object: int64(g.IntN(len(l.Objects))), Offset: g.size(1 << 39), Length: 1 + g.size(1<<38)}
+		if i > 0 && g.IntN(2) == 0 {
+			l.Ranges[i].Object = l.Ranges[i-1].Object
+		}
+	}
+	return l
 }
 
 // tile makes the one array of d the first tile of a sample.

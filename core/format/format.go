@@ -76,6 +76,7 @@ type Directory struct {
 	BlockCRC    []uint32
 	RowItems    []int64  // sequence chunks: items of each row; nil: one item a row
 	Tile        *TileRef // tile chunks
+	Links       *Links   // linked chunks, which have no sizes and no blocks; FixedSize is -1
 
 	index *Index // set by DecodeDirectory
 }

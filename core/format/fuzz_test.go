@@ -224,7 +224,7 @@ func FuzzDecodeBitmap(f *testing.F) {
 }
 
 func FuzzDecodeDirectory(f *testing.F) {
-	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile()} {
+	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked()} {
 		f.Add(must(EncodeDirectory(c.dir)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -270,6 +270,13 @@ func probe(t *testing.T, x *Index) {
 		x.CRC(int(b))
 	})
 	ends(x.Items(), func(i int64) {
+		if x.Linked() {
+			l := x.Link(i)
+			if l.Length < 1 || l.Offset < 0 || l.Offset+l.Length > MaxObjectBytes || (l.Size >= 0 && l.Offset+l.Length > l.Size) || l.URL == "" || x.ItemBytes(i) != l.Length {
+				t.Fatalf("item %d: %+v", i, l)
+			}
+			return
+		}
 		b, firstItem := x.BlockOf(i)
 		off, n := x.ItemInBlock(i)
 		_, _, raw := x.BlockRange(b)
@@ -311,7 +318,7 @@ func FuzzDecodeChunkHead(f *testing.F) {
 
 // FuzzDecodeTrailer takes the tail of a chunk, directory and trailer, and makes the checksums right.
 func FuzzDecodeTrailer(f *testing.F) {
-	for _, c := range []goldenChunk{arrays(), sequences()} {
+	for _, c := range []goldenChunk{arrays(), sequences(), linked()} {
 		raw := must(EncodeDirectory(c.dir))
 		f.Add(must(EncodeChunkTail(c.dir.Index().End(), raw)))
 	}

@@ -76,7 +76,7 @@ func goldens() []golden {
 			return b.ToArray(), nil
 		}, layout: func(d *dumper) { d.frame(d.bitmap) }},
 	}
-	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile()} {
+	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked()} {
 		list = append(list, golden{name: c.name, value: c.object(), encode: func() ([]byte, error) { return c.object(), nil }, decode: erase(readChunk), layout: func(d *dumper) { d.chunk(c.sizes()) }})
 	}
 	return list
@@ -203,6 +203,16 @@ func sequences() goldenChunk {
 func tile() goldenChunk {
 	return goldenChunk{"chunk-tile", []string{"abcdefgh"}, &Directory{DType: tensor.Uint16, FixedSize: -1, Items: 1, PerBlock: 1,
 		Shapes: []ShapeRun{{1, tensor.Shape{2, 2}}}, Tile: &TileRef{Sample: tensor.Shape{5, 8}, Tile: tensor.Shape{2, 3}, Index: 5}}}.crcs()
+}
+
+// linked: two members of one archive and a file without a tag, in a row of two and a row of one.
+func linked() goldenChunk {
+	return goldenChunk{"chunk-linked", nil, &Directory{DType: tensor.Uint8, SampleCodec: codec.JPEG, FixedSize: -1, Items: 3,
+		Shapes: []ShapeRun{{2, tensor.Shape{250, 250, 3}}, {1, tensor.Shape{375, 500, 3}}}, RowItems: []int64{2, 1},
+		Links: &Links{
+			Objects: []LinkObject{{"s3://lake/train-0.tar", "\"e1\"", 10240}, {"s3://lake/train/a.jpg", "", -1}},
+			Ranges:  []LinkRange{{0, 512, 1000}, {0, 2048, 900}, {1, 0, 800}},
+		}}}
 }
 
 // readChunk reads a whole chunk as a reader would and returns the object if every part checks.

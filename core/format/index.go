@@ -30,6 +30,7 @@ type Index struct {
 	crc         []uint32
 	rowFirst    []uint32 // sequence rows: first item of each, and items
 	tile        *TileRef
+	links       *Links // linked chunks
 }
 
 // sums are rising offsets, in 4 bytes each as long as they fit.
@@ -156,8 +157,13 @@ func (x *Index) ItemInBlock(item int64) (off, n int64) {
 	return at - x.start(firstItem), x.start(item+1) - at
 }
 
-// ItemBytes is the size of an item before block compression.
-func (x *Index) ItemBytes(item int64) int64 { return x.start(item+1) - x.start(item) }
+// ItemBytes is the size of an item before block compression; of a linked one, where it lies.
+func (x *Index) ItemBytes(item int64) int64 {
+	if x.links != nil {
+		return x.links.Ranges[item].Length
+	}
+	return x.start(item+1) - x.start(item)
+}
 
 // Shape is the shape of an item, nil for dtypes without one. It is shared and not to be changed.
 func (x *Index) Shape(item int64) tensor.Shape {
@@ -182,5 +188,5 @@ func (x *Index) MemoryBytes() int64 {
 	words := cap(x.blockFirst) + cap(x.starts.small) + cap(x.runFirst) + cap(x.runStarts.small) + cap(x.runShape) + cap(x.shapeAt) +
 		cap(x.stored.small) + cap(x.crc) + cap(x.rowFirst)
 	pairs := cap(x.starts.large) + cap(x.runBytes) + cap(x.runStarts.large) + cap(x.axes) + cap(x.stored.large)
-	return self + 4*int64(words) + 8*int64(pairs)
+	return self + 4*int64(words) + 8*int64(pairs) + x.links.memory()
 }

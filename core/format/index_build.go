@@ -68,8 +68,12 @@ func newIndex(d *Directory) (*Index, error) {
 		return nil, fmt.Errorf("%d items, want 0 to %d", d.Items, MaxChunkItems)
 	}
 	x := &Index{dtype: d.DType, sampleCodec: d.SampleCodec, blockCodec: d.BlockCodec, items: d.Items, fixed: -1, crc: d.BlockCRC, tile: d.Tile}
+	steps := []func(*Directory) error{x.addShapes, x.addSizes, x.checkSizes, x.addBlocks, x.addStored, x.addRows}
+	if d.Links != nil {
+		steps = []func(*Directory) error{x.addShapes, x.addLinks, x.addRows}
+	}
 	// Each step relies on what the steps before it have found to be right.
-	for _, step := range []func(*Directory) error{x.addShapes, x.addSizes, x.checkSizes, x.addBlocks, x.addStored, x.addRows} {
+	for _, step := range steps {
 		if err := step(d); err != nil {
 			return nil, err
 		}

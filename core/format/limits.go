@@ -36,4 +36,7 @@ const (
 	InlineSchema     = 64 << 10  // a larger schema goes into an object of its own
 	InlineOps        = 64 << 10  // larger transaction summaries go into an object of their own
 	MaxTensorNameLen = 255
+	MaxURLBytes      = 8 << 10 // of a linked object
+	MaxTagBytes      = 1 << 10
+	MaxLinkBytes     = 4 << 20 // URLs and tags of a chunk together
 )

@@ -129,6 +129,14 @@ func TestRoundTrips(t *testing.T) {
 // checkIndex compares every answer with the slow way.
 func checkIndex(t *testing.T, d *Directory, x *Index) {
 	t.Helper()
+	if x.Linked() != (d.Links != nil) {
+		t.Fatalf("linked: %v", x.Linked())
+	}
+	if d.Links != nil {
+		checkLinks(t, d, x)
+		checkRows(t, d, x)
+		return
+	}
 	blocks := naiveBlocks(d)
 	if x.Blocks() != len(blocks) || x.Items() != d.Items {
 		t.Fatalf("%d blocks, %d items, want %d, %d", x.Blocks(), x.Items(), len(blocks), d.Items)
@@ -168,6 +176,20 @@ func checkIndex(t *testing.T, d *Directory, x *Index) {
 		t.Fatalf("blocks end at %d, want %d", x.End(), offset)
 	}
 	checkRows(t, d, x)
+}
+
+func checkLinks(t *testing.T, d *Directory, x *Index) {
+	t.Helper()
+	if x.Blocks() != 0 || x.Items() != d.Items || x.End() != ChunkHeadBytes {
+		t.Fatalf("%d blocks, %d items, end %d, want 0, %d, %d", x.Blocks(), x.Items(), x.End(), d.Items, ChunkHeadBytes)
+	}
+	for i, r := range d.Links.Ranges {
+		o := d.Links.Objects[r.Object]
+		want := Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length}
+		if got := x.Link(int64(i)); got != want || x.ItemBytes(int64(i)) != r.Length {
+			t.Fatalf("item %d: %+v of %d bytes, want %+v", i, got, x.ItemBytes(int64(i)), want)
+		}
+	}
 }
 
 func checkRows(t *testing.T, d *Directory, x *Index) {

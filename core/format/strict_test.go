@@ -399,6 +399,21 @@ func TestStrictDirectory(t *testing.T) {
 		{"flat tile", tile, func(d *Directory) { d.Tile.Tile[0] = 0 }},
 		{"tile of other axes", tile, func(d *Directory) { d.Tile.Sample = tensor.Shape{5} }},
 		{"tile of a huge sample", tile, func(d *Directory) { d.Tile.Sample = tensor.Shape{1 << 40, 8} }},
+		{"link of no object", linked, func(d *Directory) { d.Links.Ranges[2].Object = 2 }},
+		{"link of a negative object", linked, func(d *Directory) { d.Links.Ranges[2].Object = -1 }},
+		{"link behind its object", linked, func(d *Directory) { d.Links.Ranges[1].Offset = 10240 - 899 }},
+		{"link of nothing", linked, func(d *Directory) { d.Links.Ranges[1].Length = 0 }},
+		{"link before its object", linked, func(d *Directory) { d.Links.Ranges[1].Offset = -1 }},
+		{"link without a scheme", linked, func(d *Directory) { d.Links.Objects[0].URL = "lake/train-0.tar" }},
+		{"link with a huge URL", linked, func(d *Directory) { d.Links.Objects[0].URL += strings.Repeat("x", MaxURLBytes) }},
+		{"link with a huge tag", linked, func(d *Directory) { d.Links.Objects[0].Tag = strings.Repeat("x", MaxTagBytes+1) }},
+		{"linked object of a negative size", linked, func(d *Directory) { d.Links.Objects[0].Size = -2 }},
+		{"links of fewer items", linked, func(d *Directory) { d.Links.Ranges = d.Links.Ranges[:2] }},
+		{"linked and sized", linked, func(d *Directory) { d.Sizes = []int64{1, 2, 3} }},
+		{"linked and in blocks", linked, func(d *Directory) { d.PerBlock = 1 }},
+		{"linked and compressed", linked, func(d *Directory) { d.BlockCodec = codec.Zstd }},
+		{"linked arrays of another size", linked, func(d *Directory) { d.SampleCodec = codec.None }},
+		{"linked tile", tile, func(d *Directory) { d.Links = &Links{} }},
 		{"tiled sequence", tile, func(d *Directory) { d.RowItems = []int64{1} }},
 	} {
 		d := c.from().dir
@@ -420,7 +435,7 @@ func TestStrictDirectoryBytes(t *testing.T) {
 		want      errs.Kind // 0: right
 	}{
 		{"two scalars", "02000000 02 01 0200 00 01 00 01020304 05060708", 0},
-		{"unknown flag", "02000004 02 01 0200 00 01 00 01020304 05060708", errs.Unsupported},
+		{"unknown flag", "02000008 02 01 0200 00 01 00 01020304 05060708", errs.Unsupported},
 		{"unknown dtype", "63000000 02 01 0200 00 01 00 01020304 05060708", errs.Unsupported},
 		{"shapes fall short", "02000000 02 01 0100 00 01 00 01020304 05060708", errs.Corrupt},
 		{"a million runs", "02000000 02 c0843d 0200 00 01 00 01020304 05060708", errs.Corrupt},
@@ -435,6 +450,14 @@ func TestStrictDirectoryBytes(t *testing.T) {
 		{"2^26+1 items", "02000000 81808020 01 8180802000 00 80808020 00 01020304", errs.Corrupt},
 		{"sizes of 2^26 strings", "20000000 80808020 02 01 00 01020304", errs.Corrupt},
 		{"nothing", "20000000 00 02 01 00", 0},
+		{"link", "20000004 01 01 00 04613a2f2f 00 00 00 00 05", errs.Corrupt},
+		{"link to a", "20000004 01 01 00 05613a2f2f61 00 00 00 00 05", 0},
+		{"link of a zero length", "20000004 01 01 00 05613a2f2f61 00 00 00 00 00", errs.Corrupt},
+		{"link to b after a", "20000004 01 02 00 05613a2f2f61 00 00 04 0162 00 00 02 00 05", 0},
+		{"link that shares too little", "20000004 01 02 00 05613a2f2f61 00 00 04 0161 00 00 02 00 05", errs.Corrupt},
+		{"URL that is said twice", "20000004 01 02 00 05613a2f2f61 00 00 03 022f62 00 00 02 00 05", errs.Corrupt},
+		{"link in no object", "20000004 01 00 00 00 05", errs.Corrupt},
+		{"2^26 links", "20000004 80808020 01 00 05613a2f2f61 00 00 00 00 05", errs.Corrupt},
 		{"list of no blocks", "20000000 00 02 00 00 00", 0},
 	} {
 		data, err := hex.DecodeString(strings.ReplaceAll(c.hex, " ", ""))
