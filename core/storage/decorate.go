@@ -1,0 +1,157 @@
+package storage
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Wrapper is implemented by decorators of a Provider.
+type Wrapper interface {
+	// Inner is what the decorator is around.
+	Inner() Provider
+}
+
+// Innermost takes every decorator off p. A Copier needs it to see whether two providers are of the same store.
+func Innermost(p Provider) Provider {
+	for {
+		w, ok := p.(Wrapper)
+		if !ok {
+			return p
+		}
+		p = w.Inner()
+	}
+}
+
+// Stats counts what the decorators of a store have done since they were opened. All but the gauges only grow.
+type Stats struct {
+	Requests     int64 `json:"requests"` // sent to the store, repetitions and hedges among them
+	BytesRead    int64 `json:"bytes_read"`
+	BytesWritten int64 `json:"bytes_written"`
+
+	Retries   int64 `json:"retries"`    // requests that repeat one that failed
+	Resumes   int64 `json:"resumes"`    // of them, those that go on in the middle of a body
+	Stalls    int64 `json:"stalls"`     // requests given up because nothing, or too little, came
+	Throttles int64 `json:"throttles"`  // answers that ask for fewer requests
+	Hedges    int64 `json:"hedges"`     // requests sent because the first byte of another was late
+	HedgeWins int64 `json:"hedge_wins"` // of them, those that answered first
+	GaveUp    int64 `json:"gave_up"`    // calls that failed in spite of repetitions
+
+	Waits       int64         `json:"waits"` // requests that had to wait for a place
+	WaitTime    time.Duration `json:"wait_time"`
+	Connections int64         `json:"connections"` // gauge: requests that may run at once now
+
+	CacheHits   int64  `json:"cache_hits"`   // pages
+	CacheMisses int64  `json:"cache_misses"` // pages
+	CacheBytes  int64  `json:"cache_bytes"`  // given to callers without asking the store
+	CacheFaults int64  `json:"cache_faults"` // pages that could not be kept, or were damaged
+	CacheFault  string `json:"cache_fault"`  // the first of them, in words
+}
+
+// Add counts o in as well. Gauges and words are taken over where s has none.
+func (s *Stats) Add(o Stats) {
+	s.Requests += o.Requests
+	s.BytesRead += o.BytesRead
+	s.BytesWritten += o.BytesWritten
+	s.Retries += o.Retries
+	s.Resumes += o.Resumes
+	s.Stalls += o.Stalls
+	s.Throttles += o.Throttles
+	s.Hedges += o.Hedges
+	s.HedgeWins += o.HedgeWins
+	s.GaveUp += o.GaveUp
+	s.Waits += o.Waits
+	s.WaitTime += o.WaitTime
+	s.CacheHits += o.CacheHits
+	s.CacheMisses += o.CacheMisses
+	s.CacheBytes += o.CacheBytes
+	s.CacheFaults += o.CacheFaults
+	if s.Connections == 0 {
+		s.Connections = o.Connections
+	}
+	if s.CacheFault == "" {
+		s.CacheFault = o.CacheFault
+	}
+}
+
+// Meter is implemented by decorators.
+type Meter interface {
+	// Stats counts what the decorator and all below it have done.
+	Stats() Stats
+}
+
+// StatsOf asks a Provider or Source that may be a Meter; others count nothing.
+func StatsOf(store any) Stats {
+	if m, ok := store.(Meter); ok {
+		return m.Stats()
+	}
+	return Stats{}
+}
+
+// Attempts runs one request, try, as often as it takes, and each time in its turn. op and object name it in errors, n is
+// the number of bytes it moves. try returns a Fault where it may be called again; it gets the context of the attempt.
+type Attempts func(ctx context.Context, op, object string, n int64, try func(ctx context.Context) error) error
+
+type attemptsKey struct{}
+
+// WithAttempts gives the calls below a way to have their requests repeated one by one. Decorators set it for calls that
+// cannot be repeated as a whole: Create, for the parts of the stream, and CopyFrom.
+func WithAttempts(ctx context.Context, a Attempts) context.Context {
+	return context.WithValue(ctx, attemptsKey{}, a)
+}
+
+// AttemptsOf is what a provider runs each request of a Stream through: in Create it asks for it once and keeps it.
+// Without a decorator above it calls try once.
+func AttemptsOf(ctx context.Context) Attempts {
+	if a, ok := ctx.Value(attemptsKey{}).(Attempts); ok {
+		return a
+	}
+	return func(ctx context.Context, _, _ string, _ int64, try func(ctx context.Context) error) error { return try(ctx) }
+}
+
+// Turn tells whoever watches the time of a request when it really began: a decorator below may hold it back until it is
+// its turn. The methods of a nil Turn do nothing. All may be called in parallel.
+type Turn struct {
+	began atomic.Int64 // nanoseconds since the epoch; 0: it waits
+}
+
+// NewTurn begins now.
+func NewTurn() *Turn {
+	t := &Turn{}
+	t.Go()
+	return t
+}
+
+// Wait says that the request is held back.
+func (t *Turn) Wait() {
+	if t != nil {
+		t.began.Store(0)
+	}
+}
+
+// Go says that the request is sent now.
+func (t *Turn) Go() {
+	if t != nil {
+		t.began.Store(time.Now().UnixNano())
+	}
+}
+
+// Age is the time since the request was sent; waiting is true while it is held back.
+func (t *Turn) Age(now time.Time) (age time.Duration, waiting bool) {
+	began := t.began.Load()
+	if began == 0 {
+		return 0, true
+	}
+	return time.Duration(now.UnixNano() - began), false
+}
+
+type turnKey struct{}
+
+// WithTurn attaches t to the context of a request.
+func WithTurn(ctx context.Context, t *Turn) context.Context { return context.WithValue(ctx, turnKey{}, t) }
+
+// TurnOf is the Turn of a request, nil if nobody watches it.
+func TurnOf(ctx context.Context) *Turn {
+	t, _ := ctx.Value(turnKey{}).(*Turn)
+	return t
+}
