@@ -1,0 +1,161 @@
+// Package gcs owns objects in a bucket of Google Cloud Storage: reads as range requests of our own, everything else by
+// Google's client over HTTP. It neither retries nor caches, and it never uses gRPC.
+package gcs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	gcloud "cloud.google.com/go/storage"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// MaxWholeBytes is the largest object that Get returns.
+const MaxWholeBytes = 1 << 31
+
+// Provider keeps objects of a dataset below one prefix of a bucket. All methods may be called in parallel.
+type Provider struct{ place }
+
+// Source is the objects below one prefix of a bucket that others write. All methods may be called in parallel.
+type Source struct{ place }
+
+var (
+	_ storage.Provider = (*Provider)(nil)
+	_ storage.Ranger   = (*Provider)(nil)
+	_ storage.Streamer = (*Provider)(nil)
+	_ storage.Copier   = (*Provider)(nil)
+	_ storage.Source   = (*Source)(nil)
+
+	_ storage.Opener       = Open
+	_ storage.SourceOpener = OpenSource
+)
+
+// place is a prefix of a bucket.
+type place struct {
+	client *Client
+	owned  bool // the client is closed with the place
+	bucket string
+	prefix string      // "" or ends with "/"
+	seen   atomic.Bool // the bucket has answered, so that a missing object does not mean a missing bucket
+	closed atomic.Bool
+}
+
+// Open gives the provider of "bucket/prefix". Nothing is sent: a missing bucket shows with the first call.
+func Open(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+	c, err := Connect(ctx, o)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "open", "gs://"+rest, err)
+	}
+	p, err := c.Open(rest)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	p.owned = true
+	return p, nil
+}
+
+// OpenSource gives the objects whose names start with "prefix/" in "bucket/prefix" as a source; their keys are what
+// follows. Nothing is sent.
+func OpenSource(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
+	c, err := Connect(ctx, o)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "open", "gs://"+rest, err)
+	}
+	s, err := c.OpenSource(rest)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	s.owned = true
+	return s, nil
+}
+
+// Open gives a provider that uses the connections of c, which must stay open as long.
+func (c *Client) Open(rest string) (*Provider, error) {
+	bucket, prefix, err := split(rest)
+	if err == nil && prefix != "" {
+		err = storage.CheckKey(strings.TrimSuffix(prefix, "/"))
+	}
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "open", "gs://"+rest, err)
+	}
+	return &Provider{place{client: c, bucket: bucket, prefix: prefix}}, nil
+}
+
+// OpenSource gives a source that uses the connections of c, which must stay open as long.
+func (c *Client) OpenSource(rest string) (*Source, error) {
+	bucket, prefix, err := split(rest)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "open", "gs://"+rest, err)
+	}
+	return &Source{place{client: c, bucket: bucket, prefix: prefix}}, nil
+}
+
+// split takes "bucket/prefix" apart; the prefix is "" or ends with "/".
+func split(rest string) (bucket, prefix string, err error) {
+	bucket, prefix, _ = strings.Cut(rest, "/")
+	if len(bucket) < 3 || len(bucket) > 222 || strings.Trim(bucket, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+		return "", "", errs.New(errs.Invalid, "bucket %q is not a name (want 3 to 222 of a-z, 0-9, \"-\", \"_\" and \".\")", bucket)
+	}
+	if prefix = strings.TrimRight(prefix, "/"); prefix != "" {
+		prefix += "/"
+	}
+	return bucket, prefix, nil
+}
+
+// URI is the address, without settings.
+func (p *place) URI() string { return "gs://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
+
+// Close ends the place; requests in flight go on.
+func (p *place) Close() error {
+	if p.closed.Swap(true) {
+		return errs.New(errs.Closed, "close %q: it is closed already", p.URI())
+	}
+	if p.owned {
+		p.client.Close()
+	}
+	return nil
+}
+
+// admit refuses what is not worth a request.
+func (p *place) admit(ctx context.Context, op, object string) error {
+	if p.closed.Load() {
+		return errs.New(errs.Closed, "%s %q: %q is closed", op, object, p.URI())
+	}
+	if err := ctx.Err(); err != nil {
+		return errs.Wrap(errs.Canceled, op, object, context.Cause(ctx))
+	}
+	return nil
+}
+
+func (p *Provider) admit(ctx context.Context, op, key string) error {
+	if err := p.place.admit(ctx, op, key); err != nil {
+		return err
+	}
+	if err := storage.CheckKey(key); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+func (p *place) bucketHandle() *gcloud.BucketHandle {
+	b := p.client.api.Bucket(p.bucket)
+	if p.client.project != "" {
+		b = b.UserProject(p.client.project)
+	}
+	return b
+}
+
+// object is the object of a key.
+func (p *place) object(key string) *gcloud.ObjectHandle {
+	o := p.bucketHandle().Object(p.prefix + key)
+	if p.client.customer != nil {
+		o = o.Key(p.client.customer.key)
+	}
+	return o
+}

@@ -1,0 +1,79 @@
+package gcs
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	gcloud "cloud.google.com/go/storage"
+	"google.golang.org/api/iterator"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// Page sizes of listings. Many callers want the first few objects only.
+const (
+	firstPage = 100
+	laterPage = 1000
+)
+
+// List asks page by page. Objects put while it runs may be left out.
+func (p *Provider) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+	if prefix != "" && (!strings.HasSuffix(prefix, "/") || storage.CheckKey(prefix[:len(prefix)-1]) != nil) {
+		return errs.New(errs.Invalid, `list %q: prefix must be "" or a key part that ends with "/"`, prefix)
+	}
+	return p.list(ctx, prefix, after, func(key string, a *gcloud.ObjectAttrs) bool {
+		return fn(storage.Object{Key: key, Size: a.Size, Modified: a.Created})
+	})
+}
+
+// Objects lists what others have put there, folder markers included.
+func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+	return s.list(ctx, prefix, after, func(key string, a *gcloud.ObjectAttrs) bool {
+		return fn(storage.Entry{Key: key, Size: a.Size, Tag: strconv.FormatInt(a.Generation, 10), Modified: a.Created})
+	})
+}
+
+func (p *place) list(ctx context.Context, prefix, after string, fn func(key string, a *gcloud.ObjectAttrs) bool) error {
+	const op = "list"
+	if err := p.admit(ctx, op, prefix); err != nil {
+		return err
+	}
+	// A read-ahead of the iterator does not exist, but its context must end with the listing.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q := &gcloud.Query{Prefix: p.prefix + prefix, Projection: gcloud.ProjectionNoACL}
+	if after != "" {
+		q.StartOffset = p.prefix + after // included, unlike after
+	}
+	if err := q.SetAttrSelection([]string{"Name", "Size", "Generation", "Created"}); err != nil {
+		return errs.Wrap(errs.Internal, op, prefix, err)
+	}
+	it := p.bucketHandle().Objects(ctx, q)
+	pages := it.PageInfo()
+	pages.MaxSize = firstPage
+	for {
+		a, err := it.Next()
+		if errors.Is(err, iterator.Done) {
+			p.seen.Store(true)
+			return nil
+		}
+		if err != nil {
+			return p.listError(ctx, op, prefix, err)
+		}
+		p.seen.Store(true)
+		pages.MaxSize = laterPage
+		key := strings.TrimPrefix(a.Name, p.prefix)
+		if key <= after || key == "" {
+			continue
+		}
+		if !fn(key, a) {
+			return nil
+		}
+		if err := p.admit(ctx, op, prefix); err != nil {
+			return err
+		}
+	}
+}
