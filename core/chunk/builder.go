@@ -39,6 +39,8 @@ func NewSession(store storage.Provider) *Session {
 type Item struct {
 	Data  []byte       // not kept
 	Shape tensor.Shape // nil for string, json and bytes
+	Link  *format.Link // the item stays there, and Data is nil
+	Codec codec.ID     // of the file that Link is
 }
 
 // Sealed is a chunk whose last byte is written. Stream.Finish is still to be called before anything may refer to it.
@@ -75,6 +77,7 @@ type Builder struct {
 	dir     format.Directory
 	dirSize int64 // memory of dir, which is more than its bytes in the chunk
 	rows    int64
+	kind    linkedAs // of all rows
 	stats   statistics
 }
 
@@ -106,13 +109,20 @@ func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 	for _, it := range items {
 		size += int64(len(it.Data))
 	}
+	kind, err := kindOf(items)
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		kind = b.kind // an empty list suits both
+	}
 	var sealed *Sealed
-	if b.rows > 0 && (b.size()+size > b.spec.Max() || b.dir.Items+int64(len(items)) > format.MaxChunkItems || b.full()) {
-		var err error
+	if b.rows > 0 && (kind != b.kind || b.size()+size > b.spec.Max() || b.dir.Items+int64(len(items)) > format.MaxChunkItems || b.full()) {
 		if sealed, err = b.Seal(); err != nil {
 			return nil, err
 		}
 	}
+	b.kind = kind
 	if err := b.open(ctx); err != nil {
 		return sealed, err
 	}
@@ -138,7 +148,7 @@ func (b *Builder) size() int64 { return b.offset + int64(len(b.block)) + b.dirSi
 
 // full reports whether the open chunk is to be sealed.
 func (b *Builder) full() bool {
-	return b.size() >= b.spec.Target || b.dirSize >= maxDirectory || b.dir.Items >= format.MaxChunkItems
+	return b.size() >= b.spec.Target || b.kind.linked && b.dirSize >= linkedDirectory || b.dirSize >= maxDirectory || b.dir.Items >= format.MaxChunkItems
 }
 
 func (b *Builder) open(ctx context.Context) error {
@@ -156,7 +166,10 @@ func (b *Builder) open(ctx context.Context) error {
 	if b.spec.Sequence {
 		b.dir.RowItems = []int64{}
 	}
-	if b.spec.BlockCodec != nil {
+	switch {
+	case b.kind.linked:
+		b.dir.SampleCodec, b.dir.Links = b.kind.codec, &format.Links{}
+	case b.spec.BlockCodec != nil:
 		b.dir.BlockCodec = b.spec.BlockCodec.ID()
 		b.dir.BlockBytes = []int64{} // of a chunk of empty sequences alone, too
 	}
@@ -173,6 +186,9 @@ func (b *Builder) item(it Item) error {
 		return errs.New(errs.Invalid, "a sample of %d bytes is larger than the largest chunk, %d bytes", n, format.MaxChunkBytes*2)
 	}
 	b.describe(it, 1)
+	if it.Link != nil {
+		return nil
+	}
 	if n >= format.BlockSingle && b.spec.BlockCodec == nil {
 		if err := b.closeBlock(); err != nil {
 			return err
@@ -198,7 +214,9 @@ func (b *Builder) blockTarget() int64 {
 // describe notes n equal-shaped items with the data of it together in the directory.
 func (b *Builder) describe(it Item, n int64) {
 	b.dir.Items += n
-	if !b.derived() {
+	if it.Link != nil {
+		b.addLink(it.Link)
+	} else if !b.derived() {
 		b.dir.Sizes = append(b.dir.Sizes, int64(len(it.Data)))
 		b.dirSize += wordBytes
 	}
@@ -222,7 +240,7 @@ func (b *Builder) derived() bool { return b.spec.DType.Fixed() && b.spec.SampleC
 // next chunk it takes that one alone, as Add does; else a chunk that it returns holds all rows it took.
 func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape, itemBytes int64) (rows int64, sealed *Sealed, err error) {
 	room := b.spec.Max() - b.size()
-	if itemBytes == 0 || itemBytes >= format.BlockSingle || itemBytes > room || b.full() || !b.derived() || b.spec.Sequence {
+	if b.kind.linked || itemBytes == 0 || itemBytes >= format.BlockSingle || itemBytes > room || b.full() || !b.derived() || b.spec.Sequence {
 		sealed, err = b.Add(ctx, Item{Data: data[:itemBytes], Shape: shape})
 		return 1, sealed, err
 	}

@@ -432,20 +432,20 @@ func TestStatistics(t *testing.T) {
 		items []Item
 		want  format.Stats
 	}{
-		{"int16", tensor.Int16, []Item{{i16(5), scalar}, {i16(-7), scalar}, {i16(3), scalar}},
+		{"int16", tensor.Int16, []Item{{Data: i16(5), Shape: scalar}, {Data: i16(-7), Shape: scalar}, {Data: i16(3), Shape: scalar}},
 			format.Stats{HasRange: true, Min: signed(-7), Max: 5, MinShape: scalar, MaxShape: scalar}},
-		{"uint8", tensor.Uint8, []Item{{[]byte{200}, scalar}, {[]byte{3}, scalar}}, format.Stats{HasRange: true, Min: 3, Max: 200, MinShape: scalar, MaxShape: scalar}},
-		{"bool", tensor.Bool, []Item{{[]byte{1}, scalar}, {[]byte{0}, scalar}}, format.Stats{HasRange: true, Min: 0, Max: 1, MinShape: scalar, MaxShape: scalar}},
-		{"float64", tensor.Float64, []Item{{f64(-1.5), scalar}, {f64(math.Inf(1)), scalar}},
+		{"uint8", tensor.Uint8, []Item{{Data: []byte{200}, Shape: scalar}, {Data: []byte{3}, Shape: scalar}}, format.Stats{HasRange: true, Min: 3, Max: 200, MinShape: scalar, MaxShape: scalar}},
+		{"bool", tensor.Bool, []Item{{Data: []byte{1}, Shape: scalar}, {Data: []byte{0}, Shape: scalar}}, format.Stats{HasRange: true, Min: 0, Max: 1, MinShape: scalar, MaxShape: scalar}},
+		{"float64", tensor.Float64, []Item{{Data: f64(-1.5), Shape: scalar}, {Data: f64(math.Inf(1)), Shape: scalar}},
 			format.Stats{HasRange: true, Min: math.Float64bits(-1.5), Max: math.Float64bits(math.Inf(1)), MinShape: scalar, MaxShape: scalar}},
-		{"float32 is kept as float64", tensor.Float32, []Item{{f32(0.5), scalar}}, format.Stats{HasRange: true, Min: math.Float64bits(0.5), Max: math.Float64bits(0.5), MinShape: scalar, MaxShape: scalar}},
-		{"NaN", tensor.Float64, []Item{{f64(1), scalar}, {f64(math.NaN()), scalar}}, format.Stats{MinShape: scalar, MaxShape: scalar}},
-		{"float16", tensor.Float16, []Item{{[]byte{0, 1}, scalar}}, format.Stats{MinShape: scalar, MaxShape: scalar}},
-		{"shapes", tensor.Uint8, []Item{{make([]byte, 6), tensor.Shape{2, 3}}, {make([]byte, 4), tensor.Shape{4, 1}}},
+		{"float32 is kept as float64", tensor.Float32, []Item{{Data: f32(0.5), Shape: scalar}}, format.Stats{HasRange: true, Min: math.Float64bits(0.5), Max: math.Float64bits(0.5), MinShape: scalar, MaxShape: scalar}},
+		{"NaN", tensor.Float64, []Item{{Data: f64(1), Shape: scalar}, {Data: f64(math.NaN()), Shape: scalar}}, format.Stats{MinShape: scalar, MaxShape: scalar}},
+		{"float16", tensor.Float16, []Item{{Data: []byte{0, 1}, Shape: scalar}}, format.Stats{MinShape: scalar, MaxShape: scalar}},
+		{"shapes", tensor.Uint8, []Item{{Data: make([]byte, 6), Shape: tensor.Shape{2, 3}}, {Data: make([]byte, 4), Shape: tensor.Shape{4, 1}}},
 			format.Stats{MinShape: tensor.Shape{2, 1}, MaxShape: tensor.Shape{4, 3}}},
-		{"axes differ", tensor.Uint8, []Item{{make([]byte, 6), tensor.Shape{2, 3}}, {make([]byte, 4), tensor.Shape{4}}}, format.Stats{}},
-		{"a scalar and a vector", tensor.Uint8, []Item{{[]byte{1}, scalar}, {[]byte{2}, tensor.Shape{1}}}, format.Stats{}},
-		{"text", tensor.String, []Item{{[]byte("b"), nil}}, format.Stats{}},
+		{"axes differ", tensor.Uint8, []Item{{Data: make([]byte, 6), Shape: tensor.Shape{2, 3}}, {Data: make([]byte, 4), Shape: tensor.Shape{4}}}, format.Stats{}},
+		{"a scalar and a vector", tensor.Uint8, []Item{{Data: []byte{1}, Shape: scalar}, {Data: []byte{2}, Shape: tensor.Shape{1}}}, format.Stats{}},
+		{"text", tensor.String, []Item{{Data: []byte("b")}}, format.Stats{}},
 	}
 	for _, c := range cases {
 		w := newWritten(t, Spec{DType: c.dtype, Target: 1 << 20})

@@ -12,6 +12,7 @@ type Chunk struct {
 	Store storage.Provider
 	Key   string
 	Index *format.Index
+	Links LinkReader // reads the items of a linked chunk
 }
 
 // Ref is one sample of one tensor, found but not read: what a batch must know to give it a place. Resolving a Ref reads

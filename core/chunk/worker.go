@@ -89,6 +89,13 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 	if err != nil {
 		return err
 	}
+	if c.Index.Linked() {
+		data := w.scratch(c.Index.ItemBytes(item))
+		if err := c.link(ctx, item, data); err != nil {
+			return err
+		}
+		return dec.Decode(dst, data, want)
+	}
 	block, _ := c.Index.BlockOf(item)
 	off, n := c.Index.ItemInBlock(item)
 	data, err := w.load(ctx, c, block)
@@ -114,6 +121,9 @@ func (w *Worker) decoder(id codec.ID) (codec.Decoder, error) {
 
 // items copies consecutive items into dst.
 func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []byte) error {
+	if c.Index.Linked() {
+		return c.links(ctx, item, count, dst)
+	}
 	end := item + count
 	for item < end {
 		block, first := c.Index.BlockOf(item)
@@ -167,6 +177,13 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	}
 	w.chunk, w.block, w.data = c, block, data
 	return data, nil
+}
+
+// scratch is memory for n bytes, valid until the next call; the block that was remembered is forgotten.
+func (w *Worker) scratch(n int64) []byte {
+	w.data = nil
+	w.stored = grow(w.stored, n)
+	return w.stored
 }
 
 // readBlock reads the stored bytes of a block and checks them.

@@ -1,0 +1,85 @@
+package chunk
+
+import (
+	"context"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+)
+
+// LinkReader reads what links point to. It may be used in parallel.
+type LinkReader interface {
+	// ReadLink fills dst, len(dst) == l.Length, with the bytes of l. An object that is gone, or is not the one that was
+	// linked, is errs.Corrupt, and dst is undefined.
+	ReadLink(ctx context.Context, l format.Link, dst []byte) error
+}
+
+// linkedDirectory is the memory of a directory of links at which a chunk is sealed. There is nothing else in such a chunk,
+// and finding one sample reads the whole of it.
+const linkedDirectory = 1 << 20
+
+const (
+	linkBytes   = 24 // of a range
+	objectBytes = 40 // of an object without its URL and tag
+)
+
+// linkedAs is how a row is stored: as links, and to files of which codec.
+type linkedAs struct {
+	linked bool
+	codec  codec.ID
+}
+
+// kindOf tells rows apart that cannot be in one chunk. Items of one row can be in no other.
+func kindOf(items []Item) (linkedAs, error) {
+	var k linkedAs
+	for i, it := range items {
+		one := linkedAs{linked: it.Link != nil}
+		if one.linked {
+			one.codec = it.Codec
+		}
+		if i == 0 {
+			k = one
+		}
+		if one != k {
+			return k, errs.New(errs.Invalid, "a list has links and other samples, or links to files of several kinds; want all alike")
+		}
+	}
+	return k, nil
+}
+
+// addLink notes an item that lies elsewhere.
+func (b *Builder) addLink(l *format.Link) {
+	links := b.dir.Links
+	o := format.LinkObject{URL: l.URL, Tag: l.Tag, Size: l.Size}
+	if n := len(links.Objects); n == 0 || links.Objects[n-1] != o {
+		links.Objects = append(links.Objects, o)
+		b.dirSize += objectBytes + int64(len(o.URL)+len(o.Tag))
+	}
+	links.Ranges = append(links.Ranges, format.LinkRange{Object: int64(len(links.Objects) - 1), Offset: l.Offset, Length: l.Length})
+	b.dirSize += linkBytes
+}
+
+// link reads an item of a linked chunk into dst, whose length is that of the item.
+func (c *Chunk) link(ctx context.Context, item int64, dst []byte) error {
+	l := c.Index.Link(item)
+	if c.Links == nil {
+		return errs.New(errs.Unsupported, "read %q: this program reads no links", l.URL)
+	}
+	if int64(len(dst)) != l.Length {
+		return errs.New(errs.Internal, "read a link of %d bytes into %d bytes", l.Length, len(dst))
+	}
+	return c.Links.ReadLink(ctx, l, dst)
+}
+
+// links reads consecutive items into dst, one after the other.
+func (c *Chunk) links(ctx context.Context, item, count int64, dst []byte) error {
+	for end := item + count; item < end; item++ {
+		n := c.Index.ItemBytes(item)
+		if err := c.link(ctx, item, dst[:n]); err != nil {
+			return err
+		}
+		dst = dst[n:]
+	}
+	return nil
+}

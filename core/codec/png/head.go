@@ -1,0 +1,59 @@
+package png
+
+import (
+	"encoding/binary"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+var _ codec.HeadCodec = (*Codec)(nil)
+
+// Head is Header of a file of which data is the beginning: the chunks before the pixels are enough.
+func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error) {
+	var none codec.Header
+	n := min(len(data), len(signature))
+	if string(data[:n]) != signature[:n] {
+		return none, false, errs.New(errs.Corrupt, "read png header: not a PNG file (no signature)")
+	}
+	var p picture
+	last := ""
+	for at := len(signature); ; {
+		if len(data)-at < 8 {
+			return none, true, nil
+		}
+		if last != "" && known(data[at+4:at+8]) == idatName {
+			break
+		}
+		if n := binary.BigEndian.Uint32(data[at:]); int64(n) > int64(len(data)-at-chunkSize) {
+			return none, true, nil
+		}
+		c, err := readChunk(data, at)
+		if err == nil && (at == len(signature)) != (c.name == "IHDR") || c.name == "IEND" {
+			err = errs.New(errs.Corrupt, "read png header: IHDR is not the first chunk, or comes twice, or there are no pixels")
+		}
+		if err == nil && c.name != "" && c.name != "?" && !c.intact(data, at) {
+			err = errs.New(errs.Corrupt, "read png header: checksum of the chunk at byte %d does not match", at)
+		}
+		if err == nil {
+			err = p.take(&c, at, last)
+		}
+		if err != nil {
+			return none, false, err
+		}
+		last, at = "-"+c.name, c.next
+	}
+	c, err := p.wanted(want)
+	if err != nil {
+		return none, false, err
+	}
+	if p.colour == typePalette && p.entries == 0 {
+		return none, false, errs.New(errs.Corrupt, "read png header: palette is missing")
+	}
+	h := codec.Header{DType: p.dtype(), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
+	if _, err := h.Shape.Bytes(h.DType); err != nil {
+		return none, false, errs.New(errs.Unsupported, "read png header: image is too large: %w", err)
+	}
+	return h, false, nil
+}
