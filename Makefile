@@ -67,7 +67,7 @@ fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
 	@for package in $$($(GO) list $(GOTAGS) ./...); do \
 		for target in $$($(GO) test $(TESTTAGS) -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
-			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package || exit 1; \
 		done; \
 	done
 
