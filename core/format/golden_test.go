@@ -47,6 +47,7 @@ func plainFrame(k Kind, payload []byte, err error) func() ([]byte, error) {
 
 func goldens() []golden {
 	tsf := TSF{Format: 1, UUID: id(0x11), Main: id(0x22)}
+	tag := Tag{Branch: id(0x22), Version: 5, Commit: id(0x10), Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC), Author: "Ada", Message: "as \"published\""}
 	record, schema, ops := goldenRecord(), goldenSchema(), goldenOps()
 	leaf, inner := goldenLeaf(), Inner{Height: 1, Children: []Child{{0, id(0xa1), 1024}, {819_200, id(0xa2), 1024}, {1_638_400, id(0xa3), 7}}}
 	dirs := [][]byte{must(EncodeDirectory(arrays().dir)), must(EncodeDirectory(photos().dir))}
@@ -61,6 +62,9 @@ func goldens() []golden {
 	bitmap1, err7 := encodeBitmap(bitmap)
 	list := []golden{
 		{name: "tsf", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "head", value: Head{Branch: id(0x22)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x22)}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "head-deleted", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "tag", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag) }, decode: erase(DecodeTag), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "record", value: record, encode: plainFrame(KindRecord, record1, err1), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
 		{name: "schema", value: schema, encode: plainFrame(KindSchema, schema1, err2), decode: erase(DecodeSchema), layout: func(d *dumper) { d.frame(d.json) }},
 		{name: "txn", value: ops, encode: plainFrame(KindTxn, ops1, err3), decode: erase(DecodeOps), layout: func(d *dumper) { d.frame(d.json) }},
@@ -130,6 +134,7 @@ func goldenOps() []Op {
 		{Op: OpUpdate, Tensor: id(0x31), Ranges: []RowRange{{3, 1}, {7, 10}}},
 		{Op: OpDelete, Ranges: []RowRange{{0, 2}}},
 		{Op: OpRewrite, Tensor: id(0x31)},
+		{Op: OpRestore, Ranges: []RowRange{{5, 1}}},
 	}
 }
 

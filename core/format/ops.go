@@ -22,6 +22,7 @@ const (
 	OpUpdate       OpKind = "update"
 	OpDelete       OpKind = "delete"
 	OpRewrite      OpKind = "rewrite"
+	OpRestore      OpKind = "restore" // deleted rows are there again: only a merge does it
 )
 
 // RowRange is the physical rows [Start, Start+Count); in JSON [start, count].
@@ -41,9 +42,9 @@ type Op struct {
 	Append UUID       // append
 	Start  int64      // append
 	Rows   int64      // append, at least 1
-	Tensor UUID       // all but append, set_info and delete
+	Tensor UUID       // all but append, set_info, delete and restore
 	From   int64      // class_names: how many names stood before
-	Ranges []RowRange // update and delete: at least one; rising, disjoint, none empty
+	Ranges []RowRange // update, delete and restore: at least one; rising, disjoint, none empty
 }
 
 // MarshalJSON renders the members of the operation, "op" first.
@@ -55,14 +56,14 @@ func (o Op) MarshalJSON() ([]byte, error) {
 	switch o.Op {
 	case OpAppend:
 		out = fmt.Appendf(out, `,"append":"%s","start":%d,"rows":%d`, o.Append, o.Start, o.Rows)
-	case OpSetInfo, OpDelete:
+	case OpSetInfo, OpDelete, OpRestore:
 	default:
 		out = fmt.Appendf(out, `,"tensor":"%s"`, o.Tensor)
 	}
 	switch o.Op {
 	case OpClassNames:
 		out = fmt.Appendf(out, `,"from":%d`, o.From)
-	case OpUpdate, OpDelete:
+	case OpUpdate, OpDelete, OpRestore:
 		ranges, err := json.Marshal(o.Ranges)
 		if err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func parseOp(raw json.RawMessage) (Op, error) {
 	switch o.Op {
 	case OpClassNames:
 		o.From = m.count("from", MaxRows)
-	case OpUpdate, OpDelete:
+	case OpUpdate, OpDelete, OpRestore:
 		for _, raw := range list[json.RawMessage](m, "ranges") {
 			pair, err := elements[int64](raw)
 			if err != nil || len(pair) != 2 {
@@ -155,7 +156,7 @@ func parseOp(raw json.RawMessage) (Op, error) {
 
 func (o Op) checkKind() error {
 	switch o.Op {
-	case OpAppend, OpAddTensor, OpDropTensor, OpRenameTensor, OpSetInfo, OpClassNames, OpUpdate, OpDelete, OpRewrite:
+	case OpAppend, OpAddTensor, OpDropTensor, OpRenameTensor, OpSetInfo, OpClassNames, OpUpdate, OpDelete, OpRewrite, OpRestore:
 		return nil
 	}
 	return errs.New(errs.Unsupported, "operation %q is not known; a newer version of this library may read it", clip(string(o.Op)))
@@ -167,8 +168,8 @@ func (o Op) check() error {
 		return err
 	}
 	isAppend := o.Op == OpAppend
-	hasTensor := !isAppend && o.Op != OpSetInfo && o.Op != OpDelete
-	hasRanges := o.Op == OpUpdate || o.Op == OpDelete
+	hasTensor := !isAppend && o.Op != OpSetInfo && o.Op != OpDelete && o.Op != OpRestore
+	hasRanges := o.Op == OpUpdate || o.Op == OpDelete || o.Op == OpRestore
 	switch {
 	case o.Append.IsZero() == isAppend, o.Tensor.IsZero() == hasTensor, (len(o.Ranges) == 0) == hasRanges:
 		return fmt.Errorf("operation %q lacks a member or has one of another operation", o.Op)

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"fmt"
 
 	"deeplake/core/errs"
@@ -34,7 +33,7 @@ func EncodeTSF(t TSF) ([]byte, error) {
 		return nil, refused("tsf.json", err)
 	}
 	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s","features":[],`, Version, t.UUID, t.Main)
-	return fmt.Appendf(out, crcMember+`%08x"}`+"\n", CRC(out)), nil
+	return sealJSON(out), nil
 }
 
 // DecodeTSF is the strict inverse: another version or a feature is errs.Unsupported, anything else that EncodeTSF would
@@ -63,12 +62,8 @@ func decodeTSF(data []byte) (TSF, error) {
 	if err := m.end(); err != nil {
 		return TSF{}, err
 	}
-	body, _, found := bytes.Cut(data, []byte(crcMember))
-	if want := fmt.Sprintf("%08x", CRC(body)); !found || crc != want {
-		return TSF{}, fmt.Errorf("has checksum %q, want %q", clip(crc), want)
-	}
-	if rest := data[len(body):]; string(rest) != crcMember+crc+"\"}\n" {
-		return TSF{}, fmt.Errorf("does not end with its checksum")
+	if err := checkSeal("tsf.json", data, crc); err != nil {
+		return TSF{}, err
 	}
 	return t, t.check()
 }
