@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -36,10 +35,7 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 		}
 		rec := next.Record
 		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
-		rec.Time = t.repo.Now().UTC()
-		if rec.Time.Before(onto.Record.Time) {
-			rec.Time = onto.Record.Time
-		}
+		rec.Time = notBefore(t.repo.Now(), onto.Record)
 		data, err := t.store(ctx, next)
 		if err != nil {
 			return nil, err
@@ -177,22 +173,4 @@ func (r *Repo) ops(ctx context.Context, rec *format.Record) ([]format.Op, error)
 	}
 	ops, err := format.DecodeOps(data)
 	return ops, errs.Wrap(errs.Corrupt, "read transaction", key, err)
-}
-
-// Committed describes a commit in the words of a log.
-type Committed struct {
-	Commit  string    `json:"commit"`
-	Version uint64    `json:"version"`
-	Time    time.Time `json:"time"`
-	Author  string    `json:"author"`
-	Message string    `json:"message"`
-	Rows    int64     `json:"rows"`
-}
-
-// Describe makes the log entry of a record.
-func Describe(rec *format.Record) Committed {
-	return Committed{
-		Commit: rec.UUID.String(), Version: rec.Version, Time: rec.Time, Author: rec.Author, Message: rec.Message,
-		Rows: rec.Rows - rec.DeletedRows,
-	}
 }

@@ -398,7 +398,7 @@ func TestAt(t *testing.T) {
 		{ref: "2030-01-01T09:30:00+08:00", want: 3},
 		{ref: "2001-01-01T00:00:00Z", kind: errs.NotFound},
 		{ref: strings.Repeat("f", 32), kind: errs.NotFound},
-		{ref: "abc", kind: errs.Invalid}, {ref: "yesterday", kind: errs.Invalid}, {ref: "-1", kind: errs.Invalid}, {ref: "", kind: errs.Invalid},
+		{ref: "abc", kind: errs.NotFound}, {ref: "yesterday", kind: errs.NotFound}, {ref: "-1", kind: errs.Invalid}, {ref: "", kind: errs.Invalid},
 	}
 	for _, c := range cases {
 		s, err := repo.At(ctx, c.ref)

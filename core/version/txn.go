@@ -40,6 +40,7 @@ type attempt struct {
 type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
 	updated  map[int64]format.Entry // one row each, rows as in Txn
+	rewrites []Edit                 // rows of the base that got other chunks with the same samples, in any order
 	bytes    int64
 	min, max tensor.Shape // bounds of the shapes written; max nil: none with a shape
 	mixed    bool         // samples differ in the number of axes: bounds are unknown
@@ -59,8 +60,8 @@ func (r *Repo) Begin(s *Snapshot) *Txn {
 // Base is the snapshot under the transaction.
 func (t *Txn) Base() *Snapshot { return t.base }
 
-// Schema is the schema with the changes of the transaction. The caller may add tensors, add class names, set a dtype or
-// a shape that was open, and set info (then with SetInfo).
+// Schema is the schema with the changes of the transaction. The caller may add tensors, add class names, set a dtype, a
+// shape that was open or a chunk size, and set info (then with SetInfo).
 func (t *Txn) Schema() *format.Schema { return t.schema }
 
 // SetInfo replaces the info of the dataset.
@@ -108,7 +109,7 @@ func (t *Txn) Empty() bool {
 
 func (t *Txn) touchesColumns() bool {
 	for _, c := range t.columns {
-		if len(c.appended) > 0 || len(c.updated) > 0 {
+		if len(c.appended) > 0 || len(c.updated) > 0 || len(c.rewrites) > 0 {
 			return true
 		}
 	}
@@ -128,8 +129,26 @@ func (t *Txn) column(id format.UUID) *columnChange {
 // what the rows hold, else the rows must be appended ones that have nothing yet. dirs are the encoded directories of the
 // chunk, or of its tiles in order; they go into a side page.
 func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
-	t.changes++
 	c := t.column(id)
+	e = c.place(t, e, dirs)
+	for _, run := range runs {
+		if !update {
+			e.Row, e.Rows = run.Start-t.base.Record.Rows, run.Count
+			c.appended = append(c.appended, e)
+			e.First += run.Count
+			continue
+		}
+		for row := run.Start; row < run.Start+run.Count; row++ {
+			e.Row, e.Rows = row, 1
+			c.updated[row] = e
+			e.First++
+		}
+	}
+}
+
+// place gives the directories of a new chunk their place in a side page, and counts the chunk.
+func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry {
+	t.changes++
 	size := 0
 	for _, d := range dirs {
 		size += len(d)
@@ -145,19 +164,7 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 	c.dirs = append(c.dirs, dirs...)
 	c.bytes += e.Bytes
 	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
-	for _, run := range runs {
-		if !update {
-			e.Row, e.Rows = run.Start-t.base.Record.Rows, run.Count
-			c.appended = append(c.appended, e)
-			e.First += run.Count
-			continue
-		}
-		for row := run.Start; row < run.Start+run.Count; row++ {
-			e.Row, e.Rows = row, 1
-			c.updated[row] = e
-			e.First++
-		}
-	}
+	return e
 }
 
 // closeSide puts the side page being filled to the full ones: from now on it may be stored, and must not change.

@@ -1,0 +1,237 @@
+package version
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+)
+
+// minCommitPrefix is the least number of digits by which a commit may be named.
+const minCommitPrefix = 6
+
+// At finds a commit by what a user calls it: a version number of this branch ("12"), a time in RFC 3339, which means the
+// last commit of this branch not later than it, a commit uuid or at least its first six digits, a tag, a branch, which
+// means its head, or one of the first three on another branch ("branch@12"). A tag comes before a branch, a branch
+// before a commit.
+func (r *Repo) At(ctx context.Context, ref string) (*Snapshot, error) {
+	rec, err := r.find(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return r.load(ctx, rec)
+}
+
+func (r *Repo) find(ctx context.Context, ref string) (*format.Record, error) {
+	if k := strings.LastIndex(ref, "@"); k > 0 && k+1 < len(ref) {
+		on, err := r.On(ctx, ref[:k])
+		if err != nil {
+			return nil, errs.Wrap(errs.NotFound, "at", ref, err)
+		}
+		rec, err := on.findHere(ctx, ref[k+1:])
+		if err == nil && rec == nil {
+			err = invalidRef(ref)
+		}
+		return rec, err
+	}
+	rec, err := r.findHere(ctx, ref)
+	if rec != nil || err != nil {
+		return rec, err
+	}
+	if format.CheckRefName(ref) != nil {
+		return nil, invalidRef(ref)
+	}
+	rec, err = r.findName(ctx, ref)
+	if rec == nil && err == nil && isPrefix(ref) {
+		rec, err = r.atPrefix(ctx, ref)
+	}
+	if rec == nil && err == nil {
+		return nil, r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
+	}
+	return rec, err
+}
+
+func invalidRef(ref string) error {
+	return errs.New(errs.Invalid, "at %q: want a version number, a commit (at least %d hexadecimal digits), a tag, a branch, a time like 2026-01-31T12:00:00Z, or branch@version", ref, minCommitPrefix)
+}
+
+func isPrefix(ref string) bool {
+	return len(ref) >= minCommitPrefix && len(ref) <= 32 && strings.Trim(ref, "0123456789abcdef") == ""
+}
+
+// findHere finds what does not need a name: a version, a time, a whole commit. nil is something else.
+func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error) {
+	if n, err := strconv.ParseUint(ref, 10, 63); err == nil && len(ref) < 20 {
+		rec, err := r.record(ctx, n)
+		switch {
+		case !errs.Is(err, errs.NotFound):
+			return rec, err
+		case len(ref) < minCommitPrefix:
+			return nil, r.noSuchCommit(ctx, fmt.Sprintf("version %d", n))
+		}
+	}
+	var rec *format.Record
+	var err error
+	if when, notTime := time.Parse(time.RFC3339Nano, ref); notTime == nil {
+		rec, err = r.atTime(ctx, when)
+	} else if _, notUUID := format.ParseUUID(ref); notUUID == nil || isPrefix(ref) && strings.Trim(ref, "0123456789") == "" {
+		rec, err = r.atPrefix(ctx, ref)
+	} else {
+		return nil, nil
+	}
+	if err == nil && rec == nil {
+		err = r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
+	}
+	return rec, err
+}
+
+// findName finds a tag or a branch of that name, nil if there is none.
+func (r *Repo) findName(ctx context.Context, name string) (*format.Record, error) {
+	if name != format.Main {
+		tag, err := r.tag(ctx, name)
+		if err == nil {
+			return r.tagged(ctx, tag)
+		}
+		if !errs.Is(err, errs.NotFound) {
+			return nil, err
+		}
+	}
+	on, err := r.On(ctx, name)
+	if errs.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return on.headRecord(ctx)
+}
+
+// tagged is the commit that a tag means.
+func (r *Repo) tagged(ctx context.Context, t Tag) (*format.Record, error) {
+	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: t.Branch, Version: t.Version})
+	if err != nil {
+		return nil, missing(err, "read commit", format.RecordKey(t.Branch, t.Version))
+	}
+	if rec.UUID != t.Commit {
+		return nil, errs.New(errs.Corrupt, "read tag %q: commit %s is in the place of commit %s", t.Name, rec.UUID, t.Commit)
+	}
+	return rec, nil
+}
+
+// atTime finds the last commit that is not later than when, nil if all are. Times never fall from commit to commit.
+func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, error) {
+	head, err := r.headRecord(ctx)
+	for err == nil && head.Time.After(when) {
+		var found, zero *format.Record
+		found, zero, err = r.searchTime(ctx, head, when)
+		if found != nil || err != nil || zero.Base == nil {
+			return found, err
+		}
+		head, err = r.recordAt(ctx, *zero.Base)
+		if err != nil {
+			err = missing(err, "read commit", format.RecordKey(zero.Base.Branch, zero.Base.Version))
+		}
+	}
+	return head, err
+}
+
+// searchTime finds the last commit before head, on its branch, that is not later than when. If all are, it returns the
+// first of the branch.
+func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Time) (found, zero *format.Record, err error) {
+	lo, hi := uint64(0), head.Version // versions below lo are not later than when, from hi on all are
+	zero = head
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		rec, err := r.recordAt(ctx, format.BranchPoint{Branch: head.Branch, Version: mid})
+		if err != nil {
+			return nil, nil, missing(err, "read commit", format.RecordKey(head.Branch, mid))
+		}
+		if rec.Time.After(when) {
+			hi, zero = mid, rec
+		} else {
+			found, lo = rec, mid+1
+		}
+	}
+	return found, zero, nil
+}
+
+// atPrefix finds the commit whose uuid begins with prefix, nil if none does: first where this branch comes from, then
+// where the other branches do.
+func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, error) {
+	head, err := r.headRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, seen := r.history(), map[format.BranchPoint]bool{}
+	found, err := h.search(ctx, head, prefix, seen)
+	if found != nil || err != nil {
+		return found, err
+	}
+	branches, err := r.Branches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range branches {
+		if b.ID == r.branch {
+			continue
+		}
+		if head, err = r.bound(b.Name, b.ID).headRecord(ctx); err != nil {
+			return nil, err
+		}
+		other, err := h.search(ctx, head, prefix, seen)
+		if err != nil {
+			return nil, err
+		}
+		if other != nil && found != nil {
+			return nil, ambiguous(prefix, found, other)
+		}
+		if other != nil {
+			found = other
+		}
+	}
+	return found, nil
+}
+
+func ambiguous(prefix string, a, b *format.Record) error {
+	return errs.New(errs.Invalid, "at %q: commits %s and %s both begin with it; give more digits", prefix, a.UUID, b.UUID)
+}
+
+// search looks at the commits that head comes from, and have not been seen, for the one whose uuid begins with prefix.
+func (h *history) search(ctx context.Context, head *format.Record, prefix string, seen map[format.BranchPoint]bool) (*format.Record, error) {
+	at := format.BranchPoint{Branch: head.Branch, Version: head.Version}
+	h.recs[at] = head
+	var found *format.Record
+	for open := []format.BranchPoint{at}; len(open) > 0; {
+		at, open = open[len(open)-1], open[:len(open)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		rec, err := h.get(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(rec.UUID.String(), prefix) {
+			if found != nil {
+				return nil, ambiguous(prefix, found, rec)
+			}
+			if found = rec; len(prefix) == 32 {
+				return found, nil
+			}
+		}
+		open = append(open, parents(rec)...)
+	}
+	return found, nil
+}
+
+func (r *Repo) noSuchCommit(ctx context.Context, what string) error {
+	head, err := r.headRecord(ctx)
+	if err != nil {
+		return err
+	}
+	return errs.New(errs.NotFound, "at %s: dataset %q has no such commit, tag or branch; the versions of branch %q are 0 to %d, see log()", what, r.Store.URI(), r.name, head.Version)
+}

@@ -1,0 +1,244 @@
+package version
+
+import (
+	"context"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// Head is the newest commit of the branch: a listing of one key, then a read.
+func (r *Repo) Head(ctx context.Context) (*Snapshot, error) {
+	rec, err := r.headRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.load(ctx, rec)
+}
+
+func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
+	head := int64(-1)
+	var bad error
+	if err := r.Store.List(ctx, format.RecordPrefix(r.branch), "", func(o storage.Object) bool {
+		_, v, err := format.ParseRecordKey(o.Key)
+		head, bad = int64(v), err
+		return false
+	}); err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	if head < 0 {
+		return nil, errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
+	}
+	rec, err := r.record(ctx, uint64(head))
+	if errs.Is(err, errs.NotFound) {
+		err = missing(err, "read commit", format.RecordKey(r.branch, uint64(head)))
+	}
+	return rec, err
+}
+
+// record reads one commit record of the branch; errs.NotFound if there is none.
+func (r *Repo) record(ctx context.Context, version uint64) (*format.Record, error) {
+	return r.recordAt(ctx, format.BranchPoint{Branch: r.branch, Version: version})
+}
+
+// recordAt reads one commit record; errs.NotFound if there is none.
+func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Record, error) {
+	key := format.RecordKey(p.Branch, p.Version)
+	data, err := r.Store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := format.DecodeRecord(data)
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "read commit", key, err)
+	}
+	if rec.Branch != p.Branch || rec.Version != p.Version {
+		return nil, errs.New(errs.Corrupt, "read commit %q: the record says branch %s version %d", key, rec.Branch, rec.Version)
+	}
+	return rec, nil
+}
+
+// Log returns at most limit commits, the newest first; limit <= 0 means all. It follows the branch to where it left
+// another one, and goes on there; what merges took in is not listed, see Graph.
+func (r *Repo) Log(ctx context.Context, limit int) ([]*format.Record, error) {
+	head, err := r.headRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.line(ctx, head, limit)
+}
+
+// line is the commit rec and those before it, without what merges took in.
+func (r *Repo) line(ctx context.Context, rec *format.Record, limit int) ([]*format.Record, error) {
+	h := r.history()
+	var out []*format.Record
+	for {
+		out = append(out, rec)
+		p, ok := parent(rec)
+		if !ok || limit > 0 && len(out) == limit {
+			return out, nil
+		}
+		before, err := h.get(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if rec.Parent == nil || before.UUID != *rec.Parent {
+			return nil, errs.New(errs.Corrupt, "read commit %q: its parent is not the commit %s before it", format.RecordKey(rec.Branch, rec.Version), before.UUID)
+		}
+		rec = before
+	}
+}
+
+// Node is a commit in the graph of a history.
+type Node struct {
+	Record  *format.Record
+	Parents []format.UUID // the commit before it, then the one that a merge took in
+}
+
+// Graph returns at most limit commits that s comes from, s first, with those that merges took in; limit <= 0 means all.
+// A commit stands before its parents; where that leaves a choice, the newer one comes first.
+func (r *Repo) Graph(ctx context.Context, s *Snapshot, limit int) ([]Node, error) {
+	h := r.history()
+	open := []*format.Record{s.Record}
+	seen := map[format.UUID]bool{s.Record.UUID: true}
+	var out []Node
+	for len(open) > 0 && (limit <= 0 || len(out) < limit) {
+		k := newest(open, func(rec *format.Record) *format.Record { return rec })
+		rec := open[k]
+		open = append(open[:k], open[k+1:]...)
+		n := Node{Record: rec}
+		for _, p := range parents(rec) {
+			before, err := h.get(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			n.Parents = append(n.Parents, before.UUID)
+			if !seen[before.UUID] {
+				seen[before.UUID] = true
+				open = append(open, before)
+			}
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// newest is the index of the element with the newest commit. A commit is never older than its parents; of a branch at the
+// same time the higher number is newer, and a branch is newer than the one it left.
+func newest[T any](list []T, rec func(T) *format.Record) int {
+	best := 0
+	for i := range list {
+		if a, b := rec(list[i]), rec(list[best]); a.Time.After(b.Time) || a.Time.Equal(b.Time) && later(a, b) {
+			best = i
+		}
+	}
+	return best
+}
+
+func later(a, b *format.Record) bool {
+	if a.Branch == b.Branch {
+		return a.Version > b.Version
+	}
+	return a.Base != nil && a.Base.Branch == b.Branch
+}
+
+// parent is the commit before rec on its line.
+func parent(rec *format.Record) (format.BranchPoint, bool) {
+	switch {
+	case rec.Version > 0:
+		return format.BranchPoint{Branch: rec.Branch, Version: rec.Version - 1}, true
+	case rec.Base != nil:
+		return *rec.Base, true
+	}
+	return format.BranchPoint{}, false
+}
+
+// parents is the commit before rec, and the one that it took in if it is a merge.
+func parents(rec *format.Record) []format.BranchPoint {
+	var out []format.BranchPoint
+	if p, ok := parent(rec); ok {
+		out = append(out, p)
+	}
+	if rec.Merged != nil {
+		out = append(out, *rec.Merged)
+	}
+	return out
+}
+
+// historyAhead is the most records that are read at once.
+const historyAhead = 64
+
+// history reads records backwards, several at once: a reader of one wants the one before it next. It is used by one
+// goroutine.
+type history struct {
+	repo *Repo
+	recs map[format.BranchPoint]*format.Record
+	next map[format.UUID]uint64 // how many records of a branch are read at once next time
+}
+
+func (r *Repo) history() *history {
+	return &history{repo: r, recs: map[format.BranchPoint]*format.Record{}, next: map[format.UUID]uint64{}}
+}
+
+// get reads the record at p, which must be there since another record names it.
+func (h *history) get(ctx context.Context, p format.BranchPoint) (*format.Record, error) {
+	if rec := h.recs[p]; rec != nil {
+		return rec, nil
+	}
+	n := min(max(1, h.next[p.Branch]), p.Version+1)
+	h.next[p.Branch] = min(4*max(1, h.next[p.Branch]), historyAhead)
+	recs, err := h.repo.recordsUp(ctx, format.BranchPoint{Branch: p.Branch, Version: p.Version - (n - 1)}, n)
+	if err != nil {
+		return nil, err
+	}
+	for i, rec := range recs {
+		at := format.BranchPoint{Branch: p.Branch, Version: p.Version - (n - 1) + uint64(i)}
+		if rec == nil {
+			key := format.RecordKey(at.Branch, at.Version)
+			return nil, missing(errs.New(errs.NotFound, "get %q: there is no such object", key), "read commit", key)
+		}
+		h.recs[at] = rec
+	}
+	return h.recs[p], nil
+}
+
+// recordsUp reads n records of a branch from p on, at once. One that is not there is nil.
+func (r *Repo) recordsUp(ctx context.Context, p format.BranchPoint, n uint64) ([]*format.Record, error) {
+	recs := make([]*format.Record, n)
+	g := task.New(ctx, 0)
+	for i := range recs {
+		g.Go(func(ctx context.Context) error {
+			rec, err := r.recordAt(ctx, format.BranchPoint{Branch: p.Branch, Version: p.Version + uint64(i)})
+			if err != nil && !errs.Is(err, errs.NotFound) {
+				return err
+			}
+			recs[i] = rec
+			return nil
+		})
+	}
+	return recs, g.Wait()
+}
+
+// Committed describes a commit in the words of a log.
+type Committed struct {
+	Commit  string    `json:"commit"`
+	Version uint64    `json:"version"`
+	Time    time.Time `json:"time"`
+	Author  string    `json:"author"`
+	Message string    `json:"message"`
+	Rows    int64     `json:"rows"`
+}
+
+// Describe makes the log entry of a record.
+func Describe(rec *format.Record) Committed {
+	return Committed{
+		Commit: rec.UUID.String(), Version: rec.Version, Time: rec.Time, Author: rec.Author, Message: rec.Message,
+		Rows: rec.Rows - rec.DeletedRows,
+	}
+}

@@ -1,0 +1,357 @@
+package version
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// Branch is a branch by name.
+type Branch struct {
+	Name string
+	ID   format.UUID
+}
+
+// Tag is a commit that has a name for good.
+type Tag struct {
+	Name string
+	format.Tag
+}
+
+// refTries bounds how often a change of a branch's name is begun anew because somebody else changed it.
+const refTries = 16
+
+// On binds to another branch; errs.NotFound if there is none of that name.
+func (r *Repo) On(ctx context.Context, branch string) (*Repo, error) {
+	if branch == r.name && branch == format.Main {
+		return r, nil
+	}
+	if branch == format.Main {
+		return r.bound(format.Main, r.TSF.Main), nil
+	}
+	if err := format.CheckRefName(branch); err != nil {
+		return nil, errs.Wrap(errs.Invalid, "open branch", branch, err)
+	}
+	head, _, err := r.branchHead(ctx, branch)
+	if err != nil {
+		return nil, err
+	}
+	if head.Branch.IsZero() {
+		return nil, r.noSuchBranch(ctx, branch)
+	}
+	return r.bound(branch, head.Branch), nil
+}
+
+func (r *Repo) noSuchBranch(ctx context.Context, name string) error {
+	branches, err := r.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(branches))
+	for i, b := range branches {
+		names[i] = b.Name
+	}
+	return errs.New(errs.NotFound, "dataset %q has no branch %q; its branches are %s%s", r.Store.URI(), name, quoted(names), errs.Suggest(name, names))
+}
+
+// branchHead reads the newest object about a name: its number is next-1. Without one, next is 0.
+func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, next uint64, err error) {
+	var bad error
+	if err := r.Store.List(ctx, format.HeadsPrefix(), format.HeadAfter(name), func(o storage.Object) bool {
+		if !strings.HasPrefix(o.Key, format.HeadAfter(name)) {
+			return false
+		}
+		_, n, err := format.ParseHeadKey(o.Key)
+		next, bad = max(next, n+1), err
+		return err == nil
+	}); err != nil {
+		return head, 0, err
+	}
+	if bad != nil || next == 0 {
+		return head, next, bad
+	}
+	head, err = r.head(ctx, format.HeadKey(name, next-1))
+	return head, next, err
+}
+
+func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
+	data, err := r.Store.Get(ctx, key)
+	if err != nil {
+		return format.Head{}, missing(err, "read branch", key)
+	}
+	head, err := format.DecodeHead(data)
+	return head, errs.Wrap(errs.Corrupt, "read branch", key, err)
+}
+
+// Branches lists the branches by name, main among them.
+func (r *Repo) Branches(ctx context.Context) ([]Branch, error) {
+	last := map[string]uint64{}
+	var bad error
+	if err := r.Store.List(ctx, format.HeadsPrefix(), "", func(o storage.Object) bool {
+		name, n, err := format.ParseHeadKey(o.Key)
+		if bad = err; err == nil {
+			last[name] = max(last[name], n)
+		}
+		return err == nil
+	}); err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	all := []Branch{{format.Main, r.TSF.Main}}
+	for name := range last {
+		all = append(all, Branch{Name: name})
+	}
+	g := task.New(ctx, refsInFlight)
+	for i := range all[1:] {
+		b := &all[1+i]
+		g.Go(func(ctx context.Context) error {
+			head, err := r.head(ctx, format.HeadKey(b.Name, last[b.Name]))
+			b.ID = head.Branch
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(b Branch) bool { return b.ID.IsZero() })
+	slices.SortFunc(all, func(a, b Branch) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// refsInFlight is the number of refs read at once.
+const refsInFlight = 16
+
+// committed refuses a snapshot that is not a commit.
+func committed(op, name string, at *Snapshot) error {
+	if at.Record.UUID.IsZero() {
+		return errs.New(errs.Invalid, "%s %q: there are uncommitted changes; commit() or discard() them first", op, name)
+	}
+	return nil
+}
+
+// CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if there is one of that name. It
+// reads and writes the same few objects whatever the size of the dataset. Of several creations of a name at a time one
+// succeeds.
+func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, author string) (*Repo, *Snapshot, error) {
+	if err := format.CheckRefName(name); err != nil {
+		return nil, nil, errs.Wrap(errs.Invalid, "create branch", name, err)
+	}
+	if err := committed("create branch", name, at); err != nil {
+		return nil, nil, err
+	}
+	on := r.bound(name, format.NewUUID())
+	rec := on.first(at.Record, author)
+	data, err := format.EncodeRecord(rec)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.claim(ctx, name, rec, data); err != nil {
+		return nil, nil, err
+	}
+	s, err := on.load(ctx, rec)
+	return on, s, err
+}
+
+// first is record 0 of the branch, which leaves its parent at the commit base.
+func (r *Repo) first(base *format.Record, author string) *format.Record {
+	rec := *base
+	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), r.branch, 0
+	rec.Parent, rec.Base, rec.Merged = &base.UUID, &format.BranchPoint{Branch: base.Branch, Version: base.Version}, nil
+	rec.Time = notBefore(r.Now(), base)
+	rec.Author, rec.Message, rec.Writer = author, "create branch \""+r.name+"\"", r.Writer
+	rec.Ops, rec.Txn = []format.Op{}, nil
+	return &rec
+}
+
+// notBefore is now, or the time of the newest of recs where a clock lags behind it.
+func notBefore(now time.Time, recs ...*format.Record) time.Time {
+	now = now.UTC()
+	for _, rec := range recs {
+		if now.Before(rec.Time) {
+			now = rec.Time
+		}
+	}
+	return now
+}
+
+// claim stores record 0 of a new branch and gives it the name.
+func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data []byte) error {
+	stored := false
+	ours := format.EncodeHead(format.Head{Branch: rec.Branch})
+	for range refTries {
+		head, next, err := r.branchHead(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case head.Branch == rec.Branch:
+			return nil // an answer was lost
+		case name == format.Main || !head.Branch.IsZero():
+			return errs.New(errs.Exists, "create branch %q: it exists in dataset %q; open it, or take another name", name, r.Store.URI())
+		}
+		if !stored {
+			if err := putOurs(ctx, r.Store, format.RecordKey(rec.Branch, 0), data); err != nil {
+				return err
+			}
+			stored = true
+		}
+		if err := putOurs(ctx, r.Store, format.HeadKey(name, next), ours); !errs.Is(err, errs.Exists) {
+			return err
+		}
+	}
+	return errs.New(errs.Conflict, "create branch %q: others go on creating and deleting it in dataset %q; try again", name, r.Store.URI())
+}
+
+// DeleteBranch takes the name away from a branch; errs.NotFound if there is none. Its commits stay where they are until a
+// gc finds that no other name leads to them. A writer that has the branch open may go on to commit to it: what it
+// commits is lost with the branch. main cannot be deleted.
+func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
+	if name == format.Main {
+		return errs.New(errs.Invalid, "delete branch %q: every dataset has it", name)
+	}
+	if err := format.CheckRefName(name); err != nil {
+		return errs.Wrap(errs.Invalid, "delete branch", name, err)
+	}
+	for range refTries {
+		head, next, err := r.branchHead(ctx, name)
+		if err != nil {
+			return err
+		}
+		if head.Branch.IsZero() {
+			return errs.Wrap(errs.NotFound, "delete branch", name, r.noSuchBranch(ctx, name))
+		}
+		if err := putOurs(ctx, r.Store, format.HeadKey(name, next), format.EncodeHead(format.Head{})); !errs.Is(err, errs.Exists) {
+			return err
+		}
+	}
+	return errs.New(errs.Conflict, "delete branch %q: others go on creating and deleting it in dataset %q; try again", name, r.Store.URI())
+}
+
+// Tags lists the tags by name, without deleted ones.
+func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
+	var names []string
+	gone := map[string]bool{}
+	var bad error
+	if err := r.Store.List(ctx, format.TagsPrefix(), "", func(o storage.Object) bool {
+		name, buried, err := format.ParseTagKey(o.Key)
+		if bad = err; buried {
+			gone[name] = true
+		} else {
+			names = append(names, name)
+		}
+		return err == nil
+	}); err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return gone[name] })
+	slices.Sort(names)
+	tags := make([]Tag, len(names))
+	g := task.New(ctx, refsInFlight)
+	for i, name := range names {
+		g.Go(func(ctx context.Context) (err error) {
+			tags[i], err = r.readTag(ctx, name)
+			return err
+		})
+	}
+	return tags, g.Wait()
+}
+
+// readTag reads a tag, deleted or not; errs.NotFound if there never was one.
+func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
+	data, err := r.Store.Get(ctx, format.TagKey(name))
+	if err != nil {
+		return Tag{}, err
+	}
+	t, err := format.DecodeTag(data)
+	return Tag{name, t}, errs.Wrap(errs.Corrupt, "read tag", name, err)
+}
+
+// tag reads a tag that is not deleted.
+func (r *Repo) tag(ctx context.Context, name string) (Tag, error) {
+	t, err := r.readTag(ctx, name)
+	if err != nil {
+		return Tag{}, err
+	}
+	buried, err := r.tagBuried(ctx, name)
+	if err == nil && buried {
+		err = errs.New(errs.NotFound, "tag %q of dataset %q is deleted", name, r.Store.URI())
+	}
+	return t, err
+}
+
+func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
+	_, err := r.Store.Get(ctx, format.BuriedTagKey(name))
+	if errs.Is(err, errs.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// CreateTag gives the commit at a name for good; errs.Exists if there is a tag of that name, or was one.
+func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message, author string) (Tag, error) {
+	if err := format.CheckRefName(name); err != nil {
+		return Tag{}, errs.Wrap(errs.Invalid, "create tag", name, err)
+	}
+	if name == format.Main {
+		return Tag{}, errs.New(errs.Invalid, "create tag %q: it would hide the branch of that name; take another name", name)
+	}
+	if err := committed("create tag", name, at); err != nil {
+		return Tag{}, err
+	}
+	t := format.Tag{Branch: at.Record.Branch, Version: at.Record.Version, Commit: at.Record.UUID, Time: r.Now().UTC(), Author: author, Message: message}
+	data, err := format.EncodeTag(t)
+	if err != nil {
+		return Tag{}, err
+	}
+	err = putOurs(ctx, r.Store, format.TagKey(name), data)
+	if !errs.Is(err, errs.Exists) {
+		return Tag{name, t}, err
+	}
+	if buried, asked := r.tagBuried(ctx, name); asked == nil && buried {
+		return Tag{}, errs.New(errs.Exists, "create tag %q: there was one in dataset %q, and a name is given once; take another", name, r.Store.URI())
+	}
+	return Tag{}, errs.New(errs.Exists, "create tag %q: it exists in dataset %q; take another name", name, r.Store.URI())
+}
+
+// DeleteTag buries a tag; errs.NotFound if there is none. The name can never be used again.
+func (r *Repo) DeleteTag(ctx context.Context, name string) error {
+	if err := format.CheckRefName(name); err != nil {
+		return errs.Wrap(errs.Invalid, "delete tag", name, err)
+	}
+	if _, err := r.tag(ctx, name); err != nil {
+		if !errs.Is(err, errs.NotFound) {
+			return err
+		}
+		return errs.New(errs.NotFound, "delete tag %q: dataset %q has no such tag", name, r.Store.URI())
+	}
+	return putOurs(ctx, r.Store, format.BuriedTagKey(name), []byte("{}\n"))
+}
+
+// shownNames is how many names a message lists.
+const shownNames = 16
+
+func quoted(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		if i == shownNames {
+			b.WriteString(", ...")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("\"" + name + "\"")
+	}
+	return b.String()
+}
