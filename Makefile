@@ -32,13 +32,13 @@ demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train 
 
 test: test-go test-python ## all tests
 
-test-go: build ## the Go tests, the architecture's among them
+test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -timeout 20m ./...
 
-test-python: build $(STAMPS)/test ## the Python tests
+test-python: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests
 	$(PY) -m pytest
 
-bench: build $(STAMPS)/test $(STAMPS)/bench ## the short comparison with peers, under ten minutes
+bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest benchmarks
 
 lint: lint-go lint-python lint-c ## lint-go (gofmt, vet, staticcheck), lint-python (ruff, mypy), lint-c (clang-format)
@@ -96,6 +96,12 @@ $(STAMPS)/go: go.mod requirements/go.in tools/toolchain.py $(STAMPS)/venv
 
 $(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup.py capi/exports.map $(NATIVE)
 	$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# The object stores that tests run against, in a module of their own so that the library depends on none of it.
+$(STAMPS)/servers: tools/objectstore/go.mod tools/objectstore/go.sum $(STAMPS)/go
+	$(GO) build -o build/servers/objectstore ./go/tests/cmd/objectstore
+	PATH="$$($(GO) env GOROOT)/bin:$$PATH" build/servers/objectstore build
 	@touch $@
 
 # One stamp for each list in requirements/: run, tools, test, bench, lint.

@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -224,7 +225,7 @@ func (b *book) settle() {
 	}
 	quiet := b.quiet
 	b.mu.Unlock()
-	_ = sleep(50*time.Millisecond, quiet)
+	_ = sleep(250*time.Millisecond, quiet)
 }
 
 func (b *book) counts() Counts {
@@ -244,5 +245,7 @@ func (b *book) requests() []Request {
 	b.settle()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.seen)
+	out := slices.Clone(b.seen)
+	slices.SortStableFunc(out, func(a, b Request) int { return cmp.Compare(a.BeginMS, b.BeginMS) })
+	return out
 }

@@ -111,8 +111,8 @@ func (p *Proxy) Counts() Counts { return p.book.counts() }
 // Reset sets all counters to zero, those of the rules too, and forgets the requests seen.
 func (p *Proxy) Reset() { p.book.reset() }
 
-// Requests are the requests since the start or the last Reset in the order in which they were answered, at most the
-// first hundred thousand.
+// Requests are the requests since the start or the last Reset in the order in which they came, at most the first
+// hundred thousand that were answered.
 func (p *Proxy) Requests() []Request { return p.book.requests() }
 
 // Close breaks all connections and returns when nothing runs any more.
