@@ -1,0 +1,223 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// Source is a directory of files that others write. Names are paths below it with "/", in byte order. Links to files are
+// followed, links to directories are not. What cannot be read is listed too, with the size -1, and a directory of that
+// sort with "/" at its end: reading it says why. All methods may be called in parallel.
+type Source struct {
+	root   string // absolute
+	closed atomic.Bool
+}
+
+var (
+	_ storage.Source       = (*Source)(nil)
+	_ storage.SourceOpener = OpenSource
+)
+
+// OpenSource gives the source of the directory at path. A missing one is errs.NotFound, a file errs.Invalid.
+func OpenSource(_ context.Context, path string, _ storage.Options) (storage.Source, error) {
+	const op = "open folder"
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return nil, errs.New(errs.Invalid, "%s %q: not a path", op, path)
+	}
+	root, err := filepath.Abs(path)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, op, path, err)
+	}
+	st, err := os.Stat(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errs.New(errs.NotFound, "%s %q: there is no such folder", op, root)
+	case err != nil:
+		return nil, errs.Wrap(errs.Storage, op, root, err)
+	case !st.IsDir():
+		return nil, errs.New(errs.Invalid, "%s %q: it is a file, want a folder", op, root)
+	}
+	return &Source{root: root}, nil
+}
+
+// URI is the path with its scheme.
+func (s *Source) URI() string { return "file://" + filepath.ToSlash(s.root) }
+
+// Close makes further calls fail.
+func (s *Source) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+// Objects lists files below the directory. It holds the names of one directory on each level at a time.
+func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+	if s.closed.Load() {
+		return errs.New(errs.Closed, "list %q: the source was closed", s.root)
+	}
+	w := sourceWalk{s: s, prefix: prefix, after: after, fn: fn}
+	_, err := w.dir(ctx, "")
+	return err
+}
+
+// sourceWalk is one listing.
+type sourceWalk struct {
+	s             *Source
+	prefix, after string
+	fn            func(storage.Entry) bool
+}
+
+// dir walks the directory whose names begin with at, and says whether fn wants more.
+func (w *sourceWalk) dir(ctx context.Context, at string) (more bool, err error) {
+	entries, err := os.ReadDir(w.s.path(at))
+	if err != nil && at == "" {
+		return false, errs.Wrap(errs.Storage, "list", w.s.root, err)
+	}
+	if err != nil {
+		return at <= w.after || !strings.HasPrefix(at, w.prefix) || w.fn(storage.Entry{Key: at, Size: -1}), nil
+	}
+	name := func(e fs.DirEntry) string {
+		if e.IsDir() {
+			return e.Name() + "/"
+		}
+		return e.Name()
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(name(a), name(b)) })
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return false, errs.Wrap(errs.Canceled, "list", w.s.root, ctx.Err())
+		}
+		key := at + name(e)
+		if more, err := w.entry(ctx, key, e.IsDir()); err != nil || !more {
+			return more, err
+		}
+	}
+	return true, nil
+}
+
+func (w *sourceWalk) entry(ctx context.Context, key string, isDir bool) (more bool, err error) {
+	if isDir {
+		if !strings.HasPrefix(key, w.prefix) && !strings.HasPrefix(w.prefix, key) || key < w.after && !strings.HasPrefix(w.after, key) {
+			return true, nil
+		}
+		return w.dir(ctx, key)
+	}
+	if key <= w.after || !strings.HasPrefix(key, w.prefix) {
+		return true, nil
+	}
+	st, err := os.Stat(w.s.path(key))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !w.s.isLink(key):
+		return true, nil // removed meanwhile
+	case err == nil && st.IsDir():
+		return true, nil // behind a link
+	case err != nil || !st.Mode().IsRegular():
+		return w.fn(storage.Entry{Key: key, Size: -1}), nil
+	}
+	return w.fn(storage.Entry{Key: key, Size: st.Size(), Tag: sourceTag(st), Modified: st.ModTime()}), nil
+}
+
+func (s *Source) isLink(key string) bool {
+	st, err := os.Lstat(s.path(key))
+	return err == nil && st.Mode()&fs.ModeSymlink != 0
+}
+
+func (s *Source) path(key string) string { return filepath.Join(s.root, filepath.FromSlash(key)) }
+
+// sourceTag changes when somebody writes the file: it is its time and its size.
+func sourceTag(st fs.FileInfo) string {
+	return strconv.FormatInt(st.ModTime().UnixNano(), 36) + "-" + strconv.FormatInt(st.Size(), 36)
+}
+
+// Range reads a file as it is now. A name that leads out of the directory is errs.Invalid.
+func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if s.closed.Load() {
+		return nil, errs.New(errs.Closed, "read %q: the source was closed", key)
+	}
+	if ctx.Err() != nil {
+		return nil, errs.Wrap(errs.Canceled, "read", key, ctx.Err())
+	}
+	if !filepath.IsLocal(filepath.FromSlash(key)) {
+		return nil, errs.New(errs.Invalid, "read %q: the name leads out of the folder", key)
+	}
+	path := s.path(key)
+	// Opening a pipe would wait for somebody to write to it.
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		return nil, errs.New(errs.Invalid, "read %q: not a regular file", path)
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errs.New(errs.NotFound, "read %q: there is no such file", path)
+	case err != nil:
+		return nil, errs.Wrap(errs.Storage, "read", path, rootCause(err))
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = errs.New(errs.Invalid, "it is a directory")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, errs.Wrap(errs.Storage, "read", path, err)
+	}
+	b := &fileBody{f: f, size: st.Size(), tag: sourceTag(st)}
+	switch {
+	case tag != "" && tag != b.tag:
+		err = errs.New(errs.Conflict, "read %q: it has changed (tag %q, want %q)", path, b.tag, tag)
+	case off < 0 || off > b.size || off == b.size && n > 0:
+		err = errs.New(errs.Corrupt, "read %q: it has %d bytes, want some from %d on", path, b.size, off)
+	default:
+		if b.length = b.size - off; n >= 0 {
+			b.length = min(n, b.length)
+		}
+		b.part = io.NewSectionReader(f, off, b.length)
+		return b, nil
+	}
+	_ = f.Close()
+	return nil, err
+}
+
+// rootCause leaves out the path, which the caller names.
+func rootCause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// fileBody is a part of an open file.
+type fileBody struct {
+	f      *os.File
+	part   *io.SectionReader
+	length int64
+	done   int64
+	size   int64
+	tag    string
+}
+
+func (b *fileBody) Read(p []byte) (int, error) {
+	n, err := b.part.Read(p)
+	if b.done += int64(n); err == io.EOF && b.done < b.length {
+		err = errs.New(errs.Storage, "read %q: it became shorter while it was read", b.f.Name())
+	} else if err != nil && err != io.EOF {
+		err = errs.Wrap(errs.Storage, "read", b.f.Name(), rootCause(err))
+	}
+	return n, err
+}
+
+func (b *fileBody) Close() error { return b.f.Close() }
+func (b *fileBody) Len() int64   { return b.length }
+func (b *fileBody) Size() int64  { return b.size }
+func (b *fileBody) Tag() string  { return b.tag }
