@@ -71,15 +71,3 @@ func (c *Chunk) link(ctx context.Context, item int64, dst []byte) error {
 	}
 	return c.Links.ReadLink(ctx, l, dst)
 }
-
-// links reads consecutive items into dst, one after the other.
-func (c *Chunk) links(ctx context.Context, item, count int64, dst []byte) error {
-	for end := item + count; item < end; item++ {
-		n := c.Index.ItemBytes(item)
-		if err := c.link(ctx, item, dst[:n]); err != nil {
-			return err
-		}
-		dst = dst[n:]
-	}
-	return nil
-}

@@ -45,11 +45,22 @@ func runnable(r *Ref) bool {
 	return !r.Hole() && r.Tiles == nil && r.Items == 1 && r.Chunk.Index.SampleCodec() != codec.None
 }
 
-// fetch reads and checks the file of a sample into w.run, which has room for it.
+// fetch gives the checked file of a sample: where it lies in memory, or else read into w.run, which has room for it.
 func (w *Worker) fetch(ctx context.Context, r *Ref) ([]byte, error) {
 	from := len(w.run)
 	data := w.run[from : from+int(r.Stored) : from+int(r.Stored)]
-	if err := w.items(ctx, r.Chunk, r.Item, 1, data); err != nil {
+	if w.held != nil && !r.Chunk.Index.Linked() {
+		block, _ := r.Chunk.Index.BlockOf(r.Item)
+		all, err := w.load(ctx, r.Chunk, block)
+		if err != nil {
+			return nil, err
+		}
+		off, n := r.Chunk.Index.ItemInBlock(r.Item)
+		if w.lent {
+			return all[off : off+n : off+n], nil
+		}
+		copy(data, all[off:off+n])
+	} else if err := w.items(ctx, r.Chunk, r.Item, 1, data); err != nil {
 		return nil, err
 	}
 	w.run = w.run[:from+int(r.Stored)]

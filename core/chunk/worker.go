@@ -21,7 +21,10 @@ type Worker struct {
 
 	chunk *Chunk // whose block is remembered
 	block int
-	data  []byte // its raw bytes, aliasing stored or raw
+	data  []byte // its raw bytes, aliasing stored, raw, or what is lent
+	lent  bool   // data is memory of held
+
+	held Held // asked before the store; nil: there is none
 }
 
 // NewWorker makes a worker with the codecs of reg.
@@ -91,7 +94,7 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 	}
 	if c.Index.Linked() {
 		data := w.scratch(c.Index.ItemBytes(item))
-		if err := c.link(ctx, item, data); err != nil {
+		if err := w.link(ctx, c, item, data); err != nil {
 			return err
 		}
 		return dec.Decode(dst, data, want)
@@ -122,7 +125,7 @@ func (w *Worker) decoder(id codec.ID) (codec.Decoder, error) {
 // items copies consecutive items into dst.
 func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []byte) error {
 	if c.Index.Linked() {
-		return c.links(ctx, item, count, dst)
+		return w.links(ctx, c, item, count, dst)
 	}
 	end := item + count
 	for item < end {
@@ -132,9 +135,14 @@ func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []b
 		if inBlock == last-item && c.Index.BlockCodec() == codec.None {
 			// The block is wanted whole and as it lies: no scratch memory in between.
 			_, n, _ := c.Index.BlockRange(block)
-			if err := w.readBlock(ctx, c, block, dst[:n]); err != nil {
+			data, err := w.lend(ctx, c, block)
+			if err == nil && data == nil {
+				err = w.readBlock(ctx, c, block, dst[:n])
+			}
+			if err != nil {
 				return err
 			}
+			copy(dst, data)
 			dst = dst[n:]
 			item = last
 			continue
@@ -157,31 +165,38 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	if w.chunk == c && w.block == block && w.data != nil {
 		return w.data, nil
 	}
-	w.data = nil
+	w.data, w.lent = nil, false
 	_, stored, raw := c.Index.BlockRange(block)
-	w.stored = grow(w.stored, stored)
-	if err := w.readBlock(ctx, c, block, w.stored); err != nil {
+	data, err := w.lend(ctx, c, block)
+	if err != nil {
 		return nil, err
 	}
-	data := w.stored
+	lent := data != nil
+	if !lent {
+		w.stored = grow(w.stored, stored)
+		if err := w.readBlock(ctx, c, block, w.stored); err != nil {
+			return nil, err
+		}
+		data = w.stored
+	}
 	if c.Index.BlockCodec() != codec.None && stored != raw {
 		bc, err := w.codecs.Bytes(c.Index.BlockCodec())
 		if err != nil {
 			return nil, err
 		}
 		w.raw = grow(w.raw, raw)
-		if err := bc.Decode(w.raw, w.stored); err != nil {
+		if err := bc.Decode(w.raw, data); err != nil {
 			return nil, errs.Wrap(errs.Corrupt, "read chunk", c.Key, err)
 		}
-		data = w.raw
+		data, lent = w.raw, false
 	}
-	w.chunk, w.block, w.data = c, block, data
+	w.chunk, w.block, w.data, w.lent = c, block, data, lent
 	return data, nil
 }
 
 // scratch is memory for n bytes, valid until the next call; the block that was remembered is forgotten.
 func (w *Worker) scratch(n int64) []byte {
-	w.data = nil
+	w.data, w.lent = nil, false
 	w.stored = grow(w.stored, n)
 	return w.stored
 }
@@ -192,10 +207,15 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
 		return missing(c.Key, err)
 	}
-	if got, want := format.CRC(dst), c.Index.CRC(block); got != want {
-		return errs.New(errs.Corrupt, "read chunk %q: block %d has checksum 0x%08x, want 0x%08x (corrupt)", c.Key, block, got, want)
+	err := checkBlock(c, block, dst)
+	if _, remote := c.Store.(storage.Ranger); err == nil || !remote {
+		return err
 	}
-	return nil
+	// Networks damage what they carry, and no range of an object has a checksum of its own: ask once more.
+	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
+		return missing(c.Key, err)
+	}
+	return checkBlock(c, block, dst)
 }
 
 // missing turns the absence of a chunk into damage: the dataset is not whole.

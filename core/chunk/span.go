@@ -1,0 +1,168 @@
+package chunk
+
+import (
+	"context"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+)
+
+// Span is bytes of one object that samples need: whole blocks of a chunk, or what links point to.
+type Span struct {
+	Object string // names the object, also to a Held
+	Offset int64
+	Bytes  int64 // at least 1
+
+	chunk *Chunk
+	item  int64 // linked: an item of the object; else -1
+}
+
+// maxSpan bounds what Spans puts together, so that spans can be asked for one by one. A block that is larger is one span.
+const maxSpan = 4 << 20
+
+// Held are bytes that were fetched ahead of need.
+type Held interface {
+	// Bytes is n bytes of an object from offset off, waited for while they are on their way. nil without an error says
+	// that the caller is to ask the store. The slice is read-only and stays until the job that the worker was given ends.
+	Bytes(ctx context.Context, object string, off, n int64) ([]byte, error)
+}
+
+// Hold makes the worker look for bytes in h before it asks a store; nil: ask the store. Slices of the Held before are
+// forgotten, so it is called again whenever they end.
+func (w *Worker) Hold(h Held) {
+	w.held = h
+	if w.lent {
+		w.data, w.lent = nil, false
+	}
+}
+
+// Spans appends what reading the sample takes.
+func (r *Ref) Spans(spans []Span) []Span {
+	if r.Hole() {
+		return spans
+	}
+	if r.Tiles == nil {
+		return r.Chunk.Spans(r.Item, r.Items, spans)
+	}
+	for _, t := range r.Tiles {
+		spans = t.Spans(0, t.Index.Items(), spans)
+	}
+	return spans
+}
+
+// Spans appends what reading items takes, which must be in the chunk. Neighbouring blocks are one span.
+func (c *Chunk) Spans(item, count int64, spans []Span) []Span {
+	if count <= 0 {
+		return spans
+	}
+	if c.Index.Linked() {
+		return c.linkSpans(item, count, spans)
+	}
+	first, _ := c.Index.BlockOf(item)
+	last, _ := c.Index.BlockOf(item + count - 1)
+	s := Span{Object: c.Key, chunk: c, item: -1}
+	for b := first; b <= last; b++ {
+		off, n, _ := c.Index.BlockRange(b)
+		if s.Bytes > 0 && s.Bytes+n > maxSpan {
+			spans = append(spans, s)
+			s.Bytes = 0
+		}
+		if s.Bytes == 0 {
+			s.Offset = off
+		}
+		s.Bytes += n
+	}
+	if s.Bytes > 0 {
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+func (c *Chunk) linkSpans(item, count int64, spans []Span) []Span {
+	for i := item; i < item+count; i++ {
+		l := c.Index.Link(i)
+		spans = append(spans, Span{Object: linkName(&l), Offset: l.Offset, Bytes: l.Length, chunk: c, item: i})
+	}
+	return spans
+}
+
+// linkName tells objects apart, and versions of one: an object that has changed must not be taken for the other.
+func linkName(l *format.Link) string {
+	if l.Tag == "" {
+		return l.URL
+	}
+	return l.URL + "\x00" + l.Tag
+}
+
+// Part is n bytes of the object from offset off, which need not lie in s.
+func (s Span) Part(off, n int64) Span {
+	s.Offset, s.Bytes = off, n
+	return s
+}
+
+// Read fills dst, len(dst) == s.Bytes, with the span. Nothing is checked: checksums belong to blocks. What is missing, or
+// is not what was linked, is errs.Corrupt. After an error dst is undefined.
+func (s Span) Read(ctx context.Context, dst []byte) error {
+	if int64(len(dst)) != s.Bytes {
+		return errs.New(errs.Internal, "read %d bytes into %d bytes", s.Bytes, len(dst))
+	}
+	if s.item < 0 {
+		return missing(s.chunk.Key, s.chunk.Store.ReadAt(ctx, s.chunk.Key, dst, s.Offset))
+	}
+	l := s.chunk.Index.Link(s.item)
+	l.Offset, l.Length = s.Offset, s.Bytes
+	if s.chunk.Links == nil {
+		return errs.New(errs.Unsupported, "read %q: this program reads no links", l.URL)
+	}
+	return s.chunk.Links.ReadLink(ctx, l, dst)
+}
+
+// link reads an item of a linked chunk into dst.
+func (w *Worker) link(ctx context.Context, c *Chunk, item int64, dst []byte) error {
+	if w.held != nil {
+		l := c.Index.Link(item)
+		data, err := w.held.Bytes(ctx, linkName(&l), l.Offset, l.Length)
+		if err != nil || data != nil {
+			copy(dst, data)
+			return err
+		}
+	}
+	return c.link(ctx, item, dst)
+}
+
+// links reads consecutive items of a linked chunk into dst, one after the other.
+func (w *Worker) links(ctx context.Context, c *Chunk, item, count int64, dst []byte) error {
+	for end := item + count; item < end; item++ {
+		n := c.Index.ItemBytes(item)
+		if err := w.link(ctx, c, item, dst[:n]); err != nil {
+			return err
+		}
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// lend gives the stored bytes of a block where they lie in memory, checked; nil: the store is to be asked, as it is where
+// what was fetched is damaged.
+func (w *Worker) lend(ctx context.Context, c *Chunk, block int) ([]byte, error) {
+	if w.held == nil {
+		return nil, nil
+	}
+	off, n, _ := c.Index.BlockRange(block)
+	if n == 0 {
+		return nil, nil
+	}
+	data, err := w.held.Bytes(ctx, c.Key, off, n)
+	if err != nil || data == nil || checkBlock(c, block, data) != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// checkBlock holds the stored bytes of a block against its checksum.
+func checkBlock(c *Chunk, block int, data []byte) error {
+	if got, want := format.CRC(data), c.Index.CRC(block); got != want {
+		return errs.New(errs.Corrupt, "read chunk %q: block %d has checksum 0x%08x, want 0x%08x (corrupt)", c.Key, block, got, want)
+	}
+	return nil
+}
