@@ -153,14 +153,18 @@ func (p *place) sdkError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return errs.New(errs.Canceled, "%w", context.Cause(ctx))
 	case errors.As(err, &g):
-		text := []byte(g.Body)
-		return p.client.explain(&request.Answer{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: text})
+		return p.client.explain(p.answer(g))
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		return errs.New(errs.Storage, "%q does not answer as Google Cloud Storage; check the endpoint", p.client.base.Host)
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "request to %q: %w", p.client.base.Host, err)}
+}
+
+// answer is what Google's client was told.
+func (p *place) answer(g *googleapi.Error) *request.Answer {
+	return &request.Answer{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(g.Body)}
 }
 
 // writeError is the error of a request that changes an object. Only the bucket can be missing.
@@ -170,7 +174,7 @@ func (p *place) writeError(ctx context.Context, op, key string, ifAbsent bool, e
 		switch {
 		case g.Code == http.StatusPreconditionFailed && ifAbsent:
 			return errs.New(errs.Exists, "%s %q: the object exists already", op, key)
-		case g.Code == http.StatusNotFound:
+		case g.Code == http.StatusNotFound && !p.answer(g).IsPage():
 			return p.bucketMissing(op, key)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// wholeBytes is up to how many bytes a stream becomes one request, which a decorator can repeat. Larger ones are
-	// uploaded in parts, which Google's client repeats: nobody else has their bytes.
+	// wholeBytes is up to how many bytes a stream becomes one request, which storage.Attempts can repeat. Larger ones are
+	// uploaded in parts, which Google's client repeats: it alone has their bytes.
 	wholeBytes = 16 << 20
 	partBytes  = 8 << 20
 	blockBytes = 1 << 20
@@ -94,7 +94,7 @@ func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, erro
 		ctx, cancel := context.WithCancel(ctx)
 		return p.partWriter(ctx, key), cancel
 	}
-	return &stream{p: p, key: key, begin: begin}, nil
+	return &stream{p: p, key: key, begin: begin, attempts: storage.AttemptsOf(ctx)}, nil
 }
 
 // partWriter uploads in parts, each of which is sent again when that helps, for as long as one call may take.
@@ -118,18 +118,19 @@ func (p *place) partWriter(ctx context.Context, key string) *gcloud.Writer {
 	return w
 }
 
-// stream is a storage.Stream. A Finish that failed with a storage.Fault may be called again.
+// stream is a storage.Stream. A Finish that failed before anything was sent may be called again.
 type stream struct {
-	p      *Provider
-	key    string
-	begin  func() (*gcloud.Writer, context.CancelFunc)
-	blocks [][]byte // what is not sent yet
-	size   int
-	crc    uint32
-	w      *gcloud.Writer // nil: nothing is sent yet
-	cancel context.CancelFunc
-	err    error // of w
-	done   bool  // finished or aborted
+	p        *Provider
+	key      string
+	begin    func() (*gcloud.Writer, context.CancelFunc)
+	attempts storage.Attempts
+	blocks   [][]byte // what is not sent yet
+	size     int
+	crc      uint32
+	w        *gcloud.Writer // nil: nothing is sent yet
+	cancel   context.CancelFunc
+	err      error // of w
+	done     bool  // finished or aborted
 }
 
 // Write keeps a copy of b, or sends it.
@@ -192,7 +193,9 @@ func (s *stream) Finish(ctx context.Context) error {
 		return err
 	}
 	if s.w == nil {
-		err := s.p.upload(ctx, op, s.key, false, s.blocks...)
+		err := s.attempts(ctx, op, s.key, int64(s.size), func(ctx context.Context) error {
+			return s.p.upload(ctx, op, s.key, false, s.blocks...)
+		})
 		if err == nil {
 			s.Abort()
 		}
@@ -270,8 +273,8 @@ func (p *Provider) remove(ctx context.Context, op, key string) error {
 // CopyFrom rewrites an object of this store. It is not done where the source is elsewhere, or may not be read.
 func (p *Provider) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
 	const op = "copy"
-	from := below(src)
-	if from == nil || from.client.base.Host != p.client.base.Host {
+	from, ok := storage.Innermost(src).(*Provider)
+	if !ok || from.client.base.Host != p.client.base.Host {
 		return false, nil
 	}
 	if err := p.admit(ctx, op, key); err != nil {
@@ -291,18 +294,4 @@ func (p *Provider) CopyFrom(ctx context.Context, src storage.Provider, srcKey, k
 		return false, err
 	}
 	return true, nil
-}
-
-// below finds the provider under decorators.
-func below(src storage.Provider) *Provider {
-	for {
-		if p, ok := src.(*Provider); ok {
-			return p
-		}
-		w, ok := src.(interface{ Unwrap() storage.Provider })
-		if !ok {
-			return nil
-		}
-		src = w.Unwrap()
-	}
 }
