@@ -1,0 +1,319 @@
+package version
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// CopyOptions are the options of Copy.
+type CopyOptions struct {
+	// History copies all branches and tags with all their commits, as they are. Without it the copy begins with one
+	// commit, of the rows and tensors that the source has, under a new identity.
+	History bool
+	Message string // of that one commit
+	Author  string
+	// Progress, if not nil, is filled in as the copy goes on; it may be read at any time.
+	Progress *CopyProgress
+}
+
+// CopyProgress counts what Copy has done so far.
+type CopyProgress struct {
+	Objects, Bytes           atomic.Int64 // copied or found
+	TotalObjects, TotalBytes atomic.Int64 // to be copied; 0 until that is known
+}
+
+// CopyReport says what Copy did.
+type CopyReport struct {
+	Objects int64 `json:"objects"` // of the copy
+	Bytes   int64 `json:"bytes"`
+	Skipped int64 `json:"skipped"` // were there from a copy that was cut short
+	Server  int64 `json:"server"`  // copied by the store itself
+	Commits int64 `json:"commits"`
+}
+
+// copiesInFlight is how many objects are copied at once; each takes up to wholeChunk of memory.
+const copiesInFlight = 16
+
+// Copy makes dst a copy of the dataset at the snapshot at, which is a commit. Chunks are shared with no other dataset:
+// every object is copied, by the store itself where both sides are one store, else through here, its checksums checked. The object that makes a dataset exist is written
+// last: a copy that is cut short leaves no dataset, and another Copy skips the objects that it finds with their size. A
+// dataset at dst is errs.Exists. Commits that others make meanwhile are not in the copy.
+func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o CopyOptions) (CopyReport, error) {
+	c := &copying{repo: r, dst: dst, o: o}
+	if c.o.Progress == nil {
+		c.o.Progress = &CopyProgress{}
+	}
+	if err := committed("copy", r.Store.URI(), at); err != nil {
+		return c.report, err
+	}
+	if r.Store.URI() == dst.URI() {
+		return c.report, errs.New(errs.Invalid, "copy %q: the destination is the dataset itself", dst.URI())
+	}
+	found, err := Exists(ctx, dst)
+	if err != nil {
+		return c.report, err
+	}
+	if found {
+		return c.report, errs.New(errs.Exists, "copy %q to %q: a dataset exists there; delete it, or copy to another place", r.Store.URI(), dst.URI())
+	}
+	if err := c.run(ctx, at); err != nil {
+		return c.report, err
+	}
+	c.report.Skipped, c.report.Server = c.skipped.Load(), c.server.Load()
+	c.report.Objects, c.report.Bytes = c.o.Progress.Objects.Load(), c.o.Progress.Bytes.Load()
+	return c.report, nil
+}
+
+// copying is one run of Copy.
+type copying struct {
+	repo    *Repo
+	dst     storage.Provider
+	o       CopyOptions
+	report  CopyReport
+	skipped atomic.Int64
+	server  atomic.Int64
+}
+
+func (c *copying) run(ctx context.Context, at *Snapshot) error {
+	// What the names say is fixed first: what others commit or name from now on is not part of the copy.
+	var refs []storage.Object
+	w := newWalker(c.repo)
+	if c.o.History {
+		if err := c.repo.Store.List(ctx, "refs/", "", func(o storage.Object) bool {
+			refs = append(refs, o)
+			return true
+		}); err != nil {
+			return err
+		}
+		tips, err := c.repo.tips(ctx, c.repo.Now(), nil)
+		if err != nil {
+			return err
+		}
+		if err := w.walk(ctx, tips); err != nil {
+			return err
+		}
+		for _, n := range w.commits {
+			c.report.Commits += int64(n)
+		}
+	} else {
+		if err := w.commit(ctx, &visit{name: c.repo.name, rec: at.Record}); err != nil {
+			return err
+		}
+		clear(w.txns) // the copy's own commit says what it did
+		c.report.Commits = 1
+	}
+	prefixes := []string{"data/", "map/", "txn/"}
+	if c.o.History {
+		prefixes = append(prefixes, "log/")
+	}
+	wanted, err := c.wanted(ctx, w, prefixes)
+	if err != nil {
+		return err
+	}
+	if err := c.objects(ctx, append(wanted, refs...)); err != nil {
+		return err
+	}
+	tsf := c.repo.TSF
+	if !c.o.History {
+		if tsf, err = c.fresh(ctx, at); err != nil {
+			return err
+		}
+	}
+	data, err := format.EncodeTSF(tsf)
+	if err != nil {
+		return err
+	}
+	err = putOurs(ctx, c.dst, format.TSFKey(), data)
+	if errs.Is(err, errs.Exists) {
+		return errs.New(errs.Exists, "copy %q to %q: another dataset was made there meanwhile", c.repo.Store.URI(), c.dst.URI())
+	}
+	return err
+}
+
+// wanted lists the objects that the walk has reached, and makes sure that it has them all.
+func (c *copying) wanted(ctx context.Context, w *walker, prefixes []string) ([]storage.Object, error) {
+	missing := int64(len(w.seen) + len(w.txns))
+	for _, set := range w.chunks {
+		missing += int64(set.GetCardinality())
+	}
+	if c.o.History {
+		missing += c.report.Commits
+	}
+	var out []storage.Object
+	p := c.o.Progress
+	for _, prefix := range prefixes {
+		if err := c.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+			if w.reached(o.Key) {
+				out = append(out, o)
+				p.TotalObjects.Add(1)
+				p.TotalBytes.Add(o.Size)
+				missing--
+			}
+			return true
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if missing != 0 {
+		return nil, errs.New(errs.Corrupt, "copy %q: %d objects are missing from the dataset; fsck() names them", c.repo.Store.URI(), missing)
+	}
+	return out, nil
+}
+
+// objects copies objects that dst has not yet.
+func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
+	there := map[string]int64{}
+	if err := c.dst.List(ctx, "", "", func(o storage.Object) bool {
+		there[o.Key] = o.Size
+		return true
+	}); err != nil {
+		return err
+	}
+	g := task.New(ctx, copiesInFlight)
+	for _, o := range wanted {
+		if g.Context().Err() != nil {
+			break
+		}
+		g.Go(func(ctx context.Context) error {
+			size, found := there[o.Key]
+			if found && size == o.Size {
+				c.skipped.Add(1)
+			} else if err := c.object(ctx, o); err != nil {
+				return err
+			}
+			c.o.Progress.Objects.Add(1)
+			c.o.Progress.Bytes.Add(o.Size)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return errs.Wrap(errs.Canceled, "copy", c.repo.Store.URI(), ctx.Err())
+}
+
+// object copies one object.
+func (c *copying) object(ctx context.Context, o storage.Object) error {
+	if cp, ok := c.dst.(storage.Copier); ok {
+		done, err := cp.CopyFrom(ctx, c.repo.Store, o.Key, o.Key)
+		if err != nil {
+			return err
+		}
+		if done {
+			c.server.Add(1)
+			return nil
+		}
+	}
+	if session, ordinal, err := parseDataKey(o.Key); err == nil {
+		return c.chunk(ctx, chunkKey{session, ordinal}, o.Size)
+	}
+	data, err := c.repo.Store.Get(ctx, o.Key)
+	if err != nil {
+		return missing(err, "copy", o.Key)
+	}
+	if int64(len(data)) != o.Size {
+		return errs.New(errs.Corrupt, "copy %q: got %d bytes, want %d", o.Key, len(data), o.Size)
+	}
+	if !strings.HasPrefix(o.Key, "refs/") {
+		if len(data) < 5 {
+			return errs.New(errs.Corrupt, "copy %q: has %d bytes, too few for a frame", o.Key, len(data))
+		}
+		if _, err := format.DecodeFrame(format.Kind(data[4]), data); err != nil {
+			return errs.Wrap(errs.Corrupt, "copy", o.Key, err)
+		}
+	}
+	return c.dst.Put(ctx, o.Key, data)
+}
+
+// chunk copies a chunk piece by piece, each checked before it goes on.
+func (c *copying) chunk(ctx context.Context, id chunkKey, size int64) error {
+	src := c.repo.Store
+	if size <= wholeChunk {
+		// One request instead of four.
+		data := make([]byte, size)
+		if err := src.ReadAt(ctx, id.key(), data, 0); err != nil {
+			return missing(err, "copy", id.key())
+		}
+		held := heldObject{src, id.key(), data}
+		if err := (&chunkCheck{id: id}).look(ctx, held, size); err != nil {
+			return err
+		}
+		return c.dst.Put(ctx, id.key(), data)
+	}
+	x, _, err := chunkIndex(ctx, src, id, format.UUID{}, size)
+	if err != nil {
+		return missing(err, "copy", id.key())
+	}
+	out, err := storage.Create(ctx, c.dst, id.key())
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	ends := func(from, to int64) error {
+		part := make([]byte, to-from)
+		if err := src.ReadAt(ctx, id.key(), part, from); err != nil {
+			return err
+		}
+		_, err := out.Write(part)
+		return err
+	}
+	if err := ends(0, format.ChunkHeadBytes); err != nil {
+		return err
+	}
+	if err := eachBlock(ctx, src, id.key(), x, func(block int, data []byte) error {
+		if got, want := format.CRC(data), x.CRC(block); got != want {
+			return errs.New(errs.Corrupt, "copy %q: block %d has checksum 0x%08x, want 0x%08x", id.key(), block, got, want)
+		}
+		_, err := out.Write(data)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := ends(x.End(), size); err != nil {
+		return err
+	}
+	return out.Finish(ctx)
+}
+
+// heldObject is a store of which one object is in memory already.
+type heldObject struct {
+	storage.Provider
+	key  string
+	data []byte
+}
+
+// ReadAt copies from the memory.
+func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
+	if key != h.key || off < 0 || off > int64(len(h.data)) || copy(dst, h.data[off:]) < len(dst) {
+		return errs.New(errs.Corrupt, "read %q: %d bytes at %d are not in the object", key, len(dst), off)
+	}
+	return nil
+}
+
+// fresh writes the one commit of a copy without history, and returns what makes it a dataset of its own.
+func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
+	tsf := format.TSF{Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID()}
+	rec := *at.Record
+	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), tsf.Main, 0
+	rec.Parent, rec.Base, rec.Merged = nil, nil, nil
+	rec.Time, rec.Author, rec.Writer = c.repo.Now().UTC().Truncate(time.Nanosecond), c.o.Author, c.repo.Writer
+	if rec.Message = c.o.Message; rec.Message == "" {
+		rec.Message = "copy of " + c.repo.Store.URI()
+	}
+	rec.Txn, rec.Ops = nil, make([]format.Op, len(at.Schema.Tensors))
+	for i := range at.Schema.Tensors {
+		rec.Ops[i] = format.Op{Op: format.OpAddTensor, Tensor: at.Schema.Tensors[i].ID}
+	}
+	data, err := format.EncodeRecord(&rec)
+	if err != nil {
+		return tsf, err
+	}
+	return tsf, putOurs(ctx, c.dst, format.RecordKey(tsf.Main, 0), data)
+}

@@ -1,0 +1,203 @@
+package version
+
+import (
+	"context"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// GCGrace is the age from which an object that no commit names is taken for garbage, where nothing else is said. A writer
+// that takes longer than that between its first chunk and its commit may lose chunks.
+const GCGrace = 7 * 24 * time.Hour
+
+// GCOptions are the options of GC.
+type GCOptions struct {
+	// OlderThan is the least age of what is removed, by the clock of the store. 0 removes everything that no commit names
+	// now, which is right only while nobody writes.
+	OlderThan time.Duration
+	DryRun    bool // remove nothing
+}
+
+// GCReport says what GC did, or with DryRun would do.
+type GCReport struct {
+	DryRun    bool  `json:"dry_run"`
+	Objects   int64 `json:"objects"` // removed
+	Bytes     int64 `json:"bytes"`
+	TempFiles int64 `json:"temp_files"` // removed besides: what killed writers left
+	TempBytes int64 `json:"temp_bytes"`
+	Young     int64 `json:"young"` // no commit names them, but they may belong to one that is being made
+	YoungSize int64 `json:"young_bytes"`
+	Commits   int64 `json:"commits"` // kept, with all that they name
+	Kept      int64 `json:"kept"`    // objects that they name
+	KeptBytes int64 `json:"kept_bytes"`
+}
+
+// deleteBatch is how many objects one call to the store removes.
+const deleteBatch = 1000
+
+// deletesInFlight is how many such calls run at once.
+const deletesInFlight = 4
+
+// GC removes what no commit of a branch or a tag names and what is older than the grace period: what writers left who
+// never committed, and what branches that were deleted that long ago had to themselves. Commit records are never removed.
+// A dataset that is damaged is left alone. After an error some of the garbage is gone; nothing else ever is.
+func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
+	report := GCReport{DryRun: o.DryRun}
+	if o.OlderThan < 0 {
+		return report, errs.New(errs.Invalid, "gc: older_than is %s, want 0 or more", o.OlderThan)
+	}
+	now, err := r.storeTime(ctx, o.DryRun)
+	if err != nil {
+		return report, err
+	}
+	before := now.Add(-o.OlderThan)
+	w, err := r.kept(ctx, before)
+	if err != nil {
+		return report, errs.New(errs.KindOf(err), "gc of %q: nothing was removed, as not all that is in use can be read; fsck() says more: %w", r.Store.URI(), err)
+	}
+	for _, n := range w.commits {
+		report.Commits += int64(n)
+	}
+	s := &sweep{repo: r, walker: w, before: before, all: o.OlderThan == 0, report: &report}
+	for _, prefix := range []string{"data/", "map/", "txn/"} {
+		if err := s.prefix(ctx, prefix); err != nil {
+			return report, err
+		}
+	}
+	if sw, ok := r.Store.(storage.Sweeper); ok {
+		report.TempFiles, report.TempBytes, err = sw.Sweep(ctx, before, o.DryRun)
+	}
+	return report, err
+}
+
+// kept visits all that is to be kept: what the branches and tags of now name, and those that were deleted after before.
+func (r *Repo) kept(ctx context.Context, before time.Time) (*walker, error) {
+	tips, err := r.tips(ctx, before, nil)
+	if err != nil {
+		return nil, err
+	}
+	w := newWalker(r)
+	return w, w.walk(ctx, tips)
+}
+
+// storeTime is the time by the clock that dates objects: this machine's own may be days off, and then nothing would be
+// young. Where nothing may be written, or the store dates nothing, it is this machine's.
+func (r *Repo) storeTime(ctx context.Context, dry bool) (time.Time, error) {
+	if dry {
+		return r.Now(), nil
+	}
+	probe := format.NewUUID()
+	key := format.MapKey(probe)
+	if err := r.Store.Put(ctx, key, []byte("gc")); err != nil {
+		return time.Time{}, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
+	}
+	now := r.Now()
+	err := r.Store.List(ctx, "map/", key[:len(key)-1], func(o storage.Object) bool {
+		if o.Key == key && !o.Modified.IsZero() {
+			now = o.Modified
+		}
+		return o.Key < key
+	})
+	if err == nil {
+		err = r.Store.Delete(ctx, key)
+	}
+	return now, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
+}
+
+// sweep removes the objects of a listing that a walk has not reached.
+type sweep struct {
+	repo   *Repo
+	walker *walker
+	before time.Time
+	all    bool // there is no grace
+	report *GCReport
+
+	session string           // whose chunks are being listed
+	young   bool             // one of them is young: the writer may be at it still
+	pending []storage.Object // unreached old ones of the session
+	doomed  []string
+}
+
+func (s *sweep) prefix(ctx context.Context, prefix string) error {
+	g := task.New(ctx, deletesInFlight)
+	err := s.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+		s.look(o, prefix == "data/")
+		for len(s.doomed) >= deleteBatch {
+			s.remove(g, s.doomed[:deleteBatch])
+			s.doomed = s.doomed[deleteBatch:]
+		}
+		return g.Context().Err() == nil
+	})
+	if err == nil {
+		s.settle()
+		for len(s.doomed) > 0 {
+			n := min(len(s.doomed), deleteBatch)
+			s.remove(g, s.doomed[:n])
+			s.doomed = s.doomed[n:]
+		}
+	}
+	if failed := g.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// look decides about one object; of a chunk not before all of its session are seen.
+func (s *sweep) look(o storage.Object, chunk bool) {
+	if chunk {
+		session, _, err := parseDataKey(o.Key)
+		if err != nil {
+			return // not ours
+		}
+		if id := session.String(); id != s.session {
+			s.settle()
+			s.session = id
+		}
+	}
+	young := !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.before))
+	switch {
+	case s.walker.reached(o.Key):
+		s.report.Kept++
+		s.report.KeptBytes += o.Size
+		s.young = s.young || young
+	case young:
+		s.report.Young++
+		s.report.YoungSize += o.Size
+		s.young = true
+	default:
+		s.pending = append(s.pending, o)
+	}
+	if !chunk {
+		s.young = false
+		s.settle()
+	}
+}
+
+// settle dooms the pending objects, unless their session is young.
+func (s *sweep) settle() {
+	for _, o := range s.pending {
+		if s.young {
+			s.report.Young++
+			s.report.YoungSize += o.Size
+			continue
+		}
+		s.report.Objects++
+		s.report.Bytes += o.Size
+		s.doomed = append(s.doomed, o.Key)
+	}
+	s.pending, s.young = s.pending[:0], false
+}
+
+// remove deletes keys beside the listing.
+func (s *sweep) remove(g *task.Group, keys []string) {
+	if s.report.DryRun {
+		return
+	}
+	g.Go(func(ctx context.Context) error {
+		return errs.Wrap(errs.Storage, "gc of", s.repo.Store.URI(), s.repo.Store.Delete(ctx, keys...))
+	})
+}

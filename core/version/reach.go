@@ -1,0 +1,355 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+)
+
+// walkBatch is how many objects a walk reads at once: small ones, hence their latency counts.
+const walkBatch = 32
+
+// tip is a commit that a name stands for: it is kept, with all that led to it.
+type tip struct {
+	name    string // "main", "tag v1": for messages
+	branch  format.UUID
+	version uint64
+}
+
+// walker visits every object that the commits of some tips, and the commits before them, name; each object once. The
+// newest commits come first. It is used once, by one goroutine.
+type walker struct {
+	repo  *Repo
+	pages *Pages // of its own, so that what is read is what the store has
+
+	commits map[format.UUID]uint64 // number of kept commits of each branch, from 0 on
+	names   map[format.UUID]string // what to call a branch
+	seen    map[format.UUID]struct{}
+	txns    map[format.UUID]struct{}
+	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
+
+	// leaf is called for every leaf page of a chunk map. nil: nothing is done.
+	leaf func(ctx context.Context, at *visit, entries []format.Entry) error
+	// bad is called for an object that cannot be read; nil from it goes on without the object.
+	bad func(at *visit, key string, err error) error
+}
+
+// visit is where a walk is: a page, and what leads to it.
+type visit struct {
+	name     string // of the branch
+	rec      *format.Record
+	deleted  *roaring64.Bitmap    // of rec; nil where it cannot be read
+	tensor   *format.TensorSchema // nil outside chunk maps
+	what     string               // "commit", "schema", "deleted rows", "row identities", "transaction", "chunk map", "side page"
+	root     format.Root
+	from, to int64 // rows that the object speaks for
+}
+
+func newWalker(r *Repo) *walker {
+	return &walker{
+		repo: r, pages: NewPages(r.Store),
+		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
+		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
+		bad: func(_ *visit, _ string, err error) error { return err },
+	}
+}
+
+// walk visits what the tips name.
+func (w *walker) walk(ctx context.Context, tips []tip) error {
+	todo := slices.Clone(tips)
+	for len(todo) > 0 {
+		t := todo[0]
+		todo = todo[1:]
+		if _, ok := w.names[t.branch]; !ok {
+			w.names[t.branch] = t.name
+		}
+		from := w.commits[t.branch]
+		if t.version+1 <= from {
+			continue
+		}
+		w.commits[t.branch] = t.version + 1
+		more, err := w.branch(ctx, t, from)
+		if err != nil {
+			return err
+		}
+		todo = append(todo, more...)
+	}
+	return nil
+}
+
+// branch visits the commits from number from to that of t, the newest first, and returns the commits of other branches
+// that they come from.
+func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) {
+	var more []tip
+	for end := t.version + 1; end > from; {
+		n := min(end-from, walkBatch)
+		recs, failed := w.records(ctx, t.branch, end-n, end)
+		for i := int(n) - 1; i >= 0; i-- {
+			if err := ctx.Err(); err != nil {
+				return nil, errs.Wrap(errs.Canceled, "walk", w.repo.Store.URI(), err)
+			}
+			at := &visit{name: w.names[t.branch], rec: recs[i], what: "commit"}
+			if failed[i] != nil {
+				version := end - n + uint64(i)
+				at.rec = &format.Record{Branch: t.branch, Version: version}
+				if err := w.bad(at, format.RecordKey(t.branch, version), failed[i]); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			for _, p := range []*format.BranchPoint{recs[i].Base, recs[i].Merged} {
+				if p != nil {
+					more = append(more, tip{"a branch that " + w.names[t.branch] + " comes from", p.Branch, p.Version})
+				}
+			}
+			if err := w.commit(ctx, at); err != nil {
+				return nil, err
+			}
+		}
+		end -= n
+	}
+	return more, nil
+}
+
+// records reads the commits [from, to) of a branch, at once.
+func (w *walker) records(ctx context.Context, branch format.UUID, from, to uint64) ([]*format.Record, []error) {
+	recs, failed := make([]*format.Record, to-from), make([]error, to-from)
+	g := task.New(ctx, walkBatch)
+	for i := range recs {
+		g.Go(func(ctx context.Context) error {
+			recs[i], failed[i] = w.repo.recordOf(ctx, branch, from+uint64(i))
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		failed[0] = err
+	}
+	return recs, failed
+}
+
+// recordOf reads a commit that must be there.
+func (r *Repo) recordOf(ctx context.Context, branch format.UUID, version uint64) (*format.Record, error) {
+	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: branch, Version: version})
+	if errs.Is(err, errs.NotFound) {
+		err = missing(err, "read commit", format.RecordKey(branch, version))
+	}
+	return rec, err
+}
+
+// commit visits what one commit names.
+func (w *walker) commit(ctx context.Context, at *visit) error {
+	rec := at.rec
+	schema, err := w.parts(ctx, at)
+	if err != nil {
+		return err
+	}
+	var todo []visit
+	if schema != nil {
+		for i := range schema.Tensors {
+			ts := &schema.Tensors[i]
+			if col, ok := rec.Columns[ts.ID]; ok && col.Root != nil {
+				todo = append(todo, visit{at.name, rec, at.deleted, ts, "chunk map", *col.Root, 0, rec.Rows})
+			}
+		}
+	} else {
+		for id, col := range rec.Columns {
+			if col.Root != nil {
+				todo = append(todo, visit{at.name, rec, at.deleted, &format.TensorSchema{ID: id, Name: id.String()}, "chunk map", *col.Root, 0, rec.Rows})
+			}
+		}
+	}
+	if rec.RowIDs != nil {
+		todo = append(todo, visit{at.name, rec, at.deleted, nil, "row identities", *rec.RowIDs, 0, rec.Rows})
+	}
+	return w.trees(ctx, todo)
+}
+
+// parts visits the pages of a commit that are no trees, and returns its schema, nil if that cannot be read.
+func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
+	rec, store := at.rec, w.repo.Store
+	schema := rec.Schema
+	read := func(what, key string, decode func([]byte) error) error {
+		data, err := store.Get(ctx, key)
+		if err != nil {
+			err = missing(err, "read "+what, key)
+		} else {
+			err = errs.Wrap(errs.Corrupt, "read "+what, key, decode(data))
+		}
+		if err == nil {
+			return nil
+		}
+		here := *at
+		here.what, here.to = what, rec.Rows
+		return w.bad(&here, key, err)
+	}
+	if rec.SchemaPage != nil {
+		w.seen[*rec.SchemaPage] = struct{}{}
+		if err := read("schema", format.MapKey(*rec.SchemaPage), func(data []byte) (err error) {
+			schema, err = format.DecodeSchema(data)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if rec.Deleted != nil {
+		w.seen[*rec.Deleted] = struct{}{}
+		if err := read("deleted rows", format.MapKey(*rec.Deleted), func(data []byte) (err error) {
+			at.deleted, err = format.DecodeBitmap(data)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	} else {
+		at.deleted = roaring64.New()
+	}
+	if rec.Txn == nil {
+		return schema, nil
+	}
+	w.txns[*rec.Txn] = struct{}{}
+	return schema, read("transaction", format.TxnKey(*rec.Txn), func(data []byte) error {
+		_, err := format.DecodeOps(data)
+		return err
+	})
+}
+
+// trees visits the pages below todo that were not seen yet.
+func (w *walker) trees(ctx context.Context, todo []visit) error {
+	for len(todo) > 0 {
+		var batch []visit
+		for len(todo) > 0 && len(batch) < walkBatch {
+			v := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if _, ok := w.seen[v.root.Page]; !ok {
+				w.seen[v.root.Page] = struct{}{}
+				batch = append(batch, v)
+			}
+		}
+		pages, failed := make([]page, len(batch)), make([]error, len(batch))
+		g := task.New(ctx, walkBatch)
+		for i := range batch {
+			g.Go(func(ctx context.Context) error {
+				pages[i], failed[i] = w.pages.load(ctx, nil, batch[i].root)
+				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return errs.Wrap(errs.Canceled, "walk", w.repo.Store.URI(), err)
+		}
+		for i := range batch {
+			below, err := w.page(ctx, &batch[i], pages[i], failed[i])
+			if err != nil {
+				return err
+			}
+			todo = append(todo, below...)
+		}
+	}
+	return nil
+}
+
+// page notes what a page names, and returns the pages below it.
+func (w *walker) page(ctx context.Context, v *visit, p page, failed error) ([]visit, error) {
+	key := format.MapKey(v.root.Page)
+	if failed == nil {
+		failed = v.fits(p)
+	}
+	if failed != nil {
+		return nil, w.bad(v, key, failed)
+	}
+	if p.inner != nil {
+		below := make([]visit, 0, len(p.inner.Children))
+		for i, c := range slices.Backward(p.inner.Children) { // the stack turns them round
+			b := *v
+			b.root = format.Root{Page: c.Page, Height: v.root.Height - 1}
+			if i > 0 {
+				b.from = c.First
+			}
+			if i+1 < len(p.inner.Children) {
+				b.to = p.inner.Children[i+1].First
+			}
+			below = append(below, b)
+		}
+		return below, nil
+	}
+	if v.tensor == nil {
+		return nil, nil
+	}
+	for i := range p.leaf.Entries {
+		e := &p.leaf.Entries[i]
+		set := w.chunks[e.Session]
+		if set == nil {
+			set = roaring64.New()
+			w.chunks[e.Session] = set
+		}
+		set.AddRange(uint64(e.Ordinal), uint64(e.Ordinal+max(1, e.Tiles)))
+	}
+	if w.leaf == nil {
+		for i := range p.leaf.Entries {
+			if side := p.leaf.Entries[i].Side; !side.IsZero() {
+				w.seen[side] = struct{}{}
+			}
+		}
+		return nil, nil
+	}
+	return nil, w.leaf(ctx, v, p.leaf.Entries)
+}
+
+// fits checks that a page keeps to the rows that its parent gives it.
+func (v *visit) fits(p page) error {
+	first, end := int64(0), int64(0)
+	switch {
+	case p.leaf != nil && len(p.leaf.Entries) > 0:
+		first, end = p.leaf.Entries[0].Row, p.leaf.End()
+	case p.inner != nil && len(p.inner.Children) > 0:
+		first, end = p.inner.Children[0].First, p.inner.Children[len(p.inner.Children)-1].First+1
+	default:
+		return nil
+	}
+	if first < v.from || end > v.to {
+		return errs.New(errs.Corrupt, "read map page %q: it has rows %d to %d, want them within %d to %d", format.MapKey(v.root.Page), first, end-1, v.from, v.to-1)
+	}
+	return nil
+}
+
+// reached reports whether the walk has seen the object of a key below log/, map/, txn/ or data/.
+func (w *walker) reached(key string) bool {
+	switch prefix, rest, _ := strings.Cut(key, "/"); prefix {
+	case "map":
+		id, err := format.ParseUUID(rest)
+		_, ok := w.seen[id]
+		return err == nil && ok
+	case "txn":
+		id, err := format.ParseUUID(rest)
+		_, ok := w.txns[id]
+		return err == nil && ok
+	case "data":
+		session, ordinal, err := parseDataKey(key)
+		set := w.chunks[session]
+		return err == nil && set != nil && set.Contains(uint64(ordinal))
+	case "log":
+		branch, version, err := format.ParseRecordKey(key)
+		return err == nil && version < w.commits[branch]
+	}
+	return false
+}
+
+// parseDataKey is the inverse of format.DataKey.
+func parseDataKey(key string) (session format.UUID, ordinal int64, err error) {
+	id, digits, ok := strings.Cut(strings.TrimPrefix(key, "data/"), "/")
+	if session, err = format.ParseUUID(id); err == nil && ok {
+		ordinal, err = strconv.ParseInt(digits, 10, 64)
+	}
+	if err != nil || !ok || format.DataKey(session, ordinal) != key {
+		return session, 0, errs.New(errs.Corrupt, "key %q is not that of a chunk", key)
+	}
+	return session, ordinal, nil
+}

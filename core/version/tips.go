@@ -1,0 +1,162 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+)
+
+// tipSearch finds the commits that names stand for.
+type tipSearch struct {
+	repo  *Repo
+	since time.Time
+	bad   func(name, key string, err error) error
+	tips  []tip
+}
+
+// tips are the commits that names stand for: of branches and tags, also of those that were deleted after since, main
+// first. bad is told of names that cannot be read, and decides whether to go on; nil does not.
+func (r *Repo) tips(ctx context.Context, since time.Time, bad func(name, key string, err error) error) ([]tip, error) {
+	if bad == nil {
+		bad = func(_, _ string, err error) error { return err }
+	}
+	s := &tipSearch{repo: r, since: since, bad: bad}
+	if err := s.branch(ctx, format.Main, format.TSFKey(), r.TSF.Main); err != nil {
+		return nil, err
+	}
+	if err := s.heads(ctx); err != nil {
+		return nil, err
+	}
+	return s.tips, s.tags(ctx)
+}
+
+// branch adds the newest commit of a branch.
+func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID) error {
+	head, err := int64(-1), error(nil)
+	if failed := s.repo.Store.List(ctx, format.RecordPrefix(id), "", func(o storage.Object) bool {
+		_, v, bad := format.ParseRecordKey(o.Key)
+		head, err = int64(v), bad
+		return false
+	}); failed != nil {
+		return failed
+	}
+	if err == nil && head < 0 {
+		err = errs.New(errs.Corrupt, "branch %q has no commit under %q", name, format.RecordPrefix(id))
+	}
+	if err != nil {
+		return s.bad(name, key, err)
+	}
+	s.tips = append(s.tips, tip{name, id, uint64(head)})
+	return nil
+}
+
+// list returns the objects below prefix.
+func (s *tipSearch) list(ctx context.Context, prefix string) ([]storage.Object, error) {
+	var all []storage.Object
+	err := s.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+		all = append(all, o)
+		return true
+	})
+	return all, err
+}
+
+// recent reports whether an object is younger than since, or may be.
+func (s *tipSearch) recent(o storage.Object) bool {
+	return o.Modified.IsZero() || !o.Modified.Before(s.since)
+}
+
+// saying is one object about a name.
+type saying struct {
+	name   string
+	n      uint64
+	object storage.Object
+}
+
+// heads adds the branches but main. A branch counts as long as the object that says otherwise is recent.
+func (s *tipSearch) heads(ctx context.Context) error {
+	objects, err := s.list(ctx, format.HeadsPrefix())
+	if err != nil {
+		return err
+	}
+	byName := map[string][]saying{}
+	var names []string
+	for _, o := range objects {
+		name, n, err := format.ParseHeadKey(o.Key)
+		if err != nil {
+			if err := s.bad(o.Key, o.Key, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if byName[name] == nil {
+			names = append(names, name)
+		}
+		byName[name] = append(byName[name], saying{name, n, o})
+	}
+	for _, name := range names {
+		all := byName[name]
+		slices.SortFunc(all, func(a, b saying) int { return int(int64(a.n) - int64(b.n)) })
+		for i, h := range all {
+			if i+1 < len(all) && !s.recent(all[i+1].object) {
+				continue
+			}
+			head, err := s.repo.head(ctx, h.object.Key)
+			switch {
+			case err != nil:
+				err = s.bad(name, h.object.Key, err)
+			case !head.Branch.IsZero():
+				err = s.branch(ctx, name, h.object.Key, head.Branch)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tags adds the tags.
+func (s *tipSearch) tags(ctx context.Context) error {
+	objects, err := s.list(ctx, format.TagsPrefix())
+	if err != nil {
+		return err
+	}
+	buried := map[string]bool{}
+	for _, o := range objects {
+		if name, is, err := format.ParseTagKey(o.Key); err == nil && is && !s.recent(o) {
+			buried[name] = true
+		}
+	}
+	for _, o := range objects {
+		name, is, err := format.ParseTagKey(o.Key)
+		if err == nil && (is || buried[name]) {
+			continue
+		}
+		if err == nil {
+			err = s.tag(ctx, name, o.Key)
+		}
+		if err != nil {
+			if err := s.bad("tag "+name, o.Key, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *tipSearch) tag(ctx context.Context, name, key string) error {
+	data, err := s.repo.Store.Get(ctx, key)
+	if err != nil {
+		return missing(err, "read tag", key)
+	}
+	t, err := format.DecodeTag(data)
+	if err != nil {
+		return errs.Wrap(errs.Corrupt, "read tag", key, err)
+	}
+	s.tips = append(s.tips, tip{"tag " + name, t.Branch, t.Version})
+	return nil
+}
