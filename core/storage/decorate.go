@@ -106,7 +106,9 @@ func AttemptsOf(ctx context.Context) Attempts {
 	if a, ok := ctx.Value(attemptsKey{}).(Attempts); ok {
 		return a
 	}
-	return func(ctx context.Context, _, _ string, _ int64, try func(ctx context.Context) error) error { return try(ctx) }
+	return func(ctx context.Context, _, _ string, _ int64, try func(ctx context.Context) error) error {
+		return try(ctx)
+	}
 }
 
 // Turn tells whoever watches the time of a request when it really began: a decorator below may hold it back until it is
@@ -148,7 +150,9 @@ func (t *Turn) Age(now time.Time) (age time.Duration, waiting bool) {
 type turnKey struct{}
 
 // WithTurn attaches t to the context of a request.
-func WithTurn(ctx context.Context, t *Turn) context.Context { return context.WithValue(ctx, turnKey{}, t) }
+func WithTurn(ctx context.Context, t *Turn) context.Context {
+	return context.WithValue(ctx, turnKey{}, t)
+}
 
 // TurnOf is the Turn of a request, nil if nobody watches it.
 func TurnOf(ctx context.Context) *Turn {

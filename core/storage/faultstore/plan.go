@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 )
 
 // Op names a storage call.
@@ -18,6 +20,7 @@ type Op string
 const (
 	Get         Op = "get"
 	ReadAt      Op = "read"
+	Range       Op = "range"
 	Put         Op = "put"
 	PutIfAbsent Op = "put-if-absent"
 	List        Op = "list"
@@ -31,7 +34,7 @@ const (
 func Writing() []Op { return []Op{Put, PutIfAbsent, Delete, Create, Write, Finish} }
 
 // Reading is every Op that does not, in a new slice.
-func Reading() []Op { return []Op{Get, ReadAt, List} }
+func Reading() []Op { return []Op{Get, ReadAt, Range, List} }
 
 // Call is one call as it was made. Key is the prefix of a List, and the keys of a Delete with blanks between.
 type Call struct {
@@ -79,6 +82,8 @@ type Action struct {
 	full    bool // the disk is, after space bytes
 	space   int64
 	waiting *gate
+	delay   time.Duration
+	body    func(*body)
 }
 
 type gate struct {
@@ -142,6 +147,35 @@ func Truncate(n int64) Action {
 func Block(reached chan<- struct{}, release <-chan struct{}) Action {
 	return Action{waiting: &gate{reached, release}}
 }
+
+// Again does not do the call and answers with a storage.Fault: r says what it means, wait what the store asks for.
+func Again(r storage.Repeat, wait time.Duration) Action {
+	return Action{before: func(_ *Store, c Call) error {
+		return &storage.Fault{Repeat: r, Wait: wait, Err: injected(errs.Storage, c, "call not done")}
+	}}
+}
+
+// LostFault does the call and answers with a storage.Fault that lets the caller ask again.
+func LostFault() Action {
+	return Action{after: func(_ *Store, c Call) error {
+		return &storage.Fault{Repeat: storage.Soon, Err: injected(errs.Storage, c, "answer lost")}
+	}}
+}
+
+// Delay does the call after d, or not at all if the context ends before.
+func Delay(d time.Duration) Action { return Action{delay: d} }
+
+// BreakAt lets a Range give n bytes and then a storage.Fault.
+func BreakAt(n int64) Action { return Action{body: func(b *body) { b.breakAt = n }} }
+
+// StallAt lets a Range give n bytes and then nothing until its context ends.
+func StallAt(n int64) Action { return Action{body: func(b *body) { b.stallAt = n }} }
+
+// Slow lets a Range give n bytes per second, a tenth of them at a time.
+func Slow(n int64) Action { return Action{body: func(b *body) { b.pace = n }} }
+
+// Replaced lets a Range answer as if the object had another tag.
+func Replaced(tag string) Action { return Action{body: func(b *body) { b.tag = tag }} }
 
 func injected(kind errs.Kind, c Call, what string) error {
 	return errs.Wrap(kind, string(c.Op), c.Key, errors.New(what+" (injected fault)"))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -131,6 +132,15 @@ func (s *Store) around(ctx context.Context, c Call, call func(hit) error) error 
 }
 
 func (a Action) wait(ctx context.Context, c Call) error {
+	if a.delay > 0 {
+		timer := time.NewTimer(a.delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return errs.Wrap(errs.Canceled, string(c.Op), c.Key, ctx.Err())
+		}
+	}
 	if a.waiting == nil {
 		return nil
 	}

@@ -1,0 +1,125 @@
+package retry
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// The budget of repetitions of a store. In good times successes refill it: half of all requests may fail and each is
+// repeated at once. In an outage only time does, so that a store that comes up again is not met by all the calls that
+// have piled up.
+const (
+	repeatBurst      = 128
+	repeatsPerSecond = 20
+	repeatPerSuccess = 0.5
+)
+
+// The budget of hedges: one request in twenty. The burst is small, because hedges that come all at once are hedges
+// against the load that they are.
+const (
+	hedgeBurst      = 8
+	hedgeStart      = 2
+	hedgePerRequest = 0.05
+)
+
+// bucket holds tokens, up to burst.
+type bucket struct {
+	mu     sync.Mutex
+	tokens float64
+	burst  float64
+	rate   float64 // tokens per second
+	last   time.Time
+}
+
+func (b *bucket) init(tokens, burst, rate float64) { b.tokens, b.burst, b.rate = tokens, burst, rate }
+
+// add refills by n tokens.
+func (b *bucket) add(n float64) {
+	b.mu.Lock()
+	b.tokens = min(b.burst, b.tokens+n)
+	b.mu.Unlock()
+}
+
+// reserve takes a token, which may be one that is still to come, and says how long that takes.
+func (b *bucket) reserve(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.last.IsZero() {
+		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
+	}
+	b.last = now
+	b.tokens--
+	if b.tokens >= 0 {
+		return 0
+	}
+	return time.Duration(-b.tokens / b.rate * float64(time.Second))
+}
+
+// take takes a token that is there.
+func (b *bucket) take() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+const (
+	samples    = 500 // first bytes that a class remembers
+	enough     = 20  // of them, to know what late is
+	recompute  = 20  // after so many new ones
+	firstGuess = 500 * time.Millisecond
+	hedgeFloor = 30 * time.Millisecond
+)
+
+// latencies knows how long first bytes take, by the size of what was asked for.
+type latencies struct {
+	mu      sync.Mutex
+	classes [4]class
+}
+
+type class struct {
+	ring [samples]time.Duration
+	n    int // seen in all
+	late time.Duration
+}
+
+// classOf is the size class of a request of n bytes; n < 0 asks for a whole object, which are small ones.
+func classOf(n int64) int {
+	switch {
+	case n <= 64<<10:
+		return 0
+	case n <= 1<<20:
+		return 1
+	case n <= 8<<20:
+		return 2
+	}
+	return 3
+}
+
+// observe remembers that the first byte of a request of n bytes came, or was not there, after d.
+func (l *latencies) observe(n int64, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &l.classes[classOf(n)]
+	c.ring[c.n%samples] = d
+	c.n++
+	if c.n >= enough && c.n%recompute == 0 {
+		seen := slices.Clone(c.ring[:min(c.n, samples)])
+		slices.Sort(seen)
+		c.late = max(hedgeFloor, seen[len(seen)*95/100])
+	}
+}
+
+// late is when a first byte counts as late: after the 95th of 100.
+func (l *latencies) late(n int64) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if late := l.classes[classOf(n)].late; late > 0 {
+		return late
+	}
+	return firstGuess
+}
