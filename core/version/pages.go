@@ -79,6 +79,21 @@ func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error
 	if p, ok := h[root.Page].(page); ok {
 		return p, nil
 	}
+	p, err := s.cache.Load(ctx, root.Page, func() (page, int64, error) {
+		p, err := s.fetch(ctx, root)
+		if err != nil {
+			return p, 0, err
+		}
+		return p, p.bytes(), nil
+	})
+	if err != nil {
+		return page{}, err
+	}
+	return p, p.at(root)
+}
+
+// fetch reads a page from the store.
+func (s *Pages) fetch(ctx context.Context, root format.Root) (page, error) {
 	key := format.MapKey(root.Page)
 	data, err := s.store.Get(ctx, key)
 	if err != nil {
@@ -97,12 +112,61 @@ func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error
 			return page{}, errs.Wrap(errs.Corrupt, "read map page", key, err)
 		}
 		p.inner = &inner
-		if err := p.at(root); err != nil {
-			return page{}, err
+	}
+	return p, p.at(root)
+}
+
+// treeEdits is what is to be done to one tree.
+type treeEdits struct {
+	tree  Tree
+	edits []Edit
+}
+
+// pagesInFlight is the number of pages read at once.
+const pagesInFlight = 32
+
+// gather reads the pages that edits of several trees touch, a level of all trees at a time.
+func (s *Pages) gather(ctx context.Context, work []treeEdits) (map[format.UUID]page, error) {
+	type need struct {
+		held  held
+		root  format.Root
+		edits []Edit
+		page  page
+	}
+	loaded := map[format.UUID]page{}
+	var level []*need
+	for _, w := range work {
+		if len(w.edits) > 0 && !w.tree.root.Page.IsZero() {
+			level = append(level, &need{held: w.tree.held, root: w.tree.root, edits: w.edits})
 		}
 	}
-	s.cache.Put(root.Page, p, p.bytes())
-	return p, nil
+	for len(level) > 0 {
+		g := task.New(ctx, pagesInFlight)
+		for _, n := range level {
+			g.Go(func(ctx context.Context) (err error) {
+				n.page, err = s.load(ctx, n.held, n.root)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+		var below []*need
+		for _, n := range level {
+			loaded[n.root.Page] = n.page
+			if n.page.inner == nil {
+				continue
+			}
+			for i, c := range n.page.inner.Children {
+				from, to := childRows(n.page.inner.Children, i)
+				if mine := cut(n.edits, from, to); len(mine) > 0 {
+					below = append(below, &need{held: n.held, root: format.Root{Page: c.Page, Height: n.root.Height - 1}, edits: mine})
+				}
+			}
+		}
+		level = below
+	}
+	return loaded, nil
 }
 
 // side returns the directories of a side page, undecoded and shared: they must not be changed.
@@ -113,17 +177,18 @@ func (s *Pages) side(ctx context.Context, h held, id format.UUID) ([][]byte, err
 	if dirs, ok := h[id].([][]byte); ok {
 		return dirs, nil
 	}
-	key := format.MapKey(id)
-	data, err := s.store.Get(ctx, key)
-	if err != nil {
-		return nil, missing(err, "read side page", key)
-	}
-	dirs, err := format.DecodeSide(data)
-	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "read side page", key, err)
-	}
-	s.sides.Put(id, dirs, sideBytes(dirs))
-	return dirs, nil
+	return s.sides.Load(ctx, id, func() ([][]byte, int64, error) {
+		key := format.MapKey(id)
+		data, err := s.store.Get(ctx, key)
+		if err != nil {
+			return nil, 0, missing(err, "read side page", key)
+		}
+		dirs, err := format.DecodeSide(data)
+		if err != nil {
+			return nil, 0, errs.Wrap(errs.Corrupt, "read side page", key, err)
+		}
+		return dirs, sideBytes(dirs), nil
+	})
 }
 
 func sideBytes(dirs [][]byte) int64 {
@@ -142,9 +207,13 @@ func missing(err error, op, key string) error {
 	return errs.Wrap(errs.Storage, op, key, err)
 }
 
-// upload stores held pages, then keeps them in the cache. After an error some of them may be stored.
-func (s *Pages) upload(ctx context.Context, h held) error {
+// upload stores held pages, and blobs under their keys, at once; it keeps the pages in the cache. After an error some of
+// them may be stored.
+func (s *Pages) upload(ctx context.Context, h held, blobs map[string][]byte) error {
 	g := task.New(ctx, uploadsInFlight)
+	for key, data := range blobs {
+		g.Go(func(ctx context.Context) error { return s.store.Put(ctx, key, data) })
+	}
 	for id, v := range h {
 		g.Go(func(ctx context.Context) error {
 			data, err := encodePage(v)

@@ -4,8 +4,13 @@ package lru
 
 import (
 	"container/list"
+	"context"
+	"errors"
 	"sync"
 )
+
+// errUnfinished is what a load has failed with until fn returns: it may panic.
+var errUnfinished = errors.New("load: not finished")
 
 // Cache keeps values by key up to a number of bytes. All methods may be called in parallel.
 type Cache[K comparable, V any] struct {
@@ -14,6 +19,14 @@ type Cache[K comparable, V any] struct {
 	used  int64
 	items map[K]*list.Element
 	order *list.List // front: used last
+	loads map[K]*load[V]
+}
+
+// load is a value on its way.
+type load[V any] struct {
+	done  chan struct{}
+	value V
+	err   error
 }
 
 type item[K comparable, V any] struct {
@@ -24,7 +37,7 @@ type item[K comparable, V any] struct {
 
 // New makes a cache of at most limit bytes. One value larger than limit is kept until the next one comes.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit, items: map[K]*list.Element{}, order: list.New()}
+	return &Cache[K, V]{limit: limit, items: map[K]*list.Element{}, order: list.New(), loads: map[K]*load[V]{}}
 }
 
 // Get returns the value of key and marks it as used.
@@ -52,6 +65,50 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int64) {
 	for c.used > c.limit && c.order.Len() > 1 {
 		c.remove(c.order.Back())
 	}
+}
+
+// Load returns the value of key, made by fn unless it is there. Callers that ask for the same key at the same time get the
+// value of one call of fn; when that fails, each of the others calls its own. fn returns what Put takes; what it fails
+// with is not kept.
+func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func() (V, int64, error)) (V, error) {
+	c.mu.Lock()
+	if e, ok := c.items[key]; ok {
+		c.order.MoveToFront(e)
+		v := e.Value.(*item[K, V]).value
+		c.mu.Unlock()
+		return v, nil
+	}
+	if l := c.loads[key]; l != nil {
+		c.mu.Unlock()
+		select {
+		case <-l.done:
+			if l.err == nil {
+				return l.value, nil
+			}
+		case <-ctx.Done():
+			// fn says what an ended context means.
+		}
+		v, bytes, err := fn()
+		if err == nil {
+			c.Put(key, v, bytes)
+		}
+		return v, err
+	}
+	l := &load[V]{done: make(chan struct{}), err: errUnfinished}
+	c.loads[key] = l
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.loads, key)
+		c.mu.Unlock()
+		close(l.done)
+	}()
+	v, bytes, err := fn()
+	if err == nil {
+		c.Put(key, v, bytes)
+	}
+	l.value, l.err = v, err
+	return v, err
 }
 
 // Drop forgets key.

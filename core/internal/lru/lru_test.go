@@ -1,6 +1,12 @@
 package lru
 
-import "testing"
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
 
 func TestCacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	t.Parallel()
@@ -43,4 +49,65 @@ func TestCacheReplacesAndDrops(t *testing.T) {
 	if _, ok := c.Get(2); ok {
 		t.Fatal("the huge value outlived the next one")
 	}
+}
+
+func TestLoadIsSharedByThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New[string, int](100)
+		calls := 0
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				v, err := c.Load(t.Context(), "k", func() (int, int64, error) {
+					calls++
+					time.Sleep(time.Second)
+					return 7, 1, nil
+				})
+				if v != 7 || err != nil {
+					t.Errorf("got %d, %v, want 7", v, err)
+				}
+			})
+		}
+		wg.Wait()
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
+		}
+		if v, ok := c.Get("k"); v != 7 || !ok {
+			t.Errorf("kept %d, %v, want 7", v, ok)
+		}
+	})
+}
+
+func TestFailedLoadIsTriedByTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New[string, int](100)
+		bad := errors.New("bad")
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := c.Load(t.Context(), "k", func() (int, int64, error) {
+				time.Sleep(time.Second)
+				return 0, 0, bad
+			})
+			if !errors.Is(err, bad) {
+				t.Errorf("got %v, want its own error", err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			v, err := c.Load(t.Context(), "k", func() (int, int64, error) { return 8, 1, nil })
+			if v != 8 || err != nil {
+				t.Errorf("got %d, %v, want 8", v, err)
+			}
+		})
+		wg.Wait()
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = c.Load(t.Context(), "p", func() (int, int64, error) { panic("p") })
+		}()
+		if v, err := c.Load(t.Context(), "p", func() (int, int64, error) { return 9, 1, nil }); v != 9 || err != nil {
+			t.Errorf("after a panic: %d, %v, want 9", v, err)
+		}
+	})
 }
