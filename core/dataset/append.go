@@ -118,6 +118,10 @@ func (w *writer) adopt(columns []*checked) {
 // checkColumn checks every sample of a column and counts its rows.
 func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
 	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
+	var err error
+	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
+		return nil, err
+	}
 	if ct.htype.List() {
 		return c, c.checkSequences(ctx, w.d.env.Codecs, col, rows)
 	}

@@ -24,11 +24,12 @@ type chunkID struct {
 // chunkCache keeps the directories of the chunks that were read last. All methods may be called in parallel.
 type chunkCache struct {
 	store storage.Provider
+	links chunk.LinkReader
 	open  *lru.Cache[chunkID, *chunk.Chunk]
 }
 
-func newChunkCache(store storage.Provider) *chunkCache {
-	return &chunkCache{store: store, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
+func newChunkCache(store storage.Provider, links chunk.LinkReader) *chunkCache {
+	return &chunkCache{store: store, links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
 }
 
 // get returns the chunk of an entry, or its k-th tile.
@@ -37,17 +38,19 @@ func (c *chunkCache) get(ctx context.Context, tree version.Tree, e *format.Entry
 	if ch, ok := c.open.Get(id); ok {
 		return ch, nil
 	}
-	key := format.DataKey(id.session, id.ordinal)
-	raw, err := c.directory(ctx, tree, e, k, key)
-	if err != nil {
-		return nil, err
-	}
-	ch, err := chunk.Open(c.store, key, raw)
-	if err != nil {
-		return nil, err
-	}
-	c.open.Put(id, ch, ch.Index.MemoryBytes()+int64(len(key))+128)
-	return ch, nil
+	return c.open.Load(ctx, id, func() (*chunk.Chunk, int64, error) {
+		key := format.DataKey(id.session, id.ordinal)
+		raw, err := c.directory(ctx, tree, e, k, key)
+		if err != nil {
+			return nil, 0, err
+		}
+		ch, err := chunk.Open(c.store, key, raw)
+		if err != nil {
+			return nil, 0, err
+		}
+		ch.Links = c.links
+		return ch, ch.Index.MemoryBytes() + int64(len(key)) + 128, nil
+	})
 }
 
 // directory finds the encoded directory of a chunk: in its side page, or else at its end.

@@ -99,6 +99,8 @@ func (c *checker) sample(s tensor.Sample) (tensor.Sample, error) {
 		return c.text(s)
 	case tensor.FormEncoded:
 		return c.encoded(s)
+	case tensor.FormLink:
+		return c.link(s)
 	}
 	return s, errs.New(errs.Internal, "a sample has form %d", s.Form)
 }

@@ -23,6 +23,7 @@ type Dataset struct {
 	ro    bool
 
 	chunks *chunkCache
+	links  *places
 
 	mu     sync.Mutex
 	closed bool
@@ -53,7 +54,7 @@ func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Datase
 		_ = store.Close()
 		return nil, err
 	}
-	return newDataset(env, store, repo, head), nil
+	return newDataset(env, store, repo, head, o.Storage), nil
 }
 
 // creating is o for a place that may be made.
@@ -90,13 +91,14 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 	if err != nil {
 		return nil, err
 	}
-	d := newDataset(env, store, repo, head)
+	d := newDataset(env, store, repo, head, o.Storage)
 	d.past, d.ro = o.At != "", o.At != "" || o.ReadOnly
 	return d, nil
 }
 
-func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *version.Snapshot) *Dataset {
-	return &Dataset{env: env, store: store, repo: repo, head: head, chunks: newChunkCache(store)}
+func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *version.Snapshot, o storage.Options) *Dataset {
+	links := newPlaces(env, o)
+	return &Dataset{env: env, store: store, repo: repo, head: head, chunks: newChunkCache(store, links), links: links}
 }
 
 // Exists reports whether a dataset is at uri.
@@ -145,6 +147,7 @@ func (d *Dataset) Close() error {
 	}
 	d.drop()
 	d.closed = true
+	d.links.close()
 	return d.store.Close()
 }
 

@@ -115,6 +115,10 @@ func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sa
 	for i := range samples {
 		s := &samples[i]
 		items[i].Item = chunk.Item{Data: s.Data, Shape: s.Shape}
+		if s.Form == tensor.FormLink {
+			items[i].Item = linked(s)
+			continue
+		}
 		if s.Form != tensor.FormArray && (s.Form != tensor.FormEncoded || ct.verbatim(s)) {
 			continue
 		}

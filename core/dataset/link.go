@@ -1,0 +1,276 @@
+package dataset
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+const (
+	// headBytes is how much of a picture is read at first to learn its shape; most files need no more.
+	headBytes = 64 << 10
+	// maxHeadBytes is how much is read at most. Thumbnails and colour profiles stand before the shape.
+	maxHeadBytes = 16 << 20
+	// looksInFlight is the number of pictures whose beginnings are read at once.
+	looksInFlight = 32
+)
+
+// places are the sources that links of a dataset lead to, opened when the first of their links is followed. All methods
+// may be called in parallel.
+type places struct {
+	env *Env
+	o   storage.Options
+
+	mu   sync.Mutex
+	open map[string]storage.Source
+}
+
+var _ chunk.LinkReader = (*places)(nil)
+
+func newPlaces(env *Env, o storage.Options) *places {
+	o.Create = false
+	return &places{env: env, o: o, open: map[string]storage.Source{}}
+}
+
+// splitURL gives the place that is opened for a URL, and the name of the object there.
+func splitURL(url string) (place, key string, err error) {
+	scheme, rest, found := strings.Cut(url, "://")
+	host, key, slash := strings.Cut(rest, "/")
+	if !found || scheme == "" || !slash || key == "" || host == "" && scheme != "file" {
+		return "", "", errs.New(errs.Invalid, "%q is not the URL of an object; want one like \"s3://bucket/name\"", url)
+	}
+	return scheme + "://" + host + "/", key, nil
+}
+
+// source opens the place of a URL, or gives the one that is open.
+func (p *places) source(ctx context.Context, url string) (storage.Source, string, error) {
+	place, key, err := splitURL(url)
+	if err != nil {
+		return nil, "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.open[place]; s != nil {
+		return s, key, nil
+	}
+	s, err := p.env.Sources.Open(ctx, place, p.o)
+	if err != nil {
+		return nil, "", err
+	}
+	p.open[place] = s
+	return s, key, nil
+}
+
+// close releases all sources. Links that are followed later open them again.
+func (p *places) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place, s := range p.open {
+		_ = s.Close()
+		delete(p.open, place)
+	}
+}
+
+// ReadLink fills dst with what a link points to, and makes sure that it is what was linked.
+func (p *places) ReadLink(ctx context.Context, l format.Link, dst []byte) error {
+	s, key, err := p.source(ctx, l.URL)
+	if err != nil {
+		return err
+	}
+	body, err := s.Range(ctx, key, l.Offset, l.Length, l.Tag)
+	if err != nil {
+		return p.refused(ctx, s, key, l, err)
+	}
+	defer func() { _ = body.Close() }()
+	if err := sameObject(l, body); err != nil {
+		return err
+	}
+	if body.Len() != l.Length {
+		return errs.New(errs.Corrupt, "read %q: %d bytes at %d are linked, it gives %d", l.URL, l.Length, l.Offset, body.Len())
+	}
+	if _, err := io.ReadFull(body, dst); err != nil {
+		return errs.Wrap(errs.Storage, "read", l.URL, err)
+	}
+	return nil
+}
+
+// sameObject holds an answer against what was linked.
+func sameObject(l format.Link, body storage.Body) error {
+	if tag := body.Tag(); tag != "" && l.Tag != "" && tag != l.Tag {
+		return changed(l, tag, body.Size())
+	}
+	if size := body.Size(); size >= 0 && l.Size >= 0 && size != l.Size {
+		return changed(l, body.Tag(), size)
+	}
+	return nil
+}
+
+func changed(l format.Link, tag string, size int64) error {
+	return errs.New(errs.Corrupt, "read %q: it has changed since it was linked (tag %q and %d bytes, want %q and %d); link it again, or put the old object back", l.URL, tag, size, l.Tag, l.Size)
+}
+
+// refused says what became of an object that could not be read as it was linked.
+func (p *places) refused(ctx context.Context, s storage.Source, key string, l format.Link, err error) error {
+	switch errs.KindOf(err) {
+	case errs.NotFound:
+		return errs.New(errs.Corrupt, "read %q: the object that was linked is gone: %w", l.URL, err)
+	case errs.Conflict, errs.Corrupt:
+		body, now := s.Range(ctx, key, 0, 1, "")
+		if now != nil {
+			return errs.New(errs.Corrupt, "read %q: it is not what was linked: %w", l.URL, err)
+		}
+		defer func() { _ = body.Close() }()
+		return changed(l, body.Tag(), body.Size())
+	}
+	return err
+}
+
+// settle looks at the files that samples link to, as far as that is not known, and returns the samples with their links
+// complete. It reads the beginnings of several files at once.
+func (p *places) settle(ctx context.Context, samples []tensor.Sample, reg *codec.Registry, want codec.Channels, rowOf func(int) int) ([]tensor.Sample, error) {
+	out := samples
+	g := task.New(ctx, looksInFlight)
+	for i := range samples {
+		s := &samples[i]
+		if s.Form != tensor.FormLink || s.Link == nil || s.Link.Codec != 0 {
+			continue
+		}
+		if &out[0] == &samples[0] {
+			out = append([]tensor.Sample{}, samples...) // the caller's are not changed
+		}
+		to := &out[i]
+		g.Go(func(ctx context.Context) error {
+			l, h, err := p.look(ctx, *s.Link, reg, want)
+			if err != nil {
+				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
+			}
+			to.Link, to.DType, to.Shape = &l, h.DType, h.Shape
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// sampleRow tells the row of a sample in a column.
+func sampleRow(col tensor.Rows) func(i int) int {
+	return func(i int) int {
+		if col.RowItems == nil {
+			return i
+		}
+		row := 0
+		for left := int64(i); row < len(col.RowItems)-1 && left >= col.RowItems[row]; row++ {
+			left -= max(col.RowItems[row], 0)
+		}
+		return row
+	}
+}
+
+// look completes a link to a picture from the beginning of the file.
+func (p *places) look(ctx context.Context, l tensor.Link, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
+	var none codec.Header
+	s, key, err := p.source(ctx, l.URL)
+	if err != nil {
+		return l, none, err
+	}
+	for n := int64(headBytes); ; n *= 4 {
+		data, err := head(ctx, s, key, &l, n)
+		if err != nil {
+			return l, none, errs.Wrap(errs.Storage, "link", l.URL, err)
+		}
+		h, id, more, err := LookAtHead(reg, data, want)
+		if err != nil {
+			return l, none, errs.Wrap(errs.Corrupt, "link", l.URL, err)
+		}
+		if !more {
+			l.Codec = uint8(id)
+			return l, h, nil
+		}
+		if int64(len(data)) >= l.Length || n >= maxHeadBytes {
+			return l, none, errs.New(errs.Corrupt, "link %q: the first %d bytes do not tell its shape", l.URL, len(data))
+		}
+	}
+}
+
+// head reads at most n bytes of what l links to, and completes l.
+func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n int64) ([]byte, error) {
+	if l.Length > 0 {
+		n = min(n, l.Length)
+	}
+	body, err := s.Range(ctx, key, l.Offset, n, l.Tag)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	l.Tag, l.Size = body.Tag(), body.Size()
+	if l.Length == 0 {
+		if l.Length = l.Size - l.Offset; l.Size < 0 {
+			return nil, errs.New(errs.Unsupported, "the store does not say how large it is; give the length")
+		}
+	}
+	if l.Length < 1 || l.Size >= 0 && (l.Offset > l.Size || l.Length > l.Size-l.Offset) {
+		return nil, errs.New(errs.Range, "%d bytes at %d are asked for, it has %d", l.Length, l.Offset, l.Size)
+	}
+	data := make([]byte, min(n, l.Length, body.Len()))
+	_, err = io.ReadFull(body, data)
+	return data, err
+}
+
+// LookAtHead tells the shape of a picture from the beginning of its file. more means that data ends too early to tell.
+func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.Header, id codec.ID, more bool, err error) {
+	id, ok := codec.Sniff(data)
+	if !ok {
+		return h, id, false, errs.New(errs.Corrupt, "it is neither a JPEG nor a PNG file (it begins with % x)", data[:min(8, len(data))])
+	}
+	sc, err := reg.Sample(id)
+	if err != nil {
+		return h, id, false, err
+	}
+	hc, ok := sc.(codec.HeadCodec)
+	if !ok {
+		return h, id, false, errs.New(errs.Unsupported, "a %s file cannot be linked", sc.Name())
+	}
+	h, more, err = hc.Head(data, want)
+	return h, id, more, err
+}
+
+// link checks a sample whose link is complete.
+func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
+	if s.Link == nil || s.Link.Codec == 0 {
+		return s, errs.New(errs.Internal, "a link arrives without what it links to")
+	}
+	if !c.ct.htype.IsImage() {
+		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to JPEG and PNG files", c.ct.htype)
+	}
+	l := s.Link
+	if len(l.URL) > format.MaxURLBytes || len(l.Tag) > format.MaxTagBytes {
+		return s, errs.New(errs.Invalid, "link has a URL of %d bytes and a tag of %d, want at most %d and %d", len(l.URL), len(l.Tag), format.MaxURLBytes, format.MaxTagBytes)
+	}
+	if _, _, err := splitURL(l.URL); err != nil {
+		return s, err
+	}
+	if l.Offset < 0 || l.Length < 1 || l.Length > maxItemBytes || l.Offset > format.MaxObjectBytes-l.Length || l.Size >= 0 && l.Offset+l.Length > l.Size {
+		return s, errs.New(errs.Invalid, "link is to %d bytes at %d of %d; want some within it, and at most %d", l.Length, l.Offset, l.Size, int64(maxItemBytes))
+	}
+	if s.DType != c.dtype {
+		return s, errs.New(errs.Type, "the linked file has dtype %s, want %s", s.DType, c.dtype)
+	}
+	return s, c.checkShape(s.Shape)
+}
+
+// linked is the item that a checked link is stored as.
+func linked(s *tensor.Sample) chunk.Item {
+	l := s.Link
+	return chunk.Item{
+		Shape: s.Shape, Codec: codec.ID(l.Codec),
+		Link: &format.Link{URL: l.URL, Tag: l.Tag, Size: max(l.Size, -1), Offset: l.Offset, Length: l.Length},
+	}
+}
