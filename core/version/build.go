@@ -8,37 +8,18 @@ import (
 	"sort"
 
 	"deeplake/core/format"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// edits returns the changes of the column for an axis on which the appended rows begin at start.
-func (c *columnChange) edits(base, start, appendedRows int64) []Edit {
-	shift := func(row int64) int64 {
-		if row >= base {
-			return row - base + start
-		}
-		return row
-	}
-	rows := make([]int64, 0, len(c.updated))
-	for row := range c.updated {
-		rows = append(rows, row)
-	}
-	slices.Sort(rows)
-	var edits []Edit
-	for _, row := range rows {
-		e := c.updated[row]
-		e.Row = shift(row)
-		// An edit ends where the appended rows begin, as these have one of their own.
-		if n := len(edits); n > 0 && edits[n-1].To == e.Row && row != base {
-			last := &edits[n-1].Entries[len(edits[n-1].Entries)-1]
-			edits[n-1].To++
-			if follows(last, &e) {
-				last.Rows++
-			} else {
-				edits[n-1].Entries = append(edits[n-1].Entries, e)
-			}
-			continue
-		}
-		edits = append(edits, Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
+// edits returns the changes of the column for an axis on which the appended rows begin at start. newer are rows whose
+// samples other commits have replaced since they were rewritten here.
+func (c *columnChange) edits(base, start, appendedRows int64, newer []format.RowRange) []Edit {
+	edits := c.updates(base, start)
+	if len(c.rewrites) > 0 {
+		k := sort.Search(len(edits), func(i int) bool { return edits[i].From >= start })
+		low := without(without(inOrder(c.rewrites), newer), rangesOf(edits[:k]))
+		edits = append(inOrder(append(low, edits[:k]...)), edits[k:]...)
 	}
 	if len(c.appended) == 0 {
 		return edits
@@ -59,6 +40,96 @@ func (c *columnChange) edits(base, start, appendedRows int64) []Edit {
 	return append(edits, Edit{From: start, To: start + appendedRows, Entries: added})
 }
 
+// updates are the edits of the rows that the transaction updates, in order.
+func (c *columnChange) updates(base, start int64) []Edit {
+	shift := func(row int64) int64 {
+		if row >= base {
+			return row - base + start
+		}
+		return row
+	}
+	var edits []Edit
+	for _, row := range slices.Sorted(maps.Keys(c.updated)) {
+		e := c.updated[row]
+		e.Row = shift(row)
+		// An edit ends where the appended rows begin, as these have one of their own.
+		if n := len(edits); n > 0 && edits[n-1].To == e.Row && row != base {
+			last := &edits[n-1].Entries[len(edits[n-1].Entries)-1]
+			edits[n-1].To++
+			if follows(last, &e) {
+				last.Rows++
+			} else {
+				edits[n-1].Entries = append(edits[n-1].Entries, e)
+			}
+			continue
+		}
+		edits = append(edits, Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
+	}
+	return edits
+}
+
+// inOrder sorts edits that are disjoint into a new slice.
+func inOrder(edits []Edit) []Edit {
+	return slices.SortedFunc(slices.Values(edits), func(a, b Edit) int { return cmp.Compare(a.From, b.From) })
+}
+
+func rangesOf(edits []Edit) []format.RowRange {
+	out := make([]format.RowRange, len(edits))
+	for i, ed := range edits {
+		out[i] = format.RowRange{Start: ed.From, Count: ed.To - ed.From}
+	}
+	return out
+}
+
+// without takes rows, in any order, out of edits, which are in order.
+func without(edits []Edit, rows []format.RowRange) []Edit {
+	if len(rows) == 0 {
+		return edits
+	}
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b format.RowRange) int { return cmp.Compare(a.Start, b.Start) })
+	var out []Edit
+	k := 0 // rows[:k] end before the edit
+	for _, ed := range edits {
+		for k < len(rows) && rows[k].Start+rows[k].Count <= ed.From {
+			k++
+		}
+		at := ed.From
+		for _, r := range rows[k:] {
+			if r.Start >= ed.To {
+				break
+			}
+			if r.Start > at {
+				out = append(out, clip(ed, at, r.Start))
+			}
+			at = max(at, r.Start+r.Count)
+		}
+		if at < ed.To {
+			out = append(out, clip(ed, at, ed.To))
+		}
+	}
+	return out
+}
+
+// clip is the part of an edit in rows [from, to).
+func clip(ed Edit, from, to int64) Edit {
+	return Edit{From: from, To: to, Entries: clipEntries(ed.Entries, from, to)}
+}
+
+// clipEntries are the parts of entries, which are in order, in rows [from, to).
+func clipEntries(entries []format.Entry, from, to int64) []format.Entry {
+	var out []format.Entry
+	for _, e := range entries {
+		end := min(to, e.Row+e.Rows)
+		if cut := from - e.Row; cut > 0 {
+			e.Row, e.First = from, e.First+cut
+		}
+		if e.Rows = end - e.Row; e.Rows > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // follows reports whether e continues last: the next item of the same chunk for the next row.
 func follows(last, e *format.Entry) bool {
 	return last.Session == e.Session && last.Ordinal == e.Ordinal && last.Tiles == 0 && e.Tiles == 0 &&
@@ -70,61 +141,113 @@ func (t *Txn) Preview(ctx context.Context) (*Snapshot, error) {
 	return t.build(ctx, t.base)
 }
 
-// build lays the transaction on top of onto. The new pages are held by the result.
+// build lays the transaction on top of onto. The new pages are held by the result. What it needs of the trees is read at
+// once, level by level.
 func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
-	schema, err := t.mergeSchema(onto.Schema)
+	schema, err := t.mergeSchema(onto)
 	if err != nil {
 		return nil, err
 	}
-	base, start := t.base.Record.Rows, onto.Record.Rows
-	made := maps.Clone(t.full)
+	start := onto.Record.Rows
+	b := newBuild(t.repo, onto, schema, t.rows)
+	b.made = maps.Clone(t.full)
+	for _, ts := range schema.Tensors {
+		if change := t.columns[ts.ID]; change != nil {
+			b.change(ts.ID, change.edits(t.base.Record.Rows, start, t.rows, t.newer[ts.ID]), change)
+			if !change.side.IsZero() {
+				b.made[change.side] = change.dirs
+			}
+		}
+	}
+	if t.rows > 0 {
+		b.ids = []Edit{{From: start, To: start + t.rows, Entries: []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}}}
+	}
+	if !t.deleted.IsEmpty() {
+		b.deleted = onto.Deleted.Clone()
+		for it := t.deleted.Iterator(); it.HasNext(); {
+			b.deleted.Add(uint64(t.shift(int64(it.Next()), start)))
+		}
+	}
+	b.ops = t.ops(schema, start)
+	return b.run(ctx)
+}
+
+// shift is a row as counted in the transaction on an axis on which its appended rows begin at start.
+func (t *Txn) shift(row, start int64) int64 {
+	if base := t.base.Record.Rows; row >= base {
+		return row - base + start
+	}
+	return row
+}
+
+// build gathers what makes one commit of the commit before it.
+type build struct {
+	repo    *Repo
+	onto    *Snapshot
+	schema  *format.Schema
+	rows    int64 // appended
+	edits   map[format.UUID][]Edit
+	changes map[format.UUID]*columnChange // for the counters
+	ids     []Edit                        // of the row identities
+	deleted *roaring64.Bitmap             // nil: as before
+	ops     []format.Op
+	made    held
+}
+
+func newBuild(r *Repo, onto *Snapshot, schema *format.Schema, rows int64) *build {
+	return &build{
+		repo: r, onto: onto, schema: schema, rows: rows, made: held{},
+		edits: map[format.UUID][]Edit{}, changes: map[format.UUID]*columnChange{},
+	}
+}
+
+func (b *build) change(tensor format.UUID, edits []Edit, c *columnChange) {
+	b.edits[tensor], b.changes[tensor] = edits, c
+}
+
+// run makes the snapshot; its record lacks what only the writer of the commit knows.
+func (b *build) run(ctx context.Context) (*Snapshot, error) {
+	onto := b.onto
 	rec := &format.Record{
 		Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
-		Writer: t.repo.Writer, Rows: start + t.rows, RowIDs: onto.Record.RowIDs,
-		Columns: make(map[format.UUID]format.Column, len(schema.Tensors)),
+		Writer: b.repo.Writer, Rows: onto.Record.Rows + b.rows, RowIDs: onto.Record.RowIDs,
+		Deleted: onto.Record.Deleted, Schema: b.schema, Ops: b.ops,
+		Columns: make(map[format.UUID]format.Column, len(b.schema.Tensors)),
 	}
-	for _, ts := range schema.Tensors {
+	work := []treeEdits{{onto.RowIDs(), b.ids}}
+	for _, ts := range b.schema.Tensors {
+		work = append(work, treeEdits{onto.Tree(ts.ID), b.edits[ts.ID]})
+	}
+	loaded, err := b.repo.Pages.gather(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := work[0].tree.apply(ctx, b.ids, loaded, b.made)
+	if err != nil {
+		return nil, err
+	}
+	if root := ids.Root(); !root.Page.IsZero() {
+		rec.RowIDs = &root
+	}
+	for i, ts := range b.schema.Tensors {
 		col := onto.Record.Columns[ts.ID]
-		if change := t.columns[ts.ID]; change != nil {
-			tree, err := onto.Tree(ts.ID).apply(ctx, change.edits(base, start, t.rows), made)
+		if c := b.changes[ts.ID]; c != nil {
+			tree, err := work[1+i].tree.apply(ctx, b.edits[ts.ID], loaded, b.made)
 			if err != nil {
 				return nil, err
 			}
-			if !change.side.IsZero() {
-				made[change.side] = change.dirs
-			}
-			if err := change.account(ctx, tree, &col); err != nil {
+			if err := c.account(ctx, tree, &col); err != nil {
 				return nil, err
 			}
 		}
 		rec.Columns[ts.ID] = col
 	}
-	if t.rows > 0 {
-		ids, err := onto.RowIDs().apply(ctx, []Edit{{From: start, To: start + t.rows,
-			Entries: []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}}}, made)
-		if err != nil {
-			return nil, err
-		}
-		root := ids.Root()
-		rec.RowIDs = &root
-	}
 	deleted := onto.Deleted
-	if !t.deleted.IsEmpty() {
-		deleted = onto.Deleted.Clone()
-		for it := t.deleted.Iterator(); it.HasNext(); {
-			row := int64(it.Next())
-			if row >= base {
-				row += start - base
-			}
-			deleted.Add(uint64(row))
-		}
-	} else {
-		rec.Deleted = onto.Record.Deleted
+	if b.deleted != nil {
+		deleted, rec.Deleted = b.deleted, nil
 	}
 	rec.DeletedRows = int64(deleted.GetCardinality())
-	rec.Schema = schema
-	rec.Ops = t.ops(schema, start)
-	return &Snapshot{Record: rec, Schema: schema, Deleted: deleted, Live: newRowMap(deleted), pages: t.repo.Pages, held: made}, nil
+	return &Snapshot{Record: rec, Schema: b.schema, Deleted: deleted, Live: newRowMap(deleted), pages: b.repo.Pages, held: b.made}, nil
 }
 
 // account brings the counters of a column up to date with its new tree.
@@ -160,19 +283,7 @@ func (c *columnChange) account(ctx context.Context, tree Tree, col *format.Colum
 
 // ops lists what the transaction does, with appended rows beginning at start.
 func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
-	ops := []format.Op{}
-	for _, ts := range schema.Tensors {
-		old := findID(t.base.Schema, ts.ID)
-		if old == nil {
-			if findID(t.schema, ts.ID) != nil {
-				ops = append(ops, format.Op{Op: format.OpAddTensor, Tensor: ts.ID})
-			}
-			continue
-		}
-		if mine := findID(t.schema, ts.ID); mine != nil && len(mine.ClassNames) > len(old.ClassNames) {
-			ops = append(ops, format.Op{Op: format.OpClassNames, Tensor: ts.ID, From: int64(len(old.ClassNames))})
-		}
-	}
+	ops := schemaOps(t.base.Schema, t.schema, schema)
 	if t.info {
 		ops = append(ops, format.Op{Op: format.OpSetInfo})
 	}
@@ -187,6 +298,9 @@ func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 					rows = append(rows, row)
 				}
 			}
+			if len(c.rewrites) > 0 {
+				ops = append(ops, format.Op{Op: format.OpRewrite, Tensor: ts.ID})
+			}
 			if len(rows) > 0 {
 				ops = append(ops, format.Op{Op: format.OpUpdate, Tensor: ts.ID, Ranges: ranges(rows)})
 			}
@@ -194,14 +308,37 @@ func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 	}
 	var gone []int64
 	for it := t.deleted.Iterator(); it.HasNext(); {
-		row := int64(it.Next())
-		if row >= t.base.Record.Rows {
-			row += start - t.base.Record.Rows
-		}
-		gone = append(gone, row)
+		gone = append(gone, t.shift(int64(it.Next()), start))
 	}
 	if len(gone) > 0 {
 		ops = append(ops, format.Op{Op: format.OpDelete, Ranges: ranges(gone)})
+	}
+	return ops
+}
+
+// schemaOps lists how mine came from base, as far as it is still so in out.
+func schemaOps(base, mine, out *format.Schema) []format.Op {
+	ops := []format.Op{}
+	for i := range base.Tensors {
+		if id := base.Tensors[i].ID; mine.ByID(id) == nil {
+			ops = append(ops, format.Op{Op: format.OpDropTensor, Tensor: id})
+		}
+	}
+	for i := range mine.Tensors {
+		my := &mine.Tensors[i]
+		old := base.ByID(my.ID)
+		switch {
+		case out.ByID(my.ID) == nil:
+		case old == nil:
+			ops = append(ops, format.Op{Op: format.OpAddTensor, Tensor: my.ID})
+		default:
+			if my.Name != old.Name {
+				ops = append(ops, format.Op{Op: format.OpRenameTensor, Tensor: my.ID})
+			}
+			if len(my.ClassNames) > len(old.ClassNames) {
+				ops = append(ops, format.Op{Op: format.OpClassNames, Tensor: my.ID, From: int64(len(old.ClassNames))})
+			}
+		}
 	}
 	return ops
 }
@@ -218,13 +355,4 @@ func ranges(rows []int64) []format.RowRange {
 		out = append(out, format.RowRange{Start: row, Count: 1})
 	}
 	return out
-}
-
-func findID(s *format.Schema, id format.UUID) *format.TensorSchema {
-	for i := range s.Tensors {
-		if s.Tensors[i].ID == id {
-			return &s.Tensors[i]
-		}
-	}
-	return nil
 }

@@ -2,8 +2,10 @@ package version
 
 import (
 	"context"
+	"math/rand/v2"
 	"reflect"
 	"slices"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -17,18 +19,29 @@ const commitTries = 1000
 const unclearTries = 3
 
 // Commit stores the transaction as the commit after the head, laying it on top of what others have committed since its
-// base. On success the new head is returned. After errs.Conflict nothing of the transaction is visible. After an error of
-// the store the commit may have been made, if the answer to its last write was lost and could not be looked up; then
-// Commit again finds it, and returns it as if for the first time. After any error the transaction may be committed again.
+// base. It takes the base for the head and looks again only when it has lost the race for the next number: pages that are
+// not in memory are read, all that is new is written at once, then the record. On success the new head is returned.
+// After errs.Conflict nothing of the transaction is visible, and errors.As finds a ConflictError that says more. After an
+// error of the store the commit may have been made, if the answer to its last write was lost and could not be looked up;
+// then Commit again finds it, and returns it as if for the first time. After any error the transaction may be committed
+// again. Whether the branch still has its name is not asked.
 func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
-	onto, done, err := t.catchUp(ctx, t.base)
-	if err != nil || done {
-		return onto, err
+	clear(t.newer)
+	clear(t.touched)
+	for _, c := range t.columns {
+		c.closeSide(t.full)
 	}
-	if err := t.storeSides(ctx); err != nil {
-		return nil, err
+	onto := t.base
+	if len(t.tried) > 0 {
+		var done bool
+		var err error
+		if onto, done, err = t.catchUp(ctx, onto, nil); err != nil || done {
+			return onto, err
+		}
 	}
+	race := race{}
 	for range commitTries {
+		race.start()
 		next, err := t.build(ctx, onto)
 		if err != nil {
 			return nil, err
@@ -36,41 +49,76 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 		rec := next.Record
 		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
 		rec.Time = notBefore(t.repo.Now(), onto.Record)
-		data, err := t.store(ctx, next)
+		data, err := t.repo.store(ctx, next)
 		if err != nil {
 			return nil, err
 		}
-		won, err := t.repo.put(ctx, rec, data)
-		if won || err != nil {
+		t.full = held{}
+		winner, err := t.repo.put(ctx, rec, data)
+		if err != nil || winner == rec {
 			t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone()})
 		}
 		if err != nil {
 			return nil, err
 		}
-		if won {
+		if winner == rec {
 			next.held = nil
 			return next, nil
 		}
-		if onto, done, err = t.catchUp(ctx, onto); err != nil || done {
+		if err := race.lost(ctx); err != nil {
+			return nil, errs.Wrap(errs.Canceled, "commit to", t.repo.Store.URI(), err)
+		}
+		var done bool
+		if onto, done, err = t.catchUp(ctx, onto, winner); err != nil || done {
 			return onto, err
 		}
 	}
-	return nil, errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", t.repo.Store.URI(), commitTries)
+	return nil, tooManyRaces(t.repo)
 }
 
-// store writes everything that the record of next names and returns the encoded record.
-func (t *Txn) store(ctx context.Context, next *Snapshot) ([]byte, error) {
+func tooManyRaces(r *Repo) error {
+	return errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", r.Store.URI(), commitTries)
+}
+
+// race spreads the attempts of writers that want the same number. It waits before the newest commits are read and not
+// after it, since what was read would be old by then.
+type race struct {
+	began time.Time
+	wait  time.Duration // the most that the next loser waits
+}
+
+// Bounds of the wait after a lost race.
+const (
+	leastWait = 100 * time.Microsecond
+	mostWait  = 5 * time.Second
+)
+
+func (r *race) start() { r.began = time.Now() }
+
+// lost waits for a part of some attempts' time: twice as many after every race.
+func (r *race) lost(ctx context.Context) error {
+	r.wait = min(max(2*r.wait, time.Since(r.began), leastWait), mostWait)
+	timer := time.NewTimer(rand.N(r.wait))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// store writes everything that the record of next names, at once, and returns the encoded record.
+func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, error) {
 	rec := next.Record
-	if !t.deleted.IsEmpty() {
+	blobs := map[string][]byte{}
+	if rec.DeletedRows > 0 && rec.Deleted == nil {
 		data, err := format.EncodeBitmap(next.Deleted)
 		if err != nil {
 			return nil, err
 		}
 		id := format.NewUUID()
-		if err := t.repo.Store.Put(ctx, format.MapKey(id), data); err != nil {
-			return nil, err
-		}
-		rec.Deleted = &id
+		rec.Deleted, blobs[format.MapKey(id)] = &id, data
 	}
 	schema, err := format.EncodeSchema(next.Schema)
 	if err != nil {
@@ -78,10 +126,7 @@ func (t *Txn) store(ctx context.Context, next *Snapshot) ([]byte, error) {
 	}
 	if len(schema) > format.InlineSchema {
 		id := format.NewUUID()
-		if err := t.repo.Store.Put(ctx, format.MapKey(id), schema); err != nil {
-			return nil, err
-		}
-		rec.Schema, rec.SchemaPage = nil, &id
+		rec.Schema, rec.SchemaPage, blobs[format.MapKey(id)] = nil, &id, schema
 	}
 	ops, err := format.EncodeOps(rec.Ops)
 	if err != nil {
@@ -89,67 +134,96 @@ func (t *Txn) store(ctx context.Context, next *Snapshot) ([]byte, error) {
 	}
 	if len(ops) > format.InlineOps {
 		id := format.NewUUID()
-		if err := t.repo.Store.Put(ctx, format.TxnKey(id), ops); err != nil {
-			return nil, err
-		}
-		rec.Ops, rec.Txn = nil, &id
+		rec.Ops, rec.Txn, blobs[format.TxnKey(id)] = nil, &id, ops
 	}
-	if err := t.repo.Pages.upload(ctx, next.held); err != nil {
+	data, err := format.EncodeRecord(rec)
+	if err != nil {
 		return nil, err
 	}
-	return format.EncodeRecord(rec)
+	return data, r.Pages.upload(ctx, next.held, blobs)
 }
 
-// put is the conditional write. It reports whether rec is the commit of its number: an answer that was lost is looked up.
-func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (bool, error) {
+// put is the conditional write. It returns the commit that has the number of rec: rec itself, or another one that came
+// first. An answer that was lost is looked up.
+func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*format.Record, error) {
 	key := format.RecordKey(rec.Branch, rec.Version)
 	for try := 0; ; try++ {
 		err := r.Store.PutIfAbsent(ctx, key, data)
 		if err == nil {
-			return true, nil
+			return rec, nil
 		}
-		found, readErr := r.record(ctx, rec.Version)
+		found, readErr := r.recordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
 		switch {
+		case readErr == nil && found.UUID == rec.UUID:
+			return rec, nil
 		case readErr == nil:
-			return found.UUID == rec.UUID, nil
+			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
 			continue // nobody has the number: the same write again
 		default:
-			return false, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
 	}
 }
 
-// catchUp follows the commits after onto, checking that none contradicts the transaction, and returns the newest. When
-// one of them is the transaction itself, whose answer was lost, it returns that one and done.
-func (t *Txn) catchUp(ctx context.Context, onto *Snapshot) (s *Snapshot, done bool, err error) {
+// catchUp follows the commits after onto, of which the first may be known, checking that none contradicts the
+// transaction, and returns the newest. When one of them is the transaction itself, whose answer was lost, it returns that
+// one and done.
+func (t *Txn) catchUp(ctx context.Context, onto *Snapshot, known *format.Record) (s *Snapshot, done bool, err error) {
 	last := onto.Record
-	for v := onto.Record.Version + 1; ; v++ {
-		rec, err := t.repo.record(ctx, v)
-		if errs.Is(err, errs.NotFound) {
-			break
-		}
-		if err != nil {
-			return nil, false, err
-		}
+	err = t.repo.after(ctx, onto.Record, known, func(rec *format.Record) (bool, error) {
 		if i := slices.IndexFunc(t.tried, func(a attempt) bool { return a.commit == rec.UUID }); i >= 0 {
-			s, err := t.found(ctx, rec, t.tried[i])
-			return s, err == nil, err
+			s, err = t.found(ctx, rec, t.tried[i])
+			done = err == nil
+			return false, err
 		}
 		theirs, err := t.repo.ops(ctx, rec)
 		if err != nil {
-			return nil, false, err
-		}
-		if err := t.check(rec, theirs); err != nil {
-			return nil, false, err
+			return false, err
 		}
 		last = rec
+		return true, t.check(rec, theirs)
+	})
+	if err != nil || done {
+		return s, done, err
 	}
 	if last == onto.Record {
 		return onto, false, nil
 	}
 	s, err = t.repo.load(ctx, last)
 	return s, false, err
+}
+
+// Catching up reads a few records at a time, then more.
+const (
+	firstAhead = 4
+	mostAhead  = 64
+)
+
+// after calls fn for the commits of a branch that follow rec, in order, until it returns false. The first one may be known.
+func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*format.Record) (bool, error)) error {
+	at := format.BranchPoint{Branch: rec.Branch, Version: rec.Version + 1}
+	if known != nil {
+		if more, err := fn(known); err != nil || !more {
+			return err
+		}
+		at.Version++
+	}
+	for n := uint64(firstAhead); ; n = min(2*n, mostAhead) {
+		recs, err := r.recordsUp(ctx, at, n)
+		if err != nil {
+			return err
+		}
+		for _, rec := range recs {
+			if rec == nil {
+				return nil
+			}
+			if more, err := fn(rec); err != nil || !more {
+				return err
+			}
+		}
+		at.Version += n
+	}
 }
 
 // found is the transaction's own commit, made by an attempt that got no answer.

@@ -3,7 +3,6 @@ package version
 import (
 	"fmt"
 	"iter"
-	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -12,48 +11,137 @@ import (
 	"deeplake/core/format"
 )
 
+// ConflictError says where two commits, or two branches, contradict each other. It is found by errors.As in an error that
+// is errs.Conflict.
+type ConflictError struct {
+	Kind   string    // what we did and what they did, in the words of FORMAT.md: "update x delete"
+	Tensor string    // "" where it is not about one
+	Rows   []int64   // the first 16 of the rows it is about, as the user counts them in the commit that was worked on
+	Count  int64     // of all those rows
+	Winner Committed // the commit that stands
+	What   string    // the contradiction in words
+	Remedy string    // what to do
+	op     string    // "commit" or "merge"
+}
+
+// Error has all of it.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s: conflict with version %d (commit %s, %q by %q): %s; %s",
+		e.op, e.Winner.Version, e.Winner.Commit, e.Winner.Message, e.Winner.Author, e.What, e.Remedy)
+}
+
+const commitRemedy = "discard(), look at the new head and apply the change again"
+
+// conflict is the error of a commit that contradicts rec. rows are physical ones of the base; %s in what stands for them.
+func (t *Txn) conflict(rec *format.Record, kind, tensor string, rows []int64, what string, args ...any) error {
+	e := &ConflictError{Kind: kind, Tensor: tensor, Winner: Describe(rec), Remedy: commitRemedy, op: "commit"}
+	e.setRows(t.base, rows)
+	e.What = fmt.Sprintf(what, args...)
+	if len(rows) > 0 {
+		e.What = strings.ReplaceAll(e.What, "{rows}", rowList(e.Rows, e.Count))
+	}
+	return errs.New(errs.Conflict, "%w", e)
+}
+
+// setRows takes the rows in as the user counts them in s.
+func (e *ConflictError) setRows(s *Snapshot, rows []int64) {
+	e.Count = int64(len(rows))
+	for _, row := range rows[:min(len(rows), shownRows)] {
+		e.Rows = append(e.Rows, s.Live.Logical(row))
+	}
+}
+
 // check holds the transaction against the operations of a commit that came first. The matrix is in FORMAT.md, section 11;
 // what concerns schemas alone is decided by mergeSchema, which sees both.
 func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 	for _, op := range theirs {
+		if !op.Tensor.IsZero() {
+			t.touched[op.Tensor] = rec
+		}
+		var err error
 		switch op.Op {
-		case format.OpAppend, format.OpAddTensor, format.OpClassNames:
+		case format.OpAppend, format.OpAddTensor, format.OpRewrite, format.OpRestore:
+		case format.OpClassNames, format.OpRenameTensor:
+			err = t.checkDropped(rec, op)
 		case format.OpSetInfo:
 			if t.info {
-				return conflict(rec, "both set the info of the dataset")
+				err = t.conflict(rec, "set_info x set_info", "", nil, "both set the info of the dataset")
 			}
 		case format.OpUpdate:
-			name := t.tensorName(op.Tensor)
-			if rows := common(op.Ranges, t.updatedRows(op.Tensor)); len(rows) > 0 {
-				return conflict(rec, "both update tensor %q at %s", name, rowList(rows))
-			}
-			if rows := common(op.Ranges, t.deletedRows); len(rows) > 0 {
-				return conflict(rec, "it updated tensor %q at %s, which this commit deletes", name, rowList(rows))
-			}
+			err = t.checkUpdate(rec, op)
 		case format.OpDelete:
-			for _, ts := range t.schema.Tensors {
-				if rows := common(op.Ranges, t.updatedRows(ts.ID)); len(rows) > 0 {
-					return conflict(rec, "it deleted %s, where this commit updates tensor %q", rowList(rows), ts.Name)
-				}
-			}
+			err = t.checkDelete(rec, op)
+		case format.OpDropTensor:
+			err = t.checkDrop(rec, op)
 		default:
-			return errs.New(errs.Unsupported, "commit %s did %q, which this version of the library cannot build on; upgrade it", rec.UUID, op.Op)
+			err = errs.New(errs.Unsupported, "commit %s did %q, which this version of the library cannot build on; upgrade it", rec.UUID, op.Op)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// checkDropped refuses what they did to a tensor that this transaction drops.
+func (t *Txn) checkDropped(rec *format.Record, op format.Op) error {
+	old := t.base.Schema.ByID(op.Tensor)
+	if old == nil || t.schema.ByID(op.Tensor) != nil {
+		return nil
+	}
+	did := map[format.OpKind]string{format.OpClassNames: "added class names to", format.OpRenameTensor: "renamed", format.OpUpdate: "updated rows of"}
+	return t.conflict(rec, "drop_tensor x "+string(op.Op), old.Name, nil, "it %s tensor %q, which this commit deletes", did[op.Op], old.Name)
+}
+
+func (t *Txn) checkUpdate(rec *format.Record, op format.Op) error {
+	if err := t.checkDropped(rec, op); err != nil {
+		return err
+	}
+	name := t.tensorName(op.Tensor)
+	if rows := common(op.Ranges, t.updatedRows(op.Tensor)); len(rows) > 0 {
+		return t.conflict(rec, "update x update", name, rows, "both update tensor %q at {rows}", name)
+	}
+	if rows := common(op.Ranges, t.deletedRows); len(rows) > 0 {
+		return t.conflict(rec, "delete x update", name, rows, "it updated tensor %q at {rows}, which this commit deletes", name)
+	}
+	if c := t.columns[op.Tensor]; c != nil && len(c.rewrites) > 0 {
+		t.newer[op.Tensor] = append(t.newer[op.Tensor], op.Ranges...)
+	}
+	return nil
+}
+
+func (t *Txn) checkDelete(rec *format.Record, op format.Op) error {
+	for _, ts := range t.schema.Tensors {
+		if rows := common(op.Ranges, t.updatedRows(ts.ID)); len(rows) > 0 {
+			return t.conflict(rec, "update x delete", ts.Name, rows, "it deleted {rows}, where this commit updates tensor %q", ts.Name)
+		}
+	}
+	return nil
+}
+
+// checkDrop holds what this transaction does to a tensor against its removal. Rows that it appends lose their value.
+func (t *Txn) checkDrop(rec *format.Record, op format.Op) error {
+	old, mine := t.base.Schema.ByID(op.Tensor), t.schema.ByID(op.Tensor)
+	if old == nil || mine == nil {
+		return nil
+	}
+	rows := slices.Sorted(t.updatedRows(op.Tensor))
+	switch {
+	case len(rows) > 0:
+		return t.conflict(rec, "update x drop_tensor", old.Name, rows, "it deleted tensor %q, which this commit updates at {rows}", old.Name)
+	case mine.Name != old.Name:
+		return t.conflict(rec, "rename_tensor x drop_tensor", old.Name, nil, "it deleted tensor %q, which this commit renames to %q", old.Name, mine.Name)
+	case !slices.Equal(mine.ClassNames, old.ClassNames):
+		return t.conflict(rec, "class_names x drop_tensor", old.Name, nil, "it deleted tensor %q, to which this commit adds class names", old.Name)
+	}
+	return nil
+}
+
 func (t *Txn) tensorName(id format.UUID) string {
-	if ts := findID(t.schema, id); ts != nil {
+	if ts := t.schema.ByID(id); ts != nil {
 		return ts.Name
 	}
 	return id.String()
-}
-
-// conflict is the error that names the winner and the way out.
-func conflict(rec *format.Record, what string, args ...any) error {
-	return errs.New(errs.Conflict, "commit: conflict with version %d (commit %s, %q by %q): %s; discard(), look at the new head and apply the change again",
-		rec.Version, rec.UUID, rec.Message, rec.Author, fmt.Sprintf(what, args...))
 }
 
 // updatedRows are the rows of the base that the transaction updates in a tensor, in any order. Rows that it appended
@@ -95,89 +183,23 @@ func common(ranges []format.RowRange, rows iter.Seq[int64]) []int64 {
 	return in
 }
 
-// shownRows is how many rows a message lists.
+// shownRows is how many rows a conflict lists.
 const shownRows = 16
 
-func rowList(rows []int64) string {
+// rowList names the first of count rows.
+func rowList(rows []int64, count int64) string {
 	var b strings.Builder
 	for i, row := range rows {
-		if i == shownRows {
-			fmt.Fprintf(&b, ", ... (%d rows)", len(rows))
-			break
-		}
 		if i > 0 {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "%d", row)
 	}
-	if len(rows) == 1 {
+	switch {
+	case count == 1:
 		return "row " + b.String()
+	case count > int64(len(rows)):
+		fmt.Fprintf(&b, ", ... (%d rows)", count)
 	}
 	return "rows " + b.String()
 }
-
-// mergeSchema lays the schema changes of the transaction on top of onto.
-func (t *Txn) mergeSchema(onto *format.Schema) (*format.Schema, error) {
-	out := onto.Clone()
-	for i := range t.schema.Tensors {
-		mine := &t.schema.Tensors[i]
-		theirs := findID(out, mine.ID)
-		if theirs == nil {
-			if other := out.Find(mine.Name); other != nil {
-				return nil, errs.New(errs.Conflict, "commit: another commit created tensor %q too; discard(), or create it under another name", mine.Name)
-			}
-			for _, other := range onto.Tensors {
-				if isGroupOf(other.Name, mine.Name) || isGroupOf(mine.Name, other.Name) {
-					return nil, errs.New(errs.Conflict, "commit: another commit created tensor %q, here is %q, and a name cannot be both a tensor and a group; discard(), or create it under another name", other.Name, mine.Name)
-				}
-			}
-			out.Tensors = append(out.Tensors, *mine)
-			continue
-		}
-		before := findID(t.base.Schema, mine.ID)
-		if before == nil || reflect.DeepEqual(*before, *mine) {
-			continue
-		}
-		if err := mergeTensor(before, mine, theirs); err != nil {
-			return nil, err
-		}
-	}
-	if t.info {
-		out.Info = t.schema.Info
-	}
-	return out, nil
-}
-
-func isGroupOf(group, name string) bool {
-	return len(name) > len(group) && name[:len(group)] == group && name[len(group)] == '/'
-}
-
-// mergeTensor brings what mine changed since before into theirs: class names that were added, a dtype and a shape that
-// were open.
-func mergeTensor(before, mine, theirs *format.TensorSchema) error {
-	n := min(len(mine.ClassNames), len(theirs.ClassNames))
-	for i := range n {
-		if mine.ClassNames[i] != theirs.ClassNames[i] {
-			return errs.New(errs.Conflict, "commit: another commit named class %d of tensor %q %q, here it is %q; discard() and append the rows again",
-				i, mine.Name, theirs.ClassNames[i], mine.ClassNames[i])
-		}
-	}
-	if len(mine.ClassNames) > n {
-		theirs.ClassNames = mine.ClassNames
-	}
-	if before.DType == "" && mine.DType != "" {
-		if theirs.DType != "" && theirs.DType != mine.DType {
-			return errs.New(errs.Conflict, "commit: another commit gave tensor %q dtype %s, here it is %s; discard() and append the rows again", mine.Name, theirs.DType, mine.DType)
-		}
-		theirs.DType = mine.DType
-	}
-	if before.Shape == nil && mine.Shape != nil {
-		if theirs.Shape != nil && !theirs.Shape.Equal(mine.Shape) {
-			return errs.New(errs.Conflict, "commit: another commit gave tensor %q shape %s, here it is %s; discard() and append the rows again", mine.Name, theirs.Shape, mine.Shape)
-		}
-		theirs.Shape = mine.Shape
-	}
-	return nil
-}
-
-func schemasEqual(a, b *format.Schema) bool { return reflect.DeepEqual(a.Tensors, b.Tensors) }

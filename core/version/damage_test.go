@@ -71,7 +71,7 @@ func readAll(f *fixture) error {
 	}
 	txn := repo.Begin(old)
 	f.add(txn, 1, 9)
-	_, _, err = txn.catchUp(ctx, old)
+	_, _, err = txn.catchUp(ctx, old, nil)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/task"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
@@ -112,36 +113,71 @@ func (m RowMap) Physical(i int64) int64 {
 	return m.physical[k] + i - m.logical[k]
 }
 
-// load decodes the parts of a record that are needed before any row is read.
+// Logical is the inverse of Physical. For a deleted row it is the number of the next row that is not deleted.
+func (m RowMap) Logical(row int64) int64 {
+	if m.logical == nil {
+		return row
+	}
+	k := sort.Search(len(m.physical), func(k int) bool { return m.physical[k] > row }) - 1
+	if k < 0 {
+		return 0
+	}
+	n := m.logical[k] + row - m.physical[k]
+	if k+1 < len(m.logical) {
+		n = min(n, m.logical[k+1])
+	}
+	return n
+}
+
+// load reads the parts of a record, at once, that are needed before any row is read.
 func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) {
 	s := &Snapshot{Record: rec, Schema: rec.Schema, Deleted: roaring64.New(), pages: r.Pages}
+	g := task.New(ctx, 0)
 	if rec.SchemaPage != nil {
-		key := format.MapKey(*rec.SchemaPage)
-		data, err := r.Store.Get(ctx, key)
-		if err != nil {
-			return nil, missing(err, "read schema", key)
-		}
-		if s.Schema, err = format.DecodeSchema(data); err != nil {
-			return nil, errs.Wrap(errs.Corrupt, "read schema", key, err)
-		}
+		g.Go(func(ctx context.Context) (err error) {
+			s.Schema, err = r.schemaPage(ctx, *rec.SchemaPage)
+			return err
+		})
 	}
 	if rec.Deleted != nil {
-		key := format.MapKey(*rec.Deleted)
-		data, err := r.Store.Get(ctx, key)
-		if err != nil {
-			return nil, missing(err, "read deleted rows", key)
-		}
-		if s.Deleted, err = format.DecodeBitmap(data); err != nil {
-			return nil, errs.Wrap(errs.Corrupt, "read deleted rows", key, err)
-		}
-		n, last := s.Deleted.GetCardinality(), uint64(0)
-		if n > 0 {
-			last = s.Deleted.Maximum()
-		}
-		if int64(n) != rec.DeletedRows || last >= uint64(rec.Rows) {
-			return nil, errs.New(errs.Corrupt, "read deleted rows %q: %d rows up to %d, want %d below %d", key, n, last, rec.DeletedRows, rec.Rows)
-		}
+		g.Go(func(ctx context.Context) (err error) {
+			s.Deleted, err = r.deletedPage(ctx, rec)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	s.Live = newRowMap(s.Deleted)
 	return s, nil
+}
+
+func (r *Repo) schemaPage(ctx context.Context, id format.UUID) (*format.Schema, error) {
+	key := format.MapKey(id)
+	data, err := r.Store.Get(ctx, key)
+	if err != nil {
+		return nil, missing(err, "read schema", key)
+	}
+	schema, err := format.DecodeSchema(data)
+	return schema, errs.Wrap(errs.Corrupt, "read schema", key, err)
+}
+
+func (r *Repo) deletedPage(ctx context.Context, rec *format.Record) (*roaring64.Bitmap, error) {
+	key := format.MapKey(*rec.Deleted)
+	data, err := r.Store.Get(ctx, key)
+	if err != nil {
+		return nil, missing(err, "read deleted rows", key)
+	}
+	deleted, err := format.DecodeBitmap(data)
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "read deleted rows", key, err)
+	}
+	n, last := deleted.GetCardinality(), uint64(0)
+	if n > 0 {
+		last = deleted.Maximum()
+	}
+	if int64(n) != rec.DeletedRows || last >= uint64(rec.Rows) {
+		return nil, errs.New(errs.Corrupt, "read deleted rows %q: %d rows up to %d, want %d below %d", key, n, last, rec.DeletedRows, rec.Rows)
+	}
+	return deleted, nil
 }

@@ -93,12 +93,13 @@ type Edit struct {
 	Entries  []format.Entry
 }
 
-// apply makes the tree with edits, which are in order and disjoint. The new pages are put into made.
-func (t Tree) apply(ctx context.Context, edits []Edit, made held) (Tree, error) {
+// apply makes the tree with edits, which are in order and disjoint. loaded are pages of the tree that are read already. The
+// new pages are put into made.
+func (t Tree) apply(ctx context.Context, edits []Edit, loaded map[format.UUID]page, made held) (Tree, error) {
 	if len(edits) == 0 {
 		return t, nil
 	}
-	b := &treeBuilder{ctx: ctx, old: t, made: made}
+	b := &treeBuilder{ctx: ctx, old: t, loaded: loaded, made: made}
 	children, err := b.rebuild(t.root, edits)
 	if err != nil {
 		return t, err
@@ -120,9 +121,17 @@ func (t Tree) apply(ctx context.Context, edits []Edit, made held) (Tree, error) 
 
 // treeBuilder carries what one apply needs on its way down.
 type treeBuilder struct {
-	ctx  context.Context
-	old  Tree
-	made held
+	ctx    context.Context
+	old    Tree
+	loaded map[format.UUID]page
+	made   held
+}
+
+func (b *treeBuilder) load(at format.Root) (page, error) {
+	if p, ok := b.loaded[at.Page]; ok {
+		return p, p.at(at)
+	}
+	return b.old.pages.load(b.ctx, b.old.held, at)
 }
 
 // rebuild returns the pages, of the height of at, that replace the page at.
@@ -130,7 +139,7 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	if at.Page.IsZero() {
 		return b.leaves(merge(nil, edits), true), nil
 	}
-	p, err := b.old.pages.load(b.ctx, b.old.held, at)
+	p, err := b.load(at)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +152,7 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	children := p.inner.Children
 	changed := len(children) // the first child that changes
 	for i, c := range children {
-		from, to := c.First, int64(format.MaxRows)
-		if i == 0 {
-			from = 0
-		}
-		if i+1 < len(children) {
-			to = children[i+1].First
-		}
+		from, to := childRows(children, i)
 		mine := cut(edits, from, to)
 		if len(mine) == 0 {
 			out = append(out, c)
@@ -165,13 +168,26 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
 
+// childRows are the rows that child i covers.
+func childRows(children []format.Child, i int) (from, to int64) {
+	from, to = children[i].First, int64(format.MaxRows)
+	if i == 0 {
+		from = 0
+	}
+	if i+1 < len(children) {
+		to = children[i+1].First
+	}
+	return from, to
+}
+
 // cut returns the parts of edits within rows [from, to). The entries of an edit go to the part in which it begins, even
 // where they reach beyond to: the next page then begins behind them.
 func cut(edits []Edit, from, to int64) []Edit {
 	var out []Edit
-	for _, e := range edits {
+	for _, e := range edits[sort.Search(len(edits), func(i int) bool { return edits[i].To > from }):] {
 		switch {
-		case e.To <= from || e.From >= to:
+		case e.From >= to:
+			return out
 		case e.From >= from:
 			out = append(out, e)
 		default:

@@ -86,7 +86,7 @@ func (m *treeModel) edits(rows int64) []Edit {
 func (m *treeModel) apply(edits []Edit) held {
 	m.t.Helper()
 	made := held{}
-	next, err := m.tree.apply(context.Background(), edits, made)
+	next, err := m.tree.apply(context.Background(), edits, nil, made)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func (m *treeModel) apply(edits []Edit) held {
 // store makes the held pages stored ones, read from bytes from then on.
 func (m *treeModel) store(made held) {
 	m.t.Helper()
-	if err := m.pages.upload(context.Background(), made); err != nil {
+	if err := m.pages.upload(context.Background(), made, nil); err != nil {
 		m.t.Fatal(err)
 	}
 	fresh := NewPages(m.pages.store)
@@ -385,11 +385,11 @@ func BenchmarkFind(b *testing.B) {
 		all = append(all, format.Entry{Row: i * 100, Rows: 100, Session: numbered(1), Ordinal: i, Bytes: 1})
 	}
 	made := held{}
-	tree, err := (Tree{pages: pages}).apply(context.Background(), []Edit{{From: 0, To: 10_000_000, Entries: all}}, made)
+	tree, err := (Tree{pages: pages}).apply(context.Background(), []Edit{{From: 0, To: 10_000_000, Entries: all}}, nil, made)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := pages.upload(context.Background(), made); err != nil {
+	if err := pages.upload(context.Background(), made, nil); err != nil {
 		b.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -27,6 +27,9 @@ type Txn struct {
 	gone    int64   // number of deleted rows, with those of the base, if live is set
 	changes int     // counts the changes, for tried
 	tried   []attempt
+
+	newer   map[format.UUID][]format.RowRange // rows that other commits updated in tensors that are rewritten here
+	touched map[format.UUID]*format.Record    // the last other commit that did something to a tensor
 }
 
 // attempt is a commit that was made, or may have been, as there was no clear answer: a later Commit looks for it.
@@ -54,6 +57,7 @@ func (r *Repo) Begin(s *Snapshot) *Txn {
 	return &Txn{
 		repo: r, base: s, schema: s.Schema.Clone(), id: format.NewUUID(),
 		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(), full: held{},
+		newer: map[format.UUID][]format.RowRange{}, touched: map[format.UUID]*format.Record{},
 	}
 }
 
@@ -184,19 +188,7 @@ func (t *Txn) Spill() func(context.Context) error {
 	}
 	full := t.full
 	t.full = held{}
-	return func(ctx context.Context) error { return t.repo.Pages.upload(ctx, full) }
-}
-
-// storeSides stores all side pages, of which the transaction then knows no more. After an error it may be called again.
-func (t *Txn) storeSides(ctx context.Context) error {
-	for _, c := range t.columns {
-		c.closeSide(t.full)
-	}
-	if err := t.repo.Pages.upload(ctx, t.full); err != nil {
-		return err
-	}
-	t.full = held{}
-	return nil
+	return func(ctx context.Context) error { return t.repo.Pages.upload(ctx, full, nil) }
 }
 
 // widen takes the bounds of more samples in; unknown says that some have no shape.

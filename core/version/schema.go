@@ -1,0 +1,169 @@
+package version
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"deeplake/core/format"
+)
+
+// clash is a contradiction between two schemas.
+type clash struct {
+	kind   string
+	id     format.UUID // of the tensor whose change stands against ours
+	tensor string
+	what   string
+}
+
+// sides are the words for the two schemas that are brought together: the one that stands, and the one laid onto it.
+type sides struct{ stands, laid string }
+
+// mergeSchema lays the schema changes of the transaction on top of onto.
+func (t *Txn) mergeSchema(onto *Snapshot) (*format.Schema, error) {
+	if onto == t.base {
+		return t.schema.Clone(), nil
+	}
+	out, c := layTensors(t.base.Schema, t.schema, onto.Schema, sides{"another commit", "here"})
+	if c != nil {
+		rec := t.touched[c.id]
+		if rec == nil {
+			rec = onto.Record // a dtype or shape is decided by an append, which names no tensor
+		}
+		return nil, t.conflict(rec, c.kind, c.tensor, nil, "%s", c.what)
+	}
+	if t.info {
+		out.Info = t.schema.Info
+	}
+	return out, nil
+}
+
+// layTensors brings what mine changed since base onto another schema, which is not changed. Tensors that either side
+// dropped are gone. Info is left as it is.
+func layTensors(base, mine, onto *format.Schema, words sides) (*format.Schema, *clash) {
+	out := onto.Clone()
+	for i := range base.Tensors {
+		before := &base.Tensors[i]
+		my, their := mine.ByID(before.ID), out.ByID(before.ID)
+		switch {
+		case their == nil:
+		case my == nil:
+			out.Tensors = slices.DeleteFunc(out.Tensors, func(ts format.TensorSchema) bool { return ts.ID == before.ID })
+		case !reflect.DeepEqual(*before, *my):
+			if c := layTensor(before, my, their, words); c != nil {
+				return nil, c
+			}
+		}
+	}
+	for i := range mine.Tensors {
+		my := &mine.Tensors[i]
+		if base.ByID(my.ID) != nil {
+			continue
+		}
+		if their := out.ByID(my.ID); their != nil { // both have it from a third side
+			if c := layTensor(&format.TensorSchema{Name: their.Name}, my, their, words); c != nil {
+				return nil, c
+			}
+			continue
+		}
+		out.Tensors = append(out.Tensors, *my)
+	}
+	return out, nameClash(base, mine, out, words)
+}
+
+// layTensor brings what my changed since before into their: a name, class names that were added, a dtype and a shape that
+// were open, settings.
+func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
+	if my.Name != before.Name && my.Name != their.Name {
+		if their.Name != before.Name {
+			return &clash{"rename_tensor x rename_tensor", my.ID, before.Name,
+				fmt.Sprintf("%s renamed tensor %q to %q, %s it is %q", words.stands, before.Name, their.Name, words.laid, my.Name)}
+		}
+		their.Name = my.Name
+	}
+	n := min(len(my.ClassNames), len(their.ClassNames))
+	for i := range n {
+		if my.ClassNames[i] != their.ClassNames[i] {
+			return &clash{"class_names x class_names", my.ID, my.Name,
+				fmt.Sprintf("%s named class %d of tensor %q %q, %s it is %q", words.stands, i, my.Name, their.ClassNames[i], words.laid, my.ClassNames[i])}
+		}
+	}
+	if len(my.ClassNames) > n || their.ClassNames == nil {
+		their.ClassNames = slices.Clone(my.ClassNames)
+	}
+	if before.DType == "" && my.DType != "" {
+		if their.DType != "" && their.DType != my.DType {
+			return &clash{"append x append", my.ID, my.Name,
+				fmt.Sprintf("%s gave tensor %q dtype %s, %s it is %s", words.stands, my.Name, their.DType, words.laid, my.DType)}
+		}
+		their.DType = my.DType
+	}
+	if before.Shape == nil && my.Shape != nil {
+		if their.Shape != nil && !their.Shape.Equal(my.Shape) {
+			return &clash{"append x append", my.ID, my.Name,
+				fmt.Sprintf("%s gave tensor %q shape %s, %s it is %s", words.stands, my.Name, their.Shape, words.laid, my.Shape)}
+		}
+		their.Shape = my.Shape.Clone()
+	}
+	if my.ChunkBytes != before.ChunkBytes && before.ChunkBytes != 0 {
+		their.ChunkBytes = my.ChunkBytes
+	}
+	if !sameInfo(my.Info, before.Info) && sameInfo(their.Info, before.Info) {
+		their.Info = my.Info
+	}
+	return nil
+}
+
+// nameClash looks for names of tensors that mine added or renamed, and that mean something else on the other side.
+func nameClash(base, mine, out *format.Schema, words sides) *clash {
+	for i := range mine.Tensors {
+		my := &mine.Tensors[i]
+		before := base.ByID(my.ID)
+		if before != nil && before.Name == my.Name || out.ByID(my.ID) == nil {
+			continue
+		}
+		kind := map[bool]string{true: "add_tensor", false: "rename_tensor"}[before == nil]
+		for j := range out.Tensors {
+			other := &out.Tensors[j]
+			if other.ID == my.ID {
+				continue
+			}
+			against, did := "add_tensor", fmt.Sprintf("%s created tensor %q", words.stands, other.Name)
+			if base.ByID(other.ID) != nil {
+				against, did = "rename_tensor", fmt.Sprintf("%s has a tensor named %q", words.stands, other.Name)
+			}
+			switch {
+			case other.Name == my.Name:
+				return &clash{kind + " x " + against, other.ID, my.Name, fmt.Sprintf("%s, %s another tensor has this name", did, words.laid)}
+			case isGroupOf(other.Name, my.Name) || isGroupOf(my.Name, other.Name):
+				return &clash{kind + " x " + against, other.ID, my.Name,
+					fmt.Sprintf("%s, %s there is %q, and a name cannot be both a tensor and a group", did, words.laid, my.Name)}
+			}
+		}
+	}
+	return nil
+}
+
+func isGroupOf(group, name string) bool {
+	return len(name) > len(group) && name[:len(group)] == group && name[len(group)] == '/'
+}
+
+// sameInfo compares free-form values as they are stored: a number read back has another type than one that was given.
+func sameInfo(a, b map[string]any) bool {
+	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(stored(a), stored(b))
+}
+
+// stored is info as it comes back from a store; nil where it cannot be stored.
+func stored(info map[string]any) *format.Schema {
+	data, err := format.EncodeSchema(&format.Schema{Info: info})
+	if err != nil {
+		return nil
+	}
+	s, err := format.DecodeSchema(data)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+func schemasEqual(a, b *format.Schema) bool { return reflect.DeepEqual(a.Tensors, b.Tensors) }
