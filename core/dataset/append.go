@@ -33,7 +33,9 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	case rows > 0 && tensors == 0:
 		return errs.New(errs.Invalid, "append to dataset %q: it has no tensors yet; create_tensor() first", w.d.URI())
 	case rows > 0 && len(types) < tensors:
-		return w.missingColumns(cols)
+		if err := w.missingColumns(cols); err != nil {
+			return err
+		}
 	}
 	columns := make([]*checked, len(cols))
 	for i, c := range cols {
@@ -56,16 +58,20 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	return nil
 }
 
+// missingColumns refuses rows without values for a tensor; rows need none for hidden tensors.
 func (w *writer) missingColumns(cols []tensor.Rows) error {
 	given := map[string]bool{}
 	for _, c := range cols {
 		given[c.Tensor] = true
 	}
 	var missing []string
-	for _, n := range names(w.txn.Schema()) {
+	for _, n := range visible(w.txn.Schema()) {
 		if !given[n] {
 			missing = append(missing, n)
 		}
+	}
+	if len(missing) == 0 {
+		return nil
 	}
 	return errs.New(errs.Invalid, "append: no values for tensor %s; give None for rows without a sample", quoted(missing))
 }

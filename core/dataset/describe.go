@@ -61,9 +61,12 @@ func describe(d *Dataset, s *version.Snapshot, dirty bool, rows int64) Descripti
 }
 
 func describeTensors(schema *format.Schema, columns map[format.UUID]format.Column) []TensorDescription {
-	out := make([]TensorDescription, len(schema.Tensors))
+	out := make([]TensorDescription, 0, len(schema.Tensors))
 	for i := range schema.Tensors {
 		ts := &schema.Tensors[i]
+		if hidden(ts.Name) {
+			continue
+		}
 		col := columns[ts.ID]
 		t := TensorDescription{
 			Name: ts.Name, HType: ts.HType, Shape: ts.Shape, Compression: ts.Compression, ClassNames: ts.ClassNames,
@@ -75,7 +78,7 @@ func describeTensors(schema *format.Schema, columns map[format.UUID]format.Colum
 		if h, err := tensor.ParseHType(ts.HType); err == nil {
 			t.Sequence = h.List()
 		}
-		out[i] = t
+		out = append(out, t)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deeplake/core/chunk"
@@ -25,7 +26,13 @@ type TensorSpec struct {
 	ChunkBytes  int64          `json:"chunk_bytes"`
 	ExistOK     bool           `json:"exist_ok"`
 	Info        map[string]any `json:"info"`
+	// Hidden tensors have names that begin with "_". They are no part of what a view or a description lists, and rows
+	// may be appended without them; who knows their names reads them like others.
+	Hidden bool `json:"-"`
 }
+
+// hidden reports whether a tensor of this name is hidden.
+func hidden(name string) bool { return strings.HasPrefix(name, "_") }
 
 // columnType is a tensor's schema with its names resolved.
 type columnType struct {
@@ -93,7 +100,7 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	fail := func(err error) (format.TensorSchema, error) {
 		return none, errs.Wrap(errs.Invalid, "create tensor", spec.Name, err)
 	}
-	if err := checkName(spec.Name); err != nil {
+	if err := checkName(strings.TrimPrefix(spec.Name, hiddenPrefix(&spec))); err != nil {
 		return fail(err)
 	}
 	if spec.HType == "" {
@@ -147,6 +154,14 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 		ts.Shape = htype.Shape()
 	}
 	return ts, nil
+}
+
+// hiddenPrefix is what the name of a tensor begins with where others must not.
+func hiddenPrefix(spec *TensorSpec) string {
+	if spec.Hidden {
+		return "_"
+	}
+	return ""
 }
 
 func checkName(name string) error {
@@ -257,9 +272,14 @@ func names(s *format.Schema) []string {
 	return out
 }
 
+// visible lists the tensors of a schema that are not hidden.
+func visible(s *format.Schema) []string {
+	return slices.DeleteFunc(names(s), hidden)
+}
+
 // unknownTensor is the error for a name that a schema does not have.
 func unknownTensor(s *format.Schema, name string) error {
-	all := names(s)
+	all := visible(s)
 	for _, n := range all {
 		if strings.HasPrefix(n, name+"/") {
 			return errs.New(errs.NotFound, "%q is a group, not a tensor; its tensors begin with %q", name, name+"/")

@@ -28,7 +28,7 @@ type View struct {
 }
 
 func newView(d *Dataset, s *version.Snapshot, dirty bool) (*View, error) {
-	v := &View{d: d, snap: s, dirty: dirty, types: map[string]*columnType{}, names: names(s.Schema), step: 1, n: s.Rows(), columns: map[string]*Column{}}
+	v := &View{d: d, snap: s, dirty: dirty, types: map[string]*columnType{}, names: visible(s.Schema), step: 1, n: s.Rows(), columns: map[string]*Column{}}
 	for i := range s.Schema.Tensors {
 		ts := &s.Schema.Tensors[i]
 		ct, err := resolve(ts, d.env.Codecs)
