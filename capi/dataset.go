@@ -10,7 +10,6 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
-	"deeplake/core/storage"
 )
 
 // onDataset runs body with the dataset of a handle and the context of another.
@@ -40,9 +39,14 @@ func wantOut(op string, given bool) error {
 func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_dataset, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		var o struct {
+			reaching
 			Overwrite bool `json:"overwrite"`
 		}
 		if err := parse("create dataset", text(options), &o); err != nil {
+			return err
+		}
+		place, err := o.options()
+		if err != nil {
 			return err
 		}
 		if err := wantOut("create dataset", out != nil); err != nil {
@@ -52,7 +56,7 @@ func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_data
 		if err != nil {
 			return err
 		}
-		ds, err := dataset.Create(ctx, lib.env, text(uri), dataset.CreateOptions{Overwrite: o.Overwrite})
+		ds, err := dataset.Create(ctx, lib.env, text(uri), dataset.CreateOptions{Overwrite: o.Overwrite, Storage: place})
 		if err != nil {
 			return err
 		}
@@ -65,10 +69,15 @@ func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_data
 func dlgo_dataset_open(c C.dl_context, uri, options *C.dl_text, out *C.dl_dataset, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		var o struct {
+			reaching
 			At       string `json:"at"`
 			ReadOnly bool   `json:"read_only"`
 		}
 		if err := parse("open dataset", text(options), &o); err != nil {
+			return err
+		}
+		place, err := o.options()
+		if err != nil {
 			return err
 		}
 		if err := wantOut("open dataset", out != nil); err != nil {
@@ -78,7 +87,7 @@ func dlgo_dataset_open(c C.dl_context, uri, options *C.dl_text, out *C.dl_datase
 		if err != nil {
 			return err
 		}
-		ds, err := dataset.Open(ctx, lib.env, text(uri), dataset.OpenOptions{At: o.At, ReadOnly: o.ReadOnly})
+		ds, err := dataset.Open(ctx, lib.env, text(uri), dataset.OpenOptions{At: o.At, ReadOnly: o.ReadOnly, Storage: place})
 		if err != nil {
 			return err
 		}
@@ -88,16 +97,20 @@ func dlgo_dataset_open(c C.dl_context, uri, options *C.dl_text, out *C.dl_datase
 }
 
 //export dlgo_dataset_exists
-func dlgo_dataset_exists(c C.dl_context, uri *C.dl_text, out *C.int32_t, e *C.dl_error) C.dl_status {
+func dlgo_dataset_exists(c C.dl_context, uri, options *C.dl_text, out *C.int32_t, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		if err := wantOut("look for dataset", out != nil); err != nil {
+			return err
+		}
+		place, err := reach("look for dataset", text(options))
+		if err != nil {
 			return err
 		}
 		ctx, err := contextOf(c)
 		if err != nil {
 			return err
 		}
-		found, err := dataset.Exists(ctx, lib.env, text(uri), storage.Options{})
+		found, err := dataset.Exists(ctx, lib.env, text(uri), place)
 		if err != nil {
 			return err
 		}
@@ -110,13 +123,39 @@ func dlgo_dataset_exists(c C.dl_context, uri *C.dl_text, out *C.int32_t, e *C.dl
 }
 
 //export dlgo_dataset_delete
-func dlgo_dataset_delete(c C.dl_context, uri *C.dl_text, e *C.dl_error) C.dl_status {
+func dlgo_dataset_delete(c C.dl_context, uri, options *C.dl_text, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
+		place, err := reach("delete dataset", text(options))
+		if err != nil {
+			return err
+		}
 		ctx, err := contextOf(c)
 		if err != nil {
 			return err
 		}
-		return dataset.Delete(ctx, lib.env, text(uri), storage.Options{})
+		return dataset.Delete(ctx, lib.env, text(uri), place)
+	})
+}
+
+//export dlgo_dataset_list
+func dlgo_dataset_list(c C.dl_context, uri, options *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("list datasets", out != nil); err != nil {
+			return err
+		}
+		place, err := reach("list datasets", text(options))
+		if err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		names, err := dataset.List(ctx, lib.env, text(uri), place)
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, names)
 	})
 }
 

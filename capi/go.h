@@ -22,6 +22,7 @@ extern __typeof__(dl_dataset_create) dlgo_dataset_create;
 extern __typeof__(dl_dataset_open) dlgo_dataset_open;
 extern __typeof__(dl_dataset_exists) dlgo_dataset_exists;
 extern __typeof__(dl_dataset_delete) dlgo_dataset_delete;
+extern __typeof__(dl_dataset_list) dlgo_dataset_list;
 extern __typeof__(dl_dataset_describe) dlgo_dataset_describe;
 extern __typeof__(dl_dataset_create_tensor) dlgo_dataset_create_tensor;
 extern __typeof__(dl_dataset_append) dlgo_dataset_append;

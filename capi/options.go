@@ -36,7 +36,8 @@ func parse(op, text string, out any) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return errs.New(errs.Invalid, "%s: option %q is a %s, want %s", op, wrong.Field, wrong.Value, wanted(wrong.Type))
+		got, _, _ := strings.Cut(wrong.Value, " ") // "number 17" may be a secret
+		return errs.New(errs.Invalid, "%s: option %q is a %s, want %s", op, wrong.Field, got, wanted(wrong.Type))
 	}
 	if errs.KindOf(err) != errs.Internal {
 		return errs.Wrap(errs.Invalid, op, "", err)

@@ -56,8 +56,11 @@ FORWARD(dataset_create, (dl_context ctx, dl_text* uri, dl_text* options, dl_data
         (ctx, uri, options, out, err))
 FORWARD(dataset_open, (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
         (ctx, uri, options, out, err))
-FORWARD(dataset_exists, (dl_context ctx, dl_text* uri, int32_t* out, dl_error* err), (ctx, uri, out, err))
-FORWARD(dataset_delete, (dl_context ctx, dl_text* uri, dl_error* err), (ctx, uri, err))
+FORWARD(dataset_exists, (dl_context ctx, dl_text* uri, dl_text* options, int32_t* out, dl_error* err),
+        (ctx, uri, options, out, err))
+FORWARD(dataset_delete, (dl_context ctx, dl_text* uri, dl_text* options, dl_error* err), (ctx, uri, options, err))
+FORWARD(dataset_list, (dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err),
+        (ctx, uri, options, json, err))
 FORWARD(dataset_describe, (dl_dataset ds, dl_buffer* json, dl_error* err), (ds, json, err))
 FORWARD(dataset_create_tensor, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err), (ctx, ds, json, err))
 FORWARD(dataset_append,

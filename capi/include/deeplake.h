@@ -224,18 +224,27 @@ DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
 /* ---- Dataset ---- */
 
-/* Makes an empty dataset from JSON options {"overwrite"} ("" for none). The caller closes *out. After a failure there
- * is either no dataset or the one that was there. */
+/* Calls that open a store take in their options "storage": {...}, what the user says about the store (the fields of
+ * core/storage.Settings: "endpoint", "region", "access_key_id", ...), and "environ": {...}, the environment variables
+ * that credentials and proxies are found by. Without "environ" it is the environment that the library was loaded in. */
+
+/* Makes an empty dataset from JSON options {"overwrite", "storage", "environ"} ("" for none). The caller closes *out.
+ * After a failure there is either no dataset or the one that was there. */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
 
-/* Opens a dataset with JSON options {"at", "read_only"}. The caller closes *out. */
+/* Opens a dataset with JSON options {"at", "read_only", "storage", "environ"}. The caller closes *out. */
 DL_API dl_status dl_dataset_open(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
 
-/* *out becomes 1 if a dataset is there, else 0. */
-DL_API dl_status dl_dataset_exists(dl_context ctx, dl_text* uri, int32_t* out, dl_error* err);
+/* *out becomes 1 if a dataset is there, else 0. Options: {"storage", "environ"}. */
+DL_API dl_status dl_dataset_exists(dl_context ctx, dl_text* uri, dl_text* options, int32_t* out, dl_error* err);
 
-/* Deletes a dataset with all its versions. After a failure it may be gone in part; deleting again finishes it. */
-DL_API dl_status dl_dataset_delete(dl_context ctx, dl_text* uri, dl_error* err);
+/* Deletes a dataset with all its versions. After a failure it may be gone in part; deleting again finishes it. Options:
+ * {"storage", "environ"}. */
+DL_API dl_status dl_dataset_delete(dl_context ctx, dl_text* uri, dl_text* options, dl_error* err);
+
+/* The names of the datasets directly below uri as a JSON list, in order. Options: {"storage", "environ"}. The buffer is
+ * the caller's. */
+DL_API dl_status dl_dataset_list(dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err);
 
 /* State as JSON, no I/O. The buffer is the caller's. */
 DL_API dl_status dl_dataset_describe(dl_dataset ds, dl_buffer* json, dl_error* err);

@@ -41,24 +41,29 @@ def configure(options: Mapping[str, Any]) -> None:
             to strings, or None to unset): the core does not see later changes of `os.environ` by itself.
     """
 
-def create(uri: str, *, overwrite: bool = False) -> Dataset:
-    """Makes an empty dataset. Raises AlreadyExistsError, unless `overwrite`."""
+def create(uri: str, *, overwrite: bool = False, store: Mapping[str, Any] | None = None) -> Dataset:
+    """Makes an empty dataset. Raises AlreadyExistsError, unless `overwrite`; `store` as in `open`."""
 
-def open(uri: str, *, at: str = "", read_only: bool = False) -> Dataset:
+def open(uri: str, *, at: str = "", read_only: bool = False, store: Mapping[str, Any] | None = None) -> Dataset:
     """Opens a dataset.
 
     Args:
-        uri: a path, `file://...` or `mem://name`.
+        uri: a path, `file://...`, `mem://name`, `s3://bucket/...`, `gs://bucket/...` or `http(s)://...`.
         at: "" is the newest version; a commit id (or at least 6 characters of it), a version number, or a time in
             RFC 3339 opens that version for reading.
         read_only: refuse writes.
+        store: how the store is reached: `storage` (dict, as core/storage.Settings) and `environ` (dict of the
+            variables that credentials and proxies are found by; without it, those that the core was loaded with).
     """
 
-def exists(uri: str) -> bool:
-    """Returns whether a dataset is there."""
+def exists(uri: str, *, store: Mapping[str, Any] | None = None) -> bool:
+    """Returns whether a dataset is there; `store` as in `open`."""
 
-def delete(uri: str) -> None:
-    """Deletes the dataset with all its versions. Raises NotFoundError."""
+def delete(uri: str, *, store: Mapping[str, Any] | None = None) -> None:
+    """Deletes the dataset with all its versions. Raises NotFoundError; `store` as in `open`."""
+
+def datasets(uri: str, *, store: Mapping[str, Any] | None = None) -> list[str]:
+    """Returns the names of the datasets directly below `uri`, in order; `store` as in `open`."""
 
 def inspect(data: bytes | bytearray | memoryview, *, channels: int = 0) -> dict[str, Any]:
     """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c], "bytes": n} of an encoded sample, by its header.

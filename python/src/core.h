@@ -13,7 +13,7 @@ namespace deeplake {
 #define DEEPLAKE_FUNCTIONS(X) \
     X(abi_version) X(version) X(error_table) X(configure) X(memory_references) X(context_new) \
     X(context_cancel) X(context_close) X(dataset_create) X(dataset_open) X(dataset_exists) \
-    X(dataset_delete) X(dataset_describe) X(dataset_create_tensor) X(dataset_append) \
+    X(dataset_delete) X(dataset_list) X(dataset_describe) X(dataset_create_tensor) X(dataset_append) \
     X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) X(dataset_commit) \
     X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) X(dataset_view) \
     X(dataset_close) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \

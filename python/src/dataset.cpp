@@ -23,32 +23,53 @@ Dataset make(const Core& c, F&& f) {
     return ds;
 }
 
-Dataset create(const std::string& uri, bool overwrite) {
+// The options of a call, and those that say how the store is reached.
+std::string with_store(py::dict options, const py::object& store) {
+    if (!store.is_none()) options.attr("update")(store);
+    return to_json(options);
+}
+
+Dataset create(const std::string& uri, bool overwrite, const py::object& store) {
     const Core& c = core();
-    const char* options = overwrite ? "{\"overwrite\": true}" : "";
+    const std::string options = with_store(py::dict(py::arg("overwrite") = overwrite), store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
-        return c.dataset_create(ctx, uri.c_str(), options, out, err);
+        return c.dataset_create(ctx, uri.c_str(), options.c_str(), out, err);
     });
 }
 
-Dataset open(const std::string& uri, const std::string& at, bool read_only) {
+Dataset open(const std::string& uri, const std::string& at, bool read_only, const py::object& store) {
     const Core& c = core();
-    const std::string options = to_json(py::dict(py::arg("at") = at, py::arg("read_only") = read_only));
+    const std::string options = with_store(py::dict(py::arg("at") = at, py::arg("read_only") = read_only), store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
         return c.dataset_open(ctx, uri.c_str(), options.c_str(), out, err);
     });
 }
 
-bool exists(const std::string& uri) {
+bool exists(const std::string& uri, const py::object& store) {
     const Core& c = core();
+    const std::string options = options_json(store);
     std::int32_t out = 0;
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_exists(ctx, uri.c_str(), &out, err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_exists(ctx, uri.c_str(), options.c_str(), &out, err);
+    });
     return out != 0;
 }
 
-void remove(const std::string& uri) {
+void remove(const std::string& uri, const py::object& store) {
     const Core& c = core();
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_delete(ctx, uri.c_str(), err); });
+    const std::string options = options_json(store);
+    call_long(c,
+              [&](dl_context ctx, dl_error* err) { return c.dataset_delete(ctx, uri.c_str(), options.c_str(), err); });
+}
+
+py::object datasets(const std::string& uri, const py::object& store) {
+    const Core& c = core();
+    const std::string options = options_json(store);
+    Buffer json;
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_list(ctx, uri.c_str(), options.c_str(), json.out(), err);
+    });
+    return json.json();
 }
 
 py::object describe(const Dataset& self) {
@@ -176,10 +197,11 @@ View view(const Dataset& self) {
 
 void register_dataset(py::module_& m) {
     using py::arg;
-    m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false);
-    m.def("open", open, arg("uri"), py::kw_only(), arg("at") = "", arg("read_only") = false);
-    m.def("exists", exists, arg("uri"));
-    m.def("delete", remove, arg("uri"));
+    m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false, arg("store") = py::none());
+    m.def("open", open, arg("uri"), py::kw_only(), arg("at") = "", arg("read_only") = false, arg("store") = py::none());
+    m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
+    m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
+    m.def("datasets", datasets, arg("uri"), py::kw_only(), arg("store") = py::none());
     declare<Dataset>(m, "Dataset")
         .def("describe", describe)
         .def("create_tensor", create_tensor, arg("spec"))

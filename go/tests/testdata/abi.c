@@ -236,11 +236,11 @@ static void arguments(const char* uri) {
     dl_context ctx = {0};
     int32_t found = -1;
     OK(dl_context_new(0, &ctx, &err));
-    OK(dl_dataset_exists(ctx, uri, &found, &err));
+    OK(dl_dataset_exists(ctx, uri, NULL, &found, &err));
     WANT(found == 1);
     OK(dl_context_cancel(ctx, &err));
     OK(dl_context_close(ctx, &err));
-    FAILS(DL_CLOSED, dl_dataset_exists(ctx, uri, &found, &err));
+    FAILS(DL_CLOSED, dl_dataset_exists(ctx, uri, NULL, &found, &err));
     /* Data is as it was. */
     OK(dl_dataset_describe(ds, &json, &err));
     WANT(contains(&json, "\"rows\":10"));
