@@ -45,10 +45,12 @@ func (b *body) relay(n int64) error {
 		if b.left > 0 {
 			step = min(step, b.left)
 		}
+		step = b.reach(step)
 		if err := b.pace.wait(step); err != nil {
 			return err
 		}
 		done, err := b.some(step)
+		b.pace.giveBack(step - done)
 		b.moved += done
 		if b.left > 0 {
 			b.left -= done
@@ -61,6 +63,20 @@ func (b *body) relay(n int64) error {
 		}
 	}
 	return nil
+}
+
+// reach is how much of n bytes one call of some can pass on at most: no time must be taken for more.
+func (b *body) reach(n int64) int64 {
+	switch buffered := int64(b.in.Buffered()); {
+	case b.chunks != nil || b.left < 0:
+		return min(n, int64(len(b.room())))
+	case buffered > 0:
+		return min(n, buffered)
+	case b.to != nil && n > spliceBytes:
+		return n
+	default:
+		return min(n, int64(len(b.room())))
+	}
 }
 
 // some passes on at most n bytes.

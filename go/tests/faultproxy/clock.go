@@ -38,18 +38,29 @@ func (c *clock) take(n int64, now time.Time) time.Duration {
 	return c.next.Sub(now)
 }
 
+// giveBack returns the time of n bytes that did not pass.
+func (c *clock) giveBack(n int64) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = c.next.Add(-time.Duration(float64(n) / c.rate * float64(time.Second)))
+}
+
 // pace bounds one body by its own rate and the rate of all.
 type pace struct {
 	own, all *clock
 	closed   <-chan struct{} // of the proxy
+	alarm    *alarm
 }
 
 // newPace is nil where nothing bounds the body.
-func newPace(own int64, all *clock, closed <-chan struct{}) *pace {
+func newPace(own int64, all *clock, closed <-chan struct{}, a *alarm) *pace {
 	if own <= 0 && all == nil {
 		return nil
 	}
-	return &pace{own: newClock(own), all: all, closed: closed}
+	return &pace{own: newClock(own), all: all, closed: closed, alarm: a}
 }
 
 // step is how much may go at once: about two milliseconds' worth.
@@ -73,10 +84,17 @@ func (p *pace) wait(n int64) error {
 	}
 	now := time.Now()
 	d := max(p.own.take(n, now), p.all.take(n, now))
-	if d < 200*time.Microsecond { // the next step pays it
+	if d < 100*time.Microsecond { // the next step pays it
 		return nil
 	}
-	return sleep(d, p.closed)
+	return p.alarm.sleep(d, p.closed)
+}
+
+func (p *pace) giveBack(n int64) {
+	if p != nil && n > 0 {
+		p.own.giveBack(n)
+		p.all.giveBack(n)
+	}
 }
 
 var errClosed = errors.New("the proxy is closed")

@@ -21,6 +21,7 @@ type client struct {
 	up   *net.TCPConn // nil: none
 	upIn *bufio.Reader
 	used time.Time // when up was last used
+	bell alarm     // of the one goroutine that answers
 }
 
 func newClient(p *Proxy, conn *net.TCPConn) *client {
@@ -30,6 +31,7 @@ func newClient(p *Proxy, conn *net.TCPConn) *client {
 // serve answers the requests of the connection one after the other.
 func (c *client) serve() {
 	defer c.hangUp()
+	defer c.bell.close()
 	for {
 		rq, err := readHead(c.in)
 		if err != nil {
@@ -78,7 +80,7 @@ type exchange struct {
 
 // run returns whether the connection can carry another request.
 func (x *exchange) run() bool {
-	if sleep(x.v.delay, x.p.closed) != nil {
+	if x.bell.sleep(x.v.delay, x.p.closed) != nil {
 		return false
 	}
 	switch x.v.Fault {
@@ -139,9 +141,11 @@ func (x *exchange) pump() {
 		close(x.sent)
 		return
 	}
-	b := newBody(x.rq, x.in, x.conn, x.up, newPace(x.v.rate, x.v.all, x.p.closed))
+	bell := new(alarm)
+	b := newBody(x.rq, x.in, x.conn, x.up, newPace(x.v.rate, x.v.all, x.p.closed, bell))
 	x.p.open.Go(func() {
 		defer close(x.sent)
+		defer bell.close()
 		err := b.relay(-1)
 		x.bytes, x.all = b.moved, err == nil
 	})
@@ -166,7 +170,7 @@ func (x *exchange) final() (*head, error) {
 // answer passes the answer on, with the fault.
 func (x *exchange) answer(rs *head) (ok bool) {
 	none := rs.bodiless(x.rq.method)
-	b := newBody(rs, x.upIn, x.up, x.conn, newPace(x.v.rate, x.v.all, x.p.closed))
+	b := newBody(rs, x.upIn, x.up, x.conn, newPace(x.v.rate, x.v.all, x.p.closed, &x.bell))
 	if none {
 		b.left, b.chunks = 0, nil
 	}
