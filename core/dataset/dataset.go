@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -16,11 +17,13 @@ import (
 // Dataset is an open dataset: the newest commit it has seen, and the changes on top of it that are not committed yet.
 // All methods may be called in parallel; those that write wait for each other.
 type Dataset struct {
-	env   *Env
-	store storage.Provider
-	repo  *version.Repo
-	past  bool // opened at a commit of the past
-	ro    bool
+	env    *Env
+	store  storage.Provider
+	repo   *version.Repo
+	branch atomic.Pointer[string] // the name of repo's, for whoever has not the lock
+	asked  OpenOptions
+	past   bool // opened at a commit of the past
+	ro     bool
 
 	chunks *chunkCache
 	links  *places
@@ -82,6 +85,11 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 	if err != nil {
 		return nil, err
 	}
+	if o.Branch != "" {
+		if repo, err = repo.On(ctx, o.Branch); err != nil {
+			return nil, err
+		}
+	}
 	var head *version.Snapshot
 	if o.At != "" {
 		head, err = repo.At(ctx, o.At)
@@ -92,13 +100,16 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 		return nil, err
 	}
 	d := newDataset(env, store, repo, head, o.Storage)
+	d.asked = o
 	d.past, d.ro = o.At != "", o.At != "" || o.ReadOnly
 	return d, nil
 }
 
 func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *version.Snapshot, o storage.Options) *Dataset {
 	links := newPlaces(env, o)
-	return &Dataset{env: env, store: store, repo: repo, head: head, chunks: newChunkCache(store, links), links: links}
+	d := &Dataset{env: env, store: store, head: head, chunks: newChunkCache(store, links), links: links, asked: OpenOptions{Storage: o}}
+	d.on(repo)
+	return d
 }
 
 // Exists reports whether a dataset is at uri.
@@ -357,32 +368,22 @@ func (d *Dataset) Refresh(ctx context.Context) error {
 
 // Log lists at most limit commits, the newest first; limit <= 0 means all. A dataset of the past lists its own history.
 func (d *Dataset) Log(ctx context.Context, limit int) ([]version.Committed, error) {
-	d.mu.Lock()
-	closed, past, upTo := d.open(), d.past, d.head.Record.Version
-	d.mu.Unlock()
-	if closed != nil {
-		return nil, closed
+	repo, head, err := d.repository()
+	if err != nil {
+		return nil, err
 	}
-	skip := 0
-	if past {
-		head, err := d.repo.Head(ctx)
-		if err != nil {
+	if !d.past {
+		if head, err = repo.Head(ctx); err != nil {
 			return nil, err
 		}
-		skip = int(head.Record.Version - upTo)
 	}
-	if limit > 0 {
-		limit += skip
-	}
-	recs, err := d.repo.Log(ctx, limit)
+	recs, err := repo.LogFrom(ctx, head, limit)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]version.Committed, 0, len(recs))
 	for _, rec := range recs {
-		if !past || rec.Version <= upTo {
-			out = append(out, version.Describe(rec))
-		}
+		out = append(out, version.Describe(rec))
 	}
 	return out, nil
 }
@@ -393,12 +394,12 @@ func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
 		return nil, errs.New(errs.Invalid, "at: want a version number, a commit or a time")
 	}
 	d.mu.Lock()
-	closed := d.open()
+	closed, branch := d.open(), d.repo.Branch()
 	d.mu.Unlock()
 	if closed != nil {
 		return nil, closed
 	}
-	return Open(ctx, d.env, d.URI(), OpenOptions{At: ref})
+	return Open(ctx, d.env, d.URI(), OpenOptions{Branch: branch, At: ref, Storage: d.asked.Storage})
 }
 
 // View shows all rows as they are now, with uncommitted changes. It does not change when the dataset does.

@@ -55,7 +55,7 @@ func (d *Dataset) Describe() (Description, error) {
 
 func describe(d *Dataset, s *version.Snapshot, dirty bool, rows int64) Description {
 	return Description{
-		URI: d.URI(), ReadOnly: d.ro, Dirty: dirty, Rows: rows, Branch: "main", Head: version.Describe(s.Record),
+		URI: d.URI(), ReadOnly: d.ro, Dirty: dirty, Rows: rows, Branch: d.Branch(), Head: version.Describe(s.Record),
 		Tensors: describeTensors(s.Schema, s.Record.Columns), Info: s.Schema.Info,
 	}
 }

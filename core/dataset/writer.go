@@ -58,6 +58,7 @@ func newGroup() *task.Group { return task.New(context.Background(), finishesInFl
 // resolveTypes reads the schema again, after it has changed.
 func (w *writer) resolveTypes() error {
 	schema := w.txn.Schema()
+	clear(w.types)
 	for i := range schema.Tensors {
 		ct, err := resolve(&schema.Tensors[i], w.d.env.Codecs)
 		if err != nil {
@@ -75,6 +76,14 @@ func (w *writer) addTensor(ts format.TensorSchema) {
 	if err := w.resolveTypes(); err != nil {
 		w.broken = err
 	}
+}
+
+// renamed follows a change of names in the schema.
+func (w *writer) renamed() error {
+	if err := w.resolveTypes(); err != nil {
+		w.broken = err
+	}
+	return w.broken
 }
 
 // check reports why the transaction cannot go on.

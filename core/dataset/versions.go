@@ -1,0 +1,439 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/version"
+)
+
+// BranchInfo is a branch and its newest commit.
+type BranchInfo struct {
+	Name string            `json:"name"`
+	Head version.Committed `json:"head"`
+}
+
+// TagInfo is a tag and the commit that it stands for.
+type TagInfo struct {
+	Name    string            `json:"name"`
+	Message string            `json:"message"`
+	Author  string            `json:"author"`
+	Time    string            `json:"time"` // RFC 3339
+	Commit  version.Committed `json:"commit"`
+}
+
+// LogEntry is a commit in a graph of commits.
+type LogEntry struct {
+	version.Committed
+	Parents []string `json:"parents"` // the commit before it, then the one that a merge took in
+	Names   []string `json:"names"`   // branches and tags that stand for it
+}
+
+// refsInFlight is how many refs are looked up at once.
+const refsInFlight = 16
+
+// repository is the branch that is open, and the commit under what is uncommitted.
+func (d *Dataset) repository() (*version.Repo, *version.Snapshot, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return nil, nil, err
+	}
+	return d.repo, d.head, nil
+}
+
+// writable is repository for operations that write names or objects but no rows.
+func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
+	repo, head, err := d.repository()
+	if err == nil && d.ro && !d.past {
+		err = errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
+	}
+	return repo, head, err
+}
+
+// Branch is the name of the branch that commits go to.
+func (d *Dataset) Branch() string { return *d.branch.Load() }
+
+// Branches lists the branches by name.
+func (d *Dataset) Branches(ctx context.Context) ([]BranchInfo, error) {
+	repo, _, err := d.repository()
+	if err != nil {
+		return nil, err
+	}
+	all, err := repo.Branches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]BranchInfo, len(all))
+	g := task.New(ctx, refsInFlight)
+	for i, b := range all {
+		g.Go(func(ctx context.Context) error {
+			on, err := repo.On(ctx, b.Name)
+			if err != nil {
+				return err
+			}
+			head, err := on.Head(ctx)
+			if err != nil {
+				return err
+			}
+			out[i] = BranchInfo{b.Name, version.Describe(head.Record)}
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// snapshot is the commit that ref names; "" is the newest one that this dataset has seen.
+func snapshot(ctx context.Context, repo *version.Repo, head *version.Snapshot, ref string) (*version.Snapshot, error) {
+	if ref == "" {
+		return head, nil
+	}
+	return repo.At(ctx, ref)
+}
+
+// CreateBranch makes a branch that begins as the commit that ref names, "" for the one that the dataset is at. The dataset
+// stays on its own branch. What is uncommitted is not in it.
+func (d *Dataset) CreateBranch(ctx context.Context, name, ref string) error {
+	repo, head, err := d.writable()
+	if err != nil {
+		return err
+	}
+	if head, err = snapshot(ctx, repo, head, ref); err != nil {
+		return err
+	}
+	_, _, err = repo.CreateBranch(ctx, name, head, d.env.Author)
+	return err
+}
+
+// DeleteBranch takes the name of a branch away. Its commits stay until a gc finds that nothing else leads to them.
+func (d *Dataset) DeleteBranch(ctx context.Context, name string) error {
+	repo, _, err := d.writable()
+	if err != nil {
+		return err
+	}
+	if name == repo.Branch() && name != format.Main {
+		return errs.New(errs.Invalid, "delete branch %q: the dataset is on it; checkout another one first", name)
+	}
+	return repo.DeleteBranch(ctx, name)
+}
+
+// settled refuses to leave uncommitted changes behind. The lock is held.
+func (d *Dataset) settled(verb string) error {
+	if d.w != nil && !d.w.empty() {
+		return errs.New(errs.Conflict, "%s dataset %q: there are uncommitted changes; commit() or discard() them first", verb, d.URI())
+	}
+	return nil
+}
+
+// Checkout goes to the newest commit of another branch, which it makes first where create says so: as a branch of the
+// commit that the dataset is at. After an error the dataset is where it was.
+func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return err
+	}
+	if d.past {
+		return errs.New(errs.ReadOnly, "checkout of dataset %q: it is opened at version %d and stays there; open it with branch=, or create a branch at that version", d.URI(), d.head.Record.Version)
+	}
+	if create && d.ro {
+		return errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
+	}
+	if err := d.settled("checkout of"); err != nil {
+		return err
+	}
+	var repo *version.Repo
+	var head *version.Snapshot
+	var err error
+	if create {
+		repo, head, err = d.repo.CreateBranch(ctx, name, d.head, d.env.Author)
+	} else if repo, err = d.repo.On(ctx, name); err == nil {
+		head, err = repo.Head(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	d.drop()
+	d.on(repo)
+	d.head = head
+	return nil
+}
+
+// on binds the dataset to a branch. The lock is held, or nobody else has the dataset yet.
+func (d *Dataset) on(repo *version.Repo) {
+	name := repo.Branch()
+	d.repo = repo
+	d.branch.Store(&name)
+}
+
+// Tags lists the tags by name.
+func (d *Dataset) Tags(ctx context.Context) ([]TagInfo, error) {
+	repo, _, err := d.repository()
+	if err != nil {
+		return nil, err
+	}
+	all, err := repo.Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]TagInfo, len(all))
+	g := task.New(ctx, refsInFlight)
+	for i, t := range all {
+		g.Go(func(ctx context.Context) error {
+			s, err := repo.At(ctx, t.Name)
+			if err != nil {
+				return err
+			}
+			out[i] = tagInfo(t, s)
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+func tagInfo(t version.Tag, s *version.Snapshot) TagInfo {
+	return TagInfo{t.Name, t.Message, t.Author, t.Time.Format("2006-01-02T15:04:05.999999999Z07:00"), version.Describe(s.Record)}
+}
+
+// CreateTag gives the commit that ref names, "" for the one that the dataset is at, a name for good.
+func (d *Dataset) CreateTag(ctx context.Context, name, ref, message string) (TagInfo, error) {
+	repo, head, err := d.writable()
+	if err != nil {
+		return TagInfo{}, err
+	}
+	if head, err = snapshot(ctx, repo, head, ref); err != nil {
+		return TagInfo{}, err
+	}
+	t, err := repo.CreateTag(ctx, name, head, message, d.env.Author)
+	if err != nil {
+		return TagInfo{}, err
+	}
+	return tagInfo(t, head), nil
+}
+
+// DeleteTag buries a tag: its name is never used again.
+func (d *Dataset) DeleteTag(ctx context.Context, name string) error {
+	repo, _, err := d.writable()
+	if err != nil {
+		return err
+	}
+	return repo.DeleteTag(ctx, name)
+}
+
+// Graph lists at most limit commits that the dataset comes from, with those that merges took in, a commit before its
+// parents; limit <= 0 means all. With all the commits of all branches and tags are in it.
+func (d *Dataset) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, error) {
+	repo, head, err := d.repository()
+	if err != nil {
+		return nil, err
+	}
+	branches, err := d.Branches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := d.Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !d.past {
+		if head, err = repo.Head(ctx); err != nil {
+			return nil, err
+		}
+	}
+	names := map[string][]string{}
+	starts := []*version.Snapshot{head}
+	add := func(name, commit string) error {
+		names[commit] = append(names[commit], name)
+		if !all || commit == head.Record.UUID.String() {
+			return nil
+		}
+		s, err := repo.At(ctx, name)
+		if err == nil {
+			starts = append(starts, s)
+		}
+		return err
+	}
+	for _, b := range branches {
+		if err := add(b.Name, b.Head.Commit); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range tags {
+		if err := add(t.Name, t.Commit.Commit); err != nil {
+			return nil, err
+		}
+	}
+	return graph(ctx, repo, starts, names, limit)
+}
+
+// graph joins the histories of starts.
+func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, names map[string][]string, limit int) ([]LogEntry, error) {
+	seen := map[format.UUID]bool{}
+	var out []LogEntry
+	for _, s := range starts {
+		nodes, err := repo.Graph(ctx, s, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range nodes {
+			if seen[n.Record.UUID] {
+				continue
+			}
+			seen[n.Record.UUID] = true
+			e := LogEntry{Committed: version.Describe(n.Record), Parents: []string{}, Names: names[n.Record.UUID.String()]}
+			for _, p := range n.Parents {
+				e.Parents = append(e.Parents, p.String())
+			}
+			if e.Names == nil {
+				e.Names = []string{}
+			}
+			out = append(out, e)
+		}
+	}
+	if len(starts) > 1 {
+		// Times never fall from commit to commit; a stable order keeps commits of one time before their parents.
+		slices.SortStableFunc(out, func(a, b LogEntry) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
+	}
+	if limit > 0 && len(out) > limit {
+		out = out[:limit]
+	}
+	return out, nil
+}
+
+// Diff says what leads from the commit that a names to the one that b names; "" is the one that the dataset is at. No
+// sample is read. What is uncommitted does not count.
+func (d *Dataset) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
+	repo, head, err := d.repository()
+	if err != nil {
+		return nil, err
+	}
+	from, err := snapshot(ctx, repo, head, a)
+	if err != nil {
+		return nil, err
+	}
+	to, err := snapshot(ctx, repo, head, b)
+	if err != nil {
+		return nil, err
+	}
+	return repo.Diff(ctx, from, to)
+}
+
+// Merge takes the commit that ref names and all that it comes from into the branch that the dataset is on, as a commit. It
+// reports whether there was anything to take in. After errs.Conflict nothing has changed; version.ConflictError in it
+// says where the two sides contradict each other.
+func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, message string) (version.Committed, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var none version.Committed
+	if _, err := d.writer(); err != nil { // read-only, closed
+		return none, false, err
+	}
+	if err := d.settled("merge into"); err != nil {
+		return none, false, err
+	}
+	d.drop()
+	theirs, err := d.repo.At(ctx, ref)
+	if err != nil {
+		return none, false, err
+	}
+	head, done, err := d.repo.Merge(ctx, theirs, on, message, d.env.Author)
+	if err != nil {
+		return none, false, err
+	}
+	d.head = head
+	return version.Describe(head.Record), done, nil
+}
+
+// RenameTensor gives a tensor, or a group of tensors, another name. Values and history stay with it.
+func (d *Dataset) RenameTensor(_ context.Context, old, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := checkName(name); err != nil {
+		return errs.Wrap(errs.Invalid, "rename tensor", old, err)
+	}
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	if err := w.txn.RenameTensor(old, name); err != nil {
+		return err
+	}
+	return w.renamed()
+}
+
+// DeleteTensor removes a tensor. Older versions keep it.
+func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	ts := w.txn.Schema().Find(name)
+	if ts == nil {
+		return errs.Wrap(errs.NotFound, "delete tensor", name, unknownTensor(w.txn.Schema(), name))
+	}
+	id := ts.ID
+	if err := w.txn.DropTensor(name); err != nil {
+		return err
+	}
+	for _, set := range []opened{w.adding, w.fixing} {
+		if o := set[id]; o != nil {
+			o.builder.Abort()
+			delete(set, id)
+		}
+	}
+	return w.renamed()
+}
+
+// GC removes what no commit needs; see version.Repo.GC.
+func (d *Dataset) GC(ctx context.Context, o version.GCOptions) (version.GCReport, error) {
+	repo, _, err := d.writable()
+	if err != nil {
+		return version.GCReport{}, err
+	}
+	return repo.GC(ctx, o)
+}
+
+// Fsck looks for damage; see version.Repo.Fsck.
+func (d *Dataset) Fsck(ctx context.Context, o version.FsckOptions) (version.FsckReport, error) {
+	repo, _, err := d.repository()
+	if err == nil && o.Repair {
+		repo, _, err = d.writable()
+	}
+	if err != nil {
+		return version.FsckReport{}, err
+	}
+	return repo.Fsck(ctx, o)
+}
+
+// CopyOptions are the options of Copy.
+type CopyOptions struct {
+	version.CopyOptions
+	At       string // the commit to copy without history; "" is the newest one of main
+	From, To OpenOptions
+}
+
+// Copy makes the dataset at dst a copy of the one at src; see version.Copy.
+func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (version.CopyReport, error) {
+	var none version.CopyReport
+	o.From.At, o.From.ReadOnly = o.At, true
+	from, err := Open(ctx, env, src, o.From)
+	if err != nil {
+		return none, err
+	}
+	defer func() { _ = from.Close() }()
+	to, err := env.Stores.Open(ctx, dst, creating(o.To.Storage))
+	if err != nil {
+		return none, err
+	}
+	defer func() { _ = to.Close() }()
+	if o.Author == "" {
+		o.Author = env.Author
+	}
+	return version.Copy(ctx, from.repo, from.head, to, o.CopyOptions)
+}
