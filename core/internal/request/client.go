@@ -98,6 +98,9 @@ func Connections(s storage.Settings) int {
 // Patience is how long an answer to anything but a range may take as a whole, body included.
 func (c *Client) Patience() time.Duration { return patienceFactor * c.wait }
 
+// Transport shows how connections are made, for others to be made alike. It is not to be changed.
+func (c *Client) Transport() *http.Transport { return c.reads }
+
 // Close drops the idle connections. Requests in flight go on.
 func (c *Client) Close() {
 	c.reads.CloseIdleConnections()

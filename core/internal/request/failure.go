@@ -31,8 +31,8 @@ type Answer struct {
 	Text   []byte // the beginning of the body
 }
 
-// answerOf reads what a refusal says and closes it.
-func answerOf(rq *http.Request, rs *http.Response) *Answer {
+// Refusal reads what rs, an answer to rq, says about why something was not done, and closes it.
+func Refusal(rq *http.Request, rs *http.Response) *Answer {
 	defer rs.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText)) // half an explanation is better than none
 	return &Answer{
@@ -54,9 +54,14 @@ func (a *Answer) Wait() time.Duration {
 
 // IsPage reports whether the answer is a web page: then the address is not that of a store.
 func (a *Answer) IsPage() bool {
-	kind, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	begin := strings.ToLower(strings.TrimSpace(string(a.Text[:min(len(a.Text), 64)])))
-	return strings.TrimSpace(kind) == "text/html" || strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html")
+	return IsPage(a.Header) || strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html")
+}
+
+// IsPage reports whether the head of an answer announces a web page.
+func IsPage(h http.Header) bool {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.TrimSpace(kind) == "text/html"
 }
 
 // Quote is what the answer said, short enough for a message.

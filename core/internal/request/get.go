@@ -150,7 +150,7 @@ func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body
 	case rs.StatusCode == http.StatusRequestedRangeNotSatisfiable && n != 0:
 		err = b.outside(rs, off)
 	default:
-		return nil, d.explain(answerOf(rq, rs))
+		return nil, d.explain(Refusal(rq, rs))
 	}
 	if err != nil {
 		rs.Body.Close() // and the connection: what follows in it cannot be trusted, or is long

@@ -1,0 +1,260 @@
+package s3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/aws-sdk-go-v2/credentials/endpointcreds"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/request"
+	"deeplake/core/storage"
+)
+
+const (
+	credentialTime = 8 * time.Second // for one way of getting credentials
+	machineTime    = 2 * time.Second // for the metadata service, which is near or not there at all
+	machineConnect = time.Second
+	containerHost  = "http://169.254.170.2"
+)
+
+// identity finds credentials anew each time it is asked, in the order of Amazon's own tools: the settings, the
+// environment, a web identity, the shared files, the container, the machine. It is an aws.CredentialsProvider, and it
+// reads the environment that it was given, never the one that the process began with.
+type identity struct {
+	settings storage.Settings
+	lookup   func(string) string
+	net      *awshttp.BuildableClient
+	files    files
+}
+
+var _ aws.CredentialsProvider = (*identity)(nil)
+
+// identify checks what the settings say. Nothing is asked.
+func identify(s storage.Settings, environ map[string]string, transport *http.Transport) (*identity, error) {
+	if (s.AccessKeyID == "") != (s.SecretAccessKey == "") {
+		return nil, errs.New(errs.Invalid, "credentials: access_key_id and secret_access_key go together; give both")
+	}
+	lookup := request.Lookup(environ)
+	id := &identity{settings: s, lookup: lookup, files: filesOf(s.Profile, lookup)}
+	id.net = awshttp.NewBuildableClient().WithTimeout(credentialTime).WithTransportOptions(func(t *http.Transport) {
+		t.Proxy, t.TLSClientConfig, t.TLSHandshakeTimeout = transport.Proxy, transport.TLSClientConfig.Clone(), transport.TLSHandshakeTimeout
+		t.DialContext = transport.DialContext
+		t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	})
+	return id, nil
+}
+
+// fixed reports whether asking again cannot give other credentials.
+func (id *identity) fixed() bool {
+	return id.settings.AccessKeyID != "" || id.settings.Profile == "" && id.lookup("AWS_ACCESS_KEY_ID") != ""
+}
+
+// Retrieve gives credentials, or an errs.Denied that says where they were looked for.
+func (id *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	ctx, cancel := context.WithTimeout(ctx, credentialTime)
+	defer cancel()
+	s := id.settings
+	if s.AccessKeyID != "" {
+		return aws.Credentials{
+			AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretAccessKey.Reveal(), SessionToken: s.SessionToken.Reveal(), Source: "settings",
+		}, nil
+	}
+	if s.Profile == "" {
+		if key, secret := id.lookup("AWS_ACCESS_KEY_ID"), id.lookup("AWS_SECRET_ACCESS_KEY"); key != "" && secret != "" {
+			return aws.Credentials{AccessKeyID: key, SecretAccessKey: secret, SessionToken: id.lookup("AWS_SESSION_TOKEN"), Source: "environment"}, nil
+		}
+		if token, role := id.lookup("AWS_WEB_IDENTITY_TOKEN_FILE"), id.lookup("AWS_ROLE_ARN"); token != "" && role != "" {
+			return found("web identity", ctx, id.webIdentity(token, role))
+		}
+	}
+	shared, err := id.files.load(ctx)
+	if err != nil {
+		return aws.Credentials{}, err
+	}
+	if shared != nil && hasIdentity(shared) {
+		return id.fromProfile(ctx)
+	}
+	if s.Profile != "" {
+		return aws.Credentials{}, errs.New(errs.Denied, "profile %q has no credentials; give it some, or name another profile", s.Profile)
+	}
+	return id.ofMachine(ctx)
+}
+
+func found(where string, ctx context.Context, p aws.CredentialsProvider) (aws.Credentials, error) { //nolint:revive // p reads better last
+	c, err := p.Retrieve(ctx)
+	if err != nil {
+		return c, errs.New(errs.Denied, "credentials by %s: %w", where, err)
+	}
+	return c, nil
+}
+
+func (id *identity) region() string {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
+		if r := id.lookup(name); r != "" {
+			return r
+		}
+	}
+	return ""
+}
+
+func (id *identity) webIdentity(token, role string) aws.CredentialsProvider {
+	region := id.region()
+	if region == "" {
+		region = defaultRegion
+	}
+	client := sts.New(sts.Options{Region: region, HTTPClient: id.net, Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: 2})
+	return stscreds.NewWebIdentityRoleProvider(client, role, stscreds.IdentityTokenFile(token), func(o *stscreds.WebIdentityRoleOptions) {
+		o.RoleSessionName = id.lookup("AWS_ROLE_SESSION_NAME")
+	})
+}
+
+// fromProfile lets the SDK follow roles, sign-on sessions and credential processes of the shared files.
+func (id *identity) fromProfile(ctx context.Context) (aws.Credentials, error) {
+	where := "profile " + id.files.profile
+	cfg, err := config.LoadDefaultConfig(ctx,
+		config.WithSharedConfigProfile(id.files.profile),
+		config.WithSharedConfigFiles(id.files.config), config.WithSharedCredentialsFiles(id.files.credentials),
+		config.WithHTTPClient(id.net), config.WithDefaultRegion(defaultRegion),
+		config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
+	)
+	if err != nil {
+		return aws.Credentials{}, errs.New(errs.Denied, "credentials by %s: %w", where, err)
+	}
+	return found(where, ctx, cfg.Credentials)
+}
+
+// ofMachine asks the container, then the machine.
+func (id *identity) ofMachine(ctx context.Context) (aws.Credentials, error) {
+	endpoint := id.lookup("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+	if rel := id.lookup("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); rel != "" {
+		endpoint = containerHost + rel
+	}
+	if endpoint != "" {
+		return id.fromContainer(ctx, endpoint)
+	}
+	if strings.EqualFold(id.lookup("AWS_EC2_METADATA_DISABLED"), "true") {
+		return aws.Credentials{}, id.none(nil)
+	}
+	short, cancel := context.WithTimeout(ctx, machineTime)
+	defer cancel()
+	direct := awshttp.NewBuildableClient().WithTimeout(machineTime).WithTransportOptions(func(t *http.Transport) {
+		t.Proxy = nil
+		t.DialContext = (&net.Dialer{Timeout: machineConnect}).DialContext
+	})
+	p := ec2rolecreds.New(func(o *ec2rolecreds.Options) {
+		o.Client = imds.New(imds.Options{HTTPClient: direct, Retryer: aws.NopRetryer{}, Endpoint: id.lookup("AWS_EC2_METADATA_SERVICE_ENDPOINT")})
+	})
+	c, err := p.Retrieve(short)
+	if err != nil {
+		return c, id.none(err)
+	}
+	return c, nil
+}
+
+func (id *identity) none(err error) error {
+	if err != nil {
+		err = errors.New("no answer from the metadata service of a cloud machine")
+	} else {
+		err = errors.New("the metadata service is disabled")
+	}
+	return errs.New(errs.Denied, "no credentials: none in the settings, in AWS_ACCESS_KEY_ID or in profile %q, and %w; "+
+		"give some, or anonymous for a public bucket", id.files.profile, err)
+}
+
+// fromContainer asks the endpoint that a container's environment names. The token goes to no stranger: over plain HTTP
+// only this machine and the addresses that Amazon gives to its agents are asked.
+func (id *identity) fromContainer(ctx context.Context, endpoint string) (aws.Credentials, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "https" && !isAgent(u.Hostname()) {
+		return aws.Credentials{}, errs.New(errs.Denied, "credentials by container: AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor on this machine")
+	}
+	token := id.lookup("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+	if name := id.lookup("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); name != "" {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return aws.Credentials{}, errs.New(errs.Denied, "credentials by container: read token %q: %w", name, errors.Unwrap(err))
+		}
+		token = strings.TrimSpace(string(text))
+	}
+	return found("container", ctx, endpointcreds.New(endpoint, func(o *endpointcreds.Options) {
+		o.HTTPClient, o.AuthorizationToken = id.net, token
+		o.Retryer = aws.NopRetryer{}
+	}))
+}
+
+func isAgent(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.Equal(net.ParseIP("fd00:ec2::23")))
+}
+
+// files are the shared configuration: which of them, and which profile.
+type files struct {
+	profile     string
+	named       bool // by the user: it must exist
+	config      []string
+	credentials []string
+}
+
+func filesOf(profile string, lookup func(string) string) files {
+	f := files{profile: profile}
+	for _, name := range []string{"AWS_PROFILE", "AWS_DEFAULT_PROFILE"} {
+		if f.profile == "" {
+			f.profile = lookup(name)
+		}
+	}
+	f.named = f.profile != ""
+	if !f.named {
+		f.profile = config.DefaultSharedConfigProfile
+	}
+	at := func(variable, name string) []string {
+		if file := lookup(variable); file != "" {
+			return []string{file}
+		}
+		if home := lookup("HOME"); home != "" {
+			return []string{filepath.Join(home, ".aws", name)}
+		}
+		return []string{}
+	}
+	f.config, f.credentials = at("AWS_CONFIG_FILE", "config"), at("AWS_SHARED_CREDENTIALS_FILE", "credentials")
+	return f
+}
+
+// load reads the profile; nil where there is none and nobody named one.
+func (f *files) load(ctx context.Context) (*config.SharedConfig, error) {
+	shared, err := config.LoadSharedConfigProfile(ctx, f.profile, func(o *config.LoadSharedConfigOptions) {
+		o.ConfigFiles, o.CredentialsFiles = f.config, f.credentials
+	})
+	var missing config.SharedConfigProfileNotExistError
+	switch {
+	case errors.As(err, &missing) && !f.named:
+		return nil, nil //nolint:nilnil // no profile is no failure
+	case errors.As(err, &missing):
+		return nil, errs.New(errs.Denied, "profile %q is in neither of %q; check its name, AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE",
+			f.profile, append(f.config[:len(f.config):len(f.config)], f.credentials...))
+	case err != nil:
+		return nil, errs.New(errs.Denied, "profile %q: %w", f.profile, err)
+	}
+	return &shared, nil
+}
+
+// hasIdentity reports whether the profile says how to get credentials; many only name a region.
+func hasIdentity(c *config.SharedConfig) bool {
+	return c.Credentials.HasKeys() || c.RoleARN != "" || c.CredentialSource != "" || c.CredentialProcess != "" || c.SSOSessionName != "" ||
+		c.SSOStartURL != "" || c.WebIdentityTokenFile != "" || c.LoginSession != ""
+}

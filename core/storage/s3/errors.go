@@ -1,0 +1,232 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/request"
+	"deeplake/core/storage"
+)
+
+// refusal is what a store says about a request that it does not do.
+type refusal struct {
+	*request.Answer
+	code    string // "NoSuchKey"; "" where there is no body, as after HEAD
+	message string
+	region  string // where the bucket is, if that was the reason
+}
+
+const maxMessage = 300
+
+// refusalOf reads the XML of an error. A body that is none leaves code and message empty.
+func refusalOf(a *request.Answer) *refusal {
+	r := &refusal{Answer: a}
+	var body struct {
+		XMLName xml.Name
+		Code    string `xml:"Code"`
+		Message string `xml:"Message"`
+		Region  string `xml:"Region"`
+	}
+	if xml.NewDecoder(bytes.NewReader(a.Text)).Decode(&body) == nil && body.XMLName.Local == "Error" {
+		r.code, r.message, r.region = strings.TrimSpace(body.Code), body.Message, strings.TrimSpace(body.Region)
+	}
+	r.message = strings.Join(strings.Fields(strings.ToValidUTF8(r.message, "?")), " ")
+	if len(r.message) > maxMessage {
+		r.message = strings.ToValidUTF8(r.message[:maxMessage], "") + "..."
+	}
+	if region := a.Header.Get("X-Amz-Bucket-Region"); region != "" {
+		r.region = region
+	}
+	return r
+}
+
+// said is the answer in the store's words.
+func (r *refusal) said() string {
+	if r.code == "" {
+		return r.Quote()
+	}
+	if r.message == "" {
+		return r.code
+	}
+	return r.code + ": " + r.message
+}
+
+// missingBucket marks the error of a bucket that is not there, which must not pass for a missing object.
+type missingBucket struct{ error }
+
+func (m *missingBucket) Unwrap() error { return m.error }
+
+// invalidRequest marks how a store refuses, among other things, to copy a large object with one request.
+type invalidRequest struct{ error }
+
+func (i *invalidRequest) Unwrap() error { return i.error }
+
+// explain says what an answer means that is not what was asked for; request.Dialect.Explain.
+func (s *store) explain(a *request.Answer) error { return s.meaning(refusalOf(a)) }
+
+func (s *store) meaning(r *refusal) error {
+	if r.IsPage() || r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests {
+		return errs.New(errs.Storage, "%q does not answer as S3 (got %s); check the endpoint and the proxy", r.Host, r.Quote())
+	}
+	if r.Status != http.StatusNotFound || r.code == "NoSuchKey" {
+		s.seen.Store(true)
+	}
+	if err := s.elsewhere(r); err != nil {
+		return err
+	}
+	switch r.code {
+	case "NoSuchBucket":
+		return &missingBucket{errs.New(errs.NotFound, "bucket %q does not exist at %q; check its name, or create it", s.bucket, s.host())}
+	case "RequestTimeTooSkewed":
+		return s.skewed(r)
+	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken":
+		return s.expired(r)
+	case "InvalidAccessKeyId", "XAdminUserNotFound", "InvalidClientTokenId", "UnrecognizedClientException":
+		return errs.New(errs.Denied, "the access key is not known at %q (%s); check access_key_id and the endpoint", s.host(), r.code)
+	case "SignatureDoesNotMatch":
+		return errs.New(errs.Denied, "the secret key does not belong to the access key, or a proxy changes requests (%q answers %s); "+
+			"check secret_access_key", s.host(), r.code)
+	case "SlowDown", "ServiceUnavailable", "Throttling", "ThrottlingException", "TooManyRequests", "TooManyRequestsException",
+		"RequestLimitExceeded", "BandwidthLimitExceeded", "ReduceYourRequestRate", "SlowDownRead", "SlowDownWrite":
+		return s.again(storage.Later, r)
+	case "InternalError", "RequestTimeout", "OperationAborted", "ConditionalRequestConflict", "IncompleteBody", "BadDigest",
+		"XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch":
+		return s.again(storage.Soon, r)
+	case "InvalidObjectState":
+		return errs.New(errs.Storage, "the object is in an archive class and cannot be read (%s); restore it first", r.code)
+	case "NotImplemented":
+		return errs.New(errs.Unsupported, `%q cannot do this (%s); try checksums="when_required"`, s.host(), r.said())
+	case "EntityTooLarge", "InvalidRequest":
+		return &invalidRequest{errs.New(errs.Storage, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())}
+	case "ObjectParentIsFile", "KeyTooLongError":
+		return errs.New(errs.Invalid, "%q refuses the key (%s)", s.host(), r.said())
+	}
+	return s.byStatus(r)
+}
+
+// byStatus explains what has a code of no special meaning, or none.
+func (s *store) byStatus(r *refusal) error {
+	switch r.Status {
+	case http.StatusNotFound:
+		if r.code == "" || r.code == "NoSuchKey" {
+			return errs.New(errs.NotFound, "no such object in bucket %q", s.bucket)
+		}
+		return errs.New(errs.NotFound, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return s.denied(r)
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		return s.again(storage.Later, r)
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusRequestTimeout:
+		return s.again(storage.Soon, r)
+	case http.StatusPreconditionFailed:
+		return errs.New(errs.Conflict, "the object has changed since it was looked at (%s)", r.said())
+	}
+	return errs.New(errs.Storage, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())
+}
+
+func (s *store) again(repeat storage.Repeat, r *refusal) error {
+	return &storage.Fault{Repeat: repeat, Wait: r.Wait(), Err: errs.New(errs.Storage, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())}
+}
+
+// elsewhere is the error of a bucket in another region. Where the user has not said the region, the next try goes there.
+func (s *store) elsewhere(r *refusal) error {
+	switch r.code {
+	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "Redirect":
+	default:
+		moved := r.Status == http.StatusBadRequest && r.code == "" && r.region != "" // HEAD
+		if r.Status/100 != 3 && !moved {
+			return nil
+		}
+	}
+	asked := s.where.Load().region
+	if s.move(r.region) {
+		return &storage.Fault{Repeat: storage.Refresh, Err: errs.New(errs.Storage, "bucket %q is in region %q (asked in %q)", s.bucket, r.region, asked)}
+	}
+	if now := s.where.Load().region; now != asked || now == r.region && !s.fixed {
+		// Somebody else has moved it meanwhile.
+		return &storage.Fault{Repeat: storage.Refresh, Err: errs.New(errs.Storage, "bucket %q is in region %q (asked elsewhere)", s.bucket, now)}
+	}
+	if r.region != "" && r.region != asked {
+		return errs.New(errs.Storage, "bucket %q is in region %q, not in %q; set region to %q", s.bucket, r.region, asked, r.region)
+	}
+	return errs.New(errs.Storage, "bucket %q is not in region %q (%q answers %s); set region and endpoint to the bucket's", s.bucket, asked, s.host(), r.said())
+}
+
+// skewed takes over the store's clock. If that is no news, another try would fail alike.
+func (s *store) skewed(r *refusal) error {
+	ahead, news := s.net.SetDate(r.Header)
+	way := "behind"
+	if ahead < 0 {
+		way = "ahead of"
+	}
+	err := errs.New(errs.Storage, "this machine's clock is %v %s that of %q (%s); set it right", ahead.Abs().Round(time.Second), way, s.host(), r.code)
+	if news {
+		return &storage.Fault{Repeat: storage.Refresh, Err: err}
+	}
+	return err
+}
+
+func (s *store) expired(r *refusal) error {
+	err := errs.New(errs.Denied, "the session token has expired or is not valid (%q answers %s); get new credentials", s.host(), r.code)
+	if s.forget() {
+		return &storage.Fault{Repeat: storage.Refresh, Err: err}
+	}
+	return err
+}
+
+func (s *store) denied(r *refusal) error {
+	remedy := "check the permissions of these credentials"
+	if s.creds == nil {
+		remedy = "it is not public: give credentials instead of anonymous"
+	}
+	if r.code == "" {
+		remedy += ", and the bucket's name"
+	}
+	return errs.New(errs.Denied, "access to bucket %q at %q denied (%s); %s", s.bucket, s.host(), r.said(), remedy)
+}
+
+// apiError classifies what the SDK returns. It keeps the classification of the connections below, and not the SDK's
+// words around it.
+func (s *store) apiError(ctx context.Context, err error) error {
+	var (
+		missing *missingBucket
+		fault   *storage.Fault
+		known   *errs.Error
+		api     smithy.APIError
+	)
+	switch {
+	case ctx.Err() != nil:
+		return errs.New(errs.Canceled, "%w", context.Cause(ctx))
+	case errors.As(err, &missing):
+		return missing
+	case errors.As(err, &fault):
+		return fault
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.DeadlineExceeded):
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q does not answer within %v", s.host(), s.net.Patience())}
+	case errors.As(err, &api): // an error behind a status of 200
+		a := &request.Answer{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}}
+		return s.meaning(&refusal{Answer: a, code: api.ErrorCode(), message: api.ErrorMessage()})
+	}
+	return errs.New(errs.Storage, "%q does not answer as S3 (%w); check the endpoint and the proxy", s.host(), deepest(err))
+}
+
+// deepest drops the layers of the SDK, which repeat each other.
+func deepest(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

@@ -1,0 +1,92 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// trustBytes is how much memory the length that a store names is taken for true.
+const trustBytes = 64 << 20
+
+// Range asks for a part of the object; storage.Ranger.
+func (p *Provider) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if err := p.admit(ctx, "read", key); err != nil {
+		return nil, err
+	}
+	return p.ranged(ctx, key, off, n, tag)
+}
+
+// Range asks for a part of the object called name, any bytes; storage.Ranger.
+func (s *Source) Range(ctx context.Context, name string, off, n int64, tag string) (storage.Body, error) {
+	if err := s.admit(ctx, "read", name); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, errs.New(errs.Invalid, "read: the name is empty")
+	}
+	return s.ranged(ctx, name, off, n, tag)
+}
+
+func (p *part) ranged(ctx context.Context, name string, off, n int64, tag string) (storage.Body, error) {
+	rq := p.request(http.MethodGet, p.where.Load().url(p.prefix+name))
+	p.unlock(rq.Header)
+	b, err := p.net.Get(ctx, &p.read, rq, off, n, tag)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "read", name, p.bucketFirst(ctx, err))
+	}
+	p.seen.Store(true)
+	return b, nil
+}
+
+// bucketFirst asks for the bucket where an object is missing and nothing has been heard of the bucket yet: not every
+// answer tells the two apart.
+func (p *part) bucketFirst(ctx context.Context, err error) error {
+	var missing *missingBucket
+	if p.seen.Load() || !errs.Is(err, errs.NotFound) || errors.As(err, &missing) {
+		return err
+	}
+	if _, listErr := p.page(ctx, "", "", nil, 1); errors.As(listErr, &missing) {
+		return listErr
+	}
+	return err
+}
+
+// ReadAt fills dst; storage.Provider.
+func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	b, err := p.Range(ctx, key, off, int64(len(dst)), "")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if b.Len() < int64(len(dst)) {
+		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), off, len(dst))
+	}
+	_, err = io.ReadFull(b, dst)
+	return errs.Wrap(errs.Storage, "read", key, err)
+}
+
+// Get returns the whole object; storage.Provider.
+func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
+	b, err := p.Range(ctx, key, 0, -1, "")
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	data := make([]byte, 0, min(b.Len(), trustBytes))
+	for int64(len(data)) < b.Len() {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := io.ReadFull(b, data[len(data):min(int64(cap(data)), b.Len())])
+		data = data[:len(data)+n]
+		if err != nil {
+			return nil, errs.Wrap(errs.Storage, "read", key, err)
+		}
+	}
+	return data, nil
+}
