@@ -22,6 +22,7 @@ type Epoch struct {
 	batches int64
 	walk    *walk
 	group   *task.Group
+	hoard   *hoard // bytes fetched ahead; nil: they lie near
 	unwatch func() bool
 	halt    atomic.Bool // goroutines are to end as soon as they can
 
@@ -60,6 +61,9 @@ func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
 		e.meters.workers[i].zero = e.meters.start
 	}
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
+	if l.fetched != nil {
+		e.hoard = newHoard(e.group, l.fetched, l.fetchLimit(), l.options.Workers, int64(l.options.BatchSize))
+	}
 	return e
 }
 
@@ -68,6 +72,9 @@ func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
 func (e *Epoch) launch() {
 	e.unwatch = context.AfterFunc(e.group.Context(), e.stop)
 	e.meters.consumer.begin()
+	if e.hoard != nil {
+		e.group.Go(e.lookAhead)
+	}
 	e.group.Go(e.planAll)
 	for i := range e.meters.workers {
 		m := &e.meters.workers[i]
@@ -78,6 +85,9 @@ func (e *Epoch) launch() {
 // stop tells the goroutines to end.
 func (e *Epoch) stop() {
 	e.halt.Store(true)
+	if e.hoard != nil {
+		e.hoard.stop()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.published.Broadcast()
@@ -101,6 +111,9 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		n := int(min(int64(o.BatchSize), e.loader.order.Rows-from))
 		p.view = slices.Grow(p.view[:0], n)[:n]
 		e.walk.fill(p.view, from)
+		if e.hoard != nil {
+			e.hoard.await(from+int64(n), m)
+		}
 		w.err = pl.plan(ctx, w, p)
 		e.publish(w, p)
 		if w.err != nil {
@@ -184,6 +197,9 @@ func (e *Epoch) finish(w *work) {
 // ready lets the consumer have w and takes its planning memory back. The lock is held.
 func (e *Epoch) ready(w *work) {
 	w.ready = true
+	if e.hoard != nil {
+		e.hoard.done(w.seq)
+	}
 	e.spare = append(e.spare, w.plan)
 	w.plan = nil
 	if w.err != nil && w.seq < e.limit {
@@ -311,6 +327,9 @@ func (e *Epoch) shut(err error) {
 		e.meters.consumer.end()
 	}
 	e.mu.Unlock()
+	if e.hoard != nil {
+		e.hoard.close()
+	}
 	for _, w := range left {
 		if w.batch != nil {
 			w.batch.Release()

@@ -15,6 +15,7 @@ type Loader struct {
 	fields  []field
 	order   Order
 	ring    *slab.Ring
+	fetched *slab.Ring // what is fetched ahead; nil: nothing is
 
 	mu     sync.Mutex
 	budget int64 // of the ring
@@ -42,12 +43,16 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		}
 		rowBytes = (stored + rows - 1) / rows
 	}
-	return &Loader{
+	l := &Loader{
 		src: src, options: o, fields: fields, budget: o.SlabBytes,
 		order:  newOrder(o.Shuffle, rows, o.Seed, rowBytes, o.ShuffleBytes),
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
-	}, nil
+	}
+	if remote(src) {
+		l.fetched = slab.NewRing(o.FetchBytes)
+	}
+	return l, nil
 }
 
 // Batches is the number of batches of an epoch. With Skip it is an upper bound.
@@ -108,6 +113,9 @@ func (l *Loader) Close() {
 		e.Close()
 	}
 	l.ring.Close()
+	if l.fetched != nil {
+		l.fetched.Close()
+	}
 }
 
 // slab gets memory for one batch. The ring may keep what the batches in flight, the one the consumer works on and the

@@ -34,9 +34,11 @@ type Order struct {
 }
 
 const (
-	blockBytes  = 1 << 20 // aim of a block: a range that object storage serves well, small enough to mix classes
+	blockBytes  = 1 << 20 // aim of a block: small enough to mix classes
+	farBytes    = 2 << 20 // and where a window holds a small part of the rows, so that their requests are not too small
 	maxBlocks   = 1 << 48 // far beyond any view, far from overflow
-	firstBlocks = 32      // 32 MiB to read before the first batch is mixed
+	fewBlocks   = 256     // of a window; blocks are no larger where there would be fewer
+	firstBlocks = 12      // to read before the first batch is mixed
 )
 
 // newOrder chooses the blocks and windows for rows whose stored size is rowBytes on average.
@@ -46,7 +48,11 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 		return o
 	}
 	rowBytes = max(rowBytes, 1)
-	o.BlockRows = max((blockBytes+rowBytes-1)/rowBytes, 1)
+	aim := int64(blockBytes)
+	if rows/2 > windowBytes/rowBytes {
+		aim = min(max(windowBytes/fewBlocks, blockBytes), farBytes)
+	}
+	o.BlockRows = max((aim+rowBytes-1)/rowBytes, 1)
 	o.WindowBlocks = min(max(windowBytes/rowBytes/o.BlockRows, 1), maxBlocks)
 	o.FirstBlocks = min(firstBlocks, o.WindowBlocks)
 	return o

@@ -166,7 +166,7 @@ func TestShuffleQuality(t *testing.T) {
 		windowBytes int64
 		want        int
 		wantBatch   int // mean distinct classes in a batch of 256 once windows are full; random order gives 226
-	}{{"2 GB", 2 << 30, 980, 210}, {"512 MiB", 512 << 20, 980, 180}} {
+	}{{"2 GB", 2 << 30, 950, 195}, {"512 MiB", 512 << 20, 950, 145}} {
 		o := newOrder(Window, rows, 1, 110_000, c.windowBytes)
 		w := newWalk(o, 0)
 		met := map[int64]bool{}

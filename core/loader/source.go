@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"deeplake/core/chunk"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -54,6 +55,29 @@ type RunColumn interface {
 	DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error))
 }
 
+// AheadColumn is what a Column also is where reading ahead in large pieces pays.
+type AheadColumn interface {
+	// Ahead says which bytes reading runs of rows takes, each run being the first row and the one behind the last. It reads
+	// index pages, and leaves them where Resolve finds them. What cannot be found is left out and the first error returned.
+	Ahead(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
+	// StoredBytes estimates the size of all rows, as stored.
+	StoredBytes() int64
+}
+
+// distant is what a Source also is where it may lie behind a network.
+type distant interface {
+	// Remote reports whether reads are requests over a network.
+	Remote() bool
+	// Traffic is what the store has done since it was opened.
+	Traffic() storage.Stats
+}
+
+// remote reports whether bytes of src are to be fetched ahead.
+func remote(src Source) bool {
+	d, ok := src.(distant)
+	return ok && d.Remote()
+}
+
 // View is a Source whose columns have a type of their own. It spares the room that implements it from naming Column.
 type View[C Column] interface {
 	Len() int64
@@ -68,6 +92,18 @@ func SourceOf[C Column](v View[C]) Source { return source[C]{v} }
 
 // source narrows the columns of a View to the interface.
 type source[C Column] struct{ View[C] }
+
+func (s source[C]) Remote() bool {
+	d, ok := s.View.(distant)
+	return ok && d.Remote()
+}
+
+func (s source[C]) Traffic() storage.Stats {
+	if d, ok := s.View.(distant); ok {
+		return d.Traffic()
+	}
+	return storage.Stats{}
+}
 
 func (s source[C]) Column(name string) (Column, error) {
 	c, err := s.View.Column(name)

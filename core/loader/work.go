@@ -34,6 +34,9 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			// A goroutine that has not been scheduled for 10 ms loses its P in every call into C, which costs the
 			// thread several switches each time; one that has just been keeps it through a job.
 			runtime.Gosched()
+			if e.hoard != nil {
+				scratch.Hold(hand{e.hoard, m})
+			}
 			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
 			if w.left.Add(-1) == 0 {
 				e.finish(w)

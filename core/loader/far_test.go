@@ -1,0 +1,198 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deeplake/core/codec"
+	"deeplake/core/codec/all"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/storage/mem"
+	"deeplake/core/tensor"
+)
+
+// far is a store behind a network: every request has a first byte that is late, and a bandwidth of its own. Under
+// testing/synctest none of it takes real time.
+type far struct {
+	storage.Provider
+	latency time.Duration
+	rate    float64 // bytes a second of one request
+
+	mu       sync.Mutex
+	gets     map[string]int   // requests by the first part of the key
+	bytes    map[string]int64 // and what they asked for
+	flying   int
+	most     int // requests at once
+	flight   int64
+	mostByte int64
+	fault    func(key string, off, n int64) error // nil: none
+	slow     func(key string, off int64) time.Duration
+}
+
+var _ storage.Ranger = (*far)(nil)
+
+func newFar(p storage.Provider) *far {
+	return &far{Provider: p, latency: 25 * time.Millisecond, rate: 90e6, gets: map[string]int{}, bytes: map[string]int64{}}
+}
+
+// request takes the time of a request and counts it.
+func (f *far) request(ctx context.Context, key string, off, n int64) error {
+	kind, _, _ := strings.Cut(key, "/")
+	f.mu.Lock()
+	f.gets[kind]++
+	f.bytes[kind] += n
+	f.flying++
+	f.flight += n
+	f.most, f.mostByte = max(f.most, f.flying), max(f.mostByte, f.flight)
+	d := f.latency + time.Duration(float64(n)/f.rate*1e9)
+	if f.slow != nil {
+		d += f.slow(key, off)
+	}
+	var err error
+	if f.fault != nil {
+		err = f.fault(key, off, n)
+	}
+	f.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		err = errs.Wrap(errs.Canceled, "read", key, context.Cause(ctx))
+	}
+	f.mu.Lock()
+	f.flying--
+	f.flight -= n
+	f.mu.Unlock()
+	return err
+}
+
+func (f *far) Get(ctx context.Context, key string) ([]byte, error) {
+	data, err := f.Provider.Get(ctx, key)
+	if bad := f.request(ctx, key, 0, int64(len(data))); bad != nil {
+		return nil, bad
+	}
+	return data, err
+}
+
+func (f *far) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	if err := f.request(ctx, key, off, int64(len(dst))); err != nil {
+		return err
+	}
+	return f.Provider.ReadAt(ctx, key, dst, off)
+}
+
+func (f *far) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
+	dst := make([]byte, n)
+	if err := f.ReadAt(ctx, key, dst, off); err != nil {
+		return nil, err
+	}
+	return body{io.NopCloser(bytes.NewReader(dst)), n}, nil
+}
+
+type body struct {
+	io.ReadCloser
+	n int64
+}
+
+func (b body) Len() int64  { return b.n }
+func (b body) Size() int64 { return -1 }
+func (b body) Tag() string { return "" }
+
+// reset forgets the counters.
+func (f *far) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gets, f.bytes, f.most, f.mostByte = map[string]int{}, map[string]int64{}, 0, 0
+}
+
+// lake is one dataset, near and far.
+type lake struct {
+	env  *dataset.Env
+	far  *far
+	near *dataset.View
+}
+
+// newLake makes a dataset in memory by fill. The near view is not remote.
+func newLake(t testing.TB, fill func(d *dataset.Dataset)) *lake {
+	t.Helper()
+	ctx := context.Background()
+	space := &mem.Space{}
+	l := &lake{}
+	l.env = &dataset.Env{Codecs: all.All(), Writer: "test", Stores: storage.Registry{"mem": space.Open,
+		"far": func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+			p, err := space.Open(ctx, rest, o)
+			if err != nil {
+				return nil, err
+			}
+			l.far = newFar(p)
+			return l.far, nil
+		}}}
+	d, err := dataset.Create(ctx, l.env, "mem://lake", dataset.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(d)
+	if _, err := d.Commit(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	if l.near, err = d.View(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	l.open(t) // a decoder of zstd that is made in a bubble of synctest cannot be used in another
+	return l
+}
+
+// open opens the dataset again, over the network.
+func (l *lake) open(t testing.TB) *dataset.View {
+	t.Helper()
+	d, err := dataset.Open(context.Background(), l.env, "far://lake", dataset.OpenOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	v, err := d.View(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// create adds tensors.
+func create(t testing.TB, d *dataset.Dataset, specs ...dataset.TensorSpec) {
+	t.Helper()
+	for _, s := range specs {
+		if err := d.CreateTensor(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pngOf is a picture as a file: noise, so that its size is that of its pixels.
+func pngOf(t testing.TB, seed int64, side int64) tensor.Sample {
+	t.Helper()
+	shape := tensor.Shape{side, side, 3}
+	data := make([]byte, side*side*3)
+	x := uint64(seed)*golden + 1
+	for i := range data {
+		x = mix(x + golden)
+		data[i] = byte(x)
+	}
+	sc, err := all.All().Sample(codec.PNG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := sc.Encode(nil, data, tensor.Uint8, shape, codec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tensor.Sample{Form: tensor.FormEncoded, Data: file}
+}

@@ -1,0 +1,205 @@
+package loader
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// mixedLake has a tensor of every way in which samples lie in chunks, in many small chunks of several commits.
+func mixedLake(t testing.TB, rows int64) *lake {
+	t.Helper()
+	return newLake(t, func(d *dataset.Dataset) {
+		const small = 32 << 10
+		create(t, d,
+			dataset.TensorSpec{Name: "images", HType: "image.rgb", Compression: "png", ChunkBytes: small},
+			dataset.TensorSpec{Name: "labels", DType: "int64"},
+			dataset.TensorSpec{Name: "text", HType: "text", ChunkBytes: small},
+			dataset.TensorSpec{Name: "boxes", DType: "float32", ChunkBytes: small},
+			dataset.TensorSpec{Name: "packed", DType: "int64", Compression: "zstd", ChunkBytes: small},
+			dataset.TensorSpec{Name: "frames", HType: "sequence[image.rgb]", Compression: "png", ChunkBytes: small},
+			dataset.TensorSpec{Name: "tiled", DType: "uint8", ChunkBytes: small},
+			dataset.TensorSpec{Name: "maybe", DType: "uint8"},
+		)
+		for from := int64(0); from < rows; from += 100 {
+			for i := from; i < min(from+100, rows); i++ {
+				appendMixed(t, d, i)
+			}
+			if _, err := d.Commit(context.Background(), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.DeleteRows(context.Background(), []int64{3, 4, 50}); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Update(context.Background(), []int64{7, 20}, []tensor.Rows{{Tensor: "images", Samples: []tensor.Sample{pngOf(t, 1000, 20), pngOf(t, 1001, 20)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func appendMixed(t testing.TB, d *dataset.Dataset, i int64) {
+	t.Helper()
+	number := binary.LittleEndian.AppendUint64(nil, uint64(i))
+	side := int64(4)
+	if i%10 == 5 {
+		side = 300 // 90 kB: cut into tiles
+	}
+	tile := make([]byte, side*side)
+	for k := range tile {
+		tile[k] = byte(i + int64(k)*7)
+	}
+	maybe := tensor.Sample{Form: tensor.FormHole}
+	if i%3 != 1 {
+		maybe = tensor.Sample{DType: tensor.Uint8, Shape: tensor.Shape{1}, Data: []byte{byte(i)}}
+	}
+	frames := make([]tensor.Sample, i%4)
+	for k := range frames {
+		frames[k] = pngOf(t, i*10+int64(k), 6)
+	}
+	err := d.Append(context.Background(), []tensor.Rows{
+		{Tensor: "images", Samples: []tensor.Sample{pngOf(t, i, 20)}},
+		{Tensor: "labels", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: number}},
+		{Tensor: "text", Samples: []tensor.Sample{{Form: tensor.FormText, DType: tensor.String, Data: fmt.Appendf(nil, "row %*d", i%40, i)}}},
+		{Tensor: "boxes", Samples: []tensor.Sample{{DType: tensor.Float32, Shape: tensor.Shape{i % 5, 4}, Data: make([]byte, i%5*16)}}},
+		{Tensor: "packed", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: number}},
+		{Tensor: "frames", Samples: frames, RowItems: []int64{int64(len(frames))}},
+		{Tensor: "tiled", Samples: []tensor.Sample{{DType: tensor.Uint8, Shape: tensor.Shape{side, side}, Data: tile}}},
+		{Tensor: "maybe", Samples: []tensor.Sample{maybe}},
+	}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mixedOptions() Options {
+	return Options{BatchSize: 32, Collate: List, Workers: 2, ReturnIndex: true}
+}
+
+// digest is what a batch holds: its rows, and a checksum of every item and shape.
+func digest(b *Batch) string {
+	out := fmt.Sprintf("batch %d of %d", b.Index, b.Rows)
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		sum := crc32.NewIEEE()
+		if c.Kind == KindArray {
+			sum.Write(b.Data(c))
+		} else {
+			for k := range c.Count {
+				sum.Write(b.Item(c, k))
+				if c.Kind == KindList {
+					fmt.Fprint(sum, c.Items[k].Shape)
+				}
+			}
+		}
+		out += fmt.Sprintf(" %s:%d:%08x:%v", c.Name, c.Count, sum.Sum32(), c.Null)
+	}
+	return out
+}
+
+// epochOf runs an epoch to its end.
+func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats) {
+	t.Helper()
+	l, err := Open(context.Background(), src, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	e, err := l.Start(context.Background(), epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var out []string
+	for {
+		b, err := e.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b == nil {
+			break
+		}
+		out = append(out, digest(b))
+		b.Release()
+	}
+	s := e.Stats()
+	e.Close()
+	if e.hoard != nil {
+		if h := e.hoard; h.held != 0 && h.flying != 0 || h.running != 0 {
+			t.Errorf("%d bytes held, %d on their way in %d requests after Close", h.held, h.flying, h.running)
+		}
+	}
+	return out, s
+}
+
+// What is fetched ahead is what a local disk gives, whatever the options are.
+func TestFetchedEpochIsLocalEpoch(t *testing.T) {
+	t.Parallel()
+	l := mixedLake(t, 300)
+	rows := make([]int64, 0, 500)
+	for i := range int64(500) {
+		rows = append(rows, i*i%l.near.Len())
+	}
+	views := map[string]func(v *dataset.View) (*dataset.View, error){
+		"all":    func(v *dataset.View) (*dataset.View, error) { return v, nil },
+		"slice":  func(v *dataset.View) (*dataset.View, error) { return v.Slice(250, 10, -3) },
+		"select": func(v *dataset.View) (*dataset.View, error) { return v.Select(rows) },
+		"none":   func(v *dataset.View) (*dataset.View, error) { return v.Select(nil) },
+	}
+	orders := map[string]func(o *Options){
+		"sequential":  func(*Options) {},
+		"window":      func(o *Options) { o.Shuffle = Window },
+		"narrow":      func(o *Options) { o.Shuffle, o.ShuffleBytes = Window, 200<<10 },
+		"poor":        func(o *Options) { o.Shuffle, o.ShuffleBytes, o.FetchBytes = Window, 500<<10, 100<<10 },
+		"full":        func(o *Options) { o.Shuffle = Full },
+		"full poor":   func(o *Options) { o.Shuffle, o.FetchBytes = Full, 300<<10 },
+		"poorest":     func(o *Options) { o.Shuffle, o.FetchBytes, o.Workers = Full, 1, 5 },
+		"one worker":  func(o *Options) { o.Shuffle, o.Workers, o.Prefetch = Full, 1, 1 },
+		"stored":      func(o *Options) { o.Decode = map[string]string{"images": Raw, "frames": Raw, "text": Raw} },
+		"few tensors": func(o *Options) { o.Shuffle, o.Tensors = Window, []string{"labels", "frames"} },
+		"drop last":   func(o *Options) { o.Shuffle, o.DropLast = Window, true },
+	}
+	for view, make := range views {
+		for name, set := range orders {
+			t.Run(view+"/"+name, func(t *testing.T) {
+				o := mixedOptions()
+				set(&o)
+				near, err := make(l.near)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, _ := epochOf(t, SourceOf(near), o, 3)
+				synctest.Test(t, func(t *testing.T) {
+					v, err := make(l.open(t))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !remote(SourceOf(v)) {
+						t.Fatal("the view is not remote")
+					}
+					began := time.Now()
+					got, s := epochOf(t, SourceOf(v), o, 3)
+					if len(got) != len(want) {
+						t.Fatalf("%d batches, want %d", len(got), len(want))
+					}
+					for i := range want {
+						if got[i] != want[i] {
+							t.Fatalf("got  %s\nwant %s", got[i], want[i])
+						}
+					}
+					t.Logf("%v, %v, %d at once; %s", time.Since(began), l.far.gets, l.far.most, s.Bottleneck)
+				})
+			})
+		}
+	}
+	_ = errs.Corrupt
+}

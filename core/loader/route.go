@@ -1,0 +1,162 @@
+package loader
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"deeplake/core/chunk"
+	"deeplake/core/internal/task"
+)
+
+// route cuts a pass into stretches: positions whose bytes are needed at about the same time. It is used by one goroutine.
+type route struct {
+	walk  *walk
+	cols  []AheadColumn
+	end   int64 // positions of the pass that are delivered
+	batch int64
+	limit int64 // bytes that may be held
+	row   int64 // stored bytes of a row in the columns, as estimated
+	fits  bool  // all of it may be held at once
+
+	at    int64 // positions before it are behind
+	rows  int64 // of the next stretch, where the order does not say
+	order []int64
+}
+
+// The shares of the bytes that may be held. Two stretches at least must have room: the one that is read and the one that
+// comes next.
+const (
+	stretchShare    = 2 // no stretch takes more than limit / stretchShare, but for a single batch
+	sequentialShare = 8 // what stretches grow to in sequence
+	fullShare       = 4 // and in full random order
+	maxStretchRows  = 1 << 17
+)
+
+func newRoute(w *walk, cols []AheadColumn, end, batch, limit int64) *route {
+	r := &route{walk: w, cols: cols, end: end, batch: batch, limit: limit, rows: 2 * batch}
+	total := int64(0)
+	for _, c := range cols {
+		total += c.StoredBytes()
+	}
+	r.fits = total <= limit
+	r.row = max(total/max(w.order.Rows, 1), 1)
+	return r
+}
+
+// next finds the next stretch and what it needs, the smallest columns first: every batch waits for all of them.
+func (r *route) next(ctx context.Context) (to int64, spans [][]chunk.Span) {
+	to, runs := r.propose()
+	spans, total := r.spans(ctx, runs)
+	most := r.limit
+	if !r.fits {
+		most /= stretchShare
+	}
+	if total > most && to-r.at > r.batch {
+		// Samples are larger here than on average, or blocks larger than samples: take fewer.
+		to = min(r.at+max(int64(float64(to-r.at)*float64(most)/float64(total)/2), r.batch), to)
+		to = min(to, r.at+maxStretchRows)
+		r.rows = to - r.at
+		spans, _ = r.spans(ctx, r.rowsOf(r.at, to))
+	}
+	r.at = to
+	return to, spans
+}
+
+// propose chooses the next stretch by position and estimate.
+func (r *route) propose() (to int64, runs [][2]int64) {
+	o := &r.walk.order
+	switch {
+	case o.Kind == Window:
+		r.walk.row(r.at)
+		v := r.walk.window
+		if r.at == v.begin {
+			return min(v.begin+v.rows, r.end), r.walk.blockRuns()
+		}
+		to = min(v.begin+v.rows, r.at+r.rows, r.end) // the rest of a window that was cut
+	case o.Kind == Full && r.fits && r.at > 0:
+		return r.end, [][2]int64{{0, o.Rows}}
+	default:
+		share := int64(sequentialShare)
+		if o.Kind == Full {
+			share = fullShare
+		}
+		to = min(r.at+r.rows, r.end)
+		if 2*r.rows*r.row <= r.limit/share && 2*r.rows <= maxStretchRows {
+			r.rows *= 2
+		}
+	}
+	return to, r.rowsOf(r.at, to)
+}
+
+// rowsOf are the rows at positions [from, to), as runs in order.
+func (r *route) rowsOf(from, to int64) [][2]int64 {
+	if r.walk.order.Kind == Sequential {
+		return [][2]int64{{from, to}}
+	}
+	r.order = slices.Grow(r.order[:0], int(to-from))[:to-from]
+	r.walk.fill(r.order, from)
+	slices.Sort(r.order)
+	return runsOf(r.order)
+}
+
+// runsOf joins sorted rows.
+func runsOf(rows []int64) (runs [][2]int64) {
+	for _, row := range rows {
+		if n := len(runs) - 1; n >= 0 && row <= runs[n][1] {
+			runs[n][1] = row + 1
+			continue
+		}
+		runs = append(runs, [2]int64{row, row + 1})
+	}
+	return runs
+}
+
+// blockRuns are the rows of the window that the walk is in.
+func (w *walk) blockRuns() [][2]int64 {
+	runs := make([][2]int64, 0, w.window.blocks)
+	for i := range w.window.blocks {
+		from := w.outer.at(w.window.first+i) * w.order.BlockRows
+		runs = append(runs, [2]int64{from, min(from+w.order.BlockRows, w.order.Rows)})
+	}
+	slices.SortFunc(runs, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	return runs
+}
+
+// spans asks all columns, and counts bytes. What cannot be found is left out: the batch that needs it meets the error.
+func (r *route) spans(ctx context.Context, runs [][2]int64) ([][]chunk.Span, int64) {
+	spans := make([][]chunk.Span, len(r.cols))
+	sizes := make([]int64, len(r.cols))
+	g := task.New(ctx, 0)
+	for i, c := range r.cols {
+		g.Go(func(ctx context.Context) error {
+			spans[i], _ = c.Ahead(ctx, runs)
+			sizes[i] = unionBytes(spans[i])
+			return nil
+		})
+	}
+	_ = g.Wait() // a panic in an index page shows again where the page is needed
+	order := make([]int, len(r.cols))
+	total := int64(0)
+	for i := range order {
+		order[i] = i
+		total += sizes[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	sorted := make([][]chunk.Span, len(spans))
+	for k, i := range order {
+		sorted[k] = spans[i]
+	}
+	return sorted, total
+}
+
+// unionBytes counts bytes that several spans in a row have in common once.
+func unionBytes(spans []chunk.Span) (total int64) {
+	for i, s := range spans {
+		total += s.Bytes
+		if i > 0 && spans[i-1].Object == s.Object {
+			total -= min(max(spans[i-1].Offset+spans[i-1].Bytes-s.Offset, 0), s.Bytes)
+		}
+	}
+	return total
+}
