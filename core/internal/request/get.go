@@ -32,9 +32,10 @@ type Dialect struct {
 // has begun and been checked; the contract is that of storage.Ranger. rq is a request of method GET whose URL and Header
 // are set; it is not changed. A range of no bytes asks for the head alone.
 func (c *Client) Get(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (storage.Body, error) {
-	if off < 0 || n > math.MaxInt64-off {
-		return nil, errs.New(errs.Invalid, "range of %d bytes at offset %d is impossible", n, off)
+	if off < 0 {
+		return nil, errs.New(errs.Invalid, "offset %d is negative", off)
 	}
+	n = min(n, math.MaxInt64-off)
 	rq, rs, err := c.ask(ctx, d, rq, off, n, tag)
 	if err != nil {
 		return nil, err
