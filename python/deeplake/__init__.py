@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from deeplake._dataset import Commit, Dataset, create, delete, exists, open
     from deeplake._row import Row
     from deeplake._sample import Sample, read
+    from deeplake._storage import Storage
     from deeplake._tensor import Group, Tensor
     from deeplake._view import View
 
@@ -60,6 +61,7 @@ __all__ = [
     "ReadOnlyError",
     "Row",
     "Sample",
+    "Storage",
     "StorageError",
     "Tensor",
     "TensorTypeError",
@@ -79,6 +81,7 @@ _MODULES = {
     "Group": "_tensor",
     "Row": "_row",
     "Sample": "_sample",
+    "Storage": "_storage",
     "Tensor": "_tensor",
     "View": "_view",
     "create": "_dataset",

@@ -11,10 +11,11 @@ from datetime import datetime, timezone
 from types import MappingProxyType, TracebackType
 from typing import Any
 
-from deeplake import _index, _native, _uri
+from deeplake import _index, _native, _storage, _uri
 from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._names import checks_keywords
 from deeplake._source import Live
+from deeplake._storage import Storage
 from deeplake._tensor import Tensor
 from deeplake._view import View
 
@@ -25,20 +26,23 @@ def create(
     *,
     schema: Mapping[str, str | Mapping[str, Any]] | None = None,
     overwrite: bool = False,
-    storage: None = None,
+    storage: Storage | None = None,
 ) -> Dataset:
     """Makes an empty dataset and opens it.
 
     Args:
-        uri: a path, `file://...`, `mem://name` (in this process only) or `deeplake://org/name`.
+        uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `mem://name` (in this process only) or
+            `deeplake://org/name`.
         schema: tensors to create and commit, by name: an htype, or the arguments of `Dataset.create_tensor` as a dict.
         overwrite: delete a dataset that is there, with all its versions.
+        storage: settings of the store: its endpoint, credentials, limits, cache.
     Raises:
         AlreadyExistsError: there is a dataset, and `overwrite` is False.
     """
-    _check_storage(storage)
+    _storage.check(storage)
     place = _uri.resolve(uri)
-    dataset = Dataset(Live(place, _native.create(place, overwrite=overwrite)))
+    handle = _native.create(place, overwrite=overwrite, store=_storage.reach(place, storage))
+    dataset = Dataset(Live(place, handle, storage=storage))
     for name, spec in (schema or {}).items():
         dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
     if schema:
@@ -53,39 +57,47 @@ def open(
     branch: str = "main",
     at: Commit | str | int | datetime | None = None,
     read_only: bool = False,
-    storage: None = None,
+    storage: Storage | None = None,
 ) -> Dataset:
     """Opens a dataset at its newest version.
 
     Args:
-        uri: a path, `file://...`, `mem://name` or `deeplake://org/name`.
+        uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `https://...` (for reading), `mem://name` or
+            `deeplake://org/name`.
         branch: "main" is the only one yet.
         at: a version of the past to read: a Commit, its id (or at least 6 characters of it), a version number, or a
             datetime, which means the newest version of that time. Such a dataset is read-only.
         read_only: refuse writes.
+        storage: settings of the store: its endpoint, credentials, limits, cache.
     Raises:
         NotFoundError: there is no dataset, or no such version.
+        AccessDeniedError: the store refuses: no credentials, wrong or expired ones, no permission.
+        StorageError: the store cannot be reached, or fails.
         UnsupportedError: it was written in a newer format.
     """
-    _check_storage(storage)
+    _storage.check(storage)
     if branch != "main":
         raise UnsupportedError(f'open "{uri}": there is no branch "{branch}"; branches are not supported yet')
     place, ref = _uri.resolve(uri), "" if at is None else _ref(at)
-    handle = _native.open(place, at=ref, read_only=read_only)
+    handle = _native.open(place, at=ref, read_only=read_only, store=_storage.reach(place, storage))
     if ref:
         # A time or the start of an id may mean another commit later, in a process that opens it again.
         ref = handle.describe()["head"]["commit"]
-    return Dataset(Live(place, handle, at=ref, read_only=read_only or bool(ref)))
+    return Dataset(Live(place, handle, at=ref, read_only=read_only or bool(ref), storage=storage))
 
 
-def exists(uri: str | os.PathLike[str]) -> bool:
-    """Returns whether a dataset is there."""
-    return _native.exists(_uri.resolve(uri))
+@checks_keywords
+def exists(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> bool:
+    """Returns whether a dataset is there; `storage` as in `open`."""
+    place = _uri.resolve(uri)
+    return _native.exists(place, store=_storage.reach(place, storage))
 
 
-def delete(uri: str | os.PathLike[str]) -> None:
-    """Deletes a dataset with all its versions. Raises NotFoundError when there is none."""
-    _native.delete(_uri.resolve(uri))
+@checks_keywords
+def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
+    """Deletes a dataset with all its versions; `storage` as in `open`. Raises NotFoundError when there is none."""
+    place = _uri.resolve(uri)
+    _native.delete(place, store=_storage.reach(place, storage))
 
 
 @dataclass(frozen=True)
@@ -265,7 +277,8 @@ class Dataset(View):
     def at(self, ref: Commit | str | int | datetime) -> Dataset:
         """Opens a version of the past for reading; `ref` as `at` of `deeplake.open`."""
         handle = self._source.handle().at(_ref(ref))
-        return Dataset(Live(self.uri, handle, at=handle.describe()["head"]["commit"], read_only=True))
+        at = handle.describe()["head"]["commit"]
+        return Dataset(Live(self.uri, handle, at=at, read_only=True, storage=self._source.storage))
 
     def close(self) -> None:
         """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a warning."""
@@ -349,8 +362,3 @@ def _dtype(dtype: Any) -> str | None:
         return str(np.dtype(dtype).name)
     except TypeError:
         raise InvalidArgumentError(f"create tensor: dtype is {dtype!r}, want a name or a dtype of NumPy") from None
-
-
-def _check_storage(storage: object) -> None:
-    if storage is not None:
-        raise UnsupportedError("open dataset: storage options are not supported yet; leave storage out")

@@ -1,7 +1,7 @@
 """Where rows come from: one fixed version of a dataset, or the moving head that a `Dataset` writes to.
 
-Everything here survives a fork and a pickle, because it is described by (uri, commit, selection) and holds native
-handles as something that can be opened again.
+Everything here survives a fork and a pickle, because it is described by (uri, commit, selection, storage settings) and
+holds native handles as something that can be opened again.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from deeplake import _index, _native
+from deeplake import _index, _native, _storage
 from deeplake._errors import ClosedError, ForkedError, NotFoundError, ReadOnlyError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._names import quoted, suggest
+from deeplake._storage import Storage
 
 _R = TypeVar("_R")
 _COMMIT_FIRST = "commit, or discard, what was written first"
@@ -23,11 +24,20 @@ _COMMIT_FIRST = "commit, or discard, what was written first"
 class Version:
     """All rows of one version of a dataset, for reading; shared by the views of it."""
 
-    __slots__ = ("_description", "_owner", "_root", "commit", "uncommitted", "uri")
+    __slots__ = ("_description", "_owner", "_root", "commit", "storage", "uncommitted", "uri")
 
-    def __init__(self, uri: str, commit: str, owner: _native.Dataset | None, *, uncommitted: bool = False) -> None:
+    def __init__(
+        self,
+        uri: str,
+        commit: str,
+        owner: _native.Dataset | None,
+        storage: Storage | None = None,
+        *,
+        uncommitted: bool = False,
+    ) -> None:
         self.uri = uri
         self.commit = commit
+        self.storage = storage
         self.uncommitted = uncommitted
         # A view can be read as long as the dataset that made it is open.
         self._owner = owner
@@ -37,7 +47,7 @@ class Version:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             raise UnsupportedError(f'pickle rows of "{self.uri}": some are not committed yet; {_COMMIT_FIRST}')
-        return Version, (self.uri, self.commit, None)
+        return Version, (self.uri, self.commit, None, self.storage)
 
     def root(self) -> _native.View:
         """Returns the native view of all rows; opens it again in another process."""
@@ -48,7 +58,7 @@ class Version:
                     f'use rows of "{self.uri}" in a forked process: some are not committed, and only the parent '
                     f"process has them; {_COMMIT_FIRST}"
                 )
-            self._owner = open_native(self.uri, at=self.commit, read_only=True)
+            self._owner = open_native(self.uri, self.storage, at=self.commit, read_only=True)
             root = self._root = self._owner.view()
         return root
 
@@ -59,10 +69,10 @@ class Version:
         return self._description
 
 
-def open_native(uri: str, *, at: str = "", read_only: bool = False) -> _native.Dataset:
-    """Opens a dataset; says why one in memory is not there."""
+def open_native(uri: str, storage: Storage | None = None, *, at: str = "", read_only: bool = False) -> _native.Dataset:
+    """Opens a dataset, with the environment as it is now; says why one in memory is not there."""
     try:
-        return _native.open(uri, at=at, read_only=read_only)
+        return _native.open(uri, at=at, read_only=read_only, store=_storage.reach(uri, storage))
     except NotFoundError as err:
         if not uri.startswith("mem://"):
             raise
@@ -188,8 +198,10 @@ class Live(Source):
         at: str = "",
         read_only: bool = False,
         now: Pinned | None = None,
+        storage: Storage | None = None,
     ) -> None:
         self.uri = uri
+        self.storage = storage
         self.read_only = read_only
         self.uncommitted = False
         self.columns = {}
@@ -203,7 +215,7 @@ class Live(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
-        return _live, (self.uri, self._at, self.read_only, now)
+        return _live, (self.uri, self._at, self.read_only, now, self.storage)
 
     def handle(self) -> _native.Dataset:
         """Returns the native handle. A forked or unpickled process opens one of its own, at the newest version."""
@@ -216,7 +228,7 @@ class Live(Source):
                     f'use dataset "{self.uri}" in a forked process: it has uncommitted rows, and only the parent '
                     f"process has them; {_COMMIT_FIRST}"
                 )
-            handle = self._handle = open_native(self.uri, at=self._at, read_only=self.read_only)
+            handle = self._handle = open_native(self.uri, self.storage, at=self._at, read_only=self.read_only)
         return handle
 
     def pinned(self) -> Pinned:
@@ -225,7 +237,7 @@ class Live(Source):
             handle = self.handle()
             writes = self._writes
             commit = handle.describe()["head"]["commit"]
-            now = Pinned(Version(self.uri, commit, handle, uncommitted=self.uncommitted), None)
+            now = Pinned(Version(self.uri, commit, handle, self.storage, uncommitted=self.uncommitted), None)
             with self._lock:
                 if writes == self._writes:  # no other thread has written meanwhile
                     self._now = now
@@ -301,8 +313,8 @@ class Live(Source):
         return types
 
 
-def _live(uri: str, at: str, read_only: bool, now: Pinned) -> Live:
-    return Live(uri, None, at=at, read_only=read_only, now=now)
+def _live(uri: str, at: str, read_only: bool, now: Pinned, storage: Storage | None) -> Live:
+    return Live(uri, None, at=at, read_only=read_only, now=now, storage=storage)
 
 
 def check_bfloat16(tensors: Mapping[str, Mapping[str, Any]], names: list[str]) -> None:

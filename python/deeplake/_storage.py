@@ -1,0 +1,285 @@
+"""How stores are reached: `Storage`, and what of the environment the core has to see."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from deeplake._errors import InvalidArgumentError
+from deeplake._names import checks_keywords, quoted, suggest
+
+_HIDDEN = "***"
+# The fields that are secret. Of headers the values are.
+_SECRET = frozenset({"secret_access_key", "session_token", "bearer_token", "customer_key", "headers"})
+_CREDENTIALS = ("access_key_id", "secret_access_key", "session_token", "bearer_token")
+
+# The variables that say who asks, and by what way. Nothing else of the environment leaves Python.
+_PREFIXES = ("AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "DEEPLAKE_", "SSL_CERT_", "XDG_")
+_NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
+_LOCAL = ("file://", "mem://")
+
+
+class Storage:
+    """Settings of a store, for `storage=` of `deeplake.open` and others.
+
+    What is left out comes from the environment, the configuration files of AWS and Google, and the machine, as they are
+    when a dataset is opened. Settings cannot be changed, compare by value and can be keys of a dict.
+
+    Secrets never show: not in the repr, not in errors, and not in a pickle. A pickle leaves them out, and settings that
+    lack them refuse to open anything. The one exception is a process that `multiprocessing` (or a DataLoader) starts
+    from this one: it is told them through the pipe that it is started by. Programs that send datasets to other machines
+    keep credentials in the environment, or in a profile, there.
+    """
+
+    __slots__ = ("_fields", "_lost")
+    _fields: Mapping[str, Any]
+    _lost: tuple[str, ...]
+
+    @checks_keywords
+    def __init__(
+        self,
+        *,
+        endpoint: str | None = None,
+        region: str | None = None,
+        profile: str | None = None,
+        credentials: str | os.PathLike[str] | Mapping[str, str] | None = None,
+        anonymous: bool = False,
+        path_style: bool | None = None,
+        requester_pays: bool = False,
+        user_project: str | None = None,
+        encryption: str | None = None,
+        encryption_key: str | None = None,
+        customer_key: str | None = None,
+        checksums: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        proxy: str | None = None,
+        max_connections: int | None = None,
+        max_bytes_in_flight: int | None = None,
+        connect_timeout: float | None = None,
+        timeout: float | None = None,
+        retry_time: float | None = None,
+        max_attempts: int | None = None,
+        hedge: bool | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        cache_bytes: int | None = None,
+        cache_memory_bytes: int | None = None,
+    ) -> None:
+        """Takes settings; a store ignores those it has no use for.
+
+        Args:
+            endpoint: base URL of a store that is not Amazon's or Google's, like "https://minio.example:9000".
+            region: of the bucket (S3); found out by asking where it is not given.
+            profile: of AWS's shared config and credentials files.
+            credentials: S3: a dict of `access_key_id`, `secret_access_key` and, for temporary ones, `session_token`.
+                Google: the path of a service account's key, or a dict of `bearer_token`, an OAuth access token.
+            anonymous: ask as nobody in particular, for public buckets.
+            path_style: the bucket in the path of a URL and not in its host (S3); True by default with an endpoint.
+            requester_pays: accept the costs of requests to buckets that ask for that.
+            user_project: the project that pays (Google).
+            encryption: of what is written, by the store (S3): "AES256" or "aws:kms".
+            encryption_key: the name of the key for it.
+            customer_key: base64 of 256 bits that the store encrypts with and does not keep.
+            checksums: "when_required" for S3-likes that refuse the checksums which uploads carry.
+            headers: sent with every request (HTTP).
+            ca_file: certificates of further authorities, PEM.
+            proxy: URL; the environment's by default.
+            max_connections: requests at once; 64.
+            max_bytes_in_flight: bytes asked for and not read yet; 256 MiB.
+            connect_timeout: seconds until a connection must stand; 3.
+            timeout: seconds without an answer until a request is given up; 5.
+            retry_time: seconds that one call may take with its repetitions; 60.
+            max_attempts: of one request; 10.
+            hedge: ask a second time when the first byte is late; True.
+            cache_dir: folder where what is read is kept, shared by all runs; none by default.
+            cache_bytes: bound of that folder; 16 GiB.
+            cache_memory_bytes: bound of what is kept in memory; 0.
+        """
+        given: dict[str, Any] = {
+            "endpoint": _text("endpoint", endpoint),
+            "region": _text("region", region),
+            "profile": _text("profile", profile),
+            "anonymous": _flag("anonymous", anonymous) or None,
+            "path_style": _flag("path_style", path_style),
+            "requester_pays": _flag("requester_pays", requester_pays) or None,
+            "user_project": _text("user_project", user_project),
+            "encryption": _text("encryption", encryption),
+            "encryption_key": _text("encryption_key", encryption_key),
+            "customer_key": _text("customer_key", customer_key),
+            "checksums": _text("checksums", checksums),
+            "headers": None if headers is None else _texts("headers", headers),
+            "ca_file": _path("ca_file", ca_file),
+            "proxy": _text("proxy", proxy),
+            "max_connections": _number("max_connections", max_connections, int),
+            "max_bytes_in_flight": _number("max_bytes_in_flight", max_bytes_in_flight, int),
+            "connect_timeout": _number("connect_timeout", connect_timeout, float),
+            "timeout": _number("timeout", timeout, float),
+            "retry_time": _number("retry_time", retry_time, float),
+            "max_attempts": _number("max_attempts", max_attempts, int),
+            "hedge": _flag("hedge", hedge),
+            "cache_dir": _path("cache_dir", cache_dir),
+            "cache_bytes": _number("cache_bytes", cache_bytes, int),
+            "cache_memory_bytes": _number("cache_memory_bytes", cache_memory_bytes, int),
+            **_credentials(credentials),
+        }
+        self._set({name: value for name, value in given.items() if value is not None}, ())
+
+    def _set(self, fields: Mapping[str, Any], lost: tuple[str, ...]) -> None:
+        object.__setattr__(self, "_fields", fields)
+        object.__setattr__(self, "_lost", lost)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"set {name}: storage settings cannot be changed; make others")
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Storage):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        fields = sorted(self._fields.items())
+        return tuple((k, tuple(sorted(v.items())) if isinstance(v, dict) else v) for k, v in fields), self._lost
+
+    def __repr__(self) -> str:
+        shown = {name: _shown(name, value) for name, value in self._fields.items()}
+        shown.update(dict.fromkeys(self._lost, "<left out of a pickle>"))
+        return f"Storage({', '.join(f'{name}={value}' for name, value in shown.items())})"
+
+    def __reduce__(self) -> tuple[Callable[..., Storage], tuple[Any, ...]]:
+        if _starts_a_process():
+            return _unpickled, (dict(self._fields), self._lost)
+        kept = {name: value for name, value in self._fields.items() if not _is_secret(name, value)}
+        return _unpickled, (kept, (*self._lost, *(name for name in self._fields if name not in kept)))
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the fields of core/storage.Settings, secrets as they are: for the core, and for nothing else."""
+        if self._lost:
+            raise InvalidArgumentError(
+                f"use storage settings: {quoted(self._lost)} was left out when they were pickled; give storage= again "
+                "in this process, or keep credentials in the environment or in a profile"
+            )
+        return dict(self._fields)
+
+
+def reach(uri: str, storage: Storage | None) -> dict[str, Any] | None:
+    """Returns what the core is told about the store of a resolved URI, with the environment as it is now."""
+    check(storage)
+    local = "://" not in uri or uri.startswith(_LOCAL)
+    if storage is None:
+        return None if local else {"environ": environ()}
+    return {"storage": storage.settings(), "environ": environ()}
+
+
+def check(storage: object) -> None:
+    """Refuses what is no `Storage`."""
+    if storage is not None and not isinstance(storage, Storage):
+        raise InvalidArgumentError(f"use storage settings: got {type(storage).__name__}, want deeplake.Storage(...)")
+
+
+def environ() -> dict[str, str]:
+    """Returns the variables that credentials, proxies and folders are found by."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_PREFIXES) or name in _NAMES or name.upper() in _NAMES
+    }
+
+
+def _unpickled(fields: Mapping[str, Any], lost: tuple[str, ...]) -> Storage:
+    storage = Storage.__new__(Storage)
+    storage._set(fields, lost)
+    return storage
+
+
+def _starts_a_process() -> bool:
+    """Whether a pickle that is made now goes to a process that multiprocessing is starting, and to nobody else."""
+    from multiprocessing.context import get_spawning_popen
+
+    return get_spawning_popen() is not None
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    # A proxy may be given with its password, as user:password@host.
+    return name in _SECRET or (name in ("proxy", "endpoint") and "@" in str(value))
+
+
+def _shown(name: str, value: Any) -> str:
+    if not _is_secret(name, value):
+        return repr(value)
+    return repr(dict.fromkeys(value, _HIDDEN)) if isinstance(value, dict) else _HIDDEN
+
+
+def _credentials(given: object) -> dict[str, str]:
+    if given is None:
+        return {}
+    if isinstance(given, str | os.PathLike):
+        return {"credentials_file": _path("credentials", given) or ""}
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(
+            f"use storage settings: credentials are a {type(given).__name__}, want a dict or the path of a key"
+        )
+    for name in given:
+        if name not in _CREDENTIALS:
+            raise InvalidArgumentError(
+                f'use storage settings: credentials have no "{name}"; want {quoted(_CREDENTIALS)}'
+                f"{suggest(name, _CREDENTIALS)}"
+            )
+    if ("access_key_id" in given) != ("secret_access_key" in given):
+        raise InvalidArgumentError("use storage settings: access_key_id and secret_access_key go together")
+    return _texts("credentials", given)
+
+
+# No message below shows a value: it may be a secret.
+
+
+def _text(name: str, value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise _wrong(name, value, "a str")
+    return value
+
+
+def _texts(name: str, values: object) -> dict[str, str]:
+    if not isinstance(values, Mapping):
+        raise _wrong(name, values, "a dict")
+    for key, value in values.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise _wrong(f"{name}[{key!r}]", value, "a str")
+    return dict(values)
+
+
+def _path(name: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike):
+        raise _wrong(name, value, "a path")
+    text = os.fspath(value)
+    if not isinstance(text, str) or not text:
+        raise _wrong(name, text, "a path")
+    return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - a worker may run in another folder
+
+
+def _flag(name: str, value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise _wrong(name, value, "True or False")
+    return value
+
+
+def _number(name: str, value: object, kind: type) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 62:
+        raise _wrong(name, value, "a number >= 0")
+    if kind is int and not isinstance(value, int):
+        raise _wrong(name, value, "an int >= 0")
+    return value
+
+
+def _wrong(name: str, value: object, want: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"use storage settings: {name} is a {type(value).__name__}, want {want}")
