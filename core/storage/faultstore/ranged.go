@@ -3,7 +3,7 @@ package faultstore
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
+	"hash/crc32"
 	"io"
 	"strconv"
 	"time"
@@ -50,9 +50,7 @@ func (s *Ranged) Range(ctx context.Context, key string, off, n int64, tag string
 }
 
 func tagOf(data []byte) string {
-	h := fnv.New64a()
-	_, _ = h.Write(data)
-	return strconv.FormatUint(h.Sum64(), 16)
+	return strconv.FormatUint(uint64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))), 16)
 }
 
 // body gives a range as its action says.

@@ -1,0 +1,366 @@
+// Package cache owns copies, nearby, of pages of objects that never change. A Store is a decorator with one layer of
+// them, in memory or on a disk; one Store around another makes a chain. The cache is never needed: whatever goes wrong
+// with it is a miss. It takes no locks that other processes see, and it decides about no request but a miss.
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// PageBytes is the unit of what is kept. A page costs a file, and so about 50 µs to keep and 15 µs to find, which at
+// this size is 0.2 s and 0.06 s for a gigabyte that is streamed; half the size costs twice that. A random sample of
+// 40 KB, on the other hand, brings one or two pages with it: about 3 ms more on a connection of 90 MB/s, where the
+// request itself takes 25.
+const PageBytes = 256 << 10
+
+const (
+	// gapPages that are there already are fetched again rather than to split a request.
+	gapPages = 4
+	// wholeBytes bounds the objects that Get looks for in the cache.
+	wholeBytes = 1 << 30
+	// runPages bounds one request for missing pages.
+	runPages = 256
+	// blindPages are dropped with an object whose size is not known.
+	blindPages = 64
+)
+
+// page is a part of an object; all pages but the last have PageBytes.
+type page struct {
+	data []byte
+	size int64 // of the object; -1: not known
+}
+
+// name tells pages of all objects of all stores apart.
+type name [16]byte
+
+func nameOf(uri, key string, number int64) name {
+	var head [24]byte
+	binary.LittleEndian.PutUint64(head[:], uint64(len(uri)))
+	binary.LittleEndian.PutUint64(head[8:], uint64(number))
+	binary.LittleEndian.PutUint64(head[16:], PageBytes)
+	text := make([]byte, 0, 256)
+	text = append(append(append(text, head[:]...), uri...), key...)
+	sum := sha256.Sum256(text)
+	return name(sum[:16])
+}
+
+// Layer is a place of pages: NewMemory, or NewDisk. Stores may share one, and fetch a page once then.
+type Layer interface {
+	// load finds a page. Its data may lie in buf, and must not be changed.
+	load(n name, buf []byte) (page, bool)
+	// has is a guess, cheaper than load.
+	has(n name) bool
+	// keep copies p.
+	keep(n name, p page)
+	drop(n name)
+	// faults are the pages that could not be kept or were damaged, and the first reason.
+	faults() (int64, string)
+
+	common() *shared
+}
+
+// shared is what Stores on the same layer have in common.
+type shared struct {
+	flights flights
+	buffers sync.Pool // of *[]byte with room for an entry
+
+	// A page that was asked for before an object went away must not be kept after that: keeping holds fresh for
+	// reading, and an object that goes counts removals.
+	fresh    sync.RWMutex
+	removals int64
+}
+
+func (s *shared) common() *shared { return s }
+
+func (s *shared) buffer() *[]byte {
+	if b, ok := s.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, maxEntry+1)
+	return &b
+}
+
+// Store is a provider with a layer of pages. All methods may be called in parallel.
+type Store struct {
+	inner  storage.Provider
+	ranger storage.Ranger // nil if inner is none
+	layer  Layer
+	*shared
+	uri       string
+	cacheable func(key string) bool
+
+	hits, misses, bytes atomic.Int64
+	closed              atomic.Bool
+}
+
+// Ranged is a Store around a storage.Ranger, and one itself.
+type Ranged struct{ *Store }
+
+var (
+	_ storage.Provider = (*Store)(nil)
+	_ storage.Streamer = (*Store)(nil)
+	_ storage.Copier   = (*Store)(nil)
+	_ storage.Sweeper  = (*Store)(nil)
+	_ storage.Wrapper  = (*Store)(nil)
+	_ storage.Meter    = (*Store)(nil)
+	_ storage.Ranger   = Ranged{}
+)
+
+// New decorates inner, and owns it from then on; the layer stays whoever made it's. cacheable says which objects never
+// change once they are there, nil: all. Others pass through. The result is a storage.Ranger if inner is one.
+func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) storage.Provider {
+	if cacheable == nil {
+		cacheable = func(string) bool { return true }
+	}
+	s := &Store{inner: inner, layer: layer, shared: layer.common(), uri: inner.URI(), cacheable: cacheable}
+	if r, ok := inner.(storage.Ranger); ok {
+		s.ranger = r
+		return Ranged{s}
+	}
+	return s
+}
+
+func (s *Store) name(key string, number int64) name { return nameOf(s.uri, key, number) }
+
+// keep keeps a page that was asked for when removals was seen.
+func (s *Store) keep(n name, p page, seen int64) {
+	s.fresh.RLock()
+	defer s.fresh.RUnlock()
+	if s.removals == seen {
+		s.layer.keep(n, p)
+	}
+}
+
+func (s *Store) seen() int64 {
+	s.fresh.RLock()
+	defer s.fresh.RUnlock()
+	return s.removals
+}
+
+// gone drops what is kept of an object.
+func (s *Store) gone(key string) {
+	s.fresh.Lock()
+	s.removals++
+	s.fresh.Unlock()
+	last := int64(blindPages)
+	buf := s.buffer()
+	if p, ok := s.layer.load(s.name(key, 0), *buf); ok && p.size >= 0 {
+		last = p.size / PageBytes
+	}
+	s.buffers.Put(buf)
+	for number := int64(0); number <= last; number++ {
+		s.layer.drop(s.name(key, number))
+	}
+}
+
+// written drops what an object was before, if it was.
+func (s *Store) written(key string) {
+	if s.cacheable(key) && s.layer.has(s.name(key, 0)) {
+		s.gone(key)
+	}
+}
+
+// ReadAt fills dst: with one request for all that is missing, but where much between is there.
+func (s *Store) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	if len(dst) == 0 || off < 0 || off > math.MaxInt64-int64(len(dst))-PageBytes || !s.cacheable(key) {
+		return s.inner.ReadAt(ctx, key, dst, off)
+	}
+	if err := s.admit(ctx, "read", key); err != nil {
+		return err
+	}
+	buf := s.buffer()
+	defer s.buffers.Put(buf)
+	r := &read{s: s, key: key, dst: dst, off: off, buf: *buf}
+	return r.run(ctx)
+}
+
+// Get reads the whole object.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	if !s.cacheable(key) {
+		return s.inner.Get(ctx, key)
+	}
+	if err := s.admit(ctx, "get", key); err != nil {
+		return nil, err
+	}
+	first := s.name(key, 0)
+	for {
+		if size, ok := s.known(first); ok {
+			data := make([]byte, size)
+			if size == 0 {
+				return data, nil
+			}
+			return data, s.ReadAt(ctx, key, data, 0)
+		}
+		f, mine := s.flights.claim(first)
+		if mine {
+			return s.whole(ctx, key, f)
+		}
+		if _, _, err := f.wait(ctx, "get", key); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// known is the size of an object whose first page is there.
+func (s *Store) known(first name) (int64, bool) {
+	buf := s.buffer()
+	defer s.buffers.Put(buf)
+	p, ok := s.layer.load(first, *buf)
+	return p.size, ok && p.size >= 0 && p.size <= wholeBytes
+}
+
+// whole gets the object from below and keeps its pages. f is the claim on the first.
+func (s *Store) whole(ctx context.Context, key string, f *flight) (data []byte, err error) {
+	var first page
+	defer func() { s.flights.land(f, first, err == nil) }()
+	seen := s.seen()
+	if data, err = s.inner.Get(ctx, key); err != nil {
+		return nil, err
+	}
+	size := int64(len(data))
+	for at := int64(0); at < size || at == 0; at += PageBytes {
+		p := page{data[at:min(size, at+PageBytes)], size}
+		if at == 0 {
+			first = p
+		}
+		if size <= wholeBytes {
+			s.keep(s.name(key, at/PageBytes), p, seen)
+		}
+		s.misses.Add(1)
+	}
+	return data, nil
+}
+
+// Put stores data below.
+func (s *Store) Put(ctx context.Context, key string, data []byte) error {
+	defer s.written(key)
+	return s.inner.Put(ctx, key, data)
+}
+
+// PutIfAbsent stores data below.
+func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+	return s.inner.PutIfAbsent(ctx, key, data)
+}
+
+// List is the inner provider's.
+func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+	return s.inner.List(ctx, prefix, after, fn)
+}
+
+// Delete removes objects below, and what is kept of them here. Copies in the caches of others stay until they are old.
+func (s *Store) Delete(ctx context.Context, keys ...string) error {
+	defer func() {
+		for _, key := range keys {
+			if s.cacheable(key) {
+				s.gone(key)
+			}
+		}
+	}()
+	return s.inner.Delete(ctx, keys...)
+}
+
+// Create begins an object below.
+func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) {
+	w, err := storage.Create(ctx, s.inner, key)
+	if err != nil {
+		return nil, err
+	}
+	return &stream{w, s, key}, nil
+}
+
+type stream struct {
+	storage.Stream
+	s   *Store
+	key string
+}
+
+func (w *stream) Finish(ctx context.Context) error {
+	defer w.s.written(w.key)
+	return w.Stream.Finish(ctx)
+}
+
+// CopyFrom copies within the store, where that can.
+func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
+	inner, ok := s.inner.(storage.Copier)
+	if !ok {
+		return false, nil
+	}
+	defer s.written(key)
+	return inner.CopyFrom(ctx, storage.Innermost(src), srcKey, key)
+}
+
+// Sweep removes what killed writers left, where the store has such.
+func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
+	if inner, ok := s.inner.(storage.Sweeper); ok {
+		return inner.Sweep(ctx, before, dry)
+	}
+	return 0, 0, nil
+}
+
+// URI is the inner provider's.
+func (s *Store) URI() string { return s.inner.URI() }
+
+// Inner is the provider that is decorated.
+func (s *Store) Inner() storage.Provider { return s.inner }
+
+// Stats counts what this provider and all below it have done; the faults are the layer's.
+func (s *Store) Stats() storage.Stats {
+	n, what := s.layer.faults()
+	out := storage.Stats{
+		CacheHits: s.hits.Load(), CacheMisses: s.misses.Load(), CacheBytes: s.bytes.Load(), CacheFaults: n, CacheFault: what,
+	}
+	out.Add(storage.StatsOf(s.inner))
+	return out
+}
+
+// Close closes the inner provider. What is cached stays.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	return s.inner.Close()
+}
+
+// admit refuses what the inner provider would refuse, had it been asked.
+func (s *Store) admit(ctx context.Context, op, key string) error {
+	if s.closed.Load() {
+		return errs.New(errs.Closed, "%s %q: the storage was closed", op, key)
+	}
+	if ctx.Err() != nil {
+		return &errs.Error{Kind: errs.Canceled, Op: op, Object: key, Err: context.Cause(ctx)}
+	}
+	return nil
+}
+
+// missing is the last page of the request that begins with page first, which is missing: the last missing one up to
+// last, unless more than gapPages before it are there.
+func (s *Store) missing(key string, first, last int64) int64 {
+	end, there := first, 0
+	last = min(last, first+runPages-1)
+	for q := first + 1; q <= last && there <= gapPages; q++ {
+		if s.layer.has(s.name(key, q)) {
+			there++
+		} else {
+			end, there = q, 0
+		}
+	}
+	return end
+}
+
+// sizeOf is the size of the object of which b is the part from off, as far as the answer tells.
+func sizeOf(b storage.Body, off, asked int64) int64 {
+	if size := b.Size(); size >= 0 {
+		return size
+	}
+	if n := b.Len(); asked < 0 || n < asked {
+		return off + n
+	}
+	return -1
+}

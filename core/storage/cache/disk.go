@@ -1,0 +1,249 @@
+package cache
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/errs"
+)
+
+// Disk is a Layer in a directory, which any number of processes may share. All methods may be called in parallel.
+//
+// A page is a file in one of 256 folders, named by the hash of store, key and number; it is written under tmp/ and
+// renamed. The modification time of a file is when it was used last, within a minute.
+//
+// The limit is cut into shares, one for each folder or for some neighbours. Before a page is kept, its share is counted
+// anew if this process has added more than a 64th of it since it counted last, and the pages used longest ago are removed
+// until an eighth of the share is free. Hence the limit holds for up to eight processes that fill the same share at the
+// same time, and each further one may exceed it by a 64th. In shares below 16 MiB every page is counted anew, and an
+// eighth of the share is what may be on its way at the same time. Files under tmp/ are not counted: there is one for each
+// page that is being written, and those of killed processes are removed after an hour.
+type Disk struct {
+	shared
+	dir    string
+	limit  int64
+	per    int // folders of a share
+	shares []share
+
+	failed atomic.Int64 // nanoseconds since the epoch until which nothing is kept
+	count  atomic.Int64
+	first  atomic.Pointer[string]
+}
+
+// share is some folders and their part of the limit.
+type share struct {
+	mu      sync.Mutex
+	counted bool
+	total   int64 // bytes when it was counted, and added since
+	added   int64 // since then
+}
+
+const (
+	folders    = 256
+	shareBytes = 4 << 20 // at least, unless the limit is below
+	blockBytes = 4 << 10 // files take whole blocks
+	tmpDir     = "tmp"
+	tmpAge     = time.Hour
+	touchAge   = time.Minute
+	failPause  = 30 * time.Second
+)
+
+// NewDisk makes a layer in dir, of at most limit bytes. What keeps it from working, now or later, is a fault for Stats and
+// no error: the cache is empty then.
+func NewDisk(dir string, limit int64) *Disk {
+	d := &Disk{dir: dir, limit: limit, per: folders}
+	for d.per > 1 && limit/int64(folders/d.per*2) >= shareBytes {
+		d.per /= 2
+	}
+	d.shares = make([]share, folders/d.per)
+	if err := os.MkdirAll(filepath.Join(dir, tmpDir), 0o700); err != nil {
+		d.fault(err)
+	}
+	d.clean(time.Now().Add(-tmpAge))
+	return d
+}
+
+// clean removes what killed processes left.
+func (d *Disk) clean(before time.Time) {
+	entries, err := os.ReadDir(filepath.Join(d.dir, tmpDir))
+	if err != nil {
+		return // there is nothing that can be cleaned
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(d.dir, tmpDir, e.Name())) // the next one tries again
+		}
+	}
+}
+
+func (d *Disk) fault(err error) {
+	text := errs.Wrap(errs.Storage, "cache in", d.dir, err).Error()
+	d.first.CompareAndSwap(nil, &text)
+	d.count.Add(1)
+}
+
+func (d *Disk) faults() (int64, string) {
+	text := d.first.Load()
+	if text == nil {
+		return 0, ""
+	}
+	return d.count.Load(), *text
+}
+
+func (d *Disk) path(n name) string {
+	text := hex.EncodeToString(n[:])
+	return filepath.Join(d.dir, text[:2], text)
+}
+
+func (d *Disk) has(n name) bool {
+	_, err := os.Lstat(d.path(n))
+	return err == nil
+}
+
+func (d *Disk) load(n name, buf []byte) (page, bool) {
+	path := d.path(n)
+	f, err := os.Open(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			d.fault(err)
+		}
+		return page{}, false
+	}
+	defer f.Close()
+	got, err := io.ReadFull(f, buf[:maxEntry+1])
+	if err != io.ErrUnexpectedEOF && err != io.EOF && err != nil {
+		d.fault(err)
+		return page{}, false
+	}
+	p, err := decode(n, buf[:got])
+	if err != nil {
+		d.fault(err)
+		_ = os.Remove(path) // if it stays, it is damaged the next time, too
+		return page{}, false
+	}
+	now := time.Now()
+	if info, err := f.Stat(); err == nil && now.Sub(info.ModTime()) > touchAge {
+		_ = os.Chtimes(path, now, now) // then it is only removed earlier than it might
+	}
+	return p, true
+}
+
+func (d *Disk) drop(n name) { _ = os.Remove(d.path(n)) } // mostly there is none
+
+func (d *Disk) keep(n name, p page) {
+	cost := (int64(len(p.data)) + trailerBytes + blockBytes - 1) / blockBytes * blockBytes
+	now := time.Now()
+	if now.UnixNano() < d.failed.Load() || cost > d.room() {
+		return
+	}
+	s := &d.shares[int(n[0])/d.per]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.counted || s.added+cost > d.share()/64 || s.total+cost > d.room() {
+		if d.makeRoom(s, int(n[0])/d.per*d.per, cost); s.total+cost > d.room() {
+			d.fault(errors.New("the limit is reached and old pages cannot be removed"))
+			return
+		}
+	}
+	if err := d.write(n, p); err != nil {
+		d.fault(err)
+		d.failed.Store(now.Add(failPause).UnixNano())
+		return
+	}
+	s.total += cost
+	s.added += cost
+}
+
+// share is the bytes of one, room those that are filled.
+func (d *Disk) share() int64 { return d.limit / int64(len(d.shares)) }
+func (d *Disk) room() int64  { return d.share() / 8 * 7 }
+
+// write makes the file of a page, whole or not at all.
+func (d *Disk) write(n name, p page) (err error) {
+	f, err := os.CreateTemp(filepath.Join(d.dir, tmpDir), "page-*")
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed all of it
+		if err = os.MkdirAll(filepath.Join(d.dir, tmpDir), 0o700); err == nil {
+			f, err = os.CreateTemp(filepath.Join(d.dir, tmpDir), "page-*")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // or the next process does, in an hour
+		}
+	}()
+	t := seal(n, p)
+	_, err = f.Write(p.data)
+	if err == nil {
+		_, err = f.Write(t[:])
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	path := d.path(n)
+	if err = os.Rename(f.Name(), path); errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+	}
+	return err
+}
+
+// file is a page on the disk.
+type file struct {
+	path  string
+	bytes int64
+	used  time.Time
+}
+
+// makeRoom counts the folders of a share from number first on, and removes what was used longest ago until cost bytes
+// fit. It removes a little more, so that it is not needed for each page.
+func (d *Disk) makeRoom(s *share, first int, cost int64) {
+	files := d.files(first)
+	total := int64(0)
+	for _, f := range files {
+		total += f.bytes
+	}
+	if total+cost > d.room() {
+		slices.SortFunc(files, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })
+		target := d.room() - cost - d.share()/32
+		for _, f := range files {
+			if total <= target {
+				break
+			}
+			if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
+				total -= f.bytes
+			}
+		}
+	}
+	s.counted, s.total, s.added = true, total, 0
+}
+
+func (d *Disk) files(first int) []file {
+	var files []file
+	for folder := first; folder < first+d.per; folder++ {
+		dir := filepath.Join(d.dir, hex.EncodeToString([]byte{byte(folder)}))
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // none there yet
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				bytes := (info.Size() + blockBytes - 1) / blockBytes * blockBytes
+				files = append(files, file{filepath.Join(dir, e.Name()), bytes, info.ModTime()})
+			}
+		}
+	}
+	return files
+}

@@ -1,0 +1,43 @@
+package cache
+
+import (
+	"slices"
+
+	"deeplake/core/internal/lru"
+)
+
+// Memory is a Layer in memory that forgets what was used longest ago. All methods may be called in parallel.
+type Memory struct {
+	shared
+	limit int64
+	pages *lru.Cache[name, page]
+}
+
+// pageCost is what a page costs besides its bytes.
+const pageCost = 256
+
+// NewMemory makes a layer that holds at most limit bytes.
+func NewMemory(limit int64) *Memory {
+	return &Memory{limit: limit, pages: lru.New[name, page](limit)}
+}
+
+func (m *Memory) load(n name, _ []byte) (page, bool) { return m.pages.Get(n) }
+
+func (m *Memory) has(n name) bool {
+	_, ok := m.pages.Get(n)
+	return ok
+}
+
+func (m *Memory) keep(n name, p page) {
+	cost := int64(len(p.data)) + pageCost
+	if cost <= m.limit { // the lru would keep one that is larger
+		m.pages.Put(n, page{slices.Clone(p.data), p.size}, cost)
+	}
+}
+
+func (m *Memory) drop(n name) { m.pages.Drop(n) }
+
+// Bytes is what is held now.
+func (m *Memory) Bytes() int64 { return m.pages.Bytes() }
+
+func (m *Memory) faults() (int64, string) { return 0, "" }

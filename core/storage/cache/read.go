@@ -1,0 +1,362 @@
+package cache
+
+import (
+	"context"
+	"io"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// read is one ReadAt.
+type read struct {
+	s   *Store
+	key string
+	dst []byte
+	off int64
+	buf []byte // room for an entry
+}
+
+// run takes page after page from where it is.
+func (r *read) run(ctx context.Context) error {
+	last := (r.off + int64(len(r.dst)) - 1) / PageBytes
+	for number := r.off / PageBytes; number <= last; {
+		n := r.s.name(r.key, number)
+		if p, ok := r.s.layer.load(n, r.buf); ok {
+			if err := r.hit(number, p); err != nil {
+				return err
+			}
+			number++
+			continue
+		}
+		f, mine := r.s.flights.claim(n)
+		if !mine {
+			p, ok, err := f.wait(ctx, "read", r.key)
+			if err != nil {
+				return err
+			}
+			if ok {
+				if err := r.hit(number, p); err != nil {
+					return err
+				}
+				number++
+			}
+			continue
+		}
+		if r.s.layer.has(n) { // it has landed since we looked
+			r.s.flights.land(f, page{}, false)
+			if p, ok := r.s.layer.load(n, r.buf); ok {
+				if err := r.hit(number, p); err != nil {
+					return err
+				}
+				number++
+			}
+			continue
+		}
+		next, err := r.miss(ctx, f, number, r.s.missing(r.key, number, last))
+		if err != nil {
+			return err
+		}
+		number = next
+	}
+	return nil
+}
+
+func (r *read) hit(number int64, p page) error {
+	n, err := r.take(number, p.data)
+	if err == nil {
+		r.s.hits.Add(1)
+		r.s.bytes.Add(int64(n))
+	}
+	return err
+}
+
+// take copies what is wanted of page number.
+func (r *read) take(number int64, data []byte) (int, error) {
+	at := number * PageBytes
+	from := max(r.off, at)
+	to := min(r.off+int64(len(r.dst)), at+PageBytes)
+	if to > at+int64(len(data)) {
+		return 0, r.truncated(at + int64(len(data)))
+	}
+	return copy(r.dst[from-r.off:], data[from-at:to-at]), nil
+}
+
+func (r *read) truncated(size int64) error {
+	return errs.New(errs.Corrupt, "read %q: object is truncated (has %d bytes, want %d at offset %d)", r.key, size, len(r.dst), r.off)
+}
+
+// miss fetches the pages from number, which f claims, to last, by one request; it stops before a page that somebody else
+// fetches. It returns the page to go on with.
+func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
+	claims := []*flight{f}
+	for q := number + 1; q <= last; q++ {
+		c := r.s.flights.claimNext(r.s.name(r.key, q))
+		if c == nil {
+			break
+		}
+		claims = append(claims, c)
+	}
+	landed := 0
+	defer func() {
+		for _, c := range claims[landed:] {
+			r.s.flights.land(c, page{}, false)
+		}
+	}()
+	seen := r.s.seen()
+	land := func(p page) {
+		r.s.misses.Add(1)
+		r.s.keep(claims[landed].name, p, seen)
+		r.s.flights.land(claims[landed], p, true)
+		landed++
+	}
+	n := int64(len(claims))
+	if r.s.ranger == nil {
+		err = r.fetchPlain(ctx, number, n, land)
+	} else {
+		err = r.fetch(ctx, number, n, land)
+	}
+	return number + n, err
+}
+
+// fetch asks for n pages and hands out each as it is there.
+func (r *read) fetch(ctx context.Context, number, n int64, land func(page)) error {
+	at := number * PageBytes
+	b, err := r.s.ranger.Range(ctx, r.key, at, n*PageBytes, "")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	size := sizeOf(b, at, n*PageBytes)
+	end := at + min(n*PageBytes, b.Len())
+	for i := range n {
+		begin := at + i*PageBytes
+		if begin >= end {
+			return r.truncated(begin)
+		}
+		data, direct := r.place(begin, min(PageBytes, end-begin))
+		if _, err := io.ReadFull(b, data); err != nil {
+			return errs.Wrap(errs.Storage, "read", r.key, err)
+		}
+		land(page{data, size})
+		if direct && len(data) == PageBytes {
+			continue
+		}
+		if _, err := r.take(begin/PageBytes, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is where n bytes at begin are read to: right into dst, if all of them are wanted.
+func (r *read) place(begin, n int64) (data []byte, direct bool) {
+	if begin >= r.off && begin+n <= r.off+int64(len(r.dst)) {
+		return r.dst[begin-r.off:][:n], true
+	}
+	return r.buf[:n], false
+}
+
+// fetchPlain is for a provider that reads only what it knows to be there: the last page of an object is not kept.
+func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(page)) error {
+	for i := range n {
+		begin := (number + i) * PageBytes
+		data, direct := r.place(begin, PageBytes)
+		err := r.s.inner.ReadAt(ctx, r.key, data, begin)
+		if errs.Is(err, errs.Corrupt) {
+			return r.rest(ctx, begin)
+		}
+		if err != nil {
+			return err
+		}
+		land(page{data, -1})
+		if !direct {
+			if _, err := r.take(number+i, data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest reads what is wanted from begin on, and keeps nothing.
+func (r *read) rest(ctx context.Context, begin int64) error {
+	from := max(r.off, begin)
+	return r.s.inner.ReadAt(ctx, r.key, r.dst[from-r.off:], from)
+}
+
+// Range gives bytes page by page: those that are there, and between them what requests for the missing ones bring. One
+// that insists on a tag goes to the store: pages have none.
+func (s Ranged) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if tag != "" || n == 0 || off < 0 || !s.cacheable(key) {
+		return s.ranger.Range(ctx, key, off, n, tag)
+	}
+	if err := s.admit(ctx, "read", key); err != nil {
+		return nil, err
+	}
+	buf := s.buffer()
+	b := &body{s: s.Store, ctx: ctx, key: key, buf: buf, pos: off}
+	known, err := b.begin(n)
+	if err == nil && known {
+		return b, nil
+	}
+	_ = b.Close() // nothing was given out yet
+	if err != nil {
+		return nil, err
+	}
+	return s.ranger.Range(ctx, key, off, n, tag)
+}
+
+// body gives bytes of pages. Unlike a ReadAt it claims none: its reader may take its time, and ask for the same page
+// again meanwhile.
+type body struct {
+	s   *Store
+	ctx context.Context // a body lives as long as the context of its Range, by contract
+	key string
+	buf *[]byte // nil after Close
+
+	pos, end int64 // in the object
+	length   int64
+	size     int64
+	cur      []byte // what is left of the page at pos
+	in       storage.Body
+	next     int64 // page that comes out of in
+	left     int64 // bytes in it
+	seen     int64
+	err      error
+}
+
+// begin finds out how long the body is. It is not known where neither a page nor the store tells the object's size.
+func (b *body) begin(n int64) (known bool, err error) {
+	number := b.pos / PageBytes
+	off := b.pos
+	b.end = off + n
+	if n < 0 || b.end < off {
+		b.end = -1
+	}
+	if p, ok := b.s.layer.load(b.s.name(b.key, number), *b.buf); ok {
+		b.s.hits.Add(1)
+		b.size = p.size
+		b.cut(number, p.data)
+		b.s.bytes.Add(int64(len(b.cur)))
+	} else if b.size, err = b.ask(number); err != nil {
+		return false, err
+	}
+	if b.size < 0 {
+		return false, nil
+	}
+	if off >= b.size && (b.size > 0 || off > 0) {
+		return false, errs.New(errs.Corrupt, "read %q: object is truncated (has %d bytes, want some at offset %d)", b.key, b.size, off)
+	}
+	if b.end < 0 || b.end > b.size {
+		b.end = b.size
+	}
+	b.length = b.end - off
+	return true, nil
+}
+
+// ask begins a request for the pages from number on that are missing, and says how large the object is.
+func (b *body) ask(number int64) (size int64, err error) {
+	at, n := number*PageBytes, int64(-1)
+	if b.end >= 0 {
+		n = (b.s.missing(b.key, number, (b.end-1)/PageBytes) - number + 1) * PageBytes
+	}
+	b.seen = b.s.seen()
+	if b.in, err = b.s.ranger.Range(b.ctx, b.key, at, n, ""); err != nil {
+		b.in = nil
+		return 0, err
+	}
+	b.next, b.left = number, b.in.Len()
+	return sizeOf(b.in, at, n), nil
+}
+
+// cut makes data, which is page number, the current one.
+func (b *body) cut(number int64, data []byte) {
+	b.cur = data[min(int64(len(data)), b.pos-number*PageBytes):]
+	if b.end >= 0 {
+		b.cur = b.cur[:min(int64(len(b.cur)), b.end-b.pos)]
+	}
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	switch {
+	case b.err != nil:
+		return 0, b.err
+	case b.pos == b.end:
+		return 0, io.EOF
+	case len(b.cur) == 0:
+		if b.err = b.turn(); b.err != nil {
+			return 0, b.err
+		}
+	}
+	n := copy(p, b.cur)
+	b.cur = b.cur[n:]
+	b.pos += int64(n)
+	return n, nil
+}
+
+// turn makes the page at pos the current one.
+func (b *body) turn() error {
+	if err := b.s.admit(b.ctx, "read", b.key); err != nil {
+		return err
+	}
+	number := b.pos / PageBytes
+	n := b.s.name(b.key, number)
+	if b.in == nil || b.next != number || b.left == 0 {
+		if p, ok := b.s.layer.load(n, *b.buf); ok {
+			b.s.hits.Add(1)
+			b.cut(number, p.data)
+			b.s.bytes.Add(int64(len(b.cur)))
+			return b.some(number)
+		}
+		b.drop()
+		if _, err := b.ask(number); err != nil {
+			return err
+		}
+	}
+	data := (*b.buf)[:min(PageBytes, b.left)]
+	if _, err := io.ReadFull(b.in, data); err != nil {
+		return errs.Wrap(errs.Storage, "read", b.key, err)
+	}
+	b.next++
+	b.left -= int64(len(data))
+	b.s.misses.Add(1)
+	if len(data) == PageBytes || number*PageBytes+int64(len(data)) == b.size {
+		b.s.keep(n, page{data, b.size}, b.seen)
+	}
+	b.cut(number, data)
+	return b.some(number)
+}
+
+// some checks that the page reaches to where the body is.
+func (b *body) some(number int64) error {
+	if len(b.cur) > 0 {
+		return nil
+	}
+	return errs.New(errs.Corrupt, "read %q: object is truncated (page %d ends before byte %d of %d)", b.key, number, b.pos, b.size)
+}
+
+func (b *body) drop() {
+	if b.in != nil {
+		_ = b.in.Close() // what it says changes nothing for what was read
+		b.in = nil
+	}
+}
+
+// Close may be called early, and again.
+func (b *body) Close() error {
+	b.drop()
+	if b.buf != nil {
+		b.s.buffers.Put(b.buf)
+		b.buf = nil
+	}
+	b.cur = nil
+	if b.err == nil {
+		b.err = errs.New(errs.Closed, "read %q: the body was closed", b.key)
+	}
+	return nil
+}
+
+func (b *body) Len() int64  { return b.length }
+func (b *body) Size() int64 { return b.size }
+func (b *body) Tag() string { return "" }
