@@ -2,11 +2,13 @@ package storagetest
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
 )
 
@@ -22,6 +24,26 @@ type broken struct {
 	create      func(ctx context.Context, key string) (storage.Stream, error)
 	close       func() error
 	uri         func() string
+	ranged      func(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error)
+	copyFrom    func(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error)
+}
+
+func (b *broken) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if b.ranged != nil {
+		return b.ranged(ctx, key, off, n, tag)
+	}
+	return faultstore.NewRanged(b.Provider, nil).Range(ctx, key, off, n, tag)
+}
+
+func (b *broken) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
+	if b.copyFrom != nil {
+		return b.copyFrom(ctx, src, srcKey, key)
+	}
+	data, err := src.Get(ctx, srcKey)
+	if err != nil {
+		return false, err
+	}
+	return true, b.Provider.Put(ctx, key, data)
 }
 
 func (b *broken) Get(ctx context.Context, key string) ([]byte, error) {
@@ -206,6 +228,44 @@ func defects() map[string]func(*broken) {
 					return errs.New(errs.Conflict, "put-if-absent %q: taken", key)
 				}
 				return b.Provider.PutIfAbsent(ctx, key, data)
+			}
+		},
+		"start together": func(b *broken) {
+			b.putIfAbsent = func(ctx context.Context, key string, data []byte) error {
+				if _, err := b.Provider.Get(ctx, key); err == nil {
+					return errs.New(errs.Exists, "put-if-absent %q: taken", key)
+				}
+				runtime.Gosched() // what is checked first and done then, others come between
+				return b.Provider.Put(ctx, key, data)
+			}
+		},
+		"taking numbers": func(b *broken) {
+			b.putIfAbsent = b.Provider.Put // every write succeeds, the last one stays
+		},
+		"list after write": func(b *broken) {
+			var shown []storage.Object // a listing shows what was there when the one before was asked for
+			b.list = func(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+				before := shown
+				shown = nil
+				if err := b.Provider.List(ctx, prefix, after, func(o storage.Object) bool { shown = append(shown, o); return true }); err != nil {
+					return err
+				}
+				for _, o := range before {
+					if !fn(o) {
+						break
+					}
+				}
+				return nil
+			}
+		},
+		"ranges": func(b *broken) {
+			b.ranged = func(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
+				return faultstore.NewRanged(b.Provider, nil).Range(ctx, key, off, n, "") // looks at no tag
+			}
+		},
+		"copies": func(b *broken) {
+			b.copyFrom = func(ctx context.Context, _ storage.Provider, _, key string) (bool, error) {
+				return false, b.Provider.Put(ctx, key, nil)
 			}
 		},
 		"parallel use": func(b *broken) {

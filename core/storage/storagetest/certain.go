@@ -1,0 +1,50 @@
+package storagetest
+
+import (
+	"bytes"
+	"context"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// Certain makes the answers of PutIfAbsent certain, as callers who must know do: it reads back what was to be written.
+// Around a provider whose answers can be lost it lets the whole suite hold.
+func Certain(p storage.Provider) storage.Provider {
+	c := certain{p}
+	if r, ok := p.(storage.Ranger); ok {
+		return certainRanger{c, r}
+	}
+	return c
+}
+
+type certain struct{ storage.Provider }
+
+type certainRanger struct {
+	certain
+	storage.Ranger
+}
+
+// Inner is what the answers come from.
+func (c certain) Inner() storage.Provider { return c.Provider }
+
+// Create streams where the inner provider does.
+func (c certain) Create(ctx context.Context, key string) (storage.Stream, error) {
+	return storage.Create(ctx, c.Provider, key)
+}
+
+// PutIfAbsent says Exists only where somebody else's data stands.
+func (c certain) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+	err := c.Provider.PutIfAbsent(ctx, key, data)
+	if err == nil || ctx.Err() != nil || !errs.Is(err, errs.Exists) && !errs.Is(err, errs.Storage) {
+		return err
+	}
+	stands, getErr := c.Get(ctx, key)
+	switch {
+	case getErr != nil:
+		return err
+	case bytes.Equal(stands, data):
+		return nil
+	}
+	return errs.New(errs.Exists, "put %q: somebody else has", key)
+}
