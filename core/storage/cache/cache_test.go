@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"deeplake/core/errs"
@@ -248,56 +249,67 @@ func TestSingleFlight(t *testing.T) {
 	for _, first := range []string{"stays", "leaves"} {
 		t.Run("the first "+first, func(t *testing.T) {
 			t.Parallel()
-			reached, release := make(chan struct{}), make(chan struct{})
-			store, data := remote(t, 3*cache.PageBytes, faultstore.Fault{Do: faultstore.Block(reached, release)})
-			p := cache.New(store, cache.NewMemory(64<<20), nil)
-			g := task.New(t.Context(), 0)
-			firstCtx, leave := context.WithCancel(t.Context())
-			defer leave()
-			gone := make(chan error, 1)
-			g.Go(func(context.Context) error {
-				gone <- p.ReadAt(firstCtx, "k", make([]byte, 100), 0)
-				return nil
-			})
-			<-reached
-			for range 8 {
-				g.Go(func(ctx context.Context) error {
-					dst := make([]byte, 3*cache.PageBytes)
-					err := p.ReadAt(ctx, "k", dst, 0)
-					if err == nil && !bytes.Equal(dst, data) {
-						err = errors.New("wrong bytes")
-					}
-					return err
-				})
-			}
-			waiting, cancel := context.WithCancel(t.Context())
-			canceled := make(chan error, 1)
-			g.Go(func(context.Context) error {
-				canceled <- p.ReadAt(waiting, "k", make([]byte, 100), 0)
-				return nil
-			})
-			cancel()
-			if err := <-canceled; !errs.Is(err, errs.Canceled) {
-				t.Errorf("one who waits and leaves: %v", err)
-			}
-			if first == "leaves" {
-				leave()
-				if err := <-gone; !errs.Is(err, errs.Canceled) {
-					t.Errorf("the first: %v", err)
-				}
-			} else {
-				close(release)
-				if err := <-gone; err != nil {
-					t.Errorf("the first: %v", err)
-				}
-			}
-			if err := g.Wait(); err != nil {
-				t.Fatal(err)
-			}
-			if got := len(store.Calls()); got > 3 {
-				t.Errorf("%d requests, want at most 3: one page, the other two, and one again if the first left", got)
-			}
+			synctest.Test(t, func(t *testing.T) { singleFlight(t, first == "leaves") })
 		})
+	}
+}
+
+func singleFlight(t *testing.T, leaves bool) {
+	release := make(chan struct{})
+	store, data := remote(t, 3*cache.PageBytes, faultstore.Fault{Do: faultstore.Block(nil, release)})
+	p := cache.New(store, cache.NewMemory(64<<20), nil)
+	g := task.New(t.Context(), 0)
+	ask := func(ctx context.Context, n int) chan error {
+		done := make(chan error, 1)
+		g.Go(func(context.Context) error {
+			dst := make([]byte, n)
+			err := p.ReadAt(ctx, "k", dst, 0)
+			if err == nil && !bytes.Equal(dst, data[:n]) {
+				err = errors.New("wrong bytes")
+			}
+			done <- err
+			return nil
+		})
+		synctest.Wait()
+		return done
+	}
+	firstCtx, leave := context.WithCancel(t.Context())
+	defer leave()
+	first := ask(firstCtx, 100)
+	var others []chan error
+	for range 8 {
+		others = append(others, ask(t.Context(), len(data)))
+	}
+	waiting, cancel := context.WithCancel(t.Context())
+	canceled := ask(waiting, 100)
+	cancel()
+	if err := <-canceled; !errs.Is(err, errs.Canceled) {
+		t.Errorf("one who waits and leaves: %v", err)
+	}
+	if got := len(store.Calls()); got != 1 {
+		t.Errorf("%d requests for one page, want 1", got)
+	}
+	if leaves {
+		leave()
+		if err := <-first; !errs.Is(err, errs.Canceled) {
+			t.Errorf("the first: %v", err)
+		}
+	} else {
+		close(release)
+		if err := <-first; err != nil {
+			t.Errorf("the first: %v", err)
+		}
+	}
+	for i, other := range others {
+		if err := <-other; err != nil {
+			t.Errorf("number %d of those who wait: %v", i, err)
+		}
+	}
+	if got := len(store.Calls()); got != 2 {
+		t.Errorf("%d requests, want 2: the first one, and what was missing then", got)
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -155,6 +155,13 @@ func Again(r storage.Repeat, wait time.Duration) Action {
 	}}
 }
 
+// AgainAfter is Again with an answer that takes d.
+func AgainAfter(d time.Duration, r storage.Repeat) Action {
+	a := Again(r, 0)
+	a.delay = d
+	return a
+}
+
 // LostFault does the call and answers with a storage.Fault that lets the caller ask again.
 func LostFault() Action {
 	return Action{after: func(_ *Store, c Call) error {
