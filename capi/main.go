@@ -22,8 +22,10 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/ingest"
 	"deeplake/core/storage"
+	"deeplake/core/storage/gcs"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
+	"deeplake/core/storage/s3"
 )
 
 func main() {}
@@ -58,7 +60,7 @@ func newLibrary() *library {
 	return &library{
 		codecs: codecs,
 		env: &dataset.Env{
-			Stores: storage.Registry{"file": local.Open, "mem": new(mem.Space).Open},
+			Stores: storage.Registry{"file": local.Open, "mem": new(mem.Space).Open, "gs": gcs.Open, "s3": s3.Open},
 			Codecs: codecs,
 			Writer: "deeplake " + C.DL_VERSION,
 			Author: os.Getenv("USER"),

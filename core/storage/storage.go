@@ -62,6 +62,15 @@ type Stream interface {
 	Abort()
 }
 
+// NoBucket is found by errors.As in an errs.NotFound that is about the bucket, so that it does not pass for one about an
+// object.
+type NoBucket struct{ Err error }
+
+func (n *NoBucket) Error() string { return n.Err.Error() }
+
+// Unwrap gives the cause.
+func (n *NoBucket) Unwrap() error { return n.Err }
+
 // Object is one entry of a listing.
 type Object struct {
 	Key  string

@@ -3,6 +3,7 @@ package version
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"deeplake/core/errs"
@@ -97,6 +98,10 @@ func existsError(p storage.Provider) error {
 // Open reads what p says about itself and binds to the branch main. It reads no commit.
 func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error) {
 	data, err := p.Get(ctx, format.TSFKey())
+	var noBucket *storage.NoBucket
+	if errors.As(err, &noBucket) {
+		return nil, errs.Wrap(errs.NotFound, "open dataset", p.URI(), noBucket)
+	}
 	if errs.Is(err, errs.NotFound) {
 		return nil, errs.New(errs.NotFound, "open dataset %q: there is no dataset (no object %q); create it first", p.URI(), format.TSFKey())
 	}

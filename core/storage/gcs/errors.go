@@ -69,7 +69,7 @@ func (c *Client) meaning(r *refusal) error {
 	case r.Status == http.StatusForbidden:
 		return errs.New(errs.Denied, "%s; %s", r.quoted("permission denied"), c.id.remedy())
 	case r.Status == http.StatusNotFound && strings.Contains(r.message, "bucket does not exist"):
-		return &missingBucket{errs.New(errs.NotFound, "%s", r.quoted("there is no such bucket"))}
+		return &storage.NoBucket{Err: errs.New(errs.NotFound, "%s", r.quoted("there is no such bucket"))}
 	case r.Status == http.StatusNotFound:
 		return errs.New(errs.NotFound, "no such object")
 	case r.Status == http.StatusBadRequest && strings.Contains(r.message, "requester pays"):
@@ -104,12 +104,6 @@ func (r *refusal) quoted(what string) string {
 	return what + ` ("` + r.message + `")`
 }
 
-// missingBucket marks what the bucket's name is to be added to.
-type missingBucket struct{ err error }
-
-func (m *missingBucket) Error() string { return m.err.Error() }
-func (m *missingBucket) Unwrap() error { return m.err }
-
 // noBucket reports whether an error of Google's client speaks of the bucket.
 func noBucket(err error) bool {
 	var g *googleapi.Error
@@ -118,7 +112,7 @@ func noBucket(err error) bool {
 
 // readError is the error of a range request.
 func (p *place) readError(ctx context.Context, op, key string, err error) error {
-	var gone *missingBucket
+	var gone *storage.NoBucket
 	if errors.As(err, &gone) {
 		return p.bucketMissing(op, key)
 	}
@@ -133,7 +127,8 @@ func (p *place) readError(ctx context.Context, op, key string, err error) error 
 }
 
 func (p *place) bucketMissing(op, key string) error {
-	return errs.New(errs.NotFound, "%s %q: there is no bucket %q at %q; check its name, or create it", op, key, p.bucket, p.client.base.Host)
+	return errs.Wrap(errs.NotFound, op, key, &storage.NoBucket{Err: errs.New(errs.NotFound,
+		"there is no bucket %q at %q; check its name, or create it", p.bucket, p.client.base.Host)})
 }
 
 // sdkError classifies an error of Google's client.
@@ -188,7 +183,7 @@ func (p *place) listError(ctx context.Context, op, prefix string, err error) err
 
 // copyError is the error of a copy, where the source can be missing.
 func (p *place) copyError(ctx context.Context, op, key string, err error) error {
-	var gone *missingBucket
+	var gone *storage.NoBucket
 	err = p.sdkError(ctx, err)
 	if errors.As(err, &gone) {
 		return errs.New(errs.NotFound, "%s %q: %w; check the buckets of both", op, key, err)

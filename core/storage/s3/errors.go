@@ -60,9 +60,7 @@ func (r *refusal) said() string {
 }
 
 // missingBucket marks the error of a bucket that is not there, which must not pass for a missing object.
-type missingBucket struct{ error }
-
-func (m *missingBucket) Unwrap() error { return m.error }
+type missingBucket = storage.NoBucket
 
 // invalidRequest marks how a store refuses, among other things, to copy a large object with one request.
 type invalidRequest struct{ error }
@@ -84,7 +82,7 @@ func (s *store) meaning(r *refusal) error {
 	}
 	switch r.code {
 	case "NoSuchBucket":
-		return &missingBucket{errs.New(errs.NotFound, "bucket %q does not exist at %q; check its name, or create it", s.bucket, s.host())}
+		return &missingBucket{Err: errs.New(errs.NotFound, "bucket %q does not exist at %q; check its name, or create it", s.bucket, s.host())}
 	case "RequestTimeTooSkewed":
 		return s.skewed(r)
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken":
