@@ -252,20 +252,20 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 
 // account brings the counters of a column up to date with its new tree.
 func (c *columnChange) account(ctx context.Context, tree Tree, col *format.Column) error {
-	before := *col
-	*col = format.Column{Bytes: before.Bytes + c.bytes}
-	if root := tree.Root(); !root.Page.IsZero() {
-		col.Root = &root
-		p, err := tree.pages.load(ctx, tree.held, root)
-		if err != nil {
-			return err
-		}
-		if p.leaf != nil {
-			col.Chunks = int64(len(p.leaf.Entries))
-		} else {
-			for _, child := range p.inner.Children {
-				col.Chunks += child.Entries
-			}
+	before, root := *col, tree.Root()
+	if *col = (format.Column{}); root.Page.IsZero() {
+		return nil
+	}
+	col.Root, col.Bytes = &root, before.Bytes+c.bytes
+	p, err := tree.pages.load(ctx, tree.held, root)
+	if err != nil {
+		return err
+	}
+	if p.leaf != nil {
+		col.Chunks = int64(len(p.leaf.Entries))
+	} else {
+		for _, child := range p.inner.Children {
+			col.Chunks += child.Entries
 		}
 	}
 	bounds := columnChange{min: c.min.Clone(), max: c.max.Clone(), mixed: c.mixed}

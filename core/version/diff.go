@@ -2,8 +2,10 @@ package version
 
 import (
 	"context"
+	"errors"
+	"reflect"
+	"slices"
 
-	"deeplake/core/errs"
 	"deeplake/core/format"
 )
 
@@ -22,23 +24,24 @@ const (
 
 // TensorDiff is what became of one tensor.
 type TensorDiff struct {
-	Name    string   `json:"name"`   // in b; in a where it was dropped
-	Change  string   `json:"change"` // TensorCreated, TensorDropped or TensorChanged
-	OldName string   `json:"old_name,omitempty"`
-	Schema  []string `json:"schema"`  // what else of its schema differs: "dtype", "shape", "class_names", ...
-	Added   RowSet   `json:"added"`   // rows of b that a has not, and that have a value in the tensor
-	Updated RowSet   `json:"updated"` // rows of b that a has too, with another value
-	Deleted RowSet   `json:"deleted"` // rows of a that b has not, and that had a value in the tensor
+	Name    string   `json:"name"`     // in b; in a where it was dropped
+	Change  string   `json:"change"`   // TensorCreated, TensorDropped or TensorChanged
+	OldName string   `json:"old_name"` // in a, where it was renamed; else ""
+	Schema  []string `json:"schema"`   // what else of its schema differs: "dtype", "shape", "class_names", "chunk_bytes", "info"
+	Added   RowSet   `json:"added"`    // rows of b that a has not, and that have a value in the tensor
+	Updated RowSet   `json:"updated"`  // rows of b that a has too, with another value
+	Deleted RowSet   `json:"deleted"`  // rows of a that b has not, and that had a value in the tensor
 }
 
 // Diff is what leads from commit a to commit b.
 type Diff struct {
-	A, B    Committed
-	Base    Committed    // the newest commit that both come from: one of the two where the other comes from it
-	Added   RowSet       // rows of b
-	Deleted RowSet       // rows of a
-	Info    bool         // the info of the dataset differs
-	Tensors []TensorDiff // those that differ, in order of creation in b, then dropped ones
+	A       Committed    `json:"a"`
+	B       Committed    `json:"b"`
+	Base    Committed    `json:"base"`    // the newest commit that both come from: one of the two where the other comes from it
+	Added   RowSet       `json:"added"`   // rows of b that a has not
+	Deleted RowSet       `json:"deleted"` // rows of a that b has not
+	Info    bool         `json:"info"`    // the info of the dataset differs
+	Tensors []TensorDiff `json:"tensors"` // those that differ, in order of creation in b, then dropped ones
 }
 
 // Empty reports whether nothing differs.
@@ -46,7 +49,133 @@ func (d *Diff) Empty() bool {
 	return d.Added.Count == 0 && d.Deleted.Count == 0 && !d.Info && len(d.Tensors) == 0
 }
 
-// Diff says what leads from a to b, which may lie on any branches, from records and map pages alone: no sample is read.
+// Diff says what leads from a to b, which may lie on any branches, or be previews. Rows are told apart by their
+// identities; which of them were updated is known from the operations since the commit that both come from, and from the
+// pages of the chunk maps: where both have the same chunk, nothing differs. No sample is read.
 func (r *Repo) Diff(ctx context.Context, a, b *Snapshot) (*Diff, error) {
-	return nil, errs.New(errs.Unsupported, "diff: is being written")
+	h := r.history()
+	ap, err := h.apart(ctx, a.Record, b.Record)
+	if err != nil {
+		return nil, err
+	}
+	d := &differ{a: a, b: b}
+	if d.before, err = h.changes(ctx, ap.a, a); err != nil {
+		return nil, err
+	}
+	if d.after, err = h.changes(ctx, ap.b, b); err != nil {
+		return nil, err
+	}
+	if d.toB, err = align(ctx, a, b); err != nil {
+		return nil, err
+	}
+	d.toA = d.toB.inverse()
+	liveA, liveB := a.liveRows(), b.liveRows()
+	d.common = d.toB.apply(liveA).and(liveB)
+	d.added = liveB.minus(d.common)
+	d.deleted = liveA.minus(d.toA.apply(d.common))
+	out := &Diff{
+		A: Describe(a.Record), B: Describe(b.Record), Base: Describe(ap.base),
+		Added: b.asCounted(d.added), Deleted: a.asCounted(d.deleted),
+		Info: !sameInfo(a.Schema.Info, b.Schema.Info), Tensors: []TensorDiff{},
+	}
+	for i := range b.Schema.Tensors {
+		td, differs, err := d.tensor(ctx, &b.Schema.Tensors[i])
+		if err != nil {
+			return nil, err
+		}
+		if differs {
+			out.Tensors = append(out.Tensors, td)
+		}
+	}
+	for i := range a.Schema.Tensors {
+		ts := &a.Schema.Tensors[i]
+		if b.Schema.ByID(ts.ID) != nil {
+			continue
+		}
+		gone, err := d.values(ctx, a, ts, liveA)
+		if err != nil {
+			return nil, err
+		}
+		out.Tensors = append(out.Tensors, TensorDiff{Name: ts.Name, Change: TensorDropped, Schema: []string{}, Added: noRows(), Updated: noRows(), Deleted: gone})
+	}
+	return out, nil
+}
+
+func noRows() RowSet { return RowSet{Ranges: []format.RowRange{}} }
+
+// differ compares two commits.
+type differ struct {
+	a, b          *Snapshot
+	before, after *changed // since the base, on the way to a and to b
+	toB, toA      alignment
+	common, added rowSet // rows of b
+	deleted       rowSet // rows of a
+}
+
+// tensor compares what both say of a tensor of b.
+func (d *differ) tensor(ctx context.Context, ts *format.TensorSchema) (td TensorDiff, differs bool, err error) {
+	td = TensorDiff{Name: ts.Name, Change: TensorChanged, Schema: []string{}, Added: noRows(), Updated: noRows(), Deleted: noRows()}
+	old := d.a.Schema.ByID(ts.ID)
+	if old == nil {
+		td.Change = TensorCreated
+		td.Added, err = d.values(ctx, d.b, ts, d.b.liveRows())
+		return td, true, err
+	}
+	if old.Name != ts.Name {
+		td.OldName = old.Name
+	}
+	td.Schema = schemaDiff(old, ts)
+	if td.Added, err = d.values(ctx, d.b, ts, d.added); err != nil {
+		return td, false, err
+	}
+	if td.Deleted, err = d.values(ctx, d.a, ts, d.deleted); err != nil {
+		return td, false, err
+	}
+	maybe := d.toB.apply(d.before.updated[ts.ID]).or(d.after.updated[ts.ID]).and(d.common)
+	treeA, treeB := d.a.Tree(ts.ID), d.b.Tree(ts.ID)
+	if err := errors.Join(d.b.pages.warm(ctx, maybe, treeB), d.a.pages.warm(ctx, d.toA.apply(maybe), treeA)); err != nil {
+		return td, false, err
+	}
+	updated, err := differing(ctx, treeB, treeA, d.toA.within(maybe))
+	if err != nil {
+		return td, false, err
+	}
+	td.Updated = d.b.asCounted(updated)
+	return td, td.OldName != "" || len(td.Schema) > 0 || td.Added.Count+td.Updated.Count+td.Deleted.Count > 0, nil
+}
+
+// values are the rows that have a value in a tensor.
+func (d *differ) values(ctx context.Context, s *Snapshot, ts *format.TensorSchema, rows rowSet) (RowSet, error) {
+	if len(rows) == 0 {
+		return noRows(), nil
+	}
+	tree := s.Tree(ts.ID)
+	if err := s.pages.warm(ctx, rows, tree); err != nil {
+		return RowSet{}, err
+	}
+	filled, err := tree.filled(ctx, rows)
+	if err != nil {
+		return RowSet{}, err
+	}
+	return s.asCounted(filled), nil
+}
+
+// schemaDiff names the settings that differ.
+func schemaDiff(a, b *format.TensorSchema) []string {
+	out := []string{}
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{"dtype", a.DType == b.DType},
+		{"shape", reflect.DeepEqual(a.Shape, b.Shape)},
+		{"class_names", slices.Equal(a.ClassNames, b.ClassNames)},
+		{"chunk_bytes", a.ChunkBytes == b.ChunkBytes},
+		{"info", sameInfo(a.Info, b.Info)},
+	} {
+		if !f.same {
+			out = append(out, f.name)
+		}
+	}
+	return out
 }

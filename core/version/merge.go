@@ -2,8 +2,10 @@ package version
 
 import (
 	"context"
+	"fmt"
 
 	"deeplake/core/errs"
+	"deeplake/core/format"
 )
 
 // Strategy says what a merge does where the two sides contradict each other.
@@ -17,7 +19,215 @@ const (
 )
 
 // Merge takes the commit theirs, of any branch, and all that it comes from into this branch, as one commit on top of the
-// newest one. done is false, and the snapshot the head, where the branch has it all already.
+// newest one: rows that theirs added with their identities, updates of the rows that both have, deletions, tensors, names.
+// Chunks are shared and not copied. Where only theirs has changes the commit is made all the same, since a branch is a log
+// of its own. done is false, and the snapshot the head, where there is nothing to take in.
+//
+// Where the sides contradict each other, on decides; class names that go on differently, dtypes that differ and two
+// tensors of one name nobody can decide, and are always errs.Conflict, with a ConflictError. If another writer commits
+// first the merge is worked out anew. After an error nothing is visible, or, if an answer was lost, all of it: merging
+// again then finds nothing to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
-	return nil, false, errs.New(errs.Unsupported, "merge: is being written")
+	switch on {
+	case OnConflictError, OnConflictOurs, OnConflictTheirs:
+	default:
+		return nil, false, errs.New(errs.Invalid, "merge: on_conflict is %q, want %q, %q or %q", on, OnConflictError, OnConflictOurs, OnConflictTheirs)
+	}
+	if err := committed("merge into", r.name, theirs); err != nil {
+		return nil, false, err
+	}
+	race, h := race{}, r.history()
+	for range commitTries {
+		race.start()
+		head, err := r.Head(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		next, err := h.merged(ctx, head, theirs, on)
+		if err != nil {
+			return nil, false, errs.Wrap(errs.Internal, "merge into", r.name, err)
+		}
+		if next == nil {
+			return head, false, nil
+		}
+		rec := next.Record
+		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
+		rec.Merged = &format.BranchPoint{Branch: theirs.Record.Branch, Version: theirs.Record.Version}
+		rec.Time = notBefore(r.Now(), head.Record, theirs.Record)
+		data, err := r.store(ctx, next)
+		if err != nil {
+			return nil, false, err
+		}
+		winner, err := r.put(ctx, rec, data)
+		if err != nil {
+			return nil, false, err
+		}
+		if winner == rec {
+			next.held = nil
+			return next, true, nil
+		}
+		if err := race.lost(ctx); err != nil {
+			return nil, false, errs.Wrap(errs.Canceled, "merge into", r.name, err)
+		}
+	}
+	return nil, false, tooManyRaces(r)
+}
+
+// merged is ours with theirs taken in, nil if there is nothing to take in.
+func (h *history) merged(ctx context.Context, ours, theirs *Snapshot, on Strategy) (*Snapshot, error) {
+	ap, err := h.apart(ctx, ours.Record, theirs.Record)
+	if err != nil {
+		return nil, err
+	}
+	if !news(ap.b) {
+		return nil, nil
+	}
+	m := &merger{repo: h.repo, ours: ours, theirs: theirs, on: on, restored: rowSet{}}
+	if m.base, err = h.repo.load(ctx, ap.base); err != nil {
+		return nil, err
+	}
+	if m.mine, err = h.changes(ctx, ap.a, ours); err != nil {
+		return nil, err
+	}
+	if m.news, err = h.changes(ctx, ap.b, theirs); err != nil {
+		return nil, err
+	}
+	if m.known, err = align(ctx, theirs, ours); err != nil {
+		return nil, err
+	}
+	return m.run(ctx)
+}
+
+// news reports whether commits did anything but begin a branch.
+func news(recs []*format.Record) bool {
+	for _, rec := range recs {
+		if rec.Version > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// merger works out what one merge does. Rows are those of ours unless a name says otherwise.
+type merger struct {
+	repo               *Repo
+	base, ours, theirs *Snapshot
+	on                 Strategy
+	mine, news         *changed // what either side did since the base; news counted in rows of theirs
+
+	known  alignment      // from rows of theirs that ours has
+	fresh  alignment      // from rows of theirs that it has not, to the end of the axis
+	schema *format.Schema // that comes of it
+	whole  map[format.UUID]bool
+
+	updates  map[format.UUID]rowSet // rows that get their value
+	deleted  rowSet                 // rows that ours deletes
+	restored rowSet                 // rows that ours had deleted and has again
+}
+
+// run decides, then builds.
+func (m *merger) run(ctx context.Context) (*Snapshot, error) {
+	if err := m.mergeSchemas(); err != nil {
+		return nil, err
+	}
+	m.place()
+	if err := m.decide(ctx); err != nil {
+		return nil, err
+	}
+	return m.build(ctx)
+}
+
+// conflict is the error of a merge. rows are counted in ours.
+func (m *merger) conflict(kind, tensor string, rows rowSet, remedy, what string, args ...any) error {
+	e := &ConflictError{Kind: kind, Tensor: tensor, Winner: Describe(m.theirs.Record), Remedy: remedy, op: "merge", Count: rows.count()}
+	for _, row := range rows.first(shownRows) {
+		e.Rows = append(e.Rows, m.ours.Live.Logical(row))
+	}
+	e.What = fmt.Sprintf(what, args...)
+	if len(rows) > 0 {
+		e.What += " at " + rowList(e.Rows, e.Count)
+	}
+	return errs.New(errs.Conflict, "%w", e)
+}
+
+const (
+	mergeRemedy  = `merge with on_conflict="ours" or "theirs", or make the two agree first`
+	schemaRemedy = "make the two agree, by a new tensor or rename_tensor(), and merge again"
+)
+
+// place finds the rows that only theirs has, and gives them places at the end of the axis.
+func (m *merger) place() {
+	all := normal([]format.RowRange{{Start: 0, Count: m.theirs.Record.Rows}})
+	there := make([]format.RowRange, len(m.known))
+	for i, s := range m.known {
+		there[i] = format.RowRange{Start: s.from, Count: s.rows}
+	}
+	at := m.ours.Record.Rows
+	for _, r := range all.minus(normal(there)) {
+		m.fresh = append(m.fresh, seg{r.Start, at, r.Count})
+		at += r.Count
+	}
+}
+
+// decide settles which rows are updated, deleted and restored.
+func (m *merger) decide(ctx context.Context) error {
+	gone, goneThere := m.ours.deletedRows(), m.theirs.deletedRows()
+	// What is not deleted any more was restored, and what is, whoever did it, is no news where ours has it too.
+	deletedThere := m.known.apply(m.news.deleted.and(goneThere)).minus(gone)
+	deletedHere := m.mine.deleted.and(gone)
+	var updatedHere, updatedThere rowSet
+	m.updates = map[format.UUID]rowSet{}
+	for i := range m.schema.Tensors {
+		ts := &m.schema.Tensors[i]
+		if m.whole[ts.ID] || m.theirs.Schema.ByID(ts.ID) == nil {
+			updatedHere = append(updatedHere, m.mine.updated[ts.ID]...)
+			continue
+		}
+		here := m.mine.updated[ts.ID]
+		there := m.known.apply(m.news.updated[ts.ID].minus(goneThere))
+		both, err := m.contradict(ctx, ts, here.and(there).minus(gone))
+		if err != nil {
+			return err
+		}
+		if m.on == OnConflictOurs {
+			there = there.minus(both)
+		}
+		m.updates[ts.ID] = there
+		updatedHere, updatedThere = append(updatedHere, here...), append(updatedThere, there...)
+	}
+	if rows := deletedThere.and(normal(updatedHere)); len(rows) > 0 {
+		switch m.on {
+		case OnConflictError:
+			return m.conflict("update x delete", "", rows, mergeRemedy, "it deletes rows that this branch updates,")
+		case OnConflictOurs:
+			deletedThere = deletedThere.minus(rows)
+		}
+	}
+	m.deleted = deletedThere
+	m.restored = normal(updatedThere).and(gone)
+	if rows := m.restored.and(deletedHere); len(rows) > 0 {
+		switch m.on {
+		case OnConflictError:
+			return m.conflict("delete x update", "", rows, mergeRemedy, "it updates rows that this branch deletes,")
+		case OnConflictOurs:
+			m.restored = m.restored.minus(rows)
+		}
+	}
+	for id, rows := range m.updates {
+		m.updates[id] = rows.minus(gone).or(m.restored)
+	}
+	return nil
+}
+
+// contradict are those of rows, which both sides updated in a tensor, that differ.
+func (m *merger) contradict(ctx context.Context, ts *format.TensorSchema, rows rowSet) (rowSet, error) {
+	if len(rows) == 0 {
+		return rows, nil
+	}
+	back := m.known.inverse().within(rows)
+	rows, err := differing(ctx, m.ours.Tree(ts.ID), m.theirs.Tree(ts.ID), back)
+	if err != nil || len(rows) == 0 || m.on != OnConflictError {
+		return rows, err
+	}
+	return nil, m.conflict("update x update", ts.Name, rows, mergeRemedy, "both update tensor %q", ts.Name)
 }

@@ -1,0 +1,216 @@
+package version
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+)
+
+// apart is what two commits do not share.
+type apart struct {
+	a, b []*format.Record // commits that only the one comes from, itself included, the newest first
+	base *format.Record   // the newest commit that both come from
+}
+
+// Which of two commits comes from a third one.
+const (
+	fromA = 1 << iota
+	fromB
+	fromBoth = fromA | fromB
+)
+
+// ancestor is a commit that one of two commits comes from.
+type ancestor struct {
+	rec      *format.Record
+	from     int
+	expanded bool // its parents know what it knows
+}
+
+// apart finds where the histories of a and b part. It reads the records since then, and few that are older. Either may be
+// a preview.
+func (h *history) apart(ctx context.Context, a, b *format.Record) (*apart, error) {
+	if a == b || a.UUID == b.UUID && !a.UUID.IsZero() {
+		return &apart{base: a}, nil
+	}
+	known := map[format.BranchPoint]*ancestor{}
+	open := []*ancestor{h.start(known, a, fromA), h.start(known, b, fromB)}
+	if open[0] == open[1] {
+		open = open[:1]
+	}
+	for len(open) > 0 && !settled(known, open) {
+		k := newest(open, func(n *ancestor) *format.Record { return n.rec })
+		n := open[k]
+		open = slices.Delete(open, k, k+1)
+		n.expanded = true
+		for _, p := range parents(n.rec) {
+			up := known[p]
+			if up == nil {
+				rec, err := h.get(ctx, p)
+				if err != nil {
+					return nil, err
+				}
+				up = &ancestor{rec: rec, expanded: true}
+				known[p] = up
+			}
+			if up.from|n.from == up.from {
+				continue
+			}
+			up.from |= n.from
+			if up.expanded { // closed, or new
+				up.expanded = false
+				open = append(open, up)
+			}
+		}
+	}
+	return sorted(known)
+}
+
+// start makes the node of one of the two commits. A preview has no place in the log, and gets one that nobody has.
+func (h *history) start(known map[format.BranchPoint]*ancestor, rec *format.Record, from int) *ancestor {
+	p := format.BranchPoint{Branch: rec.Branch, Version: rec.Version}
+	if rec.UUID.IsZero() {
+		p = format.BranchPoint{Version: uint64(from)}
+	} else {
+		h.recs[p] = rec
+	}
+	n := known[p]
+	if n == nil {
+		n = &ancestor{rec: rec}
+		known[p] = n
+	}
+	n.from |= from
+	return n
+}
+
+// settled reports whether what is open cannot change anything any more: it is all shared, and older than what is not.
+func settled(known map[format.BranchPoint]*ancestor, open []*ancestor) bool {
+	newest := open[0].rec.Time
+	for _, n := range open {
+		if n.from != fromBoth {
+			return false
+		}
+		if n.rec.Time.After(newest) {
+			newest = n.rec.Time
+		}
+	}
+	for _, n := range known {
+		if n.from != fromBoth && !n.rec.Time.After(newest) {
+			return false
+		}
+	}
+	return true
+}
+
+// sorted puts what was found in order.
+func sorted(known map[format.BranchPoint]*ancestor) (*apart, error) {
+	var all []*ancestor
+	above := map[format.BranchPoint]bool{} // shared commits that another shared one comes from
+	for _, n := range known {
+		all = append(all, n)
+		if n.from == fromBoth {
+			for _, p := range parents(n.rec) {
+				above[p] = true
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y *ancestor) int {
+		a, b := x.rec, y.rec
+		return cmp.Or(b.Time.Compare(a.Time), slices.Compare(a.Branch[:], b.Branch[:]), cmp.Compare(b.Version, a.Version))
+	})
+	out := &apart{}
+	for _, n := range all {
+		switch {
+		case n.from == fromA:
+			out.a = append(out.a, n.rec)
+		case n.from == fromB:
+			out.b = append(out.b, n.rec)
+		case out.base == nil && !above[format.BranchPoint{Branch: n.rec.Branch, Version: n.rec.Version}]:
+			out.base = n.rec
+		}
+	}
+	if out.base == nil {
+		return nil, errs.New(errs.Invalid, "the two commits have no commit in common: they are of different datasets")
+	}
+	return out, nil
+}
+
+// changed is what commits did, in the rows of one commit that comes from them all. What a merge did is not counted: the
+// commits that it took in are.
+type changed struct {
+	updated map[format.UUID]rowSet // by tensor
+	deleted rowSet
+	info    bool
+}
+
+// changes reads what recs did, all of which head comes from.
+func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snapshot) (*changed, error) {
+	ops := make([][]format.Op, len(recs))
+	g := task.New(ctx, pagesInFlight)
+	for i, rec := range recs {
+		if rec.Merged == nil {
+			g.Go(func(ctx context.Context) (err error) {
+				ops[i], err = h.repo.ops(ctx, rec)
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	c := &changed{updated: map[format.UUID]rowSet{}}
+	axes := map[format.UUID]alignment{}
+	for i, rec := range recs {
+		for _, op := range ops[i] {
+			if op.Op == format.OpSetInfo {
+				c.info = true
+			}
+			if op.Op != format.OpUpdate && op.Op != format.OpDelete {
+				continue
+			}
+			axis, ok := axes[rec.Branch]
+			if !ok {
+				var err error
+				if axis, err = h.axis(ctx, rec, head); err != nil {
+					return nil, err
+				}
+				axes[rec.Branch] = axis
+			}
+			rows := axis.apply(op.Ranges)
+			if op.Op == format.OpUpdate {
+				c.updated[op.Tensor] = append(c.updated[op.Tensor], rows...)
+			} else {
+				c.deleted = append(c.deleted, rows...)
+			}
+		}
+	}
+	for id, rows := range c.updated {
+		c.updated[id] = normal(rows)
+	}
+	c.deleted = normal(c.deleted)
+	return c, nil
+}
+
+// axis says where the rows of a branch, as long as it is at rec, are in head. On the line that leads to head rows keep
+// their places.
+func (h *history) axis(ctx context.Context, rec *format.Record, head *Snapshot) (alignment, error) {
+	at := format.BranchPoint{Branch: head.Record.Branch, Version: head.Record.Version}
+	for {
+		if at.Branch == rec.Branch && rec.Version <= at.Version {
+			return alignment{{0, 0, format.MaxRows}}, nil
+		}
+		zero, err := h.get(ctx, format.BranchPoint{Branch: at.Branch})
+		if err != nil {
+			return nil, err
+		}
+		if zero.Base == nil {
+			break
+		}
+		at = *zero.Base
+	}
+	s := &Snapshot{Record: rec, pages: h.repo.Pages}
+	return align(ctx, s, head)
+}
