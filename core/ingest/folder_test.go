@@ -17,12 +17,13 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
 )
 
 func testEnv() *dataset.Env {
 	space := &mem.Space{}
-	return &dataset.Env{Stores: storage.Registry{"mem": space.Open}, Codecs: all.All(), Writer: "test"}
+	return &dataset.Env{Stores: storage.Registry{"mem": space.Open}, Sources: storage.Sources{"file": local.OpenSource}, Codecs: all.All(), Writer: "test"}
 }
 
 // picture is a small file whose content depends on seed.
@@ -143,13 +144,6 @@ func TestClassFolders(t *testing.T) {
 			t.Errorf("label %d = %d, want %d", i, labels[i][0], want)
 		}
 	}
-	if _, err := Start(env, "mem://d", root, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	j, _ := Start(env, "mem://d", root, Options{})
-	if _, err := j.Wait(context.Background()); !errs.Is(err, errs.Exists) {
-		t.Fatalf("a second import: %v, want errs.Exists", err)
-	}
 	if r := run(t, env, "mem://d", root, Options{Overwrite: true}); r.Rows != 4 {
 		t.Fatalf("overwriting import: %+v", r)
 	}
@@ -231,18 +225,4 @@ func TestInterruptedImportGoesOn(t *testing.T) {
 		}
 	}
 	t.Fatal("the import never came to its end")
-}
-
-func TestPathsCompareDirectoryByDirectory(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		path, last string
-		want       bool
-	}{
-		{"a/b", "a/a", true}, {"a/b", "a/b", false}, {"a.b/c", "a/c", true}, {"a/c", "a.b/c", false}, {"b", "a/z", true},
-	} {
-		if got := after(c.path, c.last); got != c.want {
-			t.Errorf("after(%q, %q) = %v", c.path, c.last, got)
-		}
-	}
 }

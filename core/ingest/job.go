@@ -7,15 +7,36 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/storage"
 )
 
 // Options are the settings of an import. Zero values mean the default.
 type Options struct {
 	Overwrite   bool   `json:"overwrite"`   // delete a dataset that is there
-	Workers     int    `json:"workers"`     // files read at once; default: 2 for each core, at least 4
+	Link        bool   `json:"link"`        // leave the files where they are, and index the members of tar archives too
+	Labels      string `json:"labels"`      // "auto" (default): the first folder of a path is the class; "none"
+	Workers     int    `json:"workers"`     // objects read at once; default: 64, and 2 for each core from a folder
 	Compression string `json:"compression"` // of the images: "auto" (default), "jpeg", "png", "none"
 	Checkpoint  int64  `json:"checkpoint"`  // rows between commits; default 100,000
 	Message     string `json:"message"`     // of the last commit
+
+	Storage storage.Options `json:"-"` // how the dataset is reached
+	Source  storage.Options `json:"-"` // how the source is reached
+}
+
+func (o Options) check(source string) error {
+	switch o.Compression {
+	case "", "auto", "jpeg", "png", "none":
+	default:
+		return errs.New(errs.Invalid, "import from %q: compression is %q, want auto, jpeg, png or none", source, o.Compression)
+	}
+	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
+		return errs.New(errs.Invalid, "import from %q: labels is %q, want auto or none", source, o.Labels)
+	}
+	if o.Checkpoint < 0 || o.Workers < 0 {
+		return errs.New(errs.Invalid, "import from %q: checkpoint is %d and workers %d, want 1 or more", source, o.Checkpoint, o.Workers)
+	}
+	return nil
 }
 
 // Skip is a file that was left out.
@@ -24,20 +45,25 @@ type Skip struct {
 	Reason string `json:"reason"`
 }
 
-// shownSkips is how many files a report lists by name.
-const shownSkips = 1000
+// shownNames is how many files a report lists by name.
+const shownNames = 1000
 
 // Report says what an import did.
 type Report struct {
 	URI       string   `json:"uri"`
-	Rows      int64    `json:"rows"`    // of the dataset after it
-	Added     int64    `json:"added"`   // by this run
-	Resumed   int64    `json:"resumed"` // rows that an earlier, interrupted run had committed
-	Bytes     int64    `json:"bytes"`   // read by this run
+	Rows      int64    `json:"rows"`      // of the dataset after it
+	Added     int64    `json:"added"`     // by this run
+	Updated   int64    `json:"updated"`   // rows whose files have changed since they were taken in
+	Removed   int64    `json:"removed"`   // rows of archives that have changed, whose members were added anew
+	Unchanged int64    `json:"unchanged"` // files that were taken in before, and are as they were
+	Resumed   int64    `json:"resumed"`   // rows that an earlier, interrupted run had committed
+	Bytes     int64    `json:"bytes"`     // read by this run
 	Classes   []string `json:"classes"`
 	Converted int64    `json:"converted"` // files of another kind than the tensor's, decoded and encoded again
 	Skipped   int64    `json:"skipped"`
-	Skips     []Skip   `json:"skips"` // the first of them
+	Skips     []Skip   `json:"skips"`      // the first of them
+	Gone      int64    `json:"gone"`       // files that are no longer there; their rows stay
+	GoneNames []string `json:"gone_names"` // the first of them
 	Commit    string   `json:"commit"`
 	Version   uint64   `json:"version"`
 	Complete  bool     `json:"complete"` // false: canceled; another run goes on from here
@@ -65,19 +91,29 @@ type Job struct {
 	err      error
 }
 
-// Start begins to fill the dataset at uri from the folder source. A dataset that an interrupted import of the same
-// source has left is continued; any other one that is there is errs.Exists, unless o.Overwrite.
+// Start begins to fill the dataset at uri from source: a folder, or a URI of Env.Sources. A dataset that an earlier import of
+// the same source has made is brought up to date, one that was interrupted is continued; any other one that is there is
+// errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
-	f, err := openFolder(source, o)
-	if err != nil {
+	if err := o.check(source); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	lake, err := openLake(ctx, env, source, o)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
+	im := &importer{
+		env: env, lake: lake, base: baseOf(lake.URI()), o: o, job: j, budget: newBudget(budgetBytes),
+		report: &Report{Skips: []Skip{}, GoneNames: []string{}},
+	}
 	j.group.Go(func(ctx context.Context) error {
 		var report *Report
 		err := task.Call(func() (err error) {
-			report, err = f.run(ctx, env, uri, j)
+			defer func() { _ = lake.Close() }()
+			report, err = im.run(ctx, uri)
 			return err
 		})
 		j.update(func(p *Progress) {

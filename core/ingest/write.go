@@ -2,24 +2,21 @@ package ingest
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
-	"deeplake/core/internal/task"
-	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
 const (
-	// windowFiles and windowBytes bound the files that are read before their rows are appended; one window is read
-	// while the one before it is appended.
-	windowFiles = 512
+	// windowRows and windowBytes bound the rows that are appended together.
+	windowRows  = 512
 	windowBytes = 16 << 20
-	// maxFileBytes bounds one file: it must fit into one chunk, however large.
-	maxFileBytes = 1 << 30
 	// defaultCheckpoint is the number of rows between commits.
 	defaultCheckpoint = 100_000
 	// convertQuality is the quality of pictures that are encoded again, high because the first encoding has lost already.
@@ -31,321 +28,326 @@ const stateKey = "ingest"
 
 // importer is one run of an import.
 type importer struct {
-	f        *folder
-	d        *dataset.Dataset
-	job      *Job
-	report   *Report
-	codec    codec.ID
-	last     string // path of the last file that is appended or skipped
-	sinceRow int64  // rows since the last commit
-	done     int64  // files
+	env     *dataset.Env
+	lake    *lake
+	base    string // what the URL of an object begins with
+	o       Options
+	d       *dataset.Dataset
+	job     *Job
+	report  *Report
+	codec   codec.ID
+	tensors map[string]bool // that there are
+	labels  bool            // the first directory of an object is its class
+	after   string          // key of the last object that is written or left out
+	again   string          // key of the archive that the run before has left half written
+	partial string          // key of the archive of which some rows are written, and not all
+	done    int64           // objects
+	version uint64          // of the dataset, when only this import writes to it
+	known   bool            // there were rows when the run began
+	pending int64           // changes since the last commit
+	settled bool            // the state in the dataset says that the import is complete
+
+	budget  *budget
+	buffers buffers
+	removed []span // rows of the view that are deleted since, in order
+
+	window []row // to be appended
+	held   int64 // bytes of it
+
+	mu        sync.Mutex // guards what is gone, which the reader of the listing counts
+	goneCount int64
+	goneNames []string
+	count     struct{ unchanged atomic.Int64 }
 }
 
-// window is a run of files read into memory.
-type window struct {
-	files []entry
-	data  [][]byte
-	bytes int64
-}
-
-// run is the whole import. A canceled one commits what it has.
-func (f *folder) run(ctx context.Context, env *dataset.Env, uri string, j *Job) (*Report, error) {
-	// What is committed must not be cut off by the cancellation that asks for it.
-	write := context.WithoutCancel(ctx)
-	im := &importer{f: f, job: j, report: &Report{Classes: f.classes, Skips: []Skip{}}}
-	fresh, err := im.open(write, env, uri)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = im.d.Close() }()
-	j.update(func(p *Progress) { p.TotalFiles, p.Rows = f.files, im.report.Resumed })
-	err = im.pump(ctx, write)
-	canceled := errs.Is(err, errs.Canceled)
-	if err != nil && !canceled {
-		return nil, err
-	}
-	if canceled && fresh && im.report.Added == 0 {
-		_ = im.d.Close()
-		return nil, errs.Wrap(errs.Canceled, "import from", f.root, firstErr(dataset.Delete(write, env, uri, storage.Options{}), err))
-	}
-	if commitErr := im.commit(write, !canceled); commitErr != nil {
-		return nil, commitErr
-	}
-	return im.report, err
-}
-
-func firstErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// open makes the dataset, or opens what an interrupted run has left.
-func (im *importer) open(ctx context.Context, env *dataset.Env, uri string) (fresh bool, err error) {
-	id, _, err := env.Codecs.Parse(im.f.codec())
-	if err != nil {
-		return false, err
-	}
-	im.codec = id
-	if !im.f.options.Overwrite {
-		im.d, err = dataset.Open(ctx, env, uri, dataset.OpenOptions{})
-		if err == nil {
-			return false, im.resume(ctx)
+// write takes the rows of an object, as they come, until wait is done.
+func (im *importer) write(wait, ctx context.Context, o *object) error {
+	defer im.budget.give(o.cost)
+	for {
+		select {
+		case rows, more := <-o.out:
+			if more {
+				if err := im.writeRows(ctx, o, rows); err != nil {
+					return err
+				}
+				continue
+			}
+		case <-wait.Done():
+			return wait.Err()
 		}
-		if !errs.Is(err, errs.NotFound) {
-			return false, err
-		}
+		break
 	}
-	if im.d, err = dataset.Create(ctx, env, uri, dataset.CreateOptions{Overwrite: im.f.options.Overwrite}); err != nil {
-		return false, err
+	if o.err != nil {
+		return o.err
 	}
-	return true, im.tensors(ctx)
+	im.after, im.partial = o.Key, ""
+	if im.done++; im.done%windowRows == 0 {
+		im.tell()
+	}
+	return im.checkpoint(ctx)
 }
 
-// resume continues in the dataset of an interrupted import, and refuses any other.
-func (im *importer) resume(ctx context.Context) error {
-	desc, err := im.d.Describe()
-	if err != nil {
-		return err
+// writeRows takes some rows of an object.
+func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error {
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.reason == unchanged:
+			im.count.unchanged.Add(1)
+		case r.reason != "":
+			im.skip(r, o.was)
+			im.release(r)
+		case o.was != nil && !isArchive(o.Key):
+			if err := im.update(ctx, o.was, r); err != nil {
+				return err
+			}
+		default:
+			if err := im.add(ctx, o, r); err != nil {
+				return err
+			}
+		}
 	}
-	if len(desc.Tensors) == 0 && desc.Head.Version == 0 {
-		return im.tensors(ctx) // interrupted before the first commit
-	}
-	state, _ := desc.Info[stateKey].(map[string]any)
-	source, _ := state["source"].(string)
-	complete, _ := state["complete"].(bool)
-	switch {
-	case state == nil || complete:
-		return errs.New(errs.Exists, "import to %q: a dataset exists there; choose another place, or overwrite it", desc.URI)
-	case source != im.f.root:
-		return errs.New(errs.Exists, "import to %q: an interrupted import from %q lies there; continue that one, or overwrite it", desc.URI, source)
-	}
-	im.last, _ = state["after"].(string)
-	im.report.Resumed = desc.Rows
 	return nil
 }
 
-func (im *importer) tensors(ctx context.Context) error {
-	spec := dataset.TensorSpec{Name: "images", HType: "image.rgb", Compression: im.f.codec()}
-	if im.codec == codec.JPEG {
-		spec.Quality = convertQuality
-	}
-	if err := im.d.CreateTensor(ctx, spec); err != nil {
-		return err
-	}
-	if im.f.classes == nil {
-		return nil
-	}
-	return im.d.CreateTensor(ctx, dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: im.f.classes})
-}
-
-// pump reads windows of files ahead and appends them in order.
-func (im *importer) pump(ctx, write context.Context) error {
-	g := task.New(ctx, 0)
-	lists, windows := make(chan []entry), make(chan *window)
-	g.Go(func(ctx context.Context) error {
-		defer close(lists)
-		return im.list(ctx, lists)
-	})
-	g.Go(func(ctx context.Context) error {
-		defer close(windows)
-		for files := range lists {
-			w, err := im.read(ctx, files)
-			if err != nil {
+// add puts a new row into the window. Rows of an archive replace those of its earlier version.
+func (im *importer) add(ctx context.Context, o *object, r *row) error {
+	if isArchive(o.Key) && im.partial != o.Key {
+		im.partial = o.Key
+		if o.was != nil {
+			if err := im.flush(ctx); err != nil {
 				return err
 			}
-			select {
-			case windows <- w:
-			case <-ctx.Done():
-				return nil
+			if err := im.remove(ctx, o.was); err != nil {
+				return err
 			}
 		}
+	}
+	im.window = append(im.window, *r)
+	if im.held += r.bytes; len(im.window) < windowRows && im.held < windowBytes {
 		return nil
-	})
-	var err error
-	for w := range windows {
-		if err == nil && ctx.Err() == nil {
-			if err = im.append(write, w); err != nil {
-				g.Stop()
-			}
-		}
 	}
-	if waited := g.Wait(); err == nil {
-		err = waited
-	}
-	if err == nil && ctx.Err() != nil {
-		err = errs.Wrap(errs.Canceled, "import from", im.f.root, ctx.Err())
-	}
-	return err
+	return im.flush(ctx)
 }
 
-// list sends the files that are still to be taken, in windows.
-func (im *importer) list(ctx context.Context, out chan<- []entry) error {
-	var files []entry
-	bytes := int64(0)
-	send := func() bool {
-		select {
-		case out <- files:
-			files, bytes = nil, 0
-			return true
-		case <-ctx.Done():
-			return false
-		}
+// release gives memory back that no row needs any more.
+func (im *importer) release(r *row) {
+	if r.memory != nil {
+		im.buffers.put(r.memory)
+		r.memory, r.image.Data = nil, nil
 	}
-	last := im.last // the state of the run before; the run itself moves on in another goroutine
-	err := im.f.walk(ctx, func(file entry) bool {
-		if last != "" && !after(file.path, last) {
-			return true
-		}
-		if file.err == nil {
-			file.size, file.err = im.f.sizeOf(file.path)
-		}
-		files = append(files, file)
-		bytes += file.size
-		return len(files) < windowFiles && bytes < windowBytes || send()
-	})
-	if err == nil && len(files) > 0 {
-		send()
-	}
-	return err
 }
 
-// sizeOf is the size of a file, which windows are bounded by.
-func (f *folder) sizeOf(path string) (int64, error) {
-	st, err := os.Stat(filepath.Join(f.root, filepath.FromSlash(path)))
+func (im *importer) skip(r *row, was *known) {
+	im.report.Skipped++
+	if len(im.report.Skips) < shownNames {
+		reason := r.reason
+		if was != nil && !isArchive(was.key) {
+			reason += "; its row keeps what it had"
+		}
+		im.report.Skips = append(im.report.Skips, Skip{Path: r.path, Reason: reason})
+	}
+}
+
+// gone counts an object that has rows and is no longer there.
+func (im *importer) gone(key string) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.goneCount++
+	if len(im.goneNames) < shownNames {
+		im.goneNames = append(im.goneNames, key)
+	}
+}
+
+// tell updates the progress.
+func (im *importer) tell() {
+	rows := im.report.Resumed + im.report.Added
+	im.job.update(func(p *Progress) {
+		p.Rows = rows
+		p.Files = im.done + im.count.unchanged.Load()
+		p.Bytes = im.report.Bytes
+	})
+}
+
+// flush appends the window, all rows at once; where one of them is refused, one by one, so that only the bad ones are
+// left out.
+func (im *importer) flush(ctx context.Context) error {
+	rows := im.window
+	im.window, im.held = nil, 0
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := im.makeTensors(ctx, rows); err != nil {
+		return err
+	}
+	added := int64(0)
+	err := im.d.Append(ctx, im.columns(rows, false), int64(len(rows)))
 	switch {
-	case err != nil:
-		return 0, err
-	case !st.Mode().IsRegular():
-		return 0, errs.New(errs.Invalid, "not a regular file")
-	case st.Size() > maxFileBytes:
-		return 0, errs.New(errs.Invalid, "the file has %d bytes, want at most %d", st.Size(), int64(maxFileBytes))
-	}
-	return st.Size(), nil
-}
-
-func (im *importer) workers() int {
-	if im.f.options.Workers > 0 {
-		return im.f.options.Workers
-	}
-	return max(4, 2*task.Cores())
-}
-
-// read loads the files of a window in parallel.
-func (im *importer) read(ctx context.Context, files []entry) (*window, error) {
-	w := &window{files: files, data: make([][]byte, len(files))}
-	n := im.workers()
-	g := task.New(ctx, 0)
-	for k := range n {
-		g.Go(func(ctx context.Context) error {
-			for i := k; i < len(files) && ctx.Err() == nil; i += n {
-				if files[i].err == nil {
-					w.data[i], files[i].err = os.ReadFile(filepath.Join(im.f.root, filepath.FromSlash(files[i].path)))
-				}
+	case err == nil:
+		added = int64(len(rows))
+		im.countRows(rows)
+	case !bad(err):
+		return err
+	default:
+		for i := range rows {
+			switch err := im.d.Append(ctx, im.columns(rows[i:i+1], false), 1); {
+			case err == nil:
+				added++
+				im.countRows(rows[i : i+1])
+			case bad(err):
+				rows[i].reason = err.Error()
+				im.skip(&rows[i], nil)
+			default:
+				return err
 			}
-			return nil
-		})
+		}
 	}
-	err := g.Wait()
-	for _, d := range w.data {
-		w.bytes += int64(len(d))
+	for i := range rows {
+		im.release(&rows[i])
 	}
-	return w, err
+	im.report.Added += added
+	im.pending += added
+	im.tell()
+	return nil
 }
 
-// append appends the rows of a window. A file that the dataset refuses is skipped and reported.
-func (im *importer) append(ctx context.Context, w *window) error {
-	images := tensor.Rows{Tensor: "images"}
-	labels := tensor.Rows{Tensor: "labels"}
-	var from []int
-	for i, file := range w.files {
-		if reason := im.refuse(file, w.data[i]); reason != "" {
-			im.skip(file.path, reason)
+func (im *importer) countRows(rows []row) {
+	for i := range rows {
+		im.report.Bytes += rows[i].bytes
+		if rows[i].image.Form != tensor.FormEncoded {
 			continue
 		}
-		from = append(from, i)
-		images.Samples = append(images.Samples, tensor.Sample{Form: tensor.FormEncoded, Data: w.data[i]})
-		labels.Samples = append(labels.Samples, tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte(file.class())})
-		if id, _ := codec.Sniff(w.data[i]); id != im.codec && im.codec != codec.None {
+		if id, _ := codec.Sniff(rows[i].image.Data); id != im.codec && im.codec != codec.None {
 			im.report.Converted++
 		}
 	}
-	added, err := im.appendRows(ctx, w, from, images, labels)
-	if err != nil {
-		return err
+}
+
+// columns are the values of rows for every tensor that there is; an update leaves out what the row has not.
+func (im *importer) columns(rows []row, update bool) []tensor.Rows {
+	hole := tensor.Sample{Form: tensor.FormHole}
+	text := func(d tensor.DType, p []byte) tensor.Sample {
+		if p == nil {
+			return hole
+		}
+		return tensor.Sample{Form: tensor.FormText, DType: d, Data: p}
 	}
-	im.report.Added += added
-	im.report.Bytes += w.bytes
-	im.done += int64(len(w.files))
-	im.last = w.files[len(w.files)-1].path
-	im.job.update(func(p *Progress) {
-		p.Rows = im.report.Resumed + im.report.Added
-		p.Files = im.done
-		p.Bytes = im.report.Bytes
-	})
-	im.sinceRow += added
-	checkpoint := im.f.options.Checkpoint
-	if checkpoint == 0 {
-		checkpoint = defaultCheckpoint
+	value := map[string]func(r *row) tensor.Sample{
+		"images": func(r *row) tensor.Sample {
+			if r.image.Form == tensor.FormArray {
+				return hole
+			}
+			return r.image
+		},
+		"labels": func(r *row) tensor.Sample {
+			switch {
+			case r.label != nil:
+				return tensor.Sample{DType: tensor.Int64, Shape: tensor.Shape{}, Data: r.label}
+			case r.class != "":
+				return text(tensor.String, []byte(r.class))
+			}
+			return hole
+		},
+		"text":       func(r *row) tensor.Sample { return text(tensor.String, r.text) },
+		"json":       func(r *row) tensor.Sample { return text(tensor.JSON, r.json) },
+		originTensor: func(r *row) tensor.Sample { return text(tensor.Bytes, r.from.encode()) },
 	}
-	if im.sinceRow >= checkpoint {
-		return im.commit(ctx, false)
+	var cols []tensor.Rows
+	for name := range im.tensors {
+		col := tensor.Rows{Tensor: name, Samples: make([]tensor.Sample, len(rows))}
+		holes := 0
+		for i := range rows {
+			if col.Samples[i] = value[name](&rows[i]); col.Samples[i].Form == tensor.FormHole {
+				holes++
+			}
+		}
+		if !update || holes == 0 {
+			cols = append(cols, col)
+		}
+	}
+	return cols
+}
+
+// makeTensors makes those that the rows have values for and the dataset has not.
+func (im *importer) makeTensors(ctx context.Context, rows []row) error {
+	has := func(f func(r *row) bool) bool {
+		return slices.ContainsFunc(rows, func(r row) bool { return f(&r) })
+	}
+	for _, t := range []struct {
+		spec dataset.TensorSpec
+		has  func(r *row) bool
+	}{
+		{dataset.TensorSpec{Name: "labels", HType: "class_label"}, func(r *row) bool { return r.class != "" || r.label != nil }},
+		{dataset.TensorSpec{Name: "text", HType: "text"}, func(r *row) bool { return r.text != nil }},
+		{dataset.TensorSpec{Name: "json", HType: "json"}, func(r *row) bool { return r.json != nil }},
+	} {
+		if im.tensors[t.spec.Name] || !has(t.has) {
+			continue
+		}
+		if err := im.d.CreateTensor(ctx, t.spec); err != nil {
+			return err
+		}
+		im.tensors[t.spec.Name] = true
 	}
 	return nil
 }
 
-// refuse says why a file is no image for this dataset, "" if it is one.
-func (im *importer) refuse(file entry, data []byte) string {
-	if file.err != nil {
-		return file.err.Error()
-	}
-	if _, ok := codec.Sniff(data); !ok {
-		if len(data) == 0 {
-			return "the file is empty"
+// update replaces the samples of the rows of an object that has changed.
+func (im *importer) update(ctx context.Context, was *known, r *row) error {
+	defer im.release(r)
+	var rows []int64
+	for _, s := range was.rows {
+		for row := s.start; row < s.start+s.count; row++ {
+			rows = append(rows, im.now(row))
 		}
-		return "not a JPEG or PNG file"
 	}
-	if im.f.classes != nil && file.class() == "" {
-		return "lies outside the class folders, hence has no label"
+	same := make([]row, len(rows))
+	for i := range same {
+		same[i] = *r
 	}
-	return ""
+	err := im.d.Update(ctx, rows, im.columns(same, true))
+	switch {
+	case err == nil:
+		im.countRows(same[:1])
+		im.report.Updated += int64(len(rows))
+		im.pending += int64(len(rows))
+		return nil
+	case bad(err):
+		r.reason = err.Error()
+		im.skip(r, was)
+		return nil
+	}
+	return err
 }
 
-func (im *importer) skip(path, reason string) {
-	im.report.Skipped++
-	if len(im.report.Skips) < shownSkips {
-		im.report.Skips = append(im.report.Skips, Skip{Path: path, Reason: reason})
+// remove deletes the rows of an archive whose members are to be appended anew.
+func (im *importer) remove(ctx context.Context, was *known) error {
+	for _, s := range was.rows {
+		rows := make([]int64, s.count)
+		for i := range rows {
+			rows[i] = im.now(s.start + int64(i))
+		}
+		if err := im.d.DeleteRows(ctx, rows); err != nil {
+			return err
+		}
+		i, _ := slices.BinarySearchFunc(im.removed, s.start, func(a span, start int64) int { return int(min(1, max(-1, a.start-start))) })
+		im.removed = slices.Insert(im.removed, i, s)
+		im.report.Removed += s.count
+		im.pending += s.count
 	}
+	return nil
 }
 
-// appendRows appends all rows at once; where one of them is refused, the rows one by one, so that only the bad ones are
-// left out.
-func (im *importer) appendRows(ctx context.Context, w *window, from []int, images, labels tensor.Rows) (int64, error) {
-	columns := func(lo, hi int) []tensor.Rows {
-		cols := []tensor.Rows{{Tensor: images.Tensor, Samples: images.Samples[lo:hi]}}
-		if im.f.classes != nil {
-			cols = append(cols, tensor.Rows{Tensor: labels.Tensor, Samples: labels.Samples[lo:hi]})
+// now is where a row of the view that the run began with is after what was deleted since.
+func (im *importer) now(row int64) int64 {
+	before := int64(0)
+	for _, s := range im.removed {
+		if s.start > row {
+			break
 		}
-		return cols
+		before += s.count
 	}
-	err := im.d.Append(ctx, columns(0, len(from)), int64(len(from)))
-	if err == nil || !bad(err) {
-		return int64(len(from)), err
-	}
-	added := int64(0)
-	for i, k := range from {
-		err := im.d.Append(ctx, columns(i, i+1), 1)
-		switch {
-		case err == nil:
-			added++
-		case bad(err):
-			im.skip(w.files[k].path, err.Error())
-		default:
-			return added, err
-		}
-	}
-	return added, nil
+	return row - before
 }
 
 // bad reports whether err is about the sample and not about the store.
@@ -357,32 +359,66 @@ func bad(err error) bool {
 	return false
 }
 
-// commit makes a checkpoint, or with complete the end of the import.
+// checkpoint commits when enough has come together since the last time. It stands between two objects, so that a later
+// run finds all rows of an object or none.
+func (im *importer) checkpoint(ctx context.Context) error {
+	rows := im.o.Checkpoint
+	if rows == 0 {
+		rows = defaultCheckpoint
+	}
+	if im.pending+int64(len(im.window)) < rows {
+		return nil
+	}
+	return im.commit(ctx, false)
+}
+
+// commit makes a checkpoint, or with complete the end of the import. With nothing new there is none.
 func (im *importer) commit(ctx context.Context, complete bool) error {
+	if err := im.flush(ctx); err != nil {
+		return err
+	}
 	desc, err := im.d.Describe()
 	if err != nil {
 		return err
 	}
-	info := map[string]any{}
-	for k, v := range desc.Info {
-		info[k] = v
+	c := desc.Head
+	if im.pending > 0 || !im.settled || desc.Dirty {
+		info := map[string]any{}
+		for k, v := range desc.Info {
+			info[k] = v
+		}
+		info[stateKey] = map[string]any{"source": im.lake.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial}
+		if err := im.d.SetInfo(ctx, info); err != nil {
+			return err
+		}
+		if c, err = im.d.Commit(ctx, im.message(complete)); err != nil {
+			return err
+		}
 	}
-	info[stateKey] = map[string]any{"source": im.f.root, "after": im.last, "complete": complete}
-	if err := im.d.SetInfo(ctx, info); err != nil {
-		return err
+	im.pending, im.settled = 0, complete
+	im.report.URI, im.report.Rows, im.report.Commit, im.report.Version, im.report.Complete = im.d.URI(), c.Rows, c.Commit, c.Version, complete
+	alone := c.Version == im.version+1
+	im.version = c.Version
+	if im.known && !alone && !complete {
+		return errs.New(errs.Conflict, "import to %q: somebody else has committed meanwhile, and rows may have moved; run the import again, it goes on from here", im.d.URI())
 	}
-	message := im.f.options.Message
+	return nil
+}
+
+func (im *importer) message(complete bool) string {
 	switch {
 	case !complete:
-		message = "import from " + im.f.root + " (checkpoint)"
-	case message == "":
-		message = "import from " + im.f.root
+		return "import from " + im.lake.URI() + " (checkpoint)"
+	case im.o.Message == "":
+		return "import from " + im.lake.URI()
 	}
-	c, err := im.d.Commit(ctx, message)
-	if err != nil {
-		return err
+	return im.o.Message
+}
+
+// baseOf is what URLs of objects of a source begin with.
+func baseOf(uri string) string {
+	if strings.HasSuffix(uri, "/") {
+		return uri
 	}
-	im.sinceRow = 0
-	im.report.URI, im.report.Rows, im.report.Commit, im.report.Version, im.report.Complete = im.d.URI(), c.Rows, c.Commit, c.Version, complete
-	return nil
+	return uri + "/"
 }

@@ -1,0 +1,219 @@
+package ingest
+
+import (
+	"container/heap"
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+)
+
+// span is count rows from start on.
+type span struct{ start, count int64 }
+
+// known is the rows of one object: those that lie together, as an import has appended them.
+type known struct {
+	origin
+	rows []span
+}
+
+// knownRows gives the origins of the rows of a view in byte order of keys. Rows lie in runs that rise, one or a few for each import
+// that was ever made; the runs are read side by side, a piece of each at a time, and merged.
+type knownRows struct {
+	col    *dataset.Column
+	worker *chunk.Worker
+	runs   runHeap
+	piece  int // rows that a run reads at once
+	buf    []byte
+}
+
+const (
+	// pieceRows is how many rows all runs together hold.
+	pieceRows = 1 << 17
+	// leastPiece is how many a run reads at once even so.
+	leastPiece = 32
+	// scanRows is how many rows are looked at together to find where runs begin.
+	scanRows = 4096
+)
+
+// stretch is rows whose keys rise, and what of them is read and not yet taken.
+type stretch struct {
+	next, end int64
+	at        []known
+}
+
+type runHeap []*stretch
+
+func (h runHeap) Len() int { return len(h) }
+func (h runHeap) Less(i, j int) bool {
+	a, b := &h[i].at[0], &h[j].at[0]
+	if a.key != b.key {
+		return a.key < b.key
+	}
+	return a.rows[0].start < b.rows[0].start
+}
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *runHeap) Push(x any)   { *h = append(*h, x.(*stretch)) }
+func (h *runHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// openKnown finds the runs of a view, leaving out objects whose keys are not greater than after. A view without origins
+// has none. The result must be closed.
+func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, error) {
+	k := &knownRows{worker: v.NewWorker()}
+	col, err := v.Column(originTensor)
+	if errs.Is(err, errs.NotFound) {
+		return k, nil
+	}
+	if err != nil {
+		k.close()
+		return nil, err
+	}
+	k.col = col
+	starts, err := k.findRuns(ctx, v.Len())
+	if err != nil {
+		k.close()
+		return nil, err
+	}
+	k.piece = max(leastPiece, pieceRows/max(1, len(starts)))
+	for i, start := range starts {
+		end := v.Len()
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		r := &stretch{next: start, end: end}
+		more, err := k.advance(ctx, r, after)
+		if err != nil {
+			k.close()
+			return nil, err
+		}
+		if more {
+			k.runs = append(k.runs, r)
+		}
+	}
+	heap.Init(&k.runs)
+	return k, nil
+}
+
+func (k *knownRows) close() { k.worker.Close() }
+
+// findRuns reads all origins once for the rows where the keys begin anew.
+func (k *knownRows) findRuns(ctx context.Context, n int64) ([]int64, error) {
+	starts := []int64{0}
+	last := ""
+	for from := int64(0); from < n; from += scanRows {
+		err := k.read(ctx, from, min(n, from+scanRows), func(row int64, o origin) {
+			if o.key < last {
+				starts = append(starts, row)
+			}
+			last = o.key
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return starts, nil
+}
+
+// read calls fn for the rows from ... to-1 that have an origin.
+func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64, o origin)) error {
+	rows := make([]int64, to-from)
+	for i := range rows {
+		rows[i] = from + int64(i)
+	}
+	refs := make([]chunk.Ref, len(rows))
+	if err := k.col.Resolve(ctx, rows, refs); err != nil {
+		return err
+	}
+	for i := range refs {
+		r := &refs[i]
+		if r.Hole() {
+			continue
+		}
+		if int64(cap(k.buf)) < r.Stored {
+			k.buf = make([]byte, 2*r.Stored)
+		}
+		p := k.buf[:r.Stored]
+		if err := k.col.Stored(ctx, r, p, k.worker); err != nil {
+			return err
+		}
+		o, err := decodeOrigin(p)
+		if err != nil {
+			return err
+		}
+		fn(from+int64(i), o)
+	}
+	return nil
+}
+
+// advance makes sure that r has an object whose key is greater than after, with all its rows of the run.
+func (k *knownRows) advance(ctx context.Context, r *stretch, after string) (more bool, err error) {
+	for {
+		for len(r.at) > 0 && r.at[0].key <= after && after != "" {
+			r.at = r.at[1:]
+		}
+		// The last object that was read may go on in the next piece.
+		if len(r.at) > 1 || r.next >= r.end {
+			return len(r.at) > 0, nil
+		}
+		to := min(r.end, r.next+int64(k.piece))
+		r.at = append([]known{}, r.at...)
+		err := k.read(ctx, r.next, to, func(row int64, o origin) {
+			if n := len(r.at); n > 0 && r.at[n-1].origin == o {
+				r.at[n-1].add(row)
+				return
+			}
+			r.at = append(r.at, known{origin: o, rows: []span{{row, 1}}})
+		})
+		if err != nil {
+			return false, err
+		}
+		r.next = to
+	}
+}
+
+// add takes a row in that lies behind the others.
+func (k *known) add(row int64) {
+	if last := &k.rows[len(k.rows)-1]; last.start+last.count == row {
+		last.count++
+		return
+	}
+	k.rows = append(k.rows, span{row, 1})
+}
+
+// peek is the object with the smallest key; nil when there are no more. It is valid until the next call of take.
+func (k *knownRows) peek() *known {
+	if len(k.runs) == 0 {
+		return nil
+	}
+	return &k.runs[0].at[0]
+}
+
+// take removes the object with the smallest key and returns it, with its rows in all runs. Of several versions the one
+// that was written last counts.
+func (k *knownRows) take(ctx context.Context) (known, error) {
+	out := *k.peek()
+	for {
+		r := k.runs[0]
+		r.at = r.at[1:]
+		more, err := k.advance(ctx, r, "")
+		if err != nil {
+			return out, err
+		}
+		if more {
+			heap.Fix(&k.runs, 0)
+		} else {
+			heap.Pop(&k.runs)
+		}
+		next := k.peek()
+		if next == nil || next.key != out.key {
+			return out, nil
+		}
+		out.origin, out.rows = next.origin, append(out.rows, next.rows...)
+	}
+}

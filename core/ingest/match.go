@@ -1,0 +1,98 @@
+package ingest
+
+import (
+	"context"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// object is one object of the listing that is to be taken in, on its way through the workers to the writer.
+type object struct {
+	storage.Entry
+	was  *known // the rows that were made of an earlier version; nil: it is new
+	cost int64  // what it takes of the budget
+	out  chan []row
+	err  error // why the import cannot go on; set before out is closed
+}
+
+func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }
+
+// costOf is the memory that an object takes between being asked for and being written, about.
+func (im *importer) costOf(e storage.Entry) int64 {
+	switch {
+	case im.o.Link && isArchive(e.Key):
+		return archiveCost
+	case im.o.Link:
+		return headCost
+	case e.Size < 0:
+		return unknownCost
+	default:
+		return e.Size + rowCost
+	}
+}
+
+const (
+	rowCost     = 1 << 10
+	headCost    = 32 << 10
+	unknownCost = 1 << 20
+	archiveCost = 12 << 20
+)
+
+// match holds the listing against the rows of the view, both in byte order of names, and gives what is new or has changed
+// to emit until that returns false. What is gone or unchanged is counted.
+func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*object) bool) error {
+	rows, err := openKnown(ctx, v, im.after)
+	if err != nil {
+		return err
+	}
+	defer rows.close()
+	last, wanted := im.after, true
+	var failed error
+	err = im.lake.Objects(ctx, "", im.after, func(e storage.Entry) bool {
+		if isMarker(e) {
+			return true
+		}
+		if e.Key <= last && last != "" {
+			failed = errs.New(errs.Invalid, "list %q: %q comes after %q, want names in byte order", im.lake.URI(), e.Key, last)
+			return false
+		}
+		last = e.Key
+		if failed = im.passGone(ctx, rows, e.Key); failed != nil {
+			return false
+		}
+		o := &object{Entry: e}
+		if k := rows.peek(); k != nil && k.key == e.Key {
+			var taken known
+			if taken, failed = rows.take(ctx); failed != nil {
+				return false
+			}
+			if now := o.origin(); !now.vague() && taken.same(now) && e.Key != im.again {
+				im.count.unchanged.Add(1)
+				return true
+			}
+			o.was = &taken
+		}
+		wanted = emit(o)
+		return wanted
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case err != nil || !wanted:
+		return err
+	}
+	return im.passGone(ctx, rows, "")
+}
+
+// passGone counts the objects whose keys are less than key ("": all) and that the listing has not named.
+func (im *importer) passGone(ctx context.Context, rows *knownRows, key string) error {
+	for k := rows.peek(); k != nil && (key == "" || k.key < key); k = rows.peek() {
+		if _, err := rows.take(ctx); err != nil {
+			return err
+		}
+		im.gone(k.key)
+	}
+	return nil
+}

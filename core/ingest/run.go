@@ -1,0 +1,155 @@
+package ingest
+
+import (
+	"context"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+)
+
+// run is the whole import. A canceled one commits what it has.
+func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
+	// What is committed must not be cut off by the cancellation that asks for it.
+	write := context.WithoutCancel(ctx)
+	if err := im.lake.probe(ctx); err != nil {
+		return nil, errs.Wrap(errs.Storage, "import from", im.lake.URI(), err)
+	}
+	fresh, err := im.open(write, uri)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = im.d.Close() }()
+	im.job.update(func(p *Progress) { p.TotalFiles, p.Rows = im.lake.objects, im.report.Resumed })
+	v, err := im.d.View(write)
+	if err != nil {
+		return nil, err
+	}
+	im.known = v.Len() > 0
+	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) })
+	canceled := errs.Is(err, errs.Canceled)
+	if err != nil && !canceled {
+		return nil, err
+	}
+	if canceled && fresh && im.report.Added+int64(len(im.window)) == 0 {
+		_ = im.d.Close()
+		gone := dataset.Delete(write, im.env, uri, im.o.Storage)
+		if gone == nil {
+			gone = err
+		}
+		return nil, errs.Wrap(errs.Canceled, "import from", im.lake.URI(), gone)
+	}
+	if commitErr := im.commit(write, !canceled); commitErr != nil {
+		return nil, commitErr
+	}
+	im.finishReport()
+	return im.report, err
+}
+
+func (im *importer) finishReport() {
+	im.tell()
+	im.report.Unchanged = im.count.unchanged.Load()
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.report.Gone, im.report.GoneNames = im.goneCount, im.goneNames
+	if desc, err := im.d.Describe(); err == nil {
+		for _, t := range desc.Tensors {
+			if t.Name == "labels" {
+				im.report.Classes = t.ClassNames
+			}
+		}
+	}
+	if len(im.report.Classes) == 0 {
+		im.report.Classes = nil
+	}
+}
+
+// open makes the dataset, or opens what an earlier run has left.
+func (im *importer) open(ctx context.Context, uri string) (fresh bool, err error) {
+	id, _, err := im.env.Codecs.Parse(im.lake.codec(im.o))
+	if err != nil {
+		return false, err
+	}
+	im.codec = id
+	if !im.o.Overwrite {
+		im.d, err = dataset.Open(ctx, im.env, uri, dataset.OpenOptions{Storage: im.o.Storage})
+		if err == nil {
+			return false, im.resume(ctx)
+		}
+		if !errs.Is(err, errs.NotFound) {
+			return false, err
+		}
+	}
+	if im.d, err = dataset.Create(ctx, im.env, uri, dataset.CreateOptions{Overwrite: im.o.Overwrite, Storage: im.o.Storage}); err != nil {
+		return false, err
+	}
+	return true, im.firstTensors(ctx)
+}
+
+// resume goes on in the dataset of an earlier import of the same source, and refuses any other.
+func (im *importer) resume(ctx context.Context) error {
+	desc, err := im.d.Describe()
+	if err != nil {
+		return err
+	}
+	im.version = desc.Head.Version
+	if len(desc.Tensors) == 0 && desc.Head.Version == 0 {
+		return im.firstTensors(ctx) // interrupted before the first commit
+	}
+	state, _ := desc.Info[stateKey].(map[string]any)
+	source, _ := state["source"].(string)
+	link, _ := state["link"].(bool)
+	switch {
+	case state == nil:
+		return errs.New(errs.Exists, "import to %q: a dataset exists there; choose another place, or overwrite it", desc.URI)
+	case source != im.lake.URI():
+		return errs.New(errs.Exists, "import to %q: an import from %q lies there; continue that one, or overwrite it", desc.URI, source)
+	case link != im.o.Link:
+		return errs.New(errs.Exists, "import to %q: an import with link=%v lies there; continue it so, or overwrite it", desc.URI, link)
+	}
+	if im.settled, _ = state["complete"].(bool); !im.settled {
+		im.after, _ = state["after"].(string)
+		im.again, _ = state["partial"].(string)
+		im.report.Resumed = desc.Rows
+	}
+	im.tensors = map[string]bool{originTensor: true}
+	for _, t := range desc.Tensors {
+		switch t.Name {
+		case "images":
+			if im.codec, _, err = im.env.Codecs.Parse(t.Compression); err != nil {
+				return err
+			}
+		case "labels", "text", "json":
+		default:
+			continue
+		}
+		im.tensors[t.Name] = true
+	}
+	im.labels = im.tensors["labels"]
+	if !im.tensors["images"] {
+		return errs.New(errs.Exists, "import to %q: the tensor \"images\" of the earlier import is gone; overwrite the dataset", desc.URI)
+	}
+	return nil
+}
+
+// firstTensors makes the tensors of a new dataset. Others are made when the first row has something for them.
+func (im *importer) firstTensors(ctx context.Context) error {
+	im.labels = im.lake.labels && im.o.Labels != "none"
+	specs := []dataset.TensorSpec{
+		{Name: "images", HType: "image.rgb", Compression: im.env.Codecs.Name(im.codec)},
+		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},
+	}
+	if im.env.Codecs.Name(im.codec) == "jpeg" {
+		specs[0].Quality = convertQuality
+	}
+	if im.labels {
+		specs = append(specs, dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: im.lake.classes})
+	}
+	im.tensors = map[string]bool{}
+	for _, spec := range specs {
+		if err := im.d.CreateTensor(ctx, spec); err != nil {
+			return err
+		}
+		im.tensors[spec.Name] = true
+	}
+	return nil
+}

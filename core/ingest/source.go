@@ -1,0 +1,155 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+const (
+	// probedImages and probedObjects bound how far the listing of a lake is read to learn what lies there.
+	probedImages  = 2000
+	probedObjects = 10_000
+	// sortedObjects is how many names are sorted in memory where a source lists them in another order.
+	sortedObjects = 1 << 20
+)
+
+// lake is the source of an import, and what was learnt about it before anything is read.
+type lake struct {
+	storage.Source
+	local   bool
+	classes []string         // sorted, of a folder; nil: no class folders, or they are not known beforehand
+	labels  bool             // images lie in class folders
+	kinds   map[string]int64 // images by codec, as their names tell
+	objects int64            // of a folder; 0: not known
+}
+
+// imageExtensions are the names that files of the known kinds go by; what a file is, its first bytes say.
+var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png"}
+
+// openLake opens the source. A folder is there or not at once; whether another one can be reached is found out later.
+func openLake(ctx context.Context, env *dataset.Env, uri string, o Options) (*lake, error) {
+	s, err := env.Sources.Open(ctx, uri, o.Source)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "import from", uri, err)
+	}
+	scheme, _, found := strings.Cut(uri, "://")
+	l := &lake{Source: s, local: !found || scheme == "file", kinds: map[string]int64{}}
+	if scheme == "http" || scheme == "https" {
+		l.Source = &sorted{Source: s}
+	}
+	return l, nil
+}
+
+// classOf is the name of the first directory of a key, "" for an object that lies in none.
+func classOf(key string) string {
+	class, _, found := strings.Cut(key, "/")
+	if !found {
+		return ""
+	}
+	return class
+}
+
+// kindOf is the codec that the name of an object promises, "" for none.
+func kindOf(key string) string { return imageExtensions[strings.ToLower(path.Ext(key))] }
+
+func isArchive(key string) bool { return strings.EqualFold(path.Ext(key), ".tar") }
+
+// isMarker reports whether an object stands for a directory, as consoles of object stores make them.
+func isMarker(e storage.Entry) bool {
+	return e.Key == "" || strings.HasSuffix(e.Key, "/") && e.Size == 0
+}
+
+// probe looks at the listing: all of a folder, whose classes can then be numbered in the order of their names, and the
+// beginning of anything else.
+func (l *lake) probe(ctx context.Context) error {
+	images := 0
+	classes := map[string]bool{}
+	err := l.Objects(ctx, "", "", func(e storage.Entry) bool {
+		if isMarker(e) {
+			return true
+		}
+		l.objects++
+		if kind := kindOf(e.Key); kind != "" {
+			images++
+			l.kinds[kind]++
+			if class := classOf(e.Key); class != "" {
+				l.labels = true
+				if l.local {
+					classes[class] = true
+				}
+			}
+		}
+		return l.local || images < probedImages && l.objects < probedObjects
+	})
+	if !l.local {
+		l.objects = 0
+	}
+	for c := range classes {
+		l.classes = append(l.classes, c)
+	}
+	slices.Sort(l.classes)
+	return err
+}
+
+// codec is the compression of the images tensor: the kind of most files.
+func (l *lake) codec(o Options) string {
+	switch {
+	case o.Compression != "" && o.Compression != "auto":
+		return o.Compression
+	case l.kinds["png"] > l.kinds["jpeg"]:
+		return "png"
+	default:
+		return "jpeg"
+	}
+}
+
+// sorted lists a source in byte order that may list in another one.
+type sorted struct {
+	storage.Source
+}
+
+// Objects reads the listing once to see whether it is in order. If not, it holds all of it.
+func (s *sorted) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+	inOrder, last, n := true, "", 0
+	err := s.Source.Objects(ctx, prefix, "", func(e storage.Entry) bool {
+		inOrder = e.Key > last || n == 0
+		last = e.Key
+		n++
+		return inOrder
+	})
+	if err != nil {
+		return err
+	}
+	if inOrder {
+		return s.Source.Objects(ctx, prefix, after, fn)
+	}
+	var all []storage.Entry
+	err = s.Source.Objects(ctx, prefix, "", func(e storage.Entry) bool {
+		all = append(all, e)
+		return len(all) <= sortedObjects
+	})
+	if err != nil {
+		return err
+	}
+	if len(all) > sortedObjects {
+		return errs.New(errs.Invalid, "list %q: more than %d names, and they are not in byte order; sort the listing (LC_ALL=C sort)", s.URI(), sortedObjects)
+	}
+	slices.SortStableFunc(all, func(a, b storage.Entry) int { return cmp.Compare(a.Key, b.Key) })
+	all = slices.CompactFunc(all, func(a, b storage.Entry) bool { return a.Key == b.Key })
+	for _, e := range all {
+		if ctx.Err() != nil {
+			return errs.Wrap(errs.Canceled, "list", s.URI(), ctx.Err())
+		}
+		if e.Key > after && !fn(e) {
+			return nil
+		}
+	}
+	return nil
+}

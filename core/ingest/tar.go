@@ -1,0 +1,356 @@
+package ingest
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+const (
+	// archivePortions of rows wait for the writer, each of portionRows or portionBytes.
+	archivePortions = 8
+	portionRows     = 512
+	portionBytes    = 1 << 20
+	// readThrough is how much is read and thrown away rather than asked for anew behind it.
+	readThrough = 1 << 20
+	// maxCopied bounds a text or JSON member.
+	maxCopied = 16 << 20
+	// countedKinds bounds the kinds of members that a report tells apart.
+	countedKinds = 64
+)
+
+// reread is a reader of an object that can leave parts out: short ones are read through, behind long ones it begins anew.
+type reread struct {
+	open  func(off int64) (storage.Body, error)
+	size  int64
+	body  storage.Body
+	ahead *bufio.Reader
+	at    int64 // what ahead gives next
+	pos   int64 // what the caller wants next
+	err   error // of the source
+}
+
+func newReread(size int64, open func(off int64) (storage.Body, error)) *reread {
+	return &reread{open: open, size: size, ahead: bufio.NewReaderSize(nil, 64<<10)}
+}
+
+// Read gives io.EOF at the end of the object only.
+func (r *reread) Read(p []byte) (int, error) {
+	if r.pos >= r.size || len(p) == 0 {
+		if len(p) == 0 {
+			return 0, nil
+		}
+		return 0, io.EOF
+	}
+	if err := r.reach(); err != nil {
+		r.err = err
+		return 0, err
+	}
+	n, err := r.ahead.Read(p[:min(int64(len(p)), r.size-r.pos)])
+	r.at += int64(n)
+	r.pos = r.at
+	if err == io.EOF && n == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil && n == 0 {
+		r.err = err
+		return 0, err
+	}
+	return n, nil
+}
+
+// reach makes ahead stand at pos.
+func (r *reread) reach() error {
+	if gap := r.pos - r.at; r.body != nil && gap >= 0 && gap <= readThrough {
+		n, err := r.ahead.Discard(int(gap))
+		r.at += int64(n)
+		return err
+	}
+	r.close()
+	body, err := r.open(r.pos)
+	if err != nil {
+		return err
+	}
+	r.body, r.at = body, r.pos
+	r.ahead.Reset(body)
+	return nil
+}
+
+// Seek moves within the object, or behind it.
+func (r *reread) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.pos
+	case io.SeekEnd:
+		offset += r.size
+	}
+	if offset < 0 {
+		return r.pos, errs.New(errs.Invalid, "seek to %d", offset)
+	}
+	r.pos = offset
+	return offset, nil
+}
+
+func (r *reread) close() {
+	if r.body != nil {
+		_ = r.body.Close()
+		r.body = nil
+	}
+}
+
+// indexArchive makes a row of each sample of a tar archive in WebDataset's manner: members that follow each other and
+// have the same name up to the first dot of its last part. Pictures stay where they are.
+func (im *importer) indexArchive(ctx context.Context, o *object) error {
+	body, from, err := im.ask(ctx, o, 0, -1)
+	if err != nil {
+		return err
+	}
+	if o.was != nil && o.Key != im.again && !from.vague() && o.was.same(from) {
+		_ = body.Close()
+		return o.send(ctx, []row{{path: o.Key, reason: unchanged}})
+	}
+	if from.size < 0 {
+		_ = body.Close()
+		return o.send(ctx, []row{{path: o.Key, reason: "the source does not say how large it is, hence it cannot be linked"}})
+	}
+	r := newReread(from.size, func(off int64) (storage.Body, error) {
+		if body != nil && off == 0 {
+			b := body
+			body = nil
+			return b, nil
+		}
+		return im.lake.Range(ctx, o.Key, off, -1, from.tag)
+	})
+	defer r.close()
+	s := &shard{im: im, url: im.base + o.Key, name: o.Key, from: from, r: r, kinds: map[string]int64{}, head: make([]byte, headBytes)}
+	s.send = func(rows []row) error { return o.send(ctx, rows) }
+	return s.scan()
+}
+
+// shard is an archive that is being read.
+type shard struct {
+	im   *importer
+	url  string
+	name string
+	from origin
+	r    *reread
+	send func([]row) error
+	head []byte
+
+	rows  []row
+	bytes int64
+	base  string // of the sample that is being put together
+	row   row
+	some  bool             // it has something
+	kinds map[string]int64 // members that nothing is made of
+	end   int64            // of the last member that was right
+}
+
+// scan reads the archive to its end. What is wrong with it is a row with a reason.
+func (s *shard) scan() error {
+	tr := tar.NewReader(s.r)
+	for {
+		h, err := tr.Next()
+		if err == io.EOF {
+			if err := s.finish(); err != nil {
+				return err
+			}
+			return s.flush()
+		}
+		if err == nil {
+			err = s.member(h, tr)
+		}
+		if s.r.err != nil {
+			return errs.Wrap(errs.Storage, "read", s.name, s.r.err)
+		}
+		if stop := (sendError{}); errors.As(err, &stop) {
+			return stop.err
+		}
+		if err != nil {
+			// The sample that is being put together may lack a member.
+			s.leaveOut(s.name, fmt.Sprintf("the archive is cut or damaged at byte %d of %d; what stands before it is taken in: %v", s.end, s.from.size, err))
+			return s.flush()
+		}
+	}
+}
+
+// sendError is an error of the way to the writer, not of the archive.
+type sendError struct{ err error }
+
+func (e sendError) Error() string { return e.err.Error() }
+
+func (s *shard) leaveOut(name, reason string) {
+	s.rows = append(s.rows, row{path: name, reason: reason})
+}
+
+// member takes one member in. An error is about the archive.
+func (s *shard) member(h *tar.Header, data io.Reader) error {
+	at := s.r.pos
+	s.end = at
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse:
+	default:
+		return nil // directories, links, devices
+	}
+	if h.Size > s.from.size-at {
+		return errs.New(errs.Corrupt, "%q has %d bytes, %d are left", h.Name, h.Size, s.from.size-at)
+	}
+	s.end = at + (h.Size+511)/512*512
+	dir, file := path.Split(h.Name)
+	stem, kind, dotted := strings.Cut(file, ".")
+	if stem == "" || !dotted {
+		s.count("without a name before a dot")
+		return nil
+	}
+	if base := dir + stem; base != s.base {
+		if err := s.finish(); err != nil {
+			return err
+		}
+		s.base = base
+	}
+	if sparse(h) {
+		s.leaveOut(s.name+": "+h.Name, "a sparse file, whose bytes do not lie together")
+		return nil
+	}
+	s.row.from = s.from
+	return s.take(strings.ToLower(kind), h, at, data)
+}
+
+func sparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for k := range h.PAXRecords {
+		if strings.HasPrefix(k, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+// take makes something of a member, by its kind.
+func (s *shard) take(kind string, h *tar.Header, at int64, data io.Reader) error {
+	name := s.name + ": " + h.Name
+	switch {
+	case imageExtensions["."+kind] != "":
+		if s.row.image.Form == tensor.FormLink {
+			s.leaveOut(name, "a second picture of the same sample")
+			return nil
+		}
+		return s.picture(name, h, at, data)
+	case kind == "cls" || kind == "txt" || kind == "json":
+		if h.Size > maxCopied {
+			s.leaveOut(name, fmt.Sprintf("it has %d bytes, want at most %d", h.Size, maxCopied))
+			return nil
+		}
+		p := make([]byte, h.Size)
+		if _, err := io.ReadFull(data, p); err != nil {
+			return err
+		}
+		s.copied(kind, name, p)
+	default:
+		s.count("." + kind)
+	}
+	return nil
+}
+
+// picture notes where a picture lies, after a look at its beginning.
+func (s *shard) picture(name string, h *tar.Header, at int64, data io.Reader) error {
+	link := tensor.Link{URL: s.url, Offset: at, Length: h.Size, Tag: s.from.tag, Size: s.from.size}
+	have := 0
+	for n := min(int64(headBytes), h.Size); ; n = min(8*n, h.Size, maxHeadBytes) {
+		if int64(len(s.head)) < n {
+			s.head = append(make([]byte, 0, n), s.head[:have]...)[:n]
+		}
+		if _, err := io.ReadFull(data, s.head[have:n]); err != nil {
+			return err
+		}
+		have = int(n)
+		sample, more, reason := s.im.linkTo(s.head[:have], link)
+		if more && n < h.Size && n < maxHeadBytes {
+			continue
+		}
+		if reason != "" {
+			s.leaveOut(name, reason)
+			return nil
+		}
+		s.row.image, s.some = sample, true
+		s.row.bytes += n
+		return nil
+	}
+}
+
+// copied takes the content of a small member.
+func (s *shard) copied(kind, name string, p []byte) {
+	text := strings.TrimSpace(string(p))
+	switch {
+	case kind == "json":
+		s.row.json = p
+	case !utf8.ValidString(text):
+		s.leaveOut(name, "it is not UTF-8")
+		return
+	case kind == "txt":
+		s.row.text = p
+	default:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			s.row.label = binary.LittleEndian.AppendUint64(nil, uint64(n))
+		} else if text == "" {
+			s.leaveOut(name, "it is empty")
+			return
+		} else {
+			s.row.class = text
+		}
+	}
+	s.some = true
+	s.row.bytes += int64(len(p))
+}
+
+func (s *shard) count(kind string) {
+	if _, ok := s.kinds[kind]; ok || len(s.kinds) < countedKinds {
+		s.kinds[kind]++
+	}
+}
+
+// finish ends the sample that is being put together.
+func (s *shard) finish() error {
+	if s.some {
+		s.row.path = s.name + ": " + s.base
+		s.rows = append(s.rows, s.row)
+		s.bytes += s.row.bytes
+	}
+	s.row, s.some, s.base = row{}, false, ""
+	if len(s.rows) < portionRows && s.bytes < portionBytes {
+		return nil
+	}
+	rows := s.rows
+	s.rows, s.bytes = nil, 0
+	if err := s.send(rows); err != nil {
+		return sendError{err}
+	}
+	return nil
+}
+
+// flush sends what is left, and says what nothing was made of.
+func (s *shard) flush() error {
+	for _, kind := range slices.Sorted(maps.Keys(s.kinds)) {
+		s.leaveOut(s.name, fmt.Sprintf("%d members %s, which nothing is made of", s.kinds[kind], kind))
+	}
+	if len(s.rows) == 0 {
+		return nil
+	}
+	return s.send(s.rows)
+}
