@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from deeplake import _native, _uri
+from deeplake import _native, _storage, _uri
 from deeplake._errors import CanceledError, Error
 from deeplake._progress import bar
 from deeplake._version import __version__
@@ -64,7 +64,7 @@ def _fail(message: str, code: int) -> None:
 def cli() -> None:
     """Versioned datasets that stream into training.
 
-    URI is a path, file://..., or deeplake://org/name.
+    URI is a path, file://..., s3://bucket/path, gs://bucket/path, https://... or deeplake://org/name.
     """
 
 
@@ -106,7 +106,7 @@ def create(
     """
     place, folder = _uri.resolve(uri), _source(source, source_option)
     if folder is None:
-        _native.create(place, overwrite=overwrite).close()
+        _native.create(place, overwrite=overwrite, store=_storage.reach(place, None)).close()
         _show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
         return
     options = {"overwrite": overwrite, "compression": compression, "workers": workers, "checkpoint": checkpoint}
@@ -167,47 +167,62 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
 @click.argument("uri", required=False)
 @_json_option
 def list_(uri: str | None, as_json: bool) -> None:
-    """List the datasets of a folder, or the tensors of a dataset; with no URI, those that deeplake:// names."""
-    if uri is not None and _native.exists(_uri.resolve(uri)):
+    """List the datasets of a folder, of a place in a store or of deeplake://org/, or the tensors of a dataset.
+
+    With no URI: all datasets that deeplake:// names.
+    """
+    if uri is None:
+        found = [entry for org in _orgs() for entry in _datasets_of(org, quiet=True)]
+    elif (org := _uri.org_of(uri)) is not None:
+        found = _datasets_of(org)
+    elif _exists(place := _uri.resolve(uri)):
         tensors = _describe(uri)["tensors"]
         _show(tensors, as_json, _tensor_table(tensors))
         return
-    if uri is not None:
-        found = _datasets_in(Path(_local(uri)))
     else:
-        found = [
-            {"uri": f"{_uri.SCHEME}{org}/{Path(entry['uri']).name}", "rows": entry["rows"]}
-            for org, folder in _local_roots().items()
-            for entry in _datasets_in(folder, missing_ok=True)
-        ]
+        found = _datasets_in(place)
     _show(found, as_json, _table(["dataset", "rows"], [[entry["uri"], f"{entry['rows']:,}"] for entry in found]))
 
 
-def _local(uri: str) -> str:
-    place = _uri.resolve(uri).removeprefix("file://")
-    if "://" in place:
-        raise click.ClickException(f'list "{uri}": it is no dataset, and only folders on this machine can be listed')
-    return place
-
-
-def _local_roots() -> dict[str, Path]:
-    """Returns the folders of all organisations that are known here."""
+def _orgs() -> list[str]:
+    """Returns the organisations that are known here."""
     data = _uri.data_folder()
-    orgs = {folder.name for folder in data.iterdir() if folder.is_dir()} if data.is_dir() else set()
-    roots = {org: _uri.root_of(org).removeprefix("file://") for org in sorted(orgs | _uri.roots().keys())}
-    return {org: Path(root) for org, root in roots.items() if "://" not in root}
+    folders = {folder.name for folder in data.iterdir() if folder.is_dir()} if data.is_dir() else set()
+    return sorted(folders | _uri.roots().keys())
 
 
-def _datasets_in(folder: Path, *, missing_ok: bool = False) -> list[dict[str, Any]]:
-    if not folder.is_dir():
-        if missing_ok:
-            return []
+def _datasets_of(org: str, *, quiet: bool = False) -> list[dict[str, Any]]:
+    """Returns the datasets of an organisation; `quiet` warns of a root that cannot be listed and goes on."""
+    try:
+        found = _datasets_in(_uri.root_of(org), missing_ok=True)
+    except Error as err:
+        if not quiet:
+            raise
+        print(f"deeplake: {_uri.SCHEME}{org}/ is left out: {err}", file=sys.stderr)
+        return []
+    return [{**entry, "uri": f"{_uri.SCHEME}{org}/{entry['uri'].rpartition('/')[2]}"} for entry in found]
+
+
+def _datasets_in(place: str, *, missing_ok: bool = False) -> list[dict[str, Any]]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    place = place.removeprefix("file://").rstrip("/")
+    if "://" in place:
+        names = _native.datasets(place, store=_storage.reach(place, None))
+    elif (folder := Path(place or "/")).is_dir():
+        names = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and _exists(str(path))]
+    elif missing_ok:
+        names = []
+    else:
         raise click.ClickException(f'list "{folder}": there is no dataset and no folder')
-    found = []
-    for path in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
-        if _native.exists(str(path)):
-            found.append({"uri": str(path), "rows": _describe(str(path))["rows"]})
-    return found
+    uris = [f"{place}/{name}" for name in names]
+    with ThreadPoolExecutor(8) as pool:
+        rows = list(pool.map(lambda uri: int(_describe(uri)["rows"]), uris))
+    return [{"uri": uri, "rows": count} for uri, count in zip(uris, rows, strict=True)]
+
+
+def _exists(place: str) -> bool:
+    return _native.exists(place, store=_storage.reach(place, None))
 
 
 @cli.command()
@@ -232,7 +247,7 @@ def info(uri: str, as_json: bool) -> None:
 @_json_option
 def log(uri: str, limit: int | None, as_json: bool) -> None:
     """List the versions of a dataset, the newest first."""
-    commits = _native.open(_uri.resolve(uri), read_only=True).log(limit or 0)
+    commits = _read(uri).log(limit or 0)
     rows = [
         [str(c["version"]), c["commit"][:8], c["time"][:19], f"{c['rows']:,}", c["author"], c["message"]]
         for c in commits
@@ -281,13 +296,13 @@ def _cell(value: Any, width: int = 40) -> str:
 def remove(uri: str, yes: bool, as_json: bool) -> None:
     """Delete a dataset with all its versions."""
     place = _uri.resolve(uri)
-    if not _native.exists(place):
+    if not _exists(place):
         raise click.ClickException(f'delete dataset "{place}": there is no dataset')
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("nobody is there to be asked; give --yes to delete")
         click.confirm(f"Delete {place} with all its versions?", abort=True, err=True)
-    _native.delete(place)
+    _native.delete(place, store=_storage.reach(place, None))
     _show({"deleted": place}, as_json, [f"deleted {place}"])
 
 
@@ -356,7 +371,12 @@ def _open(uri: str) -> Dataset:
 
 
 def _describe(uri: str) -> dict[str, Any]:
-    return _native.open(_uri.resolve(uri), read_only=True).describe()
+    return _read(uri).describe()
+
+
+def _read(uri: str) -> _native.Dataset:
+    place = _uri.resolve(uri)
+    return _native.open(place, read_only=True, store=_storage.reach(place, None))
 
 
 def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:

@@ -36,13 +36,19 @@ def resolve(uri: str | os.PathLike[str]) -> str:
     return str(Path(os.path.abspath(os.path.expanduser(text))))  # noqa: PTH100, PTH111 - Path would keep ".."
 
 
+def org_of(uri: str) -> str | None:
+    """Returns the organisation of `deeplake://org` or `deeplake://org/`, None for anything else."""
+    org = uri.removeprefix(SCHEME).rstrip("/")
+    return org if uri.startswith(SCHEME) and _NAME.fullmatch(org) else None
+
+
 def split_name(uri: str) -> tuple[str, str]:
     """Returns the organisation and the name of `deeplake://org/name`."""
     parts = uri[len(SCHEME) :].split("/")
     if len(parts) != 2 or not all(_NAME.fullmatch(part) for part in parts):
         raise InvalidArgumentError(
             f'resolve uri "{uri}": want deeplake://org/name, both of letters, digits, ".", "_" and "-", '
-            "beginning with a letter or digit"
+            "beginning with a letter or digit; deeplake ls deeplake://org/ shows the names"
         )
     return parts[0], parts[1]
 
@@ -56,7 +62,8 @@ def root_of(org: str) -> str:
 def roots() -> dict[str, str]:
     """Returns the storage roots by organisation: those of the configuration file, overruled by DEEPLAKE_ROOTS.
 
-    DEEPLAKE_ROOTS reads `org=root;other=root`; the file is `~/.config/deeplake/config.toml` with a table `[roots]`.
+    DEEPLAKE_ROOTS reads `org=root;other=root`; the file is `~/.config/deeplake/config.toml` with a table `[roots]`. A
+    root is a folder, or a place in a store like `s3://bucket/path` or `gs://bucket`.
     """
     found = _file_roots()
     for entry in os.environ.get("DEEPLAKE_ROOTS", "").split(";"):
