@@ -1,0 +1,230 @@
+package httpstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/request"
+	"deeplake/core/storage"
+)
+
+// maxRedirects is how often a request may be sent on: mirrors and content networks do it once or twice.
+const maxRedirects = 5
+
+// Stores opens URLs. What is opened with the same settings shares connections. The zero value is ready; it may be used in
+// parallel and must not be copied.
+type Stores struct {
+	mu   sync.Mutex
+	open map[[sha256.Size]byte]*client
+}
+
+// client is connections with the headers that go with each request, and their users.
+type client struct {
+	net     *request.Client
+	header  http.Header
+	dialect request.Dialect
+	users   int
+}
+
+// Provider reads the objects of a dataset below a URL. All methods may be called in parallel.
+type Provider struct{ site }
+
+var (
+	_ storage.Provider = (*Provider)(nil)
+	_ storage.Ranger   = (*Provider)(nil)
+	_ storage.Streamer = (*Provider)(nil)
+	_ storage.Source   = (*Source)(nil)
+)
+
+// site is a URL and how to ask there.
+type site struct {
+	*client
+	base    *url.URL
+	release func()
+	closed  atomic.Bool
+}
+
+// Opener opens URLs of scheme, "http" or "https".
+func (p *Stores) Opener(scheme string) storage.Opener {
+	return func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+		out := &Provider{}
+		if err := p.take(ctx, scheme, rest, o, &out.site); err != nil {
+			return nil, err
+		}
+		if out.base.RawQuery != "" {
+			out.release()
+			return nil, errs.New(errs.Invalid, "open %q: a dataset has no query in its URL; give what the server needs as headers", out.URI())
+		}
+		return out, nil
+	}
+}
+
+// SourceOpener opens URLs of scheme as a Source: that of a listing file, or of anything that names are relative to.
+func (p *Stores) SourceOpener(scheme string) storage.SourceOpener {
+	return func(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
+		out := &Source{}
+		if err := p.take(ctx, scheme, rest, o, &out.site); err != nil {
+			return nil, err
+		}
+		return out, nil
+	}
+}
+
+func (p *Stores) take(ctx context.Context, scheme, rest string, o storage.Options, out *site) error {
+	base, err := url.Parse(scheme + "://" + rest)
+	switch {
+	case ctx.Err() != nil:
+		return errs.New(errs.Canceled, "open a URL: %w", context.Cause(ctx))
+	case err != nil || base.Hostname() == "":
+		return errs.New(errs.Invalid, `open %q: not a URL (want for example "https://example.com/data")`, scheme+"://...")
+	case base.User != nil:
+		return errs.New(errs.Invalid, `open %q: the URL holds a name or a password; give them as headers={"Authorization": ...}`, scheme+"://"+base.Host)
+	}
+	base.Fragment = ""
+	key := identityOf(o)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.open[key]
+	if c == nil {
+		if c, err = connect(o); err != nil {
+			return err
+		}
+		if p.open == nil {
+			p.open = map[[sha256.Size]byte]*client{}
+		}
+		p.open[key] = c
+	}
+	c.users++
+	out.client, out.base = c, base
+	out.release = func() { p.drop(key, c) }
+	return nil
+}
+
+func (p *Stores) drop(key [sha256.Size]byte, c *client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.users--; c.users == 0 {
+		delete(p.open, key)
+		c.net.Close()
+	}
+}
+
+func connect(o storage.Options) (*client, error) {
+	c := &client{header: http.Header{}}
+	for name, value := range o.Settings.Headers {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		if name == "" || strings.ContainsAny(name, " :\r\n\x00") || strings.ContainsAny(value.Reveal(), "\r\n\x00") {
+			return nil, errs.New(errs.Invalid, "header %q is not one that can be sent", name)
+		}
+		if slices.Contains([]string{"Range", "If-Match", "Host", "Content-Length", "Accept-Encoding"}, key) {
+			return nil, errs.New(errs.Invalid, "header %q is set by each request; leave it out", name)
+		}
+		c.header[key] = []string{value.Reveal()}
+	}
+	if token := o.Settings.BearerToken.Reveal(); token != "" {
+		c.header["Authorization"] = []string{"Bearer " + token}
+	}
+	c.dialect = request.Dialect{
+		Tag: tagOf, Explain: explain, Redirects: maxRedirects, Private: slices.Collect(maps.Keys(c.header)),
+	}
+	var err error
+	c.net, err = request.NewClient("URL", o.Settings, o.Environ)
+	return c, err
+}
+
+// identityOf is equal for what may share connections; a hash, so that no secret lies about twice.
+func identityOf(o storage.Options) [sha256.Size]byte {
+	h := sha256.New()
+	add := func(values ...any) {
+		for _, v := range values {
+			text := fmt.Sprint(v)
+			_ = binary.Write(h, binary.LittleEndian, uint64(len(text)))
+			h.Write([]byte(text))
+		}
+	}
+	s := o.Settings
+	add(s.BearerToken.Reveal(), s.CAFile, s.Proxy, s.MaxConnections, s.ConnectTimeout, s.Timeout, len(s.Headers))
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		add(name, s.Headers[name].Reveal())
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Environ)) {
+		add(name, o.Environ[name])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// tagOf is the ETag, or the time of the last change where there is none.
+func tagOf(h http.Header) string {
+	if tag := h.Get("Etag"); tag != "" {
+		return tag
+	}
+	return h.Get("Last-Modified")
+}
+
+func explain(a *request.Answer) error {
+	err := a.Explain()
+	switch {
+	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
+		return errs.New(errs.Denied, "%q answers %s; give bearer_token or headers that it accepts", a.Host, a.Quote())
+	case a.Status == http.StatusNotFound || a.Status == http.StatusGone:
+		return errs.New(errs.NotFound, "no such object at %q", a.Host)
+	case a.Status/100 == 3:
+		return errs.New(errs.Storage, "%q sends requests on more than %d times, or nowhere", a.Host, maxRedirects)
+	}
+	return err
+}
+
+// URI is the address, without settings and without the query, which may be a signature.
+func (s *site) URI() string {
+	u := *s.base
+	u.RawQuery = ""
+	return u.String()
+}
+
+// Close ends the use of the connections, which are closed with the last user.
+func (s *site) Close() error {
+	if s.closed.Swap(true) {
+		return errClosed("close", s.URI())
+	}
+	s.release()
+	return nil
+}
+
+func errClosed(op, object string) error {
+	return errs.Wrap(errs.Closed, op, object, errors.New("the store was closed"))
+}
+
+func (s *site) admit(ctx context.Context, op, object string) error {
+	if s.closed.Load() {
+		return errClosed(op, object)
+	}
+	if ctx.Err() != nil {
+		return errs.Wrap(errs.Canceled, op, object, context.Cause(ctx))
+	}
+	return nil
+}
+
+// ranged asks u. What is private goes to the site's own host only.
+func (s *site) ranged(ctx context.Context, name string, u *url.URL, off, n int64, tag string) (storage.Body, error) {
+	rq := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if u.Scheme == s.base.Scheme && u.Host == s.base.Host {
+		rq.Header = s.header
+	}
+	b, err := s.net.Get(ctx, &s.dialect, rq, off, n, tag)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "read", name, err)
+	}
+	return b, nil
+}

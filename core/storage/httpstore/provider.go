@@ -1,0 +1,121 @@
+package httpstore
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// trustBytes is how much memory the length that a server names is taken for true.
+const trustBytes = 64 << 20
+
+func (p *Provider) admit(ctx context.Context, op, key string) error {
+	if err := p.site.admit(ctx, op, key); err != nil {
+		return err
+	}
+	return errs.Wrap(errs.Invalid, op, "", storage.CheckKey(key))
+}
+
+// at is the URL of key, every byte of which is part of the path.
+func (p *Provider) at(key string) *url.URL {
+	u := *p.base
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + "/" + escaped(key)
+	u.Path = strings.TrimRight(u.Path, "/") + "/" + key
+	return &u
+}
+
+func escaped(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
+}
+
+// Range asks for a part of the object; storage.Ranger.
+func (p *Provider) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if err := p.admit(ctx, "read", key); err != nil {
+		return nil, err
+	}
+	return p.ranged(ctx, key, p.at(key), off, n, tag)
+}
+
+// ReadAt fills dst; storage.Provider.
+func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	b, err := p.Range(ctx, key, off, int64(len(dst)), "")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if b.Len() < int64(len(dst)) {
+		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), off, len(dst))
+	}
+	_, err = io.ReadFull(b, dst)
+	return errs.Wrap(errs.Storage, "read", key, err)
+}
+
+// Get returns the whole object; storage.Provider.
+func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
+	b, err := p.Range(ctx, key, 0, -1, "")
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	data := make([]byte, 0, min(b.Len(), trustBytes))
+	for int64(len(data)) < b.Len() {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := io.ReadFull(b, data[len(data):min(int64(cap(data)), b.Len())])
+		data = data[:len(data)+n]
+		if err != nil {
+			return nil, errs.Wrap(errs.Storage, "read", key, err)
+		}
+	}
+	return data, nil
+}
+
+// refuse is the answer to everything that writes.
+func (p *Provider) refuse(ctx context.Context, op, key string) error {
+	if err := p.admit(ctx, op, key); err != nil {
+		return err
+	}
+	return errs.New(errs.ReadOnly, "%s %q: %q is a web address, which is for reading; copy the dataset to a store that can be written", op, key, p.URI())
+}
+
+// Put is refused: errs.ReadOnly.
+func (p *Provider) Put(ctx context.Context, key string, _ []byte) error {
+	return p.refuse(ctx, "put", key)
+}
+
+// PutIfAbsent is refused: errs.ReadOnly.
+func (p *Provider) PutIfAbsent(ctx context.Context, key string, _ []byte) error {
+	return p.refuse(ctx, "put-if-absent", key)
+}
+
+// Create is refused: errs.ReadOnly.
+func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, error) {
+	return nil, p.refuse(ctx, "create", key)
+}
+
+// Delete is refused: errs.ReadOnly.
+func (p *Provider) Delete(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		if err := p.refuse(ctx, "delete", key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// List is refused: errs.Unsupported, since the web has no way to list.
+func (p *Provider) List(ctx context.Context, prefix, _ string, _ func(storage.Object) bool) error {
+	if err := p.site.admit(ctx, "list", prefix); err != nil {
+		return err
+	}
+	return errs.New(errs.Unsupported, "list %q: a web server does not list what it has; use the store behind it (s3://, gs://), or a copy", p.URI()+"/"+prefix)
+}
