@@ -21,11 +21,7 @@ import (
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
 	"deeplake/core/ingest"
-	"deeplake/core/storage"
-	"deeplake/core/storage/gcs"
-	"deeplake/core/storage/local"
-	"deeplake/core/storage/mem"
-	"deeplake/core/storage/s3"
+	places "deeplake/core/storage/all"
 )
 
 func main() {}
@@ -57,13 +53,15 @@ func newLibrary() *library {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
 	}
 	codecs := all.All()
+	stores, sources := places.New()
 	return &library{
 		codecs: codecs,
 		env: &dataset.Env{
-			Stores: storage.Registry{"file": local.Open, "mem": new(mem.Space).Open, "gs": gcs.Open, "s3": s3.Open},
-			Codecs: codecs,
-			Writer: "deeplake " + C.DL_VERSION,
-			Author: os.Getenv("USER"),
+			Stores:  stores,
+			Sources: sources,
+			Codecs:  codecs,
+			Writer:  "deeplake " + C.DL_VERSION,
+			Author:  os.Getenv("USER"),
 		},
 		contexts: table[*bound]{kind: 1, name: "context"},
 		datasets: table[*dataset.Dataset]{kind: 2, name: "dataset"},

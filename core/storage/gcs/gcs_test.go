@@ -75,7 +75,7 @@ func TestWhatRefusalsMean(t *testing.T) {
 		"encrypted":       {refuse(400, "resourceIsEncryptedWithCustomerEncryptionKey", "The target object is encrypted by a customer-supplied encryption key."), "", errs.Denied, 0, "customer_key"},
 		"a web page":      {page, "", errs.Storage, 0, "check the endpoint"},
 		"a page of error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>no</html>", 404) }, "", errs.Storage, 0, "web page"},
-		"sent elsewhere":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", 302) }, "", errs.Storage, 0, "check the endpoint"},
+		"sent elsewhere":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }, "", errs.Storage, 0, "check the endpoint"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
