@@ -184,10 +184,13 @@ func (b *body) whole(rs *http.Response, off, n int64) error {
 	if rs.ContentLength < 0 {
 		return errs.New(errs.Unsupported, "%q does not say how long the object is, so that its end cannot be told from a broken connection", b.host)
 	}
-	if off > 0 {
+	if off > rs.ContentLength {
+		return beyond(off, rs.ContentLength)
+	}
+	if off > 0 && off < rs.ContentLength {
 		return errs.New(errs.Unsupported, "%q answers a request for a part with the whole object; use a server that supports ranges", b.host)
 	}
-	b.size, b.length = rs.ContentLength, rs.ContentLength
+	b.size, b.length = rs.ContentLength, rs.ContentLength-off
 	if n >= 0 && n < b.length {
 		b.length = n
 	}
