@@ -71,7 +71,12 @@ func report(out *C.dl_error, failure error, flags C.uint32_t) C.dl_status {
 		text = strings.ToValidUTF8(text[:len(room)-1], "") // no half character at the cut
 		out.flags |= C.DL_ERROR_TRUNCATED
 	}
-	room[copy(room, text)] = 0
+	n := copy(room, text)
+	room[n] = 0
+	if more := details(failure); more != "" && n+1+len(more) < len(room) {
+		out.flags |= C.DL_ERROR_DETAILS
+		room[n+1+copy(room[n+1:], more)] = 0
+	}
 	return status
 }
 

@@ -70,6 +70,7 @@ func dlgo_dataset_open(c C.dl_context, uri, options *C.dl_text, out *C.dl_datase
 	return call(e, func() error {
 		var o struct {
 			reaching
+			Branch   string `json:"branch"`
 			At       string `json:"at"`
 			ReadOnly bool   `json:"read_only"`
 		}
@@ -87,7 +88,7 @@ func dlgo_dataset_open(c C.dl_context, uri, options *C.dl_text, out *C.dl_datase
 		if err != nil {
 			return err
 		}
-		ds, err := dataset.Open(ctx, lib.env, text(uri), dataset.OpenOptions{At: o.At, ReadOnly: o.ReadOnly, Storage: place})
+		ds, err := dataset.Open(ctx, lib.env, text(uri), dataset.OpenOptions{Branch: o.Branch, At: o.At, ReadOnly: o.ReadOnly, Storage: place})
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,8 @@ extern __typeof__(dl_dataset_log) dlgo_dataset_log;
 extern __typeof__(dl_dataset_at) dlgo_dataset_at;
 extern __typeof__(dl_dataset_view) dlgo_dataset_view;
 extern __typeof__(dl_dataset_close) dlgo_dataset_close;
+extern __typeof__(dl_dataset_run) dlgo_dataset_run;
+extern __typeof__(dl_dataset_copy) dlgo_dataset_copy;
 extern __typeof__(dl_view_len) dlgo_view_len;
 extern __typeof__(dl_view_describe) dlgo_view_describe;
 extern __typeof__(dl_view_select) dlgo_view_select;

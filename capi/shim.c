@@ -82,6 +82,11 @@ FORWARD(dataset_at, (dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* ou
         (ctx, ds, ref, out, err))
 FORWARD(dataset_view, (dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err), (ctx, ds, out, err))
 FORWARD(dataset_close, (dl_dataset ds, dl_error* err), (ds, err))
+FORWARD(dataset_run,
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json, dl_error* err),
+        (ctx, ds, name, options, json, err))
+FORWARD(dataset_copy, (dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json, dl_error* err),
+        (ctx, src, dst, options, json, err))
 FORWARD(view_len, (dl_view view, int64_t* out, dl_error* err), (view, out, err))
 FORWARD(view_describe, (dl_view view, dl_buffer* json, dl_error* err), (view, json, err))
 FORWARD(view_select, (dl_view view, dl_int* rows, int64_t n, dl_view* out, dl_error* err), (view, rows, n, out, err))

@@ -62,12 +62,14 @@ enum {
 enum {
     DL_ERROR_TRUNCATED = 1, /* message was longer and is cut at a character */
     DL_ERROR_POISONED = 2,  /* the library stopped working; see the rules above */
+    DL_ERROR_DETAILS = 4,   /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an object
+                               of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit) */
 };
 
 typedef struct dl_error {
     dl_status status;
     uint32_t flags;
-    char message[1016]; /* NUL-terminated */
+    char message[2040]; /* NUL-terminated */
 } dl_error;
 
 /* ---- Types ---- */
@@ -232,7 +234,7 @@ DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
  * After a failure there is either no dataset or the one that was there. */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
 
-/* Opens a dataset with JSON options {"at", "read_only", "storage", "environ"}. The caller closes *out. */
+/* Opens a dataset with JSON options {"branch", "at", "read_only", "storage", "environ"}. The caller closes *out. */
 DL_API dl_status dl_dataset_open(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
 
 /* *out becomes 1 if a dataset is there, else 0. Options: {"storage", "environ"}. */
@@ -287,6 +289,24 @@ DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl
 
 /* Closes; uncommitted rows are dropped. The handle is dead afterwards, also after a failure. */
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
+
+/* Does what name says with the dataset, with JSON options ("" for none), and gives a JSON answer ("null" where there is
+ * nothing to say). The caller releases the buffer. Refs are what "at" of dl_dataset_open takes; "" is the commit that the
+ * dataset is at.
+ *   "branches" []; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name", "create"};
+ *   "tags" []; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit", "all"};
+ *   "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
+ *   "rename_tensor" {"old", "new"}; "delete_tensor" {"name"}; "rechunk" {"tensors", "chunk_bytes", "all", "message"};
+ *   "gc" {"older_than" (seconds), "dry_run"}; "fsck" {"data", "repair"}
+ * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call returns. */
+DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
+                                dl_error* err);
+
+/* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch", "at", "message", "from",
+ * "to"}; "from" and "to" are objects of "storage" and "environ". The buffer gets a JSON report, and is to be released.
+ * After a failure there is no dataset at dst; copying again goes on. */
+DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json,
+                                 dl_error* err);
 
 /* ---- View ---- */
 

@@ -35,11 +35,12 @@ from deeplake._errors import (
 from deeplake._version import __version__
 
 if TYPE_CHECKING:
-    from deeplake._dataset import Commit, Dataset, create, delete, exists, open
+    from deeplake._dataset import Dataset, create, delete, exists, open
     from deeplake._row import Row
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
     from deeplake._tensor import Group, Tensor
+    from deeplake._versions import Commit, Diff, Tag, copy
     from deeplake._view import View
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "ConflictError",
     "CorruptError",
     "Dataset",
+    "Diff",
     "Error",
     "ForkedError",
     "Group",
@@ -63,11 +65,13 @@ __all__ = [
     "Sample",
     "Storage",
     "StorageError",
+    "Tag",
     "Tensor",
     "TensorTypeError",
     "UnsupportedError",
     "View",
     "__version__",
+    "copy",
     "create",
     "delete",
     "exists",
@@ -76,14 +80,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Commit": "_dataset",
+    "Commit": "_versions",
     "Dataset": "_dataset",
+    "Diff": "_versions",
     "Group": "_tensor",
     "Row": "_row",
     "Sample": "_sample",
     "Storage": "_storage",
+    "Tag": "_versions",
     "Tensor": "_tensor",
     "View": "_view",
+    "copy": "_versions",
     "create": "_dataset",
     "delete": "_dataset",
     "exists": "_dataset",

@@ -6,17 +6,31 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import timedelta
 from types import MappingProxyType, TracebackType
 from typing import Any
 
 from deeplake import _index, _native, _storage, _uri
-from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords
 from deeplake._source import Live
 from deeplake._storage import Storage
 from deeplake._tensor import Tensor
+from deeplake._versions import (
+    Branches,
+    Commit,
+    Diff,
+    FsckReport,
+    GCReport,
+    RechunkReport,
+    Ref,
+    Tags,
+    commit_of,
+    diff_of,
+    fsck_of,
+    rechunk_of,
+    ref_of,
+)
 from deeplake._view import View
 
 
@@ -55,7 +69,7 @@ def open(
     uri: str | os.PathLike[str],
     *,
     branch: str = "main",
-    at: Commit | str | int | datetime | None = None,
+    at: Ref | None = None,
     read_only: bool = False,
     storage: Storage | None = None,
 ) -> Dataset:
@@ -64,9 +78,9 @@ def open(
     Args:
         uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `https://...` (for reading), `mem://name` or
             `deeplake://org/name`.
-        branch: "main" is the only one yet.
-        at: a version of the past to read: a Commit, its id (or at least 6 characters of it), a version number, or a
-            datetime, which means the newest version of that time. Such a dataset is read-only.
+        branch: where commits go to, and what version numbers count on.
+        at: a version to read: a Commit, its id (or at least 6 characters of it), a tag, a branch, a version number,
+            "branch@number", or a datetime, which means the newest version of that time. Such a dataset is read-only.
         read_only: refuse writes.
         storage: settings of the store: its endpoint, credentials, limits, cache.
     Raises:
@@ -76,14 +90,12 @@ def open(
         UnsupportedError: it was written in a newer format.
     """
     _storage.check(storage)
-    if branch != "main":
-        raise UnsupportedError(f'open "{uri}": there is no branch "{branch}"; branches are not supported yet')
-    place, ref = _uri.resolve(uri), "" if at is None else _ref(at)
-    handle = _native.open(place, at=ref, read_only=read_only, store=_storage.reach(place, storage))
+    place, ref = _uri.resolve(uri), "" if at is None else ref_of(at)
+    handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(place, storage))
     if ref:
         # A time or the start of an id may mean another commit later, in a process that opens it again.
         ref = handle.describe()["head"]["commit"]
-    return Dataset(Live(place, handle, at=ref, read_only=read_only or bool(ref), storage=storage))
+    return Dataset(Live(place, handle, branch=branch, at=ref, read_only=read_only or bool(ref), storage=storage))
 
 
 @checks_keywords
@@ -98,22 +110,6 @@ def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> No
     """Deletes a dataset with all its versions; `storage` as in `open`. Raises NotFoundError when there is none."""
     place = _uri.resolve(uri)
     _native.delete(place, store=_storage.reach(place, storage))
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One version of a dataset."""
-
-    id: str
-    version: int
-    time: datetime
-    author: str
-    message: str
-    rows: int
-
-    def __repr__(self) -> str:
-        when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{self.message}")'
 
 
 class Dataset(View):
@@ -138,7 +134,7 @@ class Dataset(View):
     @property
     def head(self) -> Commit:
         """The version that the dataset is at."""
-        return _commit(self._source.handle().describe()["head"])
+        return commit_of(self._source.handle().describe()["head"])
 
     @property
     def read_only(self) -> bool:
@@ -256,7 +252,7 @@ class Dataset(View):
         """
         done = self._source.write(lambda handle: handle.commit(message), types=True)
         self._source.settled()
-        return _commit(done)
+        return commit_of(done)
 
     def discard(self) -> None:
         """Drops what was written since the last commit."""
@@ -272,13 +268,127 @@ class Dataset(View):
         """Returns the versions, the newest first."""
         if limit is not None and limit < 1:
             raise InvalidArgumentError(f"log: limit is {limit}, want an int >= 1 or None")
-        return [_commit(entry) for entry in self._source.handle().log(limit or 0)]
+        return [commit_of(entry) for entry in self._source.handle().log(limit or 0)]
 
-    def at(self, ref: Commit | str | int | datetime) -> Dataset:
+    def at(self, ref: Ref) -> Dataset:
         """Opens a version of the past for reading; `ref` as `at` of `deeplake.open`."""
-        handle = self._source.handle().at(_ref(ref))
+        handle = self._source.handle().at(ref_of(ref))
         at = handle.describe()["head"]["commit"]
-        return Dataset(Live(self.uri, handle, at=at, read_only=True, storage=self._source.storage))
+        live = Live(self.uri, handle, branch=self._source.branch, at=at, read_only=True, storage=self._source.storage)
+        return Dataset(live)
+
+    @property
+    def branches(self) -> Branches:
+        """The branches: a mapping from names to their newest commits, with `create` and `delete`."""
+        return Branches(self._source)
+
+    @property
+    def tags(self) -> Tags:
+        """The tags: a mapping by name, with `create` and `delete`."""
+        return Tags(self._source)
+
+    @checks_keywords
+    def checkout(self, branch: str, *, create: bool = False) -> None:
+        """Goes to the newest version of another branch. Views that were taken stay what they are.
+
+        Args:
+            branch: its name.
+            create: make it first, as a branch of the version that the dataset is at.
+        Raises:
+            ConflictError: something is not committed.
+            NotFoundError: there is no such branch.
+        """
+        self._source.handle().run("checkout", {"name": branch, "create": create})
+        self._source.branch = branch
+        self._source.settled()
+
+    def diff(self, a: Ref, b: Ref | None = None) -> Diff:
+        """Returns what leads from version `a` to version `b`; None is the one that the dataset is at.
+
+        It is found from the index alone, no sample is read. What is not committed does not count. Refs are as `at` of
+        `deeplake.open`.
+        """
+        return diff_of(self._source.handle().run("diff", {"a": ref_of(a), "b": "" if b is None else ref_of(b)}))
+
+    @checks_keywords
+    def merge(self, ref: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
+        """Takes what another branch, or version, has into this branch, as one commit.
+
+        Rows are matched by what they are, not by their numbers. Chunks are shared and not copied.
+
+        Args:
+            ref: what to take in, as `at` of `deeplake.open`.
+            on_conflict: where both sides changed the same: "error", or whose change counts: "ours" is this branch.
+            message: of the commit.
+        Returns:
+            The new version, or the present one where there was nothing to take in.
+        Raises:
+            ConflictError: both sides changed the same, or something is not committed. Nothing has changed.
+        """
+        options = {"ref": ref_of(ref), "on_conflict": on_conflict, "message": message}
+        done = self._source.handle().run("merge", options)
+        self._source.settled()
+        return commit_of(done["commit"])
+
+    def rename_tensor(self, old: str, new: str) -> None:
+        """Gives a tensor, or a group of tensors, another name; commit makes it last."""
+        self._source.write(lambda handle: handle.run("rename_tensor", {"old": old, "new": new}), types=True)
+
+    def delete_tensor(self, name: str) -> None:
+        """Deletes a tensor; commit makes it last. Older versions keep it."""
+        self._source.write(lambda handle: handle.run("delete_tensor", {"name": name}), types=True)
+
+    @checks_keywords
+    def rechunk(
+        self, tensors: Sequence[str] | None = None, *, chunk_bytes: int | None = None, message: str = ""
+    ) -> RechunkReport:
+        """Writes what updates, deletions and small commits have scattered into full chunks again, and commits that.
+
+        Rows, samples and stored files stay what they are. The space of the old chunks comes back with a `gc`, once no
+        version needs them.
+
+        Args:
+            tensors: names; None is all.
+            chunk_bytes: the size that chunks of these tensors aim at from now on; everything is then written anew.
+            message: of the commit.
+        Raises:
+            ConflictError: something is not committed.
+        """
+        if isinstance(tensors, str):
+            tensors = [tensors]
+        options = {
+            "tensors": None if tensors is None else list(tensors),
+            "chunk_bytes": chunk_bytes,
+            "message": message,
+        }
+        done = self._source.handle().run("rechunk", options)
+        self._source.settled()
+        return rechunk_of(done)
+
+    @checks_keywords
+    def gc(self, *, older_than: timedelta | None = None, dry_run: bool = False) -> GCReport:
+        """Removes what no version of any branch or tag needs: what writers left who never committed, and what deleted
+        branches had to themselves.
+
+        Args:
+            older_than: the least age of what is removed; None is seven days. A writer that takes longer between its
+                first chunk and its commit may lose rows, so timedelta(0) is for when nobody writes.
+            dry_run: remove nothing, only report.
+        Raises:
+            CorruptError: the dataset is damaged; nothing was removed.
+        """
+        seconds = None if older_than is None else older_than.total_seconds()
+        return GCReport(**self._source.handle().run("gc", {"older_than": seconds, "dry_run": dry_run}))
+
+    @checks_keywords
+    def fsck(self, *, data: bool = True, repair: bool = False) -> FsckReport:
+        """Looks at everything that the branches and tags need, and reports what is missing or damaged.
+
+        Args:
+            data: read and check every chunk; else only whether each is there and has its size.
+            repair: rebuild what can be.
+        """
+        return fsck_of(self._source.handle().run("fsck", {"data": data, "repair": repair}))
 
     def close(self) -> None:
         """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a warning."""
@@ -321,27 +431,6 @@ def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
             )
     names = dict.fromkeys(name for row in listed for name in row)
     return {name: [row.get(name) for row in listed] for name in names}
-
-
-def _commit(entry: Mapping[str, Any]) -> Commit:
-    text = entry["time"]
-    # Python 3.10 reads at most six digits of a second, and no Z.
-    seconds, _, fraction = text.rstrip("Z").partition(".")
-    time = datetime.fromisoformat(f"{seconds}.{(fraction + '000000')[:6]}").replace(tzinfo=timezone.utc)
-    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
-
-
-def _ref(ref: Commit | str | int | datetime) -> str:
-    if isinstance(ref, Commit):
-        return ref.id
-    if isinstance(ref, datetime):
-        # Python's times end at microseconds: the end of this one, so that `commit.time` finds its commit.
-        return ref.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f999Z")
-    if isinstance(ref, bool) or not isinstance(ref, int | str) or ref == "":
-        raise InvalidArgumentError(
-            f"open version {ref!r}: want a Commit, its id, a version number or a datetime; None is the newest"
-        )
-    return str(ref)
 
 
 def _dtype(dtype: Any) -> str | None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deeplake._versions import Commit
+
 
 class Error(Exception):
     """Root of every exception that this package raises.
@@ -56,9 +62,29 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class ConflictError(Error, RuntimeError):
-    """Another writer committed something that contradicts this commit."""
+    """Another writer committed something that contradicts this commit, or the two sides of a merge contradict.
+
+    Attributes:
+        kind: what was done here and there, like "update x delete"; "" where there is no more to say than the message.
+        tensor: that it is about, "" where it is not about one.
+        rows: the first 16 rows that it is about. count: how many they are.
+        winner: the Commit that stands, or None.
+    """
 
     status = 8
+
+    def __init__(self, message: str = "", details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        more = details or {}
+        self.kind: str = more.get("kind", "")
+        self.tensor: str = more.get("tensor", "")
+        self.rows: list[int] = list(more.get("rows", ()))
+        self.count: int = more.get("count", 0)
+        self.winner: Commit | None = None
+        if more.get("winner"):
+            from deeplake._versions import commit_of
+
+            self.winner = commit_of(more["winner"])
 
 
 class ReadOnlyError(Error, PermissionError):

@@ -44,16 +44,26 @@ def configure(options: Mapping[str, Any]) -> None:
 def create(uri: str, *, overwrite: bool = False, store: Mapping[str, Any] | None = None) -> Dataset:
     """Makes an empty dataset. Raises AlreadyExistsError, unless `overwrite`; `store` as in `open`."""
 
-def open(uri: str, *, at: str = "", read_only: bool = False, store: Mapping[str, Any] | None = None) -> Dataset:
+def open(
+    uri: str, *, branch: str = "", at: str = "", read_only: bool = False, store: Mapping[str, Any] | None = None
+) -> Dataset:
     """Opens a dataset.
 
     Args:
+        branch: "" is main.
         uri: a path, `file://...`, `mem://name`, `s3://bucket/...`, `gs://bucket/...` or `http(s)://...`.
-        at: "" is the newest version; a commit id (or at least 6 characters of it), a version number, or a time in
-            RFC 3339 opens that version for reading.
+        at: "" is the newest version; a commit id (or at least 6 characters of it), a tag, a branch, a version number,
+            "branch@number" or a time in RFC 3339 opens that version for reading.
         read_only: refuse writes.
         store: how the store is reached: `storage` (dict, as core/storage.Settings) and `environ` (dict of the
             variables that credentials and proxies are found by; without it, those that the core was loaded with).
+    """
+
+def copy(src: str, dst: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Copies a dataset; Ctrl-C stops it, and copying again goes on.
+
+    Args:
+        options: `history` (bool), `branch`, `at`, `message`; `from` and `to`, each as `store` of `open`.
     """
 
 def exists(uri: str, *, store: Mapping[str, Any] | None = None) -> bool:
@@ -99,6 +109,8 @@ class Dataset:
         """The generation that made the handle."""
     def close(self) -> None:
         """Closes the handle; uncommitted rows are dropped. Doing so twice, or in a forked child, does nothing."""
+    def run(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
+        """Does what name says, and returns the answer of the core; see `dl_dataset_run` for names and options."""
     def describe(self) -> dict[str, Any]:
         """Returns uri, read_only, dirty, rows, head, tensors (list of dicts) and info, as core/dataset.Description."""
     def create_tensor(self, spec: Mapping[str, Any]) -> None:

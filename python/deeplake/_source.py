@@ -24,7 +24,7 @@ _COMMIT_FIRST = "commit, or discard, what was written first"
 class Version:
     """All rows of one version of a dataset, for reading; shared by the views of it."""
 
-    __slots__ = ("_description", "_owner", "_root", "commit", "storage", "uncommitted", "uri")
+    __slots__ = ("_description", "_owner", "_root", "branch", "commit", "storage", "uncommitted", "uri")
 
     def __init__(
         self,
@@ -33,10 +33,12 @@ class Version:
         owner: _native.Dataset | None,
         storage: Storage | None = None,
         *,
+        branch: str = "main",
         uncommitted: bool = False,
     ) -> None:
         self.uri = uri
         self.commit = commit
+        self.branch = branch  # where the commit is looked for first
         self.storage = storage
         self.uncommitted = uncommitted
         # A view can be read as long as the dataset that made it is open.
@@ -47,7 +49,7 @@ class Version:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             raise UnsupportedError(f'pickle rows of "{self.uri}": some are not committed yet; {_COMMIT_FIRST}')
-        return Version, (self.uri, self.commit, None, self.storage)
+        return _version, (self.uri, self.commit, self.branch, self.storage)
 
     def root(self) -> _native.View:
         """Returns the native view of all rows; opens it again in another process."""
@@ -58,7 +60,7 @@ class Version:
                     f'use rows of "{self.uri}" in a forked process: some are not committed, and only the parent '
                     f"process has them; {_COMMIT_FIRST}"
                 )
-            self._owner = open_native(self.uri, self.storage, at=self.commit, read_only=True)
+            self._owner = open_native(self.uri, self.storage, branch=self.branch, at=self.commit, read_only=True)
             root = self._root = self._owner.view()
         return root
 
@@ -69,10 +71,16 @@ class Version:
         return self._description
 
 
-def open_native(uri: str, storage: Storage | None = None, *, at: str = "", read_only: bool = False) -> _native.Dataset:
+def _version(uri: str, commit: str, branch: str, storage: Storage | None) -> Version:
+    return Version(uri, commit, None, storage, branch=branch)
+
+
+def open_native(
+    uri: str, storage: Storage | None = None, *, branch: str = "", at: str = "", read_only: bool = False
+) -> _native.Dataset:
     """Opens a dataset, with the environment as it is now; says why one in memory is not there."""
     try:
-        return _native.open(uri, at=at, read_only=read_only, store=_storage.reach(uri, storage))
+        return _native.open(uri, branch=branch, at=at, read_only=read_only, store=_storage.reach(uri, storage))
     except NotFoundError as err:
         if not uri.startswith("mem://"):
             raise
@@ -195,6 +203,7 @@ class Live(Source):
         uri: str,
         handle: _native.Dataset | None,
         *,
+        branch: str = "main",
         at: str = "",
         read_only: bool = False,
         now: Pinned | None = None,
@@ -202,6 +211,7 @@ class Live(Source):
     ) -> None:
         self.uri = uri
         self.storage = storage
+        self.branch = branch
         self.read_only = read_only
         self.uncommitted = False
         self.columns = {}
@@ -215,7 +225,7 @@ class Live(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
-        return _live, (self.uri, self._at, self.read_only, now, self.storage)
+        return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
 
     def handle(self) -> _native.Dataset:
         """Returns the native handle. A forked or unpickled process opens one of its own, at the newest version."""
@@ -228,7 +238,9 @@ class Live(Source):
                     f'use dataset "{self.uri}" in a forked process: it has uncommitted rows, and only the parent '
                     f"process has them; {_COMMIT_FIRST}"
                 )
-            handle = self._handle = open_native(self.uri, self.storage, at=self._at, read_only=self.read_only)
+            handle = self._handle = open_native(
+                self.uri, self.storage, branch=self.branch, at=self._at, read_only=self.read_only
+            )
         return handle
 
     def pinned(self) -> Pinned:
@@ -237,7 +249,9 @@ class Live(Source):
             handle = self.handle()
             writes = self._writes
             commit = handle.describe()["head"]["commit"]
-            now = Pinned(Version(self.uri, commit, handle, self.storage, uncommitted=self.uncommitted), None)
+            now = Pinned(
+                Version(self.uri, commit, handle, self.storage, branch=self.branch, uncommitted=self.uncommitted), None
+            )
             with self._lock:
                 if writes == self._writes:  # no other thread has written meanwhile
                     self._now = now
@@ -313,8 +327,8 @@ class Live(Source):
         return types
 
 
-def _live(uri: str, at: str, read_only: bool, now: Pinned, storage: Storage | None) -> Live:
-    return Live(uri, None, at=at, read_only=read_only, now=now, storage=storage)
+def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Storage | None) -> Live:
+    return Live(uri, None, branch=branch, at=at, read_only=read_only, now=now, storage=storage)
 
 
 def check_bfloat16(tensors: Mapping[str, Mapping[str, Any]], names: list[str]) -> None:

@@ -16,7 +16,7 @@ namespace deeplake {
     X(dataset_delete) X(dataset_list) X(dataset_describe) X(dataset_create_tensor) X(dataset_append) \
     X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) X(dataset_commit) \
     X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) X(dataset_view) \
-    X(dataset_close) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
+    X(dataset_close) X(dataset_run) X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
     X(view_read) X(view_close) X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) \
     X(column_close) X(loader_open) X(loader_len) X(loader_start) X(loader_stats) X(loader_close) \
     X(epoch_next) X(epoch_close) X(batch_arrays) X(batch_memory) X(batch_release) X(memory_retain) \

@@ -37,9 +37,11 @@ Dataset create(const std::string& uri, bool overwrite, const py::object& store) 
     });
 }
 
-Dataset open(const std::string& uri, const std::string& at, bool read_only, const py::object& store) {
+Dataset open(const std::string& uri, const std::string& branch, const std::string& at, bool read_only,
+             const py::object& store) {
     const Core& c = core();
-    const std::string options = with_store(py::dict(py::arg("at") = at, py::arg("read_only") = read_only), store);
+    const std::string options = with_store(
+        py::dict(py::arg("branch") = branch, py::arg("at") = at, py::arg("read_only") = read_only), store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
         return c.dataset_open(ctx, uri.c_str(), options.c_str(), out, err);
     });
@@ -183,6 +185,27 @@ Dataset at(const Dataset& self, const std::string& ref) {
         c, [&](dl_context ctx, dl_dataset* out, dl_error* err) { return c.dataset_at(ctx, h, ref.c_str(), out, err); });
 }
 
+py::object run(const Dataset& self, const std::string& name, const py::object& options) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    const std::string text = options_json(options);
+    Buffer json;
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_run(ctx, h, name.c_str(), text.c_str(), json.out(), err);
+    });
+    return json.json();
+}
+
+py::object copy(const std::string& src, const std::string& dst, const py::object& options) {
+    const Core& c = core();
+    const std::string text = options_json(options);
+    Buffer json;
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_copy(ctx, src.c_str(), dst.c_str(), text.c_str(), json.out(), err);
+    });
+    return json.json();
+}
+
 View view(const Dataset& self) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
@@ -198,7 +221,8 @@ View view(const Dataset& self) {
 void register_dataset(py::module_& m) {
     using py::arg;
     m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false, arg("store") = py::none());
-    m.def("open", open, arg("uri"), py::kw_only(), arg("at") = "", arg("read_only") = false, arg("store") = py::none());
+    m.def("copy", copy, arg("src"), arg("dst"), arg("options") = py::none());
+    m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "", arg("read_only") = false, arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("datasets", datasets, arg("uri"), py::kw_only(), arg("store") = py::none());
@@ -214,6 +238,7 @@ void register_dataset(py::module_& m) {
         .def("refresh", refresh)
         .def("log", log, arg("limit") = 0)
         .def("at", at, arg("ref"))
+        .def("run", run, arg("name"), arg("options") = py::none())
         .def("view", view);
 }
 

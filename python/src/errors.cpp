@@ -20,6 +20,11 @@ void raise(const Failure& failure) {
     // A path in a message need not be UTF-8.
     py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
         failure.what(), static_cast<Py_ssize_t>(std::char_traits<char>::length(failure.what())), "replace"));
+    if (!failure.details().empty()) {
+        py::object more = py::module_::import("json").attr("loads")(failure.details());
+        PyErr_SetObject(cls.ptr(), cls(text, more).ptr());
+        return;
+    }
     PyErr_SetObject(cls.ptr(), text.ptr());
 }
 

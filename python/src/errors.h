@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -15,18 +16,24 @@ namespace py = pybind11;
 // A failure on its way to Python, where it becomes the class of deeplake._errors that belongs to its status.
 class Failure : public std::exception {
   public:
-    Failure(dl_status status, std::string message) : status_(status), message_(std::move(message)) {}
+    Failure(dl_status status, std::string message, std::string details = {})
+        : status_(status), message_(std::move(message)), details_(std::move(details)) {}
     dl_status status() const { return status_; }
+    // JSON; "" if the message says it all.
+    const std::string& details() const { return details_; }
     const char* what() const noexcept override { return message_.c_str(); }
 
   private:
     dl_status status_;
     std::string message_;
+    std::string details_;
 };
 
 // Throws what a call of the core left in err, if it failed.
 inline void check(dl_status status, const dl_error& err) {
-    if (status != DL_OK) throw Failure(status, err.message);
+    if (status == DL_OK) return;
+    const char* more = (err.flags & DL_ERROR_DETAILS) != 0 ? err.message + std::strlen(err.message) + 1 : "";
+    throw Failure(status, err.message, more);
 }
 
 // Teaches pybind11 to translate Failure.

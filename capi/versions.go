@@ -1,0 +1,248 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/version"
+)
+
+// operation is something that is done with a dataset, told and answered in JSON.
+type operation func(ctx context.Context, ds *dataset.Dataset, options string) (any, error)
+
+// asked makes an operation of a function that takes its options as a struct.
+func asked[O any](name string, body func(ctx context.Context, ds *dataset.Dataset, o O) (any, error)) operation {
+	return func(ctx context.Context, ds *dataset.Dataset, options string) (any, error) {
+		var o O
+		if err := parse(name, options, &o); err != nil {
+			return nil, err
+		}
+		return body(ctx, ds, o)
+	}
+}
+
+// none are the options of an operation without any.
+type none struct{}
+
+type named struct {
+	Name string `json:"name"`
+}
+
+// operationOf finds an operation by its name.
+func operationOf(name string) (operation, error) {
+	switch name {
+	case "branches":
+		return asked("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Branches(ctx) }), nil
+	case "create_branch":
+		return asked("create branch", createBranch), nil
+	case "delete_branch":
+		return asked("delete branch", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+			return nil, ds.DeleteBranch(ctx, o.Name)
+		}), nil
+	case "checkout":
+		return asked("checkout", checkout), nil
+	case "tags":
+		return asked("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Tags(ctx) }), nil
+	case "create_tag":
+		return asked("create tag", createTag), nil
+	case "delete_tag":
+		return asked("delete tag", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+			return nil, ds.DeleteTag(ctx, o.Name)
+		}), nil
+	case "graph":
+		return asked("log", graph), nil
+	case "diff":
+		return asked("diff", diff), nil
+	case "merge":
+		return asked("merge", merge), nil
+	case "rename_tensor":
+		return asked("rename tensor", renameTensor), nil
+	case "delete_tensor":
+		return asked("delete tensor", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+			return nil, ds.DeleteTensor(ctx, o.Name)
+		}), nil
+	case "rechunk":
+		return asked("rechunk", func(ctx context.Context, ds *dataset.Dataset, o dataset.RechunkOptions) (any, error) {
+			return ds.Rechunk(ctx, o)
+		}), nil
+	case "gc":
+		return asked("gc", gc), nil
+	case "fsck":
+		return asked("fsck", fsck), nil
+	}
+	all := []string{
+		"branches", "checkout", "create_branch", "create_tag", "delete_branch", "delete_tag", "delete_tensor", "diff", "fsck", "gc", "graph",
+		"merge", "rechunk", "rename_tensor", "tags",
+	}
+	return nil, errs.New(errs.Invalid, "run %q: no such operation (want one of %q)%s", name, all, errs.Suggest(name, all))
+}
+
+func createBranch(ctx context.Context, ds *dataset.Dataset, o struct {
+	Name string `json:"name"`
+	At   string `json:"at"`
+}) (any, error) {
+	return nil, ds.CreateBranch(ctx, o.Name, o.At)
+}
+
+func checkout(ctx context.Context, ds *dataset.Dataset, o struct {
+	Name   string `json:"name"`
+	Create bool   `json:"create"`
+}) (any, error) {
+	return nil, ds.Checkout(ctx, o.Name, o.Create)
+}
+
+func createTag(ctx context.Context, ds *dataset.Dataset, o struct {
+	Name    string `json:"name"`
+	At      string `json:"at"`
+	Message string `json:"message"`
+}) (any, error) {
+	return ds.CreateTag(ctx, o.Name, o.At, o.Message)
+}
+
+func graph(ctx context.Context, ds *dataset.Dataset, o struct {
+	Limit int  `json:"limit"`
+	All   bool `json:"all"`
+}) (any, error) {
+	return ds.Graph(ctx, o.Limit, o.All)
+}
+
+func diff(ctx context.Context, ds *dataset.Dataset, o struct {
+	A string `json:"a"`
+	B string `json:"b"`
+}) (any, error) {
+	d, err := ds.Diff(ctx, o.A, o.B)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"a": d.A, "b": d.B, "base": d.Base, "added": d.Added, "deleted": d.Deleted, "info": d.Info, "tensors": append([]version.TensorDiff{}, d.Tensors...),
+	}, nil
+}
+
+func merge(ctx context.Context, ds *dataset.Dataset, o struct {
+	Ref        string `json:"ref"`
+	OnConflict string `json:"on_conflict"`
+	Message    string `json:"message"`
+}) (any, error) {
+	on := version.Strategy(o.OnConflict)
+	if on == "" {
+		on = version.OnConflictError
+	}
+	if known := []version.Strategy{version.OnConflictError, version.OnConflictOurs, version.OnConflictTheirs}; !slices.Contains(known, on) {
+		return nil, errs.New(errs.Invalid, "merge: on_conflict is %q, want one of %q", on, known)
+	}
+	c, merged, err := ds.Merge(ctx, o.Ref, on, o.Message)
+	return map[string]any{"commit": c, "merged": merged}, err
+}
+
+func renameTensor(ctx context.Context, ds *dataset.Dataset, o struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+}) (any, error) {
+	return nil, ds.RenameTensor(ctx, o.Old, o.New)
+}
+
+func gc(ctx context.Context, ds *dataset.Dataset, o struct {
+	OlderThan *float64 `json:"older_than"` // seconds
+	DryRun    bool     `json:"dry_run"`
+}) (any, error) {
+	age := version.GCGrace
+	if o.OlderThan != nil {
+		if !(*o.OlderThan >= 0 && *o.OlderThan < math.MaxInt64/1e9) {
+			return nil, errs.New(errs.Invalid, "gc: older_than is %g seconds, want 0 or more", *o.OlderThan)
+		}
+		age = time.Duration(*o.OlderThan * float64(time.Second))
+	}
+	return ds.GC(ctx, version.GCOptions{OlderThan: age, DryRun: o.DryRun})
+}
+
+func fsck(ctx context.Context, ds *dataset.Dataset, o struct {
+	Data   *bool `json:"data"` // default: true
+	Repair bool  `json:"repair"`
+}) (any, error) {
+	return ds.Fsck(ctx, version.FsckOptions{MapsOnly: o.Data != nil && !*o.Data, Repair: o.Repair})
+}
+
+//export dlgo_dataset_run
+func dlgo_dataset_run(c C.dl_context, h C.dl_dataset, name, options *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		if err := wantOut("run", out != nil); err != nil {
+			return err
+		}
+		run, err := operationOf(text(name))
+		if err != nil {
+			return err
+		}
+		answer, err := run(ctx, ds, text(options))
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, answer)
+	})
+}
+
+//export dlgo_dataset_copy
+func dlgo_dataset_copy(c C.dl_context, src, dst, options *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		var o struct {
+			History bool     `json:"history"`
+			Branch  string   `json:"branch"`
+			At      string   `json:"at"`
+			Message string   `json:"message"`
+			From    reaching `json:"from"`
+			To      reaching `json:"to"`
+		}
+		if err := parse("copy", text(options), &o); err != nil {
+			return err
+		}
+		if err := wantOut("copy", out != nil); err != nil {
+			return err
+		}
+		from, err := o.From.options()
+		if err != nil {
+			return err
+		}
+		to, err := o.To.options()
+		if err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		report, err := dataset.Copy(ctx, lib.env, text(src), text(dst), dataset.CopyOptions{
+			CopyOptions: version.CopyOptions{History: o.History, Message: o.Message}, At: o.At,
+			From: dataset.OpenOptions{Branch: o.Branch, Storage: from}, To: dataset.OpenOptions{Storage: to},
+		})
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, report)
+	})
+}
+
+// details is what an error says beyond its message, as JSON; "" for nothing.
+func details(err error) string {
+	var conflict *version.ConflictError
+	if !errors.As(err, &conflict) {
+		return ""
+	}
+	data, err := json.Marshal(map[string]any{
+		"kind": conflict.Kind, "tensor": conflict.Tensor, "rows": append([]int64{}, conflict.Rows...), "count": conflict.Count, "winner": conflict.Winner,
+	})
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,444 @@
+"""Versions of a dataset: commits, branches, tags, what differs between two, and what keeps a store in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Generic, TypeVar
+
+from deeplake import _native, _storage, _uri
+from deeplake._errors import InvalidArgumentError, NotFoundError
+from deeplake._names import checks_keywords, quoted, suggest
+from deeplake._source import Live
+from deeplake._storage import Storage
+
+_T = TypeVar("_T")
+_SHOWN_RANGES = 4
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a dataset."""
+
+    id: str
+    version: int
+    time: datetime
+    author: str
+    message: str
+    rows: int
+
+    def __repr__(self) -> str:
+        when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{self.message}")'
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A commit that has a name for good."""
+
+    name: str
+    commit: Commit
+    message: str
+    author: str
+    time: datetime
+
+
+# What names a version: see `deeplake.open(at=)`.
+Ref = Commit | Tag | str | int | datetime
+
+
+def time_of(text: str) -> datetime:
+    """Returns the time that the core writes as text."""
+    # Python 3.10 reads at most six digits of a second, and no Z.
+    seconds, _, fraction = text.rstrip("Z").partition(".")
+    return datetime.fromisoformat(f"{seconds}.{(fraction + '000000')[:6]}").replace(tzinfo=timezone.utc)
+
+
+def commit_of(entry: Mapping[str, Any]) -> Commit:
+    """Returns the commit that the core describes."""
+    time = time_of(entry["time"])
+    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
+
+
+def ref_of(ref: Ref) -> str:
+    """Returns a version as the core names it."""
+    if isinstance(ref, Tag):
+        ref = ref.commit
+    if isinstance(ref, Commit):
+        return ref.id
+    if isinstance(ref, datetime):
+        # Python's times end at microseconds: the end of this one, so that `commit.time` finds its commit.
+        return ref.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f999Z")
+    if isinstance(ref, bool) or not isinstance(ref, int | str) or ref == "":
+        raise InvalidArgumentError(
+            f"open version {ref!r}: want a Commit, its id, a tag, a branch, a version number or a datetime; None is "
+            "the newest"
+        )
+    return str(ref)
+
+
+class _Names(Mapping[str, _T], Generic[_T]):
+    """Names that a dataset has. Each look reads them anew, as others may make some at any time."""
+
+    __slots__ = ("_source",)
+    _what = ""
+
+    def __init__(self, source: Live) -> None:
+        self._source = source
+
+    def _all(self) -> dict[str, _T]:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> _T:
+        found = self._all()
+        if name not in found:
+            there = f"they are {quoted(found)}" if found else "there are none"
+            raise NotFoundError(
+                f'"{self._source.uri}": there is no {self._what} "{name}"; {there}{suggest(name, found)}'
+            )
+        return found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._all()!r})"
+
+
+class Branches(_Names[Commit]):
+    """The branches of a dataset: names, and the newest commit of each. Use `dataset.branches`."""
+
+    __slots__ = ()
+    _what = "branch"
+
+    def _all(self) -> dict[str, Commit]:
+        return {entry["name"]: commit_of(entry["head"]) for entry in self._source.handle().run("branches")}
+
+    def create(self, name: str, at: Ref | None = None) -> None:
+        """Makes a branch; the dataset stays on its own, see `Dataset.checkout`.
+
+        It takes as long for a large dataset as for a small one.
+
+        Args:
+            name: of the branch.
+            at: the version that it begins as; None is the one that the dataset is at, without what is not committed.
+        Raises:
+            AlreadyExistsError: there is one of that name.
+        """
+        self._source.handle().run("create_branch", {"name": name, "at": "" if at is None else ref_of(at)})
+
+    def delete(self, name: str) -> None:
+        """Deletes a branch. What it alone has stays in the store until a `gc` finds it a week old."""
+        self._source.handle().run("delete_branch", {"name": name})
+
+
+class Tags(_Names[Tag]):
+    """The tags of a dataset by name. Use `dataset.tags`."""
+
+    __slots__ = ()
+    _what = "tag"
+
+    def _all(self) -> dict[str, Tag]:
+        return {entry["name"]: _tag(entry) for entry in self._source.handle().run("tags")}
+
+    def create(self, name: str, at: Ref | None = None, message: str = "") -> Tag:
+        """Gives a version a name, for good: a tag is never moved, and its name never used again.
+
+        Args:
+            name: of the tag.
+            at: the version; None is the one that the dataset is at, without what is not committed.
+            message: what it is for.
+        Raises:
+            AlreadyExistsError: there is, or was, one of that name.
+        """
+        options = {"name": name, "at": "" if at is None else ref_of(at), "message": message}
+        return _tag(self._source.handle().run("create_tag", options))
+
+    def delete(self, name: str) -> None:
+        """Deletes a tag. Its name cannot be used again."""
+        self._source.handle().run("delete_tag", {"name": name})
+
+
+def _tag(entry: Mapping[str, Any]) -> Tag:
+    return Tag(entry["name"], commit_of(entry["commit"]), entry["message"], entry["author"], time_of(entry["time"]))
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """Rows of one version."""
+
+    count: int
+    ranges: Sequence[range]
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for part in self.ranges for row in part)
+
+    def __repr__(self) -> str:
+        if not self.count:
+            return "no rows"
+        parts = [str(r.start) if len(r) == 1 else f"{r.start}-{r.stop - 1}" for r in self.ranges[:_SHOWN_RANGES]]
+        more = ", ..." if len(self.ranges) > _SHOWN_RANGES else ""
+        return f"{self.count:,} {'row' if self.count == 1 else 'rows'} ({', '.join(parts)}{more})"
+
+
+def _rows(entry: Mapping[str, Any]) -> RowSet:
+    return RowSet(entry["count"], tuple(range(start, start + n) for start, n in entry["ranges"] or ()))
+
+
+@dataclass(frozen=True)
+class TensorDiff:
+    """What became of one tensor."""
+
+    name: str
+    change: str  # "created", "dropped" or "changed"
+    old_name: str | None
+    schema: Sequence[str]  # what of its description differs
+    added: RowSet
+    updated: RowSet
+    deleted: RowSet
+
+    def __repr__(self) -> str:
+        said = [f'renamed from "{self.old_name}"'] if self.old_name else []
+        said += [self.change] if self.change != "changed" else []
+        said += [f"{', '.join(self.schema)} changed"] if self.schema else []
+        for what, rows in (("added", self.added), ("updated", self.updated), ("deleted", self.deleted)):
+            if rows:
+                said.append(f"{rows!r} {what}")
+        return f"{self.name}: {'; '.join(said) or 'no change'}"
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What leads from version a to version b. It is false where nothing does.
+
+    Attributes:
+        added: rows that b has and a has not, as counted in b.
+        deleted: rows that a has and b has not, as counted in a.
+        info: whether the info of the dataset differs.
+        tensors: those that differ, by name.
+        base: the newest commit that both come from.
+    """
+
+    a: Commit
+    b: Commit
+    base: Commit
+    added: RowSet
+    deleted: RowSet
+    info: bool
+    tensors: Mapping[str, TensorDiff]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.deleted or self.info or self.tensors)
+
+    def __repr__(self) -> str:
+        lines = [f"from version {self.a.version} ({self.a.id[:8]}) to version {self.b.version} ({self.b.id[:8]})"]
+        if self.added:
+            lines.append(f"  {self.added!r} added")
+        if self.deleted:
+            lines.append(f"  {self.deleted!r} deleted")
+        if self.info:
+            lines.append("  info changed")
+        lines += [f"  {tensor!r}" for tensor in self.tensors.values()]
+        return "\n".join(lines if self else [*lines, "  no difference"])
+
+
+def diff_of(answer: Mapping[str, Any]) -> Diff:
+    """Returns the difference that the core describes."""
+    tensors = {
+        entry["name"]: TensorDiff(
+            entry["name"], entry["change"], entry.get("old_name") or None, tuple(entry["schema"] or ()),
+            _rows(entry["added"]), _rows(entry["updated"]), _rows(entry["deleted"]),
+        )
+        for entry in answer["tensors"]
+    }  # fmt: skip
+    a, b, base = (commit_of(answer[key]) for key in ("a", "b", "base"))
+    return Diff(a, b, base, _rows(answer["added"]), _rows(answer["deleted"]), answer["info"], tensors)
+
+
+@dataclass(frozen=True)
+class GCReport:
+    """What `gc` removed, or with `dry_run` would.
+
+    Attributes:
+        objects, bytes: of garbage.
+        temp_files, temp_bytes: that writers left who were killed.
+        young, young_bytes: no version needs them, but they may belong to a commit that is being made.
+        kept, kept_bytes: that versions need; `commits` of them.
+    """
+
+    dry_run: bool
+    objects: int
+    bytes: int
+    temp_files: int
+    temp_bytes: int
+    young: int
+    young_bytes: int
+    commits: int
+    kept: int
+    kept_bytes: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One object of a dataset that is missing or damaged.
+
+    Attributes:
+        key: its name in the store. what: what it is. error: what is wrong with it.
+        branch, version: the newest version that needs it.
+        tensor, rows, count: what it takes along: rows as counted in that version, the first ranges of them, and how
+            many they are in all.
+        lost: the same in words.
+        repair: from what it can be rebuilt, "" if it cannot. repaired: whether that was done.
+    """
+
+    key: str
+    what: str
+    error: str
+    branch: str
+    version: int
+    tensor: str
+    rows: Sequence[range]
+    count: int
+    lost: str
+    repair: str
+    repaired: bool
+
+    def __repr__(self) -> str:
+        where = f' of tensor "{self.tensor}"' if self.tensor else ""
+        lost = f"; {RowSet(self.count, self.rows)!r}" if self.count else ""
+        if self.repaired:
+            outcome = f"; rebuilt {self.repair}"
+        else:
+            outcome = f"; can be rebuilt {self.repair}: fsck(repair=True)" if self.repair else f"; lost: {self.lost}"
+        return f"{self.what}{where} in {self.branch}, version {self.version}: {self.error}{lost}{outcome}"
+
+
+@dataclass(frozen=True)
+class FsckReport:
+    """What `fsck` found. It is true where the dataset is whole.
+
+    Attributes:
+        commits, pages, chunks, bytes: what was looked at.
+        orphans, orphan_bytes: objects that no version needs; `gc` removes them.
+        problems: the newest versions first; `more` beyond those.
+    """
+
+    commits: int
+    pages: int
+    chunks: int
+    bytes: int
+    orphans: int
+    orphan_bytes: int
+    problems: Sequence[Problem] = field(default_factory=tuple)
+    more: int = 0
+
+    def __bool__(self) -> bool:
+        return all(problem.repaired for problem in self.problems) and self.more == 0
+
+    def __repr__(self) -> str:
+        seen = f"{self.commits:,} commits, {self.pages:,} pages, {self.chunks:,} chunks of {self.bytes:,} bytes"
+        lines = [f"{seen}: {len(self.problems) + self.more:,} problems"]
+        return "\n".join([*lines, *(f"  {problem!r}" for problem in self.problems)])
+
+
+def fsck_of(answer: Mapping[str, Any]) -> FsckReport:
+    """Returns the report that the core describes."""
+    problems = tuple(
+        Problem(**{**entry, "rows": tuple(range(start, start + n) for start, n in entry["rows"] or ())})
+        for entry in answer["problems"]
+    )
+    return FsckReport(**{**answer, "problems": problems})
+
+
+@dataclass(frozen=True)
+class RechunkReport:
+    """What `rechunk` did.
+
+    Attributes:
+        rows, bytes: samples that were written anew, and the chunks that hold them now.
+        before, after: pieces of chunks that the tensors consist of.
+        commit: the version that was made; None where everything lay well.
+    """
+
+    rows: int
+    bytes: int
+    before: int
+    after: int
+    commit: Commit | None
+
+
+def rechunk_of(answer: Mapping[str, Any]) -> RechunkReport:
+    """Returns the report that the core describes."""
+    return RechunkReport(**{**answer, "commit": commit_of(answer["commit"]) if answer["commit"] else None})
+
+
+@dataclass(frozen=True)
+class CopyReport:
+    """What `deeplake.copy` did.
+
+    Attributes:
+        objects, bytes, commits: of the copy.
+        skipped: objects that were there from a copy that was cut short.
+        server: objects that the store copied by itself.
+    """
+
+    objects: int
+    bytes: int
+    skipped: int
+    server: int
+    commits: int
+
+
+@checks_keywords
+def copy(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    *,
+    history: bool = False,
+    branch: str = "main",
+    at: Ref | None = None,
+    message: str = "",
+    storage: Storage | None = None,
+    dst_storage: Storage | None = None,
+) -> CopyReport:
+    """Copies a dataset to another place, in any store.
+
+    A copy that was cut short leaves no dataset; the same call goes on where it was.
+
+    Args:
+        src, dst: addresses as `deeplake.open` takes them.
+        history: copy all branches and tags with all their versions. Without it the copy begins with one version, of the
+            rows that `src` has.
+        branch, at: the version to copy without history, as for `deeplake.open`.
+        message: of the one version of a copy without history.
+        storage: settings of the store of `src`, and of `dst` unless `dst_storage` says otherwise.
+    Raises:
+        AlreadyExistsError: there is a dataset at `dst`.
+        CorruptError: `src` is not whole; `fsck()` says where.
+    """
+    _storage.check(storage)
+    _storage.check(dst_storage)
+    source, target = _uri.resolve(src), _uri.resolve(dst)
+    options = {
+        "history": history,
+        "branch": branch,
+        "at": "" if at is None else ref_of(at),
+        "message": message,
+        "from": _storage.reach(source, storage) or {},
+        "to": _storage.reach(target, storage if dst_storage is None else dst_storage) or {},
+    }
+    return CopyReport(**_native.copy(source, target, options))
