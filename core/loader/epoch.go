@@ -10,6 +10,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/storage"
 )
 
 // Epoch is one pass over the rows. Next, Stats and Close may be called in parallel.
@@ -22,7 +23,8 @@ type Epoch struct {
 	batches int64
 	walk    *walk
 	group   *task.Group
-	hoard   *hoard // bytes fetched ahead; nil: they lie near
+	hoard   *hoard        // bytes fetched ahead; nil: they lie near
+	before  storage.Stats // of the store when the epoch began
 	unwatch func() bool
 	halt    atomic.Bool // goroutines are to end as soon as they can
 
@@ -47,7 +49,8 @@ type Epoch struct {
 		workers  []meter
 		consumer meter
 	}
-	counts counts // guarded by mu
+	counts counts        // guarded by mu
+	after  storage.Stats // of the store when the epoch ended
 }
 
 func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
@@ -62,6 +65,9 @@ func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
 	}
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
 	if l.fetched != nil {
+		if d, ok := l.src.(distant); ok {
+			e.before = d.Traffic()
+		}
 		e.hoard = newHoard(e.group, l.fetched, l.fetchLimit(), l.options.Workers, int64(l.options.BatchSize))
 	}
 	return e
@@ -323,6 +329,9 @@ func (e *Epoch) shut(err error) {
 	left := e.queue
 	e.queue = nil
 	if e.meters.end == 0 {
+		if d, ok := e.loader.src.(distant); ok && e.hoard != nil {
+			e.after = d.Traffic()
+		}
 		e.meters.end = time.Since(e.meters.start)
 		e.meters.consumer.end()
 	}

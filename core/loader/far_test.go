@@ -151,10 +151,12 @@ func newLake(t testing.TB, fill func(d *dataset.Dataset)) *lake {
 	return l
 }
 
-// open opens the dataset again, over the network.
+// open opens the dataset again, over the network, with codecs that belong to the bubble of synctest.
 func (l *lake) open(t testing.TB) *dataset.View {
 	t.Helper()
-	d, err := dataset.Open(context.Background(), l.env, "far://lake", dataset.OpenOptions{ReadOnly: true})
+	env := *l.env
+	env.Codecs = all.All()
+	d, err := dataset.Open(context.Background(), &env, "far://lake", dataset.OpenOptions{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

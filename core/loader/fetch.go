@@ -1,6 +1,14 @@
 package loader
 
-import "context"
+import (
+	"context"
+	"math"
+	"slices"
+
+	"deeplake/core/chunk"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
 
 // sequentialBytes bounds what is fetched ahead of rows in sequence: more would only wait.
 const sequentialBytes = 256 << 20
@@ -25,14 +33,133 @@ func (e *Epoch) lookAhead(ctx context.Context) error {
 	}
 	end := min(e.batches*int64(o.BatchSize), e.loader.order.Rows)
 	r := newRoute(newWalk(e.loader.order, uint64(e.number)), cols, end, int64(o.BatchSize), e.hoard.limit)
+	switch {
+	case r.fits:
+		e.hoard.reach = math.MaxInt
+	case e.loader.order.Kind == Full:
+		e.hoard.reach = 0
+	}
 	for r.at < r.end && e.hoard.awaitRoom() {
 		to, spans := r.next(ctx)
 		e.hoard.plan(to, spans)
-		if !r.fits || e.hoard.full() {
-			e.hoard.open(false)
+		if !r.fits || e.hoard.over() {
+			e.hoard.open(1)
 		}
 	}
-	e.hoard.open(r.fits)
+	e.hoard.open(e.hoard.sparse())
 	e.hoard.end()
 	return nil
+}
+
+// fetchStats are the figures of the hoard and of the store.
+func (e *Epoch) fetchStats() *Fetch {
+	traffic := e.traffic()
+	h := e.hoard
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.counts
+	f := &Fetch{Requests: c.requests, Bytes: c.bytes, BytesUsed: c.used, Direct: c.direct, Waiting: c.waited.Seconds(), IndexWaiting: c.index.Seconds(),
+		LongestSec: c.longest.Seconds(), InFlight: h.running, Held: h.held, PeakHeld: c.held, Limit: h.limit, Store: traffic}
+	if ended := c.requests - h.running; ended > 0 {
+		f.MeanSeconds = c.took.Seconds() / float64(ended)
+	}
+	return f
+}
+
+// traffic is what the store has done since the epoch began, or did until it ended.
+func (e *Epoch) traffic() storage.Stats {
+	d, ok := e.loader.src.(distant)
+	if !ok {
+		return storage.Stats{}
+	}
+	now := d.Traffic()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.meters.end != 0 {
+		now = e.after
+	}
+	return now.Since(e.before)
+}
+
+// readBytes bounds what is held ahead of the jobs of one read.
+const readBytes = 256 << 20
+
+// errand is a hoard for jobs that are known from the start. The zero value holds nothing.
+type errand struct {
+	hoard *hoard
+	end   func() // drops the requests that nobody waits for, and what is held
+}
+
+// newErrand begins to fetch what jobs need, the first ones first; spans appends what one of them needs. What is a single
+// request anyway is left to the job. The errand must be closed.
+func newErrand(ctx context.Context, jobs, workers int, spans func(job int, out []chunk.Span) []chunk.Span) errand {
+	needs := make([][]chunk.Span, jobs)
+	several := false
+	var one chunk.Span
+	for k := range needs {
+		needs[k] = spans(k, nil)
+		for _, s := range needs[k] {
+			several = several || one.Bytes > 0 && (s.Object != one.Object || s.Offset != one.Offset)
+			one = s
+		}
+	}
+	if !several {
+		return errand{}
+	}
+	g := task.New(ctx, 0)
+	memory := newShelf(readBytes)
+	h := newHoard(g, memory, readBytes, workers, 1)
+	h.reach = math.MaxInt
+	unwatch := context.AfterFunc(g.Context(), h.stop)
+	for k := range needs {
+		h.plan(int64(k)+1, needs[k:k+1])
+	}
+	h.open(0)
+	h.end()
+	return errand{hoard: h, end: func() {
+		unwatch()
+		h.stop()
+		g.Stop()
+		_ = g.Wait() // a failure was met by the job that needed the bytes
+		h.close()
+		memory.close()
+	}}
+}
+
+// lend lets a worker use what is held, until forget.
+func (e *errand) lend(w *chunk.Worker, m *meter) {
+	if e.hoard != nil {
+		w.Hold(hand{e.hoard, m})
+	}
+}
+
+// done says that a job is done with its bytes.
+func (e *errand) done(job int64) {
+	if e.hoard != nil {
+		e.hoard.done(job)
+	}
+}
+
+func (e *errand) close() {
+	if e.hoard != nil {
+		e.end()
+	}
+}
+
+// warm reads the index pages of rows, those of all columns at once, so that resolving the rows need not wait for one page
+// after the other. What fails here fails again where it is needed.
+func warm(ctx context.Context, cols []Column, rows []int64) {
+	sorted := slices.Clone(rows)
+	slices.Sort(sorted)
+	runs := runsOf(sorted)
+	g := task.New(ctx, 0)
+	for _, c := range cols {
+		if a, ok := c.(AheadColumn); ok {
+			g.Go(func(ctx context.Context) error {
+				_, _ = a.Ahead(ctx, runs)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
 }

@@ -16,14 +16,14 @@ import (
 const (
 	maxRequest    = 16 << 20  // bytes of one request, but for a single block that is larger
 	firstRequest  = 4 << 20   // the same for what the first batch waits for
-	narrowGap     = 256 << 10 // bytes that nobody needs cost less than a request: they are read through
+	narrowGap     = 64 << 10  // bytes that nobody needs cost less than a request: they are read through
 	wideGap       = 3 << 19   // these are where at least as many are needed
 	maxRequests   = 64        // on their way at once
-	minFlight     = 64 << 20  // bytes on their way at once, and
+	minFlight     = 128 << 20 // bytes on their way at once, or
 	flightPerJob  = 32 << 20  // for each decode thread, up to
 	maxFlight     = 256 << 20 //
 	smallPiece    = 64 << 10  // fewer bytes are not worth a slab
-	requestsSlack = 0.15      // part of all requests that may be added for an early first batch
+	requestsSlack = 0.18      // part of all requests that may be added for an early first batch
 	aimRequest    = 8_000_000 // bytes of a request when all goes well
 )
 
@@ -35,11 +35,12 @@ const (
 // at once, whatever the bounds say, so that no order of events can end in everybody waiting.
 type hoard struct {
 	group *task.Group
-	ring  *slab.Ring
+	shelf *shelf
 
 	limit  int64 // of bytes held and on their way, which are the same memory
 	flight int64 // of bytes on their way
 	batch  int64 // rows of a batch
+	reach  int   // pieces join what is needed at most so many stretches later
 
 	mu        sync.Mutex
 	changed   sync.Cond // bytes were planned, or released, or the gate opened
@@ -53,11 +54,12 @@ type hoard struct {
 	complete  bool              // nothing more will be planned
 	stopped   bool
 	gate      bool // requests may be sent
-	exact     bool // what stretch 0 needs is fetched by itself
+	exact     int  // what stretches before it need is fetched by itself
 	finished  map[int64]bool
 	watermark int64 // batches before it are done
 
 	planned int64 // bytes of extents
+	useful  int64 // of them, those in pieces
 	held    int64 // bytes of pieces
 	flying  int64 // bytes on their way
 	running int64 // requests on their way
@@ -70,6 +72,7 @@ type fetchCounts struct {
 	held                          int64         // most bytes held
 	took                          time.Duration // of all requests together
 	longest                       time.Duration
+	waited, index                 time.Duration // for bytes, all workers together; for plans
 }
 
 // object is the planned bytes of one object: extents in order, disjoint.
@@ -97,8 +100,8 @@ type piece struct {
 	err   error // set before ready is closed
 }
 
-func newHoard(g *task.Group, ring *slab.Ring, limit int64, workers int, batch int64) *hoard {
-	h := &hoard{group: g, ring: ring, limit: limit, batch: batch, flight: min(max(flightPerJob*int64(workers), minFlight), maxFlight),
+func newHoard(g *task.Group, memory *shelf, limit int64, workers int, batch int64) *hoard {
+	h := &hoard{group: g, shelf: memory, limit: limit, batch: batch, reach: 1, flight: min(max(flightPerJob*int64(workers), minFlight), maxFlight),
 		objects: map[string]*object{}, touched: map[int][]*extent{}, finished: map[int64]bool{}}
 	h.changed.L = &h.mu
 	return h
@@ -159,16 +162,34 @@ func (o *object) search(off int64) int {
 	return sort.Search(len(o.extents), func(i int) bool { return o.extents[i].end() > off })
 }
 
-// open lets requests out. With few bytes to come, those of the first stretch are fetched with their neighbours: that saves
-// requests and costs a moment.
-func (h *hoard) open(all bool) {
+// sparse is the number of stretches, the first ones, that need so few extents that to fetch them by themselves adds few
+// requests to those for everything planned.
+func (h *hoard) sparse() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	room := requestsSlack * float64(h.planned) / aimRequest
+	for n := range h.stretches {
+		for _, e := range h.touched[n] {
+			if e.first == n {
+				room--
+			}
+		}
+		if room < 0 {
+			return n
+		}
+	}
+	return len(h.stretches)
+}
+
+// open lets requests out. What the first stretches need, exact in number, is fetched by itself, so that it comes early;
+// all else with its neighbours.
+func (h *hoard) open(exact int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.gate {
 		return
 	}
-	h.gate = true
-	h.exact = !all || float64(len(h.touched[0])) <= requestsSlack*float64(h.planned)/aimRequest
+	h.gate, h.exact = true, exact
 	h.pump()
 	h.changed.Broadcast()
 }
@@ -193,17 +214,26 @@ func (h *hoard) stop() {
 func (h *hoard) awaitRoom() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for h.planned >= h.limit && h.wanted <= h.indexed && !h.stopped {
+	for h.full() && h.wanted <= h.indexed && !h.stopped {
 		h.changed.Wait()
 	}
 	return !h.stopped
 }
 
-// full reports whether as much is planned as may be held.
+// full reports whether as much is planned as may be held, with what lies between.
 func (h *hoard) full() bool {
+	toCome := h.planned - h.useful
+	if h.reach == 0 {
+		toCome *= 2 // pieces are half gaps at worst
+	}
+	return toCome+h.held >= h.limit
+}
+
+// over is full, for those who do not hold the lock.
+func (h *hoard) over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.planned >= h.limit
+	return h.full()
 }
 
 // await waits until the positions before to are planned.
@@ -214,11 +244,13 @@ func (h *hoard) await(to int64, m *meter) {
 		h.wanted = to
 		h.changed.Broadcast()
 	}
+	began := time.Now()
 	for h.indexed < to && !h.complete && !h.stopped {
 		m.pause()
 		h.changed.Wait()
 		m.resume()
 	}
+	h.counts.index += time.Since(began)
 }
 
 // done says that nobody needs the bytes of batch seq any more.
@@ -253,6 +285,7 @@ func (h *hoard) release(n int) {
 		h.planned -= e.span.Bytes
 		e.gone = true
 		if p := e.piece; p != nil {
+			h.useful -= e.span.Bytes
 			if p.left--; p.left == 0 && p.parts == 0 {
 				h.free(p)
 			}
@@ -264,7 +297,7 @@ func (h *hoard) release(n int) {
 func (h *hoard) free(p *piece) {
 	h.held -= p.size()
 	if p.slab != nil {
-		p.slab.Release()
+		h.shelf.put(p.slab, int64(len(p.mem)))
 	}
 	p.mem, p.slab = nil, nil
 }
@@ -272,7 +305,7 @@ func (h *hoard) free(p *piece) {
 // size is the memory that the piece takes.
 func (p *piece) size() int64 {
 	if p.slab != nil {
-		return int64(len(p.slab.Bytes()))
+		return shelfSize(int64(len(p.mem)))
 	}
 	return int64(len(p.mem))
 }
@@ -297,7 +330,7 @@ func (h *hoard) pump() {
 // grow puts the neighbours of e that were not asked for in one piece with it.
 func (h *hoard) grow(e *extent) (from, to int64, extents []*extent) {
 	o := h.objects[e.span.Object]
-	most, early := int64(maxRequest), h.exact && e.first == 0
+	most, early := int64(maxRequest), e.first < h.exact
 	if early {
 		most = firstRequest
 	}
@@ -312,7 +345,7 @@ func (h *hoard) grow(e *extent) (from, to int64, extents []*extent) {
 		if x.piece != nil {
 			return false, false
 		}
-		if gap > narrowGap && gap > useful+x.span.Bytes || early && x.first != 0 {
+		if gap > narrowGap && max(to, x.end())-min(from, x.span.Offset) > 2*(useful+x.span.Bytes) || early && x.first >= h.exact || max(x.first-e.first, e.first-x.first) > h.reach {
 			return false, true
 		}
 		extents = append(extents, x)
@@ -349,10 +382,11 @@ func (h *hoard) start(from, to int64, extents []*extent) {
 	for _, e := range extents {
 		e.piece = p
 		h.counts.used += e.span.Bytes
+		h.useful += e.span.Bytes
 	}
 	if n < smallPiece {
 		p.mem = make([]byte, n)
-	} else if s, err := h.ring.Get(n); err != nil {
+	} else if s, err := h.shelf.get(n); err != nil {
 		p.err = err
 		close(p.ready)
 		return
@@ -402,9 +436,11 @@ func (h *hoard) arrived(p *piece, n int64, took time.Duration, err error) {
 func (h *hoard) bytes(ctx context.Context, object string, off, n int64, m *meter) ([]byte, error) {
 	h.mu.Lock()
 	for !h.gate && !h.stopped {
+		began := time.Now()
 		m.pause()
 		h.changed.Wait()
 		m.resume()
+		h.counts.waited += time.Since(began)
 	}
 	e := h.find(object, off, n)
 	if e == nil || h.stopped {
@@ -417,16 +453,8 @@ func (h *hoard) bytes(ctx context.Context, object string, off, n int64, m *meter
 	}
 	p := e.piece
 	h.mu.Unlock()
-	select {
-	case <-p.ready:
-	default:
-		m.pause()
-		defer m.resume()
-		select {
-		case <-p.ready:
-		case <-ctx.Done():
-			return nil, canceled(ctx)
-		}
+	if err := h.waitFor(ctx, p, m); err != nil {
+		return nil, err
 	}
 	if p.err != nil {
 		if skippable(p.err) {
@@ -435,6 +463,29 @@ func (h *hoard) bytes(ctx context.Context, object string, off, n int64, m *meter
 		return nil, p.err
 	}
 	return p.mem[off-p.off : off-p.off+n : off-p.off+n], nil
+}
+
+// waitFor waits until p is there.
+func (h *hoard) waitFor(ctx context.Context, p *piece, m *meter) error {
+	select {
+	case <-p.ready:
+		return nil
+	default:
+	}
+	began := time.Now()
+	m.pause()
+	defer func() {
+		m.resume()
+		h.mu.Lock()
+		h.counts.waited += time.Since(began)
+		h.mu.Unlock()
+	}()
+	select {
+	case <-p.ready:
+		return nil
+	case <-ctx.Done():
+		return canceled(ctx)
+	}
 }
 
 // find is the extent that holds n bytes at off.

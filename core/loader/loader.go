@@ -15,7 +15,7 @@ type Loader struct {
 	fields  []field
 	order   Order
 	ring    *slab.Ring
-	fetched *slab.Ring // what is fetched ahead; nil: nothing is
+	fetched *shelf // of what is fetched ahead; nil: nothing is
 
 	mu     sync.Mutex
 	budget int64 // of the ring
@@ -50,7 +50,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		epochs: map[*Epoch]bool{},
 	}
 	if remote(src) {
-		l.fetched = slab.NewRing(o.FetchBytes)
+		l.fetched = newShelf(o.FetchBytes)
 	}
 	return l, nil
 }
@@ -114,7 +114,7 @@ func (l *Loader) Close() {
 	}
 	l.ring.Close()
 	if l.fetched != nil {
-		l.fetched.Close()
+		l.fetched.close()
 	}
 }
 

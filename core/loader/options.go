@@ -57,7 +57,7 @@ type Options struct {
 	Prefetch     int               `json:"prefetch"`      // batches in the making or ready; 0: 2
 	ShuffleBytes int64             `json:"shuffle_bytes"` // stored bytes of a window; 0: 512 MiB
 	SlabBytes    int64             `json:"slab_bytes"`    // memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
-	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network; 0: two windows
+	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network; 0: two and a half windows
 	ReturnIndex  bool              `json:"return_index"`  // add IndexName: the rows in the dataset
 	OnError      string            `json:"on_error"`      // Raise (also "") or Skip
 }
@@ -86,7 +86,7 @@ func (o Options) normal() (Options, error) {
 	o.Workers = defaultTo(o.Workers, task.Cores())
 	o.ShuffleBytes = defaultTo(o.ShuffleBytes, DefaultShuffleBytes)
 	o.SlabBytes = defaultTo(o.SlabBytes, DefaultSlabBytes)
-	o.FetchBytes = defaultTo(o.FetchBytes, 2*min(o.ShuffleBytes, 1<<59))
+	o.FetchBytes = defaultTo(o.FetchBytes, min(o.ShuffleBytes, 1<<58)*5/2)
 	for _, c := range []struct {
 		name  string
 		value int64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
@@ -95,20 +96,49 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers}
 	w := &work{}
 	p := &plan{view: append([]int64{}, rows...)}
+	if remote(src) {
+		cols := make([]Column, len(fields))
+		for i := range fields {
+			cols[i] = fields[i].col
+		}
+		warm(ctx, cols, rows)
+	}
 	if err := pl.plan(ctx, w, p); err != nil {
 		return nil, err
 	}
 	return w.readAll(ctx, r, min(all.Workers, task.Cores()))
 }
 
+// spans appends what a job needs.
+func (p *plan) spans(k int, out []chunk.Span) []chunk.Span {
+	j := &p.jobs[k]
+	for i := j.from; i < j.to; i++ {
+		item := i
+		if j.items != nil {
+			item = j.items[i]
+		}
+		out = p.parts[j.part].refs[item].Spans(out)
+	}
+	return out
+}
+
 // readAll does the jobs of w on up to threads goroutines and gives the batch.
 func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, error) {
 	var halt atomic.Bool
+	var far errand
+	if remote(r.src) {
+		far = newErrand(ctx, int(w.jobs), threads, w.plan.spans)
+		defer far.close()
+	}
 	loop := func(ctx context.Context) error {
 		scratch := r.borrow()
 		defer r.giveBack(scratch)
+		defer scratch.Hold(nil)
+		m := &meter{zero: time.Now()}
 		for k := w.next.Add(1) - 1; k < w.jobs && ctx.Err() == nil; k = w.next.Add(1) - 1 {
+			far.lend(scratch, m)
 			w.run(ctx, &w.plan.jobs[k], scratch, &halt)
+			far.done(k)
 		}
 		return nil
 	}

@@ -34,11 +34,12 @@ type Order struct {
 }
 
 const (
-	blockBytes  = 1 << 20 // aim of a block: small enough to mix classes
-	farBytes    = 2 << 20 // and where a window holds a small part of the rows, so that their requests are not too small
-	maxBlocks   = 1 << 48 // far beyond any view, far from overflow
-	fewBlocks   = 256     // of a window; blocks are no larger where there would be fewer
-	firstBlocks = 12      // to read before the first batch is mixed
+	blockBytes  = 1 << 20   // aim of a block: small enough to mix classes
+	farBytes    = 2 << 20   // and where a window holds a small part of the rows, so that their requests are not too small
+	maxBlocks   = 1 << 48   // far beyond any view, far from overflow
+	fewBlocks   = 256       // of a window; blocks are no larger where there would be fewer
+	firstBlocks = 4         // to read before the first batch is mixed
+	fewBytes    = 128 << 20 // fewer are read at once: all rows are one window
 )
 
 // newOrder chooses the blocks and windows for rows whose stored size is rowBytes on average.
@@ -55,6 +56,9 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 	o.BlockRows = max((aim+rowBytes-1)/rowBytes, 1)
 	o.WindowBlocks = min(max(windowBytes/rowBytes/o.BlockRows, 1), maxBlocks)
 	o.FirstBlocks = min(firstBlocks, o.WindowBlocks)
+	if rows <= fewBytes/rowBytes {
+		o.FirstBlocks = min(fewBytes/blockBytes, o.WindowBlocks)
+	}
 	return o
 }
 

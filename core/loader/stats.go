@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deeplake/core/internal/slab"
+	"deeplake/core/storage"
 )
 
 // Stats are the figures of one epoch so far. Times are in seconds, rates per second of the epoch.
@@ -20,8 +21,9 @@ type Stats struct {
 	Plan       Stage      `json:"plan"`
 	Decode     Stage      `json:"decode"` // reading, checking and decoding
 	Consumer   Stage      `json:"consumer"`
-	Ready      int        `json:"ready"`     // batches that wait for the consumer
-	InFlight   int        `json:"in_flight"` // batches planned and not taken, ready ones included
+	Fetch      *Fetch     `json:"fetch,omitempty"` // nil: the rows lie near
+	Ready      int        `json:"ready"`           // batches that wait for the consumer
+	InFlight   int        `json:"in_flight"`       // batches planned and not taken, ready ones included
 	Prefetch   int        `json:"prefetch"`
 	Slabs      slab.Stats `json:"slabs"`
 	Skipped    int64      `json:"skipped"` // rows left out
@@ -35,6 +37,24 @@ type Stage struct {
 	Threads int     `json:"threads"`
 	Busy    float64 `json:"busy_seconds"`
 	Waiting float64 `json:"waiting_seconds"`
+}
+
+// Fetch is what was asked of a store behind a network. Waiting is the time of all decode threads together in which they
+// had to wait for bytes, IndexWaiting that of the planner, whose samples were not found yet.
+type Fetch struct {
+	Requests     int64         `json:"requests"` // for samples; those for index pages are in Store
+	Bytes        int64         `json:"bytes"`
+	BytesUsed    int64         `json:"bytes_used"`   // that a sample needed; the others lay between
+	Direct       int64         `json:"direct_reads"` // blocks that were read when they were needed
+	Waiting      float64       `json:"waiting_seconds"`
+	IndexWaiting float64       `json:"index_waiting_seconds"`
+	MeanSeconds  float64       `json:"mean_request_seconds"`
+	LongestSec   float64       `json:"longest_request_seconds"`
+	InFlight     int64         `json:"in_flight"`  // requests on their way now
+	Held         int64         `json:"held_bytes"` // fetched or on their way, and not needed for the last time yet
+	PeakHeld     int64         `json:"peak_held_bytes"`
+	Limit        int64         `json:"limit_bytes"` // of Held
+	Store        storage.Stats `json:"store"`       // of the store since the epoch began, whoever caused it
 }
 
 // SkipNote is one row that was left out.
@@ -92,6 +112,9 @@ func (e *Epoch) Stats() Stats {
 	for i := range e.meters.workers {
 		s.Decode.add(&e.meters.workers[i])
 	}
+	if e.hoard != nil {
+		s.Fetch = e.fetchStats()
+	}
 	s.Bottleneck = s.bottleneck()
 	return s
 }
@@ -108,16 +131,27 @@ func (s *Stats) bottleneck() string {
 	waited := percent(s.Consumer.Waiting, s.Seconds)
 	busy := percent(s.Decode.Busy, s.Decode.Busy+s.Decode.Waiting)
 	plan := percent(s.Plan.Busy, s.Plan.Busy+s.Plan.Waiting)
+	net, index := 0.0, 0.0
+	if f := s.Fetch; f != nil {
+		net, index = percent(f.Waiting, s.Decode.Busy+s.Decode.Waiting), percent(f.IndexWaiting, s.Seconds)
+	}
 	switch {
 	case waited < 5:
 		return fmt.Sprintf("consumer: it waited %.0f %% of the time; %d decode threads were busy %.0f %%", waited, s.Decode.Threads, busy)
 	case busy >= 80:
 		return fmt.Sprintf("decode: %d of %d threads busy %.0f %%; the consumer waited %.0f %% of the time", s.Decode.Threads, s.Decode.Threads, busy, waited)
+	case net >= 20:
+		return fmt.Sprintf("fetch: decode threads waited %.0f %% of the time for bytes; %d requests of %.1f MB took %.0f ms each, %.0f MB a second together",
+			net, s.Fetch.Requests, mega(s.Fetch.Bytes)/float64(max(s.Fetch.Requests, 1)), s.Fetch.MeanSeconds*1e3, mega(s.Fetch.Bytes)/max(s.Seconds, 1e-9))
+	case index >= 20:
+		return fmt.Sprintf("fetch: reading index pages took %.0f %% of the time; decode threads were busy %.0f %%, the consumer waited %.0f %%", index, busy, waited)
 	case plan >= 50:
 		return fmt.Sprintf("plan: finding samples took %.0f %% of the time; decode threads were busy %.0f %%, the consumer waited %.0f %%", plan, busy, waited)
 	}
 	return fmt.Sprintf("prefetch: %d decode threads busy %.0f %%, the consumer waited %.0f %% of the time; a larger prefetch evens them out", s.Decode.Threads, busy, waited)
 }
+
+func mega(bytes int64) float64 { return float64(bytes) / 1e6 }
 
 func percent(part, whole float64) float64 {
 	if whole <= 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
@@ -81,6 +82,9 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 	if n < 1 || n > int64(len(dst)) {
 		return n, nil
 	}
+	if remote(r.source) {
+		return n, r.copyFar(ctx, 1, s.refs, [][]byte{dst[:n]})
+	}
 	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
 		return 0, rowError(r.col.Name(), s.refs[0].Row, err)
 	}
@@ -104,10 +108,26 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 		}
 	}
 	threads := min(task.Cores(), len(rows)/rowsPerThread)
+	if remote(r.source) && len(rows) > 0 {
+		return r.copyFar(ctx, max(threads, 1), s.refs, dst)
+	}
 	if threads < 2 {
 		return r.copyRange(ctx, s.worker, s.refs, dst)
 	}
-	return r.copyParallel(ctx, threads, s.refs, dst)
+	return r.copyParallel(ctx, threads, s.refs, dst, &errand{})
+}
+
+// copyFar copies samples that lie behind a network: it asks for all of them at once.
+func (r *StoredReader) copyFar(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
+	turns := (len(refs) + rowsPerTurn - 1) / rowsPerTurn
+	far := newErrand(ctx, turns, threads, func(k int, out []chunk.Span) []chunk.Span {
+		for i := k * rowsPerTurn; i < min((k+1)*rowsPerTurn, len(refs)); i++ {
+			out = refs[i].Spans(out)
+		}
+		return out
+	})
+	defer far.close()
+	return r.copyParallel(ctx, threads, refs, dst, &far)
 }
 
 // Close frees the scratch memory; calls after it are errs.Closed.
@@ -165,6 +185,9 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 			return errs.New(errs.Range, "read tensor %q: row %d is outside [0, %d)", r.col.Name(), row, n)
 		}
 	}
+	if remote(r.source) && len(s.rows) > 1 {
+		warm(ctx, []Column{r.col}, s.rows)
+	}
 	s.refs = slices.Grow(s.refs[:0], len(s.rows))[:len(s.rows)]
 	if err := r.col.Resolve(ctx, s.rows, s.refs); err != nil {
 		return errs.Wrap(errs.Storage, "read tensor", r.col.Name(), err)
@@ -173,7 +196,7 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 	return nil
 }
 
-func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
+func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte, far *errand) error {
 	var next atomic.Int64
 	g := task.New(ctx, 0)
 	for range threads {
@@ -183,15 +206,19 @@ func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chu
 				return err
 			}
 			defer r.giveBack(own)
+			defer own.worker.Hold(nil)
+			m := &meter{zero: time.Now()}
 			for {
 				start := int(next.Add(rowsPerTurn)) - rowsPerTurn
 				if start >= len(refs) {
 					return nil
 				}
 				end := min(start+rowsPerTurn, len(refs))
+				far.lend(own.worker, m)
 				if err := r.copyRange(ctx, own.worker, refs[start:end], dst[start:end]); err != nil {
 					return err
 				}
+				far.done(int64(start / rowsPerTurn))
 			}
 		})
 	}

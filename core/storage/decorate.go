@@ -74,6 +74,19 @@ func (s *Stats) Add(o Stats) {
 	}
 }
 
+// Since is what was counted after before. Gauges and words are those of s.
+func (s Stats) Since(before Stats) Stats {
+	gauge, words := s.Connections, s.CacheFault
+	before.Requests, before.BytesRead, before.BytesWritten = -before.Requests, -before.BytesRead, -before.BytesWritten
+	before.Retries, before.Resumes, before.Stalls, before.Throttles = -before.Retries, -before.Resumes, -before.Stalls, -before.Throttles
+	before.Hedges, before.HedgeWins, before.GaveUp = -before.Hedges, -before.HedgeWins, -before.GaveUp
+	before.Waits, before.WaitTime = -before.Waits, -before.WaitTime
+	before.CacheHits, before.CacheMisses, before.CacheBytes, before.CacheFaults = -before.CacheHits, -before.CacheMisses, -before.CacheBytes, -before.CacheFaults
+	s.Add(before)
+	s.Connections, s.CacheFault = gauge, words
+	return s
+}
+
 // Meter is implemented by decorators.
 type Meter interface {
 	// Stats counts what the decorator and all below it have done.

@@ -1,0 +1,84 @@
+package loader
+
+import (
+	"math/bits"
+	"sync"
+
+	"deeplake/core/internal/slab"
+)
+
+// shelf is memory for pieces, kept for the next ones: pages that were touched before take bytes several times as fast. A
+// slab.Ring by itself would give a large slab for a small piece. All methods may be called in parallel.
+type shelf struct {
+	ring *slab.Ring
+
+	mu     sync.Mutex
+	limit  int64
+	mapped int64 // lent and free
+	free   map[int64][]*slab.Slab
+	closed bool
+}
+
+// newShelf makes a shelf that keeps no more than limit bytes, lent ones counted. It lends more if it must.
+func newShelf(limit int64) *shelf {
+	return &shelf{ring: slab.NewRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
+}
+
+// shelfSize rounds n up to a quarter of a power of two.
+func shelfSize(n int64) int64 {
+	n = max(n, smallPiece)
+	step := int64(1) << (bits.Len64(uint64(n-1)) - 3)
+	return (n + step - 1) &^ (step - 1)
+}
+
+// get lends n bytes at least.
+func (s *shelf) get(n int64) (*slab.Slab, error) {
+	n = shelfSize(n)
+	s.mu.Lock()
+	if list := s.free[n]; len(list) > 0 {
+		last := list[len(list)-1]
+		s.free[n] = list[:len(list)-1]
+		s.mu.Unlock()
+		return last, nil
+	}
+	s.mapped += n
+	s.trim()
+	s.mu.Unlock()
+	m, err := s.ring.Get(n)
+	if err != nil {
+		s.mu.Lock()
+		s.mapped -= n
+		s.mu.Unlock()
+	}
+	return m, err
+}
+
+// trim unmaps free slabs of any size while there is more than the limit. The lock is held.
+func (s *shelf) trim() {
+	for size, list := range s.free {
+		for len(list) > 0 && (s.mapped > s.limit || s.closed) {
+			list[len(list)-1].Release()
+			list = list[:len(list)-1]
+			s.mapped -= size
+		}
+		s.free[size] = list
+	}
+}
+
+// put takes a slab for n bytes back.
+func (s *shelf) put(m *slab.Slab, n int64) {
+	n = shelfSize(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free[n] = append(s.free[n], m)
+	s.trim()
+}
+
+// close unmaps what is free; what is lent is unmapped when it comes back.
+func (s *shelf) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.trim()
+	s.ring.Close()
+}
