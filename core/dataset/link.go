@@ -48,6 +48,9 @@ func splitURL(url string) (place, key string, err error) {
 	if !found || scheme == "" || !slash || key == "" || host == "" && scheme != "file" {
 		return "", "", errs.New(errs.Invalid, "%q is not the URL of an object; want one like \"s3://bucket/name\"", url)
 	}
+	if scheme == "http" || scheme == "https" {
+		key = url // whose query is no part of a path
+	}
 	return scheme + "://" + host + "/", key, nil
 }
 

@@ -273,7 +273,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 			return row{reason: "the source does not say how large it is, hence it cannot be linked"}, nil
 		}
 		more := false
-		r.image, more, r.reason = im.linkTo(data, tensor.Link{URL: im.base + o.Key, Length: from.size, Tag: from.tag, Size: from.size})
+		r.image, more, r.reason = im.linkTo(data, tensor.Link{URL: urlOf(im.lake.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size})
 		im.buffers.put(data)
 		if more && int64(len(data)) < from.size && n < maxHeadBytes {
 			continue

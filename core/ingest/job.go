@@ -106,7 +106,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	}
 	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
 	im := &importer{
-		env: env, lake: lake, base: baseOf(lake.URI()), o: o, job: j, budget: newBudget(budgetBytes),
+		env: env, lake: lake, o: o, job: j, budget: newBudget(budgetBytes),
 		report: &Report{Skips: []Skip{}, GoneNames: []string{}},
 	}
 	j.group.Go(func(ctx context.Context) error {

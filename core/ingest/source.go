@@ -47,13 +47,37 @@ func openLake(ctx context.Context, env *dataset.Env, uri string, o Options) (*la
 	return l, nil
 }
 
-// classOf is the name of the first directory of a key, "" for an object that lies in none.
+// classOf is the name of the first directory of a key, "" for an object that lies in none. Of a whole URL it is the last
+// directory, as nothing tells where the data begin.
 func classOf(key string) string {
+	if scheme, rest, found := strings.Cut(key, "://"); found && !strings.Contains(scheme, "/") {
+		if _, dirs, found := strings.Cut(path.Dir(rest), "/"); found {
+			return path.Base(dirs)
+		}
+		return ""
+	}
 	class, _, found := strings.Cut(key, "/")
 	if !found {
 		return ""
 	}
 	return class
+}
+
+// urlOf is the address of an object of a source.
+func urlOf(uri, key string) string {
+	scheme, rest, _ := strings.Cut(uri, "://")
+	if scheme != "http" && scheme != "https" {
+		return strings.TrimSuffix(uri, "/") + "/" + key
+	}
+	// The source is a file that lists objects by their URLs or by paths beside it.
+	switch {
+	case strings.HasPrefix(key, "http://") || strings.HasPrefix(key, "https://"):
+		return key
+	case strings.HasPrefix(key, "/"):
+		host, _, _ := strings.Cut(rest, "/")
+		return scheme + "://" + host + key
+	}
+	return uri[:strings.LastIndex(uri, "/")+1] + key
 }
 
 // kindOf is the codec that the name of an object promises, "" for none.

@@ -136,7 +136,7 @@ func (im *importer) indexArchive(ctx context.Context, o *object) error {
 		return im.lake.Range(ctx, o.Key, off, -1, from.tag)
 	})
 	defer r.close()
-	s := &shard{im: im, url: im.base + o.Key, name: o.Key, from: from, r: r, kinds: map[string]int64{}, head: make([]byte, headBytes)}
+	s := &shard{im: im, url: urlOf(im.lake.URI(), o.Key), name: o.Key, from: from, r: r, kinds: map[string]int64{}, head: make([]byte, headBytes)}
 	s.send = func(rows []row) error { return o.send(ctx, rows) }
 	return s.scan()
 }

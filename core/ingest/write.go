@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,7 +29,6 @@ const stateKey = "ingest"
 type importer struct {
 	env     *dataset.Env
 	lake    *lake
-	base    string // what the URL of an object begins with
 	o       Options
 	d       *dataset.Dataset
 	job     *Job
@@ -413,12 +411,4 @@ func (im *importer) message(complete bool) string {
 		return "import from " + im.lake.URI()
 	}
 	return im.o.Message
-}
-
-// baseOf is what URLs of objects of a source begin with.
-func baseOf(uri string) string {
-	if strings.HasSuffix(uri, "/") {
-		return uri
-	}
-	return uri + "/"
 }
