@@ -208,7 +208,7 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 		return missing(c.Key, err)
 	}
 	err := checkBlock(c, block, dst)
-	if _, remote := c.Store.(storage.Ranger); err == nil || !remote {
+	if err == nil || !storage.Remote(c.Store) {
 		return err
 	}
 	// Networks damage what they carry, and no range of an object has a checksum of its own: ask once more.

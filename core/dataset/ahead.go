@@ -16,8 +16,7 @@ const lookupsInFlight = 32
 
 // Remote reports whether reads are requests over a network, so that it pays to read ahead in large pieces.
 func (v *View) Remote() bool {
-	_, ok := v.d.store.(storage.Ranger)
-	return ok
+	return storage.Remote(v.d.store)
 }
 
 // Traffic is what the store has done since it was opened.

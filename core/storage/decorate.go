@@ -23,6 +23,12 @@ func Innermost(p Provider) Provider {
 	}
 }
 
+// Remote reports whether reads of p are requests over a network, whatever it is wrapped in.
+func Remote(p Provider) bool {
+	_, ok := Innermost(p).(Ranger)
+	return ok
+}
+
 // Stats counts what the decorators of a store have done since they were opened. All but the gauges only grow.
 type Stats struct {
 	Requests     int64 `json:"requests"` // sent to the store, repetitions and hedges among them
