@@ -200,27 +200,27 @@ func (s *shard) leaveOut(name, reason string) {
 // member takes one member in. An error is about the archive.
 func (s *shard) member(h *tar.Header, data io.Reader) error {
 	at := s.r.pos
-	s.end = at
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse:
 	default:
-		return nil // directories, links, devices
-	}
-	if h.Size > s.from.size-at {
-		return errs.New(errs.Corrupt, "%q has %d bytes, %d are left", h.Name, h.Size, s.from.size-at)
-	}
-	s.end = at + (h.Size+511)/512*512
-	dir, file := path.Split(h.Name)
-	stem, kind, dotted := strings.Cut(file, ".")
-	if stem == "" || !dotted {
-		s.count("without a name before a dot")
+		s.end = at // a directory, a link, a device
 		return nil
 	}
+	dir, file := path.Split(h.Name)
+	stem, kind, dotted := strings.Cut(file, ".")
 	if base := dir + stem; base != s.base {
 		if err := s.finish(); err != nil {
 			return err
 		}
 		s.base = base
+	}
+	if h.Size > s.from.size-at {
+		return errs.New(errs.Corrupt, "%q has %d bytes, %d are left", h.Name, h.Size, s.from.size-at)
+	}
+	s.end = at + (h.Size+511)/512*512
+	if stem == "" || !dotted {
+		s.count("without a name before a dot")
+		return nil
 	}
 	if sparse(h) {
 		s.leaveOut(s.name+": "+h.Name, "a sparse file, whose bytes do not lie together")
