@@ -34,6 +34,7 @@ type far struct {
 	mostByte int64
 	fault    func(key string, off, n int64) error // nil: none
 	slow     func(key string, off int64) time.Duration
+	damage   func(key string, dst []byte) // on the way
 }
 
 var _ storage.Ranger = (*far)(nil)
@@ -86,7 +87,13 @@ func (f *far) ReadAt(ctx context.Context, key string, dst []byte, off int64) err
 	if err := f.request(ctx, key, off, int64(len(dst))); err != nil {
 		return err
 	}
-	return f.Provider.ReadAt(ctx, key, dst, off)
+	err := f.Provider.ReadAt(ctx, key, dst, off)
+	if f.damage != nil {
+		f.mu.Lock()
+		f.damage(key, dst)
+		f.mu.Unlock()
+	}
+	return err
 }
 
 func (f *far) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {

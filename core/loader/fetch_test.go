@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"deeplake/core/dataset"
-	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -201,5 +200,4 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 			})
 		}
 	}
-	_ = errs.Corrupt
 }
