@@ -74,7 +74,7 @@ func (s *store) meaning(r *refusal) error {
 	if r.IsPage() || r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests {
 		return errs.New(errs.Storage, "%q does not answer as S3 (got %s); check the endpoint and the proxy", r.Host, r.Quote())
 	}
-	if r.Status != http.StatusNotFound || r.code == "NoSuchKey" {
+	if r.code == "NoSuchKey" {
 		s.seen.Store(true)
 	}
 	if err := s.elsewhere(r); err != nil {

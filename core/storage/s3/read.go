@@ -37,20 +37,21 @@ func (p *part) ranged(ctx context.Context, name string, off, n int64, tag string
 	p.unlock(rq.Header)
 	b, err := p.net.Get(ctx, &p.read, rq, off, n, tag)
 	if err != nil {
-		return nil, errs.Wrap(errs.Storage, "read", name, p.bucketFirst(ctx, err))
+		return nil, errs.Wrap(errs.Storage, "read", name, p.bucketFirst(ctx, err, n == 0))
 	}
 	p.seen.Store(true)
 	return b, nil
 }
 
-// bucketFirst asks for the bucket where an object is missing and nothing has been heard of the bucket yet: not every
-// answer tells the two apart.
-func (p *part) bucketFirst(ctx context.Context, err error) error {
+// bucketFirst asks for the bucket where an answer left open what is wrong: the head of one has no words, and a missing
+// object may be a missing bucket as long as nothing has been heard of it.
+func (p *part) bucketFirst(ctx context.Context, err error, headOnly bool) error {
 	var missing *missingBucket
-	if p.seen.Load() || !errs.Is(err, errs.NotFound) || errors.As(err, &missing) {
+	unclear := errs.Is(err, errs.NotFound) && !p.seen.Load() || errs.Is(err, errs.Denied) && headOnly
+	if !unclear || errors.As(err, &missing) {
 		return err
 	}
-	if _, listErr := p.page(ctx, "", "", nil, 1); errors.As(listErr, &missing) {
+	if _, listErr := p.page(ctx, "", "", nil, 1); errs.Is(listErr, errs.Denied) || errors.As(listErr, &missing) {
 		return listErr
 	}
 	return err
