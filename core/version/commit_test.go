@@ -16,6 +16,7 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/storage/local"
 )
 
 func bitmap() *roaring64.Bitmap { return roaring64.New() }
@@ -192,61 +193,71 @@ func TestPreviewAfterFailedCommit(t *testing.T) {
 	}
 }
 
-// TestCommitFaults lets each storage call of a commit go wrong in each way. The dataset is then the old or the new
-// version, and the same commit done again succeeds and is there once.
+// TestCommitFaults lets each storage call of a commit go wrong in each way, of one that finds its base to be the head and
+// of one that has lost a race. The dataset is then the old or the new version, and the same commit done again succeeds
+// and is there once.
 func TestCommitFaults(t *testing.T) {
 	t.Parallel()
 	actions := map[string]faultstore.Action{
-		"fail": faultstore.Fail(errs.Storage), "lost answer": faultstore.LostAnswer(),
+		"fail": faultstore.Fail(errs.Storage), "exists": faultstore.Fail(errs.Exists), "lost answer": faultstore.LostAnswer(),
 		"crash": faultstore.Crash(), "crash after": faultstore.CrashAfter(),
 	}
-	run := func(t *testing.T, plan faultstore.Plan) (calls int) {
-		t.Helper()
-		inner := memStore(t)
-		f := newFixture(t, inner)
-		before := state(t, f.begin(t).Base())
-		broken := faultstore.New(inner, nil)
-		mine := &fixture{store: broken, x: f.x, label: f.label}
-		txn := mine.begin(t)
-		mine.mixed(txn)
-		preview, err := txn.Preview(context.Background())
-		if err != nil {
-			t.Fatal(err)
+	for _, race := range []bool{false, true} {
+		after, calls := commitWithFaults(t, nil, race, nil)
+		if calls < 6 {
+			t.Fatalf("a commit makes %d calls; the test is too small", calls)
 		}
-		after := state(t, preview)
-		from := len(broken.Calls())
-		broken.SetPlan(plan)
-		_, failed := txn.Commit(context.Background(), "mixed", "")
-		calls = len(broken.Calls()) - from
+		for name, do := range actions {
+			for n := range calls {
+				t.Run(fmt.Sprintf("%s %d %t", name, n, race), func(t *testing.T) {
+					t.Parallel()
+					commitWithFaults(t, faultstore.Plan{{Skip: n, Do: do}}, race, after)
+				})
+			}
+		}
+	}
+}
 
-		head := f.begin(t).Base()
-		got := state(t, head)
-		isNew := slices.Equal(got, after) && head.Record.Version == 2
-		if isOld := slices.Equal(got, before) && head.Record.Version == 1; !isOld && !isNew || failed == nil && !isNew {
-			t.Fatalf("after %v the head is version %d: %q", failed, head.Record.Version, got)
-		}
-		broken.SetPlan(nil)
+// commitWithFaults commits once as plan says and once more without faults, and checks what is there after either; want is
+// the outcome. It returns the outcome and the calls of the first commit.
+func commitWithFaults(t *testing.T, plan faultstore.Plan, race bool, want []string) (after []string, calls int) {
+	t.Helper()
+	inner := memStore(t)
+	f := newFixture(t, inner)
+	broken := faultstore.New(inner, nil)
+	mine := &fixture{store: broken, x: f.x, label: f.label}
+	txn := mine.begin(t)
+	mine.mixed(txn)
+	if race {
+		other := f.begin(t)
+		f.add(other, 2, 9)
+		f.commit(t, other, "other")
+	}
+	old := f.begin(t).Base()
+	before, version := state(t, old), old.Record.Version
+	from := len(broken.Calls())
+	broken.SetPlan(plan)
+	_, failed := txn.Commit(context.Background(), "mixed", "")
+	calls = len(broken.Calls()) - from
+
+	head := f.begin(t).Base()
+	got := state(t, head)
+	isNew := head.Record.Version == version+1 && (want == nil || slices.Equal(got, want))
+	if isOld := slices.Equal(got, before) && head.Record.Version == version; !isOld && !isNew || failed == nil && !isNew {
+		t.Fatalf("after %v the head is version %d: %q", failed, head.Record.Version, got)
+	}
+	broken.SetPlan(nil)
+	if failed != nil {
 		if _, err := txn.Commit(context.Background(), "mixed", ""); err != nil {
 			t.Fatalf("the second try, after %v: %v", failed, err)
 		}
-		head = f.begin(t).Base()
-		if got := state(t, head); !slices.Equal(got, after) || head.Record.Version != 2 {
-			t.Fatalf("after %v and a second try the head is version %d: %q, want %q", failed, head.Record.Version, got, after)
-		}
-		return calls
 	}
-	calls := run(t, nil)
-	if calls < 6 {
-		t.Fatalf("a commit makes %d calls; the test is too small", calls)
+	head = f.begin(t).Base()
+	after = state(t, head)
+	if head.Record.Version != version+1 || want != nil && !slices.Equal(after, want) {
+		t.Fatalf("after %v and a second try the head is version %d: %q, want %q", failed, head.Record.Version, after, want)
 	}
-	for name, do := range actions {
-		for n := range calls {
-			t.Run(fmt.Sprintf("%s %d", name, n), func(t *testing.T) {
-				t.Parallel()
-				run(t, faultstore.Plan{{Skip: n, Do: do}})
-			})
-		}
-	}
+	return after, calls
 }
 
 // TestLostCommit: the answer is lost and cannot be looked up, and then others commit too.
@@ -301,11 +312,23 @@ func TestLostCommit(t *testing.T) {
 
 func TestRace(t *testing.T) {
 	t.Parallel()
-	for _, writers := range []int{2, 8} {
-		t.Run(fmt.Sprint(writers), func(t *testing.T) {
+	for _, c := range []struct {
+		writers, rounds int
+		disk            bool
+	}{{2, 12, false}, {8, 12, false}, {24, 5, false}, {24, 3, true}} {
+		t.Run(fmt.Sprint(c.writers, " ", c.disk), func(t *testing.T) {
 			t.Parallel()
-			const rounds = 12
-			f := newFixture(t, memStore(t))
+			writers, rounds := c.writers, c.rounds
+			store := memStore(t)
+			if c.disk {
+				var err error
+				if store, err = local.Open(context.Background(), t.TempDir(), storage.Options{Create: true}); err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = store.Close() }()
+			}
+			f := newFixture(t, store)
+			began := time.Now()
 			g := task.New(context.Background(), 0)
 			for w := range writers {
 				g.Go(func(ctx context.Context) error {
@@ -320,7 +343,9 @@ func TestRace(t *testing.T) {
 					for round := range rounds {
 						txn := repo.Begin(head)
 						f.add(txn, int64(1+round%3), byte(10+w))
-						f.update(txn, byte(100+w), int64(w)) // a row of one's own
+						if w < baseRows {
+							f.update(txn, byte(100+w), int64(w)) // a row of one's own
+						}
 						if head, err = txn.Commit(ctx, fmt.Sprintf("writer %d round %d", w, round), ""); err != nil {
 							return err
 						}
@@ -334,6 +359,7 @@ func TestRace(t *testing.T) {
 			if err := g.Wait(); err != nil {
 				t.Fatal(err)
 			}
+			t.Logf("%d commits by %d writers in %v", writers*rounds, writers, time.Since(began))
 			head := f.begin(t).Base()
 			if want := uint64(1 + writers*rounds); head.Record.Version != want {
 				t.Fatalf("head is version %d, want %d", head.Record.Version, want)
@@ -345,7 +371,7 @@ func TestRace(t *testing.T) {
 			want := map[string]int{}
 			for row := range baseRows {
 				word := fmt.Sprintf("x1.%d label1.%d ", row, row)
-				if row < writers {
+				if int(row) < writers {
 					word = fmt.Sprintf("x%d.0 label1.%d ", 100+row, row)
 				}
 				want[word]++

@@ -157,8 +157,7 @@ func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, auth
 	if err := r.claim(ctx, name, rec, data); err != nil {
 		return nil, nil, err
 	}
-	s, err := on.load(ctx, rec)
-	return on, s, err
+	return on, &Snapshot{Record: rec, Schema: at.Schema, Deleted: at.Deleted, Live: at.Live, pages: r.Pages}, nil
 }
 
 // first is record 0 of the branch, which leaves its parent at the commit base.
