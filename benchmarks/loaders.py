@@ -47,11 +47,20 @@ def copy_loop(threads: int, megabytes: int, file: str = "", row: int = 1, ring: 
 class Ours:
     """`ds.pytorch(...)`, uint8 torch tensors, shuffled."""
 
-    def __init__(self, uri: str, batch_size: int, workers: int, shuffle: Any = True, tensor: str = "images") -> None:
+    def __init__(
+        self,
+        uri: str,
+        batch_size: int,
+        workers: int,
+        shuffle: Any = True,
+        tensor: str = "images",
+        storage: dict[str, Any] | None = None,
+    ) -> None:
         import deeplake
         import torch  # noqa: F401  (in the baseline of memory)
 
-        self._open = deeplake.open
+        settings = deeplake.Storage(**storage) if storage else None
+        self._open = lambda uri: deeplake.open(uri, storage=settings)
         self._uri, self._tensor = uri, tensor
         self._options = {"batch_size": batch_size, "num_workers": workers, "shuffle": shuffle}
         self._loader: Any = None
@@ -64,6 +73,15 @@ class Ours:
         for batch in self._loader:
             count += len(batch[self._tensor])
         return {"count": count}
+
+    def anew(self) -> dict[str, Any]:
+        """One epoch, the dataset opened for it: nothing is known of it, and the first batch counts."""
+        begin, first, count = time.perf_counter(), 0.0, 0
+        self._loader = self._open(self._uri).pytorch(**self._options)
+        for batch in self._loader:
+            first = first or time.perf_counter() - begin
+            count += len(batch[self._tensor])
+        return {"count": count, "first": first, "seconds": time.perf_counter() - begin}
 
     def first(self) -> dict[str, Any]:
         """From opening the dataset to the first batch in hand."""

@@ -9,6 +9,7 @@ runs. A watch on /proc/stat says how much of the machine others used; results wi
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -33,14 +34,25 @@ class ContenderError(Exception):
 class Contender:
     """One contender in its process. A context manager."""
 
-    def __init__(self, name: str, module: str, factory: str, /, **arguments: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        factory: str,
+        /,
+        *,
+        python: str = sys.executable,
+        environment: Mapping[str, str] | None = None,
+        **arguments: Any,
+    ) -> None:
         self.name = name
         self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "contender.py"), module, factory, json.dumps(arguments)],
+            [python, str(HERE / "contender.py"), module, factory, json.dumps(arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=HERE,
+            env=os.environ | dict(environment or {}),
         )
         ready = self._read()
         self.baseline, self.tree_baseline = int(ready["baseline"]), int(ready["tree"])

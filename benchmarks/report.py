@@ -19,7 +19,7 @@ from protocol import Result
 
 RECORD = Path(__file__).resolve().parent / "results"
 SHORT = data.CACHE / "results"
-ORDER = ("epoch", "first_batch", "raw", "append", "ingest", "random", "open", "import")
+ORDER = ("epoch", "first_batch", "raw", "append", "ingest", "random", "open", "import", "lake_epoch")
 
 Measure = Callable[[bool], Result]
 Bench = Callable[[Measure], Result]

@@ -1,0 +1,158 @@
+"""Object stores to measure against: real servers on this machine, behind a proxy that gives them a network's delays.
+
+The servers and the proxy are those of the tests (go/tests/cmd/objectstore). A bucket is filled from a folder once for
+each server, which lives as long as the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import data
+
+ROOT = Path(__file__).resolve().parent.parent
+# The machine of an object store as the tables mean it: 25 ms to the first byte, 90 MB/s for each connection.
+NETWORK = "s3"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One server: as it is, and through its proxy."""
+
+    endpoint: str
+    proxy: str
+    control: str
+    region: str
+    access_key: str
+    secret_key: str
+
+    def settings(self, direct: bool = False) -> dict[str, Any]:
+        """Returns the arguments of `deeplake.Storage` for it."""
+        return {
+            "endpoint": self.endpoint if direct else self.proxy,
+            "region": self.region,
+            "credentials": {"access_key_id": self.access_key, "secret_access_key": self.secret_key},
+        }
+
+    def environment(self, direct: bool = False) -> dict[str, str]:
+        """Returns the environment by which the peers find it."""
+        endpoint = self.endpoint if direct else self.proxy
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_ENDPOINT_URL": endpoint,
+            "S3_ENDPOINT_URL": endpoint,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_ALLOW_HTTP": "true",
+        }
+
+    def bucket(self) -> str:
+        """Makes an empty bucket and returns its name."""
+        name: str = self._ask("POST", "/buckets")["bucket"]
+        return name
+
+    def profile(self, name: str) -> None:
+        """Lets the proxy behave as another network from now on."""
+        self._ask("PUT", f"/profile?name={name}")
+
+    def rules(self, rules: list[Mapping[str, Any]]) -> None:
+        """Gives the proxy faults to make."""
+        self._ask("PUT", "/rules", json.dumps(rules).encode())
+
+    def counts(self) -> dict[str, Any]:
+        """Returns what the proxy has counted since `reset`."""
+        found: dict[str, Any] = self._ask("GET", "/counts")
+        return found
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Returns the requests that the proxy has answered since `reset`, oldest first."""
+        found: list[dict[str, Any]] = self._ask("GET", "/requests")
+        return found
+
+    def reset(self) -> None:
+        """Sets the counters to zero."""
+        self._ask("POST", "/reset")
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+        request = urllib.request.Request(self.control + path, body, method=method)
+        with urllib.request.urlopen(request) as answer:
+            text = answer.read()
+        return json.loads(text) if text.strip() else {}
+
+
+def peers_python() -> str:
+    """Returns the interpreter that has the other loaders, installed first where it is not there.
+
+    They have an environment of their own: between them they pin versions that nobody else should have to live with.
+    """
+    place = data.CACHE / "peers"
+    python, wanted = place / "bin" / "python", ROOT / "requirements" / "peers.txt"
+    stamp = place / "installed"
+    if not stamp.exists() or stamp.read_text() != wanted.read_text():
+        data.say("installing the other loaders")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
+        scratch = place / "tmp"
+        scratch.mkdir()
+        command = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "-r", str(wanted)]
+        subprocess.run(command, check=True, env=os.environ | {"TMPDIR": str(scratch)})
+        stamp.write_text(wanted.read_text())
+    return str(python)
+
+
+class Servers:
+    """Servers that run while the context lasts."""
+
+    def __init__(self, *names: str, profile: str = NETWORK, folder: Path | None = None) -> None:
+        binary = data.CACHE / "bin" / "objectstore"
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["go", "build", "-o", str(binary), "./go/tests/cmd/objectstore"], check=True, cwd=ROOT)
+        place = data.CACHE / "servers"
+        place.mkdir(parents=True, exist_ok=True)
+        command = [str(binary), "-profile", profile, *(["-dir", str(folder)] if folder else []), *names]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"TMPDIR": str(place)},
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the servers {names} did not start; what they printed says why")
+        self._places = {
+            name: Place(
+                found["endpoint"],
+                found.get("proxy", found["endpoint"]),
+                found["control"],
+                found.get("region", ""),
+                found.get("access_key", ""),
+                found.get("secret_key", ""),
+            )
+            for name, found in json.loads(line).items()
+        }
+
+    def __getitem__(self, name: str) -> Place:
+        return self._places[name]
+
+    def __enter__(self) -> Servers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()

@@ -1,0 +1,160 @@
+"""A shuffled epoch from an object store against the same loader on the local disk (figure 8 of the paper).
+
+The store answers after 25 ms and gives 90 MB/s to a connection. Every epoch opens the dataset anew, so the first batch
+and all index pages count. python benchmarks/test_lake_epoch.py [--full]
+"""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import ExitStack
+from typing import Any
+
+import data
+import machine
+import report
+from lake import Place, Servers, peers_python
+from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, faster, race
+from test_epoch import BATCH, TITLES
+
+LOCAL, REMOTE, BAD = "deeplake, local disk", "deeplake, S3", "deeplake, S3 that fails"
+PEERS = ("WebDataset", "LitData", "Lance")
+PIECE = 8e6  # bytes; a request of this size is what an object store likes
+
+
+def measure(full: bool = False) -> Result:
+    """Measures 20,000 images of two sets beside other loaders; short: 3,000 of noise, and ours alone."""
+    result = Result(
+        "lake_epoch",
+        "Epoch from S3 (25 ms, 90 MB/s a connection), shuffled uint8 torch batches of 256, dataset opened anew",
+        rounds=5,
+        full=full,
+        packages=("torch",),
+    )
+    for name in ("noise-q75", "photos-q75") if full else ("noise-q75",):
+        _one_set(result, data.jpegs(name, 20_000 if full else 3_000))
+    result.notes.append(
+        "Server (versitygw), proxy and loader share the machine: what the first two need is lost to the loader. The "
+        "rate of the local disk is that of the same loader, alone, in the same run."
+    )
+    result.notes.append(
+        f'"{BAD}": 503 SlowDown for 10 % of the requests, and 1 % of the bodies stall for 5 s in the middle.'
+    )
+    return result
+
+
+def _one_set(result: Result, files: data.JpegSet) -> None:
+    title = TITLES[files.name]
+    with ExitStack() as stack:
+        place = stack.enter_context(Servers("s3"))["s3"]
+        uri = f"s3://{place.bucket()}/lake"
+        _upload(place, files, uri)
+        shared: dict[str, Any] = {"batch_size": BATCH, "workers": machine.cores()}
+        made = {
+            LOCAL: Contender(LOCAL, "loaders", "Ours", uri=str(data.make_lake(files)), **shared),
+            REMOTE: Contender(REMOTE, "loaders", "Ours", uri=uri, storage=place.settings(), **shared),
+        }
+        contenders(stack, made)
+        entries = {name: Entry(one) for name, one in made.items()}
+        turns = race(entries, call="anew", rounds=result.rounds)
+        requests = _requests(place, made[REMOTE])
+        place.profile("bad")
+        turns |= race({BAD: Entry(made[REMOTE])}, call="anew", rounds=3, warm_up=False)
+        place.profile("s3")
+        for value in turns[BAD].values:
+            assert value["count"] == files.count, f"{value} images through faults, want {files.count}"
+        found = made[REMOTE].call("check", name=files.name, count=files.count)["value"]
+        assert found["once"] and not found["labels_wrong"] and not found["differ"], f"{title}: {found}"
+        result.checks.append(f"{title}, S3: each image once, labels and every pixel right")
+        for turn in turns.values():
+            assert all(value["count"] == files.count for value in turn.values)
+        if result.full:
+            turns |= _peers(stack, place, files, result)
+        result.watch({name: turns[name] for name in (LOCAL,)})
+    lines = [
+        Line(
+            name,
+            Spread.of([files.count / seconds for seconds in turn.seconds]),
+            cpu=Spread.of(turn.cpu).median / files.count * 1000,
+            note=f"first batch {Spread.of([value['first'] for value in turn.values]).median:.2f} s",
+        )
+        for name, turn in turns.items()
+    ]
+    result.tables.append(Table(f"{title} ({files.count:,} images)", "images/s", "1,000", lines))
+    result.figures.append(Figure(f"{title}: S3 as a part of local", faster(turns[REMOTE], turns[LOCAL]), 0.95))
+    clean, bad = Spread.of(turns[REMOTE].seconds).median, turns[BAD].seconds
+    result.figures.append(
+        Figure(f"{title}: S3 that fails as a part of S3", Spread.of([clean / seconds for seconds in bad]), 0.7)
+    )
+    first = Spread.of([value["first"] for value in turns[REMOTE].values])
+    result.figures.append(Figure(f"{title}: first batch from S3, dataset never seen", first, 0.5, "less", "s"))
+    total = sum(path.stat().st_size for path in data.make_lake(files).rglob("data/*/*"))
+    result.figures.append(
+        Figure(f"{title}: GETs of chunks in one epoch", Spread.of([requests["data"]]), total / PIECE * 1.2, "less")
+    )
+    result.figures.append(Figure(f"{title}: other requests", Spread.of([requests["other"]]), None))
+    result.figures.append(
+        Figure(f"{title}: bytes fetched as a part of those stored", Spread.of([requests["bytes"] / total]), None)
+    )
+
+
+def _upload(place: Place, files: data.JpegSet, uri: str) -> None:
+    import deeplake
+
+    deeplake.copy(str(data.make_lake(files)), uri, storage=deeplake.Storage(**place.settings(direct=True)))
+
+
+def _requests(place: Place, remote: Contender) -> dict[str, float]:
+    place.reset()
+    remote.call("anew")
+    seen = place.requests()
+    chunks = [one for one in seen if one["method"] == "GET" and "/data/" in one["target"]]
+    return {
+        "data": float(len(chunks)),
+        "other": float(len(seen) - len(chunks)),
+        "bytes": float(sum(one["bytes"] for one in chunks)),
+    }
+
+
+def _peers(stack: ExitStack, place: Place, files: data.JpegSet, result: Result) -> dict[str, Any]:
+    """Lets the other loaders take turns, each from the disk and from the store."""
+    python = peers_python()
+    writer = stack.enter_context(
+        Contender(
+            "writer",
+            "peers",
+            "Writer",
+            python=python,
+            environment=place.environment(direct=True),
+            name=files.name,
+            count=files.count,
+        )
+    )
+    bucket, made = place.bucket(), {}
+    for kind in PEERS:
+        folder = str(files.place / "peers" / kind)
+        writer.call("write", kind=kind, place=folder)
+        writer.call("upload", folder=folder, bucket=bucket, prefix=kind)
+        for name, where in ((f"{kind}, local disk", folder), (f"{kind}, S3", f"s3://{bucket}/{kind}")):
+            made[name] = Contender(
+                name,
+                "peers",
+                "Peer",
+                python=python,
+                environment=place.environment(),
+                kind=kind,
+                place=where,
+                batch_size=BATCH,
+            )
+    contenders(stack, made)
+    turns = race({name: Entry(one) for name, one in made.items()}, rounds=3, warm_up=False)
+    subprocess.run(["sync"], check=True)
+    return turns
+
+
+def test_lake_epoch(bench: report.Bench) -> None:
+    bench(measure)
+
+
+if __name__ == "__main__":
+    report.main(measure)
