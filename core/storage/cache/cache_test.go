@@ -440,6 +440,10 @@ func TestDiskForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	if got := len(store.Calls()) - before; got != 0 {
 		t.Error("the page that was used last was removed before others")
 	}
+	read(t, p, data, 34*cache.PageBytes, 10)
+	if got := len(store.Calls()) - before; got != 0 {
+		t.Error("the page that came last was not kept")
+	}
 }
 
 // TestOthersPagesAreFound: another run, or another process, finds what the first one kept; other stores do not.

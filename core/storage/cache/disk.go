@@ -18,15 +18,15 @@ import (
 
 // Disk is a Layer in a directory, which any number of processes may share. All methods may be called in parallel.
 //
-// A page is a file in one of 256 folders, named by the hash of store, key and number; it is written under tmp/ and
-// renamed. The modification time of a file is when it was used last, within a minute.
+// A page, or a segment of pages, is a file in one of 256 folders, named by the hash of store, key and number; it is written
+// under tmp/ and renamed. The modification time of a file is when it was used last, within a minute.
 //
-// The limit is cut into shares, one for each folder or for some neighbours. Before a page is kept, its share is counted
-// anew if this process has added more than a 64th of it since it counted last, and the pages used longest ago are removed
-// until an eighth of the share is free. Hence the limit holds for up to eight processes that fill the same share at the
-// same time, and each further one may exceed it by a 64th. In shares below 16 MiB every page is counted anew, and an
-// eighth of the share is what may be on its way at the same time. Files under tmp/ are not counted: there is one for each
-// page that is being written, and those of killed processes are removed after an hour.
+// The limit is cut into shares of at least 64 MiB, one for each folder or for some neighbours. Before a file is kept, its
+// share is counted anew if this process has added more than a 64th of it since it counted last, and the files used longest
+// ago are removed until an eighth of the share is free. So what is added unseen fits into that eighth as long as no more
+// than eight processes, or two with segments in the smallest shares, fill the same share at the same time; each further
+// one may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are not counted: there is one for each
+// page or segment that is being written, and those of killed processes are removed after an hour.
 type Disk struct {
 	shared
 	dir    string
@@ -49,8 +49,8 @@ type share struct {
 
 const (
 	folders    = 256
-	shareBytes = 4 << 20 // at least, unless the limit is below
-	blockBytes = 4 << 10 // files take whole blocks
+	shareBytes = 64 << 20 // at least, unless the limit is below
+	blockBytes = 4 << 10  // files take whole blocks
 	tmpDir     = "tmp"
 	tmpAge     = time.Hour
 	touchAge   = time.Minute
@@ -104,12 +104,43 @@ func (d *Disk) path(n name) string {
 	return filepath.Join(d.dir, text[:2], text)
 }
 
-func (d *Disk) has(n name) bool {
-	_, err := os.Lstat(d.path(n))
+func (d *Disk) has(at place) bool {
+	if _, err := os.Lstat(d.path(at.segment)); err == nil {
+		return true
+	}
+	_, err := os.Lstat(d.path(at.page))
 	return err == nil
 }
 
-func (d *Disk) load(n name, buf []byte) (page, bool) {
+func (d *Disk) load(at place, buf []byte) (page, bool) {
+	p, ok := d.read(at.segment, func(f *os.File) (page, error) {
+		var trailer [segmentTrailer]byte
+		if info, err := f.Stat(); err == nil && info.Size() != segmentFile {
+			return page{}, errs.New(errs.Corrupt, "cache segment: %d bytes, want %d", info.Size(), segmentFile)
+		}
+		_, err := f.ReadAt(trailer[:], SegmentBytes)
+		if err == nil {
+			_, err = f.ReadAt(buf[:PageBytes], int64(at.slot)*PageBytes)
+		}
+		if err != nil && err != io.EOF {
+			return page{}, err
+		}
+		return decodeSegment(at.segment, at.slot, buf[:PageBytes], trailer[:])
+	})
+	if ok {
+		return p, true
+	}
+	return d.read(at.page, func(f *os.File) (page, error) {
+		got, err := io.ReadFull(f, buf[:maxEntry+1])
+		if err != io.ErrUnexpectedEOF && err != io.EOF && err != nil {
+			return page{}, err
+		}
+		return decode(at.page, buf[:got])
+	})
+}
+
+// read reads from the file of a name. One that is damaged is removed; one that was used is touched.
+func (d *Disk) read(n name, from func(*os.File) (page, error)) (page, bool) {
 	path := d.path(n)
 	f, err := os.Open(path)
 	if err != nil {
@@ -119,15 +150,12 @@ func (d *Disk) load(n name, buf []byte) (page, bool) {
 		return page{}, false
 	}
 	defer f.Close()
-	got, err := io.ReadFull(f, buf[:maxEntry+1])
-	if err != io.ErrUnexpectedEOF && err != io.EOF && err != nil {
-		d.fault(err)
-		return page{}, false
-	}
-	p, err := decode(n, buf[:got])
+	p, err := from(f)
 	if err != nil {
 		d.fault(err)
-		_ = os.Remove(path) // if it stays, it is damaged the next time, too
+		if errs.Is(err, errs.Corrupt) {
+			_ = os.Remove(path) // if it stays, it is damaged the next time, too
+		}
 		return page{}, false
 	}
 	now := time.Now()
@@ -137,10 +165,31 @@ func (d *Disk) load(n name, buf []byte) (page, bool) {
 	return p, true
 }
 
-func (d *Disk) drop(n name) { _ = os.Remove(d.path(n)) } // mostly there is none
+// drop removes a page, and the segment around it. Mostly there is none.
+func (d *Disk) drop(at place) {
+	_ = os.Remove(d.path(at.page))
+	if at.slot == 0 {
+		_ = os.Remove(d.path(at.segment))
+	}
+}
 
-func (d *Disk) keep(n name, p page) {
-	cost := (int64(len(p.data)) + trailerBytes + blockBytes - 1) / blockBytes * blockBytes
+func (d *Disk) keep(at place, p page) {
+	t := seal(at.page, p)
+	d.store(at.page, p.data, t[:])
+}
+
+func (d *Disk) keepSegment(at place, data []byte, size int64) bool {
+	if d.room() < 4*segmentFile {
+		return false // too coarse
+	}
+	t := sealSegment(at.segment, data, size)
+	d.store(at.segment, data, t[:])
+	return true
+}
+
+// store keeps a file, or has a reason not to.
+func (d *Disk) store(n name, data, trailer []byte) {
+	cost := (int64(len(data)+len(trailer)) + blockBytes - 1) / blockBytes * blockBytes
 	now := time.Now()
 	if now.UnixNano() < d.failed.Load() || cost > d.room() {
 		return
@@ -154,7 +203,7 @@ func (d *Disk) keep(n name, p page) {
 			return
 		}
 	}
-	if err := d.write(n, p); err != nil {
+	if err := d.write(n, data, trailer); err != nil {
 		d.fault(err)
 		d.failed.Store(now.Add(failPause).UnixNano())
 		return
@@ -167,8 +216,8 @@ func (d *Disk) keep(n name, p page) {
 func (d *Disk) share() int64 { return d.limit / int64(len(d.shares)) }
 func (d *Disk) room() int64  { return d.share() / 8 * 7 }
 
-// write makes the file of a page, whole or not at all.
-func (d *Disk) write(n name, p page) (err error) {
+// write makes a file, whole or not at all.
+func (d *Disk) write(n name, data, trailer []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Join(d.dir, tmpDir), "page-*")
 	if errors.Is(err, fs.ErrNotExist) { // somebody has removed all of it
 		if err = os.MkdirAll(filepath.Join(d.dir, tmpDir), 0o700); err == nil {
@@ -183,10 +232,9 @@ func (d *Disk) write(n name, p page) (err error) {
 			_ = os.Remove(f.Name()) // or the next process does, in an hour
 		}
 	}()
-	t := seal(n, p)
-	_, err = f.Write(p.data)
+	_, err = f.Write(data)
 	if err == nil {
-		_, err = f.Write(t[:])
+		_, err = f.Write(trailer)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

@@ -54,3 +54,47 @@ func decode(n name, file []byte) (page, error) {
 	}
 	return page{data, size}, nil
 }
+
+// A segment is a file of all its pages, and a trailer, little endian:
+//
+//	u32 CRC-32C of each page | i64 size of the object, -1 if not known | magic "DLS1" | u32 CRC-32C
+//
+// The last CRC covers the trailer before it and the name of the segment. A page is checked without the others.
+const (
+	segmentMagic   = "DLS1"
+	segmentTrailer = segmentPages*4 + 16
+	segmentFile    = SegmentBytes + segmentTrailer
+)
+
+// sealSegment gives the trailer of a segment.
+func sealSegment(n name, data []byte, size int64) [segmentTrailer]byte {
+	var t [segmentTrailer]byte
+	for slot := range segmentPages {
+		c := crc32.Checksum(data[slot*PageBytes:][:PageBytes], crc32.MakeTable(crc32.Castagnoli))
+		binary.LittleEndian.PutUint32(t[slot*4:], c)
+	}
+	rest := t[segmentPages*4:]
+	binary.LittleEndian.PutUint64(rest, uint64(size))
+	copy(rest[8:], segmentMagic)
+	binary.LittleEndian.PutUint32(rest[12:], sum(n, nil, t[:segmentTrailer-4]))
+	return t
+}
+
+// decodeSegment checks one page of a segment against its trailer.
+func decodeSegment(n name, slot int, data, trailer []byte) (page, error) {
+	if len(data) != PageBytes || len(trailer) != segmentTrailer {
+		return page{}, errs.New(errs.Corrupt, "cache segment: %d and %d bytes, want %d and %d", len(data), len(trailer), PageBytes, segmentTrailer)
+	}
+	rest := trailer[segmentPages*4:]
+	if got, want := sum(n, nil, trailer[:segmentTrailer-4]), binary.LittleEndian.Uint32(rest[12:]); string(rest[8:12]) != segmentMagic || got != want {
+		return page{}, errs.New(errs.Corrupt, "cache segment: trailer has checksum 0x%08x, want 0x%08x", got, want)
+	}
+	if got, want := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(trailer[slot*4:]); got != want {
+		return page{}, errs.New(errs.Corrupt, "cache segment: page %d has checksum 0x%08x, want 0x%08x", slot, got, want)
+	}
+	size := int64(binary.LittleEndian.Uint64(rest))
+	if size < -1 || size >= 0 && size < SegmentBytes {
+		return page{}, errs.New(errs.Corrupt, "cache segment: is of an object of %d bytes", size)
+	}
+	return page{data, size}, nil
+}

@@ -21,15 +21,15 @@ type read struct {
 func (r *read) run(ctx context.Context) error {
 	last := (r.off + int64(len(r.dst)) - 1) / PageBytes
 	for number := r.off / PageBytes; number <= last; {
-		n := r.s.name(r.key, number)
-		if p, ok := r.s.layer.load(n, r.buf); ok {
+		at := r.s.place(r.key, number)
+		if p, ok := r.s.layer.load(at, r.buf); ok {
 			if err := r.hit(number, p); err != nil {
 				return err
 			}
 			number++
 			continue
 		}
-		f, mine := r.s.flights.claim(n)
+		f, mine := r.s.flights.claim(at.page)
 		if !mine {
 			p, ok, err := f.wait(ctx, "read", r.key)
 			if err != nil {
@@ -43,9 +43,9 @@ func (r *read) run(ctx context.Context) error {
 			}
 			continue
 		}
-		if r.s.layer.has(n) { // it has landed since we looked
+		if r.s.layer.has(at) { // it has landed since we looked
 			r.s.flights.land(f, page{}, false)
-			if p, ok := r.s.layer.load(n, r.buf); ok {
+			if p, ok := r.s.layer.load(at, r.buf); ok {
 				if err := r.hit(number, p); err != nil {
 					return err
 				}
@@ -91,7 +91,7 @@ func (r *read) truncated(size int64) error {
 func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
 	claims := []*flight{f}
 	for q := number + 1; q <= last; q++ {
-		c := r.s.flights.claimNext(r.s.name(r.key, q))
+		c := r.s.flights.claimNext(r.s.place(r.key, q).page)
 		if c == nil {
 			break
 		}
@@ -104,11 +104,14 @@ func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next in
 		}
 	}()
 	seen := r.s.seen()
-	land := func(p page) {
-		r.s.misses.Add(1)
-		r.s.keep(claims[landed].name, p, seen)
-		r.s.flights.land(claims[landed], p, true)
-		landed++
+	land := func(data []byte, size int64) { // whole pages, but for the last of the object
+		r.s.keep(r.key, number+int64(landed), data, size, seen)
+		for len(data) > 0 {
+			n := min(PageBytes, len(data))
+			r.s.misses.Add(1)
+			r.s.flights.land(claims[landed], page{data[:n], size}, true)
+			data, landed = data[n:], landed+1
+		}
 	}
 	n := int64(len(claims))
 	if r.s.ranger == nil {
@@ -119,8 +122,8 @@ func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next in
 	return number + n, err
 }
 
-// fetch asks for n pages and hands out each as it is there.
-func (r *read) fetch(ctx context.Context, number, n int64, land func(page)) error {
+// fetch asks for n pages and hands out each as it is there, or whole segments where they are all wanted.
+func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	at := number * PageBytes
 	b, err := r.s.ranger.Range(ctx, r.key, at, n*PageBytes, "")
 	if err != nil {
@@ -129,8 +132,13 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(page)) erro
 	defer b.Close()
 	size := sizeOf(b, at, n*PageBytes)
 	end := at + min(n*PageBytes, b.Len())
-	for i := range n {
-		begin := at + i*PageBytes
+	var segment []byte // of dst, the pages that have come but for those that have landed
+	defer func() {
+		if len(segment) > 0 { // what is there is right, whatever came after it
+			land(segment, size)
+		}
+	}()
+	for begin := at; begin < at+n*PageBytes; begin += PageBytes {
 		if begin >= end {
 			return r.truncated(begin)
 		}
@@ -138,12 +146,19 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(page)) erro
 		if _, err := io.ReadFull(b, data); err != nil {
 			return errs.Wrap(errs.Storage, "read", r.key, err)
 		}
-		land(page{data, size})
-		if direct && len(data) == PageBytes {
+		if direct && (len(segment) > 0 || begin%SegmentBytes == 0 && end-begin >= SegmentBytes && r.wants(begin, SegmentBytes)) {
+			segment = r.dst[begin-r.off-int64(len(segment)):][:len(segment)+len(data)]
+			if len(segment) == SegmentBytes {
+				land(segment, size)
+				segment = nil
+			}
 			continue
 		}
-		if _, err := r.take(begin/PageBytes, data); err != nil {
-			return err
+		land(data, size)
+		if !direct || len(data) < PageBytes {
+			if _, err := r.take(begin/PageBytes, data); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -151,14 +166,19 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(page)) erro
 
 // place is where n bytes at begin are read to: right into dst, if all of them are wanted.
 func (r *read) place(begin, n int64) (data []byte, direct bool) {
-	if begin >= r.off && begin+n <= r.off+int64(len(r.dst)) {
+	if r.wants(begin, n) {
 		return r.dst[begin-r.off:][:n], true
 	}
 	return r.buf[:n], false
 }
 
+// wants is whether dst has room for n bytes at begin.
+func (r *read) wants(begin, n int64) bool {
+	return begin >= r.off && begin+n <= r.off+int64(len(r.dst))
+}
+
 // fetchPlain is for a provider that reads only what it knows to be there: the last page of an object is not kept.
-func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(page)) error {
+func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	for i := range n {
 		begin := (number + i) * PageBytes
 		data, direct := r.place(begin, PageBytes)
@@ -169,7 +189,7 @@ func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(page))
 		if err != nil {
 			return err
 		}
-		land(page{data, -1})
+		land(data, -1)
 		if !direct {
 			if _, err := r.take(number+i, data); err != nil {
 				return err
@@ -234,7 +254,7 @@ func (b *body) begin(n int64) (known bool, err error) {
 	if n < 0 || b.end < off {
 		b.end = -1
 	}
-	if p, ok := b.s.layer.load(b.s.name(b.key, number), *b.buf); ok {
+	if p, ok := b.s.layer.load(b.s.place(b.key, number), *b.buf); ok {
 		b.s.hits.Add(1)
 		b.size = p.size
 		b.cut(number, p.data)
@@ -301,9 +321,8 @@ func (b *body) turn() error {
 		return err
 	}
 	number := b.pos / PageBytes
-	n := b.s.name(b.key, number)
 	if b.in == nil || b.next != number || b.left == 0 {
-		if p, ok := b.s.layer.load(n, *b.buf); ok {
+		if p, ok := b.s.layer.load(b.s.place(b.key, number), *b.buf); ok {
 			b.s.hits.Add(1)
 			b.cut(number, p.data)
 			b.s.bytes.Add(int64(len(b.cur)))
@@ -322,7 +341,7 @@ func (b *body) turn() error {
 	b.left -= int64(len(data))
 	b.s.misses.Add(1)
 	if len(data) == PageBytes || number*PageBytes+int64(len(data)) == b.size {
-		b.s.keep(n, page{data, b.size}, b.seen)
+		b.s.keep(b.key, number, data, b.size, b.seen)
 	}
 	b.cut(number, data)
 	return b.some(number)
