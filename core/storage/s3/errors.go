@@ -196,6 +196,7 @@ func (s *store) denied(r *refusal) error {
 func (s *store) apiError(ctx context.Context, err error) error {
 	var (
 		missing *missingBucket
+		invalid *invalidRequest
 		fault   *storage.Fault
 		known   *errs.Error
 		api     smithy.APIError
@@ -205,6 +206,8 @@ func (s *store) apiError(ctx context.Context, err error) error {
 		return errs.New(errs.Canceled, "%w", context.Cause(ctx))
 	case errors.As(err, &missing):
 		return missing
+	case errors.As(err, &invalid):
+		return invalid
 	case errors.As(err, &fault):
 		return fault
 	case errors.As(err, &known):
