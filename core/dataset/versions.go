@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"deeplake/core/errs"
@@ -336,6 +337,9 @@ func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, me
 		return none, false, err
 	}
 	d.drop()
+	if message == "" {
+		message = fmt.Sprintf("merge %q into %q", ref, d.repo.Branch())
+	}
 	theirs, err := d.repo.At(ctx, ref)
 	if err != nil {
 		return none, false, err

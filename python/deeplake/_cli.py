@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deeplake import _native, _storage, _uri
+from deeplake._cli_output import json_option, show, size, table
+from deeplake._cli_versions import register
 from deeplake._errors import CanceledError, Error
 from deeplake._progress import bar
 from deeplake._version import __version__
@@ -68,10 +70,6 @@ def cli() -> None:
     """
 
 
-def _json_option(function: _F) -> _F:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
-
-
 @cli.command()
 @click.argument("uri")
 @click.argument("source", required=False, metavar="[from-PATH]")
@@ -86,7 +84,7 @@ def _json_option(function: _F) -> _F:
     help="Of the images; auto keeps what most files are.",
 )
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
-@_json_option
+@json_option
 def create(
     uri: str,
     source: str | None,
@@ -107,12 +105,12 @@ def create(
     place, folder = _uri.resolve(uri), _source(source, source_option)
     if folder is None:
         _native.create(place, overwrite=overwrite, store=_storage.reach(place, None)).close()
-        _show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
+        show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
         return
     options = {"overwrite": overwrite, "compression": compression, "workers": workers, "checkpoint": checkpoint}
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
-    _show(report, as_json, _report_lines(report))
+    show(report, as_json, _report_lines(report))
 
 
 def _source(source: str | None, option: str | None) -> str | None:
@@ -141,7 +139,7 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
                     continue
                 except CanceledError:
                     raise _Interrupted from None
-                advance(news["files"], total=news["total_files"] or None, text=_size(news["bytes"]))
+                advance(news["files"], total=news["total_files"] or None, text=size(news["bytes"]))
                 if news["done"]:
                     report: dict[str, Any] = news["report"]
                     return report
@@ -151,7 +149,7 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
 
 def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
-    yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {_size(report['bytes'])} read"
+    yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
     if report["resumed"]:
         yield f"  {report['resumed']:,} rows were there from an earlier run"
     if report["converted"]:
@@ -165,7 +163,7 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
 
 @cli.command("ls")
 @click.argument("uri", required=False)
-@_json_option
+@json_option
 def list_(uri: str | None, as_json: bool) -> None:
     """List the datasets of a folder, of a place in a store or of deeplake://org/, or the tensors of a dataset.
 
@@ -177,11 +175,11 @@ def list_(uri: str | None, as_json: bool) -> None:
         found = _datasets_of(org)
     elif _exists(place := _uri.resolve(uri)):
         tensors = _describe(uri)["tensors"]
-        _show(tensors, as_json, _tensor_table(tensors))
+        show(tensors, as_json, _tensor_table(tensors))
         return
     else:
         found = _datasets_in(place)
-    _show(found, as_json, _table(["dataset", "rows"], [[entry["uri"], f"{entry['rows']:,}"] for entry in found]))
+    show(found, as_json, table(["dataset", "rows"], [[entry["uri"], f"{entry['rows']:,}"] for entry in found]))
 
 
 def _orgs() -> list[str]:
@@ -227,7 +225,7 @@ def _exists(place: str) -> bool:
 
 @cli.command()
 @click.argument("uri")
-@_json_option
+@json_option
 def info(uri: str, as_json: bool) -> None:
     """Show what a dataset is: rows, version, tensors."""
     about = _describe(uri)
@@ -236,29 +234,15 @@ def info(uri: str, as_json: bool) -> None:
         f"{about['uri']}",
         f"  rows     {about['rows']:,}",
         f"  version  {head['version']} ({head['commit'][:8]}, {head['time'][:19]})",
-        f"  stored   {_size(sum(tensor['bytes'] for tensor in about['tensors']))}",
+        f"  stored   {size(sum(tensor['bytes'] for tensor in about['tensors']))}",
     ]
-    _show(about, as_json, [*lines, *_tensor_table(about["tensors"])])
-
-
-@cli.command()
-@click.argument("uri")
-@click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
-@_json_option
-def log(uri: str, limit: int | None, as_json: bool) -> None:
-    """List the versions of a dataset, the newest first."""
-    commits = _read(uri).log(limit or 0)
-    rows = [
-        [str(c["version"]), c["commit"][:8], c["time"][:19], f"{c['rows']:,}", c["author"], c["message"]]
-        for c in commits
-    ]
-    _show(commits, as_json, _table(["version", "commit", "time", "rows", "author", "message"], rows))
+    show(about, as_json, [*lines, *_tensor_table(about["tensors"])])
 
 
 @cli.command()
 @click.argument("uri")
 @click.option("--rows", "-n", "count", type=click.IntRange(min=1), default=5, show_default=True)
-@_json_option
+@json_option
 def head(uri: str, count: int, as_json: bool) -> None:
     """Show the first rows."""
     dataset = _open(uri)
@@ -266,7 +250,7 @@ def head(uri: str, count: int, as_json: bool) -> None:
     classes = {name: tensor.class_names for name, tensor in dataset.tensors.items()}
     rows = [{name: _plain(row[name], classes[name]) for name in names} for row in dataset[:count]]
     cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
-    _show(rows, as_json, _table(["row", *names], cells))
+    show(rows, as_json, table(["row", *names], cells))
 
 
 def _plain(value: Any, classes: Sequence[str] | None) -> Any:
@@ -292,7 +276,7 @@ def _cell(value: Any, width: int = 40) -> str:
 @cli.command("rm")
 @click.argument("uri")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@_json_option
+@json_option
 def remove(uri: str, yes: bool, as_json: bool) -> None:
     """Delete a dataset with all its versions."""
     place = _uri.resolve(uri)
@@ -303,7 +287,7 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
             raise click.UsageError("nobody is there to be asked; give --yes to delete")
         click.confirm(f"Delete {place} with all its versions?", abort=True, err=True)
     _native.delete(place, store=_storage.reach(place, None))
-    _show({"deleted": place}, as_json, [f"deleted {place}"])
+    show({"deleted": place}, as_json, [f"deleted {place}"])
 
 
 @cli.command()
@@ -313,7 +297,7 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
 @click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--tensor", "tensors", multiple=True, help="Load this tensor; may be given several times.")
 @click.option("--in-order", is_flag=True, help="Do not shuffle.")
-@_json_option
+@json_option
 def bench(
     uri: str, batch_size: int, workers: int | None, epochs: int, tensors: tuple[str, ...], in_order: bool, as_json: bool
 ) -> None:
@@ -329,14 +313,14 @@ def bench(
             f"{r['rows']:,}",
             f"{r['seconds']:.2f} s",
             f"{r['rows_per_second']:,.0f}",
-            _size(r["stored_bytes"] / max(r["seconds"], 1e-9)),
+            size(r["stored_bytes"] / max(r["seconds"], 1e-9)),
             f"{r['first_batch_seconds'] * 1000:.0f} ms",
             f"{r['decode_share']:.0%}",
         ]
         for r in results
     ]
-    table = _table(["epoch", "rows", "time", "rows/s", "stored/s", "first batch", "decoding"], cells)
-    _show(results, as_json, [*table, *(f"  {r['bottleneck']}" for r in results[-1:])])
+    lines = table(["epoch", "rows", "time", "rows/s", "stored/s", "first batch", "decoding"], cells)
+    show(results, as_json, [*lines, *(f"  {r['bottleneck']}" for r in results[-1:])])
 
 
 def _epoch(loader: Any) -> dict[str, Any]:
@@ -390,33 +374,14 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
             shape_text(t),
             t["compression"],
             f"{t['chunks']:,}",
-            _size(t["bytes"]),
+            size(t["bytes"]),
         ]
         for t in tensors
     ]
-    return _table(["tensor", "htype", "dtype", "shape", "compression", "chunks", "stored"], rows)
+    return table(["tensor", "htype", "dtype", "shape", "compression", "chunks", "stored"], rows)
 
 
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    from deeplake._view import table
-
-    return table([head, *rows]) if rows else ["  nothing"]
-
-
-def _show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
-    if as_json:
-        click.echo(json.dumps(value, ensure_ascii=False))
-        return
-    for line in lines:
-        click.echo(line)
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "KB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:,.0f} {unit}" if unit == "B" or count >= 100 else f"{count:,.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
+register(cli)
 
 
 if __name__ == "__main__":

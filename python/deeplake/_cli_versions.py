@@ -1,0 +1,250 @@
+"""The commands about versions: log, diff, branch, tag, merge, cp, fsck, gc, rechunk."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from deeplake import _native, _storage, _uri
+from deeplake._cli_output import json_option, show, size, table
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_branch_option = click.option("--branch", "-b", default="main", show_default=True, help="The branch to work on.")
+
+
+def register(cli: click.Group) -> None:
+    """Adds the commands to the command line."""
+    for command in (log, diff, branch, tag, merge, cp, fsck, gc, rechunk):
+        cli.add_command(command)
+
+
+def _open(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset:
+    place = _uri.resolve(uri)
+    return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(place, None))
+
+
+@click.command()
+@click.argument("uri")
+@_branch_option
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
+@click.option("--graph", is_flag=True, help="Draw how the versions come from each other, merges and names included.")
+@click.option("--all", "everything", is_flag=True, help="With --graph: of all branches and tags.")
+@json_option
+def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool, as_json: bool) -> None:
+    """List the versions of a dataset, the newest first."""
+    dataset = _open(uri, branch=branch)
+    if graph or everything:
+        entries = dataset.run("graph", {"limit": limit or 0, "all": everything})
+        show(entries, as_json, _drawn(entries))
+        return
+    commits = dataset.log(limit or 0)
+    rows = [
+        [str(c["version"]), c["commit"][:8], c["time"][:19], f"{c['rows']:,}", c["author"], c["message"]]
+        for c in commits
+    ]
+    show(commits, as_json, table(["version", "commit", "time", "rows", "author", "message"], rows))
+
+
+def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    """Draws commits, each before its parents, with a lane for every line of history that is open."""
+    lanes: list[str] = []
+    for entry in entries:
+        if entry["commit"] not in lanes:
+            lanes.append(entry["commit"])
+        at = lanes.index(entry["commit"])
+        names = f" ({', '.join(entry['names'])})" if entry["names"] else ""
+        stars = " ".join("*" if lane == at else "|" for lane in range(len(lanes)))
+        yield f"{stars}  {entry['commit'][:8]}{names} {entry['time'][:19]} {entry['rows']:,} rows  {entry['message']}"
+        parents = [parent for parent in entry["parents"] if parent not in lanes]
+        before = len(lanes)
+        lanes[at : at + 1] = parents[:1]
+        if len(lanes) < before and len(entry["parents"]) > 0:
+            yield (" ".join("|" * at) + "/ " + " ".join("|" * (len(lanes) - at))).rstrip()
+        for parent in parents[1:]:
+            lanes.append(parent)
+            yield " ".join("|" * (len(lanes) - 1)) + "\\"
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("a")
+@click.argument("b", required=False, default="")
+@_branch_option
+@json_option
+def diff(uri: str, a: str, b: str, branch: str, as_json: bool) -> None:
+    """Show what leads from version A to version B, which is the newest one if it is left out.
+
+    Versions are numbers, commits, tags, branches, times, or branch@number.
+    """
+    from deeplake._versions import diff_of
+
+    answer = _open(uri, branch=branch).run("diff", {"a": a, "b": b})
+    show(answer, as_json, repr(diff_of(answer)).splitlines())
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("name", required=False)
+@click.option("--at", default="", help="The version that a new branch begins as; the newest of main by default.")
+@click.option("--delete", "-d", is_flag=True, help="Delete the branch.")
+@json_option
+def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> None:
+    """List the branches; with NAME, make one."""
+    dataset = _open(uri, write=name is not None)
+    if name is None:
+        if delete:
+            raise click.UsageError("give the NAME of the branch to delete")
+        found = dataset.run("branches")
+        rows = [[b["name"], *_commit_cells(b["head"])] for b in found]
+        show(found, as_json, table(["branch", "version", "commit", "time", "rows", "message"], rows))
+        return
+    if delete:
+        dataset.run("delete_branch", {"name": name})
+        show({"deleted": name}, as_json, [f'deleted branch "{name}"'])
+        return
+    dataset.run("create_branch", {"name": name, "at": at})
+    show({"created": name}, as_json, [f'created branch "{name}"'])
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("name", required=False)
+@click.option("--at", default="", help="The version to name; the newest of main by default.")
+@click.option("--message", "-m", default="", help="What it is for.")
+@click.option("--delete", "-d", is_flag=True, help="Delete the tag. Its name cannot be used again.")
+@json_option
+def tag(uri: str, name: str | None, at: str, message: str, delete: bool, as_json: bool) -> None:
+    """List the tags; with NAME, give a version that name for good."""
+    dataset = _open(uri, write=name is not None)
+    if name is None:
+        if delete:
+            raise click.UsageError("give the NAME of the tag to delete")
+        found = dataset.run("tags")
+        rows = [[t["name"], *_commit_cells({**t["commit"], "message": t["message"]})] for t in found]
+        show(found, as_json, table(["tag", "version", "commit", "time", "rows", "message"], rows))
+        return
+    if delete:
+        dataset.run("delete_tag", {"name": name})
+        show({"deleted": name}, as_json, [f'deleted tag "{name}"'])
+        return
+    made = dataset.run("create_tag", {"name": name, "at": at, "message": message})
+    show(made, as_json, [f'tagged version {made["commit"]["version"]} ({made["commit"]["commit"][:8]}) as "{name}"'])
+
+
+def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
+    return [
+        str(commit["version"]), commit["commit"][:8], commit["time"][:19], f"{commit['rows']:,}", commit["message"]
+    ]  # fmt: skip
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("ref")
+@click.option("--into", default="main", show_default=True, help="The branch that takes it in.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["error", "ours", "theirs"]),
+    default="error",
+    show_default=True,
+    help="Where both sides changed the same: fail, or keep one of them.",
+)
+@click.option("--message", "-m", default="", help="Of the commit.")
+@json_option
+def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json: bool) -> None:
+    """Take what the branch or version REF has into a branch."""
+    dataset = _open(uri, branch=into, write=True)
+    done = dataset.run("merge", {"ref": ref, "on_conflict": on_conflict, "message": message})
+    commit = done["commit"]
+    said = f'merged "{ref}" into "{into}"' if done["merged"] else f'"{into}" has all of "{ref}" already'
+    show(done, as_json, [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"])
+
+
+@click.command()
+@click.argument("src")
+@click.argument("dst")
+@click.option("--history", is_flag=True, help="Copy all branches and tags with all their versions.")
+@_branch_option
+@click.option("--at", default="", help="The version to copy; the newest by default.")
+@click.option("--message", "-m", default="", help="Of the one version of a copy without history.")
+@json_option
+def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as_json: bool) -> None:
+    """Copy a dataset to another place. A copy that was interrupted goes on when it is started again."""
+    from deeplake._versions import copy
+
+    report = copy(src, dst, history=history, branch=branch, at=at or None, message=message)
+    lines = [f"copied {report.commits:,} versions: {report.objects:,} objects, {size(report.bytes)}"]
+    if report.skipped:
+        lines.append(f"  {report.skipped:,} objects were there from an earlier run")
+    show(vars(report), as_json, lines)
+
+
+@click.command()
+@click.argument("uri")
+@click.option("--no-data", is_flag=True, help="Read no chunk: only look whether each is there and has its size.")
+@click.option("--repair", is_flag=True, help="Rebuild what can be.")
+@json_option
+def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
+    """Look for what is missing or damaged. The exit code is 1 if there is anything."""
+    from deeplake._versions import fsck_of
+
+    answer = _open(uri, write=repair).run("fsck", {"data": not no_data, "repair": repair})
+    report = fsck_of(answer)
+    lines = repr(report).splitlines()
+    if report.orphans:
+        garbage = f"{report.orphans:,} objects of {size(report.orphan_bytes)}"
+        lines.append(f"  {garbage} belong to no version; gc removes them")
+    show(answer, as_json, lines)
+    if not report:
+        sys.exit(1)
+
+
+def _age(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """Returns the seconds of an option like 7d."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", value)
+    if found is None and value != "0":
+        raise click.BadParameter(f'got "{value}", want a number with a unit, like 7d, 12h, 30m', ctx, param)
+    return float(found[1]) * _SECONDS[found[2]] if found else 0.0
+
+
+@click.command()
+@click.argument("uri")
+@click.option("--older-than", callback=_age, default="7d", show_default=True, help="The least age of what is removed.")
+@click.option("--dry-run", "-n", is_flag=True, help="Remove nothing.")
+@json_option
+def gc(uri: str, older_than: float, dry_run: bool, as_json: bool) -> None:
+    """Remove what no version of any branch or tag needs."""
+    report = _open(uri, write=True).run("gc", {"older_than": older_than, "dry_run": dry_run})
+    lines = [
+        f"{'would remove' if dry_run else 'removed'} {report['objects']:,} objects, {size(report['bytes'])}; "
+        f"{report['commits']:,} versions need {report['kept']:,}, {size(report['kept_bytes'])}"
+    ]
+    if report["temp_files"]:
+        lines.append(f"  and {report['temp_files']:,} temporary files, {size(report['temp_bytes'])}")
+    if report["young"]:
+        lines.append(f"  {report['young']:,} objects, {size(report['young_bytes'])}, are too young to tell")
+    show(report, as_json, lines)
+
+
+@click.command()
+@click.argument("uri")
+@_branch_option
+@click.option("--tensor", "tensors", multiple=True, help="Only this tensor; may be given several times.")
+@click.option("--chunk-bytes", type=click.IntRange(min=1), help="The size that chunks aim at from now on.")
+@click.option("--message", "-m", default="", help="Of the commit.")
+@json_option
+def rechunk(
+    uri: str, branch: str, tensors: tuple[str, ...], chunk_bytes: int | None, message: str, as_json: bool
+) -> None:
+    """Write what updates, deletions and small commits have scattered into full chunks again."""
+    options = {"tensors": list(tensors) or None, "chunk_bytes": chunk_bytes, "message": message}
+    report = _open(uri, branch=branch, write=True).run("rechunk", options)
+    if report["commit"] is None:
+        lines = ["everything lies well"]
+    else:
+        pieces = f"{report['before']:,} pieces of chunks became {report['after']:,}"
+        lines = [f"version {report['commit']['version']}: {report['rows']:,} samples written anew; {pieces}"]
+    show(report, as_json, lines)

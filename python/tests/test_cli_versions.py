@@ -1,0 +1,83 @@
+"""The commands about versions, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import deeplake
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A dataset with a branch, a tag and a merge."""
+    with deeplake.create(tmp_path / "d", schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": np.arange(10)})
+        ds.commit("ten rows")
+        ds.tags.create("v1", message="first")
+        ds.checkout("work", create=True)
+        ds.update(3, {"x": 33})
+        ds.commit("on work")
+        ds.checkout("main")
+        ds.append({"x": 10})
+        ds.commit("on main")
+    return str(tmp_path / "d")
+
+
+@pytest.fixture
+def cli(tmp_path):
+    def run(*args, code=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "deeplake", *map(str, args)],
+            capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr and done.returncode == code, done.stderr
+        return done.stdout if code < 2 else done.stderr
+
+    return run
+
+
+def test_names(cli, place):
+    assert "work" in cli("branch", place) and "v1" in cli("tag", place)
+    assert [b["name"] for b in json.loads(cli("branch", place, "--json"))] == ["main", "work"]
+    cli("branch", place, "old", "--at", "v1")
+    assert len(deeplake.open(place, branch="old")) == 10
+    cli("branch", place, "old", "--delete")
+    assert "tagged version 1" in cli("tag", place, "v2", "--at", "work", "-m", "second")
+    assert json.loads(cli("tag", place, "--json"))[1]["message"] == "second"
+    cli("tag", place, "v2", "-d")
+    assert "give the NAME" in cli("branch", place, "-d", code=2)
+
+
+def test_log_diff_merge(cli, place):
+    assert "10 rows" not in cli("diff", place, "main", "work")
+    assert "x: 1 row (10) added; 1 row (3) updated" in cli("diff", place, "work", "main")
+    assert json.loads(cli("diff", place, "v1", "--json"))["added"] == {"count": 1, "ranges": [[10, 1]]}
+    assert "version 4" in cli("merge", place, "work", "-m", "take it")
+    assert "already" in cli("merge", place, "work")
+    assert deeplake.open(place)["x"].numpy().tolist() == [0, 1, 2, 33, *range(4, 11)]
+    drawn = cli("log", place, "--graph").splitlines()
+    assert drawn[0].startswith("*  ") and "(main)" in drawn[0] and "take it" in drawn[0]
+    assert drawn[1] == "|\\" and any(line.startswith("| *") and "(work)" in line for line in drawn)
+    assert any(line.startswith("*  ") and "(v1)" in line for line in drawn)
+    assert len(json.loads(cli("log", place, "--graph", "--all", "--json"))) == 7
+    assert len(json.loads(cli("log", place, "--branch", "work", "--json"))) == 5
+
+
+def test_upkeep(cli, place, tmp_path):
+    assert "0 problems" in cli("fsck", place)
+    assert "removed 0 objects" in cli("gc", place)
+    assert "would remove" in cli("gc", place, "--older-than", "0", "--dry-run")
+    assert "like 7d" in cli("gc", place, "--older-than", "week", code=2)
+    assert "version 4: 11 samples" in cli("rechunk", place)
+    assert "lies well" in cli("rechunk", place)
+    assert "copied 1 versions" in cli("cp", place, "one")
+    assert "copied 7 versions" in cli("cp", place, "all", "--history")
+    assert len(deeplake.open(tmp_path / "all", branch="work")) == 10
+    victim = next(path for path in (tmp_path / "d" / "data").rglob("*") if path.is_file())
+    victim.unlink()
+    report = json.loads(cli("fsck", place, "--no-data", "--json", code=1))
+    assert len(report["problems"]) == 1 and report["problems"][0]["what"] == "chunk"
