@@ -106,7 +106,7 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 		return nil, errs.New(errs.NotFound, "open dataset %q: there is no dataset (no object %q); create it first", p.URI(), format.TSFKey())
 	}
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap(errs.Storage, "open dataset", p.URI(), err)
 	}
 	tsf, err := format.DecodeTSF(data)
 	if err != nil {

@@ -28,13 +28,14 @@ def quoted(names: Iterable[object]) -> str:
 def checks_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Makes an unknown keyword argument an InvalidArgumentError that offers the nearest one."""
     code = function.__code__
+    called = function.__qualname__.removesuffix(".__init__") if function.__name__ == "__init__" else function.__name__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         for name in kwargs:
             if name not in known:
-                raise InvalidArgumentError(f'{function.__name__}: unknown argument "{name}"{suggest(name, known)}')
+                raise InvalidArgumentError(f'{called}: unknown argument "{name}"{suggest(name, known)}')
         return function(*args, **kwargs)
 
     return checked

@@ -108,7 +108,7 @@ class Storage:
             "encryption_key": _text("encryption_key", encryption_key),
             "customer_key": _text("customer_key", customer_key),
             "checksums": _text("checksums", checksums),
-            "headers": None if headers is None else _texts("headers", headers),
+            "headers": None if headers is None else _texts("headers", headers) or None,
             "ca_file": _path("ca_file", ca_file),
             "proxy": _text("proxy", proxy),
             "max_connections": _number("max_connections", max_connections, int),
@@ -274,10 +274,9 @@ def _flag(name: str, value: object) -> bool | None:
 def _number(name: str, value: object, kind: type) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 62:
-        raise _wrong(name, value, "a number >= 0")
-    if kind is int and not isinstance(value, int):
-        raise _wrong(name, value, "an int >= 0")
+    good = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
+    if not good or not isinstance(value, int | float) or not 0 <= value < 1 << 62:
+        raise _wrong(name, value, f"{'an int' if kind is int else 'a number'} >= 0")
     return value
 
 
