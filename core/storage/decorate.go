@@ -29,6 +29,27 @@ func Remote(p Provider) bool {
 	return ok
 }
 
+// Forgetter is implemented by decorators that keep copies of objects.
+type Forgetter interface {
+	// Forget drops what is kept of an object.
+	Forget(key string)
+}
+
+// Forget drops the copies that the decorators of p keep of an object. Whoever finds an object damaged calls it before
+// reading again: a bit that fell over on the way here is kept as it came.
+func Forget(p Provider, key string) {
+	for {
+		if f, ok := p.(Forgetter); ok {
+			f.Forget(key)
+		}
+		w, ok := p.(Wrapper)
+		if !ok {
+			return
+		}
+		p = w.Inner()
+	}
+}
+
 // Stats counts what the decorators of a store have done since they were opened. All but the gauges only grow.
 type Stats struct {
 	Requests     int64 `json:"requests"` // sent to the store, repetitions and hedges among them

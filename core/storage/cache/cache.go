@@ -129,6 +129,8 @@ var (
 	_ storage.Sweeper  = (*Store)(nil)
 	_ storage.Wrapper  = (*Store)(nil)
 	_ storage.Meter    = (*Store)(nil)
+
+	_ storage.Forgetter = (*Store)(nil)
 	_ storage.Ranger   = Ranged{}
 )
 
@@ -188,6 +190,9 @@ func (s *Store) gone(key string) {
 		s.layer.drop(s.place(key, number))
 	}
 }
+
+// Forget drops what is kept of an object, so that it is read from the store again.
+func (s *Store) Forget(key string) { s.gone(key) }
 
 // written drops what an object was before, if it was.
 func (s *Store) written(key string) {

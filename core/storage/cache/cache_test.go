@@ -600,3 +600,25 @@ func TestErrorsInTheMiddle(t *testing.T) {
 		})
 	}
 }
+
+// TestForget: damage that came from the store is kept as it came, until somebody notices.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	const size = cache.SegmentBytes + 1000
+	store, data := remote(t, size, faultstore.Fault{Do: faultstore.FlipBit(8 * 5000)})
+	var p storage.Provider = store
+	for _, layer := range []cache.Layer{cache.NewDisk(t.TempDir(), 1<<30), cache.NewMemory(64 << 20)} {
+		p = cache.New(retry.New(retry.Options{}).Provider(p), layer, nil)
+	}
+	dst := make([]byte, size)
+	for range 2 {
+		if err := p.ReadAt(t.Context(), "k", dst, 0); err != nil || bytes.Equal(dst, data) {
+			t.Fatalf("want damaged bytes, %v", err)
+		}
+	}
+	storage.Forget(p, "k")
+	read(t, p, data, 0, size)
+	if got := len(store.Calls()); got != 2 {
+		t.Errorf("%d requests, want 2", got)
+	}
+}
