@@ -131,7 +131,7 @@ var (
 	_ storage.Meter    = (*Store)(nil)
 
 	_ storage.Forgetter = (*Store)(nil)
-	_ storage.Ranger   = Ranged{}
+	_ storage.Ranger    = Ranged{}
 )
 
 // New decorates inner, and owns it from then on; the layer stays whoever made it's. cacheable says which objects never
