@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"deeplake/core/ingest"
@@ -23,14 +24,35 @@ func onImport(h C.dl_ingest, e *C.dl_error, body func(j *ingest.Job) error) C.dl
 	})
 }
 
+// importing reads the options of an import: what they are themselves, and how both stores are reached.
+func importing(options string) (ingest.Options, error) {
+	var all struct {
+		ingest.Options
+		reaching
+		Source json.RawMessage `json:"source_storage"` // left out: as storage
+	}
+	if err := parse("import", options, &all); err != nil {
+		return ingest.Options{}, err
+	}
+	o := all.Options
+	var err error
+	if o.Storage, err = all.reaching.options(); err != nil {
+		return o, err
+	}
+	if o.Source = o.Storage; all.Source != nil {
+		o.Source, err = reaching{Storage: all.Source, Environ: all.Environ}.options()
+	}
+	return o, err
+}
+
 //export dlgo_ingest_start
 func dlgo_ingest_start(uri, source, options *C.dl_text, out *C.dl_ingest, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		if err := wantOut("import", out != nil); err != nil {
 			return err
 		}
-		var o ingest.Options
-		if err := parse("import", text(options), &o); err != nil {
+		o, err := importing(text(options))
+		if err != nil {
 			return err
 		}
 		j, err := ingest.Start(lib.env, text(uri), text(source), o)

@@ -86,8 +86,8 @@ func samplesOf(in []C.dl_sample, out *tensor.Rows) error {
 	out.Samples = make([]tensor.Sample, len(in))
 	for i := range in {
 		c, s := &in[i], &out.Samples[i]
-		if c.form < 0 || c.form > C.DL_FORM_HOLE {
-			return errs.New(errs.Invalid, "sample %d has form %d, want 0 to %d", i, int32(c.form), C.DL_FORM_HOLE)
+		if c.form < 0 || c.form > C.DL_FORM_LINK {
+			return errs.New(errs.Invalid, "sample %d has form %d, want 0 to %d", i, int32(c.form), C.DL_FORM_LINK)
 		}
 		s.Form, s.DType = tensor.Form(c.form), tensor.DType(c.dtype)
 		if s.Form == tensor.FormHole {
@@ -97,6 +97,12 @@ func samplesOf(in []C.dl_sample, out *tensor.Rows) error {
 		if s.Data, err = dataOf(c.data, c.bytes); err != nil {
 			return errs.Wrap(errs.Invalid, "", "", err)
 		}
+		if s.Form == tensor.FormLink {
+			if s.Link, err = linkOf(s.Data); err != nil {
+				return errs.Wrap(errs.Invalid, "", "", err)
+			}
+			s.Data = nil
+		}
 		if s.Form == tensor.FormArray {
 			if s.Shape, err = shapeOf(c.shape, c.ndim, &arena); err != nil {
 				return err
@@ -104,6 +110,23 @@ func samplesOf(in []C.dl_sample, out *tensor.Rows) error {
 		}
 	}
 	return nil
+}
+
+// linkOf reads a link from its JSON.
+func linkOf(data []byte) (*tensor.Link, error) {
+	l := struct {
+		URL    string `json:"url"`
+		Offset int64  `json:"offset"`
+		Length int64  `json:"length"`
+		Tag    string `json:"tag"`
+	}{}
+	if err := parse("link", string(data), &l); err != nil {
+		return nil, err
+	}
+	if l.Offset < 0 || l.Length < 0 {
+		return nil, errs.New(errs.Invalid, "link %q: offset is %d and length %d, want 0 or more", l.URL, l.Offset, l.Length)
+	}
+	return &tensor.Link{URL: l.URL, Offset: l.Offset, Length: l.Length, Tag: l.Tag, Size: -1}, nil
 }
 
 // dataOf is the caller's memory as a slice, valid during the call.

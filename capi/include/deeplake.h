@@ -140,6 +140,8 @@ enum {
     DL_FORM_ENCODED = 1, /* a file of a sample codec (JPEG, PNG); dtype and shape are ignored */
     DL_FORM_TEXT = 2,    /* text, JSON or opaque bytes, as dtype says */
     DL_FORM_HOLE = 3,    /* the row has no sample; everything else is ignored */
+    DL_FORM_LINK = 4,    /* a JPEG or PNG file that stays where it is: data is JSON {"url", "offset", "length", "tag"}, of
+                            which all but the URL may be left out; the rest is ignored */
 };
 
 /* One value on its way into a tensor. */
@@ -422,7 +424,9 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
 
 /* ---- Import ---- */
 
-/* Starts filling the dataset at uri from source with JSON options. The caller closes *out. */
+/* Starts filling the dataset at uri from source, a folder or a URI, with JSON options: "overwrite", "link", "labels",
+ * "workers", "compression", "checkpoint", "message"; "storage" and "environ" as above, and "source_storage" where the
+ * source is reached in another way. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err);
 
 /* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end "report"; it is the

@@ -36,6 +36,7 @@ from deeplake._version import __version__
 
 if TYPE_CHECKING:
     from deeplake._dataset import Dataset, create, delete, exists, open
+    from deeplake._link import Link, link
     from deeplake._row import Row
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
@@ -58,6 +59,7 @@ __all__ = [
     "Group",
     "InternalError",
     "InvalidArgumentError",
+    "Link",
     "NotFoundError",
     "OutOfRangeError",
     "ReadOnlyError",
@@ -75,6 +77,7 @@ __all__ = [
     "create",
     "delete",
     "exists",
+    "link",
     "open",
     "read",
 ]
@@ -84,6 +87,7 @@ _MODULES = {
     "Dataset": "_dataset",
     "Diff": "_versions",
     "Group": "_tensor",
+    "Link": "_link",
     "Row": "_row",
     "Sample": "_sample",
     "Storage": "_storage",
@@ -94,6 +98,7 @@ _MODULES = {
     "create": "_dataset",
     "delete": "_dataset",
     "exists": "_dataset",
+    "link": "_link",
     "open": "_dataset",
     "read": "_sample",
 }

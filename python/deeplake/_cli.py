@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from deeplake import _native, _storage, _uri
+from deeplake._cli_create import Interrupted, create
 from deeplake._cli_output import json_option, show, size, table
 from deeplake._cli_versions import register
-from deeplake._errors import CanceledError, Error
+from deeplake._errors import Error
 from deeplake._progress import bar
 from deeplake._version import __version__
 
@@ -25,12 +26,7 @@ if TYPE_CHECKING:
     from deeplake._dataset import Dataset
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_FROM = "from-"
 _INTERRUPTED = 130
-
-
-class _Interrupted(Exception):  # noqa: N818 - it is no error
-    """An import was stopped by Ctrl-C, and can be continued."""
 
 
 def main() -> None:
@@ -44,7 +40,7 @@ def main() -> None:
         sys.exit(err.exit_code)
     except click.ClickException as err:
         _fail(err.format_message(), err.exit_code)
-    except _Interrupted:
+    except Interrupted:
         _fail("interrupted; run the same command again to go on", _INTERRUPTED)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted", _INTERRUPTED)
@@ -68,97 +64,6 @@ def cli() -> None:
 
     URI is a path, file://..., s3://bucket/path, gs://bucket/path, https://... or deeplake://org/name.
     """
-
-
-@cli.command()
-@click.argument("uri")
-@click.argument("source", required=False, metavar="[from-PATH]")
-@click.option("--from", "source_option", metavar="PATH", help="The folder to read, instead of from-PATH.")
-@click.option("--overwrite", is_flag=True, help="Delete a dataset that is there.")
-@click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
-@click.option(
-    "--compression",
-    type=click.Choice(["auto", "jpeg", "png", "none"]),
-    default="auto",
-    show_default=True,
-    help="Of the images; auto keeps what most files are.",
-)
-@click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
-@json_option
-def create(
-    uri: str,
-    source: str | None,
-    source_option: str | None,
-    overwrite: bool,
-    workers: int | None,
-    compression: str,
-    checkpoint: int | None,
-    as_json: bool,
-) -> None:
-    """Make a dataset: empty, or of a folder of images.
-
-    Folders inside PATH are classes. A run that was interrupted goes on where it was when it is started again.
-
-    \b
-        deeplake create deeplake://me/flowers from-./flowers
-    """
-    place, folder = _uri.resolve(uri), _source(source, source_option)
-    if folder is None:
-        _native.create(place, overwrite=overwrite, store=_storage.reach(place, None)).close()
-        show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
-        return
-    options = {"overwrite": overwrite, "compression": compression, "workers": workers, "checkpoint": checkpoint}
-    job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
-    report = _follow(job)
-    show(report, as_json, _report_lines(report))
-
-
-def _source(source: str | None, option: str | None) -> str | None:
-    if source is not None and option is not None:
-        raise click.UsageError("give the source once, as from-PATH or by --from")
-    if source is not None:
-        if not source.startswith(_FROM) or source == _FROM:
-            raise click.UsageError(f'got "{source}", want from-PATH, like from-./images')
-        option = source[len(_FROM) :]
-    return None if option is None else _uri.resolve(option)
-
-
-def _follow(job: _native.Ingest) -> dict[str, Any]:
-    """Shows how an import goes. Ctrl-C stops it after a commit, a second one at once."""
-    stopping = False
-    try:
-        with bar("create", unit="files") as advance:
-            while True:
-                try:
-                    news = job.poll(0.1)
-                except KeyboardInterrupt:
-                    if stopping:
-                        raise
-                    stopping = True
-                    job.cancel()
-                    continue
-                except CanceledError:
-                    raise _Interrupted from None
-                advance(news["files"], total=news["total_files"] or None, text=size(news["bytes"]))
-                if news["done"]:
-                    report: dict[str, Any] = news["report"]
-                    return report
-    finally:
-        job.close()
-
-
-def _report_lines(report: dict[str, Any]) -> Iterable[str]:
-    classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
-    yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
-    if report["resumed"]:
-        yield f"  {report['resumed']:,} rows were there from an earlier run"
-    if report["converted"]:
-        yield f"  {report['converted']:,} files were decoded and encoded again, to suit the tensor's compression"
-    if report["skipped"]:
-        yield f"  {report['skipped']:,} files were left out:"
-        yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
-        if report["skipped"] > len(report["skips"]):
-            yield f"    and {report['skipped'] - len(report['skips']):,} more"
 
 
 @cli.command("ls")
@@ -381,6 +286,7 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
     return table(["tensor", "htype", "dtype", "shape", "compression", "chunks", "stored"], rows)
 
 
+cli.add_command(create)
 register(cli)
 
 

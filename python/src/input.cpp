@@ -243,6 +243,9 @@ class Column {
         } else if (py::hasattr(value, "__deeplake_encoded__")) {
             describe_text(value.attr("__deeplake_encoded__"), DL_BYTES, out);
             out->form = DL_FORM_ENCODED;
+        } else if (py::hasattr(value, "__deeplake_link__")) {
+            describe_text(value.attr("__deeplake_link__"), DL_BYTES, out);
+            out->form = DL_FORM_LINK;
         } else if (is_array(value)) {
             describe(value, out);
         } else {

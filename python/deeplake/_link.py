@@ -1,0 +1,85 @@
+"""Samples that stay where they are: an image in a bucket, or a part of an archive."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from deeplake._errors import InvalidArgumentError
+
+
+def link(url: str | os.PathLike[str], *, offset: int | None = None, length: int | None = None) -> Link:
+    """Returns a sample that is not copied into the dataset: a JPEG or PNG file, or a part of an object that is one.
+
+    When it is appended or updated, the core reads the beginning of the file for its shape, and notes the version (ETag)
+    of the object. Whoever reads the row later reads the object, with credentials of their own; one that has changed
+    since, or is gone, is an error that names it. `storage=` of the dataset is how the object is reached too.
+
+    Args:
+        url: `s3://bucket/name`, `gs://bucket/name`, `https://...`, `file://...` or a path.
+        offset: where the file begins within the object; 0 by default.
+        length: its bytes; by default all that follow.
+    Raises:
+        InvalidArgumentError: the URL names no object, or a number is negative.
+    """
+    return Link(url, offset=offset, length=length)
+
+
+class Link:
+    """A sample that stays where it is: what `deeplake.link` returns."""
+
+    __slots__ = ("_length", "_offset", "_url")
+
+    def __init__(self, url: str | os.PathLike[str], *, offset: int | None = None, length: int | None = None) -> None:
+        text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
+        if not isinstance(text, str) or not text:
+            raise InvalidArgumentError(f"link: got {url!r}, want a URL or a path")
+        if "://" not in text:
+            text = f"file://{Path(text).absolute().as_posix()}"
+        for name, number, least in (("offset", offset, 0), ("length", length, 1)):
+            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < least):
+                raise InvalidArgumentError(f'link "{text}": {name} is {number!r}, want a number of at least {least}')
+        self._url = text
+        self._offset = offset or 0
+        self._length = length
+
+    @property
+    def url(self) -> str:
+        """Where the object is."""
+        return self._url
+
+    @property
+    def offset(self) -> int:
+        """Where the file begins within the object."""
+        return self._offset
+
+    @property
+    def length(self) -> int | None:
+        """The bytes of the file; None for all that follow."""
+        return self._length
+
+    @property
+    def __deeplake_link__(self) -> bytes:
+        # The native append recognises links by this attribute.
+        return json.dumps({"url": self._url, "offset": self._offset, "length": self._length or 0}).encode()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Link) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, int, int | None]:
+        return self._url, self._offset, self._length
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, self._key()
+
+    def __repr__(self) -> str:
+        part = f", offset={self._offset}" if self._offset else ""
+        return f'Link("{self._url}"{part}{"" if self._length is None else f", length={self._length}"})'
+
+
+def _again(url: str, offset: int, length: int | None) -> Link:
+    return Link(url, offset=offset, length=length)
