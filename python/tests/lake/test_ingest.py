@@ -1,0 +1,103 @@
+"""`deeplake create` from buckets: copied, linked, brought up to date; with real servers."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import deeplake
+import numpy as np
+import pytest
+from conftest import encoded, picture
+from servers import Server
+
+
+def create(server: Server, *args: str) -> dict:
+    env = {**os.environ, **server.environment()}
+    done = subprocess.run(
+        [sys.executable, "-m", "deeplake", "create", *args, "--json"],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["complete"]
+    return report
+
+
+def test_a_bucket_becomes_a_dataset_in_another(store: Server, tmp_path: Path) -> None:
+    theirs, ours = store.new_bucket(), store.new_bucket()
+    files = {f"train/{'rose' if i % 2 else 'daisy'}/{i:03} é.jpg": encoded(picture(i)) for i in range(40)}
+    for name, data in files.items():
+        store.put(theirs, name, data)
+    store.put(theirs, "train/rose/notes.txt", b"no picture")
+    place, source = store.uri(ours, "sets", "flowers"), store.uri(theirs, "train")
+    report = create(store, place, f"from-{source}")
+    assert (report["rows"], report["classes"], report["skipped"]) == (40, ["daisy", "rose"], 1)
+    storage = deeplake.Storage(**store.settings())
+    ds = deeplake.open(place, storage=storage)
+    assert ds["images"].bytes(list(range(40))) == [files[name] for name in sorted(files)]
+    assert [int(label) for label in ds["labels"].numpy()] == [0] * 20 + [1] * 20
+
+    assert create(store, place, f"from-{source}")["unchanged"] == 40
+    changed = sorted(files)[3]
+    store.put(theirs, changed, encoded(picture(100)))
+    store.put(theirs, "train/tulip/1.jpg", encoded(picture(101)))
+    store.delete(theirs, sorted(files)[5])
+    report = create(store, place, f"from-{source}")
+    assert (report["added"], report["updated"], report["gone"], report["unchanged"]) == (1, 1, 1, 38)
+    ds = deeplake.open(place, storage=storage)
+    assert ds["images"].bytes(3) == encoded(picture(100)) and len(ds) == 41
+
+
+def test_images_of_a_bucket_are_linked(store: Server, tmp_path: Path) -> None:
+    bucket = store.new_bucket()
+    files = [encoded(picture(i)) for i in range(12)]
+    for i, data in enumerate(files):
+        store.put(bucket, f"c{i % 2}/{i:02}.jpg", data)
+    report = create(store, str(tmp_path / "set"), f"from-{store.uri(bucket)}", "--link")
+    assert report["rows"] == 12
+    storage = deeplake.Storage(**store.settings())
+    ds = deeplake.open(tmp_path / "set", storage=storage)
+    order = [*range(0, 12, 2), *range(1, 12, 2)]
+    assert ds["images"].bytes(list(range(12))) == [files[i] for i in order]
+    ds.append({"images": deeplake.link(store.uri(bucket, "c0", "00.jpg")), "labels": "c0"})
+    ds.commit()
+    assert np.array_equal(ds["images"][12], deeplake.read(files[0]).array)
+    store.put(bucket, "c0/02.jpg", encoded(picture(50)))
+    with pytest.raises(deeplake.CorruptError, match=r"c0/02\.jpg.*has changed"):
+        ds["images"][1]
+    assert create(store, str(tmp_path / "set"), f"from-{store.uri(bucket)}", "--link")["updated"] == 1
+
+
+def test_shards_of_a_bucket_are_shuffled_without_copies(store: Server, tmp_path: Path) -> None:
+    bucket = store.new_bucket()
+    files = [encoded(picture(i)) for i in range(60)]
+    for shard in range(3):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for i in range(20 * shard, 20 * shard + 20):
+                for kind, data in (("jpg", files[i]), ("cls", str(i % 7).encode())):
+                    member = tarfile.TarInfo(f"{i:05}.{kind}")
+                    member.size = len(data)
+                    tar.addfile(member, io.BytesIO(data))
+        store.put(bucket, f"shards/{shard}.tar", out.getvalue())
+    place = store.uri(bucket, "index")
+    assert create(store, place, f"from-{store.uri(bucket, 'shards')}", "--link")["rows"] == 60
+    ds = deeplake.open(place, storage=deeplake.Storage(**store.settings()))
+    for epoch in range(2):
+        seen = []
+        loader = ds.batches(8, shuffle=True, seed=epoch, decode={"images": "bytes"}, collate="list", return_index=True)
+        for batch in loader:
+            for row, image, label in zip(batch["_index"], batch["images"], batch["labels"], strict=True):
+                assert bytes(image) == files[row] and label == row % 7
+                seen.append(int(row))
+        assert sorted(seen) == list(range(60))
