@@ -337,7 +337,7 @@ func (e *Epoch) shut(err error) {
 	}
 	e.mu.Unlock()
 	if e.hoard != nil {
-		e.hoard.close()
+		e.loader.bequeath(e)
 	}
 	for _, w := range left {
 		if w.batch != nil {

@@ -46,9 +46,45 @@ func (e *Epoch) lookAhead(ctx context.Context) error {
 			e.hoard.open(1)
 		}
 	}
+	if r.fits {
+		e.hoard.keepAll()
+	}
 	e.hoard.open(e.hoard.sparse())
 	e.hoard.end()
 	return nil
+}
+
+// inherit gives the hoard of e what the last epoch has left.
+func (l *Loader) inherit(e *Epoch) {
+	if l.kept != nil {
+		e.hoard.takeOver(l.kept)
+		l.kept = nil
+	}
+}
+
+// bequeath closes the hoard of e and keeps what it has left for the next epoch; of two epochs that ran side by side, what
+// the first one left.
+func (l *Loader) bequeath(e *Epoch) {
+	left := e.hoard.close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept == nil && !l.closed && len(left) > 0 {
+		l.kept = left
+		return
+	}
+	l.drop(left)
+}
+
+// drop frees pieces that no hoard has.
+func (l *Loader) drop(objects map[string]*object) {
+	h := &hoard{shelf: l.fetched}
+	for _, o := range objects {
+		for _, e := range o.extents {
+			if p := e.piece; p.mem != nil {
+				h.free(p)
+			}
+		}
+	}
 }
 
 // fetchStats are the figures of the hoard and of the store.

@@ -131,10 +131,10 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 		b.Release()
 	}
 	s := e.Stats()
-	e.Close()
+	l.Close()
 	if e.hoard != nil {
-		if h := e.hoard; h.held != 0 && h.flying != 0 || h.running != 0 {
-			t.Errorf("%d bytes held, %d on their way in %d requests after Close", h.held, h.flying, h.running)
+		if h := e.hoard; h.flying != 0 || h.running != 0 || l.fetched.mapped != 0 {
+			t.Errorf("%d bytes held, %d on their way in %d requests after Close", l.fetched.mapped, h.flying, h.running)
 		}
 	}
 	return out, s
@@ -199,5 +199,51 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Where all rows have room, later epochs ask for nothing; they are right all the same, also two at once.
+func TestEpochsShareWhatHasRoom(t *testing.T) {
+	t.Parallel()
+	l := mixedLake(t, 200)
+	for _, shuffle := range []string{Sequential, Window, Full} {
+		t.Run(shuffle, func(t *testing.T) {
+			o := mixedOptions()
+			o.Shuffle = shuffle
+			var want [4][]string
+			for k := range want {
+				want[k], _ = epochOf(t, SourceOf(l.near), o, int64(k))
+			}
+			synctest.Test(t, func(t *testing.T) {
+				loader := open2(t, SourceOf(l.open(t)), o)
+				defer loader.Close()
+				read := func(e *Epoch, want []string, n int) {
+					t.Helper()
+					defer e.Close()
+					for i := range n {
+						b := next(t, e)
+						if got := digest(b); got != want[i] {
+							t.Fatalf("got  %s\nwant %s", got, want[i])
+						}
+						b.Release()
+					}
+				}
+				read(start(t, loader, 0), want[0], 2) // given up early
+				time.Sleep(time.Second)
+				read(start(t, loader, 1), want[1], len(want[1]))
+				l.far.reset()
+				a, b := start(t, loader, 2), start(t, loader, 3)
+				read(a, want[2], len(want[2]))
+				read(b, want[3], len(want[3]))
+				asked := l.far.gets["data"]
+				read(start(t, loader, 1), want[1], len(want[1]))
+				if again := l.far.gets["data"]; again != asked {
+					t.Errorf("%d requests for an epoch whose bytes are there", again-asked)
+				}
+				if s := loader.Stats(); s.Fetch.Requests != 0 || s.Fetch.Direct != 0 {
+					t.Errorf("stats %+v, want no requests", s.Fetch)
+				}
+			})
+		})
 	}
 }

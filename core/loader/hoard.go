@@ -23,7 +23,8 @@ const (
 	flightPerJob  = 32 << 20  // for each decode thread, up to
 	maxFlight     = 256 << 20 //
 	smallPiece    = 64 << 10  // fewer bytes are not worth a slab
-	requestsSlack = 0.18      // part of all requests that may be added for an early first batch
+	requestsSlack = 0.2       // part of all requests that may be added for an early first batch
+	smallObject   = 1 << 20   // an object of which no more is planned is one request at once
 	aimRequest    = 8_000_000 // bytes of a request when all goes well
 )
 
@@ -54,6 +55,7 @@ type hoard struct {
 	complete  bool              // nothing more will be planned
 	stopped   bool
 	gate      bool // requests may be sent
+	keep      bool // for the next pass
 	exact     int  // what stretches before it need is fetched by itself
 	finished  map[int64]bool
 	watermark int64 // batches before it are done
@@ -76,7 +78,10 @@ type fetchCounts struct {
 }
 
 // object is the planned bytes of one object: extents in order, disjoint.
-type object struct{ extents []*extent }
+type object struct {
+	extents []*extent
+	bytes   int64
+}
 
 // extent is planned bytes that follow each other: whole blocks.
 type extent struct {
@@ -152,6 +157,7 @@ func (h *hoard) cover(n int, s chunk.Span) {
 		h.touched[n] = append(h.touched[n], e)
 		h.queue = append(h.queue, e)
 		h.planned += to - off
+		o.bytes += to - off
 		off = to
 		at++
 	}
@@ -170,7 +176,7 @@ func (h *hoard) sparse() int {
 	room := requestsSlack * float64(h.planned) / aimRequest
 	for n := range h.stretches {
 		for _, e := range h.touched[n] {
-			if e.first == n {
+			if e.first == n && e.piece == nil && h.objects[e.span.Object].bytes > smallObject {
 				room--
 			}
 		}
@@ -262,7 +268,7 @@ func (h *hoard) done(seq int64) {
 		delete(h.finished, h.watermark)
 		h.watermark++
 	}
-	for h.released < len(h.stretches) && h.stretches[h.released] <= h.watermark*h.batch {
+	for !h.keep && h.released < len(h.stretches) && h.stretches[h.released] <= h.watermark*h.batch {
 		h.release(h.released)
 		h.released++
 	}
@@ -279,6 +285,7 @@ func (h *hoard) release(n int) {
 		o := h.objects[e.span.Object]
 		at := o.search(e.span.Offset)
 		o.extents = slices.Delete(o.extents, at, at+1)
+		o.bytes -= e.span.Bytes
 		if len(o.extents) == 0 {
 			delete(h.objects, e.span.Object)
 		}
@@ -330,7 +337,7 @@ func (h *hoard) pump() {
 // grow puts the neighbours of e that were not asked for in one piece with it.
 func (h *hoard) grow(e *extent) (from, to int64, extents []*extent) {
 	o := h.objects[e.span.Object]
-	most, early := int64(maxRequest), e.first < h.exact
+	most, early := int64(maxRequest), e.first < h.exact && o.bytes > smallObject
 	if early {
 		most = firstRequest
 	}
@@ -501,21 +508,61 @@ func (h *hoard) find(object string, off, n int64) *extent {
 	return o.extents[at]
 }
 
-// close frees what is held. All goroutines that used the hoard have ended.
-func (h *hoard) close() {
+// keepAll says that all of the pass has room: nothing is released before the end, and then it is there for the next pass.
+func (h *hoard) keepAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keep = !h.full()
+}
+
+// takeOver begins with what another hoard of the same shelf has left.
+func (h *hoard) takeOver(objects map[string]*object) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.objects = objects
+	seen := map[*piece]bool{}
+	for _, o := range objects {
+		for _, e := range o.extents {
+			h.planned += e.span.Bytes
+			h.useful += e.span.Bytes
+			if !seen[e.piece] {
+				seen[e.piece] = true
+				h.held += e.piece.size()
+			}
+		}
+	}
+	h.counts.held = h.held
+}
+
+// close frees what is held, but for what it returns: whole pieces for the next pass. All goroutines that used the hoard
+// have ended.
+func (h *hoard) close() map[string]*object {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stopped = true
-	for _, o := range h.objects {
+	kept := map[string]*object{}
+	for name, o := range h.objects {
+		left := &object{}
 		for _, e := range o.extents {
-			if p := e.piece; p != nil && p.left > 0 {
+			p := e.piece
+			switch {
+			case p == nil || p.left == 0:
+			case h.keep && p.err == nil && p.parts == 0:
+				left.extents = append(left.extents, e)
+				left.bytes += e.span.Bytes
+				e.first, e.last = 0, 0
+			default:
 				p.left = 0
 				h.free(p)
 			}
 		}
+		if len(left.extents) > 0 {
+			kept[name] = left
+		}
 	}
 	h.objects, h.queue = map[string]*object{}, nil
 	h.touched = map[int][]*extent{}
+	return kept
 }
 
 // hand is a hoard as one worker sees it.

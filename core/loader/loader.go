@@ -22,6 +22,7 @@ type Loader struct {
 	epochs map[*Epoch]bool
 	last   *Epoch
 	closed bool
+	kept   map[string]*object // fetched bytes for the next epoch
 }
 
 // Open checks the wishes against the view and chooses the order. It reads no samples; with a windowed shuffle it asks
@@ -82,6 +83,9 @@ func (l *Loader) Start(ctx context.Context, epoch int64) (*Epoch, error) {
 		return nil, errs.New(errs.Closed, "start epoch %d: the loader is closed", epoch)
 	}
 	e := newEpoch(ctx, l, epoch)
+	if e.hoard != nil {
+		l.inherit(e)
+	}
 	l.epochs[e], l.last = true, e
 	e.launch()
 	return e, nil
@@ -114,6 +118,10 @@ func (l *Loader) Close() {
 	}
 	l.ring.Close()
 	if l.fetched != nil {
+		l.mu.Lock()
+		l.drop(l.kept)
+		l.kept = nil
+		l.mu.Unlock()
 		l.fetched.close()
 	}
 }
