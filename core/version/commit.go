@@ -162,6 +162,8 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
 			continue // nobody has the number: the same write again
+		case errs.Is(err, errs.Exists):
+			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr) // somebody has it, perhaps this very commit
 		default:
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
