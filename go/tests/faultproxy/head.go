@@ -46,6 +46,9 @@ func readHead(in *bufio.Reader) (*head, error) {
 }
 
 func parseHead(raw []byte) (*head, error) {
+	if !bytes.HasSuffix(raw, []byte("\r\n\r\n")) {
+		return nil, errors.New("head has lines that do not end as HTTP's do")
+	}
 	first, _, _ := bytes.Cut(raw, []byte("\r\n"))
 	words := strings.SplitN(string(first), " ", 3)
 	if len(words) < 2 {
