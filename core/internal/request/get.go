@@ -23,6 +23,8 @@ type Dialect struct {
 	Require func(rq *http.Request, tag string)
 	// Explain says what a refusal means; it may use Answer.Explain for what it does not know.
 	Explain func(a *Answer) error
+	// Admit looks at the head of an answer that would do, and may say that it is not of such a store at all.
+	Admit func(host string, h http.Header) error
 	// Redirects is how many redirections are followed. Headers in Private are not sent to other hosts.
 	Redirects int
 	Private   []string
@@ -152,6 +154,9 @@ func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body
 		err = b.outside(rs, off)
 	default:
 		return nil, d.explain(Refusal(rq, rs))
+	}
+	if err == nil && d.Admit != nil {
+		err = d.Admit(b.host, rs.Header)
 	}
 	if err != nil {
 		rs.Body.Close() // and the connection: what follows in it cannot be trusted, or is long

@@ -242,7 +242,9 @@ func TestRegionIsSigned(t *testing.T) {
 	calls := []func(p storage.Provider) error{
 		func(p storage.Provider) error { return p.ReadAt(t.Context(), "a", make([]byte, 1), 0) },
 		func(p storage.Provider) error { return p.Put(t.Context(), "a", nil) },
-		func(p storage.Provider) error { return p.List(t.Context(), "", "", func(storage.Object) bool { return true }) },
+		func(p storage.Provider) error {
+			return p.List(t.Context(), "", "", func(storage.Object) bool { return true })
+		},
 	}
 	for i, call := range calls {
 		o := storage.Options{Settings: keys(), Environ: map[string]string{}}

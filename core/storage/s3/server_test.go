@@ -328,9 +328,13 @@ func operations() map[string]func(ctx context.Context, p storage.Provider) error
 		"read nothing":  func(ctx context.Context, p storage.Provider) error { return p.ReadAt(ctx, "a", nil, 0) },
 		"put":           func(ctx context.Context, p storage.Provider) error { return p.Put(ctx, "a", []byte("x")) },
 		"put-if-absent": func(ctx context.Context, p storage.Provider) error { return p.PutIfAbsent(ctx, "a", []byte("x")) },
-		"list":          func(ctx context.Context, p storage.Provider) error { return p.List(ctx, "", "", func(storage.Object) bool { return true }) },
-		"delete one":    func(ctx context.Context, p storage.Provider) error { return p.Delete(ctx, "a") },
-		"delete two":    func(ctx context.Context, p storage.Provider) error { return p.Delete(ctx, "a", "b") },
-		"stream":        func(ctx context.Context, p storage.Provider) error { return streamed(ctx, p, "a", make([]byte, 17<<20)) },
+		"list": func(ctx context.Context, p storage.Provider) error {
+			return p.List(ctx, "", "", func(storage.Object) bool { return true })
+		},
+		"delete one": func(ctx context.Context, p storage.Provider) error { return p.Delete(ctx, "a") },
+		"delete two": func(ctx context.Context, p storage.Provider) error { return p.Delete(ctx, "a", "b") },
+		"stream": func(ctx context.Context, p storage.Provider) error {
+			return streamed(ctx, p, "a", make([]byte, 17<<20))
+		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +72,7 @@ func connect(ctx context.Context, bucket string, o storage.Options) (*store, err
 		s.creds = aws.NewCredentialsCache(s.identity, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = time.Minute })
 		provider = s.creds
 	}
-	s.read = request.Dialect{Sign: s.signRead, Explain: s.explain}
+	s.read = request.Dialect{Sign: s.signRead, Explain: s.explain, Admit: admit}
 	s.api = s3.New(s3.Options{
 		Region: s.where.Load().region, Credentials: provider, HTTPClient: &wire{s}, HTTPSignerV4: &clocked{s}, Retryer: aws.NopRetryer{},
 		RequestChecksumCalculation: s.sdkChecksums(), ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
@@ -79,6 +80,20 @@ func connect(ctx context.Context, bucket string, o storage.Options) (*store, err
 		DisableMultiRegionAccessPoints: true,
 	})
 	return s, nil
+}
+
+// admit refuses the web pages of those who do not speak S3: an object may be one, but then the answer has the store's own
+// headers.
+func admit(host string, h http.Header) error {
+	if !request.IsPage(h) {
+		return nil
+	}
+	for name := range h {
+		if strings.HasPrefix(name, "X-Amz-") {
+			return nil
+		}
+	}
+	return errs.New(errs.Storage, "%q does not answer as S3 (got a web page); check the endpoint and the proxy", host)
 }
 
 // locate finds endpoint and region in the settings, the environment and the profile.
