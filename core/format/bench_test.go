@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -33,6 +34,41 @@ func photoEntries(n int) Leaf {
 	return l
 }
 
+// jpegEntries are n chunks as an ingest of photographs makes them: sizes of files are log-normal around 110 KB, and a chunk
+// is full when it has 8 MiB.
+func jpegEntries(n int) Leaf {
+	g := &gen{rand.New(rand.NewPCG(9, 9))}
+	l := photoEntries(n)
+	row, ordinal, side, before := int64(0), int64(0), UUID{}, Stats{}
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		e.Row, e.Rows, e.Bytes = row, 0, 0
+		lo, hi := tensor.Shape{1 << 20, 1 << 20, 3}, tensor.Shape{0, 0, 3}
+		for e.Bytes < DefaultChunk {
+			e.Rows++
+			e.Bytes += int64(95_000 * math.Exp(0.55*g.NormFloat64()))
+			for axis, mean := range []float64{400, 470} {
+				d := int64(mean * math.Exp(0.25*g.NormFloat64()))
+				lo[axis], hi[axis] = min(lo[axis], d), max(hi[axis], d)
+			}
+		}
+		e.Bytes += 20*e.Rows + 200 // the directory
+		e.Stats = Stats{MinShape: lo, MaxShape: hi}
+		e.Stats = e.Stats.Coarse(before)
+		before = e.Stats
+		if i%570 == 0 {
+			side = g.uuid()
+		}
+		e.Side, e.Slot = side, int64(i%570)
+		if e.Ordinal = ordinal; g.IntN(500) == 0 {
+			ordinal++ // a chunk of another tensor
+		}
+		row += e.Rows
+		ordinal++
+	}
+	return l
+}
+
 // photoDirectory is the directory of such a chunk.
 func photoDirectory(n int64, shapes int64) *Directory {
 	g := &gen{rand.New(rand.NewPCG(8, 8))}
@@ -52,6 +88,19 @@ func photoDirectory(n int64, shapes int64) *Directory {
 // BenchmarkMapBytes reports what the chunk map costs for each chunk, as stored: with and without bounds of shapes.
 func BenchmarkMapBytes(b *testing.B) {
 	for _, stats := range []bool{false, true} {
+		b.Run(fmt.Sprintf("jpeg,stats=%t", stats), func(b *testing.B) {
+			l := jpegEntries(MaxPageEntries)
+			for i := range l.Entries {
+				if !stats {
+					l.Entries[i].Stats = Stats{}
+				}
+			}
+			size := 0
+			for b.Loop() {
+				size = len(must(EncodeLeaf(l)))
+			}
+			b.ReportMetric(float64(size)/MaxPageEntries, "bytes/entry")
+		})
 		b.Run(fmt.Sprintf("stats=%t", stats), func(b *testing.B) {
 			l := photoEntries(MaxPageEntries)
 			for i := range l.Entries {

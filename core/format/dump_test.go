@@ -184,16 +184,25 @@ func (d *dumper) leaf(int) {
 // planes prints the planes and below them what they stand for.
 func (d *dumper) planes(name string, n int) {
 	base := d.uvarint(name + ": base")
-	width := int(d.fixed(1, name+": planes"))
+	width := int(d.fixed(1, name+": planes, 16 more without a sign"))
+	sign := ", zigzag"
+	if width >= 16 {
+		width, sign = width-16, ""
+	}
 	values := make([]int, n)
 	for p := range width {
-		for i, b := range d.field(n, "%s: byte %d of each difference, zigzag", name, width-1-p) {
+		for i, b := range d.field(n, "%s: byte %d of each difference%s", name, width-1-p, sign) {
 			values[i] = values[i]*256 + int(b)
 		}
 	}
 	for i, v := range values {
-		if values[i] = base + v/2; v%2 == 1 {
+		switch {
+		case sign == "":
+			values[i] = base + v
+		case v%2 == 1:
 			values[i] = base - v/2 - 1
+		default:
+			values[i] = base + v/2
 		}
 	}
 	d.note("%s = %d", name, values)

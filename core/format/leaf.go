@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"deeplake/core/errs"
 )
@@ -29,7 +30,35 @@ func EncodeLeaf(l Leaf) ([]byte, error) {
 	if err != nil {
 		return nil, refused("leaf page", err)
 	}
-	return EncodeFrame(KindLeaf, payload)
+	codec, stored := packParts(payload, planeCuts(payload, int64(len(l.Entries))))
+	return sealFrame(KindLeaf, codec, stored, len(payload))
+}
+
+// planeCuts are the places in a payload where planes of bytes begin and end: the lower ones are random, the upper ones
+// are not, and each is best compressed by itself.
+func planeCuts(payload []byte, n int64) []int {
+	r := reader{b: payload}
+	r.count(MaxPageEntries, 1, "entries")
+	r.uvarint(MaxRows, "first row")
+	r.uuids(n, "sessions")
+	r.uuids(n, "side pages")
+	cols, err := r.columns()
+	if err != nil {
+		return nil
+	}
+	var cuts []int
+	end := len(payload)
+	for col := colEnd - 1; col > 0; col-- { // bodies stand at the end, in order
+		size := len(cols.body[col].b)
+		if col == colRows || col == colBytes {
+			for at := end; at > end-size && int64(end-at) <= 8*n && at >= 0; at -= int(n) {
+				cuts = append(cuts, at)
+			}
+		}
+		end -= size
+	}
+	slices.Sort(cuts)
+	return cuts
 }
 
 // DecodeLeaf is the strict inverse of EncodeLeaf. Nothing in the result is shared with data.

@@ -10,20 +10,18 @@ import (
 // bytes: the upper planes are then nearly constant and vanish under zstd, and a single number far off costs little.
 // Against differences from the number before, as varints, this saves an eighth of a leaf page.
 
+// planesAbove marks differences that are all from the least of the numbers, without a sign. Writers use only these: the
+// sign is random, as the sizes of chunks lie on one side of the target.
+const planesAbove = 0x10
+
 // appendPlanes appends values, of which there is at least one, all >= 0.
 func appendPlanes(b []byte, values []int64) []byte {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	base := sorted[len(sorted)/2]
-	far := uint64(0)
-	for _, v := range values {
-		far |= zigzag(v - base)
-	}
-	width := (bits.Len64(far) + 7) / 8
-	b = append(appendUvarint(b, base), byte(width))
+	base := slices.Min(values)
+	width := (bits.Len64(uint64(slices.Max(values)-base)) + 7) / 8
+	b = append(appendUvarint(b, base), byte(width)|planesAbove)
 	for plane := width - 1; plane >= 0; plane-- {
 		for _, v := range values {
-			b = append(b, byte(zigzag(v-base)>>(8*plane)))
+			b = append(b, byte(uint64(v-base)>>(8*plane)))
 		}
 	}
 	return b
@@ -32,7 +30,8 @@ func appendPlanes(b []byte, values []int64) []byte {
 // planes takes n numbers. Since the base is within 0 to MaxRows, a sum that overflows is negative; callers refuse that.
 func (r *reader) planes(n int64) []int64 {
 	base := r.uvarint(MaxRows, "base of a column")
-	width := int64(r.byte("planes of a column"))
+	flags := r.byte("planes of a column")
+	above, width := flags&planesAbove != 0, int64(flags&^planesAbove)
 	if width > 8 {
 		r.fail("a column has %d planes, want at most 8", width)
 	}
@@ -51,7 +50,13 @@ func (r *reader) planes(n int64) []int64 {
 	}
 	values := make([]int64, n)
 	for i, z := range far {
-		values[i] = base + unzigzag(z)
+		if above && z > MaxRows {
+			r.fail("a difference in planes is %d, want at most %d", z, int64(MaxRows))
+			return nil
+		}
+		if values[i] = base + int64(z); !above {
+			values[i] = base + unzigzag(z)
+		}
 	}
 	return values
 }

@@ -3,6 +3,8 @@ package format
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -20,6 +22,38 @@ func (s Stats) check() error {
 	}
 	return checkBounds(s.MinShape, s.MaxShape)
 }
+
+// Coarse rounds the bounds of axes that vary outwards, for a chunk behind one with the bounds before: to a bound of that
+// one, where it holds and is not much looser, else to a power of two. The exact bounds of some samples are random numbers,
+// and would be two thirds of a chunk map. Where all samples have one shape the result is s, else it shares nothing.
+func (s Stats) Coarse(before Stats) Stats {
+	if slices.Equal(s.MinShape, s.MaxShape) {
+		return s
+	}
+	out := s
+	out.MinShape, out.MaxShape = s.MinShape.Clone(), s.MaxShape.Clone()
+	for i, lo := range s.MinShape {
+		hi := s.MaxShape[i]
+		if lo == hi {
+			continue
+		}
+		least := int64(1) << bits.Len64(uint64(lo)) >> 1
+		most := min(int64(tensor.MaxSampleBytes), int64(1)<<bits.Len64(uint64(hi-1)))
+		if len(before.MinShape) == len(s.MinShape) {
+			if was := before.MinShape[i]; was <= lo && was >= least/coarseSlack {
+				least = was
+			}
+			if was := before.MaxShape[i]; was >= hi && was <= most*coarseSlack {
+				most = was
+			}
+		}
+		out.MinShape[i], out.MaxShape[i] = least, most
+	}
+	return out
+}
+
+// coarseSlack is how much looser than a power of two a bound may be that is taken from the chunk before.
+const coarseSlack = 4
 
 // append appends the stored form: nothing for the zero value.
 func (s Stats) append(b []byte) []byte {

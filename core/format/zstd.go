@@ -56,7 +56,29 @@ func pack(raw []byte) (byte, []byte) {
 	return packNone, raw
 }
 
-// unpack is the inverse of pack. It allocates no more than rawBytes, which the caller has held against a cap. The result
+// packParts is pack for a payload whose parts, which begin at cuts, are unlike each other: a frame each, where that is
+// smaller, since zstd has one code for all literals of a block.
+func packParts(raw []byte, cuts []int) (byte, []byte) {
+	codec, whole := pack(raw)
+	e := zstdEncoder()
+	if codec == packNone && len(raw) < 64 || e == nil {
+		return codec, whole
+	}
+	var out []byte
+	from := 0
+	for _, to := range append(cuts, len(raw)) {
+		if to > from {
+			out = e.EncodeAll(raw[from:to], out)
+		}
+		from = to
+	}
+	if len(out) < len(whole) && len(out) <= len(raw)-(len(raw)+7)/8 {
+		return packZstd, out
+	}
+	return codec, whole
+}
+
+// unpack is the inverse of pack and packParts. It allocates no more than rawBytes, which the caller has held against a cap. The result
 // may be stored itself.
 func unpack(codec byte, stored []byte, rawBytes int64) ([]byte, error) {
 	switch codec {

@@ -47,6 +47,7 @@ type columnChange struct {
 	bytes    int64
 	min, max tensor.Shape // bounds of the shapes written; max nil: none with a shape
 	mixed    bool         // samples differ in the number of axes: bounds are unknown
+	before   format.Stats // of the chunk before
 	side     format.UUID  // the side page being filled; zero: none yet
 	dirs     [][]byte     // its directories
 	sideSize int
@@ -168,6 +169,8 @@ func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry
 	c.dirs = append(c.dirs, dirs...)
 	c.bytes += e.Bytes
 	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
+	e.Stats = e.Stats.Coarse(c.before)
+	c.before = e.Stats
 	return e
 }
 
