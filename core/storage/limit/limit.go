@@ -26,8 +26,11 @@ const unknownBytes = 256 << 10
 // Limiter is the places of one store; the providers and sources of the store share it. All methods may be called in
 // parallel.
 //
-// The number of places begins at its maximum, is halved when the store asks for fewer requests (once for all requests
-// that were under way then), and grows by one for each second in which all were taken.
+// The number of places begins at its maximum and changes after each round, which is as many answers as there are places,
+// to requests that were sent in it: it shrinks by half of the share of answers that asked for fewer requests, lately, and
+// grows by one where all places were taken. So a store that refuses everything halves it each round, while one that refuses a tenth at random, whatever it is
+// asked, still gets some twenty requests at once. (Halving at any refusal, as TCP does at a loss, would end at one or two.
+// In proportion is what DCTCP does: Alizadeh et al., "Data Center TCP", SIGCOMM 2010.)
 type Limiter struct {
 	most      float64
 	mostBytes int64
@@ -37,14 +40,19 @@ type Limiter struct {
 	active int
 	bytes  int64
 	queue  list.List // of *waiter
-	cut    time.Time // when the places were halved last
-	seen   time.Time // when growth was reckoned last
+	rounds int       // that are over
+	round  struct {
+		answers, refused int
+		most             int // requests at once
+	}
+	share float64 // of answers that were refusals, over the last rounds
 }
 
 type waiter struct {
 	bytes   int64
 	admit   chan struct{} // closed when it is its turn
 	through bool
+	round   int
 }
 
 // New makes a Limiter.
@@ -79,53 +87,71 @@ func (l *Limiter) fits(n int64) bool {
 	return l.active < int(l.places) && (l.bytes == 0 || n <= l.mostBytes-l.bytes)
 }
 
-// grow adds places for the time in which all were taken. It comes before every change of active.
-func (l *Limiter) grow(now time.Time) {
-	if l.active >= int(l.places) && l.places < l.most {
-		l.places = min(l.most, l.places+now.Sub(l.seen).Seconds())
-	}
-	l.seen = now
-}
-
 // admit lets in whoever may go, in order.
-func (l *Limiter) admit(now time.Time) {
+func (l *Limiter) admit() {
 	for e := l.queue.Front(); e != nil; e = l.queue.Front() {
 		w := e.Value.(*waiter)
 		if !l.fits(w.bytes) {
 			return
 		}
 		l.queue.Remove(e)
-		l.take(now, w.bytes)
-		w.through = true
+		l.take(w.bytes)
+		w.through, w.round = true, l.rounds
 		close(w.admit)
 	}
 }
 
-func (l *Limiter) take(now time.Time, n int64) {
-	l.grow(now)
+func (l *Limiter) take(n int64) {
 	l.active++
 	l.bytes += n
+	l.round.most = max(l.round.most, l.active)
 }
 
-// halve answers a request, begun at began, that the store found too much.
-func (l *Limiter) halve(began time.Time) {
+const (
+	memory  = 0.25 // weight of the last round in the share of refusals
+	certain = 0.5  // part of a round from which on it alone counts: a store that refuses that much is not unlucky
+	plenty  = 8    // refusals, being that part, that end a round early
+)
+
+// answered reckons with an answer to a request that was sent in a round.
+func (l *Limiter) answered(round int, refused bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if began.Before(l.cut) {
-		return // sent before the last cut could show
+	if round != l.rounds {
+		return // sent before the last change could show
 	}
-	now := time.Now()
-	l.grow(now)
-	l.places = max(1, min(l.places, float64(l.active))/2)
-	l.cut = now
+	l.round.answers++
+	if refused {
+		l.round.refused++
+	}
+	part := float64(l.round.refused) / float64(l.round.answers)
+	if l.round.answers < int(l.places) && (l.round.refused < plenty || part < certain) {
+		return
+	}
+	l.share += memory * (part - l.share)
+	full := l.round.most >= int(l.places)
+	switch {
+	case part >= certain:
+		l.places = min(l.places, float64(l.round.most)) * (1 - part/2)
+	case part > 0:
+		l.places *= 1 - l.share/2
+	}
+	if full && part < certain {
+		l.places++
+	}
+	l.places = min(max(l.places, 1), l.most)
+	l.rounds++
+	l.round.answers, l.round.refused, l.round.most = 0, 0, l.active
+	l.admit()
 }
 
 // slot is a place taken. Its methods may be called in parallel.
 type slot struct {
-	l     *Limiter
-	began time.Time
-	bytes atomic.Int64 // of the bound, that it still holds
-	over  atomic.Bool
+	l       *Limiter
+	bytes   atomic.Int64 // of the bound, that it still holds
+	over    atomic.Bool
+	counted atomic.Bool // its answer was reckoned with
+	round   int         // of the Limiter when it was taken
 }
 
 // acquire waits for a place for a request of n bytes.
@@ -133,15 +159,15 @@ func (l *Limiter) acquire(ctx context.Context, c *counts, op, object string, n i
 	s := &slot{l: l}
 	s.bytes.Store(n)
 	l.mu.Lock()
-	now := time.Now()
+	begun := time.Now()
 	if ctx.Err() != nil {
 		l.mu.Unlock()
 		return nil, canceled(ctx, op, object)
 	}
 	if l.queue.Len() == 0 && l.fits(n) {
-		l.take(now, n)
+		s.round = l.rounds
+		l.take(n)
 		l.mu.Unlock()
-		s.began = now
 		return s, nil
 	}
 	w := &waiter{bytes: n, admit: make(chan struct{})}
@@ -151,9 +177,9 @@ func (l *Limiter) acquire(ctx context.Context, c *counts, op, object string, n i
 	turn.Wait()
 	defer turn.Go()
 	err := l.wait(ctx, e, w, op, object)
-	s.began = time.Now()
+	s.round = w.round
 	c.waits.Add(1)
-	c.waitTime.Add(int64(s.began.Sub(now)))
+	c.waitTime.Add(int64(time.Since(begun)))
 	if err != nil {
 		return nil, err
 	}
@@ -168,13 +194,12 @@ func (l *Limiter) wait(ctx context.Context, e *list.Element, w *waiter, op, obje
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
 	if w.through {
-		l.free(now, w.bytes)
+		l.free(w.bytes)
 	} else {
 		l.queue.Remove(e)
 	}
-	l.admit(now) // this one may have been what the others waited behind
+	l.admit() // this one may have been what the others waited behind
 	return canceled(ctx, op, object)
 }
 
@@ -182,8 +207,7 @@ func canceled(ctx context.Context, op, object string) error {
 	return &errs.Error{Kind: errs.Canceled, Op: op, Object: object, Err: context.Cause(ctx)}
 }
 
-func (l *Limiter) free(now time.Time, n int64) {
-	l.grow(now)
+func (l *Limiter) free(n int64) {
 	l.active--
 	l.bytes -= n
 }
@@ -195,9 +219,8 @@ func (s *slot) release() {
 	}
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
-	now := time.Now()
-	s.l.free(now, s.bytes.Swap(0))
-	s.l.admit(now)
+	s.l.free(s.bytes.Swap(0))
+	s.l.admit()
 }
 
 // resize makes the slot count as n bytes.
@@ -210,16 +233,19 @@ func (s *slot) resize(n int64) {
 	before := s.bytes.Swap(n)
 	s.l.bytes += n - before
 	if n < before {
-		s.l.admit(time.Now())
+		s.l.admit()
 	}
 }
 
-// judge looks at the error of the slot's request, and returns it.
+// judge looks at the error of the slot's request, or of a read of its body, and returns it.
 func (s *slot) judge(c *counts, err error) error {
 	var f *storage.Fault
-	if err != nil && errors.As(err, &f) && f.Repeat == storage.Later {
+	refused := err != nil && errors.As(err, &f) && f.Repeat == storage.Later
+	if refused {
 		c.throttles.Add(1)
-		s.l.halve(s.began)
+	}
+	if !s.counted.Swap(true) {
+		s.l.answered(s.round, refused)
 	}
 	return err
 }
