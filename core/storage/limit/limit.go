@@ -28,9 +28,10 @@ const unknownBytes = 256 << 10
 //
 // The number of places begins at its maximum and changes after each round, which is as many answers as there are places,
 // to requests that were sent in it: it shrinks by half of the share of answers that asked for fewer requests, lately, and
-// grows by one where all places were taken. So a store that refuses everything halves it each round, while one that refuses a tenth at random, whatever it is
-// asked, still gets some twenty requests at once. (Halving at any refusal, as TCP does at a loss, would end at one or two.
-// In proportion is what DCTCP does: Alizadeh et al., "Data Center TCP", SIGCOMM 2010.)
+// grows by one where all places were taken. So a store that refuses everything halves it each round, while one that
+// refuses a tenth at random, whatever it is asked, still gets some twenty requests at once. (Halving at any refusal, as TCP
+// does at a loss, would end at one or two. In proportion is what DCTCP does: Alizadeh et al., "Data Center TCP", SIGCOMM
+// 2010.)
 type Limiter struct {
 	most      float64
 	mostBytes int64

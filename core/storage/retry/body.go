@@ -10,6 +10,13 @@ import (
 	"deeplake/core/storage"
 )
 
+// A body in which nothing comes for four times as long as a late first byte takes, within these bounds, is continued by
+// another request, if the budget of hedges has one: long before the timeout, after which it is in any case.
+const (
+	leastSilence = 500 * time.Millisecond
+	mostSilence  = 1500 * time.Millisecond
+)
+
 // body is an answer that goes on where it broke. One goroutine at a time reads it.
 type body struct {
 	c   *caller
@@ -76,7 +83,7 @@ func (b *body) connect(err error) error {
 // attach reads from w from now on.
 func (b *body) attach(w *runner) {
 	late := b.c.latency.late(b.ask.n)
-	f := &flow{cancel: w.cancel, floor: slowest, patience: max(500*time.Millisecond, 10*late)}
+	f := &flow{cancel: w.cancel, floor: slowest, patience: min(max(leastSilence, 4*late), mostSilence)}
 	if b.flow != nil {
 		if slow := b.flow.slowness(); slow > 0 {
 			f.floor = slow / 2 // it was not the connection: bear with it

@@ -37,7 +37,7 @@ type Policy struct {
 	latency latencies
 
 	answered  atomic.Bool  // the store has answered something
-	throttled atomic.Int64 // nanoseconds since the epoch until which nothing is hedged
+	throttled atomic.Int64 // nanoseconds since the epoch until which a request waits as it was told to, and none is hedged
 }
 
 // Options are what a Policy is made of. Random gives numbers in [0, 1), in parallel; nil is the generator of the process.

@@ -417,14 +417,21 @@ func TestNoHedges(t *testing.T) {
 	}{
 		{"allowed", storage.Settings{}, faults{late}, 1},
 		{"switched off", storage.Settings{Hedge: &no}, faults{late}, 0},
-		{"throttled", storage.Settings{}, faults{{Do: faultstore.Again(storage.Later, 0)}, late}, 0},
+		{"another waits, as it was told to", storage.Settings{}, faults{{Ops: []faultstore.Op{faultstore.Put}, Do: faultstore.Again(storage.Later, 3*time.Second)}, late}, 0},
+		{"another has waited", storage.Settings{}, faults{{Ops: []faultstore.Op{faultstore.Put}, Do: faultstore.Again(storage.Later, 100*time.Millisecond)}, late}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, 1000, c.settings, c.plan, func(t *testing.T, below *faultstore.Ranged, p storage.Provider, data []byte) {
+				g := task.New(t.Context(), 0)
+				g.Go(func(ctx context.Context) error { return p.Put(ctx, "other", nil) })
+				synctest.Wait()
 				read(t, p, data)
 				if s := stats(p); s.Hedges != c.hedges {
 					t.Errorf("%d hedges, want %d", s.Hedges, c.hedges)
+				}
+				if err := g.Wait(); err != nil {
+					t.Error(err)
 				}
 			})
 		})
@@ -490,6 +497,22 @@ func TestSlowBodies(t *testing.T) {
 				})
 		})
 	}
+}
+
+// TestSilentBodies: one that stalls is continued elsewhere long before the timeout, also while the store throttles.
+func TestSilentBodies(t *testing.T) {
+	t.Parallel()
+	plan := faults{{Do: faultstore.Again(storage.Later, 0)}, {Skip: 1, Do: faultstore.StallAt(1000)}}
+	bubble(t, 100_000, storage.Settings{}, plan, func(t *testing.T, _ *faultstore.Ranged, p storage.Provider, data []byte) {
+		begun := time.Now()
+		read(t, p, data)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if s := stats(p); s.Stalls != 1 || s.Resumes != 1 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
 }
 
 // TestSlowReader: the time that the reader takes is not the store's.

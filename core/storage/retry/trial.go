@@ -124,7 +124,7 @@ func (t *trial) delay(f *storage.Fault) (time.Duration, bool) {
 			t.c.counts.throttles.Add(1)
 		}
 		d := max(f.Wait, t.jitter(0, laterFirst, laterCap))
-		until := time.Now().Add(max(d, time.Second)).UnixNano()
+		until := time.Now().Add(d).UnixNano()
 		for old := t.c.throttled.Load(); old < until && !t.c.throttled.CompareAndSwap(old, until); {
 			old = t.c.throttled.Load()
 		}

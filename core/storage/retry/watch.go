@@ -169,7 +169,8 @@ func (f *flow) look(c *caller, now time.Time, all done) {
 	silent := f.silence(now)
 	mine := done{f.now.bytes, f.now.busy + silent}
 	switch {
-	case silent >= c.timeout, silent >= f.patience && c.hedging && c.hedges.take(): // also of a store that is throttled: one request ends as one begins
+	// Also while the store throttles: one request ends as another begins.
+	case silent >= c.timeout, silent >= f.patience && c.hedging && c.hedges.take():
 		f.stop(c, fmt.Sprintf("no byte came for %.1f s", silent.Seconds()))
 	case mine.busy >= c.timeout:
 		floor := f.floor
