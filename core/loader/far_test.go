@@ -75,6 +75,14 @@ func (f *far) request(ctx context.Context, key string, off, n int64) error {
 	return err
 }
 
+// List takes a request too; listings here have one page.
+func (f *far) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+	if err := f.request(ctx, prefix, 0, 0); err != nil {
+		return err
+	}
+	return f.Provider.List(ctx, prefix, after, fn)
+}
+
 func (f *far) Get(ctx context.Context, key string) ([]byte, error) {
 	data, err := f.Provider.Get(ctx, key)
 	if bad := f.request(ctx, key, 0, int64(len(data))); bad != nil {
@@ -125,6 +133,7 @@ type lake struct {
 	env  *dataset.Env
 	far  *far
 	near *dataset.View
+	set  []func(f *far) // of the next far
 }
 
 // newLake makes a dataset in memory by fill. The near view is not remote.
@@ -140,6 +149,9 @@ func newLake(t testing.TB, fill func(d *dataset.Dataset)) *lake {
 				return nil, err
 			}
 			l.far = newFar(p)
+			for _, set := range l.set {
+				set(l.far)
+			}
 			return l.far, nil
 		}}}
 	d, err := dataset.Create(ctx, l.env, "mem://lake", dataset.CreateOptions{})
@@ -159,8 +171,9 @@ func newLake(t testing.TB, fill func(d *dataset.Dataset)) *lake {
 }
 
 // open opens the dataset again, over the network, with codecs that belong to the bubble of synctest.
-func (l *lake) open(t testing.TB) *dataset.View {
+func (l *lake) open(t testing.TB, set ...func(f *far)) *dataset.View {
 	t.Helper()
+	l.set = set
 	env := *l.env
 	env.Codecs = all.All()
 	d, err := dataset.Open(context.Background(), &env, "far://lake", dataset.OpenOptions{ReadOnly: true})

@@ -57,7 +57,7 @@ type Options struct {
 	Prefetch     int               `json:"prefetch"`      // batches in the making or ready; 0: 2
 	ShuffleBytes int64             `json:"shuffle_bytes"` // stored bytes of a window; 0: 512 MiB
 	SlabBytes    int64             `json:"slab_bytes"`    // memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
-	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network; 0: two and a half windows
+	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network, and kept for the next epoch where all has room; 0: two and a half windows
 	ReturnIndex  bool              `json:"return_index"`  // add IndexName: the rows in the dataset
 	OnError      string            `json:"on_error"`      // Raise (also "") or Skip
 }

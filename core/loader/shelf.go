@@ -24,10 +24,10 @@ func newShelf(limit int64) *shelf {
 	return &shelf{ring: slab.NewRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
 }
 
-// shelfSize rounds n up to a quarter of a power of two.
+// shelfSize rounds n up to a sixteenth of a power of two.
 func shelfSize(n int64) int64 {
 	n = max(n, smallPiece)
-	step := int64(1) << (bits.Len64(uint64(n-1)) - 3)
+	step := int64(1) << (bits.Len64(uint64(n-1)) - 5)
 	return (n + step - 1) &^ (step - 1)
 }
 
