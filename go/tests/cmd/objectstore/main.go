@@ -1,6 +1,6 @@
 // Command objectstore starts object stores with a fault proxy before each, for tests and benchmarks that are not Go.
 //
-//	objectstore build           builds the servers into build/servers
+//	objectstore build           builds the servers into build/servers; "build minio" that one
 //	objectstore [flags] s3 gcs  starts them, prints one line of JSON, and runs until its standard input ends
 //
 // The line maps each name that was asked for to its place:
@@ -28,6 +28,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 
 	"deeplake/go/tests/faultproxy"
 	"deeplake/go/tests/objectstore"
@@ -65,6 +66,9 @@ func main() {
 func run(ctx context.Context, o options, names []string) error {
 	if len(names) == 1 && names[0] == "build" {
 		return objectstore.Build(ctx)
+	}
+	if slices.Equal(names, []string{"build", "minio"}) {
+		return objectstore.BuildMinIO(ctx)
 	}
 	if len(names) == 0 {
 		return errors.New("name what to start: s3, s3-tls, s3-versions, minio, gcs, http; or build")
