@@ -95,15 +95,12 @@ func isMarker(e storage.Entry) bool {
 func (l *lake) probe(ctx context.Context) error {
 	images := 0
 	classes := map[string]bool{}
-	err := l.Objects(ctx, "", "", func(e storage.Entry) bool {
-		if isMarker(e) {
-			return true
-		}
+	look := func(key string) bool {
 		l.objects++
-		if kind := kindOf(e.Key); kind != "" {
+		if kind := kindOf(key); kind != "" {
 			images++
 			l.kinds[kind]++
-			if class := classOf(e.Key); class != "" {
+			if class := classOf(key); class != "" {
 				l.labels = true
 				if l.local {
 					classes[class] = true
@@ -111,7 +108,15 @@ func (l *lake) probe(ctx context.Context) error {
 			}
 		}
 		return l.local || images < probedImages && l.objects < probedObjects
-	})
+	}
+	var err error
+	if folder, ok := l.Source.(interface {
+		Names(ctx context.Context, fn func(key string) bool) error
+	}); ok {
+		err = folder.Names(ctx, look)
+	} else {
+		err = l.Objects(ctx, "", "", func(e storage.Entry) bool { return isMarker(e) || look(e.Key) })
+	}
 	if !l.local {
 		l.objects = 0
 	}

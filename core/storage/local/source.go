@@ -71,10 +71,21 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 	return err
 }
 
+// Names lists as Objects does, but names alone: it looks at no file that is not behind a link.
+func (s *Source) Names(ctx context.Context, fn func(key string) bool) error {
+	if s.closed.Load() {
+		return errs.New(errs.Closed, "list %q: the source was closed", s.root)
+	}
+	w := sourceWalk{s: s, names: true, fn: func(e storage.Entry) bool { return fn(e.Key) }}
+	_, err := w.dir(ctx, "")
+	return err
+}
+
 // sourceWalk is one listing.
 type sourceWalk struct {
 	s             *Source
 	prefix, after string
+	names         bool // sizes and tags are not wanted
 	fn            func(storage.Entry) bool
 }
 
@@ -99,15 +110,15 @@ func (w *sourceWalk) dir(ctx context.Context, at string) (more bool, err error) 
 			return false, errs.Wrap(errs.Canceled, "list", w.s.root, ctx.Err())
 		}
 		key := at + name(e)
-		if more, err := w.entry(ctx, key, e.IsDir()); err != nil || !more {
+		if more, err := w.entry(ctx, key, e); err != nil || !more {
 			return more, err
 		}
 	}
 	return true, nil
 }
 
-func (w *sourceWalk) entry(ctx context.Context, key string, isDir bool) (more bool, err error) {
-	if isDir {
+func (w *sourceWalk) entry(ctx context.Context, key string, e fs.DirEntry) (more bool, err error) {
+	if e.IsDir() {
 		if !strings.HasPrefix(key, w.prefix) && !strings.HasPrefix(w.prefix, key) || key < w.after && !strings.HasPrefix(w.after, key) {
 			return true, nil
 		}
@@ -115,6 +126,9 @@ func (w *sourceWalk) entry(ctx context.Context, key string, isDir bool) (more bo
 	}
 	if key <= w.after || !strings.HasPrefix(key, w.prefix) {
 		return true, nil
+	}
+	if w.names && e.Type()&fs.ModeSymlink == 0 {
+		return w.fn(storage.Entry{Key: key}), nil
 	}
 	st, err := os.Stat(w.s.path(key))
 	switch {
@@ -152,9 +166,11 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 		return nil, errs.New(errs.Invalid, "read %q: the name leads out of the folder", key)
 	}
 	path := s.path(key)
-	// Opening a pipe would wait for somebody to write to it.
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
-		return nil, errs.New(errs.Invalid, "read %q: not a regular file", path)
+	// Opening a pipe would wait for somebody to write to it. What has a tag was listed as a regular file.
+	if tag == "" {
+		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return nil, errs.New(errs.Invalid, "read %q: not a regular file", path)
+		}
 	}
 	f, err := os.Open(path)
 	switch {
