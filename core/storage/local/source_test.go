@@ -37,7 +37,7 @@ func newSource(t *testing.T, files ...string) (*Source, string) {
 // TestSourceListing: byte order of whole names, links to files and not to directories, parts of the listing.
 func TestSourceListing(t *testing.T) {
 	t.Parallel()
-	all := []string{"a", "a-b/x", "a.b", "a/ b", "a/c/d", "a0", "ä/ü"}
+	all := []string{"A", "a-b/x", "a.b", "a/ b", "a/c/d", "a0", "ä/ü"}
 	s, root := newSource(t, all...)
 	for link, to := range map[string]string{"a/link": "../a0", "dirlink": "a/c", "gone": "nowhere"} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
