@@ -19,7 +19,19 @@ from protocol import Result
 
 RECORD = Path(__file__).resolve().parent / "results"
 SHORT = data.CACHE / "results"
-ORDER = ("epoch", "first_batch", "raw", "append", "ingest", "random", "open", "import", "lake_epoch")
+ORDER = (
+    "epoch",
+    "first_batch",
+    "raw",
+    "append",
+    "ingest",
+    "random",
+    "open",
+    "import",
+    "lake_epoch",
+    "lake_reads",
+    "lake_ingest",
+)
 
 Measure = Callable[[bool], Result]
 Bench = Callable[[Measure], Result]

@@ -49,7 +49,7 @@ class Open:
 def measure(full: bool = False) -> Result:
     """Opens it in a fresh process for each round; full and short differ in rounds alone."""
     result = Result("open", "Open a dataset of 10,000,000 rows, core loaded", 21 if full else 7, full)
-    place = _lake()
+    place = lake()
     opened, again, sample = Turn(), Turn(), Turn()
     grown = []
     for number in range(result.rounds):
@@ -80,7 +80,7 @@ def measure(full: bool = False) -> Result:
     return result
 
 
-def _lake() -> Path:
+def lake() -> Path:
     import deeplake
 
     def build(place: Path) -> None:
