@@ -43,22 +43,24 @@ type named struct {
 func operationOf(name string) (operation, error) {
 	switch name {
 	case "branches":
-		return asked("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Branches(ctx) }), nil
+		return asked("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) {
+			return ds.Versions().Branches(ctx)
+		}), nil
 	case "create_branch":
 		return asked("create branch", createBranch), nil
 	case "delete_branch":
 		return asked("delete branch", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
-			return nil, ds.DeleteBranch(ctx, o.Name)
+			return nil, ds.Versions().DeleteBranch(ctx, o.Name)
 		}), nil
 	case "checkout":
 		return asked("checkout", checkout), nil
 	case "tags":
-		return asked("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Tags(ctx) }), nil
+		return asked("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Tags(ctx) }), nil
 	case "create_tag":
 		return asked("create tag", createTag), nil
 	case "delete_tag":
 		return asked("delete tag", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
-			return nil, ds.DeleteTag(ctx, o.Name)
+			return nil, ds.Versions().DeleteTag(ctx, o.Name)
 		}), nil
 	case "graph":
 		return asked("log", graph), nil
@@ -92,7 +94,7 @@ func createBranch(ctx context.Context, ds *dataset.Dataset, o struct {
 	Name string `json:"name"`
 	At   string `json:"at"`
 }) (any, error) {
-	return nil, ds.CreateBranch(ctx, o.Name, o.At)
+	return nil, ds.Versions().CreateBranch(ctx, o.Name, o.At)
 }
 
 func checkout(ctx context.Context, ds *dataset.Dataset, o struct {
@@ -107,21 +109,21 @@ func createTag(ctx context.Context, ds *dataset.Dataset, o struct {
 	At      string `json:"at"`
 	Message string `json:"message"`
 }) (any, error) {
-	return ds.CreateTag(ctx, o.Name, o.At, o.Message)
+	return ds.Versions().CreateTag(ctx, o.Name, o.At, o.Message)
 }
 
 func graph(ctx context.Context, ds *dataset.Dataset, o struct {
 	Limit int  `json:"limit"`
 	All   bool `json:"all"`
 }) (any, error) {
-	return ds.Graph(ctx, o.Limit, o.All)
+	return ds.Versions().Graph(ctx, o.Limit, o.All)
 }
 
 func diff(ctx context.Context, ds *dataset.Dataset, o struct {
 	A string `json:"a"`
 	B string `json:"b"`
 }) (any, error) {
-	d, err := ds.Diff(ctx, o.A, o.B)
+	d, err := ds.Versions().Diff(ctx, o.A, o.B)
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +166,14 @@ func gc(ctx context.Context, ds *dataset.Dataset, o struct {
 		}
 		age = time.Duration(*o.OlderThan * float64(time.Second))
 	}
-	return ds.GC(ctx, version.GCOptions{OlderThan: age, DryRun: o.DryRun})
+	return ds.Versions().GC(ctx, version.GCOptions{OlderThan: age, DryRun: o.DryRun})
 }
 
 func fsck(ctx context.Context, ds *dataset.Dataset, o struct {
 	Data   *bool `json:"data"` // default: true
 	Repair bool  `json:"repair"`
 }) (any, error) {
-	return ds.Fsck(ctx, version.FsckOptions{MapsOnly: o.Data != nil && !*o.Data, Repair: o.Repair})
+	return ds.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: o.Data != nil && !*o.Data, Repair: o.Repair})
 }
 
 //export dlgo_dataset_run

@@ -268,7 +268,7 @@ func (w *world) step(h *handle, s step, calm func()) error {
 		return w.merge(h, s, calm)
 	case stepTag:
 		name := fmt.Sprint("tag", w.number())
-		_, err := h.d.CreateTag(w.ctx, name, "", "")
+		_, err := h.d.Versions().CreateTag(w.ctx, name, "", "")
 		if err == nil {
 			w.tags[name] = h.base
 		}
@@ -561,7 +561,7 @@ func (w *world) gc(h *handle, s step) error {
 			}
 		}
 	}
-	_, err := h.d.GC(w.ctx, version.GCOptions{OlderThan: version.GCGrace})
+	_, err := h.d.Versions().GC(w.ctx, version.GCOptions{OlderThan: version.GCGrace})
 	return failed(err, s)
 }
 
@@ -653,7 +653,7 @@ func (w *world) merge(h *handle, s step, calm func()) error {
 func (w *world) diff(h *handle, s step) error {
 	name := w.branchName(s.a)
 	a, b := &w.commits[w.heads[name]], &w.commits[h.base]
-	d, err := h.d.Diff(w.ctx, name, "")
+	d, err := h.d.Versions().Diff(w.ctx, name, "")
 	if err != nil {
 		return failed(err, s)
 	}
@@ -698,7 +698,7 @@ func (w *world) check() error {
 		}
 	}
 	d := w.handles[0].d
-	report, err := d.Fsck(w.ctx, version.FsckOptions{})
+	report, err := d.Versions().Fsck(w.ctx, version.FsckOptions{})
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("fsck found %+v", report.Problems)
 	}

@@ -58,7 +58,7 @@ func TestGC(t *testing.T) {
 	d := numberedDataset(t, env, "mem://d")
 	appendNumbers(t, d, 1, 2)
 	commit(t, d, "two")
-	must[TagInfo](t)(d.CreateTag(ctx, "v1", "", ""))
+	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v1", "", ""))
 	updateNumbers(t, d, 0, 5)
 	commit(t, d, "an update")
 
@@ -84,7 +84,7 @@ func TestGC(t *testing.T) {
 	}
 	gc := func(o version.GCOptions) version.GCReport {
 		t.Helper()
-		return must[version.GCReport](t)(d.GC(ctx, o))
+		return must[version.GCReport](t)(d.Versions().GC(ctx, o))
 	}
 	if r := gc(version.GCOptions{OlderThan: version.GCGrace}); r.Objects != 0 || r.Young == 0 {
 		t.Fatalf("on the first day: %+v", r)
@@ -97,7 +97,7 @@ func TestGC(t *testing.T) {
 	must[*View](t)(slow.View(ctx))
 	reader := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{At: "v1"}))
 	defer reader.Close()
-	if err := d.DeleteBranch(ctx, "doomed"); err != nil {
+	if err := d.Versions().DeleteBranch(ctx, "doomed"); err != nil {
 		t.Fatal(err)
 	}
 	clock.days.Store(8)
@@ -135,10 +135,10 @@ func TestGC(t *testing.T) {
 	past := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{At: "v1"}))
 	defer past.Close()
 	wantNumbers(t, past, 1, 2)
-	if report := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{})); len(report.Problems) != 0 || report.Orphans != 0 {
+	if report := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})); len(report.Problems) != 0 || report.Orphans != 0 {
 		t.Fatalf("after all: %+v", report)
 	}
-	_, err := d.GC(ctx, version.GCOptions{OlderThan: -1})
+	_, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: -1})
 	wantError(t, err, errs.Invalid)
 }
 
@@ -154,7 +154,7 @@ func TestGCNow(t *testing.T) {
 	}
 	appendNumbers(t, d, 3)
 	commit(t, d, "kept")
-	if r := must[version.GCReport](t)(d.GC(ctx, version.GCOptions{})); r.Objects == 0 || r.Young != 0 {
+	if r := must[version.GCReport](t)(d.Versions().GC(ctx, version.GCOptions{})); r.Objects == 0 || r.Young != 0 {
 		t.Fatalf("%+v", r)
 	}
 	wantNumbers(t, d, 3)
@@ -180,8 +180,8 @@ func damagedDataset(t *testing.T) (*Dataset, storage.Provider) {
 		t.Fatal(err)
 	}
 	commit(t, d, "changes")
-	must[TagInfo](t)(d.CreateTag(ctx, "v1", "", ""))
-	if err := d.CreateBranch(ctx, "work", ""); err != nil {
+	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v1", "", ""))
+	if err := d.Versions().CreateBranch(ctx, "work", ""); err != nil {
 		t.Fatal(err)
 	}
 	return d, openedStore(t, space, "d")
@@ -192,7 +192,7 @@ func TestFsck(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d, store := damagedDataset(t)
-	if r := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 0 || r.Chunks != 4 || r.Commits != 5 || r.Bytes == 0 {
+	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 0 || r.Chunks != 4 || r.Commits != 5 || r.Bytes == 0 {
 		t.Fatalf("of a whole dataset: %+v", r)
 	}
 	for _, key := range keysBelow(t, store, "") {
@@ -255,7 +255,7 @@ func TestFsckRows(t *testing.T) {
 	if err := store.Put(ctx, key, flipped); err != nil {
 		t.Fatal(err)
 	}
-	r := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{}))
+	r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{}))
 	if len(r.Problems) != 1 || r.Problems[0].Tensor != "x" || r.Problems[0].Key != key || r.Problems[0].Branch != "main" || r.Problems[0].Version != 3 {
 		t.Fatalf("%+v", r)
 	}
@@ -264,13 +264,13 @@ func TestFsckRows(t *testing.T) {
 	if !hit || p.Count < 1 || p.Count >= 3998 || !strings.Contains(p.Error, "checksum") {
 		t.Fatalf("%+v", p)
 	}
-	if r := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{MapsOnly: true})); len(r.Problems) != 0 {
+	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: true})); len(r.Problems) != 0 {
 		t.Fatalf("without data: %+v", r)
 	}
 	if err := store.Delete(ctx, key); err != nil {
 		t.Fatal(err)
 	}
-	if r := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{MapsOnly: true})); len(r.Problems) != 1 || r.Problems[0].Count != 3997 {
+	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: true})); len(r.Problems) != 1 || r.Problems[0].Count != 3997 {
 		t.Fatalf("a missing chunk: %+v", r)
 	}
 }
@@ -297,15 +297,15 @@ func TestFsckRepair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{}))
+	found := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{}))
 	if broken < 2 || len(found.Problems) != broken || found.Problems[0].Repair == "" || found.Problems[0].Done {
 		t.Fatalf("%d are broken: %+v", broken, found)
 	}
-	fixed := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{Repair: true}))
+	fixed := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{Repair: true}))
 	if len(fixed.Problems) != broken || !fixed.Problems[0].Done {
 		t.Fatalf("%+v", fixed)
 	}
-	if r := must[version.FsckReport](t)(d.Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 0 {
+	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 0 {
 		t.Fatalf("after the repair: %+v", r)
 	}
 	again := must[*Dataset](t)(Open(ctx, d.env, "mem://d", OpenOptions{}))
@@ -335,7 +335,7 @@ func TestCopy(t *testing.T) {
 		c := must[*Dataset](t)(Open(ctx, env, dst, OpenOptions{}))
 		defer c.Close()
 		wantNumbers(t, c, want...)
-		branches, tags := must[[]BranchInfo](t)(c.Branches(ctx)), must[[]TagInfo](t)(c.Tags(ctx))
+		branches, tags := must[[]BranchInfo](t)(c.Versions().Branches(ctx)), must[[]TagInfo](t)(c.Versions().Tags(ctx))
 		log := must[[]version.Committed](t)(c.Log(ctx, 0))
 		if history != (len(branches) == 2) || history != (len(tags) == 1) || history != (len(log) == 4) {
 			t.Fatalf("history %v: %d branches, %d tags, %d commits", history, len(branches), len(tags), len(log))
@@ -343,7 +343,7 @@ func TestCopy(t *testing.T) {
 		if !history && log[0].Message != "a copy" {
 			t.Fatalf("the commit says %q", log[0].Message)
 		}
-		if f := must[version.FsckReport](t)(c.Fsck(ctx, version.FsckOptions{})); len(f.Problems) != 0 || f.Orphans != 0 {
+		if f := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(f.Problems) != 0 || f.Orphans != 0 {
 			t.Fatalf("history %v: %+v", history, f)
 		}
 		updateNumbers(t, c, 0, 42)

@@ -37,6 +37,13 @@ type LogEntry struct {
 // refsInFlight is how many refs are looked up at once.
 const refsInFlight = 16
 
+// Versions is what a dataset can say and do about its commits and their names, without a change of its rows. All methods
+// may be called in parallel.
+type Versions struct{ d *Dataset }
+
+// Versions gives access to commits and names.
+func (d *Dataset) Versions() Versions { return Versions{d} }
+
 // repository is the branch that is open, and the commit under what is uncommitted.
 func (d *Dataset) repository() (*version.Repo, *version.Snapshot, error) {
 	d.mu.Lock()
@@ -60,8 +67,8 @@ func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
 func (d *Dataset) Branch() string { return *d.branch.Load() }
 
 // Branches lists the branches by name.
-func (d *Dataset) Branches(ctx context.Context) ([]BranchInfo, error) {
-	repo, _, err := d.repository()
+func (v Versions) Branches(ctx context.Context) ([]BranchInfo, error) {
+	repo, _, err := v.d.repository()
 	if err != nil {
 		return nil, err
 	}
@@ -98,21 +105,21 @@ func snapshot(ctx context.Context, repo *version.Repo, head *version.Snapshot, r
 
 // CreateBranch makes a branch that begins as the commit that ref names, "" for the one that the dataset is at. The dataset
 // stays on its own branch. What is uncommitted is not in it.
-func (d *Dataset) CreateBranch(ctx context.Context, name, ref string) error {
-	repo, head, err := d.writable()
+func (v Versions) CreateBranch(ctx context.Context, name, ref string) error {
+	repo, head, err := v.d.writable()
 	if err != nil {
 		return err
 	}
 	if head, err = snapshot(ctx, repo, head, ref); err != nil {
 		return err
 	}
-	_, _, err = repo.CreateBranch(ctx, name, head, d.env.Author)
+	_, _, err = repo.CreateBranch(ctx, name, head, v.d.env.Author)
 	return err
 }
 
 // DeleteBranch takes the name of a branch away. Its commits stay until a gc finds that nothing else leads to them.
-func (d *Dataset) DeleteBranch(ctx context.Context, name string) error {
-	repo, _, err := d.writable()
+func (v Versions) DeleteBranch(ctx context.Context, name string) error {
+	repo, _, err := v.d.writable()
 	if err != nil {
 		return err
 	}
@@ -172,8 +179,8 @@ func (d *Dataset) on(repo *version.Repo) {
 }
 
 // Tags lists the tags by name.
-func (d *Dataset) Tags(ctx context.Context) ([]TagInfo, error) {
-	repo, _, err := d.repository()
+func (v Versions) Tags(ctx context.Context) ([]TagInfo, error) {
+	repo, _, err := v.d.repository()
 	if err != nil {
 		return nil, err
 	}
@@ -201,15 +208,15 @@ func tagInfo(t version.Tag, s *version.Snapshot) TagInfo {
 }
 
 // CreateTag gives the commit that ref names, "" for the one that the dataset is at, a name for good.
-func (d *Dataset) CreateTag(ctx context.Context, name, ref, message string) (TagInfo, error) {
-	repo, head, err := d.writable()
+func (v Versions) CreateTag(ctx context.Context, name, ref, message string) (TagInfo, error) {
+	repo, head, err := v.d.writable()
 	if err != nil {
 		return TagInfo{}, err
 	}
 	if head, err = snapshot(ctx, repo, head, ref); err != nil {
 		return TagInfo{}, err
 	}
-	t, err := repo.CreateTag(ctx, name, head, message, d.env.Author)
+	t, err := repo.CreateTag(ctx, name, head, message, v.d.env.Author)
 	if err != nil {
 		return TagInfo{}, err
 	}
@@ -217,8 +224,8 @@ func (d *Dataset) CreateTag(ctx context.Context, name, ref, message string) (Tag
 }
 
 // DeleteTag buries a tag: its name is never used again.
-func (d *Dataset) DeleteTag(ctx context.Context, name string) error {
-	repo, _, err := d.writable()
+func (v Versions) DeleteTag(ctx context.Context, name string) error {
+	repo, _, err := v.d.writable()
 	if err != nil {
 		return err
 	}
@@ -227,20 +234,20 @@ func (d *Dataset) DeleteTag(ctx context.Context, name string) error {
 
 // Graph lists at most limit commits that the dataset comes from, with those that merges took in, a commit before its
 // parents; limit <= 0 means all. With all the commits of all branches and tags are in it.
-func (d *Dataset) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, error) {
-	repo, head, err := d.repository()
+func (v Versions) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, error) {
+	repo, head, err := v.d.repository()
 	if err != nil {
 		return nil, err
 	}
-	branches, err := d.Branches(ctx)
+	branches, err := v.Branches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tags, err := d.Tags(ctx)
+	tags, err := v.Tags(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !d.past {
+	if !v.d.past {
 		if head, err = repo.Head(ctx); err != nil {
 			return nil, err
 		}
@@ -307,8 +314,8 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 
 // Diff says what leads from the commit that a names to the one that b names; "" is the one that the dataset is at. No
 // sample is read. What is uncommitted does not count.
-func (d *Dataset) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
-	repo, head, err := d.repository()
+func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
+	repo, head, err := v.d.repository()
 	if err != nil {
 		return nil, err
 	}
@@ -395,8 +402,8 @@ func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
 }
 
 // GC removes what no commit needs; see version.Repo.GC.
-func (d *Dataset) GC(ctx context.Context, o version.GCOptions) (version.GCReport, error) {
-	repo, _, err := d.writable()
+func (v Versions) GC(ctx context.Context, o version.GCOptions) (version.GCReport, error) {
+	repo, _, err := v.d.writable()
 	if err != nil {
 		return version.GCReport{}, err
 	}
@@ -404,10 +411,10 @@ func (d *Dataset) GC(ctx context.Context, o version.GCOptions) (version.GCReport
 }
 
 // Fsck looks for damage; see version.Repo.Fsck.
-func (d *Dataset) Fsck(ctx context.Context, o version.FsckOptions) (version.FsckReport, error) {
-	repo, _, err := d.repository()
+func (v Versions) Fsck(ctx context.Context, o version.FsckOptions) (version.FsckReport, error) {
+	repo, _, err := v.d.repository()
 	if err == nil && o.Repair {
-		repo, _, err = d.writable()
+		repo, _, err = v.d.writable()
 	}
 	if err != nil {
 		return version.FsckReport{}, err

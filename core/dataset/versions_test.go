@@ -118,18 +118,18 @@ func TestBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNumbers(t, d, 1, 2)
-	if err := d.CreateBranch(ctx, "old", "1"); err != nil {
+	if err := d.Versions().CreateBranch(ctx, "old", "1"); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, b := range must[[]BranchInfo](t)(d.Branches(ctx)) {
+	for _, b := range must[[]BranchInfo](t)(d.Versions().Branches(ctx)) {
 		names = append(names, fmt.Sprint(b.Name, " ", b.Head.Rows))
 	}
 	if want := []string{"main 2", "old 0", "work 3"}; !slices.Equal(names, want) {
 		t.Fatalf("branches are %v, want %v", names, want)
 	}
-	wantError(t, other.DeleteBranch(ctx, "work"), errs.Invalid, "checkout another")
-	if err := d.DeleteBranch(ctx, "work"); err != nil {
+	wantError(t, other.Versions().DeleteBranch(ctx, "work"), errs.Invalid, "checkout another")
+	if err := d.Versions().DeleteBranch(ctx, "work"); err != nil {
 		t.Fatal(err)
 	}
 	wantError(t, d.Checkout(ctx, "work", false), errs.NotFound, "work")
@@ -138,7 +138,7 @@ func TestBranches(t *testing.T) {
 	wantError(t, past.Checkout(ctx, "main", false), errs.ReadOnly)
 	ro := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{ReadOnly: true}))
 	defer ro.Close()
-	wantError(t, ro.CreateBranch(ctx, "x", ""), errs.ReadOnly)
+	wantError(t, ro.Versions().CreateBranch(ctx, "x", ""), errs.ReadOnly)
 	wantError(t, ro.Checkout(ctx, "x", true), errs.ReadOnly)
 	if err := ro.Checkout(ctx, "old", false); err != nil {
 		t.Fatal(err)
@@ -151,23 +151,23 @@ func TestTags(t *testing.T) {
 	d := numberedDataset(t, testEnv(), "mem://d")
 	appendNumbers(t, d, 1, 2)
 	commit(t, d, "two")
-	must[TagInfo](t)(d.CreateTag(ctx, "v1", "", "first release"))
+	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v1", "", "first release"))
 	appendNumbers(t, d, 3)
 	commit(t, d, "three")
-	tags := must[[]TagInfo](t)(d.Tags(ctx))
+	tags := must[[]TagInfo](t)(d.Versions().Tags(ctx))
 	if len(tags) != 1 || tags[0].Name != "v1" || tags[0].Message != "first release" || tags[0].Commit.Rows != 2 {
 		t.Fatalf("tags are %+v", tags)
 	}
 	past := must[*Dataset](t)(d.At(ctx, "v1"))
 	defer past.Close()
 	wantNumbers(t, past, 1, 2)
-	if log := must[[]LogEntry](t)(d.Graph(ctx, 0, false)); len(log) != 4 || !slices.Equal(log[1].Names, []string{"v1"}) || !slices.Equal(log[0].Names, []string{"main"}) || !slices.Equal(log[0].Parents, []string{log[1].Commit}) {
+	if log := must[[]LogEntry](t)(d.Versions().Graph(ctx, 0, false)); len(log) != 4 || !slices.Equal(log[1].Names, []string{"v1"}) || !slices.Equal(log[0].Names, []string{"main"}) || !slices.Equal(log[0].Parents, []string{log[1].Commit}) {
 		t.Fatalf("graph is %+v", log)
 	}
-	if err := d.DeleteTag(ctx, "v1"); err != nil {
+	if err := d.Versions().DeleteTag(ctx, "v1"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.CreateTag(ctx, "v1", "", "")
+	_, err := d.Versions().CreateTag(ctx, "v1", "", "")
 	wantError(t, err, errs.Exists, "v1")
 }
 
