@@ -82,8 +82,7 @@ FORWARD(dataset_at, (dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* ou
         (ctx, ds, ref, out, err))
 FORWARD(dataset_view, (dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err), (ctx, ds, out, err))
 FORWARD(dataset_close, (dl_dataset ds, dl_error* err), (ds, err))
-FORWARD(dataset_run,
-        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json, dl_error* err),
+FORWARD(dataset_run, (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json, dl_error* err),
         (ctx, ds, name, options, json, err))
 FORWARD(dataset_copy, (dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json, dl_error* err),
         (ctx, src, dst, options, json, err))

@@ -40,8 +40,8 @@ Dataset create(const std::string& uri, bool overwrite, const py::object& store) 
 Dataset open(const std::string& uri, const std::string& branch, const std::string& at, bool read_only,
              const py::object& store) {
     const Core& c = core();
-    const std::string options = with_store(
-        py::dict(py::arg("branch") = branch, py::arg("at") = at, py::arg("read_only") = read_only), store);
+    const std::string options =
+        with_store(py::dict(py::arg("branch") = branch, py::arg("at") = at, py::arg("read_only") = read_only), store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
         return c.dataset_open(ctx, uri.c_str(), options.c_str(), out, err);
     });
@@ -222,7 +222,8 @@ void register_dataset(py::module_& m) {
     using py::arg;
     m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false, arg("store") = py::none());
     m.def("copy", copy, arg("src"), arg("dst"), arg("options") = py::none());
-    m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "", arg("read_only") = false, arg("store") = py::none());
+    m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "", arg("read_only") = false,
+          arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("datasets", datasets, arg("uri"), py::kw_only(), arg("store") = py::none());
