@@ -10,8 +10,9 @@ import (
 // whichever answers first, to watch a body, and to go on with one that broke off.
 type Ranger interface {
 	// Range asks for n bytes from offset off (n < 0: all that follow) and returns when the answer has begun. tag is the
-	// Tag that the object must have, "" for any; an object with another one is errs.Conflict. A range that begins behind
-	// the end is errs.Corrupt. ctx covers the body too.
+	// Tag that the object must have, "" for any; an object with another one is errs.Conflict. Bytes that begin at the end
+	// or behind it are errs.Corrupt, but for those from the first on of an object that is empty; no bytes may be asked for
+	// at the end. ctx covers the body too.
 	Range(ctx context.Context, key string, off, n int64, tag string) (Body, error)
 }
 

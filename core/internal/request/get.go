@@ -189,10 +189,10 @@ func (b *body) whole(rs *http.Response, off, n int64) error {
 	if rs.ContentLength < 0 {
 		return errs.New(errs.Unsupported, "%q does not say how long the object is, so that its end cannot be told from a broken connection", b.host)
 	}
-	if off > rs.ContentLength {
+	if off > 0 && off >= rs.ContentLength {
 		return beyond(off, rs.ContentLength)
 	}
-	if off > 0 && off < rs.ContentLength {
+	if off > 0 {
 		return errs.New(errs.Unsupported, "%q answers a request for a part with the whole object; use a server that supports ranges", b.host)
 	}
 	b.size, b.length = rs.ContentLength, rs.ContentLength-off
@@ -218,7 +218,7 @@ func (b *body) part(rs *http.Response, off, n int64) error {
 	return nil
 }
 
-// outside takes the answer to a range without a byte in the object: it is empty if the range begins at the very end.
+// outside takes the answer to a range without a byte in the object, which is right for one that is empty only.
 func (b *body) outside(rs *http.Response, off int64) error {
 	_, _ = io.CopyN(io.Discard, rs.Body, maxText) // leaves the connection for the next
 	rs.Body.Close()
@@ -231,7 +231,7 @@ func (b *body) outside(rs *http.Response, off int64) error {
 			return errs.New(errs.Corrupt, "object is truncated (it ends before offset %d)", off)
 		}
 		size = 0
-	case off > size:
+	case off >= size && off > 0:
 		return beyond(off, size)
 	case off < size:
 		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q refuses a range at offset %d of an object of %d bytes", b.host, off, size)}

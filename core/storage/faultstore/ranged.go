@@ -72,7 +72,7 @@ func (b *body) cut(data []byte, off, n int64) error {
 	if off < 0 {
 		return errs.New(errs.Invalid, "range %q: offset %d is negative", b.key, off)
 	}
-	if off > b.size || off == b.size && (n > 0 || n < 0 && off > 0) {
+	if off > b.size || off == b.size && n != 0 && off > 0 {
 		return errs.New(errs.Corrupt, "range %q: begins at %d, behind the end of %d bytes", b.key, off, b.size)
 	}
 	b.data = data[off:]

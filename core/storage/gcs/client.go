@@ -153,7 +153,12 @@ func (a *authorized) RoundTrip(rq *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return a.net.RoundTrip(rq)
+	rs, err := a.net.RoundTrip(rq)
+	if err == nil && request.IsPage(rs.Header) && rs.StatusCode/100 == 2 {
+		rs.Body.Close()
+		return nil, notGoogle(rq.URL.Host, rs.StatusCode)
+	}
+	return rs, err
 }
 
 // CloseIdleConnections drops the idle connections.

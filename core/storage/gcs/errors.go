@@ -18,11 +18,15 @@ import (
 // errSlow is the cause of a request that was given up.
 var errSlow = errors.New("the store does not answer")
 
+// mostGarbled is how many answers in a row cannot be read until the server is not taken for Google's.
+const mostGarbled = 4
+
 // refusal is what Google says about a request that it does not do.
 type refusal struct {
 	request.Answer
 	reason  string // "notFound", "rateLimitExceeded"
 	message string
+	formal  bool // it came as the JSON that Google gives
 }
 
 // refusalOf reads the JSON of an error, or takes the text as the message.
@@ -38,7 +42,7 @@ func refusalOf(a *request.Answer) *refusal {
 	}
 	switch {
 	case json.Unmarshal(a.Text, &body) == nil && body.Error.Message != "":
-		r.message = body.Error.Message
+		r.message, r.formal = body.Error.Message, true
 		if len(body.Error.Errors) > 0 {
 			r.reason = body.Error.Errors[0].Reason
 		}
@@ -57,7 +61,7 @@ func (c *Client) explain(a *request.Answer) error { return c.meaning(refusalOf(a
 
 func (c *Client) meaning(r *refusal) error {
 	if r.IsPage() || r.Status/100 == 3 {
-		return errs.New(errs.Storage, "%q answers %d with a web page, not as Google Cloud Storage; check the endpoint and the proxy", c.base.Host, r.Status)
+		return notGoogle(c.base.Host, r.Status)
 	}
 	switch {
 	case r.Status == http.StatusUnauthorized:
@@ -83,6 +87,10 @@ func (c *Client) meaning(r *refusal) error {
 		return errs.New(errs.Storage, "%s", r.quoted("the store refuses the request"))
 	}
 	return r.Explain()
+}
+
+func notGoogle(host string, status int) error {
+	return errs.New(errs.Storage, "%q answers %d with a web page, not as Google Cloud Storage; check the endpoint and the proxy", host, status)
 }
 
 // unauthorized is a token that is not taken, or none where one is needed.
@@ -119,8 +127,8 @@ func (p *place) readError(ctx context.Context, op, key string, err error) error 
 	if errs.Is(err, errs.NotFound) && !p.seen.Load() && ctx.Err() == nil {
 		// Not every server tells a missing bucket from a missing object.
 		probe := p.list(ctx, "", "", func(string, *gcloud.ObjectAttrs) bool { return false })
-		if errs.Is(probe, errs.NotFound) {
-			return p.bucketMissing(op, key)
+		if errors.As(probe, &gone) {
+			return errs.Wrap(errs.NotFound, op, key, gone)
 		}
 	}
 	return errs.Wrap(errs.Storage, op, key, err)
@@ -129,6 +137,16 @@ func (p *place) readError(ctx context.Context, op, key string, err error) error 
 func (p *place) bucketMissing(op, key string) error {
 	return errs.Wrap(errs.NotFound, op, key, &storage.NoBucket{Err: errs.New(errs.NotFound,
 		"there is no bucket %q at %q; check its name, or create it", p.bucket, p.client.base.Host)})
+}
+
+// unknownBucket is bucketMissing, unless the answer is not in Google's words: then it may be that of any server.
+func (p *place) unknownBucket(op, key string, r *refusal) error {
+	if r.formal || p.seen.Load() {
+		return p.bucketMissing(op, key)
+	}
+	return errs.Wrap(errs.NotFound, op, key, &storage.NoBucket{Err: errs.New(errs.NotFound,
+		"there is no bucket %q at %q, or that is not Google Cloud Storage (it answers %s); check the bucket's name and the endpoint",
+		p.bucket, p.client.base.Host, r.Quote())})
 }
 
 // sdkError classifies an error of Google's client.
@@ -150,11 +168,17 @@ func (p *place) sdkError(ctx context.Context, err error) error {
 	case errors.As(err, &g):
 		return p.client.explain(p.answer(g))
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if unreadable(err) && p.garbled.Add(1) >= mostGarbled {
 		return errs.New(errs.Storage, "%q does not answer as Google Cloud Storage; check the endpoint", p.client.base.Host)
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "request to %q: %w", p.client.base.Host, err)}
+}
+
+// unreadable reports whether err is about an answer that is not the JSON that was asked for.
+func unreadable(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(err.Error(), "json: ") // some have no type
 }
 
 // answer is what Google's client was told.
@@ -170,7 +194,7 @@ func (p *place) writeError(ctx context.Context, op, key string, ifAbsent bool, e
 		case g.Code == http.StatusPreconditionFailed && ifAbsent:
 			return errs.New(errs.Exists, "%s %q: the object exists already", op, key)
 		case g.Code == http.StatusNotFound && !p.answer(g).IsPage():
-			return p.bucketMissing(op, key)
+			return p.unknownBucket(op, key, refusalOf(p.answer(g)))
 		}
 	}
 	return errs.Wrap(errs.Storage, op, key, p.sdkError(ctx, err))

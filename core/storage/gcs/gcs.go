@@ -39,12 +39,13 @@ var (
 
 // place is a prefix of a bucket.
 type place struct {
-	client *Client
-	owned  bool // the client is closed with the place
-	bucket string
-	prefix string      // "" or ends with "/"
-	seen   atomic.Bool // the bucket has answered, so that a missing object does not mean a missing bucket
-	closed atomic.Bool
+	client  *Client
+	owned   bool // the client is closed with the place
+	bucket  string
+	prefix  string       // "" or ends with "/"
+	garbled atomic.Int32 // answers that could not be read since the last one that could
+	seen    atomic.Bool  // the bucket has answered, so that a missing object does not mean a missing bucket
+	closed  atomic.Bool
 }
 
 // Open gives the provider of "bucket/prefix". Nothing is sent: a missing bucket shows with the first call.

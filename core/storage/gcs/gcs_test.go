@@ -71,6 +71,7 @@ func TestWhatRefusalsMean(t *testing.T) {
 		"nobody":          {refuse(401, "required", "Anonymous caller does not have access"), "", errs.Denied, 0, "give credentials"},
 		"expired":         {refuse(401, "authError", "Invalid Credentials"), "t0psecret", errs.Denied, 0, "give a bearer_token that is valid"},
 		"bucket":          {refuse(404, "notFound", "The specified bucket does not exist."), "", errs.NotFound, 0, `there is no bucket "bucket"`},
+		"any server":      {http.NotFound, "", errs.NotFound, 0, `or that is not Google Cloud Storage (it answers 404 Not Found: "404 page not found"); check the bucket's name and the endpoint`},
 		"requester pays":  {refuse(400, "required", "Bucket is a requester pays bucket but no user project provided."), "", errs.Denied, 0, "give user_project"},
 		"encrypted":       {refuse(400, "resourceIsEncryptedWithCustomerEncryptionKey", "The target object is encrypted by a customer-supplied encryption key."), "", errs.Denied, 0, "customer_key"},
 		"a web page":      {page, "", errs.Storage, 0, "check the endpoint"},

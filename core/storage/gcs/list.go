@@ -56,6 +56,9 @@ func (p *place) list(ctx context.Context, prefix, after string, fn func(key stri
 	pages.MaxSize = firstPage
 	for {
 		a, err := it.Next()
+		if err == nil || errors.Is(err, iterator.Done) {
+			p.garbled.Store(0)
+		}
 		if errors.Is(err, iterator.Done) {
 			p.seen.Store(true)
 			return nil

@@ -204,14 +204,20 @@ func (s *stream) Finish(ctx context.Context) error {
 	if s.err != nil {
 		return s.err
 	}
-	stop := context.AfterFunc(ctx, s.cancel)
-	defer stop()
+	group := task.New(ctx, 0) // ends the upload, which began under another context, with this one
+	group.Go(func(ctx context.Context) error {
+		<-ctx.Done()
+		s.cancel()
+		return nil
+	})
 	err := s.w.Close()
 	sum := uint32(0)
 	if err == nil {
 		sum = s.w.Attrs().CRC32C
 	}
-	if s.cancel(); err != nil {
+	group.Stop()
+	_ = group.Wait()
+	if err != nil {
 		s.err = s.p.writeError(ctx, op, s.key, false, err)
 		return s.err
 	}

@@ -191,7 +191,7 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 	switch {
 	case tag != "" && tag != b.tag:
 		err = errs.New(errs.Conflict, "read %q: it has changed (tag %q, want %q)", path, b.tag, tag)
-	case off < 0 || off > b.size || off == b.size && n > 0:
+	case off < 0 || off > b.size || off == b.size && n != 0 && off > 0:
 		err = errs.New(errs.Corrupt, "read %q: it has %d bytes, want some from %d on", path, b.size, off)
 	default:
 		if b.length = b.size - off; n >= 0 {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -25,6 +27,9 @@ type refusal struct {
 }
 
 const maxMessage = 300
+
+// mostGarbled is how many answers in a row cannot be read until the server is not taken for S3.
+const mostGarbled = 4
 
 // refusalOf reads the XML of an error. A body that is none leaves code and message empty.
 func refusalOf(a *request.Answer) *refusal {
@@ -200,6 +205,8 @@ func (s *store) apiError(ctx context.Context, err error) error {
 		fault   *storage.Fault
 		known   *errs.Error
 		api     smithy.APIError
+		broken  *net.OpError
+		garbled *smithy.DeserializationError
 	)
 	switch {
 	case ctx.Err() != nil:
@@ -214,6 +221,10 @@ func (s *store) apiError(ctx context.Context, err error) error {
 		return known
 	case errors.Is(err, context.DeadlineExceeded):
 		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q does not answer within %v", s.host(), s.net.Patience())}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &broken):
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "connection to %q broke within the answer: %w", s.host(), deepest(err))}
+	case errors.As(err, &garbled) && s.garbled.Add(1) < mostGarbled:
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q gives an answer that cannot be read: %w", s.host(), deepest(err))}
 	case errors.As(err, &api): // an error behind a status of 200
 		a := &request.Answer{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}}
 		return s.meaning(&refusal{Answer: a, code: api.ErrorCode(), message: api.ErrorMessage()})

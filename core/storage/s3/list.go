@@ -55,6 +55,7 @@ func (p *part) list(ctx context.Context, prefix, after string, first int32, fn f
 		if err != nil {
 			return errs.Wrap(errs.Storage, "list", p.prefix+prefix, err)
 		}
+		p.garbled.Store(0)
 		for i := range out.Contents {
 			name, err := p.nameOf(out, &out.Contents[i])
 			if err != nil {

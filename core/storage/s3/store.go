@@ -41,7 +41,8 @@ type store struct {
 	secure   bool // TLS
 	fixed    bool // the user has said the region, so it is not corrected
 	where    atomic.Pointer[place]
-	seen     atomic.Bool // the bucket has answered, so that a missing object does not mean a missing bucket
+	garbled  atomic.Int32 // answers that could not be read since the last one that could
+	seen     atomic.Bool  // the bucket has answered, so that a missing object does not mean a missing bucket
 }
 
 // customerKey is a key of server-side encryption that the store does not keep.

@@ -1,0 +1,75 @@
+package s3_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/storage/s3"
+)
+
+// TestGarbledListing: an answer that breaks off is worth another request, and so is one that is not XML, but
+// for a server that never gives anything else.
+func TestGarbledListing(t *testing.T) {
+	t.Parallel()
+	good := `<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>` +
+		`<Contents><Key>root/a</Key><Size>1</Size></Contents></ListBucketResult>`
+	for name, c := range map[string]struct {
+		text string
+		cut  bool           // the connection ends early
+		last storage.Repeat // of many in a row
+	}{
+		"broken off": {good[:100], true, storage.Soon},
+		"flipped":    {strings.Replace(good, "</Key>", "<oKey>", 1), false, 0},
+		"number":     {strings.Replace(good, "<Size>1", "<Size>q", 1), false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			garbled := true
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/xml")
+				text := good
+				if garbled {
+					text = c.text
+				}
+				if garbled && c.cut {
+					w.Header().Set("Content-Length", "1000")
+				}
+				_, _ = w.Write([]byte(text))
+			}))
+			t.Cleanup(server.Close)
+			settings := storage.Settings{Endpoint: server.URL, Region: "us-east-1", AccessKeyID: "a", SecretAccessKey: "b"}
+			p := open(t, new(s3.Stores), "bucket/root", storage.Options{Settings: settings, Environ: map[string]string{}})
+			list := func() (storage.Repeat, error) {
+				var fault *storage.Fault
+				err := p.List(t.Context(), "", "", func(storage.Object) bool { return true })
+				if errors.As(err, &fault) {
+					return fault.Repeat, err
+				}
+				return 0, err
+			}
+			for range 6 {
+				garbled = true
+				if again, err := list(); again != storage.Soon {
+					t.Fatalf("between good answers: %v, want one to repeat soon", err)
+				}
+				garbled = false
+				if _, err := list(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			garbled = true
+			again, err := list()
+			for range 6 {
+				again, err = list()
+			}
+			if again != c.last || !errs.Is(err, errs.Storage) {
+				t.Errorf("again and again: %v, repeat %d, want %d", err, again, c.last)
+			}
+		})
+	}
+}
