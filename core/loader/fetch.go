@@ -146,15 +146,17 @@ func newErrand(ctx context.Context, jobs, workers int, spans func(job int, out [
 	memory := newShelf(readBytes)
 	h := newHoard(g, memory, readBytes, workers, 1)
 	h.reach = math.MaxInt
-	unwatch := context.AfterFunc(g.Context(), h.stop)
+	g.Go(func(ctx context.Context) error { // wakes those who wait for bytes when the read is given up
+		<-ctx.Done()
+		h.stop()
+		return nil
+	})
 	for k := range needs {
 		h.plan(int64(k)+1, needs[k:k+1])
 	}
 	h.open(0)
 	h.end()
 	return errand{hoard: h, end: func() {
-		unwatch()
-		h.stop()
 		g.Stop()
 		_ = g.Wait() // a failure was met by the job that needed the bytes
 		h.close()
