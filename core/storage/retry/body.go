@@ -20,25 +20,26 @@ const (
 // body is an answer that goes on where it broke. One goroutine at a time reads it.
 type body struct {
 	c   *caller
-	t   *trial
+	t   trial
 	ctx context.Context // a body lives as long as the context of its Range, by contract
 	ask ask
 
-	in     *runner
-	flow   *flow
+	in     *runner // nil: none
+	flow   *flow   // of the last one
 	tag    string
 	length int64
 	size   int64
 	pos    int64 // bytes given out
 	held   int64 // of them, when repetitions were counted anew
 	err    error
+	closed bool
 }
 
 var _ storage.Body = (*body)(nil)
 
-// open asks for a range, with repetitions.
-func (c *caller) open(ctx context.Context, t *trial, a ask) (*body, error) {
-	b := &body{c: c, t: t, ctx: ctx, ask: a, tag: a.tag}
+// open asks for a range, with repetitions, for the call named op.
+func (c *caller) open(ctx context.Context, op string, a ask) (*body, error) {
+	b := &body{c: c, t: c.trial(op, a.key), ctx: ctx, ask: a, tag: a.tag}
 	if err := b.connect(nil); err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (c *caller) open(ctx context.Context, t *trial, a ask) (*body, error) {
 	}
 	if b.length < 0 || a.n >= 0 && b.length > a.n {
 		b.Close()
-		return nil, errs.New(errs.Storage, "%s %q: the answer has %d bytes, want at most %d", t.op, a.key, b.length, a.n)
+		return nil, errs.New(errs.Storage, "%s %q: the answer has %d bytes, want at most %d", op, a.key, b.length, a.n)
 	}
 	return b, nil
 }
@@ -72,7 +73,7 @@ func (b *body) connect(err error) error {
 			a.off, a.n, a.tag = a.off+b.pos, b.length-b.pos, b.tag
 		}
 		var w *runner
-		if w, err = b.c.run(b.ctx, b.t, a); err == nil {
+		if w, err = b.c.run(b.ctx, &b.t, a); err == nil {
 			b.t.success()
 			b.attach(w)
 			return b.same(w.body)
@@ -83,7 +84,8 @@ func (b *body) connect(err error) error {
 // attach reads from w from now on.
 func (b *body) attach(w *runner) {
 	late := b.c.latency.late(b.ask.n)
-	f := &flow{cancel: w.cancel, floor: slowest, patience: min(max(leastSilence, 4*late), mostSilence)}
+	f := &w.flow
+	f.cancel, f.floor, f.patience = w.cancel, slowest, min(max(leastSilence, 4*late), mostSilence)
 	if b.flow != nil {
 		if slow := b.flow.slowness(); slow > 0 {
 			f.floor = slow / 2 // it was not the connection: bear with it
@@ -92,7 +94,7 @@ func (b *body) attach(w *runner) {
 		}
 	}
 	b.in, b.flow = w, f
-	b.c.watchdog.add(b.c, f)
+	b.c.watchdog.addFlow(b.c, f)
 }
 
 // same checks that an answer in the middle continues the object that was begun.
@@ -117,7 +119,7 @@ func (b *body) detach() {
 	if b.in == nil {
 		return
 	}
-	b.c.watchdog.remove(b.flow)
+	b.c.watchdog.removeFlow(b.flow)
 	_ = b.in.body.Close() // what it says changes nothing for what was read
 	b.in.cancel(nil)
 	b.in = nil
@@ -127,6 +129,9 @@ func (b *body) detach() {
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
+	}
+	if b.closed {
+		return 0, errs.New(errs.Closed, "%s %q: the body was closed", b.t.op, b.ask.key)
 	}
 	if b.pos == b.length {
 		return 0, io.EOF
@@ -178,9 +183,7 @@ func (b *body) repair(err error) error {
 // Close drops the answer. It may be called early, and again.
 func (b *body) Close() error {
 	b.detach()
-	if b.err == nil {
-		b.err = errs.New(errs.Closed, "%s %q: the body was closed", b.t.op, b.ask.key)
-	}
+	b.closed = true
 	return nil
 }
 

@@ -3,6 +3,7 @@ package retry
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -76,15 +77,15 @@ const (
 )
 
 // latencies knows how long first bytes take, by the size of what was asked for.
-type latencies struct {
-	mu      sync.Mutex
-	classes [4]class
-}
+type latencies [4]class
 
 type class struct {
-	ring [samples]time.Duration
-	n    int // seen in all
-	late time.Duration
+	late atomic.Int64 // nanoseconds; 0: not known
+
+	mu     sync.Mutex
+	ring   [samples]time.Duration
+	sorted [samples]time.Duration
+	n      int // seen in all
 }
 
 // classOf is the size class of a request of n bytes; n < 0 asks for a whole object, which are small ones.
@@ -102,24 +103,22 @@ func classOf(n int64) int {
 
 // observe remembers that the first byte of a request of n bytes came, or was not there, after d.
 func (l *latencies) observe(n int64, d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := &l.classes[classOf(n)]
+	c := &l[classOf(n)]
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ring[c.n%samples] = d
 	c.n++
 	if c.n >= enough && c.n%recompute == 0 {
-		seen := slices.Clone(c.ring[:min(c.n, samples)])
+		seen := c.sorted[:copy(c.sorted[:], c.ring[:min(c.n, samples)])]
 		slices.Sort(seen)
-		c.late = max(hedgeFloor, seen[len(seen)*95/100])
+		c.late.Store(int64(max(hedgeFloor, seen[len(seen)*95/100])))
 	}
 }
 
 // late is when a first byte counts as late: after the 95th of 100.
 func (l *latencies) late(n int64) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if late := l.classes[classOf(n)].late; late > 0 {
-		return late
+	if late := l[classOf(n)].late.Load(); late > 0 {
+		return time.Duration(late)
 	}
 	return firstGuess
 }

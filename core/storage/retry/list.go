@@ -9,7 +9,7 @@ import (
 // listing is a listing with its repetitions. The time that the callback takes is not the store's.
 type listing struct {
 	*caller
-	t       *trial
+	t       trial
 	turn    *storage.Turn
 	shown   bool // something, since the attempt began
 	stopped bool
@@ -21,7 +21,7 @@ func (l *listing) run(ctx context.Context, list func(ctx context.Context) error)
 		l.t.attempt()
 		w := &watch{}
 		l.shown = false
-		err := l.once(ctx, l.t, w, l.patience(0), func(ctx context.Context) error {
+		err := l.once(ctx, &l.t, w, l.patience(0), func(ctx context.Context) error {
 			l.turn = w.turn
 			return list(ctx)
 		})

@@ -112,12 +112,13 @@ func (c *caller) begin(fn func(ctx context.Context)) bool {
 	return true
 }
 
-// stop ends the goroutines and waits for them.
+// stop ends the races and the goroutines, and waits for them.
 func (c *caller) stop() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	c.tasks.Stop()
+	c.watchdog.end()
 	_ = c.tasks.Wait() // no task returns an error, and a panic in one has become the error of its request
 }
 

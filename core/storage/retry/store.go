@@ -62,7 +62,7 @@ func (s *Store) Get(ctx context.Context, key string) (data []byte, err error) {
 const step = 64 << 20
 
 func (s *Store) whole(ctx context.Context, key string) ([]byte, error) {
-	b, err := s.open(ctx, s.trial("get", key), ask{key: key, n: -1})
+	b, err := s.open(ctx, "get", ask{key: key, n: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (s *Store) ReadAt(ctx context.Context, key string, dst []byte, off int64) e
 }
 
 func (s *Store) readRange(ctx context.Context, key string, dst []byte, off int64) error {
-	b, err := s.open(ctx, s.trial("read", key), ask{key: key, off: off, n: int64(len(dst))})
+	b, err := s.open(ctx, "read", ask{key: key, off: off, n: int64(len(dst))})
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s Ranged) Range(ctx context.Context, key string, off, n int64, tag string)
 }
 
 func (c *caller) ranged(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
-	b, err := c.open(ctx, c.trial("read", key), ask{key, off, n, tag})
+	b, err := c.open(ctx, "read", ask{key, off, n, tag})
 	if err != nil {
 		return nil, err // not a nil *body in an interface
 	}
@@ -170,7 +170,7 @@ func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key 
 	t := s.trial("copy", key)
 	for {
 		t.attempt()
-		err := s.once(ctx, t, nil, copyPatience, func(ctx context.Context) (err error) {
+		err := s.once(ctx, &t, nil, copyPatience, func(ctx context.Context) (err error) {
 			done, err = inner.CopyFrom(storage.WithAttempts(ctx, s.repeat), storage.Innermost(src), srcKey, key)
 			return err
 		})

@@ -35,8 +35,8 @@ type trial struct {
 	refreshed  bool
 }
 
-func (c *caller) trial(op, object string) *trial {
-	return &trial{c: c, op: op, object: object, began: time.Now()}
+func (c *caller) trial(op, object string) trial {
+	return trial{c: c, op: op, object: object, began: time.Now()}
 }
 
 // exhausted marks the error of a call that was repeated in vain, so that nobody around it repeats it again.
@@ -179,7 +179,7 @@ func (c *caller) repeat(ctx context.Context, op, object string, n int64, try fun
 	t := c.trial(op, object)
 	for {
 		t.attempt()
-		err := c.once(ctx, t, nil, c.patience(n), try)
+		err := c.once(ctx, &t, nil, c.patience(n), try)
 		if err == nil {
 			t.success()
 			return nil
@@ -198,8 +198,8 @@ func (c *caller) once(ctx context.Context, t *trial, w *watch, allowed time.Dura
 		w = &watch{}
 	}
 	w.turn, w.allowed, w.cancel = storage.NewTurn(), t.patience(allowed), cancel
-	c.watchdog.add(c, w)
-	defer c.watchdog.remove(w)
+	c.watchdog.addWatch(c, w)
+	defer c.watchdog.removeWatch(w)
 	err := try(storage.WithTurn(ctx, w.turn))
 	if err != nil {
 		err = stalledOr(ctx, err)

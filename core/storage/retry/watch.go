@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -12,20 +13,169 @@ import (
 // slowest is the rate, in bytes per second, below which a body is given up.
 const slowest = 1 << 20
 
-// watchdog looks at the attempts and bodies of a caller, as long as there are any, and ends those from which too little
-// comes. One goroutine for all of them costs a request next to nothing.
+// watchdog looks at the requests and bodies of a caller, as long as there are any, and ends those from which too little
+// comes. One goroutine for all of them costs a request next to nothing: it sleeps until one of them can be late.
 type watchdog struct {
 	mu      sync.Mutex
-	watched map[dog]struct{}
+	races   map[*race]struct{}
+	watches map[*watch]struct{}
+	flows   map[*flow]struct{}
+	ended   bool           // no race may begin
+	racing  sync.WaitGroup // the races
 	running bool
+	timer   *time.Timer
+	next    time.Time // when the timer ends
+	round   time.Time // when the bodies are looked at; zero: there were none
 }
 
-// dog is what the watchdog looks at.
-type dog interface {
-	// look ends what has been too slow, all having done that much.
-	look(c *caller, now time.Time, all done)
-	// done is what a body has brought lately.
-	done(now time.Time) done
+// breath is how long the watchdog rests at least, which is how late it may be.
+const breath = 2 * time.Millisecond
+
+// addRace reports false where no race may begin any more. Whoever adds one removes it.
+func (d *watchdog) addRace(c *caller, r *race) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return false
+	}
+	if d.races == nil {
+		d.races = map[*race]struct{}{}
+	}
+	d.races[r] = struct{}{}
+	d.racing.Add(1)
+	d.wake(c, time.Now().Add(min(r.allowed, r.late)))
+	return true
+}
+
+func (d *watchdog) removeRace(r *race) {
+	d.mu.Lock()
+	delete(d.races, r)
+	d.mu.Unlock()
+	d.racing.Done()
+}
+
+func (d *watchdog) addWatch(c *caller, w *watch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.watches == nil {
+		d.watches = map[*watch]struct{}{}
+	}
+	d.watches[w] = struct{}{}
+	d.wake(c, time.Now().Add(w.allowed))
+}
+
+func (d *watchdog) removeWatch(w *watch) {
+	d.mu.Lock()
+	delete(d.watches, w)
+	d.mu.Unlock()
+}
+
+func (d *watchdog) addFlow(c *caller, f *flow) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.flows == nil {
+		d.flows = map[*flow]struct{}{}
+	}
+	d.flows[f] = struct{}{}
+	if d.round.IsZero() {
+		d.round = time.Now().Add(roundTime(c))
+		d.wake(c, d.round)
+	}
+}
+
+func (d *watchdog) removeFlow(f *flow) {
+	d.mu.Lock()
+	delete(d.flows, f)
+	d.mu.Unlock()
+}
+
+// roundTime is how often the bodies are looked at: ten times a second, or more often where the timeout is short.
+func roundTime(c *caller) time.Duration {
+	return min(100*time.Millisecond, max(time.Millisecond, c.timeout/20))
+}
+
+// wake sees to it that the watchdog looks when it is at. d.mu is held.
+func (d *watchdog) wake(c *caller, at time.Time) {
+	switch {
+	case !d.running:
+		timer := time.NewTimer(time.Until(at))
+		d.timer, d.next = timer, at
+		d.running = c.begin(func(ctx context.Context) { d.run(ctx, c, timer) })
+	case at.Before(d.next):
+		d.next = at
+		d.timer.Reset(time.Until(at))
+	}
+}
+
+// run looks around until nothing is there to look at.
+func (d *watchdog) run(ctx context.Context, c *caller, timer *time.Timer) {
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			if !d.look(c, time.Now()) {
+				return
+			}
+		}
+	}
+}
+
+func (d *watchdog) look(c *caller, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.races)+len(d.watches)+len(d.flows) == 0 {
+		d.running, d.round = false, time.Time{}
+		return false
+	}
+	next := now.Add(c.timeout)
+	for r := range d.races {
+		next = earlier(next, r.look(now))
+	}
+	for w := range d.watches {
+		next = earlier(next, w.look(c, now))
+	}
+	if !d.round.IsZero() && !now.Before(d.round) {
+		d.lookAtFlows(c, now)
+	}
+	if !d.round.IsZero() {
+		next = earlier(next, d.round)
+	}
+	if soonest := now.Add(breath); next.Before(soonest) {
+		next = soonest
+	}
+	d.next = next
+	d.timer.Reset(next.Sub(now))
+	return true
+}
+
+// lookAtFlows is one round.
+func (d *watchdog) lookAtFlows(c *caller, now time.Time) {
+	if len(d.flows) == 0 {
+		d.round = time.Time{}
+		return
+	}
+	var all done
+	for f := range d.flows {
+		n := f.done(now)
+		all.bytes, all.busy = all.bytes+n.bytes, all.busy+n.busy
+	}
+	for f := range d.flows {
+		f.look(c, now, all)
+	}
+	d.round = now.Add(roundTime(c))
+}
+
+// end cancels the races and waits for them. Watches and bodies end with the store below.
+func (d *watchdog) end() {
+	d.mu.Lock()
+	d.ended = true
+	for r := range d.races {
+		r.end()
+	}
+	d.mu.Unlock()
+	d.racing.Wait()
 }
 
 // done is bytes, and how long somebody waited for them.
@@ -42,58 +192,6 @@ func (d done) rate() float64 {
 	return float64(d.bytes) / d.busy.Seconds()
 }
 
-func (d *watchdog) add(c *caller, w dog) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.watched == nil {
-		d.watched = map[dog]struct{}{}
-	}
-	d.watched[w] = struct{}{}
-	if !d.running {
-		d.running = c.begin(func(ctx context.Context) { d.run(ctx, c) })
-	}
-}
-
-func (d *watchdog) remove(w dog) {
-	d.mu.Lock()
-	delete(d.watched, w)
-	d.mu.Unlock()
-}
-
-// run looks around ten times a second, or more often where the timeout is short, until nothing was there to look at.
-func (d *watchdog) run(ctx context.Context, c *caller) {
-	ticker := time.NewTicker(min(100*time.Millisecond, max(time.Millisecond, c.timeout/20)))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			if !d.look(c, now) {
-				return
-			}
-		}
-	}
-}
-
-func (d *watchdog) look(c *caller, now time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.watched) == 0 {
-		d.running = false
-		return false
-	}
-	var all done
-	for w := range d.watched {
-		n := w.done(now)
-		all.bytes, all.busy = all.bytes+n.bytes, all.busy+n.busy
-	}
-	for w := range d.watched {
-		w.look(c, now, all)
-	}
-	return true
-}
-
 // watch is an attempt of which nothing is seen until it is over.
 type watch struct {
 	turn    *storage.Turn
@@ -101,15 +199,20 @@ type watch struct {
 	cancel  context.CancelCauseFunc
 }
 
-func (w *watch) look(c *caller, now time.Time, _ done) {
-	if age, waiting := w.turn.Age(now); !waiting && age > w.allowed {
-		c.counts.stalls.Add(1)
-		w.allowed = 1<<63 - 1 // once
-		w.cancel(&stall{fmt.Sprintf("no answer for %.1f s", age.Seconds())})
+// look gives the attempt up if it takes too long, and returns when to look again.
+func (w *watch) look(c *caller, now time.Time) time.Time {
+	age, waiting := w.turn.Age(now)
+	switch {
+	case waiting:
+		return now.Add(w.allowed)
+	case age < w.allowed:
+		return now.Add(w.allowed - age)
 	}
+	c.counts.stalls.Add(1)
+	w.allowed = math.MaxInt64 // once
+	w.cancel(&stall{fmt.Sprintf("no answer for %.1f s", age.Seconds())})
+	return now.Add(c.timeout)
 }
-
-func (w *watch) done(time.Time) done { return done{} }
 
 // flow is a body that is being read. Only the time in which somebody waits for bytes counts.
 type flow struct {
@@ -147,6 +250,7 @@ func (f *flow) slowness() float64 {
 	return f.slow
 }
 
+// done is what the body has brought lately.
 func (f *flow) done(now time.Time) done {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,6 +264,7 @@ func (f *flow) silence(now time.Time) time.Duration {
 	return max(0, now.Sub(f.since))
 }
 
+// look ends the body if it has been too slow, all having done that much.
 func (f *flow) look(c *caller, now time.Time, all done) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
