@@ -155,22 +155,21 @@ type slot struct {
 	round   int         // of the Limiter when it was taken
 }
 
-// acquire waits for a place for a request of n bytes.
-func (l *Limiter) acquire(ctx context.Context, c *counts, op, object string, n int64) (*slot, error) {
-	s := &slot{l: l}
+// acquire waits for a place for a request of n bytes; s, a zero slot, is it then.
+func (s *slot) acquire(ctx context.Context, l *Limiter, c *counts, op, object string, n int64) error {
+	s.l = l
 	s.bytes.Store(n)
-	l.mu.Lock()
-	begun := time.Now()
 	if ctx.Err() != nil {
-		l.mu.Unlock()
-		return nil, canceled(ctx, op, object)
+		return canceled(ctx, op, object)
 	}
+	l.mu.Lock()
 	if l.queue.Len() == 0 && l.fits(n) {
 		s.round = l.rounds
 		l.take(n)
 		l.mu.Unlock()
-		return s, nil
+		return nil
 	}
+	begun := time.Now()
 	w := &waiter{bytes: n, admit: make(chan struct{})}
 	e := l.queue.PushBack(w)
 	l.mu.Unlock()
@@ -181,10 +180,7 @@ func (l *Limiter) acquire(ctx context.Context, c *counts, op, object string, n i
 	s.round = w.round
 	c.waits.Add(1)
 	c.waitTime.Add(int64(time.Since(begun)))
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return err
 }
 
 func (l *Limiter) wait(ctx context.Context, e *list.Element, w *waiter, op, object string) error {
@@ -226,11 +222,14 @@ func (s *slot) release() {
 
 // resize makes the slot count as n bytes.
 func (s *slot) resize(n int64) {
-	if s.over.Load() {
+	if s.bytes.Load() == n {
 		return
 	}
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
+	if s.over.Load() {
+		return
+	}
 	before := s.bytes.Swap(n)
 	s.l.bytes += n - before
 	if n < before {
@@ -240,8 +239,7 @@ func (s *slot) resize(n int64) {
 
 // judge looks at the error of the slot's request, or of a read of its body, and returns it.
 func (s *slot) judge(c *counts, err error) error {
-	var f *storage.Fault
-	refused := err != nil && errors.As(err, &f) && f.Repeat == storage.Later
+	refused := err != nil && isRefusal(err)
 	if refused {
 		c.throttles.Add(1)
 	}
@@ -249,4 +247,10 @@ func (s *slot) judge(c *counts, err error) error {
 		s.l.answered(s.round, refused)
 	}
 	return err
+}
+
+// isRefusal is whether err asks for fewer requests.
+func isRefusal(err error) bool {
+	var f *storage.Fault
+	return errors.As(err, &f) && f.Repeat == storage.Later
 }

@@ -57,8 +57,8 @@ func (l *Limiter) Provider(inner storage.Provider) storage.Provider {
 
 // in makes one request in a place; reads is how many bytes it asks for.
 func (s *Store) in(ctx context.Context, op, object string, reads int64, request func(ctx context.Context) error) error {
-	place, err := s.l.acquire(ctx, &s.counts, op, object, reads)
-	if err != nil {
+	var place slot
+	if err := place.acquire(ctx, s.l, &s.counts, op, object, reads); err != nil {
 		return err
 	}
 	defer place.release()
@@ -104,8 +104,8 @@ func (s *Store) wrote(data []byte, err error) error {
 
 // List takes a place until the first object has come. fn runs without one, so that it may ask the store for something.
 func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
-	place, err := s.l.acquire(ctx, &s.counts, "list", prefix, 0)
-	if err != nil {
+	var place slot
+	if err := place.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
 		return err
 	}
 	defer place.release()
@@ -192,20 +192,21 @@ func ranged(ctx context.Context, l *Limiter, c *counts, r storage.Ranger, key st
 	if want < 0 {
 		want = unknownBytes
 	}
-	place, err := l.acquire(ctx, c, "read", key, want)
-	if err != nil {
+	b := &body{c: c}
+	if err := b.place.acquire(ctx, l, c, "read", key, want); err != nil {
 		return nil, err
 	}
 	c.requests.Add(1)
 	in, err := r.Range(ctx, key, off, n, tag)
 	if err != nil {
-		err = place.judge(c, err)
-		place.release()
+		err = b.place.judge(c, err)
+		b.place.release()
 		return nil, err
 	}
 	left := max(0, in.Len())
-	place.resize(left)
-	return &body{Body: in, place: place, c: c, left: left, held: left}, nil
+	b.place.resize(left)
+	b.Body, b.left, b.held = in, left, left
+	return b, nil
 }
 
 // freeStep is how many bytes are read before they are given back to the bound.
@@ -214,7 +215,7 @@ const freeStep = 256 << 10
 // body is an answer in its place.
 type body struct {
 	storage.Body
-	place *slot
+	place slot
 	c     *counts
 	left  int64 // to come
 	held  int64 // of the bound
@@ -258,8 +259,8 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 
 // Objects takes a place until the first object has come, as Store.List does.
 func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
-	place, err := s.l.acquire(ctx, &s.counts, "list", prefix, 0)
-	if err != nil {
+	var place slot
+	if err := place.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
 		return err
 	}
 	defer place.release()
