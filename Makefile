@@ -11,10 +11,13 @@ STAMPS := $(VENV)/stamps
 PY     := $(VENV)/bin/python
 # torch unpacks to gigabytes: not in a /tmp that may be small.
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet -c requirements/lock.txt
-GO      = CGO_ENABLED=1 GOTOOLCHAIN=local $(shell cat $(STAMPS)/go)
-GOTAGS  = -tags $(shell cat $(STAMPS)/tags)
+GOTAGS  = $(shell cat $(STAMPS)/tags)
+# The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
+# shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.
+GO      = CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="$(GOFLAGS) -trimpath -buildvcs=false -buildmode=pie -tags=$(GOTAGS)" \
+	$(shell cat $(STAMPS)/go)
 # Tests check what the library believes about itself, too.
-TESTTAGS = $(GOTAGS),invariants
+TESTTAGS = -tags $(GOTAGS),invariants
 
 NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' 2>/dev/null)
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
@@ -46,8 +49,8 @@ lint: lint-go lint-python lint-c ## lint-go (gofmt, vet, staticcheck), lint-pyth
 lint-go: $(STAMPS)/go
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $(wildcard $(GO_DIRS))) && if [ -n "$$unformatted" ]; then \
 		echo "not as gofmt writes it:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet $(GOTAGS) ./...
-	$(GO) run $(STATICCHECK) $(GOTAGS) ./...
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) -tags $(GOTAGS) ./...
 
 lint-python: $(STAMPS)/run $(STAMPS)/lint
 	$(VENV)/bin/ruff check
@@ -64,7 +67,7 @@ format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants 
 	$(if $(C_FILES),$(VENV)/bin/clang-format -i $(C_FILES))
 
 fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
-	@for package in $$($(GO) list $(GOTAGS) ./...); do \
+	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test $(TESTTAGS) -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
 			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package || exit 1; \
