@@ -8,8 +8,18 @@ import (
 	"deeplake/core/storage"
 )
 
-// ReadDirectory reads the encoded directory at the end of a chunk object of size bytes.
+// ReadDirectory reads the encoded directory at the end of a chunk object of size bytes. What is damaged after a way over a
+// network is read once more.
 func ReadDirectory(ctx context.Context, store storage.Provider, key string, size int64) ([]byte, error) {
+	raw, err := readDirectory(ctx, store, key, size)
+	if errs.Is(err, errs.Corrupt) && storage.Remote(store) {
+		storage.Forget(store, key)
+		return readDirectory(ctx, store, key, size)
+	}
+	return raw, err
+}
+
+func readDirectory(ctx context.Context, store storage.Provider, key string, size int64) ([]byte, error) {
 	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {
 		return nil, errs.New(errs.Corrupt, "read chunk %q: it has %d bytes, too few for a chunk", key, size)
 	}

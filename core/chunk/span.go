@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/storage"
 )
 
 // Span is bytes of one object that samples need: whole blocks of a chunk, or what links point to.
@@ -153,8 +154,12 @@ func (w *Worker) lend(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 		return nil, nil
 	}
 	data, err := w.held.Bytes(ctx, c.Key, off, n)
-	if err != nil || data == nil || checkBlock(c, block, data) != nil {
+	if err != nil || data == nil {
 		return nil, err
+	}
+	if checkBlock(c, block, data) != nil {
+		storage.Forget(c.Store, c.Key) // what was fetched came through the same caches
+		return nil, nil
 	}
 	return data, nil
 }

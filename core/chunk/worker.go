@@ -212,6 +212,7 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 		return err
 	}
 	// Networks damage what they carry, and no range of an object has a checksum of its own: ask once more.
+	storage.Forget(c.Store, c.Key)
 	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
 		return missing(c.Key, err)
 	}

@@ -244,11 +244,5 @@ func (r *Repo) ops(ctx context.Context, rec *format.Record) ([]format.Op, error)
 	if rec.Txn == nil {
 		return rec.Ops, nil
 	}
-	key := format.TxnKey(*rec.Txn)
-	data, err := r.Store.Get(ctx, key)
-	if err != nil {
-		return nil, missing(err, "read transaction", key)
-	}
-	ops, err := format.DecodeOps(data)
-	return ops, errs.Wrap(errs.Corrupt, "read transaction", key, err)
+	return fetched(ctx, r.Store, "read transaction", format.TxnKey(*rec.Txn), format.DecodeOps)
 }

@@ -75,6 +75,23 @@ func readAll(f *fixture) error {
 	return err
 }
 
+// kinds is the key of one object of each kind that readAll reads.
+func (f *fixture) kinds(t *testing.T) map[string]string {
+	t.Helper()
+	base := f.begin(t).Base()
+	e, _, err := base.Tree(f.x).Find(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := base.Record
+	return map[string]string{
+		"tsf": format.TSFKey(), "record": format.RecordKey(head.Branch, head.Version), "schema": format.MapKey(*head.SchemaPage),
+		"transaction": format.TxnKey(*head.Txn), "deleted rows": format.MapKey(*head.Deleted),
+		"inner page": format.MapKey(head.Columns[f.x].Root.Page), "leaf page": format.MapKey(head.Columns[f.label].Root.Page),
+		"side page": format.MapKey(e.Side),
+	}
+}
+
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,18 +100,7 @@ func TestDamage(t *testing.T) {
 	if err := readAll(f); err != nil {
 		t.Fatal(err)
 	}
-	head := f.begin(t).Base().Record
-	kinds := map[string]string{
-		"tsf": format.TSFKey(), "record": format.RecordKey(head.Branch, head.Version), "schema": format.MapKey(*head.SchemaPage),
-		"transaction": format.TxnKey(*head.Txn), "deleted rows": format.MapKey(*head.Deleted),
-		"inner page": format.MapKey(head.Columns[f.x].Root.Page), "leaf page": format.MapKey(head.Columns[f.label].Root.Page),
-	}
-	e, _, err := f.begin(t).Base().Tree(f.x).Find(ctx, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds["side page"] = format.MapKey(e.Side)
-	for kind, key := range kinds {
+	for kind, key := range f.kinds(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			data, err := inner.Get(ctx, key)

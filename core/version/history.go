@@ -50,16 +50,18 @@ func (r *Repo) record(ctx context.Context, version uint64) (*format.Record, erro
 // recordAt reads one commit record; errs.NotFound if there is none.
 func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Record, error) {
 	key := format.RecordKey(p.Branch, p.Version)
-	data, err := r.Store.Get(ctx, key)
+	var rec *format.Record
+	err := fetch(ctx, r.Store, key, func(data []byte) (err error) {
+		if rec, err = format.DecodeRecord(data); err != nil {
+			return errs.Wrap(errs.Corrupt, "read commit", key, err)
+		}
+		if rec.Branch != p.Branch || rec.Version != p.Version {
+			return errs.New(errs.Corrupt, "read commit %q: the record says branch %s version %d", key, rec.Branch, rec.Version)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	rec, err := format.DecodeRecord(data)
-	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "read commit", key, err)
-	}
-	if rec.Branch != p.Branch || rec.Version != p.Version {
-		return nil, errs.New(errs.Corrupt, "read commit %q: the record says branch %s version %d", key, rec.Branch, rec.Version)
 	}
 	return rec, nil
 }

@@ -95,23 +95,16 @@ func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error
 // fetch reads a page from the store.
 func (s *Pages) fetch(ctx context.Context, root format.Root) (page, error) {
 	key := format.MapKey(root.Page)
-	data, err := s.store.Get(ctx, key)
-	if err != nil {
-		return page{}, missing(err, "read map page", key)
-	}
-	var p page
-	if root.Height == 0 {
-		leaf, err := format.DecodeLeaf(data)
-		if err != nil {
-			return page{}, errs.Wrap(errs.Corrupt, "read map page", key, err)
+	p, err := fetched(ctx, s.store, "read map page", key, func(data []byte) (page, error) {
+		if root.Height == 0 {
+			leaf, err := format.DecodeLeaf(data)
+			return page{leaf: &leaf}, err
 		}
-		p.leaf = &leaf
-	} else {
 		inner, err := format.DecodeInner(data)
-		if err != nil {
-			return page{}, errs.Wrap(errs.Corrupt, "read map page", key, err)
-		}
-		p.inner = &inner
+		return page{inner: &inner}, err
+	})
+	if err != nil {
+		return page{}, err
 	}
 	return p, p.at(root)
 }
@@ -179,13 +172,9 @@ func (s *Pages) side(ctx context.Context, h held, id format.UUID) ([][]byte, err
 	}
 	return s.sides.Load(ctx, id, func() ([][]byte, int64, error) {
 		key := format.MapKey(id)
-		data, err := s.store.Get(ctx, key)
+		dirs, err := fetched(ctx, s.store, "read side page", key, format.DecodeSide)
 		if err != nil {
-			return nil, 0, missing(err, "read side page", key)
-		}
-		dirs, err := format.DecodeSide(data)
-		if err != nil {
-			return nil, 0, errs.Wrap(errs.Corrupt, "read side page", key, err)
+			return nil, 0, err
 		}
 		return dirs, sideBytes(dirs), nil
 	})

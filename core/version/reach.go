@@ -176,12 +176,7 @@ func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	rec, store := at.rec, w.repo.Store
 	schema := rec.Schema
 	read := func(what, key string, decode func([]byte) error) error {
-		data, err := store.Get(ctx, key)
-		if err != nil {
-			err = missing(err, "read "+what, key)
-		} else {
-			err = errs.Wrap(errs.Corrupt, "read "+what, key, decode(data))
-		}
+		_, err := fetched(ctx, store, "read "+what, key, func(data []byte) (struct{}, error) { return struct{}{}, decode(data) })
 		if err == nil {
 			return nil
 		}

@@ -82,12 +82,7 @@ func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, n
 }
 
 func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
-	data, err := r.Store.Get(ctx, key)
-	if err != nil {
-		return format.Head{}, missing(err, "read branch", key)
-	}
-	head, err := format.DecodeHead(data)
-	return head, errs.Wrap(errs.Corrupt, "read branch", key, err)
+	return fetched(ctx, r.Store, "read branch", key, format.DecodeHead)
 }
 
 // Branches lists the branches by name, main among them.
@@ -268,12 +263,12 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 
 // readTag reads a tag, deleted or not; errs.NotFound if there never was one.
 func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
-	data, err := r.Store.Get(ctx, format.TagKey(name))
-	if err != nil {
-		return Tag{}, err
-	}
-	t, err := format.DecodeTag(data)
-	return Tag{name, t}, errs.Wrap(errs.Corrupt, "read tag", name, err)
+	tag := Tag{Name: name}
+	err := fetch(ctx, r.Store, format.TagKey(name), func(data []byte) (err error) {
+		tag.Tag, err = format.DecodeTag(data)
+		return errs.Wrap(errs.Corrupt, "read tag", name, err)
+	})
+	return tag, err
 }
 
 // tag reads a tag that is not deleted.

@@ -43,7 +43,7 @@ func Exists(ctx context.Context, p storage.Provider) (bool, error) {
 	if errs.Is(err, errs.NotFound) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, errs.Wrap(errs.Storage, "look for a dataset at", p.URI(), err)
 }
 
 // Create makes an empty dataset in p; errs.Exists if there is one. A creation that is cut short leaves no dataset.
@@ -97,7 +97,11 @@ func existsError(p storage.Provider) error {
 
 // Open reads what p says about itself and binds to the branch main. It reads no commit.
 func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error) {
-	data, err := p.Get(ctx, format.TSFKey())
+	var tsf format.TSF
+	err := fetch(ctx, p, format.TSFKey(), func(data []byte) (err error) {
+		tsf, err = format.DecodeTSF(data)
+		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
+	})
 	var noBucket *storage.NoBucket
 	if errors.As(err, &noBucket) {
 		return nil, errs.Wrap(errs.NotFound, "open dataset", p.URI(), noBucket)
@@ -107,10 +111,6 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 	}
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, "open dataset", p.URI(), err)
-	}
-	tsf, err := format.DecodeTSF(data)
-	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "open dataset", p.URI(), err)
 	}
 	return newRepo(p, tsf, writer), nil
 }

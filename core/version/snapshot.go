@@ -153,24 +153,14 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 }
 
 func (r *Repo) schemaPage(ctx context.Context, id format.UUID) (*format.Schema, error) {
-	key := format.MapKey(id)
-	data, err := r.Store.Get(ctx, key)
-	if err != nil {
-		return nil, missing(err, "read schema", key)
-	}
-	schema, err := format.DecodeSchema(data)
-	return schema, errs.Wrap(errs.Corrupt, "read schema", key, err)
+	return fetched(ctx, r.Store, "read schema", format.MapKey(id), format.DecodeSchema)
 }
 
 func (r *Repo) deletedPage(ctx context.Context, rec *format.Record) (*roaring64.Bitmap, error) {
 	key := format.MapKey(*rec.Deleted)
-	data, err := r.Store.Get(ctx, key)
+	deleted, err := fetched(ctx, r.Store, "read deleted rows", key, format.DecodeBitmap)
 	if err != nil {
-		return nil, missing(err, "read deleted rows", key)
-	}
-	deleted, err := format.DecodeBitmap(data)
-	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "read deleted rows", key, err)
+		return nil, err
 	}
 	n, last := deleted.GetCardinality(), uint64(0)
 	if n > 0 {

@@ -149,13 +149,9 @@ func (s *tipSearch) tags(ctx context.Context) error {
 }
 
 func (s *tipSearch) tag(ctx context.Context, name, key string) error {
-	data, err := s.repo.Store.Get(ctx, key)
+	t, err := fetched(ctx, s.repo.Store, "read tag", key, format.DecodeTag)
 	if err != nil {
-		return missing(err, "read tag", key)
-	}
-	t, err := format.DecodeTag(data)
-	if err != nil {
-		return errs.Wrap(errs.Corrupt, "read tag", key, err)
+		return err
 	}
 	s.tips = append(s.tips, tip{"tag " + name, t.Branch, t.Version})
 	return nil
