@@ -111,7 +111,7 @@ def _datasets_in(place: str, *, missing_ok: bool = False) -> list[dict[str, Any]
 
     place = place.removeprefix("file://").rstrip("/")
     if "://" in place:
-        names = _native.datasets(place, store=_storage.reach(place, None))
+        names = _native.datasets(place, store=_storage.reach(None))
     elif (folder := Path(place or "/")).is_dir():
         names = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and _exists(str(path))]
     elif missing_ok:
@@ -125,7 +125,7 @@ def _datasets_in(place: str, *, missing_ok: bool = False) -> list[dict[str, Any]
 
 
 def _exists(place: str) -> bool:
-    return _native.exists(place, store=_storage.reach(place, None))
+    return _native.exists(place, store=_storage.reach(None))
 
 
 @cli.command()
@@ -191,7 +191,7 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
         if not sys.stdin.isatty():
             raise click.UsageError("nobody is there to be asked; give --yes to delete")
         click.confirm(f"Delete {place} with all its versions?", abort=True, err=True)
-    _native.delete(place, store=_storage.reach(place, None))
+    _native.delete(place, store=_storage.reach(None))
     show({"deleted": place}, as_json, [f"deleted {place}"])
 
 
@@ -265,7 +265,7 @@ def _describe(uri: str) -> dict[str, Any]:
 
 def _read(uri: str) -> _native.Dataset:
     place = _uri.resolve(uri)
-    return _native.open(place, read_only=True, store=_storage.reach(place, None))
+    return _native.open(place, read_only=True, store=_storage.reach(None))
 
 
 def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:

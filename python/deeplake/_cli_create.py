@@ -72,7 +72,7 @@ def create(
     """
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
     if folder is None:
-        _native.create(place, overwrite=overwrite, store=_storage.reach(place, store)).close()
+        _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
         show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
         return
     options: dict[str, Any] = {
@@ -82,12 +82,11 @@ def create(
         "compression": compression,
         "workers": workers,
         "checkpoint": checkpoint,
-        **(_storage.reach(folder, store) or {}),
-        **(_storage.reach(place, store) or {}),
+        **_storage.reach(store),
     }
     other = _settings("--source-storage", source_storage)
     if other is not None:
-        told = _storage.reach(folder, other) or {}
+        told = _storage.reach(other)
         options.update(environ=told["environ"], source_storage=told["storage"])
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)

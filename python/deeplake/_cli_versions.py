@@ -24,7 +24,7 @@ def register(cli: click.Group) -> None:
 
 def _open(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset:
     place = _uri.resolve(uri)
-    return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(place, None))
+    return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(None))
 
 
 @click.command()

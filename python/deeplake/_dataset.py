@@ -55,7 +55,7 @@ def create(
     """
     _storage.check(storage)
     place = _uri.resolve(uri)
-    handle = _native.create(place, overwrite=overwrite, store=_storage.reach(place, storage))
+    handle = _native.create(place, overwrite=overwrite, store=_storage.reach(storage))
     dataset = Dataset(Live(place, handle, storage=storage))
     for name, spec in (schema or {}).items():
         dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
@@ -91,7 +91,7 @@ def open(
     """
     _storage.check(storage)
     place, ref = _uri.resolve(uri), "" if at is None else ref_of(at)
-    handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(place, storage))
+    handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(storage))
     if ref:
         # A time or the start of an id may mean another commit later, in a process that opens it again.
         ref = handle.describe()["head"]["commit"]
@@ -102,14 +102,14 @@ def open(
 def exists(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> bool:
     """Returns whether a dataset is there; `storage` as in `open`."""
     place = _uri.resolve(uri)
-    return _native.exists(place, store=_storage.reach(place, storage))
+    return _native.exists(place, store=_storage.reach(storage))
 
 
 @checks_keywords
 def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
     """Deletes a dataset with all its versions; `storage` as in `open`. Raises NotFoundError when there is none."""
     place = _uri.resolve(uri)
-    _native.delete(place, store=_storage.reach(place, storage))
+    _native.delete(place, store=_storage.reach(storage))
 
 
 class Dataset(View):

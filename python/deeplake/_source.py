@@ -80,7 +80,7 @@ def open_native(
 ) -> _native.Dataset:
     """Opens a dataset, with the environment as it is now; says why one in memory is not there."""
     try:
-        return _native.open(uri, branch=branch, at=at, read_only=read_only, store=_storage.reach(uri, storage))
+        return _native.open(uri, branch=branch, at=at, read_only=read_only, store=_storage.reach(storage))
     except NotFoundError as err:
         if not uri.startswith("mem://"):
             raise

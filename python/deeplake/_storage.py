@@ -17,7 +17,6 @@ _CREDENTIALS = ("access_key_id", "secret_access_key", "session_token", "bearer_t
 # The variables that say who asks, and by what way. Nothing else of the environment leaves Python.
 _PREFIXES = ("AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "DEEPLAKE_", "SSL_CERT_", "XDG_")
 _NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
-_LOCAL = ("file://", "mem://")
 
 
 class Storage:
@@ -168,12 +167,14 @@ class Storage:
         return dict(self._fields)
 
 
-def reach(uri: str, storage: Storage | None) -> dict[str, Any] | None:
-    """Returns what the core is told about the store of a resolved URI, with the environment as it is now."""
+def reach(storage: Storage | None) -> dict[str, Any]:
+    """Returns what the core is told about stores, with the environment as it is now.
+
+    A local dataset needs it too: its links may point into any store.
+    """
     check(storage)
-    local = "://" not in uri or uri.startswith(_LOCAL)
     if storage is None:
-        return None if local else {"environ": environ()}
+        return {"environ": environ()}
     return {"storage": storage.settings(), "environ": environ()}
 
 

@@ -438,7 +438,7 @@ def copy(
         "branch": branch,
         "at": "" if at is None else ref_of(at),
         "message": message,
-        "from": _storage.reach(source, storage) or {},
-        "to": _storage.reach(target, storage if dst_storage is None else dst_storage) or {},
+        "from": _storage.reach(storage),
+        "to": _storage.reach(storage if dst_storage is None else dst_storage),
     }
     return CopyReport(**_native.copy(source, target, options))

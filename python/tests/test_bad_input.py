@@ -168,7 +168,7 @@ def test_unknown_arguments(call):
 
 @pytest.mark.parametrize(
     ("arguments", "kind"),
-    [({"branch": "dev"}, "UnsupportedError"), ({"storage": {}}, "UnsupportedError"),
+    [({"branch": "dev"}, "NotFoundError"), ({"storage": {}}, "InvalidArgumentError"),
      ({"at": ""}, "InvalidArgumentError"),
      ({"at": 1.5}, "InvalidArgumentError"), ({"at": True}, "InvalidArgumentError"), ({"at": "no-commit"}, "Error"),
      ({"at": 10**30}, "Error"), ({"at": -1}, "Error")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ def run_commands(page, tmp_path, monkeypatch):
     commands = re.findall(r"^\$ (deeplake .*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands
     for command in commands:
-        done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-m", *shlex.split(command, comments=True)], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
 
 

@@ -97,6 +97,6 @@ def test_paths_of_all_kinds(tmp_path, monkeypatch):
         assert deeplake.exists(uri)
 
 
-def test_object_storage_says_that_it_is_not_there_yet():
-    with pytest.raises(deeplake.UnsupportedError, match="s3"):
-        deeplake.open("s3://bucket/x")
+def test_a_store_that_nobody_knows_is_named_with_those_that_are():
+    with pytest.raises(deeplake.UnsupportedError, match=r'scheme "s33".*gs.*s3.*did you mean "s3"'):
+        deeplake.open("s33://bucket/x")
