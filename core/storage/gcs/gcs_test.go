@@ -15,12 +15,15 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/core/storage/limit"
+	"deeplake/core/storage/retry"
 )
 
 // serve starts a store that answers by fn, and opens a provider of it.
@@ -158,6 +161,30 @@ func TestWhatIsSent(t *testing.T) {
 	if put.URL.Query().Get("ifGenerationMatch") != "0" || put.URL.Query().Get("uploadType") != "multipart" ||
 		!strings.Contains(bodies[1], `"crc32c":"L1MZ4Q=="`) {
 		t.Errorf("put %s %q", put.URL, bodies[1])
+	}
+}
+
+// TestCopyThroughDecorators: a copy is one within the store, whatever both sides are wrapped in.
+func TestCopyThroughDecorators(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	p := serve(t, storage.Settings{}, func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Method+" "+r.URL.EscapedPath())
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"done": true, "resource": {"bucket": "bucket", "name": "root/c/d", "generation": "8"}}`)
+	})
+	stack := func() storage.Provider {
+		return retry.New(retry.Options{}).Provider(limit.New(storage.Settings{}).Provider(p))
+	}
+	from, to := stack(), stack()
+	if done, err := to.(storage.Copier).CopyFrom(t.Context(), from, "a/b", "c/d"); err != nil || !done {
+		t.Errorf("copy: %v, %v, want true", done, err)
+	}
+	if want := []string{"POST /storage/v1/b/bucket/o/root%2Fa%2Fb/rewriteTo/b/bucket/o/root%2Fc%2Fd"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+	if done, err := to.(storage.Copier).CopyFrom(t.Context(), struct{ storage.Provider }{from}, "a/b", "c/d"); err != nil || done {
+		t.Errorf("copy from a stranger: %v, %v, want false", done, err)
 	}
 }
 
