@@ -263,9 +263,8 @@ func TestEndsOfRaces(t *testing.T) {
 func TestLateAfterAQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, p := script(t, answer{after: 900 * time.Millisecond}, answer{})
-		queue := &queued{s, 300 * time.Millisecond}
-		p = retry.New(retry.Options{}).Provider(queue)
+		s, _ := script(t, answer{after: 900 * time.Millisecond}, answer{})
+		p := retry.New(retry.Options{}).Provider(&queued{s, 300 * time.Millisecond})
 		defer p.Close()
 		begun := time.Now()
 		if err := p.ReadAt(t.Context(), "k", make([]byte, 10), 0); err != nil {
