@@ -12,7 +12,7 @@ type Ranger interface {
 	// Range asks for n bytes from offset off (n < 0: all that follow) and returns when the answer has begun. tag is the
 	// Tag that the object must have, "" for any; an object with another one is errs.Conflict. Bytes that begin at the end
 	// or behind it are errs.Corrupt, but for those from the first on of an object that is empty; no bytes may be asked for
-	// at the end. ctx covers the body too.
+	// at the end. ctx covers the body too. When it ends Range returns at once: its caller has no other way to leave it.
 	Range(ctx context.Context, key string, off, n int64, tag string) (Body, error)
 }
 

@@ -262,19 +262,21 @@ func TestEndsOfRaces(t *testing.T) {
 // TestLateAfterAQueue: the second request comes when the first is late from when its turn came, and not before.
 func TestLateAfterAQueue(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := script(t, answer{after: 900 * time.Millisecond}, answer{})
-		p := retry.New(retry.Options{}).Provider(&queued{s, 300 * time.Millisecond})
-		defer p.Close()
-		begun := time.Now()
-		if err := p.ReadAt(t.Context(), "k", make([]byte, 10), 0); err != nil {
-			t.Fatal(err)
-		}
-		// The second waits as well.
-		if took := time.Since(begun); took != 1100*time.Millisecond {
-			t.Errorf("took %v", took)
-		}
-	})
+	for _, wait := range []time.Duration{300 * time.Millisecond, 700 * time.Millisecond} { // it is late after 500 ms
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := script(t, answer{after: 3 * time.Second}, answer{})
+			p := retry.New(retry.Options{}).Provider(&queued{s, wait})
+			defer p.Close()
+			begun := time.Now()
+			if err := p.ReadAt(t.Context(), "k", make([]byte, 10), 0); err != nil {
+				t.Fatal(err)
+			}
+			// The second waits as well.
+			if took := time.Since(begun); took != 2*wait+500*time.Millisecond {
+				t.Errorf("a queue of %v: took %v", wait, took)
+			}
+		})
+	}
 }
 
 // queued holds each request back for a while.
