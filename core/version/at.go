@@ -172,7 +172,7 @@ func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, err
 		return found, err
 	}
 	branches, err := r.Branches(ctx)
-	if err != nil {
+	if err != nil && !errs.Is(err, errs.Unsupported) { // else the others cannot be found
 		return nil, err
 	}
 	for _, b := range branches {

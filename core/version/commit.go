@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/task"
 )
 
 // commitTries bounds how often a commit is laid on top of another writer's before it gives up: far more than writers
@@ -142,7 +143,11 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, r.Pages.upload(ctx, next.held, blobs)
+	aside := task.New(ctx, 0)
+	r.hint(aside, rec)
+	err = r.Pages.upload(ctx, next.held, blobs)
+	_ = aside.Wait()
+	return data, err
 }
 
 // put is the conditional write. It returns the commit that has the number of rec: rec itself, or another one that came

@@ -22,24 +22,32 @@ func (r *Repo) Head(ctx context.Context) (*Snapshot, error) {
 func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
 	head := int64(-1)
 	var bad error
-	if err := r.Store.List(ctx, format.RecordPrefix(r.branch), "", func(o storage.Object) bool {
+	err := r.Store.List(ctx, format.RecordPrefix(r.branch), "", func(o storage.Object) bool {
 		_, v, err := format.ParseRecordKey(o.Key)
 		head, bad = int64(v), err
 		return false
-	}); err != nil {
+	})
+	if errs.Is(err, errs.Unsupported) {
+		return r.seek(ctx)
+	}
+	if err == nil {
+		err = bad
+	}
+	if err != nil {
 		return nil, err
 	}
-	if bad != nil {
-		return nil, bad
-	}
 	if head < 0 {
-		return nil, errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
+		return nil, r.noCommit()
 	}
 	rec, err := r.record(ctx, uint64(head))
 	if errs.Is(err, errs.NotFound) {
 		err = missing(err, "read commit", format.RecordKey(r.branch, uint64(head)))
 	}
 	return rec, err
+}
+
+func (r *Repo) noCommit() error {
+	return errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
 }
 
 // record reads one commit record of the branch; errs.NotFound if there is none.

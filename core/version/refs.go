@@ -51,6 +51,9 @@ func (r *Repo) On(ctx context.Context, branch string) (*Repo, error) {
 
 func (r *Repo) noSuchBranch(ctx context.Context, name string) error {
 	branches, err := r.Branches(ctx)
+	if errs.Is(err, errs.Unsupported) {
+		return errs.New(errs.NotFound, "dataset %q has no branch %q", r.Store.URI(), name)
+	}
 	if err != nil {
 		return err
 	}
@@ -64,14 +67,24 @@ func (r *Repo) noSuchBranch(ctx context.Context, name string) error {
 // branchHead reads the newest object about a name: its number is next-1. Without one, next is 0.
 func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, next uint64, err error) {
 	var bad error
-	if err := r.Store.List(ctx, format.HeadsPrefix(), format.HeadAfter(name), func(o storage.Object) bool {
+	err = r.Store.List(ctx, format.HeadsPrefix(), format.HeadAfter(name), func(o storage.Object) bool {
 		if !strings.HasPrefix(o.Key, format.HeadAfter(name)) {
 			return false
 		}
 		_, n, err := format.ParseHeadKey(o.Key)
 		next, bad = max(next, n+1), err
 		return err == nil
-	}); err != nil {
+	})
+	if errs.Is(err, errs.Unsupported) {
+		last, err := r.lastNumber(ctx, 0, func(ctx context.Context, n uint64) (err error) {
+			_, err = r.Store.Get(ctx, format.HeadKey(name, n))
+			return err
+		})
+		if err != nil || last < 0 {
+			return head, 0, err
+		}
+		next = uint64(last) + 1
+	} else if err != nil {
 		return head, 0, err
 	}
 	if bad != nil || next == 0 {

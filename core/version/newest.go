@@ -1,0 +1,113 @@
+package version
+
+import (
+	"context"
+	"math"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+)
+
+// hintEvery is how many commits apart hints are written: their readers look for some steps behind one anyway.
+const hintEvery = 64
+
+// hint notes the commit before rec, which stands, beside other writes of rec: nobody waits for it. A hint that is not
+// written, or is overwritten by an older one, costs readers a few requests.
+func (r *Repo) hint(g *task.Group, rec *format.Record) {
+	if rec.Version == 0 || rec.Version%hintEvery != 0 {
+		return
+	}
+	g.Go(func(ctx context.Context) error {
+		_ = r.Store.Put(ctx, format.HintKey(rec.Branch), format.EncodeHint(rec.Version-1))
+		return nil
+	})
+}
+
+// seek finds the newest commit of a store that does not list, from the hint on.
+func (r *Repo) seek(ctx context.Context) (*format.Record, error) {
+	from := uint64(0)
+	if data, err := r.Store.Get(ctx, format.HintKey(r.branch)); err == nil {
+		if n, err := format.DecodeHint(data); err == nil {
+			from = n
+		}
+	}
+	var newest *format.Record
+	_, err := r.lastNumber(ctx, from, func(ctx context.Context, n uint64) error {
+		rec, err := r.record(ctx, n)
+		if err == nil && (newest == nil || newest.Version < n) {
+			newest = rec
+		}
+		return err
+	})
+	if err == nil && newest == nil {
+		err = r.noCommit()
+	}
+	return newest, err
+}
+
+// lastNumber is the last of the numbers that read succeeds for, which are taken from 0 on without a gap; -1 if none is.
+// It looks upwards from a number that may be taken, in steps that grow and then shrink. A store that hides what it does
+// not list says that what is missing must not be seen.
+func (r *Repo) lastNumber(ctx context.Context, from uint64, read func(ctx context.Context, n uint64) error) (int64, error) {
+	var hidden error
+	taken := func(n uint64) (bool, error) {
+		err := read(ctx, n)
+		if errs.Is(err, errs.Denied) {
+			hidden, err = err, nil
+			return false, err
+		}
+		if errs.Is(err, errs.NotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	lo, err := r.lowest(from, taken)
+	switch {
+	case err != nil:
+		return 0, err
+	case lo < 0 && hidden != nil:
+		return 0, hidden
+	case lo < 0:
+		return lo, nil
+	}
+	hi := int64(math.MaxInt64) // lo is taken, hi is not
+	for step := int64(1); lo+1 < hi; {
+		at := lo + (hi-lo)/2 // once hi is known
+		if hi == math.MaxInt64 {
+			at = lo + min(step, (hi-lo)/2)
+			step = min(2*step, 1<<32)
+		}
+		found, err := taken(uint64(at))
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			lo = at
+		} else {
+			hi = at
+		}
+	}
+	if hidden != nil { // or the permission has ended meanwhile
+		if _, err := r.Store.Get(ctx, format.TSFKey()); err != nil {
+			return 0, errs.Wrap(errs.Denied, "open dataset", r.Store.URI(), hidden)
+		}
+	}
+	return lo, nil
+}
+
+// lowest is from if that is taken, else 0, else -1.
+func (*Repo) lowest(from uint64, taken func(uint64) (bool, error)) (int64, error) {
+	for _, n := range []uint64{from, 0} {
+		if n > math.MaxInt64 {
+			continue
+		}
+		if found, err := taken(n); err != nil || found {
+			return int64(n), err
+		}
+		if from == 0 {
+			break
+		}
+	}
+	return -1, nil
+}
