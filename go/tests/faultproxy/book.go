@@ -63,6 +63,7 @@ type book struct {
 	seen    []Request
 	began   time.Time
 	quiet   chan struct{} // closed when nothing is being answered; nil: nobody waits
+	struck  []chan struct{}
 }
 
 // verdict is what a request meets.
@@ -100,8 +101,9 @@ func (b *book) setRules(rules []Rule, seed uint64) {
 
 func (b *book) clearRules() {
 	b.tallies = make([]RuleTally, len(b.rules))
+	b.struck = make([]chan struct{}, len(b.rules))
 	for i, r := range b.rules {
-		b.tallies[i].Name = r.Name
+		b.tallies[i].Name, b.struck[i] = r.Name, make(chan struct{})
 	}
 }
 
@@ -112,6 +114,12 @@ func (b *book) reset() {
 	b.total, b.methods, b.seen, b.began = Counts{Active: active, Peak: active}, nil, nil, time.Now()
 	b.tailed = 0
 	b.clearRules()
+}
+
+func (b *book) struckBy(i int) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.struck[i]
 }
 
 // begin decides what happens to a request.
@@ -135,7 +143,9 @@ func (b *book) begin(rq *head) verdict {
 		if r.P > 0 && b.chance(uint64(i)+1, uint64(n.Matched)) >= r.P {
 			continue
 		}
-		n.Hit++
+		if n.Hit++; n.Hit == 1 {
+			close(b.struck[i])
+		}
 		v.Action, v.hit, v.rule = r.Do, true, i
 	}
 	b.tailed++

@@ -105,6 +105,10 @@ func (p *Proxy) SetRules(t testing.TB, rules ...Rule) {
 // SetLink changes the link and keeps the rules, which go on counting.
 func (p *Proxy) SetLink(l Link) { p.book.setLink(l) }
 
+// Struck is closed when the rule number i, from 0, hits a request, before anything happens to it. Rules that are set anew,
+// or a Reset, come with channels of their own.
+func (p *Proxy) Struck(i int) <-chan struct{} { return p.book.struckBy(i) }
+
 // Counts is what was seen since the start or the last Reset.
 func (p *Proxy) Counts() Counts { return p.book.counts() }
 
