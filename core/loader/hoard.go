@@ -60,6 +60,9 @@ type hoard struct {
 	finished  map[int64]bool
 	watermark int64 // batches before it are done
 
+	cold     []*slab.Slab // memory that was never touched, held for touch
+	touching bool
+
 	planned int64 // bytes of extents
 	useful  int64 // of them, those in pieces
 	held    int64 // bytes of pieces
@@ -393,12 +396,15 @@ func (h *hoard) start(from, to int64, extents []*extent) {
 	}
 	if n < smallPiece {
 		p.mem = make([]byte, n)
-	} else if s, err := h.shelf.get(n); err != nil {
+	} else if s, fresh, err := h.shelf.get(n); err != nil {
 		p.err = err
 		close(p.ready)
 		return
 	} else {
 		p.slab, p.mem = s, s.Bytes()[:n:n]
+		if fresh {
+			h.touchSoon(s)
+		}
 	}
 	h.held += p.size()
 	h.counts.held = max(h.counts.held, h.held)
@@ -416,6 +422,34 @@ func (h *hoard) start(from, to int64, extents []*extent) {
 			h.arrived(p, hi-lo, time.Since(began), err)
 			return nil
 		})
+	}
+}
+
+// touchSoon lets the memory of s be found while its bytes are on their way: at the start nobody has better things to do
+// until the first ones come.
+func (h *hoard) touchSoon(s *slab.Slab) {
+	s.Retain()
+	h.cold = append(h.cold, s)
+	if !h.touching {
+		h.touching = true
+		h.group.Go(h.touch)
+	}
+}
+
+// touch finds the memory of one slab after the other, in the order in which they are needed.
+func (h *hoard) touch(context.Context) error {
+	for {
+		h.mu.Lock()
+		if len(h.cold) == 0 || h.stopped {
+			h.touching = false
+			h.mu.Unlock()
+			return nil
+		}
+		s := h.cold[0]
+		h.cold = h.cold[1:]
+		h.mu.Unlock()
+		s.Touch()
+		s.Release()
 	}
 }
 
@@ -560,7 +594,10 @@ func (h *hoard) close() map[string]*object {
 			kept[name] = left
 		}
 	}
-	h.objects, h.queue = map[string]*object{}, nil
+	for _, s := range h.cold {
+		s.Release()
+	}
+	h.objects, h.queue, h.cold = map[string]*object{}, nil, nil
 	h.touched = map[int][]*extent{}
 	return kept
 }

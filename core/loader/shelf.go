@@ -21,7 +21,7 @@ type shelf struct {
 
 // newShelf makes a shelf that keeps no more than limit bytes, lent ones counted. It lends more if it must.
 func newShelf(limit int64) *shelf {
-	return &shelf{ring: slab.NewRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
+	return &shelf{ring: slab.NewLocalRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
 }
 
 // shelfSize rounds n up to a sixteenth of a power of two.
@@ -31,26 +31,26 @@ func shelfSize(n int64) int64 {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// get lends n bytes at least.
-func (s *shelf) get(n int64) (*slab.Slab, error) {
+// get lends n bytes at least. fresh memory was never touched.
+func (s *shelf) get(n int64) (m *slab.Slab, fresh bool, err error) {
 	n = shelfSize(n)
 	s.mu.Lock()
 	if list := s.free[n]; len(list) > 0 {
 		last := list[len(list)-1]
 		s.free[n] = list[:len(list)-1]
 		s.mu.Unlock()
-		return last, nil
+		return last, false, nil
 	}
 	s.mapped += n
 	s.trim()
 	s.mu.Unlock()
-	m, err := s.ring.Get(n)
+	m, err = s.ring.Get(n)
 	if err != nil {
 		s.mu.Lock()
 		s.mapped -= n
 		s.mu.Unlock()
 	}
-	return m, err
+	return m, true, err
 }
 
 // trim unmaps free slabs of any size while there is more than the limit. The lock is held.

@@ -1,4 +1,4 @@
-// Package slab owns reusable memory that lives outside the Go heap: a Ring hands out Slabs, each a shared mapping with
+// Package slab owns reusable memory that lives outside the Go heap: a Ring hands out Slabs, each a mapping, shared unless the ring is local, with
 // a reference count that C code may drop without entering Go. It gives the memory no meaning and starts nothing.
 //
 // Why not the Go heap: reused pages take 5 to 8 times the bandwidth of fresh ones, arrays handed to Python must outlive

@@ -1,9 +1,10 @@
 /* Reusable memory that C owns. The structures live in private memory of the owning process, the data in a shared
- * mapping: a forked child sees the data but can neither free nor recycle it, because every call checks the owner first.
+ * mapping, unless the ring is a local one: a forked child sees the data but can neither free nor recycle it, because every call checks the owner first.
  * Nothing here enters Go, takes the GIL or waits for anything but the short lock of one ring. */
 #ifndef DL_SLAB_H
 #define DL_SLAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,8 @@ typedef struct dl_ring_stats {
     uint64_t grown;      /* mapped beyond the budget because consumers hold the others */
 } dl_ring_stats;
 
-/* dl_ring_new makes a ring; NULL when there is no memory. */
-DL_HIDDEN dl_ring* dl_ring_new(uint64_t budget);
+/* dl_ring_new makes a ring; NULL when there is no memory. The slabs of a local one are private to the process. */
+DL_HIDDEN dl_ring* dl_ring_new(uint64_t budget, bool local);
 
 /* dl_ring_set_budget changes the budget and unmaps free slabs beyond it. */
 DL_HIDDEN void dl_ring_set_budget(dl_ring* ring, uint64_t budget);
@@ -46,6 +47,10 @@ DL_HIDDEN void dl_slab_retain(dl_slab* slab);
 /* dl_slab_release drops a reference; with the last one the slab returns to its ring. Any thread may call it, at any
  * time until the process ends. In a process other than the owner it does nothing. */
 DL_HIDDEN void dl_slab_release(dl_slab* slab);
+
+/* dl_slab_touch lets the kernel find the memory of a slab now, all at once, which costs half of a page at a time. The
+ * caller must hold a reference; what others write meanwhile stays. */
+DL_HIDDEN void dl_slab_touch(const dl_slab* slab);
 
 /* dl_slab_data and dl_slab_size describe the memory; the address is a multiple of the page size. */
 DL_HIDDEN void* dl_slab_data(const dl_slab* slab);

@@ -31,7 +31,13 @@ type Slab struct {
 
 // NewRing makes a ring that keeps up to budget bytes mapped when nothing is held. Get may go beyond.
 func NewRing(budget int64) *Ring {
-	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)))}
+	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)), false)}
+}
+
+// NewLocalRing makes a ring as NewRing does whose memory is for this process alone: nobody else may come to see it, and a
+// fork copies what is written after it. For that it is cheaper to touch first.
+func NewLocalRing(budget int64) *Ring {
+	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)), true)}
 }
 
 // SetBudget changes the budget; free slabs beyond it are unmapped now, held ones at their release.
@@ -96,6 +102,10 @@ func (s *Slab) Retain() { C.dl_slab_retain(s.c) }
 
 // Release drops a reference. With the last one the memory may be handed out again at once.
 func (s *Slab) Release() { C.dl_slab_release(s.c) }
+
+// Touch lets the system find the memory now, at half of what it costs when each page is first written. Others may write
+// meanwhile. The caller must hold a reference.
+func (s *Slab) Touch() { C.dl_slab_touch(s.c) }
 
 // Pointer is the dl_slab of slab.h, for C code that holds references of its own.
 func (s *Slab) Pointer() unsafe.Pointer { return unsafe.Pointer(s.c) }

@@ -32,6 +32,9 @@ type Slab struct {
 // NewRing makes a ring that keeps up to budget bytes when nothing is held. Get may go beyond.
 func NewRing(budget int64) *Ring { return &Ring{stats: Stats{Budget: max(budget, 0)}} }
 
+// NewLocalRing is NewRing: all memory of this build is local.
+func NewLocalRing(budget int64) *Ring { return NewRing(budget) }
+
 // SetBudget changes the budget; free slabs beyond it are dropped now, held ones at their release.
 func (r *Ring) SetBudget(budget int64) {
 	r.mu.Lock()
@@ -143,6 +146,9 @@ func (s *Slab) Release() {
 	r.free = append(r.free, s)
 	r.stats.FreeSlabs++
 }
+
+// Touch does nothing: the Go heap finds its memory by itself.
+func (s *Slab) Touch() {}
 
 // Pointer is nil: there is no C code to hold references in this build.
 func (s *Slab) Pointer() unsafe.Pointer { return nil }

@@ -207,3 +207,40 @@ func BenchmarkFill(b *testing.B) {
 		})
 	}
 }
+
+// Touching a slab while others write to it loses nothing, and memory of a local ring is reused like any other.
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	r := NewLocalRing(1 << 20)
+	defer r.Close()
+	s, err := r.Get(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := s.Bytes()
+	g := task.New(t.Context(), 0)
+	g.Go(func(context.Context) error {
+		for i := range mem {
+			mem[i] = byte(i % 251)
+		}
+		return nil
+	})
+	s.Touch()
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s.Touch()
+	for i := range mem {
+		if mem[i] != byte(i%251) {
+			t.Fatalf("byte %d is %d, want %d", i, mem[i], byte(i%251))
+		}
+	}
+	s.Release()
+	if s, err = r.Get(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	if got := r.Stats(); got.Reused != 1 || got.Created != 1 {
+		t.Errorf("stats %+v, want 1 slab created and used again", got)
+	}
+}
