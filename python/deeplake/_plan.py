@@ -30,6 +30,7 @@ class Options:
     decode: Any = True
     prefetch: int = 2
     shuffle_bytes: int | None = None
+    fetch_bytes: int | None = None
     on_error: str = "raise"
     return_index: bool = False
     progress: bool = False
@@ -41,8 +42,10 @@ class Options:
     weights: Any = None
 
     def __post_init__(self) -> None:
-        for name, least in (("batch_size", 1), ("seed", 0), ("num_workers", 1), ("prefetch", 1), ("shuffle_bytes", 1)):
-            check_int(name, getattr(self, name), least, optional=name in ("num_workers", "shuffle_bytes"))
+        for name, least in (("batch_size", 1), ("seed", 0), ("prefetch", 1)):
+            check_int(name, getattr(self, name), least)
+        for name in ("num_workers", "shuffle_bytes", "fetch_bytes"):
+            check_int(name, getattr(self, name), 1, optional=True)
         for name in ("drop_last", "return_index", "progress"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
@@ -163,6 +166,7 @@ class Plan:
             "decode": {name: "bytes" for name in self.names if self.decode(name) != "numpy"},
             "prefetch": options.prefetch,
             "shuffle_bytes": options.shuffle_bytes,
+            "fetch_bytes": options.fetch_bytes,
             # Messages about a transform say which row it was.
             "return_index": options.return_index or bool(in_python),
             "on_error": options.on_error,

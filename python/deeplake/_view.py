@@ -131,6 +131,7 @@ class View:
         decode: Decode = True,
         prefetch: int = 2,
         shuffle_bytes: int | None = None,
+        fetch_bytes: int | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         cache: Any = None,
         rank: int | None = None,
@@ -168,6 +169,8 @@ class View:
             decode: how to deliver a tensor: "numpy" decodes (the same as True for all), "bytes" gives the bytes as
                 they are stored, "pil" a PIL image.
             prefetch: batches that are made ahead.
+            fetch_bytes: memory for what is fetched ahead from an object store, 2.5 * `shuffle_bytes` by default. Where
+                all rows fit, later epochs ask for nothing. `loader.stats()["fetch"]` says what was asked for.
             on_error: "skip" leaves out rows that cannot be read; `loader.stats()` counts them and shows the first.
             return_index: add "_index", int64, the row numbers in the dataset.
             progress: show a progress bar of each epoch, on a terminal only.
@@ -181,7 +184,8 @@ class View:
 
         options = Options(
             batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
-            shuffle_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail, weights,
+            shuffle_bytes, fetch_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail,
+            weights,
         )  # fmt: skip
         return TorchLoader(self._source.pinned(), options)
 
@@ -201,6 +205,7 @@ class View:
         decode: Decode = True,
         prefetch: int = 2,
         shuffle_bytes: int | None = None,
+        fetch_bytes: int | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         cache: Any = None,
         rank: int | None = None,
@@ -213,7 +218,8 @@ class View:
         """Returns an iterable of batches as dicts of NumPy arrays; arguments and order are those of `pytorch`."""
         options = Options(
             batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
-            shuffle_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail, weights,
+            shuffle_bytes, fetch_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail,
+            weights,
         )  # fmt: skip
         return Batches(self._source.pinned(), options)
 

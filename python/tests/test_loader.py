@@ -465,6 +465,7 @@ def test_a_corrupt_jpeg_can_be_skipped_and_is_reported(damaged):
         ({"batch_size": 1 << 40}, "InvalidArgumentError", "batch_size"),
         ({"num_workers": 0}, "InvalidArgumentError", "num_workers is 0"),
         ({"num_workers": -1}, "InvalidArgumentError", "num_workers"),
+        ({"fetch_bytes": 0}, "InvalidArgumentError", "fetch_bytes is 0"),
         ({"prefetch": 0}, "InvalidArgumentError", "prefetch"),
         ({"seed": -1}, "InvalidArgumentError", "seed"),
         ({"shuffle": "ful"}, "InvalidArgumentError", "shuffle"),
@@ -508,6 +509,7 @@ def test_arguments_that_change_nothing_are_taken(load):
         weights=None,
         tail="exact",
         shuffle_bytes=1 << 20,
+        fetch_bytes=1 << 20,
     )
     assert len(words(loader)) == ROWS
     assert len(words(load(np.int64(16), tensors=("word",), device=torch.device("cpu")))) == ROWS
