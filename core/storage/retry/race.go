@@ -11,6 +11,9 @@ import (
 	"deeplake/core/storage"
 )
 
+// slack is the part of the timeout that the connections below have to tell of it first: they know more.
+const slack = 20
+
 // ask is what a range request asks for.
 type ask struct {
 	key    string
@@ -75,7 +78,7 @@ type race struct {
 // of the body.
 func (c *caller) run(ctx context.Context, t *trial, a ask) (*runner, error) {
 	c.hedges.add(hedgePerRequest)
-	r := &race{c: c, ctx: ctx, ask: a, allowed: t.patience(c.timeout), late: c.latency.late(a.n)}
+	r := &race{c: c, ctx: ctx, ask: a, allowed: t.patience(c.timeout + c.timeout/slack), late: c.latency.late(a.n)}
 	r.first.begin(ctx)
 	if !c.watchdog.addRace(c, r) {
 		r.first.cancel(nil)

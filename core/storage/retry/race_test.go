@@ -166,7 +166,7 @@ func TestRaces(t *testing.T) {
 		},
 		{
 			name: "both are given up", answers: []answer{{after: time.Hour}, {after: time.Hour}, {}},
-			tag: "3", took: 1530 * ms, canceled: 2, want: storage.Stats{Requests: 3, Hedges: 1, Retries: 1, Stalls: 2},
+			tag: "3", took: 1580 * ms, canceled: 2, want: storage.Stats{Requests: 3, Hedges: 1, Retries: 1, Stalls: 2},
 		},
 		{
 			name: "given up, but deaf", answers: []answer{{after: 1100 * ms, deaf: true}, {after: 100 * ms, err: soon}, {}},
