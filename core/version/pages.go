@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"errors"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -194,6 +195,16 @@ func missing(err error, op, key string) error {
 		return errs.New(errs.Corrupt, "%s %q: the object is missing from the dataset: %w", op, key, err)
 	}
 	return errs.Wrap(errs.Storage, op, key, err)
+}
+
+// absent reports whether an error is about an object that is not there.
+func absent(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if errs.Is(err, errs.NotFound) {
+			return true
+		}
+	}
+	return false
 }
 
 // upload stores held pages, and blobs under their keys, at once; it keeps the pages in the cache. After an error some of

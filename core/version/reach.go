@@ -21,10 +21,11 @@ type tip struct {
 	name    string // "main", "tag v1": for messages
 	branch  format.UUID
 	version uint64
+	gone    bool // the name was taken away
 }
 
 // walker visits every object that the commits of some tips, and the commits before them, name; each object once. The
-// newest commits come first. It is used once, by one goroutine.
+// newest commits come first, and what names that were taken away lead to comes last. It is used once, by one goroutine.
 type walker struct {
 	repo  *Repo
 	pages *Pages // of its own, so that what is read is what the store has
@@ -34,6 +35,7 @@ type walker struct {
 	seen    map[format.UUID]struct{}
 	txns    map[format.UUID]struct{}
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
+	gone    bool                              // only names that were taken away lead to what is visited now
 
 	// leaf is called for every leaf page of a chunk map. nil: nothing is done.
 	leaf func(ctx context.Context, at *visit, entries []format.Entry) error
@@ -63,7 +65,25 @@ func newWalker(r *Repo) *walker {
 
 // walk visits what the tips name.
 func (w *walker) walk(ctx context.Context, tips []tip) error {
-	todo := slices.Clone(tips)
+	for _, gone := range []bool{false, true} {
+		w.gone = gone
+		if err := w.from(ctx, slices.DeleteFunc(slices.Clone(tips), func(t tip) bool { return t.gone != gone })); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed is told of an object that cannot be read. Only a gc with a shorter grace period than this one's, or a copy, can
+// have left out what names that were taken away lead to: what is missing there is no damage.
+func (w *walker) failed(at *visit, key string, err error) error {
+	if w.gone && absent(err) {
+		return nil
+	}
+	return w.bad(at, key, err)
+}
+
+func (w *walker) from(ctx context.Context, todo []tip) error {
 	for len(todo) > 0 {
 		t := todo[0]
 		todo = todo[1:]
@@ -99,14 +119,14 @@ func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) 
 			if failed[i] != nil {
 				version := end - n + uint64(i)
 				at.rec = &format.Record{Branch: t.branch, Version: version}
-				if err := w.bad(at, format.RecordKey(t.branch, version), failed[i]); err != nil {
+				if err := w.failed(at, format.RecordKey(t.branch, version), failed[i]); err != nil {
 					return nil, err
 				}
 				continue
 			}
 			for _, p := range []*format.BranchPoint{recs[i].Base, recs[i].Merged} {
 				if p != nil {
-					more = append(more, tip{"a branch that " + w.names[t.branch] + " comes from", p.Branch, p.Version})
+					more = append(more, tip{"a branch that " + w.names[t.branch] + " comes from", p.Branch, p.Version, t.gone})
 				}
 			}
 			if err := w.commit(ctx, at); err != nil {
@@ -182,7 +202,7 @@ func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 		}
 		here := *at
 		here.what, here.to = what, rec.Rows
-		return w.bad(&here, key, err)
+		return w.failed(&here, key, err)
 	}
 	if rec.SchemaPage != nil {
 		w.seen[*rec.SchemaPage] = struct{}{}
@@ -258,7 +278,7 @@ func (w *walker) page(ctx context.Context, v *visit, p page, failed error) ([]vi
 		failed = v.fits(p)
 	}
 	if failed != nil {
-		return nil, w.bad(v, key, failed)
+		return nil, w.failed(v, key, failed)
 	}
 	if p.inner != nil {
 		below := make([]visit, 0, len(p.inner.Children))

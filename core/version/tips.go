@@ -25,7 +25,7 @@ func (r *Repo) tips(ctx context.Context, since time.Time, bad func(name, key str
 		bad = func(_, _ string, err error) error { return err }
 	}
 	s := &tipSearch{repo: r, since: since, bad: bad}
-	if err := s.branch(ctx, format.Main, format.TSFKey(), r.TSF.Main); err != nil {
+	if err := s.branch(ctx, format.Main, format.TSFKey(), r.TSF.Main, false); err != nil {
 		return nil, err
 	}
 	if err := s.heads(ctx); err != nil {
@@ -34,8 +34,8 @@ func (r *Repo) tips(ctx context.Context, since time.Time, bad func(name, key str
 	return s.tips, s.tags(ctx)
 }
 
-// branch adds the newest commit of a branch.
-func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID) error {
+// branch adds the newest commit of a branch, which may be gone.
+func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID, gone bool) error {
 	head, err := int64(-1), error(nil)
 	if failed := s.repo.Store.List(ctx, format.RecordPrefix(id), "", func(o storage.Object) bool {
 		_, v, bad := format.ParseRecordKey(o.Key)
@@ -45,12 +45,15 @@ func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID
 		return failed
 	}
 	if err == nil && head < 0 {
+		if gone {
+			return nil // a copy of a dataset takes the names along, and not what they stood for
+		}
 		err = errs.New(errs.Corrupt, "branch %q has no commit under %q", name, format.RecordPrefix(id))
 	}
 	if err != nil {
 		return s.bad(name, key, err)
 	}
-	s.tips = append(s.tips, tip{name, id, uint64(head)})
+	s.tips = append(s.tips, tip{name, id, uint64(head), gone})
 	return nil
 }
 
@@ -109,7 +112,7 @@ func (s *tipSearch) heads(ctx context.Context) error {
 			case err != nil:
 				err = s.bad(name, h.object.Key, err)
 			case !head.Branch.IsZero():
-				err = s.branch(ctx, name, h.object.Key, head.Branch)
+				err = s.branch(ctx, name, h.object.Key, head.Branch, i+1 < len(all))
 			}
 			if err != nil {
 				return err
@@ -125,19 +128,19 @@ func (s *tipSearch) tags(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	buried := map[string]bool{}
+	buried, long := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
-		if name, is, err := format.ParseTagKey(o.Key); err == nil && is && !s.recent(o) {
-			buried[name] = true
+		if name, is, err := format.ParseTagKey(o.Key); err == nil && is {
+			buried[name], long[name] = true, !s.recent(o)
 		}
 	}
 	for _, o := range objects {
 		name, is, err := format.ParseTagKey(o.Key)
-		if err == nil && (is || buried[name]) {
+		if err == nil && (is || long[name]) {
 			continue
 		}
 		if err == nil {
-			err = s.tag(ctx, name, o.Key)
+			err = s.tag(ctx, name, o.Key, buried[name])
 		}
 		if err != nil {
 			if err := s.bad("tag "+name, o.Key, err); err != nil {
@@ -148,11 +151,11 @@ func (s *tipSearch) tags(ctx context.Context) error {
 	return nil
 }
 
-func (s *tipSearch) tag(ctx context.Context, name, key string) error {
+func (s *tipSearch) tag(ctx context.Context, name, key string, gone bool) error {
 	t, err := fetched(ctx, s.repo.Store, "read tag", key, format.DecodeTag)
 	if err != nil {
 		return err
 	}
-	s.tips = append(s.tips, tip{"tag " + name, t.Branch, t.Version})
+	s.tips = append(s.tips, tip{"tag " + name, t.Branch, t.Version, gone})
 	return nil
 }
