@@ -62,8 +62,8 @@ enum {
 enum {
     DL_ERROR_TRUNCATED = 1, /* message was longer and is cut at a character */
     DL_ERROR_POISONED = 2,  /* the library stopped working; see the rules above */
-    DL_ERROR_DETAILS = 4,   /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an object
-                               of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit) */
+    DL_ERROR_DETAILS = 4, /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an object
+                             of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit) */
 };
 
 typedef struct dl_error {
@@ -140,8 +140,8 @@ enum {
     DL_FORM_ENCODED = 1, /* a file of a sample codec (JPEG, PNG); dtype and shape are ignored */
     DL_FORM_TEXT = 2,    /* text, JSON or opaque bytes, as dtype says */
     DL_FORM_HOLE = 3,    /* the row has no sample; everything else is ignored */
-    DL_FORM_LINK = 4,    /* a JPEG or PNG file that stays where it is: data is JSON {"url", "offset", "length", "tag"}, of
-                            which all but the URL may be left out; the rest is ignored */
+    DL_FORM_LINK = 4, /* a JPEG or PNG file that stays where it is: data is JSON {"url", "offset", "length", "tag"}, of
+                         which all but the URL may be left out; the rest is ignored */
 };
 
 /* One value on its way into a tensor. */
@@ -293,13 +293,15 @@ DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 
 /* Does what name says with the dataset, with JSON options ("" for none), and gives a JSON answer ("null" where there is
- * nothing to say). The caller releases the buffer. Refs are what "at" of dl_dataset_open takes; "" is the commit that the
- * dataset is at.
- *   "branches" []; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name", "create"};
- *   "tags" []; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit", "all"};
- *   "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
- *   "rename_tensor" {"old", "new"}; "delete_tensor" {"name"}; "rechunk" {"tensors", "chunk_bytes", "all", "message"};
- *   "gc" {"older_than" (seconds), "dry_run"}; "fsck" {"data", "repair"}
+ * nothing to say). The caller releases the buffer. Refs are what "at" of dl_dataset_open takes; "" is the commit that
+ * the dataset is at. The names and their options:
+ * - "branches"; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name", "create"};
+ * - "tags"; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit", "all"};
+ * - "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
+ * - "rename_tensor" {"old", "new"}; "delete_tensor" {"name"};
+ * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
+ * - "gc" {"older_than" (seconds), "dry_run"}; "fsck" {"data", "repair"}.
+ *
  * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call returns. */
 DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
                                 dl_error* err);

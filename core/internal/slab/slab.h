@@ -1,6 +1,7 @@
 /* Reusable memory that C owns. The structures live in private memory of the owning process, the data in a shared
- * mapping, unless the ring is a local one: a forked child sees the data but can neither free nor recycle it, because every call checks the owner first.
- * Nothing here enters Go, takes the GIL or waits for anything but the short lock of one ring. */
+ * mapping, unless the ring is a local one: a forked child sees the data but can neither free nor recycle it, because
+ * every call checks the owner first. Nothing here enters Go, takes the GIL or waits for anything but the short lock of
+ * one ring. */
 #ifndef DL_SLAB_H
 #define DL_SLAB_H
 
