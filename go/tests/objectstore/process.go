@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -44,21 +43,20 @@ func launch(r recipe) (*process, error) {
 	return p, nil
 }
 
-// ready waits until the server takes connections.
-func (p *process) ready(ctx context.Context, address string) error {
+// ready waits until up no longer fails.
+func (p *process) ready(ctx context.Context, up func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, "tcp", address)
+		err := up(ctx)
 		if err == nil {
-			return conn.Close()
+			return nil
 		}
 		select {
 		case <-p.ended:
 			return fmt.Errorf("%s ended: %w\n%s", p.command.Path, p.err, p.output.text())
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not listen: %w\n%s", p.command.Path, ctx.Err(), p.output.text())
+			return fmt.Errorf("%s is not ready: %w\n%s", p.command.Path, err, p.output.text())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
