@@ -103,8 +103,9 @@ $(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup
 
 # The object stores that tests run against, in a module of their own so that the library depends on none of it.
 $(STAMPS)/servers: tools/objectstore/go.mod tools/objectstore/go.sum $(STAMPS)/go
-	$(GO) build -o build/servers/objectstore ./go/tests/cmd/objectstore
-	PATH="$$($(GO) env GOROOT)/bin:$$PATH" build/servers/objectstore build
+	@echo "building the object stores of the tests into build/servers"
+	@$(GO) build -o build/servers/objectstore ./go/tests/cmd/objectstore
+	@PATH="$$($(GO) env GOROOT)/bin:$$PATH" build/servers/objectstore build
 	@touch $@
 
 # One stamp for each list in requirements/: run, tools, test, bench, lint.
