@@ -32,7 +32,9 @@ def run_commands(page, tmp_path, monkeypatch):
     commands = re.findall(r"^\$ (deeplake .*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands
     for command in commands:
-        done = subprocess.run([sys.executable, "-m", *shlex.split(command, comments=True)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command, comments=True)], capture_output=True, text=True, timeout=60
+        )
         assert done.returncode == 0, done.stderr
 
 
