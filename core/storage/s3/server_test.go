@@ -123,8 +123,19 @@ func TestSweep(t *testing.T) {
 	if n, _, err := sweep.Sweep(t.Context(), time.Now().Add(time.Hour), false); n != 1 || err != nil {
 		t.Errorf("sweep: %d, %v, want 1", n, err)
 	}
-	if n, _ := leftovers(t, p); n != 0 {
-		t.Errorf("%d uploads are left", n)
+	// These writers are not dead: the server takes in a part that is still on its way, and has the upload again.
+	for try := 0; ; try++ {
+		n, _ := leftovers(t, p)
+		if n == 0 {
+			break
+		}
+		if try == 50 {
+			t.Fatalf("%d uploads are left", n)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if _, _, err := sweep.Sweep(t.Context(), time.Now().Add(time.Hour), false); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

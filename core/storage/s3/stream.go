@@ -26,6 +26,7 @@ const (
 	smallBlock  = 64 << 10
 	maxParts    = 10_000
 	abandonTime = 10 * time.Second // for clearing up
+	landTime    = 2 * time.Second  // for parts on their way when a stream is aborted
 )
 
 func itoa(n int32) string { return strconv.FormatInt(int64(n), 10) }
@@ -267,8 +268,11 @@ func (s *stream) Abort() {
 	if s.group == nil {
 		return
 	}
-	s.group.Stop()
+	// A server may take in a part whose connection was cut after it has ended the upload, and keeps it for ever. Parts on
+	// their way are therefore let land before the upload is ended, if they do so soon.
+	late := time.AfterFunc(landTime, s.group.Stop)
 	_ = s.group.Wait()
+	late.Stop()
 	s.group = nil
 	if s.upload != "" {
 		s.abandon()
