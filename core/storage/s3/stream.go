@@ -199,7 +199,18 @@ func (s *stream) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	// A caller who gives up ends the requests in the background too.
+	err := s.land(ctx)
+	if ctx.Err() != nil {
+		return errs.New(errs.Canceled, "%w", context.Cause(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	return s.complete(ctx)
+}
+
+// land waits for the parts on their way. When ctx ends they are cut off.
+func (s *stream) land(ctx context.Context) error {
 	watch := task.New(ctx, 0)
 	watch.Go(func(ctx context.Context) error {
 		<-ctx.Done()
@@ -209,13 +220,7 @@ func (s *stream) finish(ctx context.Context) error {
 	err := s.group.Wait()
 	watch.Stop()
 	_ = watch.Wait()
-	if ctx.Err() != nil {
-		return errs.New(errs.Canceled, "%w", context.Cause(ctx))
-	}
-	if err != nil {
-		return err
-	}
-	return s.complete(ctx)
+	return err
 }
 
 // complete joins the parts. An answer that was lost leaves an upload that is gone: then the object tells.
@@ -270,9 +275,9 @@ func (s *stream) Abort() {
 	}
 	// A server may take in a part whose connection was cut after it has ended the upload, and keeps it for ever. Parts on
 	// their way are therefore let land before the upload is ended, if they do so soon.
-	late := time.AfterFunc(landTime, s.group.Stop)
-	_ = s.group.Wait()
-	late.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), landTime)
+	defer cancel()
+	_ = s.land(ctx)
 	s.group = nil
 	if s.upload != "" {
 		s.abandon()
