@@ -54,7 +54,7 @@ type Epoch struct {
 }
 
 func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
-	e := &Epoch{loader: l, number: number, batches: l.Batches(), walk: newWalk(l.order, uint64(number)),
+	e := &Epoch{loader: l, number: number, batches: l.Batches(), walk: l.walk(number),
 		group: task.New(ctx, 0), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	e.limit = e.batches
 	e.published.L, e.room.L = &e.mu, &e.mu

@@ -32,7 +32,7 @@ func (e *Epoch) lookAhead(ctx context.Context) error {
 		}
 	}
 	end := min(e.batches*int64(o.BatchSize), e.loader.order.Rows)
-	r := newRoute(newWalk(e.loader.order, uint64(e.number)), cols, end, int64(o.BatchSize), e.hoard.limit)
+	r := newRoute(e.loader.walk(e.number), cols, end, int64(o.BatchSize), e.hoard.limit)
 	switch {
 	case r.fits:
 		e.hoard.reach = math.MaxInt

@@ -65,6 +65,9 @@ func (l *Loader) Batches() int64 {
 	return (l.order.Rows + size - 1) / size
 }
 
+// walk computes the rows of an epoch. Each goroutine takes one of its own.
+func (l *Loader) walk(epoch int64) *walk { return newWalk(l.order, uint64(epoch)) }
+
 // Order describes the order of rows, for a state.
 func (l *Loader) Order() Order { return l.order }
 
