@@ -131,6 +131,12 @@ func (w *walk) row(pos int64) int64 {
 }
 
 func (w *walk) draw(pos int64) int64 {
+	block, item := w.find(pos)
+	return w.outer.at(block)*w.order.BlockRows + item
+}
+
+// find says which of the permuted blocks the row at one position of a windowed order is in, and where in it.
+func (w *walk) find(pos int64) (block, item int64) {
 	if pos < w.window.begin || pos >= w.window.begin+w.window.rows {
 		w.open(pos)
 	}
@@ -140,7 +146,7 @@ func (w *walk) draw(pos int64) int64 {
 	if q := w.place - v.first; q >= 0 && slot >= (q+1)*w.order.BlockRows-w.short {
 		slot += w.short
 	}
-	return w.outer.at(v.first+slot/w.order.BlockRows)*w.order.BlockRows + slot%w.order.BlockRows
+	return v.first + slot/w.order.BlockRows, slot % w.order.BlockRows
 }
 
 // rowsBefore is the number of rows in the first n permuted blocks.
