@@ -24,7 +24,7 @@ var noIO = []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "path/
 var (
 	leaves   = []string{"core/errs", "core/tensor", "core/internal/..."}
 	datasets = slices.Concat(leaves, []string{
-		"core/chunk", "core/version", "core/format", "core/query", "core/transform", "core/v3",
+		"core/chunk", "core/decoded", "core/version", "core/format", "core/query", "core/transform", "core/v3",
 		"core/storage/...", "core/codec/...",
 	})
 	above = slices.Concat(datasets, []string{"core/dataset"})
@@ -75,6 +75,7 @@ var rooms = []room{
 	// The stable numeric ids of codecs are bytes on disk, hence the one arrow from format to codec's contracts.
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(leaves, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets", project: with(leaves, "core/storage", "core/codec", "core/format"), never: noIO},
+	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format", "core/internal/slab")},
 	{dir: "core/version", why: "commits; neither samples nor codecs", project: with(leaves, "core/storage", "core/format"), modules: []string{roaring}, never: noIO},
 	{dir: "core/dataset", why: "the only place where chunk and version meet", project: datasets, modules: []string{roaring}},
 	{dir: "core/ingest", why: "importers; siblings do not know each other", project: above},
