@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,25 +88,6 @@ class Place:
         with urllib.request.urlopen(request) as answer:
             text = answer.read()
         return json.loads(text) if text.strip() else {}
-
-
-def peers_python() -> str:
-    """Returns the interpreter that has the other loaders, installed first where it is not there.
-
-    They have an environment of their own: between them they pin versions that nobody else should have to live with.
-    """
-    place = data.CACHE / "peers"
-    python, wanted = place / "bin" / "python", ROOT / "requirements" / "peers.txt"
-    stamp = place / "installed"
-    if not stamp.exists() or stamp.read_text() != wanted.read_text():
-        data.say("installing the other loaders")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
-        scratch = place / "tmp"
-        scratch.mkdir()
-        command = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "-r", str(wanted)]
-        subprocess.run(command, check=True, env=os.environ | {"TMPDIR": str(scratch)})
-        stamp.write_text(wanted.read_text())
-    return str(python)
 
 
 class Servers:

@@ -7,27 +7,25 @@ and all index pages count. python benchmarks/test_lake_epoch.py [--full]
 from __future__ import annotations
 
 import os
-import subprocess
 from contextlib import ExitStack
 from typing import Any
 
 import data
 import machine
 import report
-from lake import Place, Servers, peers_python
+from lake import Place, Servers
 from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, faster, race
 from test_epoch import BATCH, TITLES
 
 LOCAL, REMOTE, BAD = "deeplake, local disk", "deeplake, S3", "deeplake, S3 that fails"
 SLOW = "deeplake, S3 behind 1 Gb/s and 2 ms"
 LINK = 125e6  # bytes per second of the slow link
-PEERS = ("WebDataset", "LitData", "Lance")
 STORE = os.environ.get("DEEPLAKE_BENCH_STORE", "s3")  # or minio
 PIECE = 8e6  # bytes; a request of this size is what an object store likes
 
 
 def measure(full: bool = False) -> Result:
-    """Measures 20,000 images of two sets beside other loaders; short: 3,000 of noise, and ours alone."""
+    """Measures 20,000 images of two sets; short: 3,000 of noise. Other loaders: test_peers_lake.py."""
     result = Result(
         "lake_epoch",
         "Epoch from S3 (25 ms, 90 MB/s a connection), shuffled uint8 torch batches of 256, dataset opened anew",
@@ -77,8 +75,6 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
         result.checks.append(f"{title}, S3: each image once, labels and every pixel right")
         for turn in turns.values():
             assert all(value["count"] == files.count for value in turn.values)
-        if result.full and files.name == "noise-q75":
-            turns |= _peers(stack, place, files, result)
         result.watch({name: turns[name] for name in (LOCAL,)})
     lines = [
         Line(
@@ -125,42 +121,6 @@ def _requests(place: Place, remote: Contender) -> dict[str, float]:
         "other": float(len(seen) - len(chunks)),
         "bytes": float(sum(one["bytes"] for one in chunks)),
     }
-
-
-def _peers(stack: ExitStack, place: Place, files: data.JpegSet, result: Result) -> dict[str, Any]:
-    """Lets the other loaders take turns, each from the disk and from the store."""
-    python = peers_python()
-    writer = stack.enter_context(
-        Contender(
-            "writer",
-            "peers",
-            "Writer",
-            python=python,
-            environment=place.environment(direct=True),
-            name=files.name,
-            count=files.count,
-        )
-    )
-    bucket, made = place.bucket(), {}
-    for kind in PEERS:
-        folder = str(files.place / "peers" / kind)
-        writer.call("write", kind=kind, place=folder)
-        writer.call("upload", folder=folder, bucket=bucket, prefix=kind)
-        for name, where in ((f"{kind}, local disk", folder), (f"{kind}, S3", f"s3://{bucket}/{kind}")):
-            made[name] = Contender(
-                name,
-                "peers",
-                "Peer",
-                python=python,
-                environment=place.environment(),
-                kind=kind,
-                place=where,
-                batch_size=BATCH,
-            )
-    contenders(stack, made)
-    turns = race({name: Entry(one) for name, one in made.items()}, rounds=2, warm_up=False)
-    subprocess.run(["sync"], check=True)
-    return turns
 
 
 def test_lake_epoch(bench: report.Bench) -> None:
