@@ -44,7 +44,11 @@ func Open(o Options) (Cache, error) {
 	case o.Bytes == 0:
 		return nil, nil
 	case o.Dir != "":
-		return OpenDisk(o.Dir, o.Bytes)
+		d, err := OpenDisk(o.Dir, o.Bytes)
+		if err != nil {
+			return nil, err // not a Cache that holds no Disk
+		}
+		return d, nil
 	}
 	return NewMemory(o.Bytes), nil
 }
