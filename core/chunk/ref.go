@@ -25,6 +25,7 @@ type Ref struct {
 	Shape  tensor.Shape // decoded shape; nil for string, json, bytes and for sequences. Shared, read-only
 	Size   int64        // bytes after decoding: of the array, the string, or all items of a sequence together
 	Stored int64        // bytes as stored, before block compression
+	Source int32        // which view the row is of, where several are read as one; else 0
 	Tiles  []*Chunk     // the tiles of an oversized sample in order, Chunk being the first; else nil
 }
 

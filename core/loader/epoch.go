@@ -106,7 +106,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	m.begin()
 	defer m.end()
 	o := &e.loader.options
-	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, slab: e.loader.slab, threads: o.Workers}
+	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers}
 	for seq := range e.batches {
 		p := e.awaitRoom(m)
 		if p == nil {

@@ -14,6 +14,7 @@ type Loader struct {
 	options Options
 	fields  []field
 	order   Order
+	course  *course // gives the walks of order
 	ring    *slab.Ring
 	fetched *shelf // of what is fetched ahead; nil: nothing is
 
@@ -36,17 +37,13 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
-	rows, rowBytes := src.Len(), int64(0)
-	if o.Shuffle == Window && rows > 0 {
-		stored, err := src.StoredBytes(ctx)
-		if err != nil {
-			return nil, errs.Wrap(errs.Storage, "open loader", "", err)
-		}
-		rowBytes = (stored + rows - 1) / rows
+	course, err := newCourse(ctx, src, &o)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "open loader", "", err)
 	}
 	l := &Loader{
 		src: src, options: o, fields: fields, budget: o.SlabBytes,
-		order:  newOrder(o.Shuffle, rows, o.Seed, rowBytes, o.ShuffleBytes),
+		order: course.order, course: course,
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
 	}
@@ -66,7 +63,7 @@ func (l *Loader) Batches() int64 {
 }
 
 // walk computes the rows of an epoch. Each goroutine takes one of its own.
-func (l *Loader) walk(epoch int64) *walk { return newWalk(l.order, uint64(epoch)) }
+func (l *Loader) walk(epoch int64) *walk { return l.course.walk(uint64(epoch)) }
 
 // Order describes the order of rows, for a state.
 func (l *Loader) Order() Order { return l.order }

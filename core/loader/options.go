@@ -60,6 +60,9 @@ type Options struct {
 	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network, and kept for the next epoch where all has room; 0: two and a half windows
 	ReturnIndex  bool              `json:"return_index"`  // add IndexName: the rows in the dataset
 	OnError      string            `json:"on_error"`      // Raise (also "") or Skip
+	Length       int64             `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
+	Distinct     bool              `json:"distinct"`      // draw every row once at most
+	Weights      *Weights          `json:"-"`             // of the rows; nil: every row comes once
 }
 
 // field is one tensor as a loader delivers it.
@@ -140,7 +143,7 @@ func (o Options) fields(src Source) ([]field, error) {
 		}
 		fields = append(fields, f)
 	}
-	return fields, o.checkNames(fields)
+	return fields, o.checkNames(fields, isMix(src))
 }
 
 func (o Options) field(src Source, name string) (field, error) {
@@ -166,10 +169,13 @@ func (o Options) field(src Source, name string) (field, error) {
 }
 
 // checkNames refuses tensors whose names the loader needs for columns of its own.
-func (o Options) checkNames(fields []field) error {
+func (o Options) checkNames(fields []field, mixed bool) error {
 	added := map[string]string{}
 	if o.ReturnIndex {
 		added[IndexName] = "return_index"
+		if mixed {
+			added[SourceName] = "return_index"
+		}
 	}
 	for _, f := range fields {
 		if f.padded() {

@@ -90,6 +90,7 @@ type planner struct {
 	fields  []field
 	skip    bool // rows that cannot be read
 	index   bool // add the column of dataset rows
+	source  bool // and that of the views they are of
 	slab    func(size int64) (*slab.Slab, error)
 	threads int // that will do the jobs
 }
@@ -256,6 +257,15 @@ func (pl *planner) arrange(w *work, p *plan) error {
 		}
 		b.Columns = append(b.Columns, index)
 	}
+	source := index
+	if pl.source {
+		source.Name, source.Shape = SourceName, slices.Clone(index.Shape)
+		var err error
+		if source.Offset, err = l.place(source.Size); err != nil {
+			return err
+		}
+		b.Columns = append(b.Columns, source)
+	}
 	var err error
 	if b.Slab, err = pl.slab(l.used); err != nil {
 		return err
@@ -271,6 +281,11 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	if pl.index {
 		for i, row := range p.rows {
 			putInt64(mem[index.Offset:], i, row)
+		}
+	}
+	if pl.source {
+		for i := range p.rows {
+			putInt64(mem[source.Offset:], i, int64(p.parts[0].rows[i].Source))
 		}
 	}
 	w.batch, w.plan = b, p

@@ -40,7 +40,7 @@ func newRoute(w *walk, cols []AheadColumn, end, batch, limit int64) *route {
 		total += c.StoredBytes()
 	}
 	r.fits = total <= limit
-	r.row = max(total/max(w.order.Rows, 1), 1)
+	r.row = max(total/max(w.of, 1), 1)
 	return r
 }
 
@@ -74,8 +74,8 @@ func (r *route) propose() (to int64, runs [][2]int64) {
 			return min(v.begin+v.rows, r.end), r.walk.blockRuns()
 		}
 		to = min(v.begin+v.rows, r.at+r.rows, r.end) // the rest of a window that was cut
-	case o.Kind == Full && r.fits && r.at > 0:
-		return r.end, [][2]int64{{0, o.Rows}}
+	case o.Kind == Full && r.fits && r.at > 0 && r.walk.drawn == nil:
+		return r.end, [][2]int64{{0, r.walk.of}}
 	default:
 		share := int64(sequentialShare)
 		if o.Kind == Full {
@@ -120,6 +120,9 @@ func (w *walk) blockRuns() [][2]int64 {
 		runs = append(runs, [2]int64{from, min(from+w.order.BlockRows, w.order.Rows)})
 	}
 	slices.SortFunc(runs, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	if w.drawn != nil {
+		return w.drawnRuns(runs)
+	}
 	return runs
 }
 

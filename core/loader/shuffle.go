@@ -13,6 +13,7 @@ const (
 	Sequential = ""       // row after row
 	Window     = "window" // blocks permuted, rows drawn from a window of open blocks
 	Full       = "full"   // one permutation of all rows
+	Mixed      = "mixed"  // rows of several views, each in an order of its own
 )
 
 // Order says in which order an epoch visits rows. It is a pure function of its fields and the epoch; it needs no memory
@@ -23,14 +24,22 @@ const (
 // WindowBlocks, while more than two such windows remain; what remains then is one window, or two equal ones (the first
 // gets the odd block) when it is more than WindowBlocks. Within window w, cipher w+1 permutes the rows. So the first batch
 // touches few blocks, and no window is a small rest that would hold a few classes only.
+//
+// With Draw, what is ordered is not rows but draws by weight, which Full takes from all rows and Window in order of rows,
+// so that a window of draws is read in large pieces. With kind Mixed, Parts stands for the orders of the views.
 type Order struct {
 	Version      int    `json:"order"`
 	Kind         string `json:"kind"`
-	Rows         int64  `json:"rows"`
+	Rows         int64  `json:"rows"` // positions of an epoch
 	Seed         uint64 `json:"seed"`
 	BlockRows    int64  `json:"block_rows,omitempty"`
 	FirstBlocks  int64  `json:"first_blocks,omitempty"`
 	WindowBlocks int64  `json:"window_blocks,omitempty"`
+	Draw         string `json:"draw,omitempty"`    // "", DrawAgain or DrawOnce
+	Of           int64  `json:"of,omitempty"`      // rows that are drawn from
+	Weights      string `json:"weights,omitempty"` // their digest
+	Mix          string `json:"mix,omitempty"`     // mode of a mixture
+	Parts        string `json:"parts,omitempty"`   // digest of the views' orders, their weights and what else orders a mixture
 }
 
 const (
@@ -67,8 +76,17 @@ func (o Order) check() error {
 	if o.Version != OrderVersion {
 		return errs.New(errs.Unsupported, "order version %d is not known (want %d)", o.Version, OrderVersion)
 	}
+	switch o.Draw {
+	case "":
+	case DrawAgain, DrawOnce:
+		if o.Kind == Sequential || o.Kind == Mixed || o.Of < 1 || o.Rows > maxDraws || (o.Draw == DrawOnce && o.Rows > o.Of) {
+			return errs.New(errs.Invalid, "order of %d draws %q from %d rows by %q: want %q or %q, and no more draws than rows where they are drawn %q", o.Rows, o.Draw, o.Of, o.Kind, Full, Window, DrawOnce)
+		}
+	default:
+		return errs.New(errs.Invalid, "unknown draw %q (want %q or %q)", o.Draw, DrawAgain, DrawOnce)
+	}
 	switch o.Kind {
-	case Sequential, Full:
+	case Sequential, Full, Mixed:
 		return nil
 	case Window:
 		if o.BlockRows < 1 || o.FirstBlocks < 1 || o.WindowBlocks < o.FirstBlocks || o.WindowBlocks > maxBlocks || o.BlockRows > maxBlocks {
@@ -82,11 +100,14 @@ func (o Order) check() error {
 // walk computes the rows of one epoch. It remembers the window of the last position, so each goroutine has its own.
 type walk struct {
 	order  Order
+	of     int64  // rows that it walks over: those of the view
+	drawn  drawn  // nil: places of the order are rows
+	mix    *blend // Mixed: what the walk does instead
 	epoch  uint64
 	outer  cipher // Full: of rows; Window: of blocks
 	blocks int64
 	short  int64 // rows that the last block lacks
-	place  int64 // where the outer cipher puts the last block
+	last   int64 // where the outer cipher puts the last block
 	window window
 }
 
@@ -98,7 +119,7 @@ type window struct {
 }
 
 func newWalk(o Order, epoch uint64) *walk {
-	w := &walk{order: o, epoch: epoch}
+	w := &walk{order: o, of: o.Rows, epoch: epoch}
 	switch {
 	case o.Rows == 0:
 	case o.Kind == Full:
@@ -107,7 +128,7 @@ func newWalk(o Order, epoch uint64) *walk {
 		w.blocks = (o.Rows-1)/o.BlockRows + 1
 		w.outer = newCipher(w.blocks, keyOf(o.Seed, epoch, 0))
 		w.short = w.blocks*o.BlockRows - o.Rows
-		w.place = w.outer.find(w.blocks - 1)
+		w.last = w.outer.find(w.blocks - 1)
 	}
 	return w
 }
@@ -121,11 +142,24 @@ func (w *walk) fill(rows []int64, from int64) {
 
 // row is the row at one position.
 func (w *walk) row(pos int64) int64 {
+	if w.drawn != nil {
+		return w.drawn.row(w.place(pos))
+	}
+	return w.place(pos)
+}
+
+// place is the row at one position, or the number of the draw.
+func (w *walk) place(pos int64) int64 {
 	switch w.order.Kind {
 	case Full:
+		if w.drawn != nil {
+			return pos // draws are in random order already
+		}
 		return w.outer.at(pos)
 	case Window:
 		return w.draw(pos)
+	case Mixed:
+		return w.mix.row(pos)
 	}
 	return pos
 }
@@ -143,7 +177,7 @@ func (w *walk) find(pos int64) (block, item int64) {
 	v := &w.window
 	slot := v.inner.at(pos - v.begin)
 	// Slots count rows of the window block by block. Behind the short block they are moved up, as if it were full.
-	if q := w.place - v.first; q >= 0 && slot >= (q+1)*w.order.BlockRows-w.short {
+	if q := w.last - v.first; q >= 0 && slot >= (q+1)*w.order.BlockRows-w.short {
 		slot += w.short
 	}
 	return v.first + slot/w.order.BlockRows, slot % w.order.BlockRows
@@ -152,7 +186,7 @@ func (w *walk) find(pos int64) (block, item int64) {
 // rowsBefore is the number of rows in the first n permuted blocks.
 func (w *walk) rowsBefore(n int64) int64 {
 	rows := n * w.order.BlockRows
-	if n > w.place {
+	if n > w.last {
 		rows -= w.short
 	}
 	return rows

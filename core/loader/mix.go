@@ -1,0 +1,280 @@
+package loader
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+// SourceName is the column of a mixture's batches that ReturnIndex adds beside IndexName: which view a row is of.
+const SourceName = "_source"
+
+// maxParts bounds the views of a mixture: choosing one costs a step for each.
+const maxParts = 1024
+
+// Part is one view of a mixture.
+type Part struct {
+	Source Source
+	Label  string // for messages
+}
+
+// Mix is several views read as one, with the tensors that are asked for in all of them. Its rows are numbered view after
+// view. It is immutable and may be used in parallel.
+type Mix struct {
+	parts   []Part
+	blend   Blend
+	names   []string
+	columns map[string]*mixedColumn
+	starts  []int64 // where the rows of each part begin; the last is Len
+}
+
+// NewMix joins views. names are the tensors, which must have one element type in all of them; nil takes those that all
+// views have. The views must stay open as long as the mixture is used.
+func NewMix(parts []Part, names []string, b Blend) (*Mix, error) {
+	if len(parts) < 1 || len(parts) > maxParts {
+		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
+	}
+	m := &Mix{parts: slices.Clone(parts), blend: b, names: names, columns: map[string]*mixedColumn{}, starts: make([]int64, 1, len(parts)+1)}
+	for i, p := range parts {
+		n := p.Source.Len()
+		if n < 1 {
+			return nil, errs.New(errs.Invalid, "mix views: view %d, %s, has no rows; leave it out", i, p.Label)
+		}
+		m.starts = append(m.starts, m.starts[i]+n)
+	}
+	if names == nil {
+		m.names = common(parts)
+	}
+	if len(m.names) == 0 {
+		return nil, errs.New(errs.Invalid, "mix views: no tensor is in all of them; rename some")
+	}
+	for _, name := range m.names {
+		c, err := m.join(name)
+		if err != nil {
+			return nil, err
+		}
+		m.columns[name] = c
+	}
+	return m, b.check(len(parts))
+}
+
+// isMix reports whether src is several views.
+func isMix(src Source) bool {
+	_, ok := src.(*Mix)
+	return ok
+}
+
+// common lists the tensors that all parts have, in the order of the first.
+func common(parts []Part) []string {
+	var names []string
+	for _, name := range parts[0].Source.Names() {
+		if !slices.ContainsFunc(parts[1:], func(p Part) bool { return !slices.Contains(p.Source.Names(), name) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// join makes one column of those called name.
+func (m *Mix) join(name string) (*mixedColumn, error) {
+	j := &mixedColumn{mix: m, name: name}
+	for i, p := range m.parts {
+		c, err := p.Source.Column(name)
+		if err != nil {
+			return nil, errs.New(errs.KindOf(err), "mix views: view %d, %s: %w", i, p.Label, err)
+		}
+		if i > 0 && (c.DType() != j.cols[0].DType() || c.Sequence() != j.cols[0].Sequence()) {
+			return nil, errs.New(errs.Type, "mix tensor %q: it is %s in view 0, %s, and %s in view %d, %s; want one type, or leave it out by tensors=",
+				name, typeOf(j.cols[0]), m.parts[0].Label, typeOf(c), i, p.Label)
+		}
+		r, _ := c.(RunColumn)
+		if !c.Encoded() {
+			r = nil
+		}
+		j.cols, j.runs = append(j.cols, c), append(j.runs, r)
+	}
+	return j, nil
+}
+
+func typeOf(c Column) string {
+	if c.Sequence() {
+		return "a sequence of " + c.DType().String()
+	}
+	return c.DType().String()
+}
+
+// Len is the number of rows of all views together.
+func (m *Mix) Len() int64 { return m.starts[len(m.parts)] }
+
+// Names lists the tensors.
+func (m *Mix) Names() []string { return m.names }
+
+// Column finds a tensor.
+func (m *Mix) Column(name string) (Column, error) {
+	if c := m.columns[name]; c != nil {
+		return c, nil
+	}
+	return nil, unknown(name, m.names)
+}
+
+// StoredBytes is the size of all views.
+func (m *Mix) StoredBytes(ctx context.Context) (int64, error) {
+	total := int64(0)
+	for _, p := range m.parts {
+		n, err := p.Source.StoredBytes(ctx)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// NewWorker makes a worker of the first view; all views know the same codecs.
+func (m *Mix) NewWorker() *chunk.Worker { return m.parts[0].Source.NewWorker() }
+
+// Remote reports whether one of the views lies behind a network.
+func (m *Mix) Remote() bool {
+	return slices.ContainsFunc(m.parts, func(p Part) bool { return remote(p.Source) })
+}
+
+// Traffic is that of all views that lie behind a network; what views share is counted for each.
+func (m *Mix) Traffic() storage.Stats {
+	var sum storage.Stats
+	for _, p := range m.parts {
+		if d, ok := p.Source.(distant); ok && d.Remote() {
+			sum.Add(d.Traffic())
+		}
+	}
+	return sum
+}
+
+// part is the view of a row.
+func (m *Mix) part(row int64) int {
+	return sort.Search(len(m.parts)-1, func(i int) bool { return m.starts[i+1] > row })
+}
+
+// named says which view an error is about. A context that has ended is about none.
+func (m *Mix) named(part int, err error) error {
+	if err == nil || errs.Is(err, errs.Canceled) {
+		return err
+	}
+	return errs.New(errs.KindOf(err), "%w (view %d of the mixture, %s)", err, part, m.parts[part].Label)
+}
+
+// mixedColumn is one tensor of all views of a mixture.
+type mixedColumn struct {
+	mix  *Mix
+	name string
+	cols []Column
+	runs []RunColumn // nil: samples of the view are decoded one by one
+}
+
+func (c *mixedColumn) Name() string        { return c.name }
+func (c *mixedColumn) DType() tensor.DType { return c.cols[0].DType() }
+func (c *mixedColumn) Sequence() bool      { return c.cols[0].Sequence() }
+
+func (c *mixedColumn) Encoded() bool {
+	return slices.ContainsFunc(c.cols, func(c Column) bool { return c.Encoded() })
+}
+
+// Resolve asks view by view: rows mostly come in order.
+func (c *mixedColumn) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error {
+	m := c.mix
+	var own []int64
+	for from, to := 0, 0; from < len(rows); from = to {
+		if rows[from] < 0 || rows[from] >= m.Len() {
+			return errs.New(errs.Range, "row %d is out of range, there are %d rows", rows[from], m.Len())
+		}
+		p := m.part(rows[from])
+		own = own[:0]
+		for to = from; to < len(rows) && rows[to] >= m.starts[p] && rows[to] < m.starts[p+1]; to++ {
+			own = append(own, rows[to]-m.starts[p])
+		}
+		if err := c.cols[p].Resolve(ctx, own, refs[from:to]); err != nil {
+			return m.named(p, err)
+		}
+		for i := from; i < to; i++ {
+			refs[i].Source = int32(p)
+		}
+	}
+	return nil
+}
+
+func (c *mixedColumn) Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error {
+	p := ref.Source
+	if err := c.cols[p].Items(ctx, ref, items); err != nil {
+		return c.mix.named(int(p), err)
+	}
+	for i := range items {
+		items[i].Source = p
+	}
+	return nil
+}
+
+func (c *mixedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+	return c.mix.named(int(ref.Source), c.cols[ref.Source].Decode(ctx, ref, dst, w))
+}
+
+func (c *mixedColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+	return c.mix.named(int(ref.Source), c.cols[ref.Source].Stored(ctx, ref, dst, w))
+}
+
+// DecodeRun hands each view the samples of its own that follow each other.
+func (c *mixedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+	for from, to := 0, 0; from < len(refs); from = to {
+		p := int(refs[from].Source)
+		for to = from; to < len(refs) && int(refs[to].Source) == p; to++ {
+		}
+		if r := c.runs[p]; r != nil {
+			r.DecodeRun(ctx, refs[from:to], dst[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
+			continue
+		}
+		for i := from; i < to; i++ {
+			if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
+				failed(i, err)
+			}
+		}
+	}
+}
+
+// Ahead asks the views that lie behind a network.
+func (c *mixedColumn) Ahead(ctx context.Context, runs [][2]int64) (spans []chunk.Span, first error) {
+	m := c.mix
+	for p, col := range c.cols {
+		a, ok := col.(AheadColumn)
+		if !ok || !remote(m.parts[p].Source) {
+			continue
+		}
+		var own [][2]int64
+		for _, r := range runs {
+			if from, to := max(r[0], m.starts[p]), min(r[1], m.starts[p+1]); from < to {
+				own = append(own, [2]int64{from - m.starts[p], to - m.starts[p]})
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		more, err := a.Ahead(ctx, own)
+		spans = append(spans, more...)
+		if first == nil {
+			first = m.named(p, err)
+		}
+	}
+	return spans, first
+}
+
+// StoredBytes estimates what lies behind a network.
+func (c *mixedColumn) StoredBytes() (total int64) {
+	for p, col := range c.cols {
+		if a, ok := col.(AheadColumn); ok && remote(c.mix.parts[p].Source) {
+			total += a.StoredBytes()
+		}
+	}
+	return total
+}
