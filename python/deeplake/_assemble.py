@@ -99,7 +99,7 @@ class Assembly:
         columns: dict[str, Any] = {}
         for name, column in raw.items():
             if name not in self._in_python:
-                columns[name] = _each(column, self._host.array)
+                columns[name] = _each(column, self._array)
             elif name in self._pil:
                 columns[name] = _each(column, _image)
             else:
@@ -117,6 +117,9 @@ class Assembly:
                     row["_index"] = int(number)
             return self._collate(rows)
         return self._finish(self._columns_of(rows, index), index)
+
+    def _array(self, value: Any) -> Any:
+        return value if isinstance(value, bytes) else self._host.array(value)
 
     def _transformed(
         self, name: str, steps: Sequence[Callable[[Any], Any]], samples: list[Any], index: Any
