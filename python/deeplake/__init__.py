@@ -35,6 +35,7 @@ from deeplake._errors import (
 from deeplake._version import __version__
 
 if TYPE_CHECKING:
+    from deeplake._cache import Cache
     from deeplake._dataset import Dataset, create, delete, exists, open
     from deeplake._link import Link, link
     from deeplake._row import Row
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessDeniedError",
     "AlreadyExistsError",
+    "Cache",
     "CanceledError",
     "ClosedError",
     "Commit",
@@ -83,6 +85,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Cache": "_cache",
     "Commit": "_versions",
     "Dataset": "_dataset",
     "Diff": "_versions",

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from deeplake import _native
+from deeplake._cache import cache_of
 from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._names import suggest
+from deeplake._ranks import settled
 from deeplake._source import Pinned
 
 _SHUFFLES = {False: "", True: "window", "full": "full", "window": "window"}
@@ -58,8 +60,10 @@ class Options:
             self.tensors is None or all(isinstance(name, str) for name in self.tensors)
         ):
             raise InvalidArgumentError(f"load: tensors is {self.tensors!r}, want a list of names")
+        cache_of(self.cache)
         self._check_decode()
         self._check_transform()
+        self._check_ranks()
         self._check_later()
 
     def _check_decode(self) -> None:
@@ -89,19 +93,30 @@ class Options:
             raise UnsupportedError(
                 f'load: device "{self.device}" is not supported yet; leave device out and move batches with .to(device)'
             )
-        if self.rank not in (None, 0) or self.world_size not in (None, 1):
-            raise UnsupportedError(
-                f"load: rank={self.rank}, world_size={self.world_size}: splitting over ranks is not supported yet; "
-                "load ds[rank::world_size] with rank=0, world_size=1"
-            )
-        for name, default in (("cache", None), ("weights", None), ("tail", "exact")):
+        for name, default in (("weights", None), ("tail", "exact")):
             if getattr(self, name) != default:
                 raise UnsupportedError(f"load: {name}={getattr(self, name)!r} is not supported yet; leave it out")
 
-    @property
-    def ranks_settled(self) -> bool:
-        """Whether the caller has said how many ranks there are."""
-        return self.world_size is not None
+    def _check_ranks(self) -> None:
+        check_int("rank", self.rank, 0, optional=True)
+        check_int("world_size", self.world_size, 1, optional=True)
+        if (self.rank is None) != (self.world_size is None):
+            raise InvalidArgumentError(
+                f"load: rank is {self.rank} and world_size is {self.world_size}; give both, or neither"
+            )
+        if self.rank is not None and self.world_size is not None and self.rank >= self.world_size:
+            raise InvalidArgumentError(
+                f"load: rank is {self.rank}, want 0 to {self.world_size - 1}, as world_size is {self.world_size}"
+            )
+        _check_choice("tail", self.tail, ("exact", "drop", "pad"))
+        if self.drop_last and self.tail == "pad":
+            raise InvalidArgumentError(
+                'load: drop_last is True and tail is "pad": the last rows cannot be dropped and filled up; choose one'
+            )
+
+    def ranks(self) -> tuple[int, int]:
+        """Returns (rank, world size) as they are now."""
+        return settled(self.rank, self.world_size)
 
 
 def steps_of(steps: Any) -> tuple[Any, ...]:
@@ -153,6 +168,7 @@ class Plan:
 
     def _native_options(self) -> dict[str, Any]:
         options, in_python = self.options, self.in_python
+        cache = cache_of(options.cache)
         usual = "list" if callable(options.collate) else options.collate
         return {
             "batch_size": options.batch_size,
@@ -160,6 +176,7 @@ class Plan:
             "seed": options.seed,
             "num_workers": options.num_workers,
             "drop_last": options.drop_last,
+            "tail": options.tail,
             "tensors": self.names,
             "collate": usual,
             "collate_of": {name: "list" for name in self.names if name in in_python},
@@ -170,6 +187,7 @@ class Plan:
             # Messages about a transform say which row it was.
             "return_index": options.return_index or bool(in_python),
             "on_error": options.on_error,
+            "cache": None if cache is None else cache.options(),
         }
 
 

@@ -22,6 +22,8 @@ from deeplake._source import Source
 from deeplake._tensor import Group, Tensor
 
 if TYPE_CHECKING:
+    from deeplake._jax import JaxBatches
+    from deeplake._tensorflow import TensorFlowDataset
     from deeplake._torch import MapDataset, TorchLoader
 
 Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
@@ -174,7 +176,9 @@ class View:
             on_error: "skip" leaves out rows that cannot be read; `loader.stats()` counts them and shows the first.
             return_index: add "_index", int64, the row numbers in the dataset.
             progress: show a progress bar of each epoch, on a terminal only.
-            cache, rank, world_size, tail, weights: kept for what is not built yet; other values than the defaults
+            cache: bytes of memory, or a `deeplake.Cache`, for decoded images: later epochs decode (and fetch) only
+                what it does not hold.
+            rank, world_size, tail, weights: kept for what is not built yet; other values than the defaults
                 (and rank=0 with world_size=1) raise UnsupportedError.
         Raises:
             TensorTypeError: while iterating: samples of different shapes under "stack", which names the tensor.
@@ -222,6 +226,120 @@ class View:
             weights,
         )  # fmt: skip
         return Batches(self._source.pinned(), options)
+
+    @checks_keywords
+    def tensorflow(
+        self,
+        batch_size: int = 1,
+        *,
+        shuffle: bool | Literal["full"] = False,
+        seed: int = 0,
+        num_workers: int | None = None,
+        drop_last: bool = False,
+        tensors: Sequence[str] | None = None,
+        transform: Transform | None = None,
+        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
+        decode: Decode = True,
+        prefetch: int = 2,
+        shuffle_bytes: int | None = None,
+        fetch_bytes: int | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        cache: Any = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        tail: Literal["exact"] = "exact",
+        return_index: bool = False,
+        weights: Any = None,
+        progress: bool = False,
+        element_spec: Any = None,
+    ) -> TensorFlowDataset:
+        """Returns a `tf.data.Dataset` whose elements are batches, dicts of TensorFlow tensors by tensor name.
+
+        Arguments, order and states are those of `pytorch`; there is no `device`, TensorFlow moves batches itself. The
+        dataset also has `set_epoch`, `state_dict`, `load_state_dict`, `stats` and `len`; its cardinality is known, so
+        `model.fit` knows its steps. Each iteration is another epoch, in another order. Numbers cross into TensorFlow
+        without a copy; strings, lists and RaggedTensors are copied.
+
+        | samples | under "stack" and "pad" | under `collate="list"` |
+        |---|---|---|
+        | of one shape | (batch, ...), dense | (batch, ...), dense |
+        | of several shapes | "pad": (batch, ...) and `<name>_shape`, int64 | RaggedTensor, a hole has length 0 |
+        | sequences | RaggedTensor | RaggedTensor |
+        | text, `decode="bytes"` | tf.string | tf.string, a hole is "" |
+        | json | tf.string, the JSON text | tf.string |
+
+        The first axis is None, because the last batch may be smaller; with `drop_last` it is `batch_size`.
+
+        Args:
+            element_spec: a dict of `tf.TensorSpec` or `tf.RaggedTensorSpec` by name for what a transform makes. Without
+                it the transform is called on the first and the last row, and axes that agree are taken for fixed. For a
+                collate function the whole structure, of dicts and tuples; without it, it is called on one row and on two.
+        Raises:
+            UnsupportedError: tensorflow is not installed.
+            TensorTypeError: there is no TensorFlow type for a tensor.
+            tf.errors.OpError: while iterating, for every error: its message has the class and the message of ours.
+        """
+        from deeplake._tensorflow import dataset
+
+        options = Options(
+            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
+            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
+            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
+            progress=progress, cache=cache, rank=rank, world_size=world_size, tail=tail, weights=weights,
+        )  # fmt: skip
+        return dataset(self._source.pinned(), options, element_spec)
+
+    @checks_keywords
+    def jax(
+        self,
+        batch_size: int = 1,
+        *,
+        shuffle: bool | Literal["full"] = False,
+        seed: int = 0,
+        num_workers: int | None = None,
+        drop_last: bool = False,
+        tensors: Sequence[str] | None = None,
+        transform: Transform | None = None,
+        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
+        decode: Decode = True,
+        prefetch: int = 2,
+        shuffle_bytes: int | None = None,
+        fetch_bytes: int | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        cache: Any = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        tail: Literal["exact"] = "exact",
+        return_index: bool = False,
+        weights: Any = None,
+        progress: bool = False,
+        sharding: Any = None,
+    ) -> JaxBatches:
+        """Returns an iterable of batches as dicts of `jax.Array`; arguments, order and states are those of `pytorch`.
+
+        On the CPU arrays are views of the memory that the batch was decoded into; for another device they are copied to
+        it. Lists (`collate="list"`, sequences) hold NumPy arrays, text is a list of str, json a list of objects: JAX has
+        no arrays of these. While `jax_enable_x64` is off JAX has no 64-bit types: int64 becomes int32 and float64
+        float32, as everywhere in JAX, but an integer that does not fit is an error here.
+
+        Args:
+            sharding: a `jax.sharding.Sharding` for every array, or a dict of them by name. In a run of several
+                processes (`jax.distributed`) each one reads its share of the rows, unless `rank` and `world_size` say
+                otherwise, and a batch is the global array of all of them; `drop_last` is then needed, because all
+                shares must be as large.
+        Raises:
+            UnsupportedError: jax is not installed.
+            InvalidArgumentError: while iterating: an int64 that is no int32; a batch that its devices cannot share.
+        """
+        from deeplake._jax import JaxBatches
+
+        options = Options(
+            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
+            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
+            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
+            progress=progress, cache=cache, rank=rank, world_size=world_size, tail=tail, weights=weights,
+        )  # fmt: skip
+        return JaxBatches(self._source.pinned(), options, sharding)
 
     @checks_keywords
     def torch_dataset(
