@@ -204,11 +204,11 @@ func readTexts(ctx context.Context, col *Column, rows []int64, w *chunk.Worker) 
 	return out, nil
 }
 
-// shows compares what a dataset shows with what it should.
-func shows(ctx context.Context, d *Dataset, want *wantCommit, what string) error {
+// shown reads all that a dataset shows, a line for each row.
+func shown(ctx context.Context, d *Dataset) ([]string, error) {
 	v, err := d.View(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
 	got := make([][]string, v.Len())
 	rows := make([]int64, v.Len())
@@ -220,11 +220,11 @@ func shows(ctx context.Context, d *Dataset, want *wantCommit, what string) error
 	for _, name := range v.Names() {
 		col, err := v.Column(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		cells, err := readTexts(ctx, col, rows, worker)
 		if err != nil {
-			return fmt.Errorf("%s: read %q: %w", what, name, err)
+			return nil, fmt.Errorf("read %q: %w", name, err)
 		}
 		for i, cell := range cells {
 			got[i] = append(got[i], name+"="+cell)
@@ -234,6 +234,15 @@ func shows(ctx context.Context, d *Dataset, want *wantCommit, what string) error
 	for _, cells := range got {
 		slices.Sort(cells)
 		lines = append(lines, strings.Join(cells, " "))
+	}
+	return lines, nil
+}
+
+// shows compares what a dataset shows with what it should.
+func shows(ctx context.Context, d *Dataset, want *wantCommit, what string) error {
+	lines, err := shown(ctx, d)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if w := want.shown(); !slices.Equal(lines, w) {
 		return fmt.Errorf("%s shows\n    %s\nwant\n    %s", what, strings.Join(lines, "\n    "), strings.Join(w, "\n    "))

@@ -117,7 +117,9 @@ type world struct {
 	commits []wantCommit
 	heads   map[string]int
 	tags    map[string]int
-	next    int // numbers of rows, tensors, values, names
+	past    map[int]int64 // hours at which commits were followed by others
+	expires bool          // some gc was told to expire versions
+	next    int           // numbers of rows, tensors, values, names
 }
 
 func (w *world) number() int { w.next++; return w.next }
@@ -135,7 +137,7 @@ func (w *world) env(h *handle) *Env {
 }
 
 func newWorld() (*world, error) {
-	w := &world{ctx: context.Background(), heads: map[string]int{}, tags: map[string]int{}}
+	w := &world{ctx: context.Background(), heads: map[string]int{}, tags: map[string]int{}, past: map[int]int64{}}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w.space = &mem.Space{Now: func() time.Time { return start.Add(time.Duration(w.hour.Load()) * time.Hour) }}
 	d, err := Create(w.ctx, w.env(nil), "mem://d", CreateOptions{})
@@ -189,6 +191,7 @@ func (w *world) add(branch string, c wantCommit, merged ...int) {
 	c.parents = append([]int{w.heads[branch]}, merged...)
 	c.merge = len(merged) > 0
 	w.commits = append(w.commits, c)
+	w.past[w.heads[branch]] = w.hour.Load()
 	w.heads[branch] = len(w.commits) - 1
 }
 
@@ -271,6 +274,9 @@ func (w *world) step(h *handle, s step, calm func()) error {
 		_, err := h.d.Versions().CreateTag(w.ctx, name, "", "")
 		if err == nil {
 			w.tags[name] = h.base
+		}
+		if w.mayBeExpired(h, err) {
+			return nil
 		}
 		return failed(err, s)
 	case stepRechunk:
@@ -500,6 +506,9 @@ func (w *world) newBranch(h *handle, s step, calm func()) error {
 	}
 	name := fmt.Sprint("b", w.number())
 	err := h.d.Checkout(w.ctx, name, true)
+	if w.mayBeExpired(h, err) {
+		return nil
+	}
 	if err != nil {
 		if err := failed(err, s); err != nil {
 			return err
@@ -549,20 +558,6 @@ func (w *world) rechunk(h *handle, s step, calm func()) error {
 func (w *world) newestIs(h *handle, message string) (bool, error) {
 	log, err := h.d.Log(w.ctx, 1)
 	return err == nil && log[0].Message == message, err
-}
-
-// gc keeps all that can be reached, and what is younger than a week.
-func (w *world) gc(h *handle, s step) error {
-	for _, other := range w.handles {
-		if !other.pend.empty() && w.hour.Load()-other.since > 6*24 {
-			other.pend = newPending()
-			if err := other.d.Discard(w.ctx); err != nil {
-				return err
-			}
-		}
-	}
-	_, err := h.d.Versions().GC(w.ctx, version.GCOptions{OlderThan: version.GCGrace})
-	return failed(err, s)
 }
 
 // ancestors is a commit and all that it comes from.
@@ -702,7 +697,10 @@ func (w *world) check() error {
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("fsck found %+v", report.Problems)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return w.checkPast()
 }
 
 // execute runs a program and returns the number of steps that were done, and what went wrong.

@@ -65,6 +65,7 @@ func goldens() []golden {
 		{name: "head", value: Head{Branch: id(0x22)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x22)}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "head-deleted", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "hint", value: uint64(1000), encode: func() ([]byte, error) { return EncodeHint(1000), nil }, decode: erase(DecodeHint), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "expiry", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}) }, decode: erase(DecodeExpiry), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "tag", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag) }, decode: erase(DecodeTag), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "record", value: record, encode: plainFrame(KindRecord, record1, err1), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
 		{name: "schema", value: schema, encode: plainFrame(KindSchema, schema1, err2), decode: erase(DecodeSchema), layout: func(d *dumper) { d.frame(d.json) }},

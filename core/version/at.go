@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/task"
 )
 
 // minCommitPrefix is the least number of digits by which a commit may be named.
@@ -18,41 +19,61 @@ const minCommitPrefix = 6
 // last commit of this branch not later than it, a commit uuid or at least its first six digits, a tag, a branch, which
 // means its head, or one of the first three on another branch ("branch@12"). A tag comes before a branch, a branch
 // before a commit.
+//
+// A commit that is expired is errs.NotFound; those that tags and branches stand for never are.
 func (r *Repo) At(ctx context.Context, ref string) (*Snapshot, error) {
-	rec, err := r.find(ctx, ref)
+	rec, named, err := r.find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return r.load(ctx, rec)
+	if named {
+		return r.load(ctx, rec)
+	}
+	var s *Snapshot
+	var failed error
+	g := task.New(ctx, 0)
+	g.Go(func(ctx context.Context) error { return r.unexpired(ctx, rec) })
+	g.Go(func(ctx context.Context) error {
+		s, failed = r.load(ctx, rec)
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return nil, errs.Wrap(errs.NotFound, "at", ref, err)
+	}
+	return s, failed
 }
 
-func (r *Repo) find(ctx context.Context, ref string) (*format.Record, error) {
+// find finds a commit, and says whether a tag or a branch stands for it.
+func (r *Repo) find(ctx context.Context, ref string) (rec *format.Record, named bool, err error) {
 	if k := strings.LastIndex(ref, "@"); k > 0 && k+1 < len(ref) {
 		on, err := r.On(ctx, ref[:k])
 		if err != nil {
-			return nil, errs.Wrap(errs.NotFound, "at", ref, err)
+			return nil, false, errs.Wrap(errs.NotFound, "at", ref, err)
 		}
 		rec, err := on.findHere(ctx, ref[k+1:])
 		if err == nil && rec == nil {
 			err = invalidRef(ref)
 		}
-		return rec, err
+		return rec, false, err
 	}
-	rec, err := r.findHere(ctx, ref)
+	rec, err = r.findHere(ctx, ref)
 	if rec != nil || err != nil {
-		return rec, err
+		return rec, false, err
 	}
 	if format.CheckRefName(ref) != nil {
-		return nil, invalidRef(ref)
+		return nil, false, invalidRef(ref)
 	}
 	rec, err = r.findName(ctx, ref)
-	if rec == nil && err == nil && isPrefix(ref) {
+	if rec != nil || err != nil {
+		return rec, true, err
+	}
+	if isPrefix(ref) {
 		rec, err = r.atPrefix(ctx, ref)
 	}
 	if rec == nil && err == nil {
-		return nil, r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
+		err = r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
 	}
-	return rec, err
+	return rec, false, err
 }
 
 func invalidRef(ref string) error {

@@ -87,6 +87,11 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	var refs []storage.Object
 	w := newWalker(c.repo)
 	if c.o.History {
+		expired, err := c.repo.expiries(ctx, time.Time{}, false, nil)
+		if err != nil {
+			return err
+		}
+		w.expired = expired.below() // the names of these are read after it, hence copied too
 		if err := c.repo.Store.List(ctx, "refs/", "", func(o storage.Object) bool {
 			refs = append(refs, o)
 			return true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -77,8 +78,18 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 	if err != nil {
 		return f.report, err
 	}
+	expired, err := r.expiries(ctx, time.Time{}, false, func(_, key string, err error) error {
+		if !isDamage(err) {
+			return err
+		}
+		f.add(Problem{Key: key, What: "expiry", Error: err.Error(), Lost: "gc() refuses to work, and the versions that it is about cannot be opened; others are not concerned"})
+		return nil
+	})
+	if err != nil {
+		return f.report, err
+	}
 	w := newWalker(r)
-	w.bad, w.leaf = f.bad, f.leaf
+	w.expired, w.bad, w.leaf = expired.below(), f.bad, f.leaf
 	f.walker = w
 	if err := w.walk(ctx, tips); err != nil {
 		return f.report, err

@@ -19,7 +19,8 @@ type GCOptions struct {
 	// OlderThan is the least age of what is removed, by the clock of the store. 0 removes everything that no commit names
 	// now, which is right only while nobody writes.
 	OlderThan time.Duration
-	DryRun    bool // remove nothing
+	Expire    *Retention // nil: what is not expired yet, is kept
+	DryRun    bool       // remove and expire nothing
 }
 
 // GCReport says what GC did, or with DryRun would do.
@@ -31,6 +32,7 @@ type GCReport struct {
 	TempBytes int64 `json:"temp_bytes"`
 	Young     int64 `json:"young"` // no commit names them, but they may belong to one that is being made
 	YoungSize int64 `json:"young_bytes"`
+	Expired   int64 `json:"expired"` // versions that this run has expired
 	Commits   int64 `json:"commits"` // kept, with all that they name
 	Kept      int64 `json:"kept"`    // objects that they name
 	KeptBytes int64 `json:"kept_bytes"`
@@ -43,25 +45,29 @@ const deleteBatch = 1000
 const deletesInFlight = 4
 
 // GC removes what no commit of a branch or a tag names and what is older than the grace period: what writers left who
-// never committed, and what branches that were deleted that long ago had to themselves. Commit records are never removed.
-// A dataset that is damaged is left alone. After an error some of the garbage is gone; nothing else ever is.
+// never committed, what branches that were deleted that long ago had to themselves, and what only versions needed that were expired
+// that long ago. Commit records, what they say was done, and what merges ask of old commits are never removed.
+// With o.Expire it first expires versions: nobody opens those from then on, and whoever has one open may go on
+// for the grace period. A dataset that is damaged is left alone. After an error some of the garbage is gone, or some
+// branches have expired versions and others not yet; nothing else ever is.
 func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	report := GCReport{DryRun: o.DryRun}
 	if o.OlderThan < 0 {
 		return report, errs.New(errs.Invalid, "gc: older_than is %s, want 0 or more", o.OlderThan)
+	}
+	if e := o.Expire; e != nil && (e.Age < 0 || e.Last < 0) {
+		return report, errs.New(errs.Invalid, "gc: expire is %s and keep_last %d, want 0 or more", e.Age, e.Last)
 	}
 	now, err := r.storeTime(ctx, o.DryRun)
 	if err != nil {
 		return report, err
 	}
 	before := now.Add(-o.OlderThan)
-	w, err := r.kept(ctx, before)
+	w, err := r.kept(ctx, o, now, &report)
 	if err != nil {
 		return report, errs.New(errs.KindOf(err), "gc of %q: nothing was removed, as not all that is in use can be read; fsck() says more: %w", r.Store.URI(), err)
 	}
-	for _, n := range w.commits {
-		report.Commits += int64(n)
-	}
+	report.Commits = w.kept
 	s := &sweep{repo: r, walker: w, before: before, all: o.OlderThan == 0, report: &report}
 	for _, prefix := range []string{"data/", "map/", "txn/"} {
 		if err := s.prefix(ctx, prefix); err != nil {
@@ -74,14 +80,38 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	return report, err
 }
 
-// kept visits all that is to be kept: what the branches and tags of now name, and those that were deleted after before.
-func (r *Repo) kept(ctx context.Context, before time.Time) (*walker, error) {
+// kept expires what o says, and visits all that is to be kept: what the branches and tags of now name, and those that
+// were deleted in the grace period, without what was expired before it.
+func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCReport) (*walker, error) {
+	before := now.Add(-o.OlderThan)
+	known, err := r.expiries(ctx, before, o.OlderThan == 0, nil)
+	if err != nil {
+		return nil, err
+	}
 	tips, err := r.tips(ctx, before, nil)
 	if err != nil {
 		return nil, err
 	}
 	w := newWalker(r)
-	return w, w.walk(ctx, tips)
+	w.expired = known.ripe()
+	if o.Expire != nil {
+		w.times = map[format.UUID][]time.Time{}
+	}
+	if err := w.walk(ctx, tips); err != nil || o.Expire == nil {
+		return w, err
+	}
+	fresh, versions, err := r.expire(ctx, w, w.superseded(tips, *o.Expire, now), known, o.DryRun)
+	report.Expired = versions
+	if err != nil || o.OlderThan > 0 || len(fresh) == 0 {
+		return w, err
+	}
+	// There is no grace: what is expired now goes now.
+	again := newWalker(r)
+	again.expired = w.expired
+	for id, at := range fresh {
+		again.expired[id] = at.ripe
+	}
+	return again, again.walk(ctx, tips)
 }
 
 // storeTime is the time by the clock that dates objects: this machine's own may be days off, and then nothing would be

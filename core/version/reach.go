@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -16,11 +17,12 @@ import (
 // walkBatch is how many objects a walk reads at once: small ones, hence their latency counts.
 const walkBatch = 32
 
-// tip is a commit that a name stands for: it is kept, with all that led to it.
+// tip is a commit that a name stands for: it is kept, with all that led to it and is not expired.
 type tip struct {
 	name    string // "main", "tag v1": for messages
 	branch  format.UUID
 	version uint64
+	head    bool // it is the newest one of a branch
 	gone    bool // the name was taken away
 }
 
@@ -36,6 +38,12 @@ type walker struct {
 	txns    map[format.UUID]struct{}
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
 	gone    bool                              // only names that were taken away lead to what is visited now
+
+	expired map[format.UUID]uint64      // the versions of a branch below are expired: what merges need of them is kept, see joint
+	named   map[format.BranchPoint]bool // commits that a name stands for, which do not expire
+	joints  map[format.BranchPoint]bool // commits that branches left or merges took in; true: visited as such, being expired
+	kept    int64                       // commits visited that are not expired
+	times   map[format.UUID][]time.Time // of the commits of each branch; nil: they are not noted
 
 	// leaf is called for every leaf page of a chunk map. nil: nothing is done.
 	leaf func(ctx context.Context, at *visit, entries []format.Entry) error
@@ -59,12 +67,16 @@ func newWalker(r *Repo) *walker {
 		repo: r, pages: NewPages(r.Store),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
+		named: map[format.BranchPoint]bool{}, joints: map[format.BranchPoint]bool{},
 		bad: func(_ *visit, _ string, err error) error { return err },
 	}
 }
 
 // walk visits what the tips name.
 func (w *walker) walk(ctx context.Context, tips []tip) error {
+	for _, t := range tips {
+		w.named[format.BranchPoint{Branch: t.branch, Version: t.version}] = true
+	}
 	for _, gone := range []bool{false, true} {
 		w.gone = gone
 		if err := w.from(ctx, slices.DeleteFunc(slices.Clone(tips), func(t tip) bool { return t.gone != gone })); err != nil {
@@ -92,9 +104,15 @@ func (w *walker) from(ctx context.Context, todo []tip) error {
 		}
 		from := w.commits[t.branch]
 		if t.version+1 <= from {
+			if err := w.passed(ctx, t); err != nil {
+				return err
+			}
 			continue
 		}
 		w.commits[t.branch] = t.version + 1
+		if w.times != nil {
+			w.times[t.branch] = append(w.times[t.branch], make([]time.Time, t.version+1-from)...)
+		}
 		more, err := w.branch(ctx, t, from)
 		if err != nil {
 			return err
@@ -126,16 +144,63 @@ func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) 
 			}
 			for _, p := range []*format.BranchPoint{recs[i].Base, recs[i].Merged} {
 				if p != nil {
-					more = append(more, tip{"a branch that " + w.names[t.branch] + " comes from", p.Branch, p.Version, t.gone})
+					more = append(more, tip{name: "a branch that " + w.names[t.branch] + " comes from", branch: p.Branch, version: p.Version, gone: t.gone})
+					w.joints[*p] = w.joints[*p] // known now; true once it is visited as such
 				}
 			}
-			if err := w.commit(ctx, at); err != nil {
+			if times := w.times[t.branch]; times != nil {
+				times[recs[i].Version] = recs[i].Time
+			}
+			if err := w.visit(ctx, at); err != nil {
 				return nil, err
 			}
 		}
 		end -= n
 	}
 	return more, nil
+}
+
+// passed visits a commit that another one comes from and that was visited before this was known.
+func (w *walker) passed(ctx context.Context, t tip) error {
+	p := format.BranchPoint{Branch: t.branch, Version: t.version}
+	if done, joint := w.joints[p]; !joint || done || !w.isExpired(p) {
+		return nil
+	}
+	at := &visit{name: w.names[t.branch], what: "commit"}
+	rec, err := w.repo.recordOf(ctx, p.Branch, p.Version)
+	if err != nil {
+		at.rec = &format.Record{Branch: p.Branch, Version: p.Version}
+		return w.failed(at, format.RecordKey(p.Branch, p.Version), err)
+	}
+	at.rec = rec
+	return w.joint(ctx, at)
+}
+
+func (w *walker) isExpired(p format.BranchPoint) bool {
+	return p.Version < w.expired[p.Branch] && !w.named[p]
+}
+
+// visit visits what is kept of a commit.
+func (w *walker) visit(ctx context.Context, at *visit) error {
+	p := format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}
+	if !w.isExpired(p) {
+		w.kept++
+		return w.commit(ctx, at)
+	}
+	if _, joint := w.joints[p]; joint {
+		return w.joint(ctx, at)
+	}
+	return w.transaction(ctx, at)
+}
+
+// joint visits what later merges and diffs ask of an expired commit at which histories meet: its schema, the identities of
+// its rows, and which of them are deleted. What it did is asked of every commit.
+func (w *walker) joint(ctx context.Context, at *visit) error {
+	w.joints[format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}] = true
+	if _, err := w.parts(ctx, at); err != nil || at.rec.RowIDs == nil {
+		return err
+	}
+	return w.trees(ctx, []visit{{at.name, at.rec, at.deleted, nil, "row identities", *at.rec.RowIDs, 0, at.rec.Rows}})
 }
 
 // records reads the commits [from, to) of a branch, at once.
@@ -193,20 +258,11 @@ func (w *walker) commit(ctx context.Context, at *visit) error {
 
 // parts visits the pages of a commit that are no trees, and returns its schema, nil if that cannot be read.
 func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
-	rec, store := at.rec, w.repo.Store
+	rec := at.rec
 	schema := rec.Schema
-	read := func(what, key string, decode func([]byte) error) error {
-		_, err := fetched(ctx, store, "read "+what, key, func(data []byte) (struct{}, error) { return struct{}{}, decode(data) })
-		if err == nil {
-			return nil
-		}
-		here := *at
-		here.what, here.to = what, rec.Rows
-		return w.failed(&here, key, err)
-	}
 	if rec.SchemaPage != nil {
 		w.seen[*rec.SchemaPage] = struct{}{}
-		if err := read("schema", format.MapKey(*rec.SchemaPage), func(data []byte) (err error) {
+		if err := w.part(ctx, at, "schema", format.MapKey(*rec.SchemaPage), func(data []byte) (err error) {
 			schema, err = format.DecodeSchema(data)
 			return err
 		}); err != nil {
@@ -215,7 +271,7 @@ func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	}
 	if rec.Deleted != nil {
 		w.seen[*rec.Deleted] = struct{}{}
-		if err := read("deleted rows", format.MapKey(*rec.Deleted), func(data []byte) (err error) {
+		if err := w.part(ctx, at, "deleted rows", format.MapKey(*rec.Deleted), func(data []byte) (err error) {
 			at.deleted, err = format.DecodeBitmap(data)
 			return err
 		}); err != nil {
@@ -224,14 +280,30 @@ func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	} else {
 		at.deleted = roaring64.New()
 	}
-	if rec.Txn == nil {
-		return schema, nil
+	return schema, w.transaction(ctx, at)
+}
+
+// transaction visits what a commit did, where that has an object of its own.
+func (w *walker) transaction(ctx context.Context, at *visit) error {
+	if at.rec.Txn == nil {
+		return nil
 	}
-	w.txns[*rec.Txn] = struct{}{}
-	return schema, read("transaction", format.TxnKey(*rec.Txn), func(data []byte) error {
+	w.txns[*at.rec.Txn] = struct{}{}
+	return w.part(ctx, at, "transaction", format.TxnKey(*at.rec.Txn), func(data []byte) error {
 		_, err := format.DecodeOps(data)
 		return err
 	})
+}
+
+// part reads an object of a commit.
+func (w *walker) part(ctx context.Context, at *visit, what, key string, decode func([]byte) error) error {
+	_, err := fetched(ctx, w.repo.Store, "read "+what, key, func(data []byte) (struct{}, error) { return struct{}{}, decode(data) })
+	if err == nil {
+		return nil
+	}
+	here := *at
+	here.what, here.to = what, at.rec.Rows
+	return w.failed(&here, key, err)
 }
 
 // trees visits the pages below todo that were not seen yet.

@@ -147,7 +147,7 @@ func committed(op, name string, at *Snapshot) error {
 }
 
 // CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if there is one of that name. It
-// reads and writes the same few objects whatever the size of the dataset. Of several creations of a name at a time one
+// reads and writes the same few objects whatever the size of the dataset. A commit that is expired is errs.NotFound. Of several creations of a name at a time one
 // succeeds.
 func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, author string) (*Repo, *Snapshot, error) {
 	if err := format.CheckRefName(name); err != nil {
@@ -162,7 +162,16 @@ func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, auth
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.claim(ctx, name, rec, data); err != nil {
+	// Asked beside the first writes of claim, and known before the one that counts.
+	g := task.New(ctx, 0)
+	g.Go(func(ctx context.Context) error {
+		return errs.Wrap(errs.NotFound, "create branch", name, r.unexpired(ctx, at.Record))
+	})
+	err = r.claim(ctx, name, rec, data, g.Wait)
+	if failed := g.Wait(); failed != nil {
+		err = failed
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	return on, &Snapshot{Record: rec, Schema: at.Schema, Deleted: at.Deleted, Live: at.Live, pages: r.Pages}, nil
@@ -190,8 +199,8 @@ func notBefore(now time.Time, recs ...*format.Record) time.Time {
 	return now
 }
 
-// claim stores record 0 of a new branch and gives it the name.
-func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data []byte) error {
+// claim stores record 0 of a new branch and gives it the name, unless may has an error.
+func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data []byte, may func() error) error {
 	stored := false
 	ours := format.EncodeHead(format.Head{Branch: rec.Branch})
 	for range refTries {
@@ -209,6 +218,9 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 				return err
 			}
 			stored = true
+		}
+		if err := may(); err != nil {
+			return err
 		}
 		if err := putOurs(ctx, r.Store, format.HeadKey(name, next), ours); !errs.Is(err, errs.Exists) {
 			return err
@@ -305,7 +317,8 @@ func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// CreateTag gives the commit at a name for good; errs.Exists if there is a tag of that name, or was one.
+// CreateTag gives the commit at a name for good; errs.Exists if there is a tag of that name, or was one,
+// errs.NotFound if the commit is expired.
 func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message, author string) (Tag, error) {
 	if err := format.CheckRefName(name); err != nil {
 		return Tag{}, errs.Wrap(errs.Invalid, "create tag", name, err)
@@ -315,6 +328,9 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 	}
 	if err := committed("create tag", name, at); err != nil {
 		return Tag{}, err
+	}
+	if err := r.unexpired(ctx, at.Record); err != nil {
+		return Tag{}, errs.Wrap(errs.NotFound, "create tag", name, err)
 	}
 	t := format.Tag{Branch: at.Record.Branch, Version: at.Record.Version, Commit: at.Record.UUID, Time: r.Now().UTC(), Author: author, Message: message}
 	data, err := format.EncodeTag(t)

@@ -53,7 +53,7 @@ func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID
 	if err != nil {
 		return s.bad(name, key, err)
 	}
-	s.tips = append(s.tips, tip{name, id, uint64(head), gone})
+	s.tips = append(s.tips, tip{name: name, branch: id, version: uint64(head), head: true, gone: gone})
 	return nil
 }
 
@@ -156,6 +156,6 @@ func (s *tipSearch) tag(ctx context.Context, name, key string, gone bool) error 
 	if err != nil {
 		return err
 	}
-	s.tips = append(s.tips, tip{"tag " + name, t.Branch, t.Version, gone})
+	s.tips = append(s.tips, tip{name: "tag " + name, branch: t.Branch, version: t.Version, gone: gone})
 	return nil
 }
