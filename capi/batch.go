@@ -186,6 +186,20 @@ func dlgo_batch_arrays(h C.dl_batch, arrays **C.dl_array_in, n, rows *C.int64_t,
 	})
 }
 
+//export dlgo_batch_place
+func dlgo_batch_place(h C.dl_batch, position *C.int64_t, last *C.int32_t, e *C.dl_error) C.dl_status {
+	return onBatch(h, e, func(b *batch) error {
+		if err := wantOut("place batch", position != nil && last != nil); err != nil {
+			return err
+		}
+		*position, *last = C.int64_t(b.Position), 0
+		if b.Last {
+			*last = 1
+		}
+		return nil
+	})
+}
+
 //export dlgo_batch_memory
 func dlgo_batch_memory(h C.dl_batch, out **C.dl_memory, e *C.dl_error) C.dl_status {
 	return onBatch(h, e, func(b *batch) error {

@@ -90,20 +90,29 @@ func onLoader(h C.dl_loader, e *C.dl_error, body func(l *loading) error) C.dl_st
 }
 
 //export dlgo_loader_len
-func dlgo_loader_len(h C.dl_loader, out *C.int64_t, e *C.dl_error) C.dl_status {
+func dlgo_loader_len(h C.dl_loader, pass *C.dl_text, out *C.int64_t, e *C.dl_error) C.dl_status {
 	return onLoader(h, e, func(l *loading) error {
 		if err := wantOut("count batches", out != nil); err != nil {
 			return err
 		}
-		*out = C.int64_t(l.Batches())
-		return nil
+		var p loader.Pass
+		if err := parse("count batches", text(pass), &p); err != nil {
+			return err
+		}
+		n, err := l.Batches(p)
+		*out = C.int64_t(n)
+		return err
 	})
 }
 
 //export dlgo_loader_start
-func dlgo_loader_start(h C.dl_loader, epoch C.int64_t, out *C.dl_epoch, e *C.dl_error) C.dl_status {
+func dlgo_loader_start(h C.dl_loader, pass *C.dl_text, out *C.dl_epoch, e *C.dl_error) C.dl_status {
 	return onLoader(h, e, func(l *loading) error {
 		if err := wantOut("start epoch", out != nil); err != nil {
+			return err
+		}
+		var at loader.Pass
+		if err := parse("start epoch", text(pass), &at); err != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -111,7 +120,7 @@ func dlgo_loader_start(h C.dl_loader, epoch C.int64_t, out *C.dl_epoch, e *C.dl_
 		if l.epochs == nil {
 			return errs.New(errs.Closed, "start epoch: the loader is closed")
 		}
-		p, err := l.Start(context.Background(), int64(epoch))
+		p, err := l.Start(context.Background(), at)
 		if err != nil {
 			return err
 		}
@@ -119,6 +128,29 @@ func dlgo_loader_start(h C.dl_loader, epoch C.int64_t, out *C.dl_epoch, e *C.dl_
 		l.epochs[id] = struct{}{}
 		out.id = C.uint64_t(id)
 		return nil
+	})
+}
+
+//export dlgo_loader_state
+func dlgo_loader_state(h C.dl_loader, epoch, position C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error {
+		s, err := l.State(int64(epoch), int64(position))
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, s)
+	})
+}
+
+//export dlgo_loader_resume
+func dlgo_loader_resume(h C.dl_loader, state *C.dl_text, epoch, position *C.int64_t, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error {
+		if err := wantOut("load loader state", epoch != nil && position != nil); err != nil {
+			return err
+		}
+		p, err := l.Resume([]byte(text(state)))
+		*epoch, *position = C.int64_t(p.Epoch), C.int64_t(p.Position)
+		return err
 	})
 }
 

@@ -108,7 +108,7 @@ func panicInLoader() error {
 		return err
 	}
 	defer l.Close()
-	epoch, err := l.Start(context.Background(), 0)
+	epoch, err := l.Start(context.Background(), loader.Pass{})
 	if err != nil {
 		return err
 	}

@@ -108,8 +108,12 @@ FORWARD(column_stored_one,
 FORWARD(column_close, (dl_column column, dl_error* err), (column, err))
 FORWARD(loader_open, (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
         (ctx, view, options, out, err))
-FORWARD(loader_len, (dl_loader loader, int64_t* out, dl_error* err), (loader, out, err))
-FORWARD(loader_start, (dl_loader loader, int64_t epoch, dl_epoch* out, dl_error* err), (loader, epoch, out, err))
+FORWARD(loader_len, (dl_loader loader, dl_text* pass, int64_t* out, dl_error* err), (loader, pass, out, err))
+FORWARD(loader_start, (dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err), (loader, pass, out, err))
+FORWARD(loader_state, (dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json, dl_error* err),
+        (loader, epoch, position, json, err))
+FORWARD(loader_resume, (dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err),
+        (loader, state, epoch, position, err))
 FORWARD(loader_stats, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
 FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
@@ -117,6 +121,7 @@ FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batc
 FORWARD(epoch_close, (dl_epoch epoch, dl_error* err), (epoch, err))
 FORWARD(batch_arrays, (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
         (batch, arrays, n, rows, err))
+FORWARD(batch_place, (dl_batch batch, int64_t* position, int32_t* last, dl_error* err), (batch, position, last, err))
 FORWARD(batch_memory, (dl_batch batch, dl_memory** out, dl_error* err), (batch, out, err))
 FORWARD(batch_tensor, (dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err),
         (batch, i, versioned, out, err))

@@ -362,11 +362,21 @@ DL_API dl_status dl_column_close(dl_column column, dl_error* err);
  * view. */
 DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err);
 
-/* The number of batches of an epoch. */
-DL_API dl_status dl_loader_len(dl_loader loader, int64_t* out, dl_error* err);
+/* The number of batches of a pass, the same on every rank; pass as in dl_loader_start. */
+DL_API dl_status dl_loader_len(dl_loader loader, dl_text* pass, int64_t* out, dl_error* err);
 
-/* Starts an epoch; reading begins at once. Several may run. The caller closes *out. */
-DL_API dl_status dl_loader_start(dl_loader loader, int64_t epoch, dl_epoch* out, dl_error* err);
+/* Starts a pass with JSON {"epoch", "position", "rank", "world_size"}, all optional: the batches of one rank, from a
+ * position in the order of the epoch on. Reading begins at once, and touches nothing that lies before. Several passes
+ * may run. The caller closes *out. */
+DL_API dl_status dl_loader_start(dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err);
+
+/* The state behind a position of an epoch, as dl_batch_place gives it: JSON of less than 1 KB that says of which rows
+ * and which order it is. The buffer is the caller's. */
+DL_API dl_status dl_loader_state(dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json, dl_error* err);
+
+/* Where to go on from a state. DL_INVALID, and a message that says what differs, if it is of other rows or another
+ * order. */
+DL_API dl_status dl_loader_resume(dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err);
 
 /* Figures as JSON. The buffer is the caller's. */
 DL_API dl_status dl_loader_stats(dl_loader loader, dl_buffer* json, dl_error* err);
@@ -393,6 +403,9 @@ DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
 /* *arrays gets *n columns for *rows rows. They are the batch's, valid until dl_batch_release, and what their `data`
  * points at is valid as long as any reference to the memory. */
 DL_API dl_status dl_batch_arrays(dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err);
+
+/* The position in the epoch once all ranks have had this batch, and whether it is the last of its pass. */
+DL_API dl_status dl_batch_place(dl_batch batch, int64_t* position, int32_t* last, dl_error* err);
 
 /* *out gets a reference of the caller's to the memory of the batch. */
 DL_API dl_status dl_batch_memory(dl_batch batch, dl_memory** out, dl_error* err);

@@ -18,10 +18,12 @@ const (
 // Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one reference: whoever keeps an
 // array retains the slab before Release. All methods may be called in parallel.
 type Batch struct {
-	Index   int64 // of the batch in the epoch; batches whose rows were all skipped leave gaps
-	Rows    int
-	Columns []BatchColumn
-	Slab    *slab.Slab
+	Index    int64 // of the batch in the pass; batches whose rows were all skipped leave gaps
+	Position int64 // of the epoch, once all ranks have had this batch: where a Pass goes on
+	Last     bool  // of the pass
+	Rows     int
+	Columns  []BatchColumn
+	Slab     *slab.Slab
 }
 
 // BatchColumn is one column: a tensor, the shapes of a padded one, or the row index. Offsets count bytes from the start

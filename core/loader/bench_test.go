@@ -98,7 +98,7 @@ func (s *syntheticSource) NewWorker() *chunk.Worker { return chunk.NewWorker(nil
 
 // pass runs one epoch.
 func pass(b *testing.B, l *Loader) {
-	e, err := l.Start(context.Background(), 0)
+	e, err := l.Start(context.Background(), Pass{})
 	if err != nil {
 		b.Fatal(err)
 	}

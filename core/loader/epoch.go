@@ -3,7 +3,6 @@ package loader
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,15 +12,15 @@ import (
 	"deeplake/core/storage"
 )
 
-// Epoch is one pass over the rows. Next, Stats and Close may be called in parallel.
+// Epoch is one pass over the rows, or the part of it that is this rank's. Next, Stats and Close may be called in parallel.
 //
 // One planner makes batches in order, at most Options.Prefetch ahead of the consumer; the workers fill them, the
 // earliest first; the consumer takes them in order.
 type Epoch struct {
 	loader  *Loader
-	number  int64
+	pass    Pass
+	share   *share // the planner's
 	batches int64
-	walk    *walk
 	group   *task.Group
 	hoard   *hoard        // bytes fetched ahead; nil: they lie near
 	before  storage.Stats // of the store when the epoch began
@@ -53,8 +52,9 @@ type Epoch struct {
 	after  storage.Stats // of the store when the epoch ended
 }
 
-func newEpoch(ctx context.Context, l *Loader, number int64) *Epoch {
-	e := &Epoch{loader: l, number: number, batches: l.Batches(), walk: l.walk(number),
+func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
+	s := l.share(p)
+	e := &Epoch{loader: l, pass: p, share: s, batches: s.steps(),
 		group: task.New(ctx, 0), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	e.limit = e.batches
 	e.published.L, e.room.L = &e.mu, &e.mu
@@ -113,12 +113,12 @@ func (e *Epoch) planAll(ctx context.Context) error {
 			break
 		}
 		w := &work{seq: seq}
-		from := seq * int64(o.BatchSize)
-		n := int(min(int64(o.BatchSize), e.loader.order.Rows-from))
-		p.view = slices.Grow(p.view[:0], n)[:n]
-		e.walk.fill(p.view, from)
+		n := e.share.size(seq)
+		p.view = grown(p.view, n)
+		e.share.fill(p.view, seq)
+		p.marked, p.valid = e.share.marked(seq), int(e.share.valid(seq))
 		if e.hoard != nil {
-			e.hoard.await(from+int64(n), m)
+			e.hoard.await(seq*int64(o.BatchSize)+n, m)
 		}
 		w.err = pl.plan(ctx, w, p)
 		e.publish(w, p)
@@ -252,15 +252,28 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 			}
 			continue
 		}
-		if w.batch == nil {
+		if w.batch == nil || w.loaded == 0 {
+			if err := e.emptied(w); err != nil {
+				e.shut(err)
+				return nil, err
+			}
 			continue
 		}
-		if w.loaded == 0 {
-			w.batch.Release()
-			continue
-		}
+		w.batch.Position, w.batch.Last = e.share.behind(w.seq), w.seq == e.batches-1
 		return w.batch, nil
 	}
+}
+
+// emptied drops a batch of which every row was skipped. Where other ranks take the same step there must be a batch.
+func (e *Epoch) emptied(w *work) error {
+	if w.batch != nil {
+		w.batch.Release()
+	}
+	if e.pass.World == 1 {
+		return nil
+	}
+	return errs.New(errs.Corrupt, "load batch %d on rank %d of %d: none of its rows can be read, and without a batch this rank would lose step with the others; use a larger batch_size, or leave the rows out of the view: %w",
+		w.seq, e.pass.Rank, e.pass.World, w.skips[0].err)
 }
 
 // pause waits until the front of the queue may have changed.

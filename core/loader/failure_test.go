@@ -200,7 +200,7 @@ func TestCanceledEpoch(t *testing.T) {
 	src := fakeSet(20)
 	src.columns["images"].read = gate{make(chan struct{})}.read
 	ctx, cancel := context.WithCancel(context.Background())
-	e, err := open(t, src, Options{BatchSize: 10, CollateOf: fakeCollate()}).Start(ctx, 0)
+	e, err := open(t, src, Options{BatchSize: 10, CollateOf: fakeCollate()}).Start(ctx, Pass{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestCloseWakesNext(t *testing.T) {
 	if _, err := e.Next(context.Background()); !errs.Is(err, errs.Closed) {
 		t.Errorf("after Close: %v, want closed", err)
 	}
-	if _, err := l.Start(context.Background(), 0); !errs.Is(err, errs.Closed) {
+	if _, err := l.Start(context.Background(), Pass{}); !errs.Is(err, errs.Closed) {
 		t.Errorf("start after Close: %v, want closed", err)
 	}
 	e.Close()
@@ -282,7 +282,7 @@ func TestEarlyCloseLeavesNothing(t *testing.T) {
 	l := open(t, src, Options{BatchSize: 8, Shuffle: Full, Workers: 3, Prefetch: 3, CollateOf: fakeCollate(), ReturnIndex: true})
 	for round := range 200 {
 		ctx, cancel := context.WithCancel(context.Background())
-		e, err := l.Start(ctx, int64(round))
+		e, err := l.Start(ctx, Pass{Epoch: int64(round)})
 		if err != nil {
 			t.Fatal(err)
 		}

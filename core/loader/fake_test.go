@@ -231,7 +231,7 @@ func open(t testing.TB, src *fake, o Options) *Loader {
 
 func start(t testing.TB, l *Loader, epoch int64) *Epoch {
 	t.Helper()
-	e, err := l.Start(context.Background(), epoch)
+	e, err := l.Start(context.Background(), Pass{Epoch: epoch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,7 @@ func (e *Epoch) lookAhead(ctx context.Context) error {
 			cols = append(cols, c)
 		}
 	}
-	end := min(e.batches*int64(o.BatchSize), e.loader.order.Rows)
-	r := newRoute(e.loader.walk(e.number), cols, end, int64(o.BatchSize), e.hoard.limit)
+	r := newRoute(e.loader.share(e.pass), cols, int64(o.BatchSize), e.hoard.limit)
 	switch {
 	case r.fits:
 		e.hoard.reach = math.MaxInt

@@ -113,7 +113,7 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 		t.Fatal(err)
 	}
 	defer l.Close()
-	e, err := l.Start(context.Background(), epoch)
+	e, err := l.Start(context.Background(), Pass{Epoch: epoch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func run(t *testing.T, src Source, o Options) (batches []string, skipped []SkipN
 	t.Helper()
 	l := open2(t, src, o)
 	defer l.Close()
-	e, err := l.Start(context.Background(), 0)
+	e, err := l.Start(context.Background(), Pass{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestEarlyEndCancelsRequests(t *testing.T) {
 					defer loader.Close()
 					ctx, cancel := context.WithCancel(context.Background())
 					defer cancel()
-					e, err := loader.Start(ctx, 0)
+					e, err := loader.Start(ctx, Pass{})
 					if err != nil {
 						t.Fatal(err)
 					}

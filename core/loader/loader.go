@@ -22,6 +22,7 @@ type Loader struct {
 	budget int64 // of the ring
 	epochs map[*Epoch]bool
 	last   *Epoch
+	state  *State // at the beginning; nil: not asked for
 	closed bool
 	kept   map[string]*object // fetched bytes for the next epoch
 }
@@ -53,13 +54,25 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// Batches is the number of batches of an epoch. With Skip it is an upper bound.
-func (l *Loader) Batches() int64 {
-	size := int64(l.options.BatchSize)
-	if l.options.DropLast {
-		return l.order.Rows / size
+// Batches is the number of batches of a pass, the same on every rank. With Skip it is an upper bound.
+func (l *Loader) Batches(p Pass) (int64, error) {
+	p, err := p.check(l.order.positions())
+	if err != nil {
+		return 0, errs.Wrap(errs.Invalid, "count batches", "", err)
 	}
-	return (l.order.Rows + size - 1) / size
+	return l.numbers(p).steps(), nil
+}
+
+// share makes what says which rows a pass takes.
+func (l *Loader) share(p Pass) *share {
+	s := l.numbers(p)
+	s.walk = l.walk(p.Epoch)
+	return s
+}
+
+// numbers makes a share that says how many rows a pass takes, not which.
+func (l *Loader) numbers(p Pass) *share {
+	return newShare(nil, l.order.positions(), p, int64(l.options.BatchSize), l.options.Tail)
 }
 
 // walk computes the rows of an epoch. Each goroutine takes one of its own.
@@ -71,24 +84,38 @@ func (l *Loader) Order() Order { return l.order }
 // Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
 func (l *Loader) Options() Options { return l.options }
 
-// Start begins an epoch: its planner and workers run until the last batch, an error, Close, or the end of ctx. Several
+// Start begins a pass: its planner and workers run until the last batch, an error, Close, or the end of ctx. Several
 // may run at once; they share memory and nothing else. The epoch must be closed.
-func (l *Loader) Start(ctx context.Context, epoch int64) (*Epoch, error) {
-	if epoch < 0 {
-		return nil, errs.New(errs.Invalid, "start epoch %d: want at least 0", epoch)
+func (l *Loader) Start(ctx context.Context, p Pass) (*Epoch, error) {
+	p, err := p.check(l.order.positions())
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "start epoch", "", err)
+	}
+	if err := l.checkMarks(p); err != nil {
+		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, errs.New(errs.Closed, "start epoch %d: the loader is closed", epoch)
+		return nil, errs.New(errs.Closed, "start epoch %d: the loader is closed", p.Epoch)
 	}
-	e := newEpoch(ctx, l, epoch)
+	e := newEpoch(ctx, l, p)
 	if e.hoard != nil {
 		l.inherit(e)
 	}
 	l.epochs[e], l.last = true, e
 	e.launch()
 	return e, nil
+}
+
+// checkMarks refuses a tensor whose name a column of the pass has.
+func (l *Loader) checkMarks(p Pass) error {
+	for _, f := range l.fields {
+		if f.name == ValidName && l.numbers(p).marks() {
+			return errs.New(errs.Invalid, "start epoch %d: tensor %q has the name of the column that tells repeated rows; leave it out by tensors=, or use tail=%q", p.Epoch, f.name, TailDrop)
+		}
+	}
+	return nil
 }
 
 // Stats are the figures of the epoch started last, and those of the memory. Before the first epoch all but these are

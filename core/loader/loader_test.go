@@ -37,8 +37,8 @@ func TestEpochDeliversEachRowOnce(t *testing.T) {
 				o := Options{BatchSize: size, Shuffle: shuffle, Seed: 5, Workers: 3, CollateOf: fakeCollate(), ReturnIndex: true}
 				l := open(t, src, o)
 				batches := drain(t, src, o, start(t, l, 0))
-				if int64(len(batches)) != l.Batches() {
-					t.Fatalf("%d rows by %d: %d batches, len says %d", rows, size, len(batches), l.Batches())
+				if int64(len(batches)) != batchesOf(t, l) {
+					t.Fatalf("%d rows by %d: %d batches, len says %d", rows, size, len(batches), batchesOf(t, l))
 				}
 				got := flat(batches)
 				if int64(len(got)) != rows {
@@ -102,7 +102,7 @@ func TestEpochsDiffer(t *testing.T) {
 	if !slices.Equal(first, again) {
 		t.Error("epoch 0 twice differs")
 	}
-	if _, err := l.Start(context.Background(), -1); !errs.Is(err, errs.Invalid) {
+	if _, err := l.Start(context.Background(), Pass{Epoch: -1}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("epoch -1: %v, want invalid", err)
 	}
 }
@@ -114,8 +114,8 @@ func TestDropLast(t *testing.T) {
 		o := Options{BatchSize: 10, DropLast: true, CollateOf: fakeCollate(), ReturnIndex: true}
 		l := open(t, src, o)
 		got := drain(t, src, o, start(t, l, 0))
-		if l.Batches() != c.batches || int64(len(got)) != c.batches || int64(len(flat(got))) != 10*c.batches {
-			t.Errorf("%d rows: len %d, %d batches delivered, want %d of 10", c.rows, l.Batches(), len(got), c.batches)
+		if batchesOf(t, l) != c.batches || int64(len(got)) != c.batches || int64(len(flat(got))) != 10*c.batches {
+			t.Errorf("%d rows: len %d, %d batches delivered, want %d of 10", c.rows, batchesOf(t, l), len(got), c.batches)
 		}
 	}
 }

@@ -48,8 +48,9 @@ type Options struct {
 	BatchSize    int               `json:"batch_size"`
 	Shuffle      string            `json:"shuffle"` // Sequential, Window or Full
 	Seed         uint64            `json:"seed"`
-	Workers      int               `json:"num_workers"` // decode threads; 0: as many as Go runs at once
-	DropLast     bool              `json:"drop_last"`
+	Workers      int               `json:"num_workers"`   // decode threads; 0: as many as Go runs at once
+	DropLast     bool              `json:"drop_last"`     // the same as TailDrop
+	Tail         string            `json:"tail"`          // TailExact (also ""), TailDrop or TailPad
 	Tensors      []string          `json:"tensors"`       // nil: all of the view
 	Collate      string            `json:"collate"`       // Stack (also "") , Pad or List
 	CollateOf    map[string]string `json:"collate_of"`    // tensors that differ from Collate
@@ -85,6 +86,16 @@ func (o Options) normal() (Options, error) {
 	}
 	o.Collate = defaultTo(o.Collate, Stack)
 	o.OnError = defaultTo(o.OnError, Raise)
+	if o.DropLast && o.Tail == TailPad {
+		return o, errs.New(errs.Invalid, "drop_last is true and tail is %q: the last rows cannot be dropped and filled up; choose one", o.Tail)
+	}
+	if o.DropLast {
+		o.Tail = TailDrop
+	}
+	o.Tail = defaultTo(o.Tail, TailExact)
+	if err := oneOf("tail", o.Tail, TailExact, TailDrop, TailPad); err != nil {
+		return o, err
+	}
 	o.Prefetch = defaultTo(o.Prefetch, DefaultPrefetch)
 	o.Workers = defaultTo(o.Workers, task.Cores())
 	o.ShuffleBytes = defaultTo(o.ShuffleBytes, DefaultShuffleBytes)

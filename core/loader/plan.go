@@ -45,11 +45,13 @@ type failure struct {
 
 // plan is the memory of one batch's planning, reused from batch to batch.
 type plan struct {
-	view  []int64 // rows of the view
-	rows  []int64 // the same rows in the dataset
-	parts []part
-	order []int32 // places of the batch in order of rows
-	jobs  []job
+	view   []int64 // rows of the view
+	rows   []int64 // the same rows in the dataset
+	valid  int     // the first ones count, the others are repeated
+	marked bool    // add the column that says so
+	parts  []part
+	order  []int32 // places of the batch in order of rows
+	jobs   []job
 
 	sorted []int64     // view in order
 	found  []chunk.Ref // what they resolve to
@@ -267,6 +269,13 @@ func (pl *planner) arrange(w *work, p *plan) error {
 		b.Columns = append(b.Columns, source)
 	}
 	var err error
+	valid := BatchColumn{Name: ValidName, DType: tensor.Bool, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows))}
+	if p.marked {
+		if valid.Offset, err = l.place(valid.Size); err != nil {
+			return err
+		}
+		b.Columns = append(b.Columns, valid)
+	}
 	if b.Slab, err = pl.slab(l.used); err != nil {
 		return err
 	}
@@ -286,6 +295,13 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	if pl.source {
 		for i := range p.rows {
 			putInt64(mem[source.Offset:], i, int64(p.parts[0].rows[i].Source))
+		}
+	}
+	if p.marked {
+		marks := b.Data(&valid)
+		clear(marks)
+		for i := range p.valid {
+			marks[i] = 1
 		}
 	}
 	w.batch, w.plan = b, p
@@ -383,6 +399,11 @@ func (d *dropper) apply(p *plan) bool {
 	keep := make([]bool, len(p.view))
 	for i := range keep {
 		keep[i] = !d.dropped(i)
+	}
+	for _, kept := range keep[:p.valid] {
+		if !kept {
+			p.valid--
+		}
 	}
 	p.view = filter(p.view, keep)
 	for i := range p.parts {

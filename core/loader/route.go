@@ -12,8 +12,9 @@ import (
 // route cuts a pass into stretches: positions whose bytes are needed at about the same time. It is used by one goroutine.
 type route struct {
 	walk  *walk
+	share *share
 	cols  []AheadColumn
-	end   int64 // positions of the pass that are delivered
+	end   int64 // local positions of the share, as all positions here
 	batch int64
 	limit int64 // bytes that may be held
 	row   int64 // stored bytes of a row in the columns, as estimated
@@ -33,13 +34,14 @@ const (
 	maxStretchRows  = 1 << 17
 )
 
-func newRoute(w *walk, cols []AheadColumn, end, batch, limit int64) *route {
-	r := &route{walk: w, cols: cols, end: end, batch: batch, limit: limit, rows: 2 * batch}
+func newRoute(s *share, cols []AheadColumn, batch, limit int64) *route {
+	w := s.walk
+	r := &route{walk: w, share: s, cols: cols, end: s.length(), batch: batch, limit: limit, rows: 2 * batch}
 	total := int64(0)
 	for _, c := range cols {
 		total += c.StoredBytes()
 	}
-	r.fits = total <= limit
+	r.fits = total <= limit || w.order.Kind == Sequential && total/s.world <= limit // in sequence a rank reads the same rows in every epoch
 	r.row = max(total/max(w.of, 1), 1)
 	return r
 }
@@ -68,13 +70,18 @@ func (r *route) propose() (to int64, runs [][2]int64) {
 	o := &r.walk.order
 	switch {
 	case o.Kind == Window:
-		r.walk.row(r.at)
-		v := r.walk.window
-		if r.at == v.begin {
-			return min(v.begin+v.rows, r.end), r.walk.blockRuns()
+		begin, end := r.share.window(r.at)
+		if r.at == begin && r.share.alone() {
+			return end, r.walk.blockRuns()
 		}
-		to = min(v.begin+v.rows, r.at+r.rows, r.end) // the rest of a window that was cut
-	case o.Kind == Full && r.fits && r.at > 0 && r.walk.drawn == nil:
+		to = min(end, r.at+8*maxStretchRows)
+		if r.at != begin { // the rest of a window that was cut, or in which the pass begins
+			to = min(end, r.at+r.rows)
+		}
+		if r.at == 0 {
+			r.rows = end
+		}
+	case o.Kind == Full && r.fits && r.at > 0 && r.walk.drawn == nil && r.share.alone() && r.share.from == 0:
 		return r.end, [][2]int64{{0, r.walk.of}}
 	default:
 		share := int64(sequentialShare)
@@ -91,11 +98,11 @@ func (r *route) propose() (to int64, runs [][2]int64) {
 
 // rowsOf are the rows at positions [from, to), as runs in order.
 func (r *route) rowsOf(from, to int64) [][2]int64 {
-	if r.walk.order.Kind == Sequential {
-		return [][2]int64{{from, to}}
+	if r.walk.order.Kind == Sequential && r.share.alone() && r.share.from+to <= r.share.total {
+		return [][2]int64{{r.share.from + from, r.share.from + to}}
 	}
 	r.order = slices.Grow(r.order[:0], int(to-from))[:to-from]
-	r.walk.fill(r.order, from)
+	r.share.fillFrom(r.order, from)
 	slices.Sort(r.order)
 	return runsOf(r.order)
 }

@@ -109,7 +109,7 @@ func TestRoundTripsToFirstBatch(t *testing.T) {
 		o := Options{BatchSize: 256, Shuffle: Window}
 		loader := open2(t, SourceOf(v), o)
 		defer loader.Close()
-		e, err := loader.Start(context.Background(), 0)
+		e, err := loader.Start(context.Background(), Pass{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"deeplake/core/chunk"
+	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -103,6 +104,13 @@ func (s source[C]) Traffic() storage.Stats {
 		return d.Traffic()
 	}
 	return storage.Stats{}
+}
+
+func (s source[C]) Identity() (dataset, commit, selection string, err error) {
+	if i, ok := s.View.(identified); ok {
+		return i.Identity()
+	}
+	return "", "", "", errs.New(errs.Unsupported, "the rows do not say which dataset they are of")
 }
 
 func (s source[C]) Column(name string) (Column, error) {

@@ -91,7 +91,7 @@ func (c *counts) add(w *work) {
 // Stats are the figures of the epoch so far, or of all of it when it has ended.
 func (e *Epoch) Stats() Stats {
 	e.mu.Lock()
-	s := Stats{Epoch: e.number, Batches: e.counts.batches, Rows: e.counts.rows, Bytes: e.counts.bytes, Stored: e.counts.stored,
+	s := Stats{Epoch: e.pass.Epoch, Batches: e.counts.batches, Rows: e.counts.rows, Bytes: e.counts.bytes, Stored: e.counts.stored,
 		Skipped: e.counts.skipped, FirstSkips: append([]SkipNote{}, e.counts.notes...),
 		InFlight: len(e.queue), Prefetch: e.loader.options.Prefetch}
 	for _, w := range e.queue {

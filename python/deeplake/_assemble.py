@@ -96,6 +96,7 @@ class Assembly:
     def _assemble(self, batch: _native.Batch) -> Any:
         raw = batch.columns()
         index = raw.pop("_index").numpy()
+        valid = raw.pop("_valid").numpy() if "_valid" in raw and "_valid" not in self._names else None
         columns: dict[str, Any] = {}
         for name, column in raw.items():
             if name not in self._in_python:
@@ -107,7 +108,7 @@ class Assembly:
         for name, steps in self._steps.items():
             columns[name] = self._transformed(name, steps, columns[name], index)
         if self._row_transform is None and not callable(self._collate):
-            return self._finish(columns, index)
+            return self._finish(columns, index, valid)
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         if self._row_transform is not None:
             rows = self._transformed("", (self._row_transform,), rows, index)
@@ -115,8 +116,11 @@ class Assembly:
             if self._return_index:
                 for row, number in zip(rows, index, strict=True):
                     row["_index"] = int(number)
+            if valid is not None:
+                for row, counts in zip(rows, valid, strict=True):
+                    row["_valid"] = bool(counts)
             return self._collate(rows)
-        return self._finish(self._columns_of(rows, index), index)
+        return self._finish(self._columns_of(rows, index), index, valid)
 
     def _array(self, value: Any) -> Any:
         return value if isinstance(value, bytes) else self._host.array(value)
@@ -152,7 +156,7 @@ class Assembly:
                 )
         return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
-    def _finish(self, columns: dict[str, Any], index: Any) -> dict[str, Any]:
+    def _finish(self, columns: dict[str, Any], index: Any, valid: Any) -> dict[str, Any]:
         """Collates what Python has touched."""
         touched = self._in_python if self._row_transform is None else columns
         done: dict[str, Any] = {}
@@ -172,6 +176,8 @@ class Assembly:
                 done[name] = self._host.stack(values)
         if self._return_index:
             done["_index"] = self._host.value(index)
+        if valid is not None:
+            done["_valid"] = self._host.value(valid)
         return done
 
 

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from deeplake import _native
 from deeplake._assemble import Assembly, NumPy
+from deeplake._errors import InvalidArgumentError
 from deeplake._plan import Options, Plan, check_int
 from deeplake._source import Pinned, check_bfloat16
+
+
+@dataclass
+class _Progress:
+    """How far one iteration has come, counting what was handed over and not what was made ahead."""
+
+    epoch: int
+    position: int  # samples of the epoch, those of all ranks
+    over: bool = False  # the last batch was handed over
+    ahead: deque[tuple[int, bool]] = field(default_factory=deque)  # (position, over) of batches on their way
+
+    def made(self, batch: _native.Batch) -> _native.Batch:
+        self.ahead.append((batch.position, batch.last))
+        return batch
+
+    def handed(self, batch: Any) -> Any:
+        self.position, self.over = self.ahead.popleft()
+        return batch
 
 
 class Passes:
@@ -15,17 +37,57 @@ class Passes:
 
     _plan: Plan
     _assembly: Assembly
-    _epoch: int
+    _epoch: int = 0
+    _start: int = 0  # the position in the epoch where the next iteration begins
+    _newest: _Progress | None = None  # of the iteration that began last, until its end
 
     @property
     def epoch(self) -> int:
         """The epoch that the next iteration goes through."""
-        return self._epoch
+        newest = self._newest
+        return self._epoch + (newest is not None and newest.over and newest.epoch == self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration goes through."""
+        """Says which epoch the next iteration goes through: all of it, unless it is the one of a loaded state."""
         check_int("epoch", epoch, 0)
+        if epoch != self._epoch:
+            self._start = 0
+        if self._newest is not None and (self._newest.over or self._newest.epoch != epoch):
+            self._newest = None
         self._epoch = epoch
+
+    def __len__(self) -> int:
+        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"` empties some."""
+        return self.steps()
+
+    def steps(self) -> int:
+        """Returns the number of batches of an epoch."""
+        return self._plan.native().batches(self._pass_of(0, 0))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns how far the newest iteration has come: less than 1 KB of values that JSON can hold.
+
+        It counts the batches that were handed over, not those made ahead, in samples of all ranks together: every rank
+        returns the same, and one of them needs to keep it. Beside epoch and position it says which rows in which order
+        it is about: dataset, commit, selection, and what makes the order.
+        """
+        newest = self._newest
+        epoch, position = (self._epoch, self._start) if newest is None else (newest.epoch, newest.position)
+        return self._plan.native().state(epoch, position)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state_dict` returned: the next iteration gives the rest of its epoch.
+
+        The number of ranks, threads and batches made ahead, the machine and even `batch_size` may be others; with the
+        same `batch_size * world_size` the batches of all ranks together are the same too.
+
+        Raises:
+            InvalidArgumentError: the state is of other rows or another order; what differs is said. Nothing changes.
+        """
+        if not isinstance(state, Mapping):
+            raise InvalidArgumentError(f"load loader state: got a {type(state).__name__}, want what state_dict() returned")
+        self._epoch, self._start = self._plan.native().resume(dict(state))
+        self._newest = None
 
     def stats(self) -> dict[str, Any]:
         """Returns the figures of the newest iteration.
@@ -35,23 +97,41 @@ class Passes:
         """
         return self._plan.native().stats()
 
-    def _pass(self) -> Generator[Any, None, None]:
-        number = self._epoch
-        epoch = self._plan.native().start(number)
+    def _pass_of(self, epoch: int, position: int) -> dict[str, int]:
+        """Returns what the core is told of a pass. Who is which rank is asked anew each time."""
+        rank, world_size = self._plan.options.ranks()
+        return {"epoch": epoch, "position": position, "rank": rank, "world_size": world_size}
+
+    def _pass(self, *, whole: bool = False) -> Generator[Any, None, None]:
+        """Yields the batches of one iteration; `whole` begins at the start of the epoch, whatever was loaded."""
+        # A loop that takes as many batches as there are, and never asks for one more, has ended its epoch as well.
+        self._epoch = self.epoch
+        progress = self._newest = _Progress(self._epoch, 0 if whole else self._start)
+        self._start = 0
+        epoch = self._plan.native().start(self._pass_of(progress.epoch, progress.position))
         try:
             # Nothing here holds on to a batch: its memory is used again as soon as the consumer lets go of it.
-            yield from self._watched(map(self._assembly, epoch))
+            batches = map(self._assembly, map(progress.made, epoch))
+            yield from map(progress.handed, self._watched(batches))
         finally:
             epoch.close()
-        if self._epoch == number:
-            self._epoch = number + 1
+        if self._epoch == progress.epoch:
+            self._epoch = progress.epoch + 1
+        if self._newest is progress:
+            self._newest = None
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Returns the same batches one for one, seen by whoever wants to see them."""
         if self._plan.options.progress:
             from deeplake._progress import tracked
 
-            return tracked(batches, len(self._plan.native()), f"epoch {self._epoch}")
+            return tracked(batches, self._left(), f"epoch {self._epoch}")
         return batches
+
+    def _left(self) -> int:
+        """Returns the number of batches that the newest iteration had before it."""
+        newest = self._newest
+        return self._plan.native().batches(self._pass_of(0, 0 if newest is None else newest.position))
 
 
 class Batches(Passes):
@@ -61,25 +141,20 @@ class Batches(Passes):
         self._plan = Plan(source, options)
         check_bfloat16(source.tensors(), self._plan.names)
         self._assembly = Assembly(self._plan, NumPy())
-        self._epoch = 0
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _batches, (self._plan.source, self._plan.options, self._epoch)
-
-    def __len__(self) -> int:
-        """The number of batches of an epoch; fewer come where `on_error="skip"` empties some."""
-        return len(self._plan.native())
+        return _batches, (self._plan.source, self._plan.options, self.epoch, self._start)
 
     def __iter__(self) -> Generator[Any, None, None]:
         return self._pass()
 
     def __repr__(self) -> str:
-        return describe("Batches", self._plan, self._epoch)
+        return describe("Batches", self._plan, self.epoch)
 
 
-def _batches(source: Pinned, options: Options, epoch: int) -> Batches:
+def _batches(source: Pinned, options: Options, epoch: int, start: int) -> Batches:
     batches = Batches(source, options)
-    batches.set_epoch(epoch)
+    batches._epoch, batches._start = epoch, start
     return batches
 
 
@@ -88,4 +163,6 @@ def describe(kind: str, plan: Plan, epoch: int) -> str:
     rows, size = plan.source.length(), plan.options.batch_size
     order = f"shuffle={plan.options.shuffle!r}, seed={plan.options.seed}, " if plan.options.shuffle else ""
     names = ", ".join(plan.names)
-    return f"{kind}({rows:,} rows of {plan.source.uri} in batches of {size}: {names}; {order}epoch {epoch})"
+    rank, world_size = plan.options.ranks()
+    where = f", rank {rank} of {world_size}" if world_size > 1 else ""
+    return f"{kind}({rows:,} rows of {plan.source.uri} in batches of {size}{where}: {names}; {order}epoch {epoch})"

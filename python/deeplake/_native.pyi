@@ -246,10 +246,16 @@ class Array:
 class Batch:
     """The samples of some rows, in one piece of memory."""
 
+    @property
+    def position(self) -> int:
+        """The position in the epoch once all ranks have had this batch; 0 unless it is of a loader."""
+    @property
+    def last(self) -> bool:
+        """Whether it is the last batch of its pass."""
     def __len__(self) -> int:
         """Returns the number of rows."""
     def names(self) -> list[str]:
-        """Returns the names of the columns: tensors, and `_index`, `<name>_shape` where asked for."""
+        """Returns the names of the columns: tensors, and `_index`, `_valid`, `<name>_shape` where there are such."""
     def columns(self, convert: Callable[[Array], Any] | None = None) -> dict[str, Any]:
         """Returns the columns by name, with `convert` applied to every Array (`torch.from_dlpack` for one).
 

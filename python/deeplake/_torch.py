@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,6 @@ class _Stream(Passes, IterableDataset):
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._assembly = Assembly(plan, Torch())
-        self._epoch = 0
 
     def __iter__(self) -> Generator[Any, None, None]:
         if get_worker_info() is not None:
@@ -83,24 +82,16 @@ class _Stream(Passes, IterableDataset):
                 "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
                 "or give ds.torch_dataset() to a DataLoader of your own"
             )
-        self.check_ranks()
+        # Somebody else's DataLoader, as Accelerate's skip_first_batches makes one, counts from the start of the epoch.
+        return self._pass(whole=True)
+
+    def begin(self) -> Generator[Any, None, None]:
+        """Yields the batches of one iteration of the loader: from where a loaded state says."""
         return self._pass()
 
     def __len__(self) -> int:
         """The number of rows."""
         return self._plan.source.length()
-
-    def check_ranks(self) -> None:
-        """Refuses to give every rank of a distributed run all rows, unless the caller has said so."""
-        distributed = torch.distributed
-        if self._plan.options.ranks_settled or not distributed.is_available() or not distributed.is_initialized():
-            return
-        ranks = distributed.get_world_size()
-        if ranks > 1:
-            raise UnsupportedError(
-                f"load in {ranks} processes: rows are not split over ranks yet; load ds[rank::world_size], and pass "
-                "rank=0, world_size=1 to say that every rank reads all rows of its view"
-            )
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
         batches = super()._watched(batches)
@@ -110,6 +101,7 @@ class _Stream(Passes, IterableDataset):
     def _accelerated(self, batches: Iterator[Any], gradients: Any) -> Iterator[Any]:
         """Tells Accelerate when the last batch has come, so that accumulated gradients are applied."""
         self.end_of_dataloader = False
+        self.remainder = self._uneven()
         gradients._add_dataloader(self)
         try:
             batch = next(batches, _END)
@@ -127,6 +119,20 @@ class _Stream(Passes, IterableDataset):
                 batch = following
         finally:
             gradients._remove_dataloader(self)
+
+
+    def _uneven(self) -> int:
+        """Returns how many rows of the last step count, those of all ranks together; 0: all of them.
+
+        Accelerate's `gather_for_metrics` drops what comes behind them.
+        """
+        options, newest = self._plan.options, self._newest
+        _, world_size = options.ranks()
+        rows = self._plan.native().state(0, 0)["order"]["rows"]
+        left = (rows - (0 if newest is None else newest.position)) % (options.batch_size * world_size)
+        if options.drop_last or options.tail == "drop" or (options.tail == "exact" and left >= world_size):
+            return 0
+        return int(left)
 
 
 class _EpochSampler:
@@ -155,20 +161,22 @@ class TorchLoader(DataLoader):
     def __init__(self, source: Pinned, options: Options) -> None:
         self._plan = Plan(source, options)
         self._stream = _Stream(self._plan)
-        self._stream.check_ranks()
         super().__init__(self._stream, batch_size=None, num_workers=0)
         # DataLoader takes no sampler with an IterableDataset, and none after its construction.
         object.__setattr__(self, "sampler", _EpochSampler(self._stream))
 
+    # Accelerate's save_state and load_state keep the state of a loader with this mark.
+    use_stateful_dataloader = True
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _loader, (self._plan.source, self._plan.options, self.epoch)
+        return _loader, (self._plan.source, self._plan.options, self.epoch, self._stream._start)
 
     def __len__(self) -> int:
-        """The number of batches of an epoch; fewer come where `on_error="skip"` empties some."""
-        return len(self._plan.native())
+        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"` empties some."""
+        return self._stream.steps()
 
     def __iter__(self) -> Generator[Any, None, None]:
-        return iter(self._stream)
+        return self._stream.begin()
 
     @property
     def epoch(self) -> int:
@@ -176,8 +184,16 @@ class TorchLoader(DataLoader):
         return self._stream.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration goes through."""
+        """Says which epoch the next iteration goes through: see `Batches.set_epoch`."""
         self._stream.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns how far the newest iteration has come: see `Batches.state_dict`."""
+        return self._stream.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state_dict` returned: see `Batches.load_state_dict`."""
+        self._stream.load_state_dict(state)
 
     def stats(self) -> dict[str, Any]:
         """Returns the figures of the newest iteration: see `Batches.stats`."""
@@ -187,9 +203,9 @@ class TorchLoader(DataLoader):
         return describe("TorchLoader", self._plan, self.epoch)
 
 
-def _loader(source: Pinned, options: Options, epoch: int) -> TorchLoader:
+def _loader(source: Pinned, options: Options, epoch: int, start: int) -> TorchLoader:
     loader = TorchLoader(source, options)
-    loader.set_epoch(epoch)
+    loader._stream._epoch, loader._stream._start = epoch, start
     return loader
 
 

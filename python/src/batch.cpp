@@ -192,6 +192,7 @@ std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch) {
     dl_error err;
     check(core.batch_memory(batch, &memory, &err), err);
     out->memory = std::make_shared<Memory>(core, memory);
+    check(core.batch_place(batch, &out->position, &out->last, &err), err);
     check(core.batch_arrays(batch, &arrays, &n, &out->rows, &err), err);
     for (std::int64_t i = 0; i < n; i++) out->columns.push_back(copy(arrays[i], out->rows));
     return out;
@@ -210,6 +211,8 @@ void register_batch(py::module_& m) {
         .def("__dlpack_device__", [](const Array&) { return py::make_tuple(1, 0); });
     py::class_<Batch, std::shared_ptr<Batch>>(m, "Batch", py::is_final())
         .def("__len__", [](const Batch& self) { return self.rows; })
+        .def_readonly("position", &Batch::position)
+        .def_property_readonly("last", [](const Batch& self) { return self.last != 0; })
         .def("names",
              [](const Batch& self) {
                  py::list out;

@@ -50,6 +50,8 @@ struct BatchColumn {
 struct Batch {
     std::shared_ptr<Memory> memory;
     std::int64_t rows;
+    std::int64_t position;  // of the epoch, once all ranks have had the batch
+    std::int32_t last;      // of the pass
     std::vector<BatchColumn> columns;
 };
 

@@ -37,20 +37,44 @@ Loader open(const View& self, const py::object& options) {
     return l;
 }
 
-std::int64_t length(const Loader& self) {
+// A pass, or the number of an epoch of which it is all.
+std::string pass_json(const py::object& pass) {
+    return py::isinstance<py::int_>(pass) ? options_json(py::dict(py::arg("epoch") = pass)) : options_json(pass);
+}
+
+std::int64_t length(const Loader& self, const py::object& pass) {
     const Core& c = self.handle->core();
+    const std::string json = pass_json(pass);
     const dl_loader h = self.handle->get();
     std::int64_t n = 0;
-    call([&](dl_error* err) { return c.loader_len(h, &n, err); });
+    call([&](dl_error* err) { return c.loader_len(h, json.c_str(), &n, err); });
     return n;
 }
 
-Epoch start(const Loader& self, std::int64_t epoch) {
+py::object state(const Loader& self, std::int64_t epoch, std::int64_t position) {
     const Core& c = self.handle->core();
+    const dl_loader h = self.handle->get();
+    Buffer json;
+    call([&](dl_error* err) { return c.loader_state(h, epoch, position, json.out(), err); });
+    return json.json();
+}
+
+py::tuple resume(const Loader& self, const py::object& state) {
+    const Core& c = self.handle->core();
+    const std::string json = to_json(state);
+    const dl_loader h = self.handle->get();
+    std::int64_t epoch = 0, position = 0;
+    call([&](dl_error* err) { return c.loader_resume(h, json.c_str(), &epoch, &position, err); });
+    return py::make_tuple(epoch, position);
+}
+
+Epoch start(const Loader& self, const py::object& pass) {
+    const Core& c = self.handle->core();
+    const std::string json = pass_json(pass);
     const dl_loader h = self.handle->get();
     Epoch e{std::make_shared<EpochHandle>(self.handle)};
     dl_epoch out{0};
-    call([&](dl_error* err) { return c.loader_start(h, epoch, &out, err); });
+    call([&](dl_error* err) { return c.loader_start(h, json.c_str(), &out, err); });
     e.handle->set(out);
     return e;
 }
@@ -81,7 +105,13 @@ std::shared_ptr<Batch> next(const Epoch& self) {
 void register_loader(py::module_& m) {
     using py::arg;
     declare<Epoch>(m, "Epoch").def("__iter__", [](py::object self) { return self; }).def("__next__", next);
-    declare<Loader>(m, "Loader").def("__len__", length).def("start", start, arg("epoch")).def("stats", stats);
+    declare<Loader>(m, "Loader")
+        .def("__len__", [](const Loader& self) { return length(self, py::none()); })
+        .def("batches", length, arg("pass_") = py::none())
+        .def("start", start, arg("pass_") = py::none())
+        .def("state", state, arg("epoch"), arg("position"))
+        .def("resume", resume, arg("state"))
+        .def("stats", stats);
     // Here because the result is declared here.
     py::object view = m.attr("View");
     view.attr("loader") = py::cpp_function(open, py::name("loader"), py::is_method(view), arg("options"));

@@ -1,0 +1,161 @@
+package loader
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"deeplake/core/errs"
+)
+
+// StateVersion numbers the form of a State.
+const StateVersion = 1
+
+// State is how far the batches of a loader were taken, and of which rows in which order: less than 1 KB as JSON. Any
+// loader of the same rows and order can go on from it, whatever its batch size, number of ranks, threads and prefetch.
+type State struct {
+	Version   int    `json:"deeplake"`  // StateVersion
+	Dataset   string `json:"dataset"`   // its identity
+	Commit    string `json:"commit"`    // empty: rows that were not committed, which nothing can go on from
+	Selection string `json:"selection"` // which of its rows
+	Order     Order  `json:"order"`
+	Epoch     int64  `json:"epoch"`
+	Position  int64  `json:"position"` // samples of the epoch that were taken, by all ranks together
+}
+
+// identified is what a Source also is where a state may be made of it.
+type identified interface {
+	// Identity names the dataset, the commit (empty: not committed) and the selection of rows.
+	Identity() (dataset, commit, selection string, err error)
+}
+
+// State is the state behind position of an epoch, as Batch.Position gives it.
+func (l *Loader) State(epoch, position int64) (State, error) {
+	if _, err := (Pass{Epoch: epoch, Position: position}).check(l.order.positions()); err != nil {
+		return State{}, errs.Wrap(errs.Invalid, "make loader state", "", err)
+	}
+	s, err := l.ownState()
+	s.Epoch, s.Position = epoch, position
+	return s, err
+}
+
+// ownState is the state at the beginning. What it takes to make it is computed once.
+func (l *Loader) ownState() (State, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == nil {
+		s := State{Version: StateVersion, Order: l.order}
+		var err error
+		if s.Dataset, s.Commit, s.Selection, err = identityOf(l.src); err != nil {
+			return State{}, errs.Wrap(errs.Internal, "make loader state", "", err)
+		}
+		l.state = &s
+	}
+	return *l.state, nil
+}
+
+// identityOf names the rows of a source.
+func identityOf(src Source) (dataset, commit, selection string, err error) {
+	if i, ok := src.(identified); ok {
+		return i.Identity()
+	}
+	return "", "", "", errs.New(errs.Unsupported, "the rows do not say which dataset they are of")
+}
+
+// Resume checks that a state, as JSON, was made of the rows and the order of l, and says where to go on. What does not fit
+// is errs.Invalid, and the message says what differs.
+func (l *Loader) Resume(state []byte) (Pass, error) {
+	const op = "load loader state"
+	s, err := parseState(state)
+	if err != nil {
+		return Pass{}, errs.Wrap(errs.Invalid, op, "", err)
+	}
+	own, err := l.ownState()
+	if err != nil {
+		return Pass{}, errs.Wrap(errs.Invalid, op, "", err)
+	}
+	if s.Commit == "" || own.Commit == "" {
+		whose := "the state is"
+		if s.Commit != "" {
+			whose = "this loader is"
+		}
+		return Pass{}, errs.New(errs.Invalid, "%s: %s of rows that were not committed, and nothing tells whether they are the same; commit before training", op, whose)
+	}
+	if differ := s.differences(&own); len(differ) > 0 {
+		return Pass{}, errs.New(errs.Invalid, "%s: it is of other rows or another order: %s; make the loader as it was made then, or begin without the state", op, strings.Join(differ, "; "))
+	}
+	p, err := Pass{Epoch: s.Epoch, Position: s.Position}.check(l.order.positions())
+	if err != nil {
+		return Pass{}, errs.Wrap(errs.Invalid, op, "", err)
+	}
+	return p, nil
+}
+
+// maxStateBytes bounds what is parsed as a state.
+const maxStateBytes = 64 << 10
+
+// parseState reads a state strictly: whatever is unknown may matter.
+func parseState(data []byte) (State, error) {
+	var s State
+	if len(data) > maxStateBytes {
+		return s, errs.New(errs.Invalid, "it has %d bytes, want at most %d", len(data), maxStateBytes)
+	}
+	var form struct {
+		Version *int `json:"deeplake"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil || form.Version == nil {
+		return s, errs.New(errs.Invalid, "it is no state of a loader; give what state_dict() returned")
+	}
+	if *form.Version != StateVersion {
+		return s, errs.New(errs.Unsupported, "its form is version %d, want %d; use the version of the library that made it", *form.Version, StateVersion)
+	}
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return s, errs.New(errs.Invalid, "it is damaged: %w", err)
+	}
+	if s.Order.Version != OrderVersion {
+		return s, errs.New(errs.Unsupported, "its order is version %d, want %d; use the version of the library that made it", s.Order.Version, OrderVersion)
+	}
+	return s, nil
+}
+
+// differences lists what s was made with and own was not, in the user's words.
+func (s *State) differences(own *State) []string {
+	var out []string
+	differ := func(what string, theirs, ours any) {
+		if theirs != ours {
+			out = append(out, fmt.Sprintf("%s is %v here and was %v", what, spoken(ours), spoken(theirs)))
+		}
+	}
+	differ("the dataset", s.Dataset, own.Dataset)
+	if len(out) > 0 {
+		return out // commits and rows of another dataset say nothing
+	}
+	differ("the commit", s.Commit, own.Commit)
+	differ("the selection of rows", s.Selection, own.Selection)
+	a, b := &s.Order, &own.Order
+	differ("shuffle", a.Kind, b.Kind)
+	differ("seed", a.Seed, b.Seed)
+	before := len(out)
+	differ("the number of rows", a.Rows, b.Rows)
+	if a.Kind == b.Kind && a.Kind == Window && len(out) == before {
+		windows := func(o *Order) string {
+			return fmt.Sprintf("windows of %d to %d blocks of %d rows", o.FirstBlocks, o.WindowBlocks, o.BlockRows)
+		}
+		differ("what shuffle_bytes makes", windows(a), windows(b))
+	}
+	if len(out) == 0 && *a != *b { // a parameter that has no words of its own above
+		differ("the order", fmt.Sprintf("%+v", *a), fmt.Sprintf("%+v", *b))
+	}
+	return out
+}
+
+// spoken quotes words and leaves numbers.
+func spoken(v any) any {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return v
+}

@@ -1,0 +1,43 @@
+"""Which of how many processes this one is, when several share the rows of an epoch."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from deeplake._errors import InvalidArgumentError
+
+
+def settled(rank: int | None, world_size: int | None) -> tuple[int, int]:
+    """Returns (rank, world size): as given, else as torch.distributed says, else the environment, else (0, 1).
+
+    Raises:
+        InvalidArgumentError: RANK and WORLD_SIZE in the environment do not make sense.
+    """
+    if rank is not None and world_size is not None:
+        return rank, world_size
+    # A process group needs torch; where nobody has imported it there is none.
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return _of_environment(os.environ.get("RANK"), os.environ.get("WORLD_SIZE"))
+
+
+def _of_environment(rank: str | None, world_size: str | None) -> tuple[int, int]:
+    numbers = [None if text is None or not text.strip() else _number(text) for text in (rank, world_size)]
+    if numbers in ([None, None], [0, None], [None, 1]):
+        return 0, 1
+    first, second = numbers
+    if first is None or second is None or not 0 <= first < second:
+        raise InvalidArgumentError(
+            f"load: the environment has RANK={rank}, WORLD_SIZE={world_size}, want 0 <= RANK < WORLD_SIZE; correct it, "
+            "or pass rank= and world_size="
+        )
+    return first, second
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return -1
