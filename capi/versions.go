@@ -157,16 +157,37 @@ func renameTensor(ctx context.Context, ds *dataset.Dataset, o struct {
 
 func gc(ctx context.Context, ds *dataset.Dataset, o struct {
 	OlderThan *float64 `json:"older_than"` // seconds
+	Expire    *float64 `json:"expire"`     // seconds; null: expire nothing
+	KeepLast  *int     `json:"keep_last"`
 	DryRun    bool     `json:"dry_run"`
 }) (any, error) {
-	age := version.GCGrace
+	opt := version.GCOptions{OlderThan: version.GCGrace, DryRun: o.DryRun}
+	var err error
 	if o.OlderThan != nil {
-		if !(*o.OlderThan >= 0 && *o.OlderThan < math.MaxInt64/1e9) {
-			return nil, errs.New(errs.Invalid, "gc: older_than is %g seconds, want 0 or more", *o.OlderThan)
+		if opt.OlderThan, err = seconds("older_than", *o.OlderThan); err != nil {
+			return nil, err
 		}
-		age = time.Duration(*o.OlderThan * float64(time.Second))
 	}
-	return ds.Versions().GC(ctx, version.GCOptions{OlderThan: age, DryRun: o.DryRun})
+	if o.KeepLast != nil && (*o.KeepLast < 1 || o.Expire == nil) {
+		return nil, errs.New(errs.Invalid, "gc: keep_last is %d, want 1 or more, and expire with it", *o.KeepLast)
+	}
+	if o.Expire != nil {
+		opt.Expire = &version.Retention{}
+		if opt.Expire.Age, err = seconds("expire", *o.Expire); err != nil {
+			return nil, err
+		}
+		if o.KeepLast != nil {
+			opt.Expire.Last = *o.KeepLast
+		}
+	}
+	return ds.Versions().GC(ctx, opt)
+}
+
+func seconds(name string, n float64) (time.Duration, error) {
+	if !(n >= 0 && n < math.MaxInt64/1e9) {
+		return 0, errs.New(errs.Invalid, "gc: %s is %g seconds, want 0 or more", name, n)
+	}
+	return time.Duration(n * float64(time.Second)), nil
 }
 
 func fsck(ctx context.Context, ds *dataset.Dataset, o struct {

@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 )
 
 // TestHiddenTensor: a hidden tensor is found by its name alone, and rows may do without it.
@@ -39,6 +40,12 @@ func TestHiddenTensor(t *testing.T) {
 	v := must[*View](t)(d.View(ctx))
 	if !slices.Equal(v.Names(), []string{"x"}) || len(v.Describe().Tensors) != 1 {
 		t.Errorf("names = %v, %d tensors described", v.Names(), len(v.Describe().Tensors))
+	}
+	if _, err := d.Commit(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := must[*version.Diff](t)(d.Versions().Diff(ctx, "0", "")); len(diff.Tensors) != 1 || diff.Tensors[0].Name != "x" || diff.Added.Count != 2 {
+		t.Errorf("the difference is %+v", diff)
 	}
 	if got := readAll(t, v, "_from"); string(got[0]) != "a" || got[1] != nil {
 		t.Errorf("hidden column = %q", got)

@@ -313,7 +313,7 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 }
 
 // Diff says what leads from the commit that a names to the one that b names; "" is the one that the dataset is at. No
-// sample is read. What is uncommitted does not count.
+// sample is read. What is uncommitted does not count; hidden tensors are left out.
 func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {
@@ -327,7 +327,11 @@ func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) 
 	if err != nil {
 		return nil, err
 	}
-	return repo.Diff(ctx, from, to)
+	d, err := repo.Diff(ctx, from, to)
+	if err == nil {
+		d.Tensors = slices.DeleteFunc(d.Tensors, func(t version.TensorDiff) bool { return hidden(t.Name) })
+	}
+	return d, err
 }
 
 // Merge takes the commit that ref names and all that it comes from into the branch that the dataset is on, as a commit. It

@@ -202,8 +202,10 @@ def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _age(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     """Returns the seconds of an option like 7d."""
+    if value is None:
+        return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", value)
     if found is None and value != "0":
         raise click.BadParameter(f'got "{value}", want a number with a unit, like 7d, 12h, 30m', ctx, param)
@@ -213,12 +215,20 @@ def _age(ctx: click.Context, param: click.Parameter, value: str) -> float:
 @click.command()
 @click.argument("uri")
 @click.option("--older-than", callback=_age, default="7d", show_default=True, help="The least age of what is removed.")
-@click.option("--dry-run", "-n", is_flag=True, help="Remove nothing.")
+@click.option(
+    "--expire", callback=_age, help="First expire versions that a newer one replaced that long ago, like 30d."
+)
+@click.option("--keep-last", type=click.IntRange(min=1), help="Versions of each branch that do not expire.")
+@click.option("--dry-run", "-n", is_flag=True, help="Remove and expire nothing.")
 @json_option
-def gc(uri: str, older_than: float, dry_run: bool, as_json: bool) -> None:
+def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None, dry_run: bool, as_json: bool) -> None:
     """Remove what no version of any branch or tag needs."""
-    report = _open(uri, write=True).run("gc", {"older_than": older_than, "dry_run": dry_run})
-    lines = [
+    options = {"older_than": older_than, "expire": expire, "keep_last": keep_last, "dry_run": dry_run}
+    report = _open(uri, write=True).run("gc", options)
+    lines = []
+    if expire is not None:
+        lines.append(f"{'would expire' if dry_run else 'expired'} {report['expired']:,} versions")
+    lines += [
         f"{'would remove' if dry_run else 'removed'} {report['objects']:,} objects, {size(report['bytes'])}; "
         f"{report['commits']:,} versions need {report['kept']:,}, {size(report['kept_bytes'])}"
     ]

@@ -366,19 +366,40 @@ class Dataset(View):
         return rechunk_of(done)
 
     @checks_keywords
-    def gc(self, *, older_than: timedelta | None = None, dry_run: bool = False) -> GCReport:
-        """Removes what no version of any branch or tag needs: what writers left who never committed, and what deleted
-        branches had to themselves.
+    def gc(
+        self,
+        *,
+        older_than: timedelta | None = None,
+        expire: timedelta | None = None,
+        keep_last: int | None = None,
+        dry_run: bool = False,
+    ) -> GCReport:
+        """Removes what no version of any branch or tag needs: what writers left who never committed, what deleted
+        branches had to themselves, and what only expired versions needed.
+
+        With `expire` it first expires versions, on all branches: those that were replaced by a newer one longer ago
+        than that. So every state of a branch since then can be opened. The newest version of each branch stays, and so
+        do versions with a tag and branches that began as an old version. An expired version stays in `log()` and cannot be
+        opened any more; its data go `older_than` later, with the next gc.
 
         Args:
             older_than: the least age of what is removed; None is seven days. A writer that takes longer between its
-                first chunk and its commit may lose rows, so timedelta(0) is for when nobody writes.
-            dry_run: remove nothing, only report.
+                first chunk and its commit may lose rows, and so may a reader of a version that is expired, so
+                timedelta(0) is for when nobody else is there.
+            expire: how long a version is kept after another one of its branch has followed; timedelta(0) keeps the
+                newest alone. None expires nothing.
+            keep_last: the number of newest versions of each branch that are kept in any case, at least 1.
+            dry_run: remove and expire nothing, only report.
         Raises:
             CorruptError: the dataset is damaged; nothing was removed.
         """
-        seconds = None if older_than is None else older_than.total_seconds()
-        return GCReport(**self._source.handle().run("gc", {"older_than": seconds, "dry_run": dry_run}))
+        options = {
+            "older_than": None if older_than is None else older_than.total_seconds(),
+            "expire": None if expire is None else expire.total_seconds(),
+            "keep_last": keep_last,
+            "dry_run": dry_run,
+        }
+        return GCReport(**self._source.handle().run("gc", options))
 
     @checks_keywords
     def fsck(self, *, data: bool = True, repair: bool = False) -> FsckReport:

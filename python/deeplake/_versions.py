@@ -277,6 +277,7 @@ class GCReport:
         objects, bytes: of garbage.
         temp_files, temp_bytes: that writers left who were killed.
         young, young_bytes: no version needs them, but they may belong to a commit that is being made.
+        expired: versions that cannot be opened any more from this run on.
         kept, kept_bytes: that versions need; `commits` of them.
     """
 
@@ -287,6 +288,7 @@ class GCReport:
     temp_bytes: int
     young: int
     young_bytes: int
+    expired: int
     commits: int
     kept: int
     kept_bytes: int

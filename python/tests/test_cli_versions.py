@@ -72,6 +72,8 @@ def test_upkeep(cli, place, tmp_path):
     assert "removed 0 objects" in cli("gc", place)
     assert "would remove" in cli("gc", place, "--older-than", "0", "--dry-run")
     assert "like 7d" in cli("gc", place, "--older-than", "week", code=2)
+    assert "would expire 0 versions" in cli("gc", place, "--expire", "30d", "--dry-run")
+    assert json.loads(cli("gc", place, "--expire", "0", "--keep-last", "3", "-n", "--json"))["expired"] > 0
     assert "version 4: 11 samples" in cli("rechunk", place)
     assert "lies well" in cli("rechunk", place)
     assert "copied 1 versions" in cli("cp", place, "one")

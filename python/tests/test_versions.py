@@ -182,6 +182,30 @@ def test_gc(ds):
         ds.gc(older_than=timedelta(days=-1))
 
 
+def test_expire(ds):
+    for value in range(100, 104):
+        ds.update(0, {"x": value})
+        ds.commit(f"{value}")
+    ds.tags.create("kept", at=str(ds.head.version - 2))
+    before, first = len(ds.log()), ds.log()[-3].id
+    kept = ds.gc(expire=timedelta(days=30), older_than=timedelta(0))
+    assert kept.expired == 0 and kept.commits == before
+    dry = ds.gc(expire=timedelta(0), keep_last=2, dry_run=True)
+    slow = ds.gc(expire=timedelta(0), keep_last=2)
+    assert dry.expired == slow.expired == before - 3 and slow.objects == 0
+    done = ds.gc(older_than=timedelta(0))
+    assert done.expired == 0 and done.objects > 0 and done.commits == 3
+    assert [int(deeplake.open(ds.uri, at=at)["x"][0]) for at in ("kept", str(ds.head.version - 1))] == [101, 102]
+    for at in (first, "1"):
+        with pytest.raises(deeplake.NotFoundError, match="is expired"):
+            deeplake.open(ds.uri, at=at)
+    assert len(ds.log()) == before and ds.fsck()
+    assert ds.diff("kept").tensors["x"].updated.count == 1
+    for wrong in ({"expire": timedelta(-1)}, {"keep_last": 2}, {"expire": timedelta(1), "keep_last": 0}):
+        with pytest.raises(deeplake.InvalidArgumentError, match="gc: "):
+            ds.gc(**wrong)
+
+
 def test_fsck(ds, tmp_path):
     assert ds.fsck() and not ds.fsck().problems
     chunks = sorted((tmp_path / "d" / "data").rglob("*"), key=lambda path: path.stat().st_size)
