@@ -378,9 +378,9 @@ class Dataset(View):
         branches had to themselves, and what only expired versions needed.
 
         With `expire` it first expires versions, on all branches: those that were replaced by a newer one longer ago
-        than that. So every state of a branch since then can be opened. The newest version of each branch stays, and so
-        do versions with a tag and branches that began as an old version. An expired version stays in `log()` and cannot be
-        opened any more; its data go `older_than` later, with the next gc.
+        than that. So every state of a branch since then can be opened. The newest version of each branch stays, and
+        so do versions with a tag and branches that began as an old version. An expired version stays in `log()` and
+        cannot be opened any more; its data go `older_than` later, with the next gc.
 
         Args:
             older_than: the least age of what is removed; None is seven days. A writer that takes longer between its
