@@ -69,6 +69,7 @@ func dlgo_loader_open(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl
 		if err := parse("open loader", text(options), &o); err != nil {
 			return err
 		}
+		o.Weights = v.weights
 		l, err := loader.Open(ctx, v.source, o)
 		if err != nil {
 			return err

@@ -95,6 +95,8 @@ FORWARD(view_rows, (dl_view view, int64_t* rows, int64_t n, dl_error* err), (vie
 FORWARD(view_read,
         (dl_context ctx, dl_view view, dl_int* rows, int64_t n, dl_text* options, dl_batch* out, dl_error* err),
         (ctx, view, rows, n, options, out, err))
+FORWARD(view_weigh, (dl_view view, dl_real* weights, int64_t n, dl_view* out, dl_error* err),
+        (view, weights, n, out, err))
 FORWARD(view_close, (dl_view view, dl_error* err), (view, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err), (view, name, out, err))
 FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes, dl_error* err),
@@ -108,6 +110,9 @@ FORWARD(column_stored_one,
 FORWARD(column_close, (dl_column column, dl_error* err), (column, err))
 FORWARD(loader_open, (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
         (ctx, view, options, out, err))
+FORWARD(loader_mix,
+        (dl_context ctx, dl_views* views, int64_t n, dl_text* mix, dl_text* options, dl_loader* out, dl_error* err),
+        (ctx, views, n, mix, options, out, err))
 FORWARD(loader_len, (dl_loader loader, dl_text* pass, int64_t* out, dl_error* err), (loader, pass, out, err))
 FORWARD(loader_start, (dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err), (loader, pass, out, err))
 FORWARD(loader_state, (dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json, dl_error* err),

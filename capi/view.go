@@ -18,6 +18,8 @@ type viewing struct {
 	*dataset.View
 	source loader.Source
 	reader *loader.Reader
+
+	weights *loader.Weights // nil: none
 }
 
 func newViewing(v *dataset.View) *viewing {

@@ -77,6 +77,7 @@ typedef struct dl_error {
 /* Read, never written. They are typedefs so that the Go side can name them. */
 typedef const char dl_text;   /* dl_text*: a NUL-terminated string */
 typedef const int64_t dl_int; /* dl_int*: numbers */
+typedef const double dl_real; /* dl_real*: numbers */
 typedef const void* dl_data;  /* bytes */
 typedef void* const dl_dst;   /* dl_dst*: places to write to */
 
@@ -89,6 +90,7 @@ typedef struct dl_dataset {
 typedef struct dl_view {
     uint64_t id;
 } dl_view;
+typedef const dl_view dl_views; /* dl_views*: several */
 typedef struct dl_column {
     uint64_t id;
 } dl_column; /* one tensor of one view */
@@ -300,7 +302,8 @@ DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
  * - "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
  * - "rename_tensor" {"old", "new"}; "delete_tensor" {"name"};
  * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
- * - "gc" {"older_than" (seconds), "dry_run"}; "fsck" {"data", "repair"}.
+ * - "gc" {"older_than" (seconds), "expire" (seconds; null expires nothing), "keep_last", "dry_run"};
+ * - "fsck" {"data", "repair"}.
  *
  * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call returns. */
 DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
@@ -333,6 +336,10 @@ DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* 
 DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_int* rows, int64_t n, dl_text* options, dl_batch* out,
                               dl_error* err);
 
+/* A view of the same rows with a weight for each of its n rows, by which dl_loader_open draws them: options "length"
+ * and "distinct" (every row once at most). The weights are copied. The caller closes *out. */
+DL_API dl_status dl_view_weigh(dl_view view, dl_real* weights, int64_t n, dl_view* out, dl_error* err);
+
 DL_API dl_status dl_view_close(dl_view view, dl_error* err);
 
 /* ---- Column: bytes as stored ---- */
@@ -361,6 +368,13 @@ DL_API dl_status dl_column_close(dl_column column, dl_error* err);
 /* Plans batches of a view with JSON options {"batch_size", "shuffle", "seed", ...}. The caller closes *out before the
  * view. */
 DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err);
+
+/* Plans batches of n views together with JSON mix {"mode": "random"|"exact"|"sequential", "weights", "stop":
+ * "first_exhausted"|"all_exhausted", "length", "labels" (n names of the views, for messages)}; options as in
+ * dl_loader_open. With "return_index" batches say in "_source" which view each row is of. The caller closes *out before
+ * the views. */
+DL_API dl_status dl_loader_mix(dl_context ctx, dl_views* views, int64_t n, dl_text* mix, dl_text* options,
+                               dl_loader* out, dl_error* err);
 
 /* The number of batches of a pass, the same on every rank; pass as in dl_loader_start. */
 DL_API dl_status dl_loader_len(dl_loader loader, dl_text* pass, int64_t* out, dl_error* err);

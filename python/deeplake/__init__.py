@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from deeplake._cache import Cache
     from deeplake._dataset import Dataset, create, delete, exists, open
     from deeplake._link import Link, link
+    from deeplake._mix import Mix, mix
     from deeplake._row import Row
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
@@ -62,6 +63,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "Link",
+    "Mix",
     "NotFoundError",
     "OutOfRangeError",
     "ReadOnlyError",
@@ -80,6 +82,7 @@ __all__ = [
     "delete",
     "exists",
     "link",
+    "mix",
     "open",
     "read",
 ]
@@ -91,6 +94,7 @@ _MODULES = {
     "Diff": "_versions",
     "Group": "_tensor",
     "Link": "_link",
+    "Mix": "_mix",
     "Row": "_row",
     "Sample": "_sample",
     "Storage": "_storage",
@@ -102,6 +106,7 @@ _MODULES = {
     "delete": "_dataset",
     "exists": "_dataset",
     "link": "_link",
+    "mix": "_mix",
     "open": "_dataset",
     "read": "_sample",
 }

@@ -16,6 +16,10 @@ from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._plan import Plan, steps_of
 
 
+# Columns that the core adds to say something of the rows.
+_MARKS = ("_index", "_source", "_valid")
+
+
 class Host(Protocol):
     """What differs between NumPy and torch."""
 
@@ -95,8 +99,10 @@ class Assembly:
 
     def _assemble(self, batch: _native.Batch) -> Any:
         raw = batch.columns()
-        index = raw.pop("_index").numpy()
-        valid = raw.pop("_valid").numpy() if "_valid" in raw and "_valid" not in self._names else None
+        marks = {name: raw.pop(name).numpy() for name in _MARKS if name in raw and name not in self._names}
+        index = marks["_index"]
+        if not self._return_index:
+            marks = {name: values for name, values in marks.items() if name == "_valid"}
         columns: dict[str, Any] = {}
         for name, column in raw.items():
             if name not in self._in_python:
@@ -108,19 +114,16 @@ class Assembly:
         for name, steps in self._steps.items():
             columns[name] = self._transformed(name, steps, columns[name], index)
         if self._row_transform is None and not callable(self._collate):
-            return self._finish(columns, index, valid)
+            return self._finish(columns, index, marks)
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         if self._row_transform is not None:
             rows = self._transformed("", (self._row_transform,), rows, index)
         if callable(self._collate):
-            if self._return_index:
-                for row, number in zip(rows, index, strict=True):
-                    row["_index"] = int(number)
-            if valid is not None:
-                for row, counts in zip(rows, valid, strict=True):
-                    row["_valid"] = bool(counts)
+            for name, values in marks.items():
+                for row, value in zip(rows, values.tolist(), strict=True):
+                    row[name] = value
             return self._collate(rows)
-        return self._finish(self._columns_of(rows, index), index, valid)
+        return self._finish(self._columns_of(rows, index), index, marks)
 
     def _array(self, value: Any) -> Any:
         return value if isinstance(value, bytes) else self._host.array(value)
@@ -156,7 +159,7 @@ class Assembly:
                 )
         return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
-    def _finish(self, columns: dict[str, Any], index: Any, valid: Any) -> dict[str, Any]:
+    def _finish(self, columns: dict[str, Any], index: Any, marks: Mapping[str, Any]) -> dict[str, Any]:
         """Collates what Python has touched."""
         touched = self._in_python if self._row_transform is None else columns
         done: dict[str, Any] = {}
@@ -174,11 +177,7 @@ class Assembly:
             else:
                 _check_shapes(name, values, index)
                 done[name] = self._host.stack(values)
-        if self._return_index:
-            done["_index"] = self._host.value(index)
-        if valid is not None:
-            done["_valid"] = self._host.value(valid)
-        return done
+        return done | {name: self._host.value(values) for name, values in marks.items()}
 
 
 def _steps(transform: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -176,6 +176,8 @@ class View:
         """Returns a view of the given rows, 0 <= row < len(self), in that order; repeats are allowed."""
     def slice(self, start: int, stop: int, step: int = 1) -> View:
         """Returns the rows of range(start, stop, step), all of which must exist; step may be negative."""
+    def weigh(self, weights: npt.ArrayLike) -> View:
+        """Returns a view of the same rows whose `loader` draws them by weight: one float64 for each row, copied."""
     def rows(self) -> npt.NDArray[np.int64]:
         """Returns for each row its number in the dataset."""
     def column(self, name: str) -> Column:
@@ -277,11 +279,30 @@ class Loader:
     def close(self) -> None:
         """Stops every epoch of the loader. Batches handed out stay valid."""
     def __len__(self) -> int:
-        """Returns the number of batches of an epoch."""
-    def start(self, epoch: int) -> Epoch:
-        """Starts an epoch; reading begins at once. Several may run."""
+        """Returns the number of batches of an epoch on one rank of one."""
+    def batches(self, pass_: Mapping[str, int] | int | None = None) -> int:
+        """Returns the number of batches of a pass, the same on every rank; `pass_` as in `start`."""
+    def start(self, pass_: Mapping[str, int] | int | None = None) -> Epoch:
+        """Starts a pass; reading begins at once. Several may run.
+
+        Args:
+            pass_: `epoch`, `position` (in the order of the epoch), `rank`, `world_size`; or the number of an epoch.
+        """
+    def state(self, epoch: int, position: int) -> dict[str, Any]:
+        """Returns the state behind a position, as core/loader.State."""
+    def resume(self, state: Mapping[str, Any]) -> tuple[int, int]:
+        """Returns (epoch, position) of a state. Raises InvalidArgumentError, which says what does not fit."""
     def stats(self) -> dict[str, Any]:
         """Returns rates, waiting times, memory and the bottleneck, as core/loader.Stats."""
+
+def mix(views: list[View], how: Mapping[str, Any], options: Mapping[str, Any]) -> Loader:
+    """Plans batches of several views together.
+
+    Args:
+        views: they must stay open.
+        how: `mode`, `weights`, `stop`, `length`, as core/loader.Blend, and `labels`, names of the views for messages.
+        options: as in `View.loader`.
+    """
 
 @final
 class Epoch:

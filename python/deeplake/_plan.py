@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from deeplake import _native
 from deeplake._cache import cache_of
 from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._names import suggest
 from deeplake._ranks import settled
 from deeplake._source import Pinned
+from deeplake._tensor import shape_of
 
 _SHUFFLES = {False: "", True: "window", "full": "full", "window": "window"}
 _DECODES = ("numpy", "bytes", "pil")
+_NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int", "float") for bits in (8, 16, 32, 64)))
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,15 @@ class Options:
     world_size: int | None = None
     tail: str = "exact"
     weights: Any = None
+    replacement: bool = True
+    length: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("seed", 0), ("prefetch", 1)):
             check_int(name, getattr(self, name), least)
-        for name in ("num_workers", "shuffle_bytes", "fetch_bytes"):
+        for name in ("num_workers", "shuffle_bytes", "fetch_bytes", "length"):
             check_int(name, getattr(self, name), 1, optional=True)
-        for name in ("drop_last", "return_index", "progress"):
+        for name in ("drop_last", "return_index", "progress", "replacement"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
         if not isinstance(self.shuffle, bool | str) or self.shuffle not in _SHUFFLES:
@@ -64,6 +71,7 @@ class Options:
         self._check_decode()
         self._check_transform()
         self._check_ranks()
+        self._check_weights()
         self._check_later()
 
     def _check_decode(self) -> None:
@@ -93,9 +101,6 @@ class Options:
             raise UnsupportedError(
                 f'load: device "{self.device}" is not supported yet; leave device out and move batches with .to(device)'
             )
-        for name, default in (("weights", None), ("tail", "exact")):
-            if getattr(self, name) != default:
-                raise UnsupportedError(f"load: {name}={getattr(self, name)!r} is not supported yet; leave it out")
 
     def _check_ranks(self) -> None:
         check_int("rank", self.rank, 0, optional=True)
@@ -112,6 +117,12 @@ class Options:
         if self.drop_last and self.tail == "pad":
             raise InvalidArgumentError(
                 'load: drop_last is True and tail is "pad": the last rows cannot be dropped and filled up; choose one'
+            )
+
+    def _check_weights(self) -> None:
+        if self.weights is None and (self.length is not None or not self.replacement):
+            raise InvalidArgumentError(
+                "load: length and replacement=False are about rows that are drawn by weight; give weights"
             )
 
     def ranks(self) -> tuple[int, int]:
@@ -139,6 +150,7 @@ class Plan:
                 if name not in names:
                     source.require(name)
                     raise InvalidArgumentError(f'load: "{name}" is not among tensors={names}{suggest(name, names)}')
+        self._row_weights = self._weights()
         self._loader: _native.Loader | None = None
         self.native()
 
@@ -163,8 +175,32 @@ class Plan:
         """Returns the native loader of this process."""
         loader = self._loader
         if loader is None or loader.generation != _native.generation():
-            loader = self._loader = self.source.view().loader(self._native_options())
+            loader = self._loader = self.source.loader(self._native_options(), self._row_weights)
         return loader
+
+    def _weights(self) -> npt.NDArray[np.float64] | None:
+        """Returns one weight for each row, float64; the core checks them."""
+        weights = self.options.weights
+        if weights is None:
+            return None
+        if isinstance(weights, str):
+            about = self.source.require(weights)
+            if about["sequence"] or about["dtype"] not in _NUMBERS or shape_of(about) != ():
+                raise InvalidArgumentError(
+                    f'load: weights are tensor "{weights}", a {about["htype"]}; want one of a number for each row'
+                )
+            weights = self.source.read(range(self.source.length()), weights, "stack")
+        try:
+            values = np.array(weights, np.float64)
+        except (TypeError, ValueError) as err:
+            raise InvalidArgumentError(
+                f"load: weights is a {type(weights).__name__}, want one number for each row, or the name of a tensor"
+            ) from err
+        if values.shape != (self.source.length(),):
+            raise InvalidArgumentError(
+                f"load: weights have the shape {values.shape}, want one for each row: ({self.source.length()},)"
+            )
+        return values
 
     def _native_options(self) -> dict[str, Any]:
         options, in_python = self.options, self.in_python
@@ -187,6 +223,8 @@ class Plan:
             # Messages about a transform say which row it was.
             "return_index": options.return_index or bool(in_python),
             "on_error": options.on_error,
+            "length": options.length,
+            "distinct": not options.replacement,
             "cache": None if cache is None else cache.options(),
         }
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deeplake import _index, _native, _storage
 from deeplake._errors import ClosedError, ForkedError, NotFoundError, ReadOnlyError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._names import quoted, suggest
 from deeplake._storage import Storage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _R = TypeVar("_R")
 _COMMIT_FIRST = "commit, or discard, what was written first"
@@ -91,6 +95,9 @@ def open_native(
 
 class Source:
     """What tensors, rows and loaders read from."""
+
+    # Columns that `return_index` adds beside "_index".
+    marks: tuple[str, ...] = ()
 
     # Native columns by tensor name. The dict stays the same one, so that `Tensor.bytes` needs no other look-up.
     columns: dict[str, _native.Column]
@@ -193,6 +200,11 @@ class Pinned(Source):
                 view = root.slice(rows.start, rows.stop, rows.step)
             self._view = view
         return view
+
+    def loader(self, options: Mapping[str, Any], weights: npt.NDArray[np.float64] | None = None) -> _native.Loader:
+        """Returns a native loader of the selection; `weights` are those of its rows."""
+        view = self.view()
+        return (view if weights is None else view.weigh(weights)).loader(options)
 
 
 class Live(Source):

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "batch.h"
 #include "convert.h"
 #include "objects.h"
@@ -6,8 +8,8 @@ namespace deeplake {
 namespace {
 
 struct LoaderHandle : Handle<dl_loader> {
-    explicit LoaderHandle(std::shared_ptr<ViewHandle> v) : Handle(v->core()), view(std::move(v)) {}
-    std::shared_ptr<ViewHandle> view;
+    LoaderHandle(const Core& core, std::vector<std::shared_ptr<ViewHandle>> v) : Handle(core), views(std::move(v)) {}
+    std::vector<std::shared_ptr<ViewHandle>> views;
 };
 
 struct EpochHandle : Handle<dl_epoch> {
@@ -30,7 +32,7 @@ Loader open(const View& self, const py::object& options) {
     const Core& c = self.handle->core();
     const std::string json = options_json(options);
     const dl_view h = self.handle->get();
-    Loader l{std::make_shared<LoaderHandle>(self.handle)};
+    Loader l{std::make_shared<LoaderHandle>(c, std::vector{self.handle})};
     dl_loader out{0};
     call_long(c, [&](dl_context ctx, dl_error* err) { return c.loader_open(ctx, h, json.c_str(), &out, err); });
     l.handle->set(out);
@@ -40,6 +42,25 @@ Loader open(const View& self, const py::object& options) {
 // A pass, or the number of an epoch of which it is all.
 std::string pass_json(const py::object& pass) {
     return py::isinstance<py::int_>(pass) ? options_json(py::dict(py::arg("epoch") = pass)) : options_json(pass);
+}
+
+Loader mix(const py::list& views, const py::object& how, const py::object& options) {
+    const Core& c = core();
+    const std::string mix_json = options_json(how), json = options_json(options);
+    std::vector<std::shared_ptr<ViewHandle>> handles;
+    std::vector<dl_view> list;
+    for (py::handle view : views) {
+        handles.push_back(py::cast<const View&>(view).handle);
+        list.push_back(handles.back()->get());
+    }
+    Loader l{std::make_shared<LoaderHandle>(c, std::move(handles))};
+    dl_loader out{0};
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.loader_mix(ctx, list.data(), static_cast<std::int64_t>(list.size()), mix_json.c_str(), json.c_str(),
+                            &out, err);
+    });
+    l.handle->set(out);
+    return l;
 }
 
 std::int64_t length(const Loader& self, const py::object& pass) {
@@ -112,6 +133,7 @@ void register_loader(py::module_& m) {
         .def("state", state, arg("epoch"), arg("position"))
         .def("resume", resume, arg("state"))
         .def("stats", stats);
+    m.def("mix", mix, arg("views"), arg("how"), arg("options"));
     // Here because the result is declared here.
     py::object view = m.attr("View");
     view.attr("loader") = py::cpp_function(open, py::name("loader"), py::is_method(view), arg("options"));

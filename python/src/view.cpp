@@ -51,6 +51,18 @@ View slice(const View& self, std::int64_t start, std::int64_t stop, std::int64_t
     return v;
 }
 
+View weigh(const View& self, const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
+    const Core& c = self.handle->core();
+    const dl_view h = self.handle->get();
+    const double* data = weights.data();
+    const std::int64_t n = weights.size();
+    View v{std::make_shared<ViewHandle>(self.handle->dataset)};
+    dl_view out{0};
+    call([&](dl_error* err) { return c.view_weigh(h, data, n, &out, err); });
+    v.handle->set(out);
+    return v;
+}
+
 Numbers rows(const View& self) {
     const Core& c = self.handle->core();
     const std::int64_t n = length(self);
@@ -95,6 +107,7 @@ void register_view(py::module_& m) {
         .def("describe", describe)
         .def("select", select, arg("rows"))
         .def("slice", slice, arg("start"), arg("stop"), arg("step") = 1)
+        .def("weigh", weigh, arg("weights"))
         .def("rows", rows)
         .def("read", read, arg("rows"), arg("options") = py::none());
 }
