@@ -99,7 +99,7 @@ class Ours:
     def check(self, name: str, count: int) -> dict[str, Any]:
         """One epoch with every pixel and label compared."""
         loader = self._open(self._uri).pytorch(return_index=True, **self._options)
-        return _check(
+        return check(
             data.jpegs(name, count), ((b["_index"], b[self._tensor], b["labels"]) for b in loader), lambda image: image
         )
 
@@ -124,7 +124,7 @@ class TorchFiles:
         warnings.filterwarnings("ignore", message="This DataLoader will create")
         self._torch = torch
         self._files = data.jpegs(name, count)
-        self._read, self._height_first = _reader(decoder)
+        self._read, self._height_first = reader(decoder)
         self._batch_size = batch_size
         self._loader: Any = None
         self._workers = -1
@@ -153,7 +153,7 @@ class TorchFiles:
         def flat(image: Any) -> Any:
             return image.permute(1, 2, 0).contiguous() if self._height_first else image
 
-        return _check(self._files, self._make(workers, index=True), flat)
+        return check(self._files, self._make(workers, index=True), flat)
 
     def _make(self, workers: int, index: bool = False) -> Any:
         return self._torch.utils.data.DataLoader(
@@ -179,7 +179,7 @@ class FileDataset:
         return (row, image, label) if self._index else (image, label)
 
 
-def _reader(decoder: str) -> tuple[Callable[[str], Any], bool]:
+def reader(decoder: str) -> tuple[Callable[[str], Any], bool]:
     """Returns what reads a file into a uint8 tensor, and whether channels come first."""
     if decoder == "PIL":
         return read_pil, False
@@ -212,7 +212,7 @@ def _read_opencv(path: str) -> Any:
     return torch.from_numpy(cv2.imread(path, cv2.IMREAD_COLOR_RGB))
 
 
-def _check(files: data.JpegSet, batches: Iterable[tuple[Any, Any, Any]], flat: Callable[[Any], Any]) -> dict[str, Any]:
+def check(files: data.JpegSet, batches: Iterable[tuple[Any, Any, Any]], flat: Callable[[Any], Any]) -> dict[str, Any]:
     """Compares every pixel with the bare loop's; where they differ, says by how much at most in a hundred images."""
     seen = np.zeros(files.count, np.int64)
     differ: list[int] = []

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"deeplake/core/decoded"
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
 )
@@ -16,7 +17,8 @@ type Loader struct {
 	order   Order
 	course  *course // gives the walks of order
 	ring    *slab.Ring
-	fetched *shelf // of what is fetched ahead; nil: nothing is
+	fetched *shelf        // of what is fetched ahead; nil: nothing is
+	cache   decoded.Cache // nil: none
 
 	mu     sync.Mutex
 	budget int64 // of the ring
@@ -42,8 +44,13 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, "open loader", "", err)
 	}
+	cache, err := decoded.Open(o.Cache)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
+	}
+	keepAll(fields, cache)
 	l := &Loader{
-		src: src, options: o, fields: fields, budget: o.SlabBytes,
+		cache: cache, src: src, options: o, fields: fields, budget: o.SlabBytes,
 		order: course.order, course: course,
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
@@ -142,6 +149,9 @@ func (l *Loader) Close() {
 	l.mu.Unlock()
 	for _, e := range running {
 		e.Close()
+	}
+	if l.cache != nil {
+		l.cache.Close()
 	}
 	l.ring.Close()
 	if l.fetched != nil {

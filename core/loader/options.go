@@ -3,6 +3,7 @@ package loader
 import (
 	"slices"
 
+	"deeplake/core/decoded"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
@@ -64,6 +65,7 @@ type Options struct {
 	Length       int64             `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
 	Distinct     bool              `json:"distinct"`      // draw every row once at most
 	Weights      *Weights          `json:"-"`             // of the rows; nil: every row comes once
+	Cache        decoded.Options   `json:"cache"`         // of decoded samples; zero: none
 }
 
 // field is one tensor as a loader delivers it.

@@ -5,30 +5,32 @@ import (
 	"sync/atomic"
 	"time"
 
+	"deeplake/core/decoded"
 	"deeplake/core/internal/slab"
 	"deeplake/core/storage"
 )
 
 // Stats are the figures of one epoch so far. Times are in seconds, rates per second of the epoch.
 type Stats struct {
-	Epoch      int64      `json:"epoch"`
-	Seconds    float64    `json:"seconds"`
-	Batches    int64      `json:"batches"` // delivered
-	Rows       int64      `json:"rows"`
-	Bytes      int64      `json:"bytes"`        // of samples, as delivered
-	Stored     int64      `json:"stored_bytes"` // of the same samples, as stored
-	RowRate    float64    `json:"rows_per_second"`
-	Plan       Stage      `json:"plan"`
-	Decode     Stage      `json:"decode"` // reading, checking and decoding
-	Consumer   Stage      `json:"consumer"`
-	Fetch      *Fetch     `json:"fetch,omitempty"` // nil: the rows lie near
-	Ready      int        `json:"ready"`           // batches that wait for the consumer
-	InFlight   int        `json:"in_flight"`       // batches planned and not taken, ready ones included
-	Prefetch   int        `json:"prefetch"`
-	Slabs      slab.Stats `json:"slabs"`
-	Skipped    int64      `json:"skipped"` // rows left out
-	FirstSkips []SkipNote `json:"first_skips"`
-	Bottleneck string     `json:"bottleneck"`
+	Epoch      int64          `json:"epoch"`
+	Seconds    float64        `json:"seconds"`
+	Batches    int64          `json:"batches"` // delivered
+	Rows       int64          `json:"rows"`
+	Bytes      int64          `json:"bytes"`        // of samples, as delivered
+	Stored     int64          `json:"stored_bytes"` // of the same samples, as stored
+	RowRate    float64        `json:"rows_per_second"`
+	Plan       Stage          `json:"plan"`
+	Decode     Stage          `json:"decode"` // reading, checking and decoding
+	Consumer   Stage          `json:"consumer"`
+	Fetch      *Fetch         `json:"fetch,omitempty"` // nil: the rows lie near
+	Ready      int            `json:"ready"`           // batches that wait for the consumer
+	InFlight   int            `json:"in_flight"`       // batches planned and not taken, ready ones included
+	Prefetch   int            `json:"prefetch"`
+	Cache      *decoded.Stats `json:"cache,omitempty"` // of decoded samples, since the loader was opened; nil: none
+	Slabs      slab.Stats     `json:"slabs"`
+	Skipped    int64          `json:"skipped"` // rows left out
+	FirstSkips []SkipNote     `json:"first_skips"`
+	Bottleneck string         `json:"bottleneck"`
 }
 
 // Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting is the time in Next
@@ -107,6 +109,10 @@ func (e *Epoch) Stats() Stats {
 	s.Seconds = wall.Seconds()
 	s.RowRate = float64(s.Rows) / max(s.Seconds, 1e-9)
 	s.Slabs = e.loader.ring.Stats()
+	if cache := e.loader.cache; cache != nil {
+		figures := cache.Stats()
+		s.Cache = &figures
+	}
 	s.Plan.add(&e.meters.planner)
 	s.Consumer.add(&e.meters.consumer)
 	for i := range e.meters.workers {

@@ -1,0 +1,76 @@
+"""What an adapter gives, and what several of them share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+CORES = len(os.sched_getaffinity(0))
+SHARD = 64 << 20  # bytes of a shard, as most recommend 50 to 100 MB
+WINDOW = 2048  # samples in a shuffle buffer, where an adapter has one
+
+Row = tuple[bytes, int, int]  # the JPEG file, its label, its number
+Batch = tuple[Any, Any, Any]  # images (tensor or list), labels, numbers
+Epoch = Callable[[], Iterable[Batch]]
+
+
+class Adapter:
+    """A loader of another project."""
+
+    height_first: ClassVar[bool] = True  # False: images come as (channels, height, width)
+    workers: ClassVar[tuple[int, ...]] = (0, 2, 4)  # of these the best is taken
+
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        """Writes `count` samples into the empty folder `place`."""
+        raise NotImplementedError
+
+    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        """Writes `count` arrays of one shape, serially, into the empty folder `place`."""
+        raise NotImplementedError
+
+    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        """Makes the loader once; what it returns starts an epoch at each call.
+
+        Args:
+            place: a folder, or `s3://bucket/prefix`.
+            batch_size: of every batch but the last, which may be smaller.
+            workers: processes or threads, whichever the loader has.
+            cache: an empty folder for copies of what is far away.
+        """
+        raise NotImplementedError
+
+
+def decode(file: Any) -> Any:
+    """Returns the pixels of a JPEG file as a uint8 tensor (height, width, 3)."""
+    import cv2
+    import torch
+
+    cv2.setNumThreads(0)
+    return torch.from_numpy(cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR_RGB))
+
+
+def stack(samples: list[tuple[Any, int, int]]) -> Batch:
+    """Collates decoded samples."""
+    import torch
+
+    images, labels, numbers = zip(*samples, strict=True)
+    return torch.stack(images), torch.tensor(labels), torch.tensor(numbers)
+
+
+def flat(samples: list[Any]) -> Any:
+    """A collate function for samples that are batches already."""
+    return samples
+
+
+def endpoint() -> str:
+    """Returns where the object store is."""
+    return os.environ["AWS_ENDPOINT_URL"]
+
+
+def remote(place: str) -> bool:
+    return place.startswith("s3://")

@@ -1,0 +1,39 @@
+"""torch's DataLoader over the files themselves, as most people have it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from loaders import FileDataset, reader
+
+from adapters.base import Adapter, Epoch, Row
+
+
+class Files(Adapter):
+    """`place` is the folder of the class folders; nothing is written."""
+
+    def __init__(self, decoder: str) -> None:
+        self._read, channels_first = reader(decoder)
+        self.height_first = not channels_first  # type: ignore[misc]
+
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        raise NotImplementedError
+
+    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        import torch
+
+        # Up to four workers are tried, however few cores there are.
+        warnings.filterwarnings("ignore", message="This DataLoader will create")
+        paths = sorted(Path(place).glob("*/*.jpg"))
+        names = sorted({path.parent.name for path in paths})
+        labels = [names.index(path.parent.name) for path in paths]
+        loader = torch.utils.data.DataLoader(
+            FileDataset([str(path) for path in paths], labels, self._read, index=True),
+            batch_size=batch_size,
+            shuffle=True,
+            num_workers=workers,
+            persistent_workers=workers > 0,
+        )
+        return lambda: ((images, found, rows) for rows, images, found in loader)

@@ -1,0 +1,53 @@
+"""LitData: chunks of 64 MB and an index; worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adapters.base import SHARD, Adapter, Epoch, Row, decode, endpoint, remote, stack
+
+
+class LitData(Adapter):
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        _write(place, rows)
+
+    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        _write(place, arrays)
+
+    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        import litdata
+
+        class Images(litdata.StreamingDataset):  # type: ignore[misc]
+            def __getitem__(self, at: Any) -> Any:
+                file, label, number = super().__getitem__(at)
+                return decode(file), label, number
+
+        # Its S3 client refuses plain HTTP, and has no setting for that.
+        litdata.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
+        storage = {"endpoint_url": endpoint()} if remote(place) else None
+        dataset = Images(place, cache_dir=str(cache / "litdata"), shuffle=True, storage_options=storage)
+        loader = litdata.StreamingDataLoader(
+            dataset,
+            batch_size=batch_size,
+            num_workers=workers,
+            collate_fn=stack,
+            persistent_workers=workers > 0,
+        )
+        return lambda: iter(loader)
+
+
+def _write(place: Path, rows: Iterable[Any]) -> None:
+    import litdata
+    from litdata.streaming.writer import BinaryWriter
+
+    writer = BinaryWriter(str(place), chunk_bytes=SHARD)
+    for number, row in enumerate(rows):
+        writer.add_item(number, row)
+    writer.done()
+    writer.merge()
+    assert litdata

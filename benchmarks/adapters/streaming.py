@@ -1,0 +1,48 @@
+"""MosaicML Streaming: MDS shards of 64 MiB, copied whole to a local folder before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adapters.base import Adapter, Epoch, Row, decode, remote, stack
+
+
+class Streaming(Adapter):
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        from streaming import MDSWriter
+
+        with MDSWriter(out=str(place), columns={"image": "bytes", "label": "int", "row": "int"}) as out:
+            for image, label, number in rows:
+                out.write({"image": image, "label": label, "row": number})
+
+    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        from streaming import MDSWriter
+
+        with MDSWriter(out=str(place), columns={"array": "ndarray:uint8:1024,1024,3"}) as out:
+            for array in arrays:
+                out.write({"array": array})
+
+    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        from streaming import StreamingDataset
+        from torch.utils.data import DataLoader
+
+        class Images(StreamingDataset):  # type: ignore[misc]
+            def __getitem__(self, at: Any) -> Any:
+                sample = super().__getitem__(at)
+                return decode(sample["image"]), sample["label"], sample["row"]
+
+        where = {"remote": place, "local": str(cache / "mds")} if remote(place) else {"local": place}
+        dataset = Images(**where, shuffle=True, batch_size=batch_size)
+        loader = DataLoader(
+            dataset,
+            batch_size=batch_size,
+            num_workers=workers,
+            collate_fn=stack,
+            persistent_workers=workers > 0,
+        )
+        return lambda: iter(loader)

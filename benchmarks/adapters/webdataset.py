@@ -1,0 +1,58 @@
+"""WebDataset: tar shards, read in sequence; a buffer shuffles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from adapters.base import SHARD, Adapter, Epoch, Row, decode, remote, stack
+
+
+class WebDataset(Adapter):
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        import webdataset as wds
+
+        with wds.ShardWriter(str(place / "%06d.tar"), maxsize=self._shard(count), verbose=0) as out:
+            for image, label, number in rows:
+                out.write({"__key__": f"{number:08d}", "jpg": image, "cls": label})
+
+    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        import webdataset as wds
+
+        with wds.ShardWriter(str(place / "%06d.tar"), maxsize=1 << 30, verbose=0) as out:
+            for number, array in enumerate(arrays):
+                out.write({"__key__": f"{number:08d}", "npy": array})
+
+    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        import webdataset as wds
+
+        shards = _shards(place)
+        dataset = (
+            wds.WebDataset(shards, shardshuffle=100, seed=0, empty_check=False)
+            .shuffle(1000)
+            .to_tuple("jpg", "cls", "__key__")
+            .map_tuple(decode, int, int)
+            .batched(batch_size, partial=True, collation_fn=stack)
+        )
+        workers = min(workers, len(shards))
+        loader = wds.WebLoader(dataset, batch_size=None, num_workers=workers, persistent_workers=workers > 0)
+        return lambda: iter(loader)
+
+    @staticmethod
+    def _shard(count: int) -> int:
+        return SHARD if count >= 10_000 else SHARD >> 3  # every worker needs one
+
+
+def _shards(place: str) -> list[str]:
+    if not remote(place):
+        return sorted(str(path) for path in Path(place).glob("*.tar"))
+    from adapters import bucket
+
+    client, (name, _, prefix) = bucket.s3(), place.removeprefix("s3://").partition("/")
+    keys = [found["Key"] for found in client.list_objects_v2(Bucket=name, Prefix=prefix)["Contents"]]
+    sign = client.generate_presigned_url
+    urls = [sign("get_object", Params={"Bucket": name, "Key": key}) for key in keys if key.endswith(".tar")]
+    return [f"pipe:curl -s -f '{url}'" for url in urls]
