@@ -45,6 +45,29 @@ typedef struct {
  * what became of the next one. */
 size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
                           dl_jpeg_status* status);
+
+/* Receives the pixels of a region: rows of stride bytes, valid until it returns. 0: all is well. */
+typedef int (*dl_jpeg_take)(void* arg, const unsigned char* pix, size_t stride);
+
+/* One file and the part of its image that is wanted, in pixels of the image shrunk by 1, 2, 4 or 8. */
+typedef struct {
+    const unsigned char* src;
+    size_t src_size;
+    unsigned x, y, width, height, shrink;
+    int fast; /* quicker inverse DCT, other pixels */
+    dl_jpeg_take take;
+    void* arg;
+} dl_jpeg_part;
+
+/* Decodes the regions in order, into memory of the decoder, and hands each over, until one fails. Returns how many were
+ * handed over; status says what became of the next one. Nothing below a region is read. */
+size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count, dl_jpeg_want want,
+                            int max_scans, dl_jpeg_status* status);
+
+/* The same for one, which leaves the pixels in pix until the next call. */
+dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part, dl_jpeg_want want, int max_scans,
+                                   const unsigned char** pix, size_t* stride);
+
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
 
 /* What an encoder made. data is the caller's, to be freed with free; NULL after a failure. */

@@ -33,6 +33,8 @@ struct dl_jpeg_decoder {
     JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
     unsigned char* rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
     size_t rows_size;
+    unsigned char* part; /* pixels of the last region */
+    size_t part_size;
     char message[JMSG_LENGTH_MAX];
 };
 
@@ -109,6 +111,7 @@ void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
     if (d == NULL) return;
     jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
     free(d->rows);
+    free(d->part);
     free(d);
 }
 
@@ -195,7 +198,7 @@ static void read_header(dl_jpeg_decoder* d, const unsigned char* src, size_t siz
     cinfo->mem->max_memory_to_use = memory_limit(cinfo);
 }
 
-static void start(dl_jpeg_decoder* d, dl_jpeg_want want) {
+static void start(dl_jpeg_decoder* d, dl_jpeg_want want, int fast) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (cinfo->num_components == 4)
         cinfo->out_color_space = JCS_CMYK;
@@ -203,7 +206,9 @@ static void start(dl_jpeg_decoder* d, dl_jpeg_want want) {
         cinfo->out_color_space = JCS_GRAYSCALE;
     else
         cinfo->out_color_space = JCS_RGB;
-    cinfo->dct_method = JDCT_ISLOW;
+    cinfo->dct_method = fast ? JDCT_IFAST : JDCT_ISLOW;
+    /* Also where speed counts: without it libjpeg-turbo merges upsampling and colour conversion, and then some of its
+     * versions (2.1.5, 4:2:2) write the rows that jpeg_skip_scanlines skips over the stack. */
     cinfo->do_fancy_upsampling = TRUE;
     jpeg_start_decompress(cinfo);
 }
@@ -249,7 +254,8 @@ static void convert(unsigned char* out, unsigned char* row, size_t pixels, int f
     rgb_to_gray(out, row, pixels);
 }
 
-static void read_converted(dl_jpeg_decoder* d, unsigned char* dst, int to) {
+/* Reads rows up to number end. */
+static void read_converted(dl_jpeg_decoder* d, unsigned char* dst, int to, JDIMENSION end) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     size_t width = cinfo->output_width, stride = width * cinfo->output_components;
     if (d->rows_size < BATCH_ROWS * stride) {
@@ -259,25 +265,40 @@ static void read_converted(dl_jpeg_decoder* d, unsigned char* dst, int to) {
         if (d->rows == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
         d->rows_size = BATCH_ROWS * stride;
     }
-    while (cinfo->output_scanline < cinfo->output_height) {
-        JDIMENSION n = read_rows(d, d->rows, stride, cinfo->output_height - cinfo->output_scanline);
+    while (cinfo->output_scanline < end) {
+        JDIMENSION n = read_rows(d, d->rows, stride, end - cinfo->output_scanline);
         for (JDIMENSION i = 0; i < n; i++, dst += width * to)
             convert(dst, d->rows + i * stride, width, cinfo->output_components, to);
     }
 }
 
-static void read_direct(dl_jpeg_decoder* d, unsigned char* dst) {
+static void read_direct(dl_jpeg_decoder* d, unsigned char* dst, JDIMENSION end) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     size_t stride = (size_t)cinfo->output_width * cinfo->output_components;
-    while (cinfo->output_scanline < cinfo->output_height) {
-        unsigned char* to = dst + cinfo->output_scanline * stride;
-        JDIMENSION n = read_rows(d, to, stride, cinfo->output_height - cinfo->output_scanline);
-        if (cinfo->output_components == 4) invert(to, n * stride);
+    while (cinfo->output_scanline < end) {
+        JDIMENSION n = read_rows(d, dst, stride, end - cinfo->output_scanline);
+        if (cinfo->output_components == 4) invert(dst, n * stride);
+        dst += n * stride;
     }
 }
 
 static int channels(const dl_jpeg_decoder* d, dl_jpeg_want want) {
     return want == DL_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
+}
+
+/* Ends a file that was not read to its end. */
+static void give_up(dl_jpeg_decoder* d) {
+    if (d->created)
+        jpeg_abort_decompress(&d->cinfo);
+    else
+        jpeg_destroy_decompress(&d->cinfo);
+}
+
+/* src is the caller's. */
+static void forget_source(dl_jpeg_decoder* d) {
+    if (!d->created || d->cinfo.src == NULL) return;
+    d->cinfo.src->next_input_byte = NULL;
+    d->cinfo.src->bytes_in_buffer = 0;
 }
 
 dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
@@ -289,22 +310,17 @@ dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size
         int to = channels(d, want);
         if ((unsigned long long)dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
             fail(d, DL_JPEG_SIZE, "output size does not fit the image");
-        start(d, want);
+        start(d, want, 0);
         if (d->cinfo.output_components == to)
-            read_direct(d, dst);
+            read_direct(d, dst, d->cinfo.output_height);
         else
-            read_converted(d, dst, to);
+            read_converted(d, dst, to, d->cinfo.output_height);
         check_tables(d);
         jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
-    } else if (d->created) {
-        jpeg_abort_decompress(&d->cinfo);
     } else {
-        jpeg_destroy_decompress(&d->cinfo);
+        give_up(d);
     }
-    if (d->created && d->cinfo.src != NULL) {
-        d->cinfo.src->next_input_byte = NULL; /* src is the caller's */
-        d->cinfo.src->bytes_in_buffer = 0;
-    }
+    forget_source(d);
     return d->status;
 }
 
@@ -313,6 +329,77 @@ size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t 
     *status = DL_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
         *status = dl_jpeg_decode(d, items[i].src, items[i].src_size, items[i].dst, items[i].dst_size, want, max_scans);
+        if (*status != DL_JPEG_OK) return i;
+    }
+    return count;
+}
+
+/* The pixels at the sides of what libjpeg is told to decode are interpolated as those at the sides of an image are: so it
+ * is told to decode this much more on either side. */
+enum { MARGIN = 2 };
+
+/* Narrows the decoding to the columns of the region and skips to its first row. Returns the first column that comes. */
+static JDIMENSION aim(dl_jpeg_decoder* d, const dl_jpeg_part* p) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    JDIMENSION w = cinfo->output_width, h = cinfo->output_height;
+    if (p->width < 1 || p->height < 1 || p->x > w || p->width > w - p->x || p->y > h || p->height > h - p->y)
+        fail(d, DL_JPEG_SIZE, "the region is not within the image");
+    JDIMENSION from = p->x > MARGIN ? p->x - MARGIN : 0;
+    JDIMENSION to = w - p->x - p->width > MARGIN ? p->x + p->width + MARGIN : w;
+    if (from > 0 || to < w) {
+        JDIMENSION width = to - from;
+        jpeg_crop_scanline(cinfo, &from, &width);
+    }
+    if (p->y > 0 && jpeg_skip_scanlines(cinfo, p->y) != p->y) fail(d, DL_JPEG_INTERNAL, "decoder skipped too few rows");
+    return from;
+}
+
+/* Makes room for the rows of a region. */
+static void reserve_part(dl_jpeg_decoder* d, size_t size) {
+    if (d->part_size >= size) return;
+    free(d->part);
+    d->part_size = 0;
+    d->part = malloc(size);
+    if (d->part == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
+    d->part_size = size;
+}
+
+dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, int max_scans,
+                                   const unsigned char** pix, size_t* stride) {
+    d->status = DL_JPEG_OK;
+    d->max_scans = max_scans;
+    if (SET_JUMP(d->escape) == 0) {
+        read_header(d, p->src, p->src_size);
+        d->cinfo.scale_num = 1;
+        d->cinfo.scale_denom = p->shrink;
+        int to = channels(d, want);
+        start(d, want, p->fast);
+        JDIMENSION from = aim(d, p);
+        *stride = (size_t)d->cinfo.output_width * to;
+        reserve_part(d, *stride * p->height);
+        if (d->cinfo.output_components == to)
+            read_direct(d, d->part, p->y + p->height);
+        else
+            read_converted(d, d->part, to, p->y + p->height);
+        check_tables(d);
+        *pix = d->part + (size_t)(p->x - from) * to;
+    }
+    give_up(d);
+    forget_source(d);
+    return d->status;
+}
+
+size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count, dl_jpeg_want want,
+                            int max_scans, dl_jpeg_status* status) {
+    *status = DL_JPEG_OK;
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char* pix = NULL;
+        size_t stride = 0;
+        *status = dl_jpeg_decode_part(d, &parts[i], want, max_scans, &pix, &stride);
+        if (*status == DL_JPEG_OK && parts[i].take(parts[i].arg, pix, stride) != 0) {
+            snprintf(d->message, sizeof d->message, "the receiver of the pixels is out of memory");
+            *status = DL_JPEG_MEMORY;
+        }
         if (*status != DL_JPEG_OK) return i;
     }
     return count;

@@ -1,0 +1,146 @@
+//go:build cgo && !nolibjpeg
+
+package jpeg
+
+/*
+#cgo noescape dl_jpeg_decode_part
+#cgo nocallback dl_jpeg_decode_part
+#cgo noescape dl_jpeg_decode_parts
+#cgo nocallback dl_jpeg_decode_parts
+#include "turbo.h"
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+)
+
+var _ codec.PartDecoder = (*decoder)(nil)
+
+// maxPart bounds the memory for the pixels of one region, which lies outside what Go limits.
+const maxPart = 1 << 40
+
+// Shrinks is true: the inverse DCT makes images of a half, a quarter and an eighth of the size by itself.
+func (d *decoder) Shrinks() bool { return true }
+
+// DecodeParts reads a file as far down as the region reaches, decodes no columns that are far from it, and crosses into C
+// once for as many samples as hand their pixels over in C.
+func (d *decoder) DecodeParts(data [][]byte, parts []codec.Part, want codec.Channels) (done int, err error) {
+	if err := d.ready(); err != nil {
+		return 0, err
+	}
+	for done < len(data) && err == nil {
+		var n int
+		if call, _ := parts[done].To.Native(); call != nil {
+			n, err = d.partsInC(data[done:], parts[done:], want)
+		} else if err = d.part(data[done], parts[done], want); err == nil {
+			n = 1
+		}
+		done += n
+	}
+	return done, err
+}
+
+// partsInC decodes the first samples, as many as hand over in C.
+func (d *decoder) partsInC(data [][]byte, parts []codec.Part, want codec.Channels) (int, error) {
+	var pinned runtime.Pinner // the structs that C reads point at Go memory
+	defer pinned.Unpin()
+	d.parts = d.parts[:0]
+	var refused error
+	for i := range data {
+		call, arg := parts[i].To.Native()
+		if call == nil {
+			break
+		}
+		if refused = checkPart(data[i], parts[i].Region, want); refused != nil {
+			break
+		}
+		p := cPart(data[i], parts[i].Region)
+		pinned.Pin(p.src)
+		p.take, p.arg = C.dl_jpeg_take(call), arg
+		d.parts = append(d.parts, p)
+	}
+	if len(d.parts) == 0 {
+		return 0, refused
+	}
+	var status C.dl_jpeg_status
+	done := int(C.dl_jpeg_decode_parts(d.c, &d.parts[0], C.size_t(len(d.parts)), C.dl_jpeg_want(want), maxScans, &status))
+	clear(d.parts)
+	if status != C.DL_JPEG_OK {
+		return done, d.failure(status)
+	}
+	return done, refused
+}
+
+// part decodes one sample and hands it over in Go.
+func (d *decoder) part(data []byte, part codec.Part, want codec.Channels) error {
+	if err := checkPart(data, part.Region, want); err != nil {
+		return err
+	}
+	p := cPart(data, part.Region)
+	var pinned runtime.Pinner
+	defer pinned.Unpin()
+	pinned.Pin(p.src)
+	var pix *C.uchar
+	var stride C.size_t
+	if status := C.dl_jpeg_decode_part(d.c, &p, C.dl_jpeg_want(want), maxScans, &pix, &stride); status != C.DL_JPEG_OK {
+		return d.failure(status)
+	}
+	f, err := parse(data)
+	if err != nil {
+		return err
+	}
+	channels, err := f.channels(want)
+	if err != nil {
+		return err
+	}
+	n := (part.Height-1)*int(stride) + part.Width*channels
+	return part.To.Take(unsafe.Slice((*byte)(pix), n), int(stride))
+}
+
+func cPart(data []byte, r codec.Region) C.dl_jpeg_part {
+	p := C.dl_jpeg_part{
+		src: (*C.uchar)(unsafe.SliceData(data)), src_size: C.size_t(len(data)), x: C.uint(r.X), y: C.uint(r.Y),
+		width: C.uint(r.Width), height: C.uint(r.Height), shrink: C.uint(max(r.Shrink, 1)),
+	}
+	if r.Fast {
+		p.fast = 1
+	}
+	return p
+}
+
+// checkPart refuses a file that cannot be whole and a region that is not within its image. It looks for the end of the
+// file, which decoding a region does not come to.
+func checkPart(data []byte, r codec.Region, want codec.Channels) error {
+	f, err := parse(data)
+	if err != nil {
+		return err
+	}
+	if err := f.checkScan(data); err != nil {
+		return err
+	}
+	c, err := f.channels(want)
+	if err != nil {
+		return err
+	}
+	s := max(r.Shrink, 1)
+	if s != 1 && s != 2 && s != 4 && s != 8 {
+		return errs.New(errs.Invalid, "decode jpeg: shrink is %d, want 1, 2, 4 or 8", r.Shrink)
+	}
+	w, h := (f.width+s-1)/s, (f.height+s-1)/s
+	if !r.Within(w, h) {
+		return errs.New(errs.Invalid, "decode jpeg: region %d x %d at (%d, %d) is outside the image of %d x %d", r.Width, r.Height, r.X, r.Y, w, h)
+	}
+	if int64(w)*int64(r.Height)*int64(c) > maxPart {
+		return errs.New(errs.Unsupported, "decode jpeg: region of %d x %d pixels", r.Width, r.Height)
+	}
+	return nil
+}
+
+func (d *decoder) failure(status C.dl_jpeg_status) error {
+	return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
+}
