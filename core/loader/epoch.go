@@ -48,8 +48,11 @@ type Epoch struct {
 		workers  []meter
 		consumer meter
 	}
-	counts counts        // guarded by mu
-	after  storage.Stats // of the store when the epoch ended
+	counts counts // guarded by mu
+	// The batch that the consumer has, and since when, where there is a trace; guarded by turn.
+	handed   int64
+	handedAt time.Time
+	after    storage.Stats // of the store when the epoch ended
 }
 
 func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
@@ -64,6 +67,7 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 		e.meters.workers[i].zero = e.meters.start
 	}
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
+	e.follow(l.trace.epoch(p.Epoch))
 	if l.fetched != nil {
 		if d, ok := l.src.(distant); ok {
 			e.before = d.Traffic()
@@ -120,7 +124,9 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		if e.hoard != nil {
 			e.hoard.await(seq*int64(o.BatchSize)+n, m)
 		}
+		at := m.track.mark()
 		w.err = pl.plan(ctx, w, p)
+		m.track.span("plan", at, "batch", seq)
 		e.publish(w, p)
 		if w.err != nil {
 			break
@@ -240,6 +246,7 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 		}
 	}
 	defer func() { <-e.turn }()
+	e.consumed()
 	for {
 		w, end, err := e.take()
 		if end || err != nil {
@@ -260,6 +267,7 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 			continue
 		}
 		w.batch.Position, w.batch.Last = e.share.behind(w.seq), w.seq == e.batches-1
+		e.handed, e.handedAt = w.seq, e.meters.consumer.track.mark()
 		return w.batch, nil
 	}
 }
@@ -309,6 +317,15 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	w = e.queue[0]
 	if w.err != nil {
 		return nil, true, w.err
+	}
+	if w.loaded > 0 {
+		ready := 0
+		for _, q := range e.queue {
+			if q.ready {
+				ready++
+			}
+		}
+		e.counts.handed(ready, e.meters.start)
 	}
 	e.queue = append(e.queue[:0], e.queue[1:]...)
 	e.taken++

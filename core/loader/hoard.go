@@ -69,6 +69,7 @@ type hoard struct {
 	flying  int64 // bytes on their way
 	running int64 // requests on their way
 	counts  fetchCounts
+	track   *track // requests are shown on it; nil: they are not
 }
 
 // fetchCounts are the sums of a hoard.
@@ -460,6 +461,7 @@ func (h *hoard) arrived(p *piece, n int64, took time.Duration, err error) {
 	h.flying -= n
 	h.running--
 	h.counts.took += took
+	h.track.span("request", time.Now().Add(-took), "bytes", n)
 	h.counts.longest = max(h.counts.longest, took)
 	if p.err == nil {
 		p.err = err

@@ -19,6 +19,7 @@ type Loader struct {
 	ring    *slab.Ring
 	fetched *shelf        // of what is fetched ahead; nil: nothing is
 	cache   decoded.Cache // nil: none
+	trace   *trace        // nil: none
 
 	mu     sync.Mutex
 	budget int64 // of the ring
@@ -54,6 +55,9 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		order: course.order, course: course,
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
+	}
+	if o.Trace {
+		l.trace = newTrace()
 	}
 	if remote(src) {
 		l.fetched = newShelf(o.FetchBytes)

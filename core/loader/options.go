@@ -62,6 +62,7 @@ type Options struct {
 	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network, and kept for the next epoch where all has room; 0: two and a half windows
 	ReturnIndex  bool              `json:"return_index"`  // add IndexName: the rows in the dataset
 	OnError      string            `json:"on_error"`      // Raise (also "") or Skip
+	Trace        bool              `json:"trace"`         // keep what was done when, for Loader.Trace
 	Length       int64             `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
 	Distinct     bool              `json:"distinct"`      // draw every row once at most
 	Weights      *Weights          `json:"-"`             // of the rows; nil: every row comes once

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"deeplake/core/decoded"
@@ -19,11 +18,14 @@ type Stats struct {
 	Bytes      int64          `json:"bytes"`        // of samples, as delivered
 	Stored     int64          `json:"stored_bytes"` // of the same samples, as stored
 	RowRate    float64        `json:"rows_per_second"`
+	FirstBatch float64        `json:"first_batch_seconds"` // from the start of the epoch until its first batch was handed over
+	Gaps       Gaps           `json:"gaps"`
 	Plan       Stage          `json:"plan"`
 	Decode     Stage          `json:"decode"` // reading, checking and decoding
 	Consumer   Stage          `json:"consumer"`
 	Fetch      *Fetch         `json:"fetch,omitempty"` // nil: the rows lie near
 	Ready      int            `json:"ready"`           // batches that wait for the consumer
+	MeanReady  float64        `json:"mean_ready"`      // the same, on average over the moments when a batch was taken, that one included
 	InFlight   int            `json:"in_flight"`       // batches planned and not taken, ready ones included
 	Prefetch   int            `json:"prefetch"`
 	Cache      *decoded.Stats `json:"cache,omitempty"` // of decoded samples, since the loader was opened; nil: none
@@ -39,6 +41,14 @@ type Stage struct {
 	Threads int     `json:"threads"`
 	Busy    float64 `json:"busy_seconds"`
 	Waiting float64 `json:"waiting_seconds"`
+	Rate    float64 `json:"rows_per_second"` // that it would reach if it never had to wait
+}
+
+// Gaps are the times from one batch handed over to the next, in seconds, the consumer's own work included.
+type Gaps struct {
+	Median  float64 `json:"p50_seconds"`
+	P99     float64 `json:"p99_seconds"`
+	Longest float64 `json:"longest_seconds"`
 }
 
 // Fetch is what was asked of a store behind a network. Waiting is the time of all decode threads together in which they
@@ -73,6 +83,9 @@ const maxSkipNotes = 16
 type counts struct {
 	batches, rows, bytes, stored, skipped int64
 	notes                                 []SkipNote
+	first                                 time.Duration // until the first batch was handed over
+	ready                                 int64         // sum over taken batches of those that were ready then
+	gaps                                  gaps
 }
 
 func (c *counts) add(w *work) {
@@ -90,6 +103,16 @@ func (c *counts) add(w *work) {
 	}
 }
 
+// handed notes that a batch is handed over while ready ones, this one included, lay there.
+func (c *counts) handed(ready int, start time.Time) {
+	now := time.Now()
+	if c.first == 0 {
+		c.first = max(now.Sub(start), 1)
+	}
+	c.ready += int64(ready)
+	c.gaps.add(now)
+}
+
 // Stats are the figures of the epoch so far, or of all of it when it has ended.
 func (e *Epoch) Stats() Stats {
 	e.mu.Lock()
@@ -102,6 +125,9 @@ func (e *Epoch) Stats() Stats {
 		}
 	}
 	wall := e.meters.end
+	g := &e.counts.gaps
+	s.FirstBatch, s.Gaps = e.counts.first.Seconds(), Gaps{Median: g.quantile(0.5), P99: g.quantile(0.99), Longest: g.longest.Seconds()}
+	s.MeanReady = float64(e.counts.ready) / float64(max(s.Batches, 1))
 	e.mu.Unlock()
 	if wall == 0 {
 		wall = time.Since(e.meters.start)
@@ -117,6 +143,11 @@ func (e *Epoch) Stats() Stats {
 	s.Consumer.add(&e.meters.consumer)
 	for i := range e.meters.workers {
 		s.Decode.add(&e.meters.workers[i])
+	}
+	for _, stage := range []*Stage{&s.Plan, &s.Decode, &s.Consumer} {
+		if stage.Busy > 0 {
+			stage.Rate = float64(s.Rows) * float64(stage.Threads) / stage.Busy
+		}
 	}
 	if e.hoard != nil {
 		s.Fetch = e.fetchStats()
@@ -164,46 +195,4 @@ func percent(part, whole float64) float64 {
 		return 0
 	}
 	return min(100*part/whole, 100)
-}
-
-// meter measures how long one goroutine works and waits. It reads the clock when the goroutine waits, never per sample;
-// others may read it at any time.
-type meter struct {
-	zero    time.Time
-	started atomic.Int64 // nanoseconds after zero, plus one; 0: not yet
-	ended   atomic.Int64
-	since   atomic.Int64 // begin of the wait that goes on; 0: none
-	waited  atomic.Int64
-	_       [24]byte // a cache line of its own: neighbours belong to other threads
-}
-
-func (m *meter) now() int64 { return int64(time.Since(m.zero)) + 1 }
-
-func (m *meter) begin() { m.started.Store(m.now()) }
-
-func (m *meter) end() { m.ended.CompareAndSwap(0, m.now()) }
-
-func (m *meter) pause() { m.since.Store(m.now()) }
-
-func (m *meter) resume() {
-	m.waited.Add(m.now() - m.since.Swap(0))
-}
-
-// read gives the time of work and of waiting until now, or until the end.
-func (m *meter) read() (busy, waiting time.Duration) {
-	start := m.started.Load()
-	if start == 0 {
-		return 0, 0
-	}
-	end := m.ended.Load()
-	if end == 0 {
-		end = m.now()
-	}
-	wait := m.waited.Load()
-	if since := m.since.Load(); since != 0 {
-		wait += max(end-since, 0)
-	}
-	total := max(end-start, 0)
-	wait = min(wait, total)
-	return time.Duration(total - wait), time.Duration(wait)
 }

@@ -38,6 +38,15 @@ func TestStats(t *testing.T) {
 	if math.Abs(s.RowRate*s.Seconds-100) > 1e-6 {
 		t.Errorf("rate %f in %f s", s.RowRate, s.Seconds)
 	}
+	if s.FirstBatch <= 0 || s.FirstBatch > s.Seconds || s.Gaps.Median <= 0 || s.Gaps.P99 < s.Gaps.Median || s.Gaps.Longest < s.Gaps.P99 {
+		t.Errorf("first batch after %f s of %f s, gaps %+v", s.FirstBatch, s.Seconds, s.Gaps)
+	}
+	if s.MeanReady < 1 || s.MeanReady > float64(s.Prefetch) {
+		t.Errorf("%f of %d batches ready on average", s.MeanReady, s.Prefetch)
+	}
+	if want := 100 * 2 / s.Decode.Busy; math.Abs(s.Decode.Rate/want-1) > 1e-6 {
+		t.Errorf("decoding could give %f rows a second, want %f", s.Decode.Rate, want)
+	}
 	if again := l.Stats(); again.Seconds != s.Seconds {
 		t.Error("the clock of an epoch that has ended goes on")
 	}

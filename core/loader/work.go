@@ -37,7 +37,9 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			if e.hoard != nil {
 				scratch.Hold(hand{e.hoard, m})
 			}
+			at := m.track.mark()
 			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
+			m.track.span("decode", at, "batch", seq)
 			if w.left.Add(-1) == 0 {
 				e.finish(w)
 			}
