@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"context"
+	"io"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -116,6 +117,52 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 		return errs.New(errs.Unsupported, "read %q: this program reads no links", l.URL)
 	}
 	return s.chunk.Links.ReadLink(ctx, l, dst)
+}
+
+// streamStep is how many bytes come before landed hears of them: less would cost more than it is worth.
+const streamStep = 128 << 10
+
+// Stream is Read for those who use bytes while others are on their way: landed is told of each n bytes that follow those
+// before, and of 0 when the answer has begun. Where a store cannot do that all bytes land at once.
+func (s Span) Stream(ctx context.Context, dst []byte, landed func(n int64)) error {
+	if s.item < 0 && int64(len(dst)) == s.Bytes {
+		if r, ok := s.chunk.Store.(storage.Ranger); ok {
+			return missing(s.chunk.Key, s.follow(ctx, r, dst, landed))
+		}
+	}
+	err := s.Read(ctx, dst)
+	if err == nil {
+		landed(s.Bytes)
+	}
+	return err
+}
+
+// follow reads the span as it comes.
+func (s Span) follow(ctx context.Context, r storage.Ranger, dst []byte, landed func(n int64)) error {
+	key := s.chunk.Key
+	b, err := r.Range(ctx, key, s.Offset, s.Bytes, "")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if b.Len() < s.Bytes {
+		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), s.Offset, s.Bytes)
+	}
+	landed(0)
+	for at := 0; at < len(dst); {
+		n, err := io.ReadAtLeast(b, dst[at:], min(streamStep, len(dst)-at))
+		if at += n; errs.Is(err, errs.Conflict) {
+			// The object was put again, with the same content: its name is given once.
+			err = s.chunk.Store.ReadAt(ctx, key, dst[at:], s.Offset+int64(at))
+			n += len(dst) - at
+			at = len(dst)
+		}
+		if err != nil {
+			return errs.Wrap(errs.Storage, "read", key, err)
+		}
+		landed(int64(n))
+	}
+	return nil
 }
 
 // link reads an item of a linked chunk into dst.

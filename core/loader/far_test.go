@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -24,6 +23,7 @@ type far struct {
 	storage.Provider
 	latency time.Duration
 	rate    float64 // bytes a second of one request
+	all     *pipe   // that all requests go through; nil: none
 
 	mu       sync.Mutex
 	gets     map[string]int   // requests by the first part of the key
@@ -43,8 +43,8 @@ func newFar(p storage.Provider) *far {
 	return &far{Provider: p, latency: 25 * time.Millisecond, rate: 90e6, gets: map[string]int{}, bytes: map[string]int64{}}
 }
 
-// request takes the time of a request and counts it.
-func (f *far) request(ctx context.Context, key string, off, n int64) error {
+// begin takes the time to the first byte of a request and counts it. done is called when its answer has come, or will not.
+func (f *far) begin(ctx context.Context, key string, off, n int64) (done func(), err error) {
 	kind, _, _ := strings.Cut(key, "/")
 	f.mu.Lock()
 	f.gets[kind]++
@@ -52,27 +52,76 @@ func (f *far) request(ctx context.Context, key string, off, n int64) error {
 	f.flying++
 	f.flight += n
 	f.most, f.mostByte = max(f.most, f.flying), max(f.mostByte, f.flight)
-	d := f.latency + time.Duration(float64(n)/f.rate*1e9)
+	d := f.latency
 	if f.slow != nil {
 		d += f.slow(key, off)
 	}
-	var err error
 	if f.fault != nil {
 		err = f.fault(key, off, n)
 	}
 	f.mu.Unlock()
+	if late := pause(ctx, key, d); err == nil {
+		err = late
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.flying--
+		f.flight -= n
+	}, err
+}
+
+// request is all of a request whose n bytes are wanted at once.
+func (f *far) request(ctx context.Context, key string, off, n int64) error {
+	done, err := f.begin(ctx, key, off, n)
+	defer done()
+	for own := newPipe(f.rate); n > 0 && err == nil; n -= quantum {
+		err = f.move(ctx, key, own, min(n, quantum))
+	}
+	return err
+}
+
+// quantum is how many bytes of a request come together.
+const quantum = 128 << 10
+
+// move takes the time of n bytes of a request.
+func (f *far) move(ctx context.Context, key string, own *pipe, n int64) error {
+	return pause(ctx, key, max(own.take(n), f.all.take(n)))
+}
+
+func pause(ctx context.Context, key string, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
 	case <-ctx.Done():
-		err = errs.Wrap(errs.Canceled, "read", key, context.Cause(ctx))
+		return errs.Wrap(errs.Canceled, "read", key, context.Cause(ctx))
 	}
-	f.mu.Lock()
-	f.flying--
-	f.flight -= n
-	f.mu.Unlock()
-	return err
+}
+
+// pipe is something that bytes go through one after the other.
+type pipe struct {
+	mu   sync.Mutex
+	rate float64 // bytes a second
+	free time.Time
+}
+
+func newPipe(rate float64) *pipe { return &pipe{rate: rate} }
+
+// take says how long it is until n more bytes are through.
+func (p *pipe) take(n int64) time.Duration {
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.free.Before(now) {
+		p.free = now
+	}
+	p.free = p.free.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
+	return p.free.Sub(now)
 }
 
 // List takes a request too; listings here have one page.
@@ -95,6 +144,11 @@ func (f *far) ReadAt(ctx context.Context, key string, dst []byte, off int64) err
 	if err := f.request(ctx, key, off, int64(len(dst))); err != nil {
 		return err
 	}
+	return f.read(ctx, key, dst, off)
+}
+
+// read takes no time.
+func (f *far) read(ctx context.Context, key string, dst []byte, off int64) error {
 	err := f.Provider.ReadAt(ctx, key, dst, off)
 	if f.damage != nil {
 		f.mu.Lock()
@@ -105,21 +159,54 @@ func (f *far) ReadAt(ctx context.Context, key string, dst []byte, off int64) err
 }
 
 func (f *far) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
-	dst := make([]byte, n)
-	if err := f.ReadAt(ctx, key, dst, off); err != nil {
+	done, err := f.begin(ctx, key, off, n)
+	data := make([]byte, n)
+	if err == nil {
+		err = f.read(ctx, key, data, off)
+	}
+	if err != nil {
+		done()
 		return nil, err
 	}
-	return body{io.NopCloser(bytes.NewReader(dst)), n}, nil
+	return &body{ctx: ctx, far: f, key: key, own: newPipe(f.rate), left: data, n: n, done: sync.OnceFunc(done)}, nil
 }
 
+// body comes a quantum at a time.
 type body struct {
-	io.ReadCloser
-	n int64
+	ctx  context.Context
+	far  *far
+	key  string
+	own  *pipe
+	here []byte // of left, that have come
+	left []byte
+	n    int64
+	done func()
 }
 
-func (b body) Len() int64  { return b.n }
-func (b body) Size() int64 { return -1 }
-func (b body) Tag() string { return "" }
+func (b *body) Read(dst []byte) (int, error) {
+	if len(b.left) == 0 {
+		return 0, io.EOF
+	}
+	if len(b.here) == 0 {
+		step := min(len(b.left), quantum)
+		if err := b.far.move(b.ctx, b.key, b.own, int64(step)); err != nil {
+			return 0, err
+		}
+		b.here = b.left[:step]
+	}
+	n := copy(dst, b.here)
+	b.here, b.left = b.here[n:], b.left[n:]
+	return n, nil
+}
+
+func (b *body) Close() error {
+	b.done()
+	return nil
+}
+
+func (b *body) Len() int64  { return b.n }
+func (b *body) Size() int64 { return -1 }
+func (b *body) Tag() string { return "" }
 
 // reset forgets the counters.
 func (f *far) reset() {

@@ -32,24 +32,29 @@ func (e *Epoch) lookAhead(ctx context.Context) error {
 		}
 	}
 	r := newRoute(e.loader.share(e.pass), cols, int64(o.BatchSize), e.hoard.limit)
+	return lookAlong(ctx, e.hoard, r)
+}
+
+// lookAlong is lookAhead on a route.
+func lookAlong(ctx context.Context, h *hoard, r *route) error {
 	switch {
 	case r.fits:
-		e.hoard.reach = math.MaxInt
-	case e.loader.order.Kind == Full:
-		e.hoard.reach = 0
+		h.reach = math.MaxInt
+	case r.walk.order.Kind == Full:
+		h.reach = 0
 	}
-	for r.at < r.end && e.hoard.awaitRoom() {
+	for r.at < r.end && h.awaitRoom() {
 		to, spans := r.next(ctx)
-		e.hoard.plan(to, spans)
-		if !r.fits || e.hoard.over() {
-			e.hoard.open(1)
+		h.plan(to, spans)
+		if !r.fits || h.over() {
+			h.open(1)
 		}
 	}
 	if r.fits {
-		e.hoard.keepAll()
+		h.keepAll()
 	}
-	e.hoard.open(e.hoard.sparse())
-	e.hoard.end()
+	h.open(h.sparse())
+	h.end()
 	return nil
 }
 
@@ -144,7 +149,7 @@ func newErrand(ctx context.Context, jobs, workers int, spans func(job int, out [
 	g := task.New(ctx, 0)
 	memory := newShelf(readBytes)
 	h := newHoard(g, memory, readBytes, workers, 1)
-	h.reach = math.MaxInt
+	h.reach, h.lead = math.MaxInt, math.MaxInt64
 	g.Go(func(ctx context.Context) error { // wakes those who wait for bytes when the read is given up
 		<-ctx.Done()
 		h.stop()

@@ -12,36 +12,37 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// How requests are cut. A request costs about 25 ms until its first byte comes, and as much as 2 MB of bytes do.
+// How requests are cut. What they may hold besides what is needed soon depends on the line.
 const (
 	maxRequest    = 16 << 20  // bytes of one request, but for a single block that is larger
 	firstRequest  = 4 << 20   // the same for what the first batch waits for
 	narrowGap     = 64 << 10  // bytes that nobody needs cost less than a request: they are read through
 	wideGap       = 3 << 19   // these are where at least as many are needed
 	maxRequests   = 64        // on their way at once
-	minFlight     = 128 << 20 // bytes on their way at once, or
-	flightPerJob  = 32 << 20  // for each decode thread, up to
-	maxFlight     = 256 << 20 //
 	smallPiece    = 64 << 10  // fewer bytes are not worth a slab
 	requestsSlack = 0.2       // part of all requests that may be added for an early first batch
 	smallObject   = 1 << 20   // an object of which no more is planned is one request at once
 	aimRequest    = 8_000_000 // bytes of a request when all goes well
+	headRest      = 8         // one part in so many of the first batch's bytes may be late
 )
 
 // hoard holds bytes of objects from before they are needed until they are not needed any more. They are planned by the
 // stretch: the part of a pass whose bytes are needed at about the same time. All methods may be called in parallel.
 //
-// What was planned is asked for in the order of planning, a piece at a time: neighbours are one request, whenever they
-// are needed. Pieces are kept to the end of the last stretch that needs them. Bytes that somebody waits for are asked for
-// at once, whatever the bounds say, so that no order of events can end in everybody waiting.
+// What was planned is asked for in the order of planning, a piece at a time, as much at once as the line delivers in a
+// while. Neighbours are one request: whenever they are needed on a line that is far, only if they are needed together on one
+// that is narrow. What the first batch waits for goes ahead of all else. Pieces are kept to the end of the last stretch that
+// needs them. Bytes that somebody waits for are asked for at once, whatever the bounds say, so that no order of events can
+// end in everybody waiting.
 type hoard struct {
 	group *task.Group
 	shelf *shelf
 
-	limit  int64 // of bytes held and on their way, which are the same memory
-	flight int64 // of bytes on their way
-	batch  int64 // rows of a batch
-	reach  int   // pieces join what is needed at most so many stretches later
+	limit int64                                                                           // of bytes held and on their way, which are the same memory
+	batch int64                                                                           // rows of a batch
+	lead  int64                                                                           // positions that go ahead of all others
+	reach int                                                                             // pieces join what is needed at most so many stretches later
+	fetch func(s chunk.Span, ctx context.Context, dst []byte, landed func(n int64)) error // chunk.Span.Stream
 
 	mu        sync.Mutex
 	changed   sync.Cond // bytes were planned, or released, or the gate opened
@@ -60,14 +61,17 @@ type hoard struct {
 	finished  map[int64]bool
 	watermark int64 // batches before it are done
 
-	cold     []*slab.Slab // memory that was never touched, held for touch
-	touching bool
+	cold      []*slab.Slab // memory that was never touched, held for touch
+	touching  bool
+	untouched bool // memory is left as it is
 
 	planned int64 // bytes of extents
 	useful  int64 // of them, those in pieces
 	held    int64 // bytes of pieces
 	flying  int64 // bytes on their way
 	running int64 // requests on their way
+	line    line
+	head    struct{ all, flying int64 } // bytes that the first batch waits for
 	counts  fetchCounts
 	track   *track // requests are shown on it; nil: they are not
 }
@@ -98,19 +102,8 @@ type extent struct {
 
 func (e *extent) end() int64 { return e.span.Offset + e.span.Bytes }
 
-// piece is memory that requests fill.
-type piece struct {
-	mem   []byte
-	slab  *slab.Slab // of mem; nil: the Go heap
-	off   int64      // in the object
-	left  int        // extents that are still needed
-	parts int        // requests on their way
-	ready chan struct{}
-	err   error // set before ready is closed
-}
-
-func newHoard(g *task.Group, memory *shelf, limit int64, workers int, batch int64) *hoard {
-	h := &hoard{group: g, shelf: memory, limit: limit, batch: batch, reach: 1, flight: min(max(flightPerJob*int64(workers), minFlight), maxFlight),
+func newHoard(g *task.Group, memory *shelf, limit int64, _ int, batch int64) *hoard {
+	h := &hoard{group: g, shelf: memory, limit: limit, batch: batch, lead: batch, reach: 1, fetch: chunk.Span.Stream,
 		objects: map[string]*object{}, touched: map[int][]*extent{}, finished: map[int64]bool{}}
 	h.changed.L = &h.mu
 	return h
@@ -191,6 +184,9 @@ func (h *hoard) sparse() int {
 	return len(h.stretches)
 }
 
+// first reports whether the first batch needs stretch n.
+func (h *hoard) first(n int) bool { return n == 0 || h.stretches[n-1] < h.lead }
+
 // open lets requests out. What the first stretches need, exact in number, is fetched by itself, so that it comes early;
 // all else with its neighbours.
 func (h *hoard) open(exact int) {
@@ -200,6 +196,9 @@ func (h *hoard) open(exact int) {
 		return
 	}
 	h.gate, h.exact = true, exact
+	for h.exact < len(h.stretches)-1 && h.first(h.exact) {
+		h.exact++ // there are others, which it would wait for
+	}
 	h.pump()
 	h.changed.Broadcast()
 }
@@ -297,7 +296,7 @@ func (h *hoard) release(n int) {
 		e.gone = true
 		if p := e.piece; p != nil {
 			h.useful -= e.span.Bytes
-			if p.left--; p.left == 0 && p.parts == 0 {
+			if p.left--; p.left == 0 && p.running == 0 {
 				h.free(p)
 			}
 		}
@@ -313,29 +312,41 @@ func (h *hoard) free(p *piece) {
 	p.mem, p.slab = nil, nil
 }
 
-// size is the memory that the piece takes.
-func (p *piece) size() int64 {
-	if p.slab != nil {
-		return shelfSize(int64(len(p.mem)))
-	}
-	return int64(len(p.mem))
-}
-
 // pump sends requests as long as the bounds allow it.
 func (h *hoard) pump() {
-	for h.gate && !h.stopped && h.running < maxRequests {
+	for h.gate && !h.stopped && h.running < maxRequests && h.flying < maxFlight {
 		for len(h.queue) > 0 && (h.queue[0].gone || h.queue[0].piece != nil) {
 			h.queue = h.queue[1:]
 		}
 		if len(h.queue) == 0 {
 			return
 		}
-		from, to, extents := h.grow(h.queue[0])
-		if n := to - from; h.running > 0 && h.flying+n > h.flight || h.held > 0 && h.held+n > h.limit {
+		e := h.queue[0]
+		if h.held > 0 && h.held+e.span.Bytes > h.limit || !h.first(e.first) && (h.flying >= h.bound() || !h.mayFollow()) {
+			return
+		}
+		from, to, extents := h.grow(e)
+		if h.held > 0 && h.held+to-from > h.limit {
 			return
 		}
 		h.start(from, to, extents)
 	}
+}
+
+// bound is how many bytes may be on their way.
+func (h *hoard) bound() int64 {
+	request := float64(aimRequest)
+	if h.counts.requests > 0 {
+		request = float64(h.counts.bytes) / float64(h.counts.requests)
+	}
+	return h.line.flight(request)
+}
+
+// mayFollow reports whether more than the first batch needs may be asked for: when its first bytes would come as the last
+// ones of that batch do.
+func (h *hoard) mayFollow() bool {
+	left := h.head.flying
+	return left == 0 || float64(left) <= h.line.turn() || left <= h.head.all/headRest
 }
 
 // grow puts the neighbours of e that were not asked for in one piece with it.
@@ -344,6 +355,10 @@ func (h *hoard) grow(e *extent) (from, to int64, extents []*extent) {
 	most, early := int64(maxRequest), e.first < h.exact && o.bytes > smallObject
 	if early {
 		most = firstRequest
+	}
+	spare := h.line.spare()
+	if o.bytes <= smallObject {
+		spare = smallObject
 	}
 	from, to = e.span.Offset, e.end()
 	useful := e.span.Bytes
@@ -357,6 +372,13 @@ func (h *hoard) grow(e *extent) (from, to int64, extents []*extent) {
 			return false, false
 		}
 		if gap > narrowGap && max(to, x.end())-min(from, x.span.Offset) > 2*(useful+x.span.Bytes) || early && x.first >= h.exact || max(x.first-e.first, e.first-x.first) > h.reach {
+			return false, true
+		}
+		cost := gap
+		if x.first > e.first {
+			cost += x.span.Bytes
+		}
+		if spare -= cost; spare < 0 && cost > 0 {
 			return false, true
 		}
 		extents = append(extents, x)
@@ -389,7 +411,7 @@ func (h *hoard) grow(e *extent) (from, to int64, extents []*extent) {
 // start asks for a piece.
 func (h *hoard) start(from, to int64, extents []*extent) {
 	n := to - from
-	p := &piece{off: from, left: len(extents), ready: make(chan struct{})}
+	p := &piece{off: from, left: len(extents), head: h.first(extents[0].first)}
 	for _, e := range extents {
 		e.piece = p
 		h.counts.used += e.span.Bytes
@@ -399,31 +421,70 @@ func (h *hoard) start(from, to int64, extents []*extent) {
 		p.mem = make([]byte, n)
 	} else if s, fresh, err := h.shelf.get(n); err != nil {
 		p.err = err
-		close(p.ready)
 		return
 	} else {
 		p.slab, p.mem = s, s.Bytes()[:n:n]
-		if fresh {
+		if fresh && !h.untouched {
 			h.touchSoon(s)
 		}
 	}
 	h.held += p.size()
 	h.counts.held = max(h.counts.held, h.held)
 	h.counts.bytes += n
-	p.parts = int((n + maxRequest - 1) / maxRequest)
+	p.running = int((n + maxRequest - 1) / maxRequest)
 	h.flying += n
-	h.running += int64(p.parts)
-	h.counts.requests += int64(p.parts)
-	for i := range int64(p.parts) {
-		lo, hi := i*n/int64(p.parts), (i+1)*n/int64(p.parts)
-		span, dst := extents[0].span.Part(from+lo, hi-lo), p.mem[lo:hi:hi]
+	if p.head {
+		h.head.all += n
+		h.head.flying += n
+	}
+	h.running += int64(p.running)
+	h.counts.requests += int64(p.running)
+	p.parts = make([]portion, p.running)
+	for i := range p.parts {
+		lo, hi := int64(i)*n/int64(len(p.parts)), int64(i+1)*n/int64(len(p.parts))
+		p.parts[i] = portion{lo, hi, lo}
 		h.group.Go(func(ctx context.Context) error {
-			began := time.Now()
-			err := span.Read(ctx, dst)
-			h.arrived(p, hi-lo, time.Since(began), err)
+			h.bring(ctx, extents[0].span.Part(from+lo, hi-lo), p, i)
 			return nil
 		})
 	}
+}
+
+// bring does one request of p.
+func (h *hoard) bring(ctx context.Context, s chunk.Span, p *piece, part int) {
+	q := &p.parts[part]
+	began, begun := time.Now(), time.Time{}
+	err := h.fetch(s, ctx, p.mem[q.from:q.to:q.to], func(n int64) {
+		now := time.Now()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if begun.IsZero() {
+			begun = now
+			h.line.answered(now.Sub(began))
+		}
+		if n > 0 {
+			h.landed(p, part, n, now)
+		}
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if err == nil && !begun.IsZero() {
+		h.line.ended(s.Bytes, now.Sub(begun))
+	}
+	h.arrived(p, part, now.Sub(began), err)
+}
+
+// landed notes n bytes more of a part of p.
+func (h *hoard) landed(p *piece, part int, n int64, now time.Time) {
+	p.parts[part].filled += n
+	h.flying -= n
+	if p.head {
+		h.head.flying -= n
+	}
+	h.line.landed(n, now)
+	p.wake()
+	h.pump()
 }
 
 // touchSoon lets the memory of s be found while its bytes are on their way: at the start nobody has better things to do
@@ -455,22 +516,25 @@ func (h *hoard) touch(context.Context) error {
 }
 
 // arrived ends one request of p.
-func (h *hoard) arrived(p *piece, n int64, took time.Duration, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.flying -= n
+func (h *hoard) arrived(p *piece, part int, took time.Duration, err error) {
+	missing := p.parts[part].to - p.parts[part].filled // after a failure
+	h.flying -= missing
+	if p.head {
+		h.head.flying -= missing
+	}
 	h.running--
+	if h.running == 0 {
+		h.line.idle(time.Now())
+	}
 	h.counts.took += took
-	h.track.span("request", time.Now().Add(-took), "bytes", n)
+	h.track.span("request", time.Now().Add(-took), "bytes", p.parts[part].to-p.parts[part].from)
 	h.counts.longest = max(h.counts.longest, took)
 	if p.err == nil {
 		p.err = err
 	}
-	if p.parts--; p.parts == 0 {
-		close(p.ready)
-		if p.left == 0 {
-			h.free(p)
-		}
+	p.wake()
+	if p.running--; p.running == 0 && p.left == 0 {
+		h.free(p)
 	}
 	h.pump()
 }
@@ -478,6 +542,7 @@ func (h *hoard) arrived(p *piece, n int64, took time.Duration, err error) {
 // bytes is what Held.Bytes says. The time of waiting goes to m.
 func (h *hoard) bytes(ctx context.Context, object string, off, n int64, m *meter) ([]byte, error) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	for !h.gate && !h.stopped {
 		began := time.Now()
 		m.pause()
@@ -488,16 +553,17 @@ func (h *hoard) bytes(ctx context.Context, object string, off, n int64, m *meter
 	e := h.find(object, off, n)
 	if e == nil || h.stopped {
 		h.counts.direct++
-		h.mu.Unlock()
 		return nil, nil
 	}
 	if e.piece == nil {
 		h.start(h.grow(e))
 	}
 	p := e.piece
-	h.mu.Unlock()
-	if err := h.waitFor(ctx, p, m); err != nil {
-		return nil, err
+	from, to := off-p.off, off-p.off+n
+	if p.err == nil && !p.has(from, to) {
+		if err := h.waitFor(ctx, p, from, to, m); err != nil {
+			return nil, err
+		}
 	}
 	if p.err != nil {
 		if skippable(p.err) {
@@ -505,30 +571,7 @@ func (h *hoard) bytes(ctx context.Context, object string, off, n int64, m *meter
 		}
 		return nil, p.err
 	}
-	return p.mem[off-p.off : off-p.off+n : off-p.off+n], nil
-}
-
-// waitFor waits until p is there.
-func (h *hoard) waitFor(ctx context.Context, p *piece, m *meter) error {
-	select {
-	case <-p.ready:
-		return nil
-	default:
-	}
-	began := time.Now()
-	m.pause()
-	defer func() {
-		m.resume()
-		h.mu.Lock()
-		h.counts.waited += time.Since(began)
-		h.mu.Unlock()
-	}()
-	select {
-	case <-p.ready:
-		return nil
-	case <-ctx.Done():
-		return canceled(ctx)
-	}
+	return p.mem[from:to:to], nil
 }
 
 // find is the extent that holds n bytes at off.
@@ -583,7 +626,7 @@ func (h *hoard) close() map[string]*object {
 			p := e.piece
 			switch {
 			case p == nil || p.left == 0:
-			case h.keep && p.err == nil && p.parts == 0:
+			case h.keep && p.err == nil && p.running == 0:
 				left.extents = append(left.extents, e)
 				left.bytes += e.span.Bytes
 				e.first, e.last = 0, 0

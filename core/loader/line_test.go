@@ -1,0 +1,222 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deeplake/core/chunk"
+	"deeplake/core/internal/task"
+)
+
+// network is a line to a store, of which nothing but its times is there.
+type network struct {
+	first time.Duration // to the first byte
+	each  float64       // bytes a second of one request
+	all   float64       // of all together
+}
+
+// filesOf is a set of files of equal size in chunks of 8 MB.
+type filesOf struct {
+	rows, bytes int64
+	decode      float64 // bytes a second of one decode thread
+}
+
+// planned is the only column of a filesOf, whose blocks are single rows.
+type planned struct{ filesOf }
+
+const plannedChunk = 8 << 20
+
+func (p planned) StoredBytes() int64 { return p.rows * p.bytes }
+
+func (p planned) place(row int64) (object string, off int64) {
+	each := plannedChunk / p.bytes
+	return fmt.Sprint(row / each), row % each * p.bytes
+}
+
+func (p planned) Ahead(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
+	for _, r := range runs {
+		for row := r[0]; row < r[1]; row++ {
+			object, off := p.place(row)
+			if n := len(spans) - 1; n >= 0 && spans[n].Object == object && spans[n].Offset+spans[n].Bytes == off && spans[n].Bytes+p.bytes <= 4<<20 {
+				spans[n].Bytes += p.bytes
+				continue
+			}
+			spans = append(spans, chunk.Span{Object: object, Offset: off, Bytes: p.bytes})
+		}
+	}
+	return spans, nil
+}
+
+// journey is what became of an epoch.
+type journey struct {
+	first, total time.Duration
+	ideal        time.Duration // of what is slower: decoding by itself, or the line by itself
+	requests     int64
+	bytes        float64       // fetched as a part of those stored
+	used         float64       // part of what the line could have carried until the last byte came
+	waited       time.Duration // by a decode thread, after the first batch
+}
+
+// travel runs an epoch of shuffled batches of 256 on two decode threads. It takes no time: the clock is synctest's.
+func travel(t *testing.T, n network, f filesOf) (j journey) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		const batch, threads = 256, 2
+		began := time.Now()
+		g := task.New(t.Context(), 0)
+		memory := newShelf(math.MaxInt64)
+		defer memory.close()
+		o := newOrder(Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
+		h := newHoard(g, memory, DefaultShuffleBytes*5/2, threads, batch)
+		h.untouched = true
+		all := newPipe(n.all)
+		var last time.Duration
+		h.fetch = func(s chunk.Span, ctx context.Context, _ []byte, landed func(n int64)) error {
+			time.Sleep(n.first)
+			landed(0)
+			own := newPipe(n.each)
+			for left := s.Bytes; left > 0; left -= quantum {
+				step := min(left, quantum)
+				time.Sleep(max(own.take(step), all.take(step)))
+				landed(step)
+			}
+			memory.mu.Lock()
+			last = time.Since(began)
+			memory.mu.Unlock()
+			return nil
+		}
+		r := newRoute(newShare(newWalk(o, 0), f.rows, Pass{World: 1}, batch, TailExact), []AheadColumn{planned{f}}, batch, h.limit)
+		g.Go(func(ctx context.Context) error { return lookAlong(ctx, h, r) })
+		d := &decoding{files: f, hoard: h, walk: newWalk(o, 0), batch: batch, left: map[int64]int64{}}
+		threadsOf := task.New(t.Context(), 0)
+		for range threads {
+			threadsOf.Go(func(ctx context.Context) error { return d.run(ctx, &j, began) })
+		}
+		if err := threadsOf.Wait(); err != nil {
+			t.Error(err)
+		}
+		j.total = time.Since(began)
+		j.requests, j.bytes = h.counts.requests, float64(h.counts.bytes)/float64(f.rows*f.bytes)
+		j.used = float64(h.counts.bytes) / n.all / last.Seconds()
+		j.waited = (h.counts.waited - d.firstWaited) / threads
+		j.ideal = time.Duration(max(float64(f.rows*f.bytes)/n.all, float64(f.rows*f.bytes)/f.decode/threads) * 1e9)
+		h.stop()
+		_ = g.Wait()
+		h.close()
+	})
+	return j
+}
+
+// decoding is what the threads share: runs of eight rows, batch after batch.
+type decoding struct {
+	files filesOf
+	hoard *hoard
+	batch int64
+
+	mu          sync.Mutex
+	walk        *walk
+	rows        []int64 // of the batch under way, in order
+	seq, next   int64
+	left        map[int64]int64 // rows of a batch that are not done
+	firstWaited time.Duration
+}
+
+// take gives the next rows, nil at the end.
+func (d *decoding) take(m *meter) (seq int64, rows []int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.next == int64(len(d.rows)) {
+		from := d.seq * d.batch
+		n := min(d.batch, d.files.rows-from)
+		if n <= 0 {
+			return 0, nil
+		}
+		d.hoard.await(from+n, m)
+		d.rows, d.next = make([]int64, n), 0
+		d.walk.fill(d.rows, from)
+		d.left[d.seq] = n
+		d.seq++
+	}
+	rows = d.rows[d.next:min(d.next+8, int64(len(d.rows)))]
+	d.next += int64(len(rows))
+	return d.seq - 1, rows
+}
+
+func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
+	m := &meter{zero: began}
+	for {
+		seq, rows := d.take(m)
+		if rows == nil {
+			return nil
+		}
+		for _, row := range rows {
+			object, off := planned{d.files}.place(row)
+			if data, err := d.hoard.bytes(ctx, object, off, d.files.bytes, m); err != nil || data == nil {
+				return fmt.Errorf("row %d was not fetched ahead: %w", row, err)
+			}
+		}
+		time.Sleep(time.Duration(float64(int64(len(rows))*d.files.bytes) / d.files.decode * 1e9))
+		d.mu.Lock()
+		d.left[seq] -= int64(len(rows))
+		over := d.left[seq] == 0
+		d.mu.Unlock()
+		if !over {
+			continue
+		}
+		d.hoard.done(seq)
+		if seq == 0 {
+			j.first = time.Since(began)
+			d.hoard.mu.Lock()
+			d.firstWaited = d.hoard.counts.waited
+			d.hoard.mu.Unlock()
+		}
+	}
+}
+
+// What a line allows is reached, whatever limits it: the rate of decoding where it is wide, its bytes where it is narrow,
+// with few requests where those are dear. The windows of the order are why a narrow line stands still in the end: the last
+// one, two thirds of the noise here, is decoded when all of it is there.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	noise := filesOf{rows: 20_000, bytes: 39_500, decode: 80e6}
+	photos := filesOf{rows: 20_000, bytes: 11_000, decode: 48e6}
+	const ms = time.Millisecond
+	wide, own := math.Inf(1), math.Inf(1)
+	for _, c := range []struct {
+		name  string
+		line  network
+		files filesOf
+
+		first    time.Duration // at most
+		part     float64       // of the ideal rate, at least
+		used     float64       // of the line, at least
+		requests int64         // at most
+	}{
+		{"noise, far", network{25 * ms, 90e6, wide}, noise, 110 * ms, 0.97, 0, 118},
+		{"photos, far", network{25 * ms, 90e6, wide}, photos, 80 * ms, 0.94, 0, 33},
+		{"noise, far, 1 GB/s", network{25 * ms, 90e6, 1e9}, noise, 110 * ms, 0.92, 0, 118},
+		{"photos, far, 1 GB/s", network{25 * ms, 90e6, 1e9}, photos, 80 * ms, 0.92, 0, 33},
+		{"noise, 10 Gb/s", network{50 * ms, own, 1.25e9}, noise, 135 * ms, 0.92, 0, 118},
+		{"photos, 10 Gb/s", network{50 * ms, own, 1.25e9}, photos, 100 * ms, 0.92, 0, 33},
+		{"noise, 1 Gb/s", network{2 * ms, own, 125e6}, noise, 220 * ms, 0.63, 0.97, 800},
+		{"photos, 1 Gb/s", network{2 * ms, own, 125e6}, photos, 80 * ms, 0.66, 0.97, 250},
+		{"noise, 100 Mb/s", network{20 * ms, own, 12.5e6}, noise, 1500 * ms, 0.92, 0.97, 800},
+		{"photos, 100 Mb/s", network{20 * ms, own, 12.5e6}, photos, 450 * ms, 0.92, 0.97, 250},
+		{"noise, very far, 1 Gb/s", network{200 * ms, 10e6, 125e6}, noise, 400 * ms, 0.57, 0.9, 118},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := travel(t, c.line, c.files)
+			part := j.ideal.Seconds() / j.total.Seconds()
+			t.Logf("first batch %v, epoch %.2f s = %.3f of the ideal rate, %d requests, %.3f of the bytes, %.3f of the line until the last byte, waited %.2f s",
+				j.first.Round(ms), j.total.Seconds(), part, j.requests, j.bytes, j.used, j.waited.Seconds())
+			if j.first > c.first || part < c.part || j.used < c.used || j.requests > c.requests {
+				t.Errorf("want the first batch after %v, %.2f of the ideal rate, %.2f of the line and %d requests", c.first, c.part, c.used, c.requests)
+			}
+		})
+	}
+}
