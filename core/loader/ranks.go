@@ -59,8 +59,8 @@ type share struct {
 	world int64
 	tail  string
 
-	keys   []int64 // of the positions of a global batch: their blocks
-	counts []int32 // of positions, by block
+	keys   []int32 // of the positions of a global batch: the shelves of their blocks
+	counts []int32 // of positions, by shelf
 	whole  []int64 // a batch of which a part is asked for
 }
 
@@ -171,10 +171,11 @@ func (s *share) fillFrom(rows []int64, from int64) {
 const (
 	// fewBlocksMix is how many blocks of a window a rank draws its rows from at least: ranks with fewer share theirs with
 	// their neighbours, as far as reading does not grow by more than mostSharing.
-	fewBlocksMix = 32
+	fewBlocksMix = 16
 	mostSharing  = 4
-	// keyBits bounds the table of counts; where a window has more blocks, neighbours count as one.
-	keyBits = 16
+	// shelves is what the blocks of any window are sorted into: a step that begins in one window and ends in the next is
+	// cut at the same part of both.
+	shelves = 1 << 14
 )
 
 // group is the ranks [first, last) that share blocks with this one in the step at base, which by position is in one
@@ -193,21 +194,11 @@ func (s *share) group(base int64) (first, last int64, ok bool) {
 // run[1]); among these ranks they are cut by position.
 func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
 	w := s.walk
-	s.keys = grown(s.keys, n)
-	low, high := int64(1)<<62, int64(0)
+	s.keys, s.counts = grown(s.keys, n), grown(s.counts, shelves)
+	clear(s.counts)
 	for i := range s.keys {
 		block, _ := w.find(base + int64(i))
-		s.keys[i] = block
-		low, high = min(low, block), max(high, block)
-	}
-	shift := 0
-	for (high-low)>>shift >= 1<<keyBits {
-		shift++
-	}
-	s.counts = grown(s.counts, (high-low)>>shift+1)
-	clear(s.counts)
-	for i, k := range s.keys {
-		s.keys[i] = (k - low) >> shift
+		s.keys[i] = int32(float64(block-w.window.first) / float64(w.window.blocks) * shelves)
 		s.counts[s.keys[i]]++
 	}
 	sum := int32(0)

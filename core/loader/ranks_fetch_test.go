@@ -1,0 +1,70 @@
+package loader
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+)
+
+// passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it asked the store for.
+func passOf(t *testing.T, l *lake, o Options, p Pass) (rows, bytes int64, requests int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		v := l.open(t)
+		l.far.reset()
+		ld := open2(t, SourceOf(v), o)
+		defer ld.Close()
+		e, err := ld.Start(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		for b := next(t, e); b != nil; b = next(t, e) {
+			rows += int64(b.Rows)
+			b.Release()
+		}
+		bytes, requests = l.far.bytes["data"], l.far.gets["data"]
+	})
+	return rows, bytes, requests
+}
+
+// Together, the ranks ask the store for little more than the dataset, and a pass that begins late for little more than
+// what is left.
+func TestRanksFetchTheirShare(t *testing.T) {
+	t.Parallel()
+	l := plainLake(t)
+	const stored = plainRows * plainBytes
+	for _, c := range []struct {
+		name  string
+		o     Options
+		world int
+		from  int64   // rows that lie behind
+		most  float64 // of what is left, in all ranks
+	}{
+		{"sequential", Options{}, 4, 0, 1.1},
+		{"sequential, from the middle", Options{}, 4, 1024, 1.1},
+		{"window", Options{Shuffle: Window, ShuffleBytes: 256 << 20}, 4, 0, 1.45},
+		{"window, from the middle", Options{Shuffle: Window, ShuffleBytes: 256 << 20}, 4, 1024, 1.6},
+		{"window of one rank, from the middle", Options{Shuffle: Window, ShuffleBytes: 256 << 20}, 1, 1024, 1.8},
+		{"full", Options{Shuffle: Full}, 4, 0, 1.9},
+		{"full of one rank, from the middle", Options{Shuffle: Full}, 1, 1024, 1.8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.BatchSize, c.o.Workers = 512/c.world, 2
+			var rows, bytes int64
+			requests := 0
+			for rank := range c.world {
+				n, b, q := passOf(t, l, c.o, Pass{World: c.world, Rank: rank, Position: c.from})
+				rows, bytes, requests = rows+n, bytes+b, requests+q
+			}
+			if rows != plainRows-c.from {
+				t.Errorf("%d rows, want %d", rows, plainRows-c.from)
+			}
+			part := float64(bytes) / (stored * float64(plainRows-c.from) / plainRows)
+			t.Logf("%d requests, %.2f of the bytes that are left", requests, part)
+			if part > c.most {
+				t.Errorf("ranks asked for %.2f of what is left, want at most %.2f", part, c.most)
+			}
+		})
+	}
+}
