@@ -23,7 +23,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test test-go test-python bench lint lint-go lint-python lint-c format fuzz wheel lock clean
+.PHONY: help build demo test test-go test-python bench bench-all lint lint-go lint-python lint-c format fuzz wheel lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -43,6 +43,9 @@ test-python: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest benchmarks
+
+bench-all: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## every other loader and format; ALL=--short in half an hour
+	$(PY) benchmarks/run_all.py $(ALL)
 
 lint: lint-go lint-python lint-c ## lint-go (gofmt, vet, staticcheck), lint-python (ruff, mypy), lint-c (clang-format)
 

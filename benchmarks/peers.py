@@ -63,7 +63,7 @@ class Peer:
         return {"workers": best, "first": firsts[best]}
 
     def run(self, workers: int, most: int = 0) -> dict[str, Any]:
-        """One epoch, or its first `most` images, by a loader that is kept. `first` counts making it where that is due."""
+        """One epoch, or its first `most` images, by a loader that is kept; where it is made, that counts."""
         begin, count, first = time.perf_counter(), 0, 0.0
         gaps: list[float] = []
         last = begin

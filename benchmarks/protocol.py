@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -43,9 +44,12 @@ class Contender:
         *,
         python: str = sys.executable,
         environment: Mapping[str, str] | None = None,
+        limit: float | None = None,
         **arguments: Any,
     ) -> None:
+        """Starts the process and waits until it is ready. A call that takes longer than `limit` seconds ends it."""
         self.name = name
+        self._limit, self._late = limit, False
         self._process = subprocess.Popen(
             [python, str(HERE / "contender.py"), module, factory, json.dumps(arguments)],
             stdin=subprocess.PIPE,
@@ -61,9 +65,18 @@ class Contender:
         """Calls a method there. Returns `seconds`, `cpu`, `before`, `peak`, `value`, and `others`, `stolen`."""
         watch = machine.Watch()
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"call": call, "args": arguments}) + "\n")
-        self._process.stdin.flush()
-        answer = self._read()
+        timer = threading.Timer(self._limit, self._end) if self._limit else None
+        if timer is not None:
+            timer.start()
+        try:
+            self._process.stdin.write(json.dumps({"call": call, "args": arguments}) + "\n")
+            self._process.stdin.flush()
+            answer = self._read()
+        except BrokenPipeError as error:
+            raise ContenderError(f"{self.name}: it has ended; its output says why") from error
+        finally:
+            if timer is not None:
+                timer.cancel()
         return answer | watch.stop(answer["cpu"])
 
     def peak(self, call: str, /, **arguments: Any) -> int:
@@ -89,16 +102,25 @@ class Contender:
     def close(self) -> None:
         """Ends the process."""
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=20)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
+    def _end(self) -> None:
+        self._late = True
+        for pid in reversed(machine.tree(self._process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
+        if self._late:
+            raise ContenderError(f"{self.name}: ended after {self._limit:.0f} s without an answer")
         if not line:
             raise ContenderError(f"{self.name}: ended with status {self._process.wait()}; its output says why")
         answer: dict[str, Any] = json.loads(line)

@@ -44,7 +44,9 @@ class Grain(Adapter):
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import grain
         import torch
+        from absl import flags
 
+        flags.FLAGS.mark_as_parsed()  # its worker processes ask for flags, which only its own kind of main parses
         source = grain.sources.ArrayRecordDataSource(sorted(str(p) for p in Path(place).glob("*.array_record")))
         epochs = iter(range(1 << 30))
 

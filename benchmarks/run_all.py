@@ -1,0 +1,60 @@
+"""`make bench-all`: ours against every other loader and format, one after the other.
+
+python benchmarks/run_all.py [--short] [--only NAME]... [chapter...]
+
+The whole takes about three hours, 12 GB of disk under build/bench and a machine that does nothing else; --short about
+half an hour. Tables and plots go to benchmarks/results/peers. Who cannot take part is named there with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable
+
+import suite
+import suite_epoch
+import suite_write
+from suite import SCRATCH, Chapter
+
+SETS = ("noise-q75", "photos-q75")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="everybody side by side")
+    parser.add_argument("--short", action="store_true", help="3,000 images and fewer rounds, for a machine in use")
+    parser.add_argument("--only", action="append", default=[], help="only entrants whose name contains this")
+    parser.add_argument("chapters", nargs="*")
+    arguments = parser.parse_args()
+    chapters = _chapters(arguments.short, arguments.only)
+    unknown = sorted(set(arguments.chapters) - set(chapters))
+    if unknown:
+        parser.error(f"no chapter {', '.join(unknown)}; there are {', '.join(chapters)}")
+    for name in arguments.chapters or chapters:
+        print(f"==== {name}", file=sys.stderr, flush=True)
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+        SCRATCH.mkdir(parents=True)
+        try:
+            chapters[name]().save()
+        finally:
+            shutil.rmtree(SCRATCH, ignore_errors=True)
+    print(f"written to {suite.PLACE / 'README.md'}", file=sys.stderr)
+    return 0
+
+
+def _chapters(short: bool, only: list[str]) -> dict[str, Callable[[], Chapter]]:
+    count, rounds = (3_000, 2) if short else (20_000, 5)
+    few = max(2, rounds - 2)
+    found: dict[str, Callable[[], Chapter]] = {}
+    for name in SETS:
+        found[f"epoch-{name}"] = lambda name=name: suite_epoch.local(name, count, rounds, not short, only)
+    for name in SETS:
+        found[f"lake-{name}"] = lambda name=name: suite_epoch.remote(name, count, few, not short, only)
+    found["write-noise-q75"] = lambda: suite_write.images("noise-q75", count, few, only)
+    found["arrays"] = lambda: suite_write.arrays(32 if short else 1_000, few, only)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

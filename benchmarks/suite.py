@@ -1,0 +1,193 @@
+"""Everybody side by side: the tables, plots and page of the comparison with other loaders (`make bench-all`).
+
+Ours and one other at a time take turns; so the ratios are of neighbours in time, and what one leaves in memory or on
+the disk is gone before the next comes. Whoever cannot take part stands in the tables with the reason.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import statistics
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import data
+import environments
+import machine
+from plot import bars
+from protocol import DISTURBED, Contender, ContenderError, Spread, Turn
+from roster import Entrant
+
+PLACE = Path(__file__).resolve().parent / "results" / "peers"
+SCRATCH = data.CACHE / "suite"
+OURS = "deeplake"
+OUR = Entrant(OURS, environments.HERE, "ours", "Ours")
+LIMIT_S = float(os.environ.get("DEEPLAKE_BENCH_LIMIT_S", "1200"))  # an epoch that takes longer has failed
+LIMIT = "libjpeg-turbo in C"
+TITLES = {
+    "epoch": "Epoch over JPEG files on a local disk",
+    "lake": "Epoch over the same from an object store",
+    "write": "The same JPEG files written, file by file, until they are durable",
+    "arrays": "Arrays of 1024x1024x3 written one after the other until they are durable",
+}
+
+
+@dataclass
+class Line:
+    """One contender: cells by the names of columns, and the figure that the plot shows."""
+
+    name: str
+    rate: float
+    cells: dict[str, str]
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Chapter:
+    """One table."""
+
+    name: str  # a key of TITLES, then the set
+    about: str
+    unit: str
+    columns: list[str]
+    lines: list[Line] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)  # name to reason
+    notes: list[str] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+    rounds: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, rate: float, cells: dict[str, str], **figures: Any) -> None:
+        self.lines.append(Line(name, rate, cells, figures))
+
+    def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
+        """Says why somebody is not in the table: of a traceback, its last line."""
+        lines = [line.strip() for line in str(reason).splitlines() if line.strip()]
+        text = machine_free(lines[-1] if lines else "no reason given")
+        data.say(f"  {entrant.name} is absent: {text}")
+        self.absent[entrant.name] = text
+
+    def watch(self, *turns: Turn) -> None:
+        for turn in turns:
+            self.others += turn.others
+
+    def save(self) -> None:
+        """Writes the JSON, then the page and plots of all that is there."""
+        disturbance = statistics.median(self.others) if self.others else 0.0
+        found = asdict(self) | {
+            "others": disturbance,
+            "shared": disturbance > DISTURBED,
+            "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+            "machine": machine.describe(),
+            "commit": machine.commit(),
+        }
+        PLACE.mkdir(parents=True, exist_ok=True)
+        (PLACE / f"{self.name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        write()
+
+
+def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None = None, **arguments: Any) -> Contender:
+    """Starts one in its own environment.
+
+    Raises:
+        environments.MissingError: it cannot be here.
+        ContenderError: it does not start.
+    """
+    return Contender(
+        entrant.name,
+        "peers",
+        factory,
+        python=environments.python(entrant.environment),
+        limit=LIMIT_S,
+        environment=environments.QUIET | (environment or {}),
+        module=entrant.module,
+        factory=entrant.factory,
+        options=entrant.options,
+        **arguments,
+    )
+
+
+def versions(entrant: Entrant) -> dict[str, str]:
+    """Returns the versions of what was measured."""
+    if entrant.environment == environments.HERE:
+        names = {"tensorflow": "tensorflow-cpu", "tensorstore": "tensorstore", "files": "torch"}
+        return machine.versions(names[entrant.module]) if entrant.module in names else {}
+    return environments.versions(entrant.environment)
+
+
+def machine_free(text: str) -> str:
+    """Returns a text without the folders of this machine."""
+    return text.replace(str(data.CACHE), "build/bench").replace(str(machine.ROOT), ".")[:300]
+
+
+def spread(values: list[float]) -> str:
+    """Returns the median, with the least and the most in brackets."""
+    found = Spread.of(values)
+    if len(values) == 1:
+        return number(found.median)
+    return f"{number(found.median)} ({number(found.low)}-{number(found.high)})"
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
+
+
+def write() -> None:
+    """Writes README.md and the plots from the JSON files."""
+    chapters = [json.loads(path.read_text()) for path in sorted(PLACE.glob("*.json"))]
+    chapters.sort(key=lambda one: (list(TITLES).index(one["name"].split("-")[0]), one["name"]))
+    lines = [
+        "# Other loaders, side by side",
+        "",
+        "Written by `make bench-all` ([how](../../suite.py), [who](../../roster.py), "
+        "[with which settings](../../adapters)). Each takes turns with ours, in a process and an environment of its "
+        "own ([locks](../../../requirements/peers)); figures are medians, the least and the most in brackets. "
+        '"Ours is" is the ratio of neighbouring turns. Who leaves decoding to the user has OpenCV.',
+        "",
+        "The number of workers is the best of those that were tried. CPU time is that of the whole process tree, "
+        "memory the peak of the tree over the interpreter with torch and the adapter imported, seen in a run that is "
+        "not timed, p99 the gap between batches that one in a hundred exceeds, the first batch that of a loader made "
+        "from nothing, compiling and starting of workers included. Every pixel of an epoch is compared with the limit's.",
+    ]
+    for chapter in chapters:
+        lines += ["", *_section(chapter)]
+    (PLACE / "README.md").write_text("\n".join(lines) + "\n")
+
+
+def _section(chapter: dict[str, Any]) -> list[str]:
+    kind = chapter["name"].split("-")[0]
+    rows = sorted(chapter["lines"], key=lambda line: -line["rate"])
+    plot = f"{chapter['name']}.svg"
+    (PLACE / plot).write_text(bars(chapter["about"], chapter["unit"], [(row["name"], row["rate"]) for row in rows]))
+    lines = [f"## {TITLES[kind]}: {chapter['about']}", ""]
+    if chapter["shared"]:
+        lines += [
+            f"**Shared machine, {chapter['date']}**: others used {chapter['others']:.0%} of it meanwhile. Ratios and "
+            "CPU time say something, rates nothing.",
+            "",
+        ]
+    lines += ["| | " + " | ".join([chapter["unit"], *chapter["columns"]]) + " |"]
+    lines += ["|---|" + "---|" * (len(chapter["columns"]) + 1)]
+    for row in rows:
+        cells = [row["cells"].get(column, "") for column in [chapter["unit"], *chapter["columns"]]]
+        lines.append(f"| {row['name']} | " + " | ".join(cells) + " |")
+    lines += ["", f"![{chapter['about']}]({plot})", ""]
+    lines += [f"- Absent: {name}: {reason}" for name, reason in chapter["absent"].items()]
+    lines += [f"- {note}" for note in chapter["notes"]]
+    about = chapter["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in sorted(chapter["versions"].items()))
+    lines.append(
+        f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; Python "
+        f"{about['python']}, {packages}; commit {chapter['commit']}; {chapter['date']}; {chapter['rounds']} rounds; "
+        f"others used {chapter['others']:.0%} of the machine"
+    )
+    return lines
+
+
+FAILURES = (ContenderError, environments.MissingError, AssertionError)
+
+if __name__ == "__main__":
+    write()
