@@ -17,6 +17,9 @@ const (
 	budgetBytes = 64 << 20
 	// waitingObjects bounds the objects on their way, however small.
 	waitingObjects = 4096
+	// listedAhead is how many objects are known of that nobody asks for yet: while a page of the listing is read, there
+	// must be enough to do.
+	listedAhead = 4096
 	// maxFileBytes bounds one file: it must fit into one chunk, however large.
 	maxFileBytes = 1 << 30
 	// lakeWorkers is the number of requests at once to a store across a network; the store's own limit may be lower.
@@ -43,28 +46,26 @@ type row struct {
 }
 
 // pipeline finds objects, fetches them side by side, and gives them to write in the order of the listing. The context of
-// write ends when the rows of an object may never come.
-func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ctx context.Context, o *object) error) error {
+// write ends when the rows of an object may never come. ready is called once, while the first objects are on their way.
+func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ctx context.Context, o *object) error, ready func() error) error {
 	g := task.New(ctx, 0)
-	todo, order := make(chan *object), make(chan *object, waitingObjects)
+	found, todo, order := make(chan *object, listedAhead), make(chan *object), make(chan *object, waitingObjects)
+	g.Go(func(ctx context.Context) error {
+		defer close(found)
+		return im.match(ctx, v, func(o *object) bool { return handOn(ctx, found, o) })
+	})
 	g.Go(func(ctx context.Context) error {
 		defer close(todo)
 		defer close(order)
-		return im.match(ctx, v, func(o *object) bool {
+		for o := range found {
 			o.cost = im.costOf(o.Entry)
 			o.out = make(chan []row, im.depth(o))
-			if !im.budget.take(ctx, o.cost) {
-				return false
+			// The writer waits for those that come first.
+			if !im.budget.take(ctx, o.cost) || !handOn(ctx, order, o) || !handOn(ctx, todo, o) {
+				break
 			}
-			for _, to := range []chan *object{order, todo} { // the writer waits for those that come first
-				select {
-				case to <- o:
-				case <-ctx.Done():
-					return false
-				}
-			}
-			return true
-		})
+		}
+		return nil
 	})
 	for range im.workers() {
 		g.Go(func(ctx context.Context) error {
@@ -75,7 +76,10 @@ func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ct
 			return nil
 		})
 	}
-	var err error
+	err := ready()
+	if err != nil {
+		g.Stop()
+	}
 	for o := range order {
 		if err == nil {
 			if err = ctx.Err(); err == nil {
@@ -93,6 +97,16 @@ func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ct
 		return errs.Wrap(errs.Canceled, "import from", im.lake.URI(), ctx.Err())
 	}
 	return err
+}
+
+// handOn gives an object to whoever reads the channel, and reports whether ctx was still good then.
+func handOn(ctx context.Context, to chan<- *object, o *object) bool {
+	select {
+	case to <- o:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // depth is the number of portions of rows that may wait to be written.

@@ -63,8 +63,11 @@ func (h *runHeap) Pop() any {
 }
 
 // openKnown finds the runs of a view, leaving out objects whose keys are not greater than after. A view without origins
-// has none. The result must be closed.
+// has none, nor has no view at all. The result must be closed.
 func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, error) {
+	if v == nil {
+		return &knownRows{}, nil
+	}
 	k := &knownRows{worker: v.NewWorker()}
 	col, err := v.Column(originTensor)
 	if errs.Is(err, errs.NotFound) {
@@ -100,7 +103,11 @@ func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, 
 	return k, nil
 }
 
-func (k *knownRows) close() { k.worker.Close() }
+func (k *knownRows) close() {
+	if k.worker != nil {
+		k.worker.Close()
+	}
+}
 
 // findRuns reads all origins once for the rows where the keys begin anew.
 func (k *knownRows) findRuns(ctx context.Context, n int64) ([]int64, error) {

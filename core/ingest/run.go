@@ -5,29 +5,38 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/internal/task"
 )
 
 // run is the whole import. A canceled one commits what it has.
 func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	// What is committed must not be cut off by the cancellation that asks for it.
 	write := context.WithoutCancel(ctx)
-	if err := im.lake.probe(ctx); err != nil {
-		return nil, errs.Wrap(errs.Storage, "import from", im.lake.URI(), err)
-	}
-	fresh, err := im.open(write, uri)
+	defer func() {
+		if im.d != nil {
+			_ = im.d.Close()
+		}
+	}()
+	fresh, err := im.begin(ctx, uri)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = im.d.Close() }()
 	im.job.update(func(p *Progress) { p.TotalFiles, p.Rows = im.lake.objects, im.report.Resumed })
-	v, err := im.d.View(write)
-	if err != nil {
-		return nil, err
+	var v *dataset.View // of the rows that are there
+	if !fresh {
+		if v, err = im.d.View(write); err != nil {
+			return nil, err
+		}
+		im.known = v.Len() > 0
 	}
-	im.known = v.Len() > 0
-	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) })
+	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) }, func() error {
+		if !fresh {
+			return nil
+		}
+		return im.create(write, uri)
+	})
 	canceled := errs.Is(err, errs.Canceled)
-	if err != nil && !canceled {
+	if err != nil && !canceled || im.d == nil {
 		return nil, err
 	}
 	if canceled && fresh && im.report.Added+int64(len(im.window)) == 0 {
@@ -63,26 +72,42 @@ func (im *importer) finishReport() {
 	}
 }
 
-// open makes the dataset, or opens what an earlier run has left.
-func (im *importer) open(ctx context.Context, uri string) (fresh bool, err error) {
-	id, _, err := im.env.Codecs.Parse(im.lake.codec(im.o))
-	if err != nil {
-		return false, err
-	}
-	im.codec = id
+// begin looks at the source, and whether there is a dataset meanwhile, and goes on with what an earlier run has left. Where
+// there is nothing to go on with, fresh, the dataset is still to be made: nothing is written before the source is known
+// to be there.
+func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err error) {
+	write := context.WithoutCancel(ctx)
+	g := task.New(ctx, 0)
+	g.Go(im.lake.probe)
+	missing := true
 	if !im.o.Overwrite {
-		im.d, err = dataset.Open(ctx, im.env, uri, dataset.OpenOptions{Storage: im.o.Storage})
-		if err == nil {
-			return false, im.resume(ctx)
-		}
-		if !errs.Is(err, errs.NotFound) {
-			return false, err
-		}
+		im.d, err = dataset.Open(write, im.env, uri, dataset.OpenOptions{Storage: im.o.Storage})
+		missing = errs.Is(err, errs.NotFound)
 	}
-	if im.d, err = dataset.Create(ctx, im.env, uri, dataset.CreateOptions{Overwrite: im.o.Overwrite, Storage: im.o.Storage}); err != nil {
+	if probed := g.Wait(); probed != nil {
+		return false, errs.Wrap(errs.Storage, "import from", im.lake.URI(), probed)
+	}
+	if err != nil && !missing {
 		return false, err
 	}
-	return true, im.firstTensors(ctx)
+	if im.codec, _, err = im.env.Codecs.Parse(im.lake.codec(im.o)); err != nil {
+		return false, err
+	}
+	im.labels = im.lake.labels && im.o.Labels != "none"
+	if !missing {
+		return false, im.resume(write)
+	}
+	return true, nil
+}
+
+// create makes the dataset.
+func (im *importer) create(ctx context.Context, uri string) error {
+	d, err := dataset.Create(ctx, im.env, uri, dataset.CreateOptions{Overwrite: im.o.Overwrite, Storage: im.o.Storage})
+	if err != nil {
+		return err
+	}
+	im.d = d
+	return im.firstTensors(ctx)
 }
 
 // resume goes on in the dataset of an earlier import of the same source, and refuses any other.
@@ -133,7 +158,6 @@ func (im *importer) resume(ctx context.Context) error {
 
 // firstTensors makes the tensors of a new dataset. Others are made when the first row has something for them.
 func (im *importer) firstTensors(ctx context.Context) error {
-	im.labels = im.lake.labels && im.o.Labels != "none"
 	specs := []dataset.TensorSpec{
 		{Name: "images", HType: "image.rgb", Compression: im.env.Codecs.Name(im.codec)},
 		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},

@@ -14,7 +14,7 @@ import (
 
 const (
 	// probedImages and probedObjects bound how far the listing of a lake is read to learn what lies there.
-	probedImages  = 2000
+	probedImages  = 1000
 	probedObjects = 10_000
 	// sortedObjects is how many names are sorted in memory where a source lists them in another order.
 	sortedObjects = 1 << 20
@@ -28,6 +28,9 @@ type lake struct {
 	labels  bool             // images lie in class folders
 	kinds   map[string]int64 // images by codec, as their names tell
 	objects int64            // of a folder; 0: not known
+
+	first []storage.Entry // of the listing, where probe has read it and it is not a folder's
+	rest  bool            // there is more behind them
 }
 
 // imageExtensions are the names that files of the known kinds go by; what a file is, its first bytes say.
@@ -115,7 +118,13 @@ func (l *lake) probe(ctx context.Context) error {
 	}); ok {
 		err = folder.Names(ctx, look)
 	} else {
-		err = l.Objects(ctx, "", "", func(e storage.Entry) bool { return isMarker(e) || look(e.Key) })
+		err = l.Source.Objects(ctx, "", "", func(e storage.Entry) bool {
+			if !l.local {
+				l.first = append(l.first, e)
+			}
+			l.rest = !isMarker(e) && !look(e.Key)
+			return !l.rest
+		})
 	}
 	if !l.local {
 		l.objects = 0
@@ -125,6 +134,24 @@ func (l *lake) probe(ctx context.Context) error {
 	}
 	slices.Sort(l.classes)
 	return err
+}
+
+// Objects lists the source from after on; what the probe has read of the listing is not asked for again.
+func (l *lake) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+	if prefix != "" || len(l.first) == 0 {
+		return l.Source.Objects(ctx, prefix, after, fn)
+	}
+	last := l.first[len(l.first)-1].Key
+	for _, e := range l.first {
+		if e.Key > after && !fn(e) {
+			return nil
+		}
+	}
+	l.first = nil // it is read once
+	if !l.rest {
+		return nil
+	}
+	return l.Source.Objects(ctx, "", max(after, last), fn)
 }
 
 // codec is the compression of the images tensor: the kind of most files.
