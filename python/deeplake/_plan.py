@@ -191,7 +191,9 @@ class Plan:
                 )
             weights = self.source.read(range(self.source.length()), weights, "stack")
         try:
-            values = np.array(weights, np.float64)
+            values: npt.NDArray[np.float64] = np.asarray(
+                weights, np.float64
+            ).copy()  # what happens to the array later is nothing to us
         except (TypeError, ValueError) as err:
             raise InvalidArgumentError(
                 f"load: weights is a {type(weights).__name__}, want one number for each row, or the name of a tensor"
