@@ -83,9 +83,14 @@ def python(name: str) -> str:
 
 def versions(name: str) -> dict[str, str]:
     """Returns what a lock pins of the packages that its `.in` names."""
-    pinned = dict(line.split("==", 1) for line in _lines(LOCKS / f"{name}.txt") if "==" in line)
-    wanted = [re.split(r"[=<>\[;]", line)[0] for line in _lines(LOCKS / f"{name}.in")]
+    pinned = {_plain(line.split("==")[0]): line.split("==")[1] for line in _lines(LOCKS / f"{name}.txt")}
+    wanted = [_plain(re.split(r"[=<>\[;]", line)[0]) for line in _lines(LOCKS / f"{name}.in")]
     return {package: pinned[package] for package in wanted if package in pinned}
+
+
+def _plain(package: str) -> str:
+    """Returns the name of a package as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def lock(name: str) -> None:

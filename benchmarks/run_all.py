@@ -12,6 +12,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import suite
 import suite_epoch
@@ -33,7 +34,7 @@ def main() -> int:
         parser.error(f"no chapter {', '.join(unknown)}; there are {', '.join(chapters)}")
     for name in arguments.chapters or chapters:
         print(f"==== {name}", file=sys.stderr, flush=True)
-        shutil.rmtree(SCRATCH, ignore_errors=True)
+        _clear()
         SCRATCH.mkdir(parents=True)
         try:
             chapters[name]().save()
@@ -41,6 +42,14 @@ def main() -> int:
             shutil.rmtree(SCRATCH, ignore_errors=True)
     print(f"written to {suite.PLACE / 'README.md'}", file=sys.stderr)
     return 0
+
+
+def _clear() -> None:
+    """Removes what runs that were killed have left."""
+    if SCRATCH.parent.exists():
+        for place in SCRATCH.parent.iterdir():
+            if place.name.isdigit() and not Path("/proc", place.name).exists():
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def _chapters(short: bool, only: list[str]) -> dict[str, Callable[[], Chapter]]:

@@ -22,7 +22,7 @@ from protocol import DISTURBED, Contender, ContenderError, Spread, Turn
 from roster import Entrant
 
 PLACE = Path(__file__).resolve().parent / "results" / "peers"
-SCRATCH = data.CACHE / "suite"
+SCRATCH = data.CACHE / "suite" / str(os.getpid())  # of this run alone
 OURS = "deeplake"
 OUR = Entrant(OURS, environments.HERE, "ours", "Ours")
 LIMIT_S = float(os.environ.get("DEEPLAKE_BENCH_LIMIT_S", "1200"))  # an epoch that takes longer has failed
@@ -150,7 +150,8 @@ def write() -> None:
         "The number of workers is the best of those that were tried. CPU time is that of the whole process tree, "
         "memory the peak of the tree over the interpreter with torch and the adapter imported, seen in a run that is "
         "not timed, p99 the gap between batches that one in a hundred exceeds, the first batch that of a loader made "
-        "from nothing, compiling and starting of workers included. Every pixel of an epoch is compared with the limit's.",
+        "from nothing, compiling and starting of workers included. Every pixel of an epoch is compared with the "
+        "limit's.",
     ]
     for chapter in chapters:
         lines += ["", *_section(chapter)]

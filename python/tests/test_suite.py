@@ -1,0 +1,60 @@
+"""The comparison with other loaders can start: what its table of entrants names is there."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    before = set(sys.modules)
+    yield importlib.import_module("suite")
+    for name in set(sys.modules) - before:
+        if str(ROOT / "benchmarks") in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_every_entrant_has_an_adapter_and_a_lock(suite: ModuleType) -> None:
+    roster, environments = sys.modules["roster"], sys.modules["environments"]
+    for entrant in (suite.OUR, *roster.ENTRANTS):
+        adapter = importlib.import_module(f"adapters.{entrant.module}")
+        assert issubclass(getattr(adapter, entrant.factory), adapter.Adapter), entrant.name
+        if entrant.environment == environments.HERE:
+            continue
+        pinned = environments.versions(entrant.environment)
+        wanted = (environments.LOCKS / f"{entrant.environment}.in").read_text()
+        assert pinned, f"{entrant.name}: its lock pins nothing that it asks for"
+        for package, version in pinned.items():
+            assert f"{package}==" not in wanted or f"=={version}" in wanted, f"{package} is locked as {version}"
+
+
+def test_who_is_absent_is_named_with_the_reason(
+    suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "PLACE", tmp_path)
+    chapter = suite.Chapter("epoch-noise", "three images", "images/s", ["workers"])
+    chapter.add("deeplake", 3.0, {"images/s": "3", "workers": "2"})
+    chapter.add("slower | odd", 1.0, {"images/s": "1"})
+    chapter.refuse(sys.modules["roster"].ENTRANTS[0], "Traceback:\n  somewhere\nImportError: no such library\n")
+    chapter.save()
+    page = (tmp_path / "README.md").read_text()
+    assert f"Absent: {sys.modules['roster'].ENTRANTS[0].name}: ImportError: no such library" in page
+    assert page.index("| deeplake | 3 | 2 |") < page.index("slower")
+    assert (tmp_path / "epoch-noise.svg").exists()
+
+
+def test_an_environment_that_cannot_be_made_says_why(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    environments = sys.modules["environments"]
+    monkeypatch.setattr(environments, "_has", lambda library: False)
+    monkeypatch.setattr(environments, "PLACE", Path("nowhere"))
+    with pytest.raises(environments.MissingError, match="pkg-config finds no opencv4"):
+        environments.python("ffcv")
