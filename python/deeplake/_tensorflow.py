@@ -1,0 +1,189 @@
+"""TensorFlow as a host: a tf.data.Dataset whose elements are finished batches. Only this module imports tensorflow."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from deeplake._assemble import Assembly, NumPy
+from deeplake._errors import ClosedError, InvalidArgumentError, UnsupportedError
+from deeplake._loader import Passes, describe
+from deeplake._plan import Options, Plan
+from deeplake._source import Pinned
+
+try:
+    import tensorflow as tf
+except ImportError as err:
+    raise UnsupportedError(
+        "load with tensorflow: tensorflow is not installed; pip install deeplake[tensorflow], or tensorflow-cpu"
+    ) from err
+
+from deeplake._signature import flat, pack, signature, unpack
+
+
+class _Stream(Passes):
+    """One pass after the other, each batch in the form in which tf.data takes it without a copy.
+
+    It knows nothing of the dataset, so that both are gone as soon as nobody holds the dataset.
+    """
+
+    def __init__(self, plan: Plan, element_spec: Any) -> None:
+        self._plan = plan
+        # tf.data reads NumPy arrays where they lie, if they are aligned as batches of the core are.
+        self._assembly = Assembly(plan, NumPy())
+        self.leaves = signature(plan, element_spec)
+
+    @property
+    def begun(self) -> int:
+        """Where in its epoch the next iteration begins, in samples: not at 0 where a state was loaded."""
+        return self._start
+
+    def go_on(self, epoch: int, start: int) -> None:
+        """Says where the next iteration begins."""
+        self._epoch, self._start = epoch, start
+
+    def generate(self, counted: bool) -> Iterator[Any]:
+        """Yields what is left of the current epoch. `counted`: TensorFlow was told that it is all of it."""
+        if counted and self.begun:
+            raise InvalidArgumentError(
+                "iterate: a state was loaded after this tf.data pipeline was derived from the dataset, and there are "
+                "fewer batches left than the pipeline was told; load the state first, then map, prefetch or zip"
+            )
+        for batch in self._pass():
+            yield pack(self.leaves, batch)
+            del batch
+
+
+class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
+    """Batches of TensorFlow tensors, from `View.tensorflow`: a tf.data.Dataset for `model.fit`, `map` and plain loops.
+
+    Each iteration is one epoch; several at once are fine, and leaving one early stops the reading. What is derived
+    from it (`map`, `prefetch`, `zip`) is a plain tf.data.Dataset: ask this one for states and figures.
+    """
+
+    def __init__(self, plan: Plan, element_spec: Any = None) -> None:
+        self._plan = plan
+        self._given = element_spec
+        self._stream = _Stream(plan, element_spec)
+        self._open = _pipeline(self._stream, None)
+        # Where rows may be skipped nobody knows how many batches come.
+        skips = plan.options.on_error == "skip"
+        self._counted = self._open if skips else _pipeline(self._stream, len(self._stream))
+        super().__init__(self._counted._variant_tensor)
+
+    @property
+    def _variant_tensor(self) -> Any:
+        """The graph of the next iteration; the one that goes on in the middle of an epoch has fewer batches."""
+        return (self._open if self._stream.begun else self._counted)._variant_tensor
+
+    def _inputs(self) -> list[Any]:
+        return [self._counted]
+
+    @property
+    def element_spec(self) -> Any:
+        """The types of a batch: see `View.tensorflow`."""
+        return self._counted.element_spec
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _dataset, (self._plan, self._given, self.epoch, self._stream.begun)
+
+    def __len__(self) -> int:
+        """The number of batches of an epoch; fewer come where `on_error="skip"` empties some."""
+        return len(self._stream)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next iteration goes through."""
+        return self._stream.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch the next iteration goes through, from its beginning."""
+        self._stream.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns how far the newest iteration has come: see `Batches.state_dict`.
+
+        It counts what TensorFlow has taken from here: behind `prefetch` the loop is some batches behind.
+        """
+        return self._stream.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state_dict` returned: see `Batches.load_state_dict`. Call it before `map` or `prefetch`.
+
+        The iteration that goes through the rest of an epoch has fewer batches: until it has begun, the cardinality is
+        unknown.
+        """
+        self._stream.load_state_dict(state)
+
+    def stats(self) -> dict[str, Any]:
+        """Returns the figures of the newest iteration: see `Batches.stats`."""
+        return self._stream.stats()
+
+    def __repr__(self) -> str:
+        return describe("TensorFlowDataset", self._plan, self.epoch)
+
+
+def dataset(source: Pinned, options: Options, element_spec: Any = None) -> TensorFlowDataset:
+    """Returns the tf.data.Dataset of some rows."""
+    return TensorFlowDataset(Plan(source, text_of_json(source, options)), element_spec)
+
+
+def text_of_json(source: Pinned, options: Options) -> Options:
+    """Returns the options with JSON delivered as the text it is stored as, where Python has nothing to do with it."""
+    if callable(options.transform) or callable(options.collate):
+        return options
+    given = options.decode if isinstance(options.decode, Mapping) else {}
+    touched = options.transform if isinstance(options.transform, Mapping) else {}
+    names = options.tensors if options.tensors is not None else source.names()
+    text = {
+        name: "bytes"
+        for name in names
+        if name not in given and name not in touched and source.require(name)["dtype"] == "json"
+    }
+    return replace(options, decode={**given, **text}) if text else options
+
+
+def _dataset(plan: Plan, element_spec: Any, epoch: int, start: int) -> TensorFlowDataset:
+    made = TensorFlowDataset(plan, element_spec)
+    made._stream.go_on(epoch, start)
+    return made
+
+
+def _pipeline(stream: _Stream, batches: int | None) -> Any:
+    """Returns the tf.data.Dataset over a stream, with its cardinality where it is known."""
+    generate = functools.partial(_generate, weakref.ref(stream), batches is not None)
+    made = tf.data.Dataset.from_generator(generate, output_signature=flat(stream.leaves))
+    if batches is not None:
+        made = made.apply(tf.data.experimental.assert_cardinality(batches))
+    leaves = stream.leaves
+    if not _are_flat(leaves):
+        made = made.map(lambda *element: unpack(leaves, element[0] if len(element) == 1 else element))
+    # TensorFlow would take one batch ahead of the loop, which states then counted. The loader itself is ahead.
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    return made.with_options(options)
+
+
+def _generate(of: weakref.ref[_Stream], counted: bool) -> Iterator[Any]:
+    """Yields the batches of a pass. TensorFlow keeps what it may call for ever, so this holds no loader.
+
+    Iterators and derived datasets hold the dataset they come from, and that its stream.
+    """
+    stream = of()
+    if stream is None:
+        raise ClosedError(
+            "iterate: the dataset that this graph was made from is gone; keep what ds.tensorflow returned"
+        )
+    yield from stream.generate(counted)
+
+
+def _are_flat(leaves: Any) -> bool:
+    """Returns whether batches go into TensorFlow as they come out of it: there is no RaggedTensor."""
+    if isinstance(leaves, Mapping):
+        return all(map(_are_flat, leaves.values()))
+    if isinstance(leaves, tuple):
+        return all(map(_are_flat, leaves))
+    return not leaves.ragged
