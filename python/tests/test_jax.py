@@ -16,7 +16,7 @@ from conftest import encoded, picture
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 # Where it lies depends on the version.
-enable_x64 = getattr(jax, "enable_x64", None) or jax.experimental.enable_x64
+enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
 
 ROWS = 53
 
