@@ -72,6 +72,8 @@ var rooms = []room{
 	},
 	{dir: "core/codec/all", why: "the list of codecs", project: []string{"core/codec/..."}, never: noIO},
 
+	{dir: "core/transform", why: "pictures between decoder and batch; neither codecs nor datasets", project: leaves, never: noIO},
+
 	// The stable numeric ids of codecs are bytes on disk, hence the one arrow from format to codec's contracts.
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(leaves, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets", project: with(leaves, "core/storage", "core/codec", "core/format"), never: noIO},

@@ -1,0 +1,33 @@
+package transform
+
+// arena hands out pieces of large blocks, all of which are given back at once.
+type arena struct {
+	blocks [][]int32
+	block  int // that is being cut
+	used   int // numbers of it
+}
+
+const blockInts = 64 << 10
+
+func (a *arena) ints(n int) []int32 {
+	n = max(n, 1)
+	for ; a.block < len(a.blocks); a.block, a.used = a.block+1, 0 {
+		if b := a.blocks[a.block]; len(b)-a.used >= (n+3)&^3 {
+			a.used += (n + 3) &^ 3
+			return b[a.used-(n+3)&^3:][:n:n]
+		}
+	}
+	size := max(blockInts, (n+3)&^3)
+	a.blocks = append(a.blocks, allocate(size))
+	a.used = (n + 3) &^ 3
+	return a.blocks[a.block][:n:n]
+}
+
+func (a *arena) reset() { a.block, a.used = 0, 0 }
+
+func (a *arena) free() {
+	for _, b := range a.blocks {
+		release(b)
+	}
+	*a = arena{}
+}

@@ -1,0 +1,302 @@
+package transform
+
+import (
+	"deeplake/core/errs"
+)
+
+// Region is the part of a picture that a job needs, in pixels of the picture after Shrink.
+type Region struct {
+	X, Y, Width, Height int
+	Shrink              int  // the picture in this fraction of its size
+	Fast                bool // other pixels will do where that is faster
+}
+
+// Job is one picture on its way: which part of it is needed, and what becomes of that. It is valid until the workspace
+// that made it is reset.
+type Job struct {
+	region   Region
+	stages   []stage // in the order of the work
+	channels int
+	h, w     int // of the result
+	p        *Pipeline
+	dst      []byte
+	space    *Workspace
+	native   native
+}
+
+// Region is what Take must be given.
+func (j *Job) Region() Region { return j.region }
+
+// what is a stage.
+type what uint8
+
+const (
+	toGather   what = iota // each pixel is one of before, or the fill
+	toResample             // each pixel is a weighted sum
+	toPaint                // the colours change
+)
+
+// stage makes pixels of pixels: the rectangle that the next stage needs of the one that it needs itself.
+type stage struct {
+	what     what
+	paint    kind
+	inH, inW int
+	h, w     int
+	oy, ox   int // paint: where the result lies in what goes in
+	factor   float32
+	fill     [maxFill]byte
+	x, y     axis
+}
+
+// rect is a part of a picture.
+type rect struct{ x, y span }
+
+func whole(h, w int) rect { return rect{x: span{0, w}, y: span{0, h}} }
+
+// job compiles a trace for a picture of channels: from the last step to the first, each says which rectangle it needs of
+// the one before.
+func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst []byte) (*Job, error) {
+	j := ws.newJob()
+	h, w := t.size()
+	*j = Job{channels: channels, h: h, w: w, p: p, dst: dst, space: ws, region: Region{Shrink: 1}}
+	if want := int64(h) * int64(w) * int64(channels) * int64(p.dtype.Size()); int64(len(dst)) != want {
+		return nil, errs.New(errs.Internal, "transform a picture into %d bytes, want %d", len(dst), want)
+	}
+	steps := t.steps
+	first, quick := shrunk(t, shrinks)
+	if quick != nil {
+		j.region.Fast = true
+		j.region.Shrink = quick.shrink
+		steps = steps[first:]
+	}
+	need := whole(h, w)
+	ws.found = ws.found[:0]
+	for i := len(steps) - 1; i >= 0; i-- {
+		inH, inW := t.h, t.w
+		if i > 0 {
+			inH, inW = steps[i-1].h, steps[i-1].w
+		}
+		s := &steps[i]
+		var flipX, flipY bool
+		for i > 0 && (s.kind == toFlipX || s.kind == toFlipY) && resizesBefore(steps[:i]) {
+			// The weights in reverse order flip for nothing.
+			flipX, flipY = flipX != (s.kind == toFlipX), flipY != (s.kind == toFlipY)
+			need = flipped(need, s)
+			i--
+			s = &steps[i]
+			inH, inW = t.h, t.w
+			if i > 0 {
+				inH, inW = steps[i-1].h, steps[i-1].w
+			}
+		}
+		if s.kind == toCrop {
+			need = rect{x: span{need.x.from + s.x, need.x.to + s.x}, y: span{need.y.from + s.y, need.y.to + s.y}}
+			continue
+		}
+		st := stage{what: toGather, h: need.y.size(), w: need.x.size(), factor: s.factor}
+		switch s.kind {
+		case toResize:
+			gx, gy := grid{n: s.w, hi: float64(inW), clip: span{0, inW}}, grid{n: s.h, hi: float64(inH), clip: span{0, inH}}
+			if quick != nil && i == 0 {
+				gx, gy = quick.x, quick.y
+				gx.n, gy.n = s.w, s.h
+			}
+			need = ws.resize(&st, s.filter, gx, gy, need, flipX, flipY)
+		case toFlipX, toFlipY:
+			in := flipped(need, s)
+			st.x, st.y = ws.through(need.x, s.w, s.kind == toFlipX), ws.through(need.y, s.h, s.kind == toFlipY)
+			need = in
+		case toPad:
+			need = ws.padded(&st, s, need, inH, inW, channels)
+		default:
+			st.what, st.paint = toPaint, s.kind
+			if s.kind == toContrast { // its mean is that of the whole picture
+				st.oy, st.ox = need.y.from, need.x.from
+				need = whole(inH, inW)
+			}
+		}
+		st.inH, st.inW = need.y.size(), need.x.size()
+		ws.found = append(ws.found, st)
+	}
+	j.region.X, j.region.Y, j.region.Width, j.region.Height = need.x.from, need.y.from, need.x.size(), need.y.size()
+	j.stages = ws.stages(ws.found)
+	ws.ready(j)
+	return j, nil
+}
+
+func resizesBefore(steps []step) bool {
+	for k := len(steps) - 1; k >= 0; k-- {
+		switch steps[k].kind {
+		case toFlipX, toFlipY:
+		case toResize:
+			return steps[k].filter > nearestExact
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// flipped is what a flip needs for r.
+func flipped(r rect, s *step) rect {
+	if s.kind == toFlipX {
+		r.x = span{s.w - r.x.to, s.w - r.x.from}
+	} else {
+		r.y = span{s.h - r.y.to, s.h - r.y.from}
+	}
+	return r
+}
+
+// quickening is how a picture that is decoded smaller is resized.
+type quickening struct {
+	shrink int
+	x, y   grid
+}
+
+// shrunk finds whether a trace begins with crops and a fast resize to so much less that the decoder may shrink, and which
+// step that resize is.
+func shrunk(t *Trace, shrinks bool) (int, *quickening) {
+	x, y, h, w := 0, 0, t.h, t.w
+	for i := range t.steps {
+		s := &t.steps[i]
+		if s.kind == toCrop {
+			x, y, h, w = x+s.x, y+s.y, s.h, s.w
+			continue
+		}
+		if s.kind != toResize || !s.fast || s.filter <= nearestExact || !shrinks {
+			return 0, nil
+		}
+		by := 8
+		for by > 1 && (w < s.w*by || h < s.h*by) {
+			by /= 2
+		}
+		part := func(at, n, side int) grid {
+			return grid{lo: float64(at) / float64(by), hi: float64(at+n) / float64(by),
+				clip: span{at / by, min((at+n+by-1)/by, (side+by-1)/by)}}
+		}
+		return i, &quickening{shrink: by, x: part(x, w, t.w), y: part(y, h, t.h)}
+	}
+	return 0, nil
+}
+
+// resize fills in a stage that resizes, and says what it needs.
+func (ws *Workspace) resize(st *stage, f filter, gx, gy grid, need rect, flipX, flipY bool) rect {
+	if f <= nearestExact {
+		var in rect
+		st.x, in.x = ws.picked(f, need.x, gx.n, gx.clip.to)
+		st.y, in.y = ws.picked(f, need.y, gy.n, gy.clip.to)
+		return in
+	}
+	st.what = toResample
+	var in rect
+	st.x, in.x = ws.weighed(f, need.x, gx, flipX)
+	st.y, in.y = ws.weighed(f, need.y, gy, flipY)
+	return in
+}
+
+// weighed makes the weights of positions need of an axis.
+func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span) {
+	if !flip && g.lo == 0 && g.hi == float64(g.n) && g.clip == (span{0, g.n}) {
+		return axis{same: true}, need
+	}
+	at := func(k int) int {
+		if flip {
+			return g.n - 1 - need.from - k
+		}
+		return need.from + k
+	}
+	n := need.size()
+	all, taps := span{g.clip.to, g.clip.from}, 0
+	ws.windows = ws.windows[:0]
+	for k := range n {
+		w := g.window(f, at(k))
+		if w.size() == 0 { // beside the clip: cannot be, but a picture of nothing would be read
+			w = span{min(w.from, g.clip.to-1), min(w.from, g.clip.to-1) + 1}
+		}
+		all, taps = span{min(all.from, w.from), max(all.to, w.to)}, max(taps, w.size())
+		ws.windows = append(ws.windows, w)
+	}
+	a := axis{first: ws.ints(n), weights: ws.ints(n * taps), taps: taps}
+	clear(a.weights)
+	if len(ws.real) < taps {
+		ws.real = make([]float64, taps)
+	}
+	for k, w := range ws.windows {
+		// All taps lie within what is read: where the window is short of the end, its weights stand further back.
+		from := min(w.from, all.to-taps)
+		g.weigh(f, at(k), w, a.weights[k*taps+w.from-from:], ws.real)
+		a.first[k] = int32(from - all.from)
+	}
+	return a, all
+}
+
+// picked makes the positions of a nearest-neighbour filter.
+func (ws *Workspace) picked(f filter, need span, n, size int) (axis, span) {
+	a := axis{first: ws.ints(need.size())}
+	in := span{pick(f, need.from, n, size), pick(f, need.to-1, n, size) + 1}
+	for k := range a.first {
+		a.first[k] = int32(pick(f, need.from+k, n, size) - in.from)
+	}
+	return a, in
+}
+
+// through makes positions that are those of before, or all in reverse.
+func (ws *Workspace) through(need span, n int, flip bool) axis {
+	a := axis{first: ws.ints(need.size())}
+	for k := range a.first {
+		a.first[k] = int32(k)
+		if flip {
+			a.first[k] = int32(need.size() - 1 - k)
+		}
+	}
+	return a
+}
+
+// padded fills in a stage that pads.
+func (ws *Workspace) padded(st *stage, s *step, need rect, inH, inW, channels int) rect {
+	for c := range min(channels, maxFill) {
+		if len(s.fill) > 0 {
+			st.fill[c] = byte(s.fill[min(c, len(s.fill)-1)])
+		}
+	}
+	var in rect
+	st.x, in.x = ws.mirrored(s.mode, need.x, s.x, inW)
+	st.y, in.y = ws.mirrored(s.mode, need.y, s.y, inH)
+	return in
+}
+
+// mirrored finds for positions behind a padding of before what they are copies of.
+func (ws *Workspace) mirrored(mode byte, need span, before, n int) (axis, span) {
+	a := axis{first: ws.ints(need.size())}
+	in := span{n, 0}
+	for k := range a.first {
+		at := need.from + k - before
+		switch {
+		case at >= 0 && at < n:
+		case mode == 'e':
+			at = min(max(at, 0), n-1)
+		case mode == 'r' && at < 0:
+			at = -at
+		case mode == 'r':
+			at = 2*(n-1) - at
+		case mode == 'y' && at < 0:
+			at = -1 - at
+		case mode == 'y':
+			at = 2*n - 1 - at
+		default:
+			a.first[k] = -1
+			continue
+		}
+		a.first[k] = int32(at)
+		in = span{min(in.from, at), max(in.to, at+1)}
+	}
+	if in.from >= in.to { // nothing but padding: some pixel is read for nothing
+		return a, span{0, 1}
+	}
+	for k := range a.first {
+		if a.first[k] >= 0 {
+			a.first[k] -= int32(in.from)
+		}
+	}
+	return a, in
+}

@@ -1,0 +1,209 @@
+//go:build cgo
+
+#include "kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t clamp(int32_t v) {
+    v >>= DL_PRECISION;
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+static void* reserve(dl_space* s, int i, size_t size) {
+    if (s->size[i] >= size) return s->data[i];
+    free(s->data[i]);
+    s->size[i] = 0;
+    s->data[i] = malloc(size + size / 4);
+    if (s->data[i] != NULL) s->size[i] = size + size / 4;
+    return s->data[i];
+}
+
+void dl_transform_free(dl_space* s) {
+    for (int i = 0; i < 4; i++) free(s->data[i]);
+    memset(s, 0, sizeof *s);
+}
+
+/* One row of a gather whose source row exists. Neighbours that stay neighbours are copied together. */
+static void gather_row(uint8_t* out, const uint8_t* in, const dl_stage* s, size_t c) {
+    for (int x = 0; x < s->w;) {
+        int32_t at = s->x.first[x];
+        int end = x + 1;
+        if (at < 0) {
+            for (size_t k = 0; k < c; k++) out[x * c + k] = s->fill[k % DL_MAX_FILL];
+        } else {
+            while (end < s->w && s->x.first[end] == at + (end - x)) end++;
+            memcpy(out + x * c, in + at * c, (end - x) * c);
+        }
+        x = end;
+    }
+}
+
+static void gather(uint8_t* out, const uint8_t* in, size_t stride, const dl_stage* s, size_t c) {
+    for (int y = 0; y < s->h; y++, out += s->w * c) {
+        int32_t from = s->y.first[y];
+        if (from >= 0) {
+            gather_row(out, in + (size_t)from * stride, s, c);
+            continue;
+        }
+        for (int x = 0; x < s->w; x++)
+            for (size_t k = 0; k < c; k++) out[x * c + k] = s->fill[k % DL_MAX_FILL];
+    }
+}
+
+static void across(uint8_t* out, const uint8_t* in, const dl_axis* a, int n, int c) {
+    for (int x = 0; x < n; x++) {
+        const int32_t* w = a->weights + (size_t)x * a->taps;
+        const uint8_t* p = in + (size_t)a->first[x] * c;
+        for (int k = 0; k < c; k++) {
+            int32_t sum = 1 << (DL_PRECISION - 1);
+            for (int t = 0; t < a->taps; t++) sum += p[t * c + k] * w[t];
+            *out++ = clamp(sum);
+        }
+    }
+}
+
+static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const int32_t* w, int taps) {
+    for (size_t x = 0; x < n; x++) {
+        int32_t sum = 1 << (DL_PRECISION - 1);
+        for (int t = 0; t < taps; t++) sum += in[t * stride + x] * w[t];
+        out[x] = clamp(sum);
+    }
+}
+
+/* What comes out of the horizontal half has room behind each row for a store of four bytes. */
+enum { SLACK = 16 };
+
+static int resample(const dl_job* j, const dl_stage* s, uint8_t* out, const uint8_t* in, size_t stride) {
+    size_t row = (size_t)s->w * j->channels;
+    int vectors = !j->portable && dl_transform_vectors();
+    if (!s->x.same) {
+        size_t wide = row + SLACK;
+        uint8_t* to = reserve(j->space, 2, wide * s->in_h);
+        if (to == NULL) return 1;
+        if (vectors && j->channels == 3) {
+            size_t rest = stride * (s->in_h - 1) + (size_t)s->in_w * 3;
+            int16_t* pairs = reserve(j->space, 3, (size_t)s->w * ((s->x.taps + 3) / 4) * 16);
+            if (pairs == NULL) return 1;
+            dl_across3_vector(to, wide, in, stride, s->in_h, rest, &s->x, s->w, pairs);
+        } else {
+            for (int y = 0; y < s->in_h; y++) across(to + y * wide, in + y * stride, &s->x, s->w, j->channels);
+        }
+        in = to;
+        stride = wide;
+    }
+    for (int y = 0; y < s->h; y++, out += row) {
+        if (s->y.same) {
+            memcpy(out, in + y * stride, row);
+            continue;
+        }
+        const int32_t* w = s->y.weights + (size_t)y * s->y.taps;
+        const uint8_t* from = in + (size_t)s->y.first[y] * stride;
+        (vectors ? dl_down_vector : down)(out, from, stride, row, w, s->y.taps);
+    }
+    return 0;
+}
+
+static uint8_t cut(float v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v); }
+
+static float luma(const uint8_t* p) {
+    float v = (float)p[0] * 0.2989f;
+    v += (float)p[1] * 0.587f;
+    v += (float)p[2] * 0.114f;
+    return (float)(int32_t)v;
+}
+
+static float mean(const dl_stage* s, const uint8_t* in, size_t stride, int c) {
+    double sum = 0;
+    for (int y = 0; y < s->in_h; y++, in += stride)
+        for (int x = 0; x < s->in_w; x++) sum += c == 3 ? (double)luma(in + 3 * x) : in[x];
+    return (float)(sum / ((double)s->in_h * s->in_w));
+}
+
+static void paint(uint8_t* out, const uint8_t* in, size_t stride, const dl_stage* s, int c) {
+    size_t row = (size_t)s->w * c;
+    float rest = (float)(1 - (double)s->factor);
+    if (s->paint == DL_SATURATE && c != 3) {
+        for (int y = 0; y < s->h; y++) memcpy(out + y * row, in + y * stride, row);
+        return;
+    }
+    if (s->paint == DL_SATURATE) {
+        for (int y = 0; y < s->h; y++, in += stride, out += row)
+            for (size_t x = 0; x < row; x += 3) {
+                float gray = luma(in + x) * rest;
+                for (int k = 0; k < 3; k++) out[x + k] = cut((float)in[x + k] * s->factor + gray);
+            }
+        return;
+    }
+    float add = s->paint == DL_CONTRAST ? mean(s, in, stride, c) * rest : 0;
+    uint8_t table[256];
+    for (int v = 0; v < 256; v++) table[v] = cut((float)v * s->factor + add);
+    in += s->oy * stride + (size_t)s->ox * c;
+    for (int y = 0; y < s->h; y++, in += stride, out += row)
+        for (size_t x = 0; x < row; x++) out[x] = table[in[x]];
+}
+
+#define PACK(name, type, value)                                                                            \
+    static void name(const dl_job* j, const uint8_t* in, size_t stride) {                                  \
+        const type* table = j->table;                                                                      \
+        size_t c = j->channels, per = j->per_channel ? 256 : 0;                                            \
+        type* out = (type*)j->dst;                                                                         \
+        (void)table, (void)per;                                                                            \
+        for (size_t y = 0; y < (size_t)j->h; y++, in += stride)                                            \
+            for (size_t k = 0; k < c; k++) {                                                               \
+                type* to = j->chw ? out + (k * j->h + y) * j->w : out + y * j->w * c + k;                  \
+                size_t step = j->chw ? 1 : c;                                                              \
+                for (size_t x = 0; x < (size_t)j->w; x++) to[x * step] = value;                            \
+            }                                                                                              \
+    }
+
+PACK(pack_bytes, uint8_t, in[x * c + k])
+PACK(pack_floats, float, table[k * per + in[x * c + k]])
+PACK(pack_halves, uint16_t, table[k * per + in[x * c + k]])
+
+static void pack(const dl_job* j, const uint8_t* in, size_t stride) {
+    if (j->form == DL_BYTES) {
+        pack_bytes(j, in, stride);
+    } else if (j->form == DL_HALVES) {
+        pack_halves(j, in, stride);
+    } else if (j->channels != 3 || j->portable || !dl_transform_vectors()) {
+        pack_floats(j, in, stride);
+    } else {
+        float m[3], d[3];
+        for (int k = 0; k < 3; k++) m[k] = j->mean[j->per_channel ? k : 0], d[k] = j->std[j->per_channel ? k : 0];
+        for (int y = 0; y < j->h; y++) {
+            float* to = (float*)j->dst + (size_t)y * j->w * (j->chw ? 1 : 3);
+            dl_floats3_vector(to, (size_t)j->h * j->w, in + y * stride, j->w, j->chw, j->scale, m, d);
+        }
+    }
+}
+
+int dl_transform_run(void* job, const unsigned char* pix, size_t stride) {
+    const dl_job* j = job;
+    size_t c = j->channels;
+    int plain = j->form == DL_BYTES && (!j->chw || c == 1);
+    for (int i = 0; i < j->count; i++) {
+        const dl_stage* s = &j->stages[i];
+        uint8_t* out = j->dst;
+        if (!plain || i < j->count - 1) {
+            out = reserve(j->space, i % 2, (size_t)s->h * s->w * c);
+            if (out == NULL) return 1;
+        }
+        if (s->what == DL_GATHER)
+            gather(out, pix, stride, s, c);
+        else if (s->what == DL_PAINT)
+            paint(out, pix, stride, s, j->channels);
+        else if (resample(j, s, out, pix, stride) != 0)
+            return 1;
+        pix = out;
+        stride = s->w * c;
+    }
+    if (!plain) {
+        pack(j, pix, stride);
+    } else if (j->count == 0) {
+        for (int y = 0; y < j->h; y++) memcpy(j->dst + y * j->w * c, pix + y * stride, j->w * c);
+    }
+    return 0;
+}
+
+void* dl_transform_address(void) { return (void*)dl_transform_run; }

@@ -1,0 +1,73 @@
+/* What the Go side calls. Nothing here is exported from the library that is built of it. */
+#ifndef DEEPLAKE_TRANSFORM_KERNEL_H
+#define DEEPLAKE_TRANSFORM_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* See axis in filter.go. */
+typedef struct {
+    const int32_t* first;
+    const int32_t* weights;
+    int32_t taps;
+    int32_t same;
+} dl_axis;
+
+enum { DL_GATHER = 0, DL_RESAMPLE = 1, DL_PAINT = 2 };
+enum { DL_BRIGHTEN = 5, DL_CONTRAST = 6, DL_SATURATE = 7 };
+enum { DL_MAX_FILL = 8, DL_PRECISION = 22 };
+
+/* See stage in job.go. */
+typedef struct {
+    int32_t what, paint;
+    int32_t in_h, in_w, h, w, oy, ox;
+    float factor;
+    uint8_t fill[DL_MAX_FILL];
+    dl_axis x, y;
+} dl_stage;
+
+/* Memory between stages, which grows. One thread at a time. */
+typedef struct {
+    void* data[4];
+    size_t size[4];
+} dl_space;
+
+enum { DL_BYTES = 0, DL_FLOATS = 1, DL_HALVES = 2 };
+
+/* One picture. table has 256 entries for each channel, or, with per_channel 0, for all. */
+typedef struct {
+    const dl_stage* stages;
+    int32_t count, channels, h, w;
+    uint8_t* dst;
+    int32_t form, chw, per_channel, portable;
+    const void* table;
+    float scale;
+    const float* mean;
+    const float* std;
+    dl_space* space;
+} dl_job;
+
+/* Does the work of a dl_job, given the pixels of its region: rows of stride bytes. 0, or 1 when there is no memory. */
+int dl_transform_run(void* job, const unsigned char* pix, size_t stride);
+void* dl_transform_address(void);
+void dl_transform_free(dl_space* space);
+
+/* Of the machine: whether the vector code below can run. */
+int dl_transform_vectors(void);
+
+/* The vector code: as the plain code, bit by bit. rest: bytes that may be read from in on. */
+void dl_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride, int rows, size_t rest,
+                       const dl_axis* a, int n, int16_t* pairs);
+void dl_down_vector(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const int32_t* weights, int taps);
+void dl_floats3_vector(float* out, size_t plane, const uint8_t* in, size_t n, int chw, float scale, const float* mean,
+                       const float* std);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif

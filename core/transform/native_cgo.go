@@ -1,0 +1,128 @@
+//go:build cgo
+
+package transform
+
+/*
+#cgo CFLAGS: -std=c11 -O3
+#cgo noescape dl_transform_run
+#cgo nocallback dl_transform_run
+#include <stdlib.h>
+#include "kernel.h"
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"deeplake/core/errs"
+)
+
+// native is the job as the C code reads it, in memory of C.
+type native struct {
+	job    *C.dl_job
+	pinned runtime.Pinner // dst and the tables, where they are Go's
+}
+
+// memory is what the C code keeps between jobs.
+type memory struct{ space *C.dl_space }
+
+func (m *memory) free() {
+	if m.space != nil {
+		C.dl_transform_free(m.space)
+		C.free(unsafe.Pointer(m.space))
+		m.space = nil
+	}
+}
+
+// allocate gives numbers in memory of C, so that C may keep their address.
+func allocate(ints int) []int32 {
+	return unsafe.Slice((*int32)(C.calloc(C.size_t(ints), 4)), ints) // cgo panics where there is no memory
+}
+
+func release(b []int32) { C.free(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// room gives memory for n values of T, valid until Reset.
+func room[T any](ws *Workspace, n int) []T {
+	var one T
+	size := int(unsafe.Sizeof(one))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(ws.ints((n*size+3)/4)))), n)
+}
+
+// ready writes the job down for C.
+func (ws *Workspace) ready(j *Job) {
+	if ws.memory.space == nil {
+		ws.memory.space = (*C.dl_space)(C.calloc(1, C.sizeof_dl_space))
+	}
+	stages := room[C.dl_stage](ws, len(j.stages))
+	for i := range j.stages {
+		s := &j.stages[i]
+		c := C.dl_stage{what: C.int32_t(s.what), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
+			h: C.int32_t(s.h), w: C.int32_t(s.w), oy: C.int32_t(s.oy), ox: C.int32_t(s.ox), factor: C.float(s.factor), x: s.x.c(), y: s.y.c()}
+		for k, v := range s.fill {
+			c.fill[k] = C.uint8_t(v)
+		}
+		stages[i] = c
+	}
+	job := &room[C.dl_job](ws, 1)[0]
+	*job = C.dl_job{stages: unsafe.SliceData(stages), count: C.int32_t(len(stages)), channels: C.int32_t(j.channels),
+		h: C.int32_t(j.h), w: C.int32_t(j.w), dst: (*C.uint8_t)(j.pin(unsafe.Pointer(unsafe.SliceData(j.dst)))), space: ws.memory.space}
+	p := j.p
+	if p.chw {
+		job.chw = 1
+	}
+	if len(p.mean) > 1 {
+		job.per_channel = 1
+	}
+	switch {
+	case p.halves != nil:
+		job.form, job.table = C.DL_HALVES, j.pin(unsafe.Pointer(unsafe.SliceData(p.halves)))
+	case p.floats != nil:
+		job.form, job.table = C.DL_FLOATS, j.pin(unsafe.Pointer(unsafe.SliceData(p.floats)))
+		job.scale = C.float(p.affine[0])
+		job.mean = (*C.float)(j.pin(unsafe.Pointer(unsafe.SliceData(p.mean))))
+		job.std = (*C.float)(j.pin(unsafe.Pointer(unsafe.SliceData(p.std))))
+	}
+	j.native.job = job
+}
+
+func (j *Job) pin(p unsafe.Pointer) unsafe.Pointer {
+	j.native.pinned.Pin(p)
+	return p
+}
+
+func (a *axis) c() C.dl_axis {
+	c := C.dl_axis{taps: C.int32_t(a.taps)}
+	if a.same {
+		c.same = 1
+	}
+	if len(a.first) > 0 {
+		c.first = (*C.int32_t)(unsafe.SliceData(a.first))
+	}
+	if len(a.weights) > 0 {
+		c.weights = (*C.int32_t)(unsafe.SliceData(a.weights))
+	}
+	return c
+}
+
+// forget ends the job's use of memory.
+func (j *Job) forget() {
+	j.native.pinned.Unpin()
+	j.native.job, j.dst, j.stages = nil, nil, nil
+}
+
+// Take does the work, given the pixels of Region.
+func (j *Job) Take(pix []byte, stride int) error {
+	if err := j.check(pix, stride); err != nil {
+		return err
+	}
+	if C.dl_transform_run(unsafe.Pointer(j.native.job), (*C.uchar)(unsafe.SliceData(pix)), C.size_t(stride)) != 0 {
+		return errs.New(errs.Internal, "transform a picture: out of memory")
+	}
+	return nil
+}
+
+// Native is Take for decoders in C.
+func (j *Job) Native() (call, arg unsafe.Pointer) {
+	return C.dl_transform_address(), unsafe.Pointer(j.native.job)
+}
