@@ -14,7 +14,8 @@ import (
 // repetitions says how often and for how long it tried.
 type Store struct {
 	caller
-	inner storage.Provider
+	inner   storage.Provider
+	gathers gathers
 }
 
 // Ranged is a Store around a storage.Ranger, and one itself.

@@ -35,7 +35,7 @@ func (w *stream) Write(p []byte) (int, error) {
 		return 0, w.over("write")
 	}
 	if w.inner == nil && len(w.data)+len(p) <= bufferBytes {
-		w.data = append(w.data, p...)
+		w.data = append(w.s.gathers.grow(w.data, len(p)), p...)
 		return len(p), nil
 	}
 	if w.inner == nil {
@@ -62,10 +62,11 @@ func (w *stream) begin() error {
 	}
 	data := w.data
 	w.data = nil
-	if _, err := w.inner.Write(data); err != nil {
+	if _, err := w.inner.Write(data); err != nil { // it takes a copy
 		return err
 	}
 	w.s.wrote(len(data))
+	w.s.gathers.put(data)
 	return nil
 }
 
@@ -79,7 +80,15 @@ func (w *stream) Finish(ctx context.Context) error {
 	}
 	data := w.data
 	w.data = nil
-	return w.s.Put(ctx, w.key, data)
+	tries := 0
+	err := w.s.sent(len(data), w.s.repeat(ctx, "put", w.key, int64(len(data)), func(ctx context.Context) error {
+		tries++
+		return w.s.inner.Put(ctx, w.key, data)
+	}))
+	if err == nil && tries == 1 {
+		w.s.gathers.put(data) // a request that was given up may be reading still
+	}
+	return err
 }
 
 func (w *stream) Abort() {
