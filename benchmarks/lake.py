@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import Any
 
 import data
+import machine
+from protocol import Contender
 
 ROOT = Path(__file__).resolve().parent.parent
 # The machine of an object store as the tables mean it: 25 ms to the first byte, 90 MB/s for each connection.
@@ -127,6 +129,10 @@ class Servers:
     def __getitem__(self, name: str) -> Place:
         return self._places[name]
 
+    def cpu(self) -> float:
+        """Returns the processor seconds that the servers and their proxies have used."""
+        return machine.cpu_seconds(self._process.pid)
+
     def __enter__(self) -> Servers:
         return self
 
@@ -136,3 +142,24 @@ class Servers:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+
+
+class Guest(Contender):
+    """A contender that reads from servers on this machine; each answer says what they took of its processors."""
+
+    def __init__(self, servers: Servers, name: str, module: str, factory: str, /, **arguments: Any) -> None:
+        super().__init__(name, module, factory, **arguments)
+        self._servers = servers
+
+    def call(self, call: str, /, **arguments: Any) -> dict[str, Any]:
+        """Calls a method there. `lost` in the value is the time that the servers' work took from it, in seconds.
+
+        On n processors that are busy for a part p of the time, s seconds of the servers' cost s / n * p: what they do
+        while the contender waits costs nothing.
+        """
+        before = self._servers.cpu()
+        answer = super().call(call, **arguments)
+        cores, seconds = machine.cores(), answer["seconds"]
+        busy = min(answer["cpu"] / (cores * seconds), 1.0) if seconds else 0.0
+        answer["value"]["lost"] = (self._servers.cpu() - before) / cores * busy
+        return answer
