@@ -26,6 +26,7 @@ ORDER = (
     "append",
     "ingest",
     "random",
+    "order",
     "open",
     "import",
     "lake_epoch",

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -198,19 +197,15 @@ func (c chosen) row(i int64) int64 { return int64(c[i]) }
 // exponential keys, by key (P. S. Efraimidis, P. G. Spirakis, Weighted random sampling with a reservoir, 2006: their
 // u^(1/w), as -ln(u)/w). With sorted, by row instead.
 func choose(w *Weights, n int64, key uint64, sorted bool) chosen {
-	type candidate struct {
-		key float64
-		row uint32
-	}
 	all := make([]candidate, 0, w.positive)
 	for i, v := range w.values {
 		if v > 0 {
 			u := (float64(chance(key, uint64(i))>>11) + 0.5) / (1 << 53)
-			all = append(all, candidate{-logarithm(u) / v, uint32(i)})
+			all = append(all, candidate{math.Float64bits(max(-logarithm(u), 0) / v), uint32(i)})
 		}
 	}
 	if !sorted || n < int64(len(all)) {
-		slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row)) })
+		all = inOrder(all)
 	}
 	rows := make(chosen, n)
 	for i := range rows {
@@ -220,6 +215,35 @@ func choose(w *Weights, n int64, key uint64, sorted bool) chosen {
 		slices.Sort(rows)
 	}
 	return rows
+}
+
+// candidate is a row with its key, a float of at least 0: as bits these have the same order.
+type candidate struct {
+	key uint64
+	row uint32
+}
+
+// inOrder sorts candidates, which are in order of rows, by key, then by row: digit by digit, which for a million is ten
+// times as fast as comparing.
+func inOrder(all []candidate) []candidate {
+	const digit = 11
+	other := make([]candidate, len(all))
+	for shift := 0; shift < 64; shift += digit {
+		var starts [1<<digit + 1]int
+		for i := range all {
+			starts[all[i].key>>shift&(1<<digit-1)+1]++
+		}
+		for i := range 1 << digit {
+			starts[i+1] += starts[i]
+		}
+		for i := range all {
+			at := &starts[all[i].key>>shift&(1<<digit-1)]
+			other[*at] = all[i]
+			*at++
+		}
+		all, other = other, all
+	}
+	return all
 }
 
 // chance is number i of the random numbers of a key: SplitMix64 with the mixing of the cipher.
