@@ -72,6 +72,8 @@ class _Stream(Passes, IterableDataset):
     end_of_dataloader = False
     remainder = -1
 
+    _of_loader = True
+
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._assembly = Assembly(plan, Torch())
@@ -82,8 +84,14 @@ class _Stream(Passes, IterableDataset):
                 "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
                 "or give ds.torch_dataset() to a DataLoader of your own"
             )
-        # Somebody else's DataLoader, as Accelerate's skip_first_batches makes one, counts from the start of the epoch.
-        return self._pass(whole=True)
+        # Somebody else's DataLoader. Accelerate's skip_first_batches makes one of ours, and counts from the start of
+        # the epoch, whatever state the loader was given; torchdata's StatefulDataLoader gives this dataset its state.
+        return self._pass(whole=self._of_loader)
+
+    def load_state_dict(self, state: Mapping[str, Any], *, of_loader: bool = False) -> None:
+        """Goes on from a state: in the loader's iterations alone, or in those of this dataset too."""
+        super().load_state_dict(state)
+        self._of_loader = of_loader
 
     def begin(self) -> Generator[Any, None, None]:
         """Yields the batches of one iteration of the loader: from where a loaded state says."""
@@ -119,7 +127,6 @@ class _Stream(Passes, IterableDataset):
                 batch = following
         finally:
             gradients._remove_dataloader(self)
-
 
     def _uneven(self) -> int:
         """Returns how many rows of the last step count, those of all ranks together; 0: all of them.
@@ -193,11 +200,15 @@ class TorchLoader(DataLoader):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state_dict` returned: see `Batches.load_state_dict`."""
-        self._stream.load_state_dict(state)
+        self._stream.load_state_dict(state, of_loader=True)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, flat: bool = False) -> dict[str, Any]:
         """Returns the figures of the newest iteration: see `Batches.stats`."""
-        return self._stream.stats()
+        return self._stream.stats(flat=flat)
+
+    def prometheus(self, **labels: str) -> str:
+        """Returns the figures in Prometheus' text format: see `Batches.prometheus`."""
+        return self._stream.prometheus(**labels)
 
     def __repr__(self) -> str:
         return describe("TorchLoader", self._plan, self.epoch)

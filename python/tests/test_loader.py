@@ -556,14 +556,6 @@ def test_our_dataset_in_foreign_workers_is_refused(tmp_path):
             list(foreign)
 
 
-def test_several_ranks_are_refused_unless_said(ds, monkeypatch):
-    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
-    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
-    with pytest.raises(deeplake.UnsupportedError, match="2 processes"):
-        ds.pytorch(4)
-    assert len(words(ds[0::2].pytorch(4, tensors=["word"], rank=0, world_size=1))) == (ROWS + 1) // 2
-
-
 def test_time_to_first_batch_is_not_the_time_of_the_epoch(ds):
     loader = ds.pytorch(1, tensors=["word"], transform={"word": lambda word: time.sleep(0.01) or word})
     start = time.perf_counter()
