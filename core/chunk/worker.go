@@ -18,6 +18,7 @@ type Worker struct {
 	raw      []byte // a block after decompression
 	tile     []byte
 	run      []byte // files of one DecodeRun
+	whole    []byte // pixels of a sample of which a region is wanted
 
 	chunk *Chunk // whose block is remembered
 	block int

@@ -163,3 +163,14 @@ func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chun
 func (c *Column) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
 	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
 }
+
+// DecodeParts decodes regions of several samples; see chunk.Worker.DecodeParts.
+func (c *Column) DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error)) {
+	w.DecodeParts(ctx, refs, parts, c.ct.channels, failed)
+}
+
+// HType is what the samples mean, as it was given: "image.rgb", "bbox".
+func (c *Column) HType() string { return c.ct.schema.HType }
+
+// Info is what the user wrote down about the tensor. It is shared, read-only.
+func (c *Column) Info() map[string]any { return c.ct.schema.Info }

@@ -10,6 +10,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/transform"
 )
 
 // Epoch is one pass over the rows, or the part of it that is this rank's. Next, Stats and Close may be called in parallel.
@@ -110,7 +111,8 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	m.begin()
 	defer m.end()
 	o := &e.loader.options
-	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers}
+	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers,
+		key: transform.Key{Seed: o.Seed, Epoch: e.pass.Epoch}}
 	for seq := range e.batches {
 		p := e.awaitRoom(m)
 		if p == nil {

@@ -23,6 +23,7 @@ type part struct {
 	null   []bool       // rows that are holes; nil: none
 	at     []int64      // where each item goes in the slab
 	padded tensor.Shape // what KindArray items grow to
+	made   []made       // what becomes of the items; empty: what they are
 }
 
 // count is the number of items.
@@ -36,8 +37,18 @@ func (p *part) length(i int) int64 {
 		return 0
 	case p.field.stored:
 		return r.Stored
+	case len(p.made) > 0:
+		return p.made[i].size
 	}
 	return r.Size
+}
+
+// shape is that of item i in the batch.
+func (p *part) shape(i int) tensor.Shape {
+	if len(p.made) > 0 {
+		return p.made[i].shape
+	}
+	return p.refs[i].Shape
 }
 
 // layout gives places in a slab, front to back.
@@ -118,7 +129,7 @@ func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
 			return nil, err
 		}
 		p.at[i] = off
-		c.Items[i] = Item{Offset: off, Size: size, Shape: p.refs[i].Shape}
+		c.Items[i] = Item{Offset: off, Size: size, Shape: p.shape(i)}
 	}
 	return []BatchColumn{c}, nil
 }
@@ -131,12 +142,12 @@ func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
 	first := &p.refs[0]
 	for i := range p.refs {
 		r := &p.refs[i]
-		if !r.Shape.Equal(first.Shape) {
+		if !p.shape(i).Equal(p.shape(0)) {
 			return nil, errs.New(errs.Type, "stack tensor %q: row %d has shape %s, row %d has shape %s; use collate=\"pad\", collate=\"list\" or a transform that makes them equal",
-				p.field.name, first.Row, first.Shape, r.Row, r.Shape)
+				p.field.name, first.Row, p.shape(0), r.Row, p.shape(i))
 		}
 	}
-	return l.slots(p, c, first.Shape)
+	return l.slots(p, c, p.shape(0))
 }
 
 // pad gives every sample the largest size along each axis, and says in a column of its own what is real.
@@ -145,14 +156,14 @@ func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
 		return l.slots(p, c, nil)
 	}
 	first := &p.refs[0]
-	p.padded = append(p.padded[:0], first.Shape...)
+	p.padded = append(p.padded[:0], p.shape(0)...)
 	for i := range p.refs {
 		r := &p.refs[i]
-		if len(r.Shape) != len(p.padded) {
+		if len(p.shape(i)) != len(p.padded) {
 			return nil, errs.New(errs.Type, "pad tensor %q: row %d has shape %s, row %d has shape %s, and padding keeps the number of axes; use collate=\"list\" or a transform that makes them equal",
-				p.field.name, first.Row, first.Shape, r.Row, r.Shape)
+				p.field.name, first.Row, p.shape(0), r.Row, p.shape(i))
 		}
-		for d, n := range r.Shape {
+		for d, n := range p.shape(i) {
 			p.padded[d] = max(p.padded[d], n)
 		}
 	}
@@ -194,9 +205,9 @@ func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColum
 // arraySize is the size of item i, which must be that of its shape: otherwise a neighbour would be overwritten.
 func (p *part) arraySize(i int) (int64, error) {
 	r := &p.refs[i]
-	size, err := r.Shape.Bytes(p.field.dtype)
-	if err == nil && size != r.Size {
-		err = errs.New(errs.Corrupt, "sample has %d bytes, want %d for shape %s of %s", r.Size, size, r.Shape, p.field.dtype)
+	size, err := p.shape(i).Bytes(p.field.dtype)
+	if err == nil && size != p.length(i) {
+		err = errs.New(errs.Corrupt, "sample has %d bytes, want %d for shape %s of %s", p.length(i), size, p.shape(i), p.field.dtype)
 	}
 	if err != nil {
 		return 0, rowError(p.field.name, r.Row, err)
@@ -217,7 +228,7 @@ func fixed(mem []byte, p *part, cols []BatchColumn) {
 		dst := mem[cols[1].Offset:]
 		n := len(p.padded)
 		for i := range p.refs {
-			for d, v := range p.refs[i].Shape {
+			for d, v := range p.shape(i) {
 				putInt64(dst, i*n+d, v)
 			}
 		}

@@ -19,6 +19,7 @@ type Loader struct {
 	ring    *slab.Ring
 	fetched *shelf        // of what is fetched ahead; nil: nothing is
 	cache   decoded.Cache // nil: none
+	spaces  *spaces       // of transforms
 	trace   *trace        // nil: none
 
 	mu     sync.Mutex
@@ -50,8 +51,15 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
 	keepAll(fields, cache)
+	made := &spaces{}
+	if err := o.augmentAll(fields, made); err != nil {
+		if cache != nil {
+			cache.Close()
+		}
+		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
+	}
 	l := &Loader{
-		cache: cache, src: src, options: o, fields: fields, budget: o.SlabBytes,
+		cache: cache, spaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
 		order: course.order, course: course,
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
@@ -157,6 +165,7 @@ func (l *Loader) Close() {
 	if l.cache != nil {
 		l.cache.Close()
 	}
+	l.spaces.close()
 	l.ring.Close()
 	if l.fetched != nil {
 		l.mu.Lock()

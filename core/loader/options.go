@@ -7,6 +7,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
+	"deeplake/core/transform"
 )
 
 // The ways to make one array, or several, of the samples of a batch.
@@ -46,27 +47,29 @@ const (
 
 // Options are the wishes of a user. BatchSize must be given; the zero value of every other field is its default.
 type Options struct {
-	BatchSize    int               `json:"batch_size"`
-	Shuffle      string            `json:"shuffle"` // Sequential, Window or Full
-	Seed         uint64            `json:"seed"`
-	Workers      int               `json:"num_workers"`   // decode threads; 0: as many as Go runs at once
-	DropLast     bool              `json:"drop_last"`     // the same as TailDrop
-	Tail         string            `json:"tail"`          // TailExact (also ""), TailDrop or TailPad
-	Tensors      []string          `json:"tensors"`       // nil: all of the view
-	Collate      string            `json:"collate"`       // Stack (also "") , Pad or List
-	CollateOf    map[string]string `json:"collate_of"`    // tensors that differ from Collate
-	Decode       map[string]string `json:"decode"`        // tensors delivered Raw
-	Prefetch     int               `json:"prefetch"`      // batches in the making or ready; 0: 2
-	ShuffleBytes int64             `json:"shuffle_bytes"` // stored bytes of a window; 0: 512 MiB
-	SlabBytes    int64             `json:"slab_bytes"`    // memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
-	FetchBytes   int64             `json:"fetch_bytes"`   // memory for what is fetched ahead over a network, and kept for the next epoch where all has room; 0: two and a half windows
-	ReturnIndex  bool              `json:"return_index"`  // add IndexName: the rows in the dataset
-	OnError      string            `json:"on_error"`      // Raise (also "") or Skip
-	Trace        bool              `json:"trace"`         // keep what was done when, for Loader.Trace
-	Length       int64             `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
-	Distinct     bool              `json:"distinct"`      // draw every row once at most
-	Weights      *Weights          `json:"-"`             // of the rows; nil: every row comes once
-	Cache        decoded.Options   `json:"cache"`         // of decoded samples; zero: none
+	BatchSize    int                       `json:"batch_size"`
+	Shuffle      string                    `json:"shuffle"` // Sequential, Window or Full
+	Seed         uint64                    `json:"seed"`
+	Workers      int                       `json:"num_workers"`   // decode threads; 0: as many as Go runs at once
+	DropLast     bool                      `json:"drop_last"`     // the same as TailDrop
+	Tail         string                    `json:"tail"`          // TailExact (also ""), TailDrop or TailPad
+	Tensors      []string                  `json:"tensors"`       // nil: all of the view
+	Collate      string                    `json:"collate"`       // Stack (also "") , Pad or List
+	CollateOf    map[string]string         `json:"collate_of"`    // tensors that differ from Collate
+	Decode       map[string]string         `json:"decode"`        // tensors delivered Raw
+	Prefetch     int                       `json:"prefetch"`      // batches in the making or ready; 0: 2
+	ShuffleBytes int64                     `json:"shuffle_bytes"` // stored bytes of a window; 0: 512 MiB
+	SlabBytes    int64                     `json:"slab_bytes"`    // memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
+	FetchBytes   int64                     `json:"fetch_bytes"`   // memory for what is fetched ahead over a network, and kept for the next epoch where all has room; 0: two and a half windows
+	ReturnIndex  bool                      `json:"return_index"`  // add IndexName: the rows in the dataset
+	OnError      string                    `json:"on_error"`      // Raise (also "") or Skip
+	Trace        bool                      `json:"trace"`         // keep what was done when, for Loader.Trace
+	Length       int64                     `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
+	Distinct     bool                      `json:"distinct"`      // draw every row once at most
+	Weights      *Weights                  `json:"-"`             // of the rows; nil: every row comes once
+	Cache        decoded.Options           `json:"cache"`         // of decoded samples; zero: none
+	Transform    map[string]transform.Spec `json:"transform"`     // of the pictures of a tensor
+	Together     []Together                `json:"together"`      // of pictures and their annotations
 }
 
 // field is one tensor as a loader delivers it.
@@ -80,6 +83,7 @@ type field struct {
 	seq     bool
 	encoded bool
 	runs    RunColumn // decodes several samples at once; nil: one by one
+	augment *augment  // what happens to samples before they are delivered; nil: nothing
 }
 
 // normal fills in the defaults and refuses what cannot be meant.

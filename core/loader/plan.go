@@ -11,6 +11,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
 	"deeplake/core/tensor"
+	"deeplake/core/transform"
 )
 
 // work is one batch in the making: planned by the planner, filled by the workers, finished by the last of them.
@@ -22,6 +23,7 @@ type work struct {
 	next  atomic.Int64 // job to be taken
 	left  atomic.Int64 // jobs not done
 	plan  *plan        // what the jobs refer to; taken back for reuse when left is 0
+	key   transform.Key
 
 	mu     sync.Mutex
 	failed []failure
@@ -82,7 +84,11 @@ const maxItems = 1<<31 - 1
 func (p *part) cost(i int) int64 {
 	r := &p.refs[i]
 	if p.field.encoded && !p.field.stored {
-		return 2000 + 10*r.Stored + r.Size/2
+		cost := 2000 + 10*r.Stored + r.Size/2
+		if p.field.augment != nil { // about two thirds of the picture are decoded, and the result costs more than a copy
+			cost = cost*2/3 + p.length(i)
+		}
+		return cost
 	}
 	return 200 + p.length(i)/8
 }
@@ -95,12 +101,14 @@ type planner struct {
 	source  bool // and that of the views they are of
 	slab    func(size int64) (*slab.Slab, error)
 	threads int // that will do the jobs
+	key     transform.Key
 }
 
 // plan makes w a batch of the rows p.view, in the memory of p. It fails with the error that the batch is to deliver; a
 // batch whose rows are all skipped remains nil.
 func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
 	wanted := len(p.view)
+	w.key = pl.key
 	if err := pl.resolve(ctx, w, p); err != nil {
 		return err
 	}
@@ -138,6 +146,9 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 			if err := p.parts[i].expand(ctx, drop); err != nil {
 				return err
 			}
+		}
+		if err := p.augmented(ctx, pl.key, drop); err != nil {
+			return err
 		}
 		if !drop.apply(p) {
 			break
@@ -348,7 +359,7 @@ func (pl *planner) cut(w *work, p *plan) {
 
 // target is what a job of part should cost.
 func (pl *planner) target(part *part) int64 {
-	if part.field.runs == nil {
+	if part.field.runs == nil && part.field.augment == nil {
 		return jobCost
 	}
 	all := int64(0)

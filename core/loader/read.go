@@ -10,16 +10,21 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
 	"deeplake/core/internal/task"
+	"deeplake/core/transform"
 )
 
 // ReadOptions are the wishes for one batch of given rows. Fields mean what they mean in Options; the zero value is right.
 type ReadOptions struct {
-	Tensors     []string          `json:"tensors"`
-	Collate     string            `json:"collate"`
-	CollateOf   map[string]string `json:"collate_of"`
-	Decode      map[string]string `json:"decode"`
-	ReturnIndex bool              `json:"return_index"`
-	Workers     int               `json:"num_workers"` // threads; few rows use fewer
+	Tensors     []string                  `json:"tensors"`
+	Collate     string                    `json:"collate"`
+	CollateOf   map[string]string         `json:"collate_of"`
+	Decode      map[string]string         `json:"decode"`
+	ReturnIndex bool                      `json:"return_index"`
+	Workers     int                       `json:"num_workers"` // threads; few rows use fewer
+	Transform   map[string]transform.Spec `json:"transform"`
+	Together    []Together                `json:"together"`
+	Seed        uint64                    `json:"seed"`  // of the draws of transforms
+	Epoch       int64                     `json:"epoch"` // of the draws of transforms
 }
 
 // keptSlabs bounds the memory that a Reader keeps for the next read.
@@ -28,8 +33,9 @@ const keptSlabs = 4 << 20
 // Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most reads are of one row.
 // All methods may be called in parallel.
 type Reader struct {
-	src  Source
-	ring *slab.Ring
+	src    Source
+	ring   *slab.Ring
+	spaces spaces // of transforms
 
 	mu     sync.Mutex
 	closed bool
@@ -48,6 +54,7 @@ func (r *Reader) Close() {
 		w.Close()
 	}
 	r.free = nil
+	r.spaces.close()
 	r.ring.Close()
 }
 
@@ -76,12 +83,16 @@ func (r *Reader) giveBack(w *chunk.Worker) {
 // rows give a batch of none, whose stacked columns have the shape (0,). After an error nothing is kept.
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
 	src := r.src
-	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers}
+	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
+		Transform: o.Transform, Together: o.Together}
 	all, err := all.normal()
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
 	}
 	fields, err := all.fields(src)
+	if err == nil {
+		err = all.augmentAll(fields, &r.spaces)
+	}
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
 	}
@@ -93,7 +104,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
 		}
 	}
-	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers}
+	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}
 	w := &work{}
 	p := &plan{view: append([]int64{}, rows...)}
 	if remote(src) {

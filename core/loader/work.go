@@ -51,6 +51,10 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *atomic.Bool) {
 	p := &w.plan.parts[j.part]
 	mem := w.batch.Slab.Bytes()
+	if p.field.augment != nil {
+		w.runAugmented(ctx, j, mem, scratch)
+		return
+	}
 	if p.field.runs != nil && j.to-j.from > 1 {
 		w.runMany(ctx, j, mem, scratch)
 		return

@@ -15,6 +15,7 @@ type Workspace struct {
 	found   []stage
 	windows []span
 	real    []float64
+	sample  []byte    // of Bytes
 	pixels  [3][]byte // of the Go code: two pictures and one in the middle of being resized
 	memory  memory    // of the C code
 }
@@ -85,4 +86,10 @@ func (j *Job) check(pix []byte, stride int) error {
 		return errs.New(errs.Internal, "transform %d bytes in rows of %d, want %d rows of %d", len(pix), stride, j.region.Height, row)
 	}
 	return nil
+}
+
+// Bytes is room for the n bytes of one sample, valid until the next call.
+func (ws *Workspace) Bytes(n int) []byte {
+	ws.sample = grow(ws.sample, n)
+	return ws.sample
 }

@@ -1,0 +1,129 @@
+package chunk
+
+import (
+	"context"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+)
+
+// Shrinks reports whether the decoder of a sample can make it smaller at less cost than all of it.
+func (w *Worker) Shrinks(ref *Ref) bool {
+	if !runnable(ref) {
+		return false
+	}
+	dec, err := w.decoder(ref.Chunk.Index.SampleCodec())
+	if err != nil {
+		return false
+	}
+	p, ok := dec.(codec.PartDecoder)
+	return ok && p.Shrinks()
+}
+
+// DecodeParts decodes of each sample, an image of shape (h, w) or (h, w, channels), the region that is wanted, and hands it
+// over. Files whose decoder knows regions are decoded together; of others all pixels, or those of the tiles that the
+// region touches, are decoded first. failed is called for each sample that could not be read.
+func (w *Worker) DecodeParts(ctx context.Context, refs []*Ref, parts []codec.Part, want codec.Channels, failed func(i int, err error)) {
+	run := partRun{w: w, want: want, all: parts, failed: failed}
+	room := int64(0)
+	for _, r := range refs {
+		if runnable(r) {
+			room += r.Stored
+		}
+	}
+	w.run = grow(w.run, room)[:0]
+	for i, r := range refs {
+		if !w.decodesParts(r) {
+			if err := w.decodePart(ctx, r, &parts[i], want); err != nil {
+				failed(i, err)
+			}
+			continue
+		}
+		data, err := w.fetch(ctx, r)
+		if err != nil {
+			failed(i, err)
+			continue
+		}
+		if id := r.Chunk.Index.SampleCodec(); id != run.id {
+			run.decode()
+			run.id = id
+		}
+		run.data, run.at = append(run.data, data), append(run.at, i)
+	}
+	run.decode()
+}
+
+func (w *Worker) decodesParts(r *Ref) bool {
+	if !runnable(r) {
+		return false
+	}
+	dec, err := w.decoder(r.Chunk.Index.SampleCodec())
+	if err != nil {
+		return false
+	}
+	_, ok := dec.(codec.PartDecoder)
+	return ok
+}
+
+// decodePart decodes all of a sample and hands over the region.
+func (w *Worker) decodePart(ctx context.Context, r *Ref, part *codec.Part, want codec.Channels) error {
+	if part.Shrink > 1 || r.Hole() || len(r.Shape) < 2 {
+		return errs.New(errs.Internal, "decode a region of a sample of shape %s, shrunk by %d", r.Shape, part.Shrink)
+	}
+	w.whole = grow(w.whole, r.Size)
+	if err := w.Decode(ctx, r, w.whole, want); err != nil {
+		return err
+	}
+	return HandOver(w.whole, r, part)
+}
+
+// HandOver gives the region of part to its taker, out of pix, the whole sample.
+func HandOver(pix []byte, r *Ref, part *codec.Part) error {
+	height, width := int(r.Shape[0]), int(r.Shape[1])
+	if !part.Within(width, height) {
+		return errs.New(errs.Internal, "decode region %+v of a sample of shape %s", part.Region, r.Shape)
+	}
+	pixel := len(pix) / (width * height)
+	from := (part.Y*width + part.X) * pixel
+	to := ((part.Y+part.Height-1)*width + part.X + part.Width) * pixel
+	return part.To.Take(pix[from:to:to], width*pixel)
+}
+
+// partRun is the samples of one codec that are decoded together.
+type partRun struct {
+	w      *Worker
+	id     codec.ID
+	want   codec.Channels
+	all    []codec.Part
+	data   [][]byte
+	at     []int // index of each sample among the refs
+	failed func(i int, err error)
+}
+
+func (r *partRun) decode() {
+	if len(r.data) == 0 {
+		return
+	}
+	dec, err := r.w.decoder(r.id)
+	if err != nil {
+		for _, i := range r.at {
+			r.failed(i, err)
+		}
+		r.data, r.at = r.data[:0], r.at[:0]
+		return
+	}
+	parts := make([]codec.Part, len(r.at))
+	for k, i := range r.at {
+		parts[k] = r.all[i]
+	}
+	for k := 0; k < len(r.data); k++ {
+		done, err := dec.(codec.PartDecoder).DecodeParts(r.data[k:], parts[k:], r.want)
+		if k += done; err == nil && k < len(r.data) {
+			err = errs.New(errs.Internal, "decoder stopped after %d of %d samples", k, len(r.data))
+		}
+		if k < len(r.data) {
+			r.failed(r.at[k], err)
+		}
+	}
+	r.data, r.at = r.data[:0], r.at[:0]
+}

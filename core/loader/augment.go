@@ -1,0 +1,401 @@
+package loader
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+	"deeplake/core/transform"
+)
+
+// Together moves the annotations of a picture with it. Names of tensors that are not there are empty.
+type Together struct {
+	Image     string         `json:"image"`
+	Boxes     string         `json:"boxes"`
+	Masks     string         `json:"masks"`
+	Keypoints string         `json:"keypoints"`
+	BoxMode   string         `json:"box_mode"` // see transform.ParseBoxMode; "": what the tensor's info says, or LTRB
+	Ops       transform.Spec `json:"ops"`
+}
+
+// PartColumn is what a Column also is where a region of a sample may cost less than all of it.
+type PartColumn interface {
+	// DecodeParts decodes the regions parts[i] of refs[i], none of them a hole, and hands them over; see
+	// chunk.Worker.DecodeParts.
+	DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error))
+}
+
+// described is what a Column also is where it knows what its samples mean.
+type described interface {
+	HType() string
+	Info() map[string]any
+}
+
+// role is what a field is to its pipeline.
+type role uint8
+
+const (
+	asPicture role = iota
+	asMask
+	asBoxes
+	asPoints
+	asKeypoints
+)
+
+// augment is what happens to the samples of a field between the decoder and the slab.
+type augment struct {
+	pipe    *transform.Pipeline
+	role    role
+	picture int // field whose pictures decide; of a picture its own
+	boxes   transform.BoxFormat
+	parts   PartColumn // nil: samples are decoded whole
+	stored  tensor.DType
+	spaces  *spaces
+}
+
+// made is what becomes of one item.
+type made struct {
+	shape tensor.Shape
+	size  int64
+}
+
+// spaces keeps the memory of transforms between jobs: as many as run at once.
+type spaces struct {
+	mu     sync.Mutex
+	free   []*transform.Workspace
+	closed bool
+}
+
+func (s *spaces) borrow() *transform.Workspace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free); n > 0 {
+		w := s.free[n-1]
+		s.free = s.free[:n-1]
+		return w
+	}
+	return &transform.Workspace{}
+}
+
+func (s *spaces) giveBack(w *transform.Workspace) {
+	w.Reset()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		w.Close()
+		return
+	}
+	s.free = append(s.free, w)
+}
+
+func (s *spaces) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.free {
+		w.Close()
+	}
+	s.free, s.closed = nil, true
+}
+
+// augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors that they cannot be of.
+func (o Options) augmentAll(fields []field, s *spaces) error {
+	for name, spec := range o.Transform {
+		if len(spec) == 0 {
+			continue
+		}
+		if err := attach(fields, name, name, spec, asPicture, "", s); err != nil {
+			return err
+		}
+	}
+	for _, t := range o.Together {
+		if t.Image == "" {
+			return errs.New(errs.Invalid, "Together has no image; name the tensor of the pictures")
+		}
+		for _, m := range []struct {
+			name string
+			role role
+		}{{t.Image, asPicture}, {t.Masks, asMask}, {t.Boxes, asBoxes}, {t.Keypoints, asPoints}} {
+			if m.name == "" {
+				continue
+			}
+			if err := attach(fields, m.name, t.Image, t.Ops, m.role, t.BoxMode, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// attach gives one field its augment.
+func attach(fields []field, name, picture string, spec transform.Spec, r role, mode string, s *spaces) error {
+	find := func(name string) int { return slices.IndexFunc(fields, func(f field) bool { return f.name == name }) }
+	i, k := find(name), find(picture)
+	if i < 0 || k < 0 {
+		names := make([]string, len(fields))
+		for j := range fields {
+			names[j] = fields[j].name
+		}
+		if i < 0 {
+			return unknown(name, names)
+		}
+		return unknown(picture, names)
+	}
+	f := &fields[i]
+	pipe, err := transform.New(picture, spec)
+	if err == nil && k != i && fields[k].seq {
+		err = errs.New(errs.Invalid, "its pictures in %q are a sequence, and Together takes one picture a row; use a Python callable", picture)
+	}
+	if err == nil && f.augment != nil {
+		err = errs.New(errs.Invalid, "it stands in two transforms; name it in one")
+	}
+	if err == nil {
+		f.augment = &augment{pipe: pipe, role: r, picture: k, stored: f.dtype, spaces: s}
+		err = f.augmentable(r, mode)
+	}
+	if err != nil {
+		return errs.New(errs.Invalid, "transform of tensor %q: %w", name, err)
+	}
+	return nil
+}
+
+// augmentable refuses a field that cannot be what r says, and settles how it is read.
+func (f *field) augmentable(r role, mode string) error {
+	a := f.augment
+	switch {
+	case f.stored:
+		return errs.New(errs.Invalid, "decode=\"bytes\" and \"pil\" deliver files, which native transforms do not take; decode the tensor, or use a Python callable")
+	case f.text:
+		return errs.New(errs.Invalid, "its samples are %s, native transforms take pictures; use a Python callable", f.dtype)
+	case f.seq && r != asPicture:
+		return errs.New(errs.Invalid, "it is a sequence, and Together takes one sample a row; use a Python callable")
+	}
+	about, _ := f.col.(described)
+	switch r {
+	case asPicture:
+		a.parts, _ = f.col.(PartColumn)
+		if f.dtype != 0 && f.dtype != tensor.Uint8 {
+			return a.pipe.Check(f.dtype, tensor.Shape{1, 1, 1})
+		}
+		f.dtype = a.pipe.DType()
+	case asBoxes:
+		return a.boxFormat(about, mode, f.dtype)
+	case asPoints:
+		if about != nil && about.HType() == "keypoints_coco" {
+			a.role = asKeypoints
+		}
+		return numbersOnly(f.dtype)
+	}
+	return nil
+}
+
+func numbersOnly(d tensor.DType) error {
+	if d != 0 && !transform.Numbers(d) {
+		return errs.New(errs.Type, "it is of %s, want integers, float32 or float64", d)
+	}
+	return nil
+}
+
+// boxFormat asks the call, then the tensor's info: {"coords": {"mode": "LTWH", "type": "fractional"}}.
+func (a *augment) boxFormat(about described, mode string, d tensor.DType) error {
+	if about != nil {
+		coords, _ := about.Info()["coords"].(map[string]any)
+		if given, ok := coords["mode"].(string); ok && mode == "" {
+			mode = given
+		}
+		a.boxes.Fraction = coords["type"] == "fractional"
+	}
+	var err error
+	if a.boxes.Mode, err = transform.ParseBoxMode(mode); err != nil {
+		return err
+	}
+	return numbersOnly(d)
+}
+
+// augmented computes what becomes of the items of every part, before anything is decoded.
+func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) error {
+	for i := range p.parts {
+		part := &p.parts[i]
+		part.made = part.made[:0]
+		a := part.field.augment
+		if a == nil {
+			continue
+		}
+		pictures := &p.parts[a.picture]
+		for k := range part.refs {
+			m, err := a.result(key, &part.refs[k], pictures, k)
+			if err != nil {
+				place := part.placeOf(k)
+				if err := drop.fail(ctx, place, p.view[place], part.field.name, err); err != nil {
+					return err
+				}
+			}
+			part.made = append(part.made, m)
+		}
+	}
+	return nil
+}
+
+// result is what becomes of one item.
+func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int) (made, error) {
+	if r.Hole() {
+		return made{}, nil
+	}
+	key.Row = r.Row
+	if a.role == asPicture {
+		if err := a.pipe.Check(a.stored0(r), r.Shape); err != nil {
+			return made{}, err
+		}
+		s, err := a.pipe.Shape(key, r.Shape)
+		if err != nil {
+			return made{}, err
+		}
+		n, err := s.Bytes(a.pipe.DType())
+		return made{s, n}, err
+	}
+	pic := &pictures.refs[k]
+	if pic.Hole() || len(pic.Shape) < 2 {
+		return made{}, errs.New(errs.Type, "the row has no picture in tensor %q to be moved with", pictures.field.name)
+	}
+	switch {
+	case a.role == asBoxes && (len(r.Shape) != 2 || r.Shape[1] != 4):
+		return made{}, errs.New(errs.Type, "boxes have shape %s, want (boxes, 4)", r.Shape)
+	case a.role == asPoints && (len(r.Shape) == 0 || r.Shape[len(r.Shape)-1] < 2):
+		return made{}, errs.New(errs.Type, "points have shape %s, want (points, 2) or more numbers a point", r.Shape)
+	case a.role == asKeypoints && (len(r.Shape) != 2 || r.Shape[0]%3 != 0):
+		return made{}, errs.New(errs.Type, "keypoints have shape %s, want (3 x keypoints, instances)", r.Shape)
+	case a.role != asMask:
+		return made{r.Shape, r.Size}, nil
+	}
+	if len(r.Shape) < 2 || r.Shape[0] != pic.Shape[0] || r.Shape[1] != pic.Shape[1] {
+		return made{}, errs.New(errs.Type, "the mask has shape %s, its picture in tensor %q has %s; want the same height and width", r.Shape, pictures.field.name, pic.Shape)
+	}
+	h, w, err := a.pipe.Size(key, int(pic.Shape[0]), int(pic.Shape[1]))
+	if err != nil {
+		return made{}, err
+	}
+	s := append(tensor.Shape{int64(h), int64(w)}, r.Shape[2:]...)
+	return made{s, r.Size / (r.Shape[0] * r.Shape[1]) * int64(h) * int64(w)}, nil
+}
+
+// stored0 is the dtype of a sample; that of a column may not have been decided when the loader was opened.
+func (a *augment) stored0(r *chunk.Ref) tensor.DType {
+	if a.stored != 0 || r.Chunk == nil || r.Chunk.Index == nil {
+		return a.stored
+	}
+	return r.Chunk.Index.DType()
+}
+
+// placeOf is the row of the batch that item k belongs to.
+func (p *part) placeOf(k int) int {
+	if p.splits == nil {
+		return k
+	}
+	place, _ := slices.BinarySearch(p.splits, int64(k)+1)
+	return place - 1
+}
+
+// runAugmented reads, decodes and transforms all items of a job.
+func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *chunk.Worker) {
+	p := &w.plan.parts[j.part]
+	a := p.field.augment
+	space := a.spaces.borrow()
+	defer a.spaces.giveBack(space)
+	items := make([]int, 0, j.to-j.from)
+	for k := j.from; k < j.to; k++ {
+		i := int(k)
+		if j.items != nil {
+			i = int(j.items[k])
+		}
+		if !p.refs[i].Hole() {
+			items = append(items, i)
+		}
+	}
+	bad := make([]bool, len(items))
+	failed := func(k int, err error) {
+		bad[k] = true
+		w.fail(p, items[k], err)
+	}
+	if a.role == asPicture {
+		w.pictures(ctx, p, items, mem, scratch, space, failed)
+	} else {
+		pictures := &w.plan.parts[a.picture]
+		for k, i := range items {
+			if err := w.annotation(ctx, p, pictures, i, mem, scratch, space); err != nil {
+				failed(k, err)
+			}
+		}
+	}
+	if !p.field.padded() {
+		return
+	}
+	for k, i := range items {
+		if !bad[k] {
+			spread(mem[p.at[i]:], p.shape(i), p.padded, int64(p.field.dtype.Size()))
+		}
+	}
+}
+
+// pictures makes the jobs of pictures and has them decoded as far as these need.
+func (w *work) pictures(ctx context.Context, p *part, items []int, mem []byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
+	a := p.field.augment
+	refs, parts, of := make([]*chunk.Ref, 0, len(items)), make([]codec.Part, 0, len(items)), make([]int, 0, len(items))
+	for k, i := range items {
+		r := &p.refs[i]
+		at, n := p.at[i], p.length(i)
+		key := w.key
+		key.Row = r.Row
+		job, err := space.Job(a.pipe, key, r.Shape, a.parts != nil && scratch.Shrinks(r), mem[at:at+n:at+n])
+		if err != nil {
+			failed(k, err)
+			continue
+		}
+		refs, parts, of = append(refs, r), append(parts, codec.Part{Region: codec.Region(job.Region()), To: job}), append(of, k)
+	}
+	if a.parts != nil {
+		a.parts.DecodeParts(ctx, refs, parts, scratch, func(k int, err error) { failed(of[k], err) })
+		return
+	}
+	for k, r := range refs {
+		pix := space.Bytes(int(r.Size))
+		err := p.field.col.Decode(ctx, r, pix, scratch)
+		if err == nil {
+			err = chunk.HandOver(pix, r, &parts[k])
+		}
+		if err != nil {
+			failed(of[k], err)
+		}
+	}
+}
+
+// annotation reads item i and moves it with its picture.
+func (w *work) annotation(ctx context.Context, p, pictures *part, i int, mem []byte, scratch *chunk.Worker, space *transform.Workspace) error {
+	a, r, pic := p.field.augment, &p.refs[i], &pictures.refs[i]
+	at, n := p.at[i], p.length(i)
+	dst := mem[at : at+n : at+n]
+	key := w.key
+	key.Row = r.Row
+	h, wide := int(pic.Shape[0]), int(pic.Shape[1])
+	if a.role == asMask {
+		defer space.Reset()
+		src := space.Bytes(int(r.Size))
+		if err := p.field.col.Decode(ctx, r, src, scratch); err != nil || len(src) == 0 {
+			return err
+		}
+		return space.Mask(a.pipe, key, h, wide, len(src)/(h*wide), dst, src)
+	}
+	if err := p.field.col.Decode(ctx, r, dst, scratch); err != nil {
+		return err
+	}
+	d := p.field.dtype
+	switch a.role {
+	case asBoxes:
+		return space.Boxes(a.pipe, key, h, wide, a.boxes, d, dst)
+	case asPoints:
+		return space.Points(a.pipe, key, h, wide, d, r.Shape, dst)
+	}
+	return space.Keypoints(a.pipe, key, h, wide, d, r.Shape, dst)
+}
