@@ -82,10 +82,14 @@ func operationOf(name string) (operation, error) {
 		return asked("gc", gc), nil
 	case "fsck":
 		return asked("fsck", fsck), nil
+	case "copy":
+		return asked("copy", copyTo), nil
+	case "progress":
+		return asked("progress", progress), nil
 	}
 	all := []string{
-		"branches", "checkout", "create_branch", "create_tag", "delete_branch", "delete_tag", "delete_tensor", "diff", "fsck", "gc", "graph",
-		"merge", "rechunk", "rename_tensor", "tags",
+		"branches", "checkout", "copy", "create_branch", "create_tag", "delete_branch", "delete_tag", "delete_tensor", "diff", "fsck", "gc", "graph",
+		"merge", "progress", "rechunk", "rename_tensor", "tags",
 	}
 	return nil, errs.New(errs.Invalid, "run %q: no such operation (want one of %q)%s", name, all, errs.Suggest(name, all))
 }
@@ -195,6 +199,26 @@ func fsck(ctx context.Context, ds *dataset.Dataset, o struct {
 	Repair bool  `json:"repair"`
 }) (any, error) {
 	return ds.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: o.Data != nil && !*o.Data, Repair: o.Repair})
+}
+
+func copyTo(ctx context.Context, ds *dataset.Dataset, o struct {
+	URI     string   `json:"uri"`
+	History bool     `json:"history"`
+	Message string   `json:"message"`
+	To      reaching `json:"to"`
+}) (any, error) {
+	to, err := o.To.options()
+	if err != nil {
+		return nil, err
+	}
+	return ds.Versions().Copy(ctx, o.URI, to, version.CopyOptions{History: o.History, Message: o.Message})
+}
+
+func progress(_ context.Context, ds *dataset.Dataset, _ none) (any, error) {
+	p := ds.Versions().Progress()
+	return map[string]int64{
+		"items": p.Items.Load(), "bytes": p.Bytes.Load(), "total_items": p.TotalItems.Load(), "total_bytes": p.TotalBytes.Load(),
+	}, nil
 }
 
 //export dlgo_dataset_run

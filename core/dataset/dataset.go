@@ -28,6 +28,8 @@ type Dataset struct {
 	chunks *chunkCache
 	links  *places
 
+	working atomic.Pointer[version.Progress] // of the long operation that was begun last; nil: there was none
+
 	mu     sync.Mutex
 	closed bool
 	head   *version.Snapshot

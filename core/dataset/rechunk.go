@@ -43,6 +43,7 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var report RechunkReport
+	progress := d.begun()
 	w, err := d.writer()
 	if err != nil {
 		return report, err
@@ -53,7 +54,7 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 	if o.ChunkBytes != 0 && (o.ChunkBytes < format.MinChunkBytes || o.ChunkBytes > format.MaxChunkBytes) {
 		return report, errs.New(errs.Invalid, "rechunk: chunk_bytes is %d, want %d to %d", o.ChunkBytes, format.MinChunkBytes, format.MaxChunkBytes)
 	}
-	r := &rechunk{w: w, o: o, report: &report}
+	r := &rechunk{w: w, o: o, report: &report, progress: progress}
 	if err := r.run(ctx); err != nil {
 		d.drop()
 		return report, err
@@ -85,6 +86,8 @@ type rechunk struct {
 	o      RechunkOptions
 	report *RechunkReport
 	done   []format.UUID
+
+	progress *version.Progress // in rows of a tensor
 }
 
 func (r *rechunk) run(ctx context.Context) error {
@@ -145,6 +148,9 @@ func (t *retensor) run(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	for i := range entries {
+		t.progress.TotalItems.Add(entries[i].Rows)
+	}
 	t.builder = chunk.NewBuilder(t.ct.spec(), t.w.session)
 	defer func() { t.builder.Abort() }()
 	for len(entries) > 0 {
@@ -154,6 +160,9 @@ func (t *retensor) run(ctx context.Context) error {
 		}
 		if err := t.chunk(ctx, entries[:n]); err != nil {
 			return err
+		}
+		for i := range entries[:n] {
+			t.progress.Items.Add(entries[i].Rows)
 		}
 		entries = entries[n:]
 	}
@@ -375,6 +384,7 @@ func (t *retensor) sealed(s *chunk.Sealed) {
 	}
 	t.w.finish(s.Stream.Finish, s.Stream.Abort)
 	t.report.Bytes += s.Bytes
+	t.progress.Bytes.Add(s.Bytes)
 	t.runs = nil
 }
 

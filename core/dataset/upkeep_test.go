@@ -357,6 +357,33 @@ func TestCopy(t *testing.T) {
 	wantError(t, err, errs.Invalid, "itself")
 }
 
+// TestProgress: what a long operation has done is counted, and adds up.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d, _ := damagedDataset(t)
+	v := d.Versions()
+	if p := v.Progress(); p.Items.Load() != 0 {
+		t.Fatalf("nothing was begun, and %d items are done", p.Items.Load())
+	}
+	fsck := must[version.FsckReport](t)(v.Fsck(ctx, version.FsckOptions{}))
+	if p := v.Progress(); p.Items.Load() != fsck.Chunks || p.Bytes.Load() != fsck.Bytes || p.TotalItems.Load() != fsck.Chunks || p.TotalBytes.Load() != fsck.Bytes {
+		t.Fatalf("fsck of %d chunks: %d of %d", fsck.Chunks, p.Items.Load(), p.TotalItems.Load())
+	}
+	gc := must[version.GCReport](t)(v.GC(ctx, version.GCOptions{}))
+	if p := v.Progress(); p.Items.Load() != gc.Commits+gc.Kept+gc.Objects {
+		t.Fatalf("gc of %+v: %d", gc, p.Items.Load())
+	}
+	done := must[version.CopyReport](t)(v.Copy(ctx, "mem://to", storage.Options{}, version.CopyOptions{History: true}))
+	if p := v.Progress(); p.Items.Load() != done.Objects || p.TotalItems.Load() == 0 || p.Bytes.Load() != done.Bytes {
+		t.Fatalf("copy of %+v: %d of %d", done, p.Items.Load(), p.TotalItems.Load())
+	}
+	must[RechunkReport](t)(d.Rechunk(ctx, RechunkOptions{All: true}))
+	if p := v.Progress(); p.Items.Load() != p.TotalItems.Load() || p.Items.Load() < 2*4000 || p.Bytes.Load() == 0 {
+		t.Fatalf("rechunk: %d of %d", p.Items.Load(), p.TotalItems.Load())
+	}
+}
+
 // TestCopyGoesOn: a copy that is cut short at any call leaves no dataset, and the next one takes up what is there.
 func TestCopyGoesOn(t *testing.T) {
 	t.Parallel()

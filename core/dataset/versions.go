@@ -9,6 +9,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/storage"
 	"deeplake/core/version"
 )
 
@@ -411,7 +412,23 @@ func (v Versions) GC(ctx context.Context, o version.GCOptions) (version.GCReport
 	if err != nil {
 		return version.GCReport{}, err
 	}
+	o.Progress = v.d.begun()
 	return repo.GC(ctx, o)
+}
+
+// begun makes the counters of a long operation, which Progress shows from then on.
+func (d *Dataset) begun() *version.Progress {
+	p := &version.Progress{}
+	d.working.Store(p)
+	return p
+}
+
+// Progress is how far the GC, Fsck, Copy or Rechunk that was begun last has come. It does not wait for it.
+func (v Versions) Progress() *version.Progress {
+	if p := v.d.working.Load(); p != nil {
+		return p
+	}
+	return &version.Progress{}
 }
 
 // Fsck looks for damage; see version.Repo.Fsck.
@@ -423,6 +440,7 @@ func (v Versions) Fsck(ctx context.Context, o version.FsckOptions) (version.Fsck
 	if err != nil {
 		return version.FsckReport{}, err
 	}
+	o.Progress = v.d.begun()
 	return repo.Fsck(ctx, o)
 }
 
@@ -442,13 +460,23 @@ func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (versio
 		return none, err
 	}
 	defer func() { _ = from.Close() }()
-	to, err := env.Stores.Open(ctx, dst, creating(o.To.Storage))
+	return from.Versions().Copy(ctx, dst, o.To.Storage, o.CopyOptions)
+}
+
+// Copy makes the dataset at dst a copy of this one, or without history of the commit that it is at; see version.Copy.
+func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o version.CopyOptions) (version.CopyReport, error) {
+	repo, head, err := v.d.repository()
 	if err != nil {
-		return none, err
+		return version.CopyReport{}, err
+	}
+	to, err := v.d.env.Stores.Open(ctx, dst, creating(reach))
+	if err != nil {
+		return version.CopyReport{}, err
 	}
 	defer func() { _ = to.Close() }()
 	if o.Author == "" {
-		o.Author = env.Author
+		o.Author = v.d.env.Author
 	}
-	return version.Copy(ctx, from.repo, from.head, to, o.CopyOptions)
+	o.Progress = v.d.begun()
+	return version.Copy(ctx, repo, head, to, o)
 }

@@ -21,13 +21,7 @@ type CopyOptions struct {
 	Message string // of that one commit
 	Author  string
 	// Progress, if not nil, is filled in as the copy goes on; it may be read at any time.
-	Progress *CopyProgress
-}
-
-// CopyProgress counts what Copy has done so far.
-type CopyProgress struct {
-	Objects, Bytes           atomic.Int64 // copied or found
-	TotalObjects, TotalBytes atomic.Int64 // to be copied; 0 until that is known
+	Progress *Progress
 }
 
 // CopyReport says what Copy did.
@@ -49,7 +43,7 @@ const copiesInFlight = 16
 func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o CopyOptions) (CopyReport, error) {
 	c := &copying{repo: r, dst: dst, o: o}
 	if c.o.Progress == nil {
-		c.o.Progress = &CopyProgress{}
+		c.o.Progress = &Progress{}
 	}
 	if err := committed("copy", r.Store.URI(), at); err != nil {
 		return c.report, err
@@ -68,7 +62,7 @@ func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o Co
 		return c.report, err
 	}
 	c.report.Skipped, c.report.Server = c.skipped.Load(), c.server.Load()
-	c.report.Objects, c.report.Bytes = c.o.Progress.Objects.Load(), c.o.Progress.Bytes.Load()
+	c.report.Objects, c.report.Bytes = c.o.Progress.Items.Load(), c.o.Progress.Bytes.Load()
 	return c.report, nil
 }
 
@@ -160,8 +154,7 @@ func (c *copying) wanted(ctx context.Context, w *walker, prefixes []string) ([]s
 		if err := c.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
 			if w.reached(o.Key) {
 				out = append(out, o)
-				p.TotalObjects.Add(1)
-				p.TotalBytes.Add(o.Size)
+				p.expect(1, o.Size)
 				missing--
 			}
 			return true
@@ -196,8 +189,7 @@ func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
 			} else if err := c.object(ctx, o); err != nil {
 				return err
 			}
-			c.o.Progress.Objects.Add(1)
-			c.o.Progress.Bytes.Add(o.Size)
+			c.o.Progress.did(1, o.Size)
 			return nil
 		})
 	}

@@ -20,6 +20,8 @@ import (
 type FsckOptions struct {
 	MapsOnly bool // read no chunk: only whether each is there and has its size
 	Repair   bool // write what can be rebuilt
+	// Progress, if not nil, counts the chunks that were looked at; there are more of them in all where some are garbage.
+	Progress *Progress
 }
 
 // FsckReport is what Fsck found. A dataset is whole when there are no problems.
@@ -137,6 +139,7 @@ func (f *fsck) list(ctx context.Context) error {
 				f.sizes[session] = m
 			}
 			m[ordinal] = o.Size
+			f.o.Progress.expect(1, o.Size)
 		}
 		return true
 	})
@@ -326,6 +329,7 @@ func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error 
 		}
 		g.Go(func(ctx context.Context) error {
 			err := c.look(ctx, f.repo.Store, size)
+			f.o.Progress.did(1, size)
 			if err != nil && !isDamage(err) {
 				return err
 			}

@@ -21,6 +21,7 @@ type GCOptions struct {
 	OlderThan time.Duration
 	Expire    *Retention // nil: what is not expired yet, is kept
 	DryRun    bool       // remove and expire nothing
+	Progress  *Progress  // if not nil: commits that were read, then objects that were looked at
 }
 
 // GCReport says what GC did, or with DryRun would do.
@@ -68,7 +69,7 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 		return report, errs.New(errs.KindOf(err), "gc of %q: nothing was removed, as not all that is in use can be read; fsck() says more: %w", r.Store.URI(), err)
 	}
 	report.Commits = w.kept
-	s := &sweep{repo: r, walker: w, before: before, all: o.OlderThan == 0, report: &report}
+	s := &sweep{repo: r, walker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}
 	for _, prefix := range []string{"data/", "map/", "txn/"} {
 		if err := s.prefix(ctx, prefix); err != nil {
 			return report, err
@@ -93,7 +94,7 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 		return nil, err
 	}
 	w := newWalker(r)
-	w.expired = known.ripe()
+	w.expired, w.progress = known.ripe(), o.Progress
 	if o.Expire != nil {
 		w.times = map[format.UUID][]time.Time{}
 	}
@@ -146,6 +147,8 @@ type sweep struct {
 	all    bool // there is no grace
 	report *GCReport
 
+	progress *Progress
+
 	session string           // whose chunks are being listed
 	young   bool             // one of them is young: the writer may be at it still
 	pending []storage.Object // unreached old ones of the session
@@ -188,6 +191,7 @@ func (s *sweep) look(o storage.Object, chunk bool) {
 			s.session = id
 		}
 	}
+	s.progress.did(1, o.Size)
 	young := !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.before))
 	switch {
 	case s.walker.reached(o.Key):

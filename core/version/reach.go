@@ -45,6 +45,8 @@ type walker struct {
 	kept    int64                       // commits visited that are not expired
 	times   map[format.UUID][]time.Time // of the commits of each branch; nil: they are not noted
 
+	progress *Progress // of commits
+
 	// leaf is called for every leaf page of a chunk map. nil: nothing is done.
 	leaf func(ctx context.Context, at *visit, entries []format.Entry) error
 	// bad is called for an object that cannot be read; nil from it goes on without the object.
@@ -148,6 +150,7 @@ func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) 
 					w.joints[*p] = w.joints[*p] // known now; true once it is visited as such
 				}
 			}
+			w.progress.did(1, 0)
 			if times := w.times[t.branch]; times != nil {
 				times[recs[i].Version] = recs[i].Time
 			}
