@@ -37,6 +37,9 @@ type identity struct {
 
 	mu     sync.Mutex
 	tokens auth.TokenProvider // nil: to be made
+	token  *auth.Token        // the last one of tokens
+	forgot int                // how often tokens were given up
+	asking *question          // nil: nobody asks for a token
 }
 
 // identify finds who asks: what the settings say, else the environment, else the machine. A server that is not Google's
@@ -166,7 +169,8 @@ func (id *identity) forget() bool {
 	if id.fixed || id.make == nil {
 		return false
 	}
-	id.tokens = nil
+	id.tokens, id.token = nil, nil
+	id.forgot++
 	return true
 }
 
@@ -199,19 +203,78 @@ func (id *identity) authorize(ctx context.Context, rq *http.Request) error {
 	if id.make == nil {
 		return nil
 	}
-	tokens, err := id.provider()
+	token, err := id.access(ctx)
 	if err != nil {
 		return err
-	}
-	token, err := tokens.Token(ctx)
-	if err != nil {
-		return tokenError(ctx, err)
 	}
 	rq.Header.Set("Authorization", "Bearer "+token.Value)
 	if id.quota != "" {
 		rq.Header.Set("X-Goog-User-Project", id.quota)
 	}
 	return nil
+}
+
+// staleTime is how long before its end a token is asked for anew. The library fetches a new one beside the old one from a
+// little later on.
+const staleTime = 4 * time.Minute
+
+// access gives a token. One caller at a time asks for it, and the others wait for the answer as long as their contexts last:
+// the library would let them wait for a lock.
+func (id *identity) access(ctx context.Context) (*auth.Token, error) {
+	for {
+		id.mu.Lock()
+		if t := id.token; t != nil && (t.Expiry.IsZero() || time.Until(t.Expiry) > staleTime) {
+			id.mu.Unlock()
+			return t, nil
+		}
+		asking := id.asking
+		if asking == nil {
+			id.asking = &question{done: make(chan struct{})}
+		}
+		id.mu.Unlock()
+		if asking == nil {
+			return id.ask(ctx)
+		}
+		select {
+		case <-asking.done:
+			if asking.err != nil && !errs.Is(asking.err, errs.Canceled) { // else only who asked has given up
+				return nil, asking.err
+			}
+		case <-ctx.Done():
+			return nil, errs.New(errs.Canceled, "%w", context.Cause(ctx))
+		}
+	}
+}
+
+// question is one for a token.
+type question struct {
+	done chan struct{} // closed when there is an answer
+	err  error         // valid then
+}
+
+// ask asks for a token, for all who wait for one.
+func (id *identity) ask(ctx context.Context) (token *auth.Token, err error) {
+	id.mu.Lock()
+	forgot := id.forgot
+	id.mu.Unlock()
+	defer func() {
+		id.mu.Lock()
+		defer id.mu.Unlock()
+		if err == nil && id.forgot == forgot {
+			id.token = token
+		}
+		id.asking.err = err
+		close(id.asking.done)
+		id.asking = nil
+	}()
+	tokens, err := id.provider()
+	if err != nil {
+		return nil, err
+	}
+	if token, err = tokens.Token(ctx); err != nil {
+		return nil, tokenError(ctx, err)
+	}
+	return token, nil
 }
 
 func tokenError(ctx context.Context, err error) error {
