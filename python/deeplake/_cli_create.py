@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -127,7 +128,7 @@ def _source(source: str | None, option: str | None) -> str | None:
 
 def _follow(job: _native.Ingest) -> dict[str, Any]:
     """Shows how an import goes. Ctrl-C stops it after a commit, a second one at once."""
-    stopping = False
+    stopping, began = False, time.monotonic()
     try:
         with bar("create", unit="files") as advance:
             while True:
@@ -141,7 +142,9 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
                     continue
                 except CanceledError:
                     raise Interrupted from None
-                advance(news["files"], total=news["total_files"] or None, text=size(news["bytes"]))
+                rate = size(news["bytes"] / max(time.monotonic() - began, 1e-3))
+                text = f"{size(news['bytes'])}, {rate}/s, {news['rows']:,} rows"
+                advance(news["files"], total=news["total_files"] or None, text=text)
                 if news["done"]:
                     report: dict[str, Any] = news["report"]
                     return report

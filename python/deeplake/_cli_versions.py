@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from deeplake import _native, _storage, _uri
 from deeplake._cli_output import json_option, show, size, table
+from deeplake._progress import bar, on_terminal
 
+_GLANCE = 0.2  # seconds between two looks at what is going on
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _branch_option = click.option("--branch", "-b", default="main", show_default=True, help="The branch to work on.")
 
@@ -25,6 +30,31 @@ def register(cli: click.Group) -> None:
 def _open(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset:
     place = _uri.resolve(uri)
     return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(None))
+
+
+@contextmanager
+def _watched(dataset: _native.Dataset, label: str, unit: str) -> Iterator[None]:
+    """Shows, on a terminal, how far the operation of the dataset has come that runs in the block."""
+    if not on_terminal():
+        yield
+        return
+    over, began = threading.Event(), time.monotonic()
+    with bar(label, unit=unit) as advance:
+
+        def watch() -> None:
+            while not over.wait(_GLANCE):
+                now = dataset.run("progress")
+                rate = size(now["bytes"] / (time.monotonic() - began))
+                text = f"{size(now['bytes'])}, {rate}/s" if now["bytes"] else ""
+                advance(now["items"], total=now["total_items"] or None, text=text)
+
+        watcher = threading.Thread(target=watch, name=f"deeplake {label}", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
 
 
 @click.command()
@@ -173,9 +203,13 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
 @json_option
 def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as_json: bool) -> None:
     """Copy a dataset to another place. A copy that was interrupted goes on when it is started again."""
-    from deeplake._versions import copy
+    from deeplake._versions import CopyReport
 
-    report = copy(src, dst, history=history, branch=branch, at=at or None, message=message)
+    source, target = _uri.resolve(src), _uri.resolve(dst)
+    dataset = _native.open(source, branch=branch, at=at, read_only=True, store=_storage.reach(None))
+    options = {"uri": target, "history": history, "message": message, "to": _storage.reach(None)}
+    with _watched(dataset, "cp", "objects"):
+        report = CopyReport(**dataset.run("copy", options))
     lines = [f"copied {report.commits:,} versions: {report.objects:,} objects, {size(report.bytes)}"]
     if report.skipped:
         lines.append(f"  {report.skipped:,} objects were there from an earlier run")
@@ -191,7 +225,9 @@ def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
     """Look for what is missing or damaged. The exit code is 1 if there is anything."""
     from deeplake._versions import fsck_of
 
-    answer = _open(uri, write=repair).run("fsck", {"data": not no_data, "repair": repair})
+    dataset = _open(uri, write=repair)
+    with _watched(dataset, "fsck", "chunks"):
+        answer = dataset.run("fsck", {"data": not no_data, "repair": repair})
     report = fsck_of(answer)
     lines = repr(report).splitlines()
     if report.orphans:
@@ -224,7 +260,9 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
 def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None, dry_run: bool, as_json: bool) -> None:
     """Remove what no version of any branch or tag needs."""
     options = {"older_than": older_than, "expire": expire, "keep_last": keep_last, "dry_run": dry_run}
-    report = _open(uri, write=True).run("gc", options)
+    dataset = _open(uri, write=True)
+    with _watched(dataset, "gc", "objects"):
+        report = dataset.run("gc", options)
     lines = []
     if expire is not None:
         lines.append(f"{'would expire' if dry_run else 'expired'} {report['expired']:,} versions")
@@ -251,7 +289,9 @@ def rechunk(
 ) -> None:
     """Write what updates, deletions and small commits have scattered into full chunks again."""
     options = {"tensors": list(tensors) or None, "chunk_bytes": chunk_bytes, "message": message}
-    report = _open(uri, branch=branch, write=True).run("rechunk", options)
+    dataset = _open(uri, branch=branch, write=True)
+    with _watched(dataset, "rechunk", "samples"):
+        report = dataset.run("rechunk", options)
     if report["commit"] is None:
         lines = ["everything lies well"]
     else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -83,3 +85,17 @@ def test_upkeep(cli, place, tmp_path):
     victim.unlink()
     report = json.loads(cli("fsck", place, "--no-data", "--json", code=1))
     assert len(report["problems"]) == 1 and report["problems"][0]["what"] == "chunk"
+
+
+def test_bars_on_a_terminal_only(place, tmp_path):
+    for command in (["fsck", place], ["cp", place, "copy"], ["gc", place], ["rechunk", place]):
+        main, terminal = pty.openpty()
+        child = subprocess.Popen(
+            [sys.executable, "-m", "deeplake", *command], cwd=tmp_path, env={**os.environ, "TERM": "xterm"},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal,
+        )  # fmt: skip
+        out, _ = child.communicate(timeout=60)
+        os.close(terminal)
+        shown = os.read(main, 65536).decode()
+        os.close(main)
+        assert child.returncode == 0 and out and command[0] in shown, shown
