@@ -82,9 +82,9 @@ def python(name: str) -> str:
 
 
 def versions(name: str) -> dict[str, str]:
-    """Returns what a lock pins of the packages that its `.in` names."""
+    """Returns what a lock pins of the packages whose version its `.in` names: those that are measured."""
     pinned = {_plain(line.split("==")[0]): line.split("==")[1] for line in _lines(LOCKS / f"{name}.txt")}
-    wanted = [_plain(re.split(r"[=<>\[;]", line)[0]) for line in _lines(LOCKS / f"{name}.in")]
+    wanted = [_plain(re.split(r"[=\[]", line)[0]) for line in _lines(LOCKS / f"{name}.in") if "==" in line]
     return {package: pinned[package] for package in wanted if package in pinned}
 
 

@@ -31,6 +31,8 @@ class Peer:
         self._epochs: dict[int, Epoch] = {}
         import torch  # noqa: F401  (in the baseline of memory)
 
+        self._adapter.load()
+
     def write(self) -> dict[str, Any]:
         """Writes the set until it is durable, in an order that a class-sorted folder does not dictate."""
         place = Path(self._place)
@@ -111,6 +113,7 @@ class ArrayWriter:
     def __init__(self, module: str, factory: str, options: dict[str, Any], place: str) -> None:
         self._adapter: Adapter = getattr(importlib.import_module(f"adapters.{module}"), factory)(**options)
         self._place, self._arrays = Path(place), data.arrays(32)
+        self._adapter.load()
 
     def run(self, count: int) -> dict[str, Any]:
         self._place.mkdir(parents=True)

@@ -29,7 +29,11 @@ DISTURBED = 0.05
 
 
 class ContenderError(Exception):
-    """A contender raised; the message is its traceback."""
+    """The contender `name` raised; the message is its traceback."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(f"{name}: {text}")
+        self.name = name
 
 
 class Contender:
@@ -73,7 +77,7 @@ class Contender:
             self._process.stdin.flush()
             answer = self._read()
         except BrokenPipeError as error:
-            raise ContenderError(f"{self.name}: it has ended; its output says why") from error
+            raise ContenderError(self.name, "it has ended; its output says why") from error
         finally:
             if timer is not None:
                 timer.cancel()
@@ -120,12 +124,12 @@ class Contender:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if self._late:
-            raise ContenderError(f"{self.name}: ended after {self._limit:.0f} s without an answer")
+            raise ContenderError(self.name, f"ended after {self._limit:.0f} s without an answer")
         if not line:
-            raise ContenderError(f"{self.name}: ended with status {self._process.wait()}; its output says why")
+            raise ContenderError(self.name, f"ended with status {self._process.wait()}; its output says why")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise ContenderError(f"{self.name}:\n{answer['error']}")
+            raise ContenderError(self.name, f"\n{answer['error']}")
         return answer
 
     def __enter__(self) -> Contender:

@@ -64,7 +64,9 @@ class Chapter:
         self.lines.append(Line(name, rate, cells, figures))
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
-        """Says why somebody is not in the table: of a traceback, its last line."""
+        """Says why somebody is not in the table: of a traceback, its last line. A failure of ours is raised again."""
+        if isinstance(reason, ContenderError) and reason.name == OURS:
+            raise reason
         lines = [line.strip() for line in str(reason).splitlines() if line.strip()]
         text = machine_free(lines[-1] if lines else "no reason given")
         data.say(f"  {entrant.name} is absent: {text}")
@@ -96,6 +98,9 @@ def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None
         environments.MissingError: it cannot be here.
         ContenderError: it does not start.
     """
+    build = os.environ.get("DEEPLAKE_BENCH_OURS")  # a folder with another build of ours than the installed one
+    if build and entrant is OUR:
+        environment = {**(environment or {}), "PYTHONPATH": build}
     return Contender(
         entrant.name,
         "peers",
@@ -111,11 +116,15 @@ def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None
 
 
 def versions(entrant: Entrant) -> dict[str, str]:
-    """Returns the versions of what was measured."""
-    if entrant.environment == environments.HERE:
-        names = {"tensorflow": "tensorflow-cpu", "tensorstore": "tensorstore", "files": "torch"}
-        return machine.versions(names[entrant.module]) if entrant.module in names else {}
-    return environments.versions(entrant.environment)
+    """Returns what was measured, with its version, by the name of the entrant."""
+    if entrant.environment != environments.HERE:
+        pinned = environments.versions(entrant.environment)
+        return {entrant.name: " ".join(f"{package} {version}" for package, version in pinned.items())}
+    names = {"tensorflow": "tensorflow-cpu", "tensorstore": "tensorstore", "files": "torch"}
+    if entrant.module not in names:
+        return {}
+    package = names[entrant.module]
+    return {entrant.name: f"{package} {machine.versions(package)[package]}"}
 
 
 def machine_free(text: str) -> str:
@@ -179,7 +188,7 @@ def _section(chapter: dict[str, Any]) -> list[str]:
     lines += [f"- Absent: {name}: {reason}" for name, reason in chapter["absent"].items()]
     lines += [f"- {note}" for note in chapter["notes"]]
     about = chapter["machine"]
-    packages = ", ".join(f"{name} {version}" for name, version in sorted(chapter["versions"].items()))
+    packages = ", ".join(dict.fromkeys(chapter["versions"].values()))
     lines.append(
         f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; Python "
         f"{about['python']}, {packages}; commit {chapter['commit']}; {chapter['date']}; {chapter['rounds']} rounds; "

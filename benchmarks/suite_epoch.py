@@ -246,7 +246,7 @@ def _remote_line(
 
 def _traffic(store: Place) -> dict[str, Any]:
     """Returns what came from the store since it was reset."""
-    gets = [one for one in store.requests() if one["method"] == "GET"]
+    gets = [one for one in store.requests() or () if one["method"] == "GET"]
     return {"gets": len(gets), "bytes": sum(one["bytes"] for one in gets)}
 
 

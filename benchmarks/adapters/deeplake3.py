@@ -14,6 +14,7 @@ from adapters.base import WINDOW, Adapter, Epoch, Row, endpoint, remote
 
 
 class DeepLake3(Adapter):
+    packages = ("deeplake",)
     workers = (0, 2)
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:

@@ -14,6 +14,8 @@ from adapters.base import Adapter, Epoch, Row, endpoint, remote
 
 
 class DeepLake4(Adapter):
+    packages = ("deeplake",)
+
     def __init__(self, way: str) -> None:
         self._way = way
         # The columns are read by threads of its own, the DataLoader has processes.

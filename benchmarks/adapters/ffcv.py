@@ -15,6 +15,13 @@ from adapters.base import CORES, Adapter, Epoch, Row
 class FFCV(Adapter):
     """JPEG files as they are ("jpg"), or their pixels ("raw"), which are decoded when they are written."""
 
+    packages = (
+        "ffcv.fields",
+        "ffcv.loader",
+        "ffcv.transforms",
+        "ffcv.writer",
+        "cv2",
+    )
     workers = (CORES,)  # Numba refuses more
 
     def __init__(self, mode: str) -> None:

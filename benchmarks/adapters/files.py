@@ -14,6 +14,8 @@ from adapters.base import Adapter, Epoch, Row
 class Files(Adapter):
     """`place` is the folder of the class folders; nothing is written."""
 
+    packages = ("torch",)
+
     def __init__(self, decoder: str) -> None:
         self._read, channels_first = reader(decoder)
         self.height_first = not channels_first  # type: ignore[misc]

@@ -18,6 +18,12 @@ _OPTIONS = "group_size:1,uncompressed"
 
 
 class Grain(Adapter):
+    packages = (
+        "grain",
+        "array_record.python.array_record_module",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         from array_record.python import array_record_module
 

@@ -13,6 +13,12 @@ from adapters.base import Adapter, Epoch, Row, decode, stack
 
 
 class HuggingFace(Adapter):
+    packages = (
+        "datasets",
+        "datasets.arrow_writer",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import datasets
         from datasets.arrow_writer import ArrowWriter

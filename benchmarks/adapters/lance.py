@@ -13,6 +13,12 @@ from adapters.base import Adapter, Epoch, Row, decode, endpoint, remote, stack
 
 
 class Lance(Adapter):
+    packages = (
+        "lance",
+        "pyarrow",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import lance
         import pyarrow as pa

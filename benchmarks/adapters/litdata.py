@@ -13,6 +13,11 @@ from adapters.base import SHARD, Adapter, Epoch, Row, decode, endpoint, remote, 
 
 
 class LitData(Adapter):
+    packages = (
+        "litdata",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         _write(place, rows)
 

@@ -14,6 +14,7 @@ from adapters.base import CORES, Adapter, Epoch, Row, endpoint, remote
 
 
 class Ours(Adapter):
+    packages = ("deeplake",)
     workers = (CORES,)
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:

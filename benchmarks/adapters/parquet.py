@@ -13,6 +13,8 @@ from adapters.base import Adapter, Row
 
 
 class Parquet(Adapter):
+    packages = ("pyarrow.parquet",)
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import pyarrow as pa
 

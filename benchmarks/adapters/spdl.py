@@ -14,6 +14,10 @@ from adapters.base import Adapter, Epoch, decode, stack
 class SPDL(Adapter):
     """`place` is the folder of the class folders; nothing is written."""
 
+    packages = (
+        "spdl.pipeline",
+        "cv2",
+    )
     workers = (2, 4)
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:

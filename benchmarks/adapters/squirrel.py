@@ -15,6 +15,14 @@ SAMPLES = 500  # of a shard
 
 
 class Squirrel(Adapter):
+    packages = (
+        "squirrel.driver",
+        "squirrel.store",
+        "squirrel.serialization",
+        "torch.utils.data",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         shard: list[dict[str, Any]] = []
         store = _store(place)

@@ -13,6 +13,11 @@ from adapters.base import Adapter, Epoch, Row, decode, remote, stack
 
 
 class Streaming(Adapter):
+    packages = (
+        "streaming",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         from streaming import MDSWriter
 

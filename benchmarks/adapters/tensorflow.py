@@ -13,6 +13,7 @@ from adapters.base import SHARD, WINDOW, Adapter, Epoch, Row
 
 
 class TensorFlow(Adapter):
+    packages = ("tensorflow",)
     workers = (0,)  # AUTOTUNE decides
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:

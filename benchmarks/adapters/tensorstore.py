@@ -16,6 +16,8 @@ SHAPE = (1024, 1024, 3)
 
 
 class TensorStore(Adapter):
+    packages = ("tensorstore",)
+
     def __init__(self, driver: str) -> None:
         self._driver = driver
 

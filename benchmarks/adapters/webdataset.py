@@ -12,6 +12,11 @@ from adapters.base import SHARD, Adapter, Epoch, Row, decode, remote, stack
 
 
 class WebDataset(Adapter):
+    packages = (
+        "webdataset",
+        "cv2",
+    )
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import webdataset as wds
 
