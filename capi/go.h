@@ -58,6 +58,7 @@ extern __typeof__(dl_loader_start) dlgo_loader_start;
 extern __typeof__(dl_loader_state) dlgo_loader_state;
 extern __typeof__(dl_loader_resume) dlgo_loader_resume;
 extern __typeof__(dl_loader_stats) dlgo_loader_stats;
+extern __typeof__(dl_loader_trace) dlgo_loader_trace;
 extern __typeof__(dl_loader_close) dlgo_loader_close;
 extern __typeof__(dl_epoch_next) dlgo_epoch_next;
 extern __typeof__(dl_epoch_close) dlgo_epoch_close;

@@ -160,6 +160,17 @@ func dlgo_loader_stats(h C.dl_loader, out *C.dl_buffer, e *C.dl_error) C.dl_stat
 	return onLoader(h, e, func(l *loading) error { return fillJSON(out, l.Stats()) })
 }
 
+//export dlgo_loader_trace
+func dlgo_loader_trace(h C.dl_loader, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error {
+		data, err := l.Trace()
+		if err != nil {
+			return err
+		}
+		return fill(out, data)
+	})
+}
+
 //export dlgo_loader_close
 func dlgo_loader_close(h C.dl_loader, e *C.dl_error) C.dl_status {
 	return call(e, func() error {

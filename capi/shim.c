@@ -120,6 +120,7 @@ FORWARD(loader_state, (dl_loader loader, int64_t epoch, int64_t position, dl_buf
 FORWARD(loader_resume, (dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err),
         (loader, state, epoch, position, err))
 FORWARD(loader_stats, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
+FORWARD(loader_trace, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
 FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
         (epoch, timeout_ms, state, out, err))

@@ -395,6 +395,10 @@ DL_API dl_status dl_loader_resume(dl_loader loader, dl_text* state, int64_t* epo
 /* Figures as JSON. The buffer is the caller's. */
 DL_API dl_status dl_loader_stats(dl_loader loader, dl_buffer* json, dl_error* err);
 
+/* What the epochs of a loader that was opened with "trace" did and when, as a file in the Trace Event Format (JSON) that
+ * Perfetto and chrome://tracing show. The buffer is the caller's. */
+DL_API dl_status dl_loader_trace(dl_loader loader, dl_buffer* json, dl_error* err);
+
 /* Closes the loader and its epochs. Batches handed out stay valid. */
 DL_API dl_status dl_loader_close(dl_loader loader, dl_error* err);
 

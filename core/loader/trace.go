@@ -132,7 +132,7 @@ func (t *trace) json() ([]byte, error) {
 	t.mu.Lock()
 	epochs := slices.Clone(t.epochs)
 	t.mu.Unlock()
-	out := chromeTrace{Events: []chromeEvent{}, Unit: "ms", Other: map[string]any{"began": t.zero.UTC().Format(time.RFC3339Nano), "dropped_events": t.dropped.Load()}}
+	out := chromeTrace{Events: []chromeEvent{}, Unit: "ms", Other: map[string]any{"began_ns": t.zero.UnixNano(), "dropped_events": t.dropped.Load()}}
 	for i, e := range epochs {
 		out.Events = e.chrome(i+1, out.Events)
 	}

@@ -10,6 +10,8 @@ from typing import Any
 from deeplake import _native
 from deeplake._assemble import Assembly, NumPy
 from deeplake._errors import InvalidArgumentError
+from deeplake._figures import Work, prometheus, with_work, write_trace
+from deeplake._figures import flat as _flat
 from deeplake._plan import Options, Plan, check_int
 from deeplake._source import Pinned, check_bfloat16
 
@@ -40,6 +42,7 @@ class Passes:
     _epoch: int = 0
     _start: int = 0  # the position in the epoch where the next iteration begins
     _newest: _Progress | None = None  # of the iteration that began last, until its end
+    _work: Work | None = None  # of Python, in the iteration that began last
 
     @property
     def epoch(self) -> int:
@@ -91,13 +94,21 @@ class Passes:
         self._epoch, self._start = self._plan.native().resume(dict(state))
         self._newest = None
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, flat: bool = False) -> dict[str, Any]:
         """Returns the figures of the newest iteration.
 
         Rates, the time that each stage was busy and waited, memory, and rows that `on_error="skip"` left out;
         `bottleneck` says in one sentence what the others waited for. Times are in seconds.
+
+        Args:
+            flat: numbers only, by names like "decode/busy_seconds", as TensorBoard and W&B take them.
         """
-        return self._plan.native().stats()
+        stats = with_work(self._plan.native().stats(), self._work)
+        return _flat(stats) if flat else stats
+
+    def prometheus(self, **labels: str) -> str:
+        """Returns the figures of the newest iteration in Prometheus' text format, each with these labels."""
+        return prometheus(self.stats(), labels)
 
     def _pass_of(self, epoch: int, position: int) -> dict[str, int]:
         """Returns what the core is told of a pass. Who is which rank is asked anew each time."""
@@ -111,23 +122,37 @@ class Passes:
         progress = self._newest = _Progress(self._epoch, 0 if whole else self._start)
         self._start = 0
         epoch = self._plan.native().start(self._pass_of(progress.epoch, progress.position))
+        work = self._work = self._worked()
         try:
             # Nothing here holds on to a batch: its memory is used again as soon as the consumer lets go of it.
-            batches = map(self._assembly, map(progress.made, epoch))
+            batches = map(work.timed(self._assembly), map(progress.made, epoch))
             yield from map(progress.handed, self._watched(batches))
         finally:
             epoch.close()
+            self._write_trace(work)
         if self._epoch == progress.epoch:
             self._epoch = progress.epoch + 1
         if self._newest is progress:
             self._newest = None
+
+    def _worked(self) -> Work:
+        work = Work()
+        if self._plan.options.trace is not None:
+            before = self._work.spans if self._work is not None else None
+            work.spans = before or []
+        return work
+
+    def _write_trace(self, work: Work) -> None:
+        options = self._plan.options
+        if options.trace is not None:
+            write_trace(options.trace, self._plan.native().trace(), work, *options.ranks())
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Returns the same batches one for one, seen by whoever wants to see them."""
         if self._plan.options.progress:
             from deeplake._progress import tracked
 
-            return tracked(batches, self._left(), f"epoch {self._epoch}")
+            return tracked(batches, self._left(), f"epoch {self._epoch}", self.stats)
         return batches
 
     def _left(self) -> int:

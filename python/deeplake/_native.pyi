@@ -294,6 +294,8 @@ class Loader:
         """Returns (epoch, position) of a state. Raises InvalidArgumentError, which says what does not fit."""
     def stats(self) -> dict[str, Any]:
         """Returns rates, waiting times, memory and the bottleneck, as core/loader.Stats."""
+    def trace(self) -> bytes:
+        """Returns what was done when, as a JSON file in the Trace Event Format; the option `trace` must be set."""
 
 def mix(views: list[View], how: Mapping[str, Any], options: Mapping[str, Any]) -> Loader:
     """Plans batches of several views together.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,7 @@ class Options:
     weights: Any = None
     replacement: bool = True
     length: int | None = None
+    trace: Any = None
 
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("seed", 0), ("prefetch", 1)):
@@ -68,6 +71,7 @@ class Options:
         ):
             raise InvalidArgumentError(f"load: tensors is {self.tensors!r}, want a list of names")
         cache_of(self.cache)
+        self._check_trace()
         self._check_decode()
         self._check_transform()
         self._check_ranks()
@@ -118,6 +122,14 @@ class Options:
             raise InvalidArgumentError(
                 'load: drop_last is True and tail is "pad": the last rows cannot be dropped and filled up; choose one'
             )
+
+    def _check_trace(self) -> None:
+        if self.trace is None:
+            return
+        if not isinstance(self.trace, str | os.PathLike):
+            raise InvalidArgumentError(f"load: trace is a {type(self.trace).__name__}, want the path of a file or None")
+        if not Path(self.trace).parent.is_dir():
+            raise InvalidArgumentError(f'load: trace is "{self.trace}": there is no folder "{Path(self.trace).parent}"')
 
     def _check_weights(self) -> None:
         if self.weights is None and (self.length is not None or not self.replacement):
@@ -225,6 +237,7 @@ class Plan:
             # Messages about a transform say which row it was.
             "return_index": options.return_index or bool(in_python),
             "on_error": options.on_error,
+            "trace": options.trace is not None,
             "length": options.length,
             "distinct": not options.replacement,
             "cache": None if cache is None else cache.options(),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 Advance = Callable[..., None]
+# Seconds between two looks at the figures.
+_EVERY = 0.5
 
 
 def on_terminal() -> bool:
@@ -16,14 +19,27 @@ def on_terminal() -> bool:
     return bool(getattr(sys.stderr, "isatty", bool)())
 
 
-def tracked(batches: Iterator[_T], total: int, label: str) -> Iterator[_T]:
-    """Yields the batches, with a bar of how many there were."""
+def tracked(
+    batches: Iterator[_T], total: int, label: str, stats: Callable[[], dict[str, Any]] | None = None
+) -> Iterator[_T]:
+    """Yields the batches, with a line of how many there were, how fast, and what they waited for."""
     with bar(label, total=total, unit="batches") as advance:
+        shown = monotonic()
         for count, batch in enumerate(batches):
-            advance(count)
+            now = monotonic()
+            if stats is not None and now - shown >= _EVERY:
+                shown = now
+                advance(count, text=_speed(stats()))
+            else:
+                advance(count)
             yield batch
             del batch
-        advance(total)
+        advance(total, **({} if stats is None else {"text": _speed(stats())}))
+
+
+def _speed(stats: dict[str, Any]) -> str:
+    """Returns rows a second and the bottleneck, in a few words."""
+    return f"{stats['rows_per_second']:,.0f} rows/s, {stats['bottleneck'].split(':', 1)[0]}-bound"
 
 
 @contextmanager
@@ -31,6 +47,14 @@ def bar(label: str, *, total: int | None = None, unit: str = "rows") -> Iterator
     """Shows a bar; the value is a function that takes the new count, and maybe `total` and `text`."""
     if not on_terminal():
         yield lambda count, **_: None
+        return
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        try:
+            yield _plain(label, total, unit)
+        finally:
+            print(file=sys.stderr)
         return
     from rich.console import Console
     from rich.progress import (
@@ -58,3 +82,19 @@ def bar(label: str, *, total: int | None = None, unit: str = "rows") -> Iterator
             progress.update(task, completed=count, **fields)
 
         yield advance
+
+
+def _plain(label: str, total: int | None, unit: str) -> Advance:
+    """Returns what shows a line where there is no rich."""
+    started, shown = monotonic(), 0.0
+
+    def advance(count: int, *, total: int | None = total, text: str = "") -> None:
+        nonlocal shown
+        now = monotonic()
+        if now - shown < _EVERY and count != total:
+            return
+        shown = now
+        of = "" if total is None else f"/{total}"
+        print(f"\r\x1b[K{label} {count}{of} {unit} {text} {now - started:.0f} s", end="", file=sys.stderr, flush=True)
+
+    return advance

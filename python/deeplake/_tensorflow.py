@@ -118,9 +118,13 @@ class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
         """
         self._stream.load_state_dict(state)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, flat: bool = False) -> dict[str, Any]:
         """Returns the figures of the newest iteration: see `Batches.stats`."""
-        return self._stream.stats()
+        return self._stream.stats(flat=flat)
+
+    def prometheus(self, **labels: str) -> str:
+        """Returns the figures in Prometheus' text format: see `Batches.prometheus`."""
+        return self._stream.prometheus(**labels)
 
     def __repr__(self) -> str:
         return describe("TensorFlowDataset", self._plan, self.epoch)

@@ -84,8 +84,8 @@ class _Stream(Passes, IterableDataset):
                 "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
                 "or give ds.torch_dataset() to a DataLoader of your own"
             )
-        # Somebody else's DataLoader. Accelerate's skip_first_batches makes one of ours, and counts from the start of the
-        # epoch, whatever state the loader was given; torchdata's StatefulDataLoader gives this dataset its state.
+        # Somebody else's DataLoader. Accelerate's skip_first_batches makes one of ours, and counts from the start of
+        # the epoch, whatever state the loader was given; torchdata's StatefulDataLoader gives this dataset its state.
         return self._pass(whole=self._of_loader)
 
     def load_state_dict(self, state: Mapping[str, Any], *, of_loader: bool = False) -> None:
@@ -202,9 +202,13 @@ class TorchLoader(DataLoader):
         """Goes on from what `state_dict` returned: see `Batches.load_state_dict`."""
         self._stream.load_state_dict(state, of_loader=True)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, flat: bool = False) -> dict[str, Any]:
         """Returns the figures of the newest iteration: see `Batches.stats`."""
-        return self._stream.stats()
+        return self._stream.stats(flat=flat)
+
+    def prometheus(self, **labels: str) -> str:
+        """Returns the figures in Prometheus' text format: see `Batches.prometheus`."""
+        return self._stream.prometheus(**labels)
 
     def __repr__(self) -> str:
         return describe("TorchLoader", self._plan, self.epoch)
@@ -242,6 +246,10 @@ class MapDataset(Dataset):
             "collate": "list",
             "decode": wanted,
             "return_index": bool(self._plan.in_python),
+            **self._plan.recipe.options(),
         }
+        if self._plan.recipe.options():
+            # As the transforms of torchvision: from torch's own generator, which DataLoader seeds in each worker.
+            options |= {"seed": self._plan.options.seed, "epoch": int(torch.randint(1 << 62, ()))}
         columns = self._assembly(self._plan.source.view().read(rows, options))
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

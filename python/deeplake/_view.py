@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from math import isfinite
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -64,6 +65,7 @@ class Loadable:
         replacement: bool = True,
         length: int | None = None,
         progress: bool = False,
+        trace: str | PathLike[str] | None = None,
     ) -> TorchLoader:
         """Returns a `torch.utils.data.DataLoader` whose batches are dicts of torch tensors by tensor name.
 
@@ -97,7 +99,9 @@ class Loadable:
                 all rows fit, later epochs ask for nothing. `loader.stats()["fetch"]` says what was asked for.
             on_error: "skip" leaves out rows that cannot be read; `loader.stats()` counts them and shows the first.
             return_index: add "_index", int64, the row numbers in the dataset.
-            progress: show a progress bar of each epoch, on a terminal only.
+            progress: show a line with the rate and what it is bound by, on a terminal only.
+            trace: a file that is written when an iteration ends, with what each thread did and when, in the JSON that
+                Perfetto and chrome://tracing show; with ranks a file for each.
             cache: bytes of memory, or a `deeplake.Cache`, for decoded images: later epochs decode (and fetch) only
                 what it does not hold.
             rank, world_size: this process and how many share the rows of an epoch; all of them take the same number of
@@ -124,7 +128,7 @@ class Loadable:
         options = Options(
             batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
             shuffle_bytes, fetch_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail,
-            weights, replacement, length,
+            weights, replacement, length, trace,
         )  # fmt: skip
         return TorchLoader(self._source.pinned(), options)
 
@@ -155,12 +159,13 @@ class Loadable:
         replacement: bool = True,
         length: int | None = None,
         progress: bool = False,
+        trace: str | PathLike[str] | None = None,
     ) -> Batches:
         """Returns an iterable of batches as dicts of NumPy arrays; arguments and order are those of `pytorch`."""
         options = Options(
             batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
             shuffle_bytes, fetch_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail,
-            weights, replacement, length,
+            weights, replacement, length, trace,
         )  # fmt: skip
         return Batches(self._source.pinned(), options)
 
@@ -190,6 +195,7 @@ class Loadable:
         replacement: bool = True,
         length: int | None = None,
         progress: bool = False,
+        trace: str | PathLike[str] | None = None,
         element_spec: Any = None,
     ) -> TensorFlowDataset:
         """Returns a `tf.data.Dataset` whose elements are batches, dicts of TensorFlow tensors by tensor name.
@@ -226,7 +232,7 @@ class Loadable:
             tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
             shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
             progress=progress, cache=cache, rank=rank, world_size=world_size, tail=tail, weights=weights,
-            replacement=replacement, length=length,
+            replacement=replacement, length=length, trace=trace,
         )  # fmt: skip
         return dataset(self._source.pinned(), options, element_spec)
 
@@ -256,6 +262,7 @@ class Loadable:
         replacement: bool = True,
         length: int | None = None,
         progress: bool = False,
+        trace: str | PathLike[str] | None = None,
         sharding: Any = None,
     ) -> JaxBatches:
         """Returns an iterable of batches as dicts of `jax.Array`; arguments, order and states are those of `pytorch`.
@@ -281,7 +288,7 @@ class Loadable:
             tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
             shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
             progress=progress, cache=cache, rank=rank, world_size=world_size, tail=tail, weights=weights,
-            replacement=replacement, length=length,
+            replacement=replacement, length=length, trace=trace,
         )  # fmt: skip
         return JaxBatches(self._source.pinned(), options, sharding)
 

@@ -27,6 +27,7 @@ class Buffer {
     dl_buffer* out() { return &raw_; }
     // What the JSON in the buffer means.
     py::object json() const;
+    py::bytes bytes() const { return {raw_.data, static_cast<size_t>(raw_.size)}; }
 
   private:
     dl_buffer raw_{};

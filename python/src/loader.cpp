@@ -108,6 +108,14 @@ py::object stats(const Loader& self) {
     return json.json();
 }
 
+py::bytes trace(const Loader& self) {
+    const Core& c = self.handle->core();
+    const dl_loader h = self.handle->get();
+    Buffer json;
+    call([&](dl_error* err) { return c.loader_trace(h, json.out(), err); });
+    return json.bytes();
+}
+
 std::shared_ptr<Batch> next(const Epoch& self) {
     const Core& c = self.handle->core();
     for (;;) {
@@ -132,7 +140,8 @@ void register_loader(py::module_& m) {
         .def("start", start, arg("pass_") = py::none())
         .def("state", state, arg("epoch"), arg("position"))
         .def("resume", resume, arg("state"))
-        .def("stats", stats);
+        .def("stats", stats)
+        .def("trace", trace);
     m.def("mix", mix, arg("views"), arg("how"), arg("options"));
     // Here because the result is declared here.
     py::object view = m.attr("View");

@@ -160,6 +160,7 @@ static void loader(const char* uri) {
     }
     for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
     dl_buffer json = {0};
+    FAILS(DL_INVALID, dl_loader_trace(l, &json, &err));
     OK(dl_loader_stats(l, &json, &err));
     WANT(contains(&json, "bottleneck"));
     OK(dl_loader_close(l, &err));

@@ -1,0 +1,99 @@
+"""The figures of a loader in other forms: plain numbers by name, Prometheus' text; and the trace file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter, time_ns
+from typing import Any
+
+# Spans of Python's own work that a trace holds at most.
+_SPANS = 1 << 16
+# More than this share of the time in the loop's thread, and Python is what the loop waits for.
+_MUCH = 0.5
+
+
+class Work:
+    """The time that Python took to make batches of what the core gave, in the thread of the loop."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.spans: list[tuple[int, float]] | None = None  # (nanoseconds since 1970, seconds), for a trace
+
+    def timed(self, make: Any) -> Any:
+        """Returns `make` with its time taken."""
+
+        def timed(batch: Any) -> Any:
+            began = perf_counter()
+            try:
+                return make(batch)
+            finally:
+                took = perf_counter() - began
+                self.seconds += took
+                if self.spans is not None and len(self.spans) < _SPANS:
+                    self.spans.append((time_ns() - int(took * 1e9), took))
+
+        return timed
+
+
+def with_work(stats: dict[str, Any], work: Work | None) -> dict[str, Any]:
+    """Returns the figures of the core with those of Python; Python may be the bottleneck."""
+    seconds = 0.0 if work is None else work.seconds
+    share = seconds / max(stats["seconds"], 1e-9)
+    stats["python"] = {"threads": 1, "busy_seconds": seconds}
+    if share > _MUCH and stats["rows"]:
+        stats["bottleneck"] = (
+            f"python: transforms and collation took {share:.0%} of the time, in the thread of the loop; operations on "
+            "whole batches, or transforms of the core, are faster"
+        )
+    return stats
+
+
+def flat(stats: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """Returns the numbers among the figures, those of "decode" as "decode/busy_seconds" and so on."""
+    numbers: dict[str, float] = {}
+    for name, value in stats.items():
+        if isinstance(value, Mapping):
+            numbers.update(flat(value, f"{prefix}{name}/"))
+        elif isinstance(value, int | float):
+            numbers[f"{prefix}{name}"] = value
+    return numbers
+
+
+def prometheus(stats: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    """Returns the figures in the text format that Prometheus collects."""
+    pairs = [f'{_name(name)}="{_escaped(str(value))}"' for name, value in labels.items()]
+    where = f"{{{','.join(pairs)}}}" if pairs else ""
+    return "".join(f"{line}\n" for line in _lines(stats, where))
+
+
+def _lines(stats: Mapping[str, Any], where: str) -> Iterator[str]:
+    for name, value in flat(stats).items():
+        metric = f"deeplake_loader_{_name(name)}"
+        yield f"# TYPE {metric} gauge"
+        yield f"{metric}{where} {float(value)!r}"
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_]", "_", text)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def write_trace(path: str, trace: bytes, work: Work, rank: int, world_size: int) -> None:
+    """Writes the trace of the core with Python's own spans; each rank writes a file of its own."""
+    file = json.loads(trace)
+    began = file["otherData"]["began_ns"]
+    events = file["traceEvents"]
+    events.append({"name": "process_name", "ph": "M", "pid": 0, "tid": 0, "ts": 0, "args": {"name": "python"}})
+    events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": 1, "ts": 0, "args": {"name": "assemble"}})
+    assemble = {"name": "assemble", "cat": "python", "ph": "X", "pid": 0, "tid": 1}
+    events.extend({**assemble, "ts": (at - began) / 1e3, "dur": took * 1e6} for at, took in work.spans or ())
+    target = Path(path)
+    if world_size > 1:
+        target = target.with_name(f"{target.stem}.{rank}{target.suffix}")
+    target.write_text(json.dumps(file), encoding="utf-8")
