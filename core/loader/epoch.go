@@ -73,7 +73,7 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 		if d, ok := l.src.(distant); ok {
 			e.before = d.Traffic()
 		}
-		e.hoard = newHoard(e.group, l.fetched, l.fetchLimit(), l.options.Workers, int64(l.options.BatchSize))
+		e.hoard = newHoard(e.group, l.fetched, l.fetchLimit(), int64(l.options.BatchSize))
 	}
 	return e
 }

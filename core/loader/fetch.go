@@ -132,7 +132,7 @@ type errand struct {
 
 // newErrand begins to fetch what jobs need, the first ones first; spans appends what one of them needs. What is a single
 // request anyway is left to the job. The errand must be closed.
-func newErrand(ctx context.Context, jobs, workers int, spans func(job int, out []chunk.Span) []chunk.Span) errand {
+func newErrand(ctx context.Context, jobs int, spans func(job int, out []chunk.Span) []chunk.Span) errand {
 	needs := make([][]chunk.Span, jobs)
 	several := false
 	var one chunk.Span
@@ -148,7 +148,7 @@ func newErrand(ctx context.Context, jobs, workers int, spans func(job int, out [
 	}
 	g := task.New(ctx, 0)
 	memory := newShelf(readBytes)
-	h := newHoard(g, memory, readBytes, workers, 1)
+	h := newHoard(g, memory, readBytes, 1)
 	h.reach, h.lead = math.MaxInt, math.MaxInt64
 	g.Go(func(ctx context.Context) error { // wakes those who wait for bytes when the read is given up
 		<-ctx.Done()

@@ -102,7 +102,7 @@ type extent struct {
 
 func (e *extent) end() int64 { return e.span.Offset + e.span.Bytes }
 
-func newHoard(g *task.Group, memory *shelf, limit int64, _ int, batch int64) *hoard {
+func newHoard(g *task.Group, memory *shelf, limit, batch int64) *hoard {
 	h := &hoard{group: g, shelf: memory, limit: limit, batch: batch, lead: batch, reach: 1, fetch: chunk.Span.Stream,
 		objects: map[string]*object{}, touched: map[int][]*extent{}, finished: map[int64]bool{}}
 	h.changed.L = &h.mu

@@ -72,7 +72,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		memory := newShelf(math.MaxInt64)
 		defer memory.close()
 		o := newOrder(Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
-		h := newHoard(g, memory, DefaultShuffleBytes*5/2, threads, batch)
+		h := newHoard(g, memory, DefaultShuffleBytes*5/2, batch)
 		h.untouched = true
 		all := newPipe(n.all)
 		var last time.Duration

@@ -138,7 +138,7 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 	var halt atomic.Bool
 	var far errand
 	if remote(r.src) {
-		far = newErrand(ctx, int(w.jobs), threads, w.plan.spans)
+		far = newErrand(ctx, int(w.jobs), w.plan.spans)
 		defer far.close()
 	}
 	loop := func(ctx context.Context) error {

@@ -120,7 +120,7 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 // copyFar copies samples that lie behind a network: it asks for all of them at once.
 func (r *StoredReader) copyFar(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
 	turns := (len(refs) + rowsPerTurn - 1) / rowsPerTurn
-	far := newErrand(ctx, turns, threads, func(k int, out []chunk.Span) []chunk.Span {
+	far := newErrand(ctx, turns, func(k int, out []chunk.Span) []chunk.Span {
 		for i := k * rowsPerTurn; i < min((k+1)*rowsPerTurn, len(refs)); i++ {
 			out = refs[i].Spans(out)
 		}

@@ -1,0 +1,91 @@
+package loader
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+)
+
+// What has come of a piece is used at once; who needs what never comes learns why.
+func TestPiecesAreUsedAsTheyCome(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error // of the request, after half of it
+		kind errs.Kind
+		data bool // of the second half
+	}{
+		"all of it comes": {data: true},
+		"the store fails": {err: errs.New(errs.Storage, "it is gone"), kind: errs.Storage},
+		"it is damaged":   {err: errs.New(errs.Corrupt, "it is cut short")}, // the sample is to read its own
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const half = 100_000
+				g := task.New(t.Context(), 0)
+				memory := newShelf(1 << 30)
+				defer memory.close()
+				h := newHoard(g, memory, 1<<30, 1)
+				h.fetch = func(_ chunk.Span, _ context.Context, dst []byte, landed func(n int64)) error {
+					for part := range 2 {
+						time.Sleep(time.Second)
+						if part == 1 && c.err != nil {
+							return c.err
+						}
+						dst[part*half] = byte(part + 1)
+						landed(half)
+					}
+					return nil
+				}
+				h.plan(1, [][]chunk.Span{{{Object: "o", Bytes: 2 * half}}})
+				h.open(0)
+				h.end()
+				began := time.Now()
+				m := &meter{zero: began}
+				data, err := h.bytes(t.Context(), "o", 0, half, m)
+				if err != nil || len(data) != half || data[0] != 1 || time.Since(began) != time.Second {
+					t.Errorf("first half: %d bytes, %v after %v", len(data), err, time.Since(began))
+				}
+				data, err = h.bytes(t.Context(), "o", half, half, m)
+				if c.kind != 0 && !errs.Is(err, c.kind) || c.kind == 0 && err != nil || c.data != (len(data) == half && data[0] == 2) || time.Since(began) != 2*time.Second {
+					t.Errorf("second half: %d bytes, %v after %v", len(data), err, time.Since(began))
+				}
+				_ = g.Wait()
+				if h.flying != 0 || h.running != 0 || h.head.flying != 0 {
+					t.Errorf("%d bytes of %d requests are on their way at the end, %d of the first batch", h.flying, h.running, h.head.flying)
+				}
+				h.close()
+			})
+		})
+	}
+}
+
+// Who gives up waiting gets away at once.
+func TestWaitingForAPieceEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := task.New(t.Context(), 0)
+		memory := newShelf(1 << 30)
+		defer memory.close()
+		h := newHoard(g, memory, 1<<30, 1)
+		h.fetch = func(_ chunk.Span, ctx context.Context, _ []byte, _ func(n int64)) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		h.plan(1, [][]chunk.Span{{{Object: "o", Bytes: 1000}}})
+		h.open(0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := h.bytes(ctx, "o", 0, 1000, &meter{zero: began}); !errs.Is(err, errs.Canceled) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		g.Stop()
+		_ = g.Wait()
+		h.close()
+	})
+}
