@@ -14,7 +14,7 @@ import deeplake
 import numpy as np
 import pytest
 from conftest import encoded, picture
-from servers import Server
+from servers import Server, running
 
 
 def create(server: Server, *args: str) -> dict:
@@ -101,3 +101,23 @@ def test_shards_of_a_bucket_are_shuffled_without_copies(store: Server, tmp_path:
                 assert bytes(image) == files[row] and label == row % 7
                 seen.append(int(row))
         assert sorted(seen) == list(range(60))
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_list_on_a_web_server_becomes_a_dataset(tmp_path: Path, link: bool) -> None:
+    folder = tmp_path / "site"
+    files = {f"{'rose' if i % 2 else 'daisy'}/{i:03}.jpg": encoded(picture(i)) for i in range(12)}
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    (folder / "all.txt").write_text("\n".join(reversed(sorted(files))) + "\nrose/gone.jpg\n")
+    with running("http", folder=folder) as servers:
+        site = servers["http"].proxy
+        place = str(tmp_path / "set")
+        report = create(servers["http"], place, f"from-{site}/all.txt", *(["--link"] if link else []))
+        assert (report["rows"], report["classes"], report["skipped"]) == (12, ["daisy", "rose"], 1)
+        assert report["skips"][0]["path"] == "rose/gone.jpg"
+        ds = deeplake.open(place)
+        assert ds["images"].bytes(list(range(12))) == [files[name] for name in sorted(files)]
+        again = create(servers["http"], place, f"from-{site}/all.txt", *(["--link"] if link else []))
+        assert again["rows"] == 12 and again["added"] == 0
