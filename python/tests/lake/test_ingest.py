@@ -110,7 +110,7 @@ def test_a_list_on_a_web_server_becomes_a_dataset(tmp_path: Path, link: bool) ->
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
-    (folder / "all.txt").write_text("\n".join(reversed(sorted(files))) + "\nrose/gone.jpg\n")
+    (folder / "all.txt").write_text("\n".join(sorted(files, reverse=True)) + "\nrose/gone.jpg\n")
     with running("http", folder=folder) as servers:
         site = servers["http"].proxy
         place = str(tmp_path / "set")
