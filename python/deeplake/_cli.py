@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deeplake import _native, _storage, _uri
+from deeplake._cli_bench import bench
 from deeplake._cli_create import Interrupted, create
 from deeplake._cli_output import json_option, show, size, table
 from deeplake._cli_versions import register
 from deeplake._errors import Error
-from deeplake._progress import bar
 from deeplake._version import __version__
 
 if TYPE_CHECKING:
@@ -195,64 +195,6 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
     show({"deleted": place}, as_json, [f"deleted {place}"])
 
 
-@cli.command()
-@click.argument("uri")
-@click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True)
-@click.option("--workers", type=click.IntRange(min=1), help="Decode threads; all cores by default.")
-@click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--tensor", "tensors", multiple=True, help="Load this tensor; may be given several times.")
-@click.option("--in-order", is_flag=True, help="Do not shuffle.")
-@json_option
-def bench(
-    uri: str, batch_size: int, workers: int | None, epochs: int, tensors: tuple[str, ...], in_order: bool, as_json: bool
-) -> None:
-    """Load whole epochs and show how fast that went."""
-    dataset = _open(uri)
-    loader = dataset.batches(
-        batch_size, shuffle=not in_order, num_workers=workers, tensors=tensors or None, collate="list"
-    )
-    results = [_epoch(loader) for _ in range(epochs)]
-    cells = [
-        [
-            str(r["epoch"]),
-            f"{r['rows']:,}",
-            f"{r['seconds']:.2f} s",
-            f"{r['rows_per_second']:,.0f}",
-            size(r["stored_bytes"] / max(r["seconds"], 1e-9)),
-            f"{r['first_batch_seconds'] * 1000:.0f} ms",
-            f"{r['decode_share']:.0%}",
-        ]
-        for r in results
-    ]
-    lines = table(["epoch", "rows", "time", "rows/s", "stored/s", "first batch", "decoding"], cells)
-    show(results, as_json, [*lines, *(f"  {r['bottleneck']}" for r in results[-1:])])
-
-
-def _epoch(loader: Any) -> dict[str, Any]:
-    """Runs one epoch and returns its figures."""
-    from time import perf_counter
-
-    number, start, first = loader.epoch, perf_counter(), 0.0
-    with bar(f"epoch {number}", total=len(loader), unit="batches") as advance:
-        for count, _ in enumerate(loader, 1):
-            first = first or perf_counter() - start
-            advance(count)
-    seconds = perf_counter() - start
-    stats = loader.stats()
-    threads = stats["decode"]["busy_seconds"] + stats["decode"]["waiting_seconds"]
-    return {
-        "epoch": number,
-        "rows": stats["rows"],
-        "seconds": seconds,
-        "rows_per_second": stats["rows"] / max(seconds, 1e-9),
-        "bytes": stats["bytes"],
-        "stored_bytes": stats["stored_bytes"],
-        "first_batch_seconds": first,
-        "decode_share": stats["decode"]["busy_seconds"] / max(threads, 1e-9),
-        "bottleneck": stats["bottleneck"],
-    }
-
-
 def _open(uri: str) -> Dataset:
     from deeplake._dataset import open as open_dataset
 
@@ -287,6 +229,7 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
 
 
 cli.add_command(create)
+cli.add_command(bench)
 register(cli)
 
 

@@ -139,15 +139,6 @@ def test_rm_on_a_terminal(tmp_path, home, answer, there):
     assert (child.returncode == 0) is not there
 
 
-def test_bench(cli, flowers, tmp_path):
-    cli("create", tmp_path / "set", f"from-{flowers}")
-    results = json.loads(cli("bench", tmp_path / "set", "--epochs", 2, "--batch-size", 5, "--json").stdout)
-    assert [r["rows"] for r in results] == [12, 12] and results[0]["rows_per_second"] > 0
-    assert 0 < results[0]["decode_share"] <= 1 and results[0]["first_batch_seconds"] > 0
-    text = cli("bench", tmp_path / "set", "--tensor", "labels", "--in-order", "--workers", 1).stdout
-    assert "rows/s" in text
-
-
 @pytest.mark.parametrize(
     ("args", "code", "wrong"),
     [
