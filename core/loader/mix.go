@@ -2,10 +2,12 @@ package loader
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sort"
 
 	"deeplake/core/chunk"
+	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -29,7 +31,7 @@ type Mix struct {
 	parts   []Part
 	blend   Blend
 	names   []string
-	columns map[string]*mixedColumn
+	columns map[string]Column
 	starts  []int64 // where the rows of each part begin; the last is Len
 }
 
@@ -39,7 +41,7 @@ func NewMix(parts []Part, names []string, b Blend) (*Mix, error) {
 	if len(parts) < 1 || len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
 	}
-	m := &Mix{parts: slices.Clone(parts), blend: b, names: names, columns: map[string]*mixedColumn{}, starts: make([]int64, 1, len(parts)+1)}
+	m := &Mix{parts: slices.Clone(parts), blend: b, names: names, columns: map[string]Column{}, starts: make([]int64, 1, len(parts)+1)}
 	for i, p := range parts {
 		n := p.Source.Len()
 		if n < 1 {
@@ -81,7 +83,7 @@ func common(parts []Part) []string {
 }
 
 // join makes one column of those called name.
-func (m *Mix) join(name string) (*mixedColumn, error) {
+func (m *Mix) join(name string) (Column, error) {
 	j := &mixedColumn{mix: m, name: name}
 	for i, p := range m.parts {
 		c, err := p.Source.Column(name)
@@ -92,13 +94,31 @@ func (m *Mix) join(name string) (*mixedColumn, error) {
 			return nil, errs.New(errs.Type, "mix tensor %q: it is %s in view 0, %s, and %s in view %d, %s; want one type, or leave it out by tensors=",
 				name, typeOf(j.cols[0]), m.parts[0].Label, typeOf(c), i, p.Label)
 		}
+		if i > 0 && !reflect.DeepEqual(coordsOf(c), coordsOf(j.cols[0])) {
+			return nil, errs.New(errs.Type, "mix tensor %q: its info has the coords %v in view 0, %s, and %v in view %d, %s; want the same, or leave it out by tensors=",
+				name, coordsOf(j.cols[0]), m.parts[0].Label, coordsOf(c), i, p.Label)
+		}
 		r, _ := c.(RunColumn)
 		if !c.Encoded() {
 			r = nil
 		}
+		if parts, ok := c.(PartColumn); ok {
+			j.regions = append(j.regions, parts)
+		}
 		j.cols, j.runs = append(j.cols, c), append(j.runs, r)
 	}
+	if len(j.regions) == len(j.cols) {
+		return mixedParts{j}, nil
+	}
 	return j, nil
+}
+
+// coordsOf is what a tensor's info says of its boxes: numbers that mean other places must not share a batch.
+func coordsOf(c Column) any {
+	if d, ok := c.(described); ok {
+		return d.Info()["coords"]
+	}
+	return nil
 }
 
 func typeOf(c Column) string {
@@ -173,6 +193,8 @@ type mixedColumn struct {
 	name string
 	cols []Column
 	runs []RunColumn // nil: samples of the view are decoded one by one
+
+	regions []PartColumn // of the views that decode regions
 }
 
 func (c *mixedColumn) Name() string        { return c.name }
@@ -181,6 +203,22 @@ func (c *mixedColumn) Sequence() bool      { return c.cols[0].Sequence() }
 
 func (c *mixedColumn) Encoded() bool {
 	return slices.ContainsFunc(c.cols, func(c Column) bool { return c.Encoded() })
+}
+
+// HType is what the samples mean in the first view.
+func (c *mixedColumn) HType() string {
+	if d, ok := c.cols[0].(described); ok {
+		return d.HType()
+	}
+	return ""
+}
+
+// Info is that of the first view; all have the same coords.
+func (c *mixedColumn) Info() map[string]any {
+	if d, ok := c.cols[0].(described); ok {
+		return d.Info()
+	}
+	return nil
 }
 
 // Resolve asks view by view: rows mostly come in order.
@@ -240,6 +278,19 @@ func (c *mixedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]
 				failed(i, err)
 			}
 		}
+	}
+}
+
+// mixedParts is a mixedColumn all of whose views decode regions.
+type mixedParts struct{ *mixedColumn }
+
+// DecodeParts hands each view the samples of its own that follow each other.
+func (c mixedParts) DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error)) {
+	for from, to := 0, 0; from < len(refs); from = to {
+		p := int(refs[from].Source)
+		for to = from; to < len(refs) && int(refs[to].Source) == p; to++ {
+		}
+		c.regions[p].DecodeParts(ctx, refs[from:to], parts[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
 	}
 }
 

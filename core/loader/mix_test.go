@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -421,5 +423,78 @@ func BenchmarkMix(b *testing.B) {
 				courseOf(b, m, Options{Shuffle: Window}).walk(0).row(999_999_999)
 			}
 		})
+	}
+}
+
+// regional is a column that decodes regions, and notes of which rows.
+type regional struct {
+	*fakeColumn
+	info map[string]any
+	rows []int64
+}
+
+func (c *regional) DecodeParts(_ context.Context, refs []*chunk.Ref, _ []codec.Part, _ *chunk.Worker, failed func(i int, err error)) {
+	for i, r := range refs {
+		c.rows = append(c.rows, r.Row-firstRow)
+		if r.Row-firstRow == 3 {
+			failed(i, errs.New(errs.Corrupt, "checksum"))
+		}
+	}
+}
+
+func (c *regional) HType() string        { return "image" }
+func (c *regional) Info() map[string]any { return c.info }
+
+// Regions are decoded by the view that has the sample, where all views decode regions.
+func TestMixHandsOutRegions(t *testing.T) {
+	t.Parallel()
+	set := func(info map[string]any) (Part, *regional) {
+		f := numbered(10)
+		c := &regional{fakeColumn: f.columns["labels"], info: info}
+		return Part{hugeSource{SourceOf(f), c}, "set"}, c
+	}
+	one, a := set(map[string]any{"coords": "LTWH"})
+	two, b := set(map[string]any{"coords": "LTWH", "other": 1})
+	m, err := NewMix([]Part{one, two}, nil, Blend{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	col, err := m.Column("labels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []int64{9, 0, 13, 12, 2, 3}
+	refs := make([]chunk.Ref, len(rows))
+	if err := col.Resolve(t.Context(), rows, refs); err != nil {
+		t.Fatal(err)
+	}
+	at := make([]*chunk.Ref, len(rows))
+	for i := range refs {
+		at[i] = &refs[i]
+	}
+	var failed []int
+	col.(PartColumn).DecodeParts(t.Context(), at, make([]codec.Part, len(rows)), nil, func(i int, err error) {
+		failed = append(failed, i)
+		if view := fmt.Sprintf("view %d of the mixture", refs[i].Source); !strings.Contains(err.Error(), view) {
+			t.Errorf("%v, want %q in it", err, view)
+		}
+	})
+	if !slices.Equal(a.rows, []int64{9, 0, 2, 3}) || !slices.Equal(b.rows, []int64{3, 2}) || !slices.Equal(failed, []int{2, 5}) {
+		t.Errorf("regions of rows %v and %v, failed %v", a.rows, b.rows, failed)
+	}
+	if d := col.(described); d.HType() != "image" || d.Info()["coords"] != "LTWH" {
+		t.Errorf("it is said to be %q with %v", d.HType(), d.Info())
+	}
+
+	m, err = NewMix([]Part{one, {SourceOf(numbered(4)), "plain"}}, nil, Blend{})
+	if err == nil {
+		t.Errorf("coords of one view and none of the other: %v", m.Names())
+	}
+	three, _ := set(nil)
+	if m, err = NewMix([]Part{three, {SourceOf(numbered(4)), "plain"}}, nil, Blend{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.columns["labels"].(PartColumn); ok {
+		t.Error("regions are decoded though one of the views cannot")
 	}
 }
