@@ -77,6 +77,8 @@ def write(folder: Path) -> None:
         lines += ["", *_section(name, found[name], folder)]
     if (folder / "profile.md").exists():
         lines += ["", "What is lost between the decoder's limit and the loader: [profile.md](profile.md)."]
+    if (folder / "peers" / "README.md").exists():
+        lines += ["", "Other loaders and formats, side by side: [peers](peers/README.md)."]
     (folder / "README.md").write_text("\n".join(lines) + "\n")
 
 

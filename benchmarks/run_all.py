@@ -25,7 +25,9 @@ SETS = ("noise-q75", "photos-q75")
 def main() -> int:
     parser = argparse.ArgumentParser(description="everybody side by side")
     parser.add_argument("--short", action="store_true", help="3,000 images and fewer rounds, for a machine in use")
-    parser.add_argument("--only", action="append", default=[], help="only entrants whose name contains this")
+    parser.add_argument(
+        "--only", action="append", default=[], help="only entrants whose name contains this; the rest stays as it was"
+    )
     parser.add_argument("chapters", nargs="*")
     arguments = parser.parse_args()
     chapters = _chapters(arguments.short, arguments.only)
@@ -37,7 +39,7 @@ def main() -> int:
         _clear()
         SCRATCH.mkdir(parents=True)
         try:
-            chapters[name]().save()
+            chapters[name]().save(only=bool(arguments.only))
         finally:
             shutil.rmtree(SCRATCH, ignore_errors=True)
     print(f"written to {suite.PLACE / 'README.md'}", file=sys.stderr)

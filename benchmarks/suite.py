@@ -37,10 +37,13 @@ TITLES = {
 
 @dataclass
 class Line:
-    """One contender: cells by the names of columns, and the figure that the plot shows."""
+    """One contender: cells by the names of columns, and the figure that the plot shows.
+
+    That is the rate as a multiple of ours in the same turns: others disturb ratios less than rates.
+    """
 
     name: str
-    rate: float
+    part: float
     cells: dict[str, str]
     figures: dict[str, Any] = field(default_factory=dict)
 
@@ -60,8 +63,8 @@ class Chapter:
     rounds: int = 0
     versions: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, rate: float, cells: dict[str, str], **figures: Any) -> None:
-        self.lines.append(Line(name, rate, cells, figures))
+    def add(self, name: str, part: float, cells: dict[str, str], **figures: Any) -> None:
+        self.lines.append(Line(name, part, cells, figures))
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
         """Says why somebody is not in the table: of a traceback, its last line. A failure of ours is raised again."""
@@ -76,8 +79,12 @@ class Chapter:
         for turn in turns:
             self.others += turn.others
 
-    def save(self) -> None:
-        """Writes the JSON, then the page and plots of all that is there."""
+    def save(self, only: bool = False) -> None:
+        """Writes the JSON, then the page and plots of all that is there.
+
+        Args:
+            only: some were measured; what was said of the rest before stays.
+        """
         disturbance = statistics.median(self.others) if self.others else 0.0
         found = asdict(self) | {
             "others": disturbance,
@@ -87,8 +94,22 @@ class Chapter:
             "commit": machine.commit(),
         }
         PLACE.mkdir(parents=True, exist_ok=True)
-        (PLACE / f"{self.name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        before = PLACE / f"{self.name}.json"
+        if only and before.exists():
+            _keep(json.loads(before.read_text()), found)
+        before.write_text(json.dumps(found, indent=1) + "\n")
         write()
+
+
+def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
+    """Adds to what was found what was said before of those who are not in it."""
+    here = {line["name"] for line in found["lines"]} | set(found["absent"])
+    found["lines"] += [line for line in before["lines"] if line["name"] not in here]
+    found["absent"] |= {name: reason for name, reason in before["absent"].items() if name not in here}
+    found["notes"] = list(dict.fromkeys([*before["notes"], *found["notes"]]))
+    found["versions"] = before["versions"] | found["versions"]
+    found["shared"] = found["shared"] or before["shared"]
+    found["others"] = max(found["others"], before["others"])
 
 
 def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None = None, **arguments: Any) -> Contender:
@@ -169,9 +190,9 @@ def write() -> None:
 
 def _section(chapter: dict[str, Any]) -> list[str]:
     kind = chapter["name"].split("-")[0]
-    rows = sorted(chapter["lines"], key=lambda line: -line["rate"])
+    rows = sorted(chapter["lines"], key=lambda line: -line["part"])
     plot = f"{chapter['name']}.svg"
-    (PLACE / plot).write_text(bars(chapter["about"], chapter["unit"], [(row["name"], row["rate"]) for row in rows]))
+    (PLACE / plot).write_text(bars(chapter["about"], "ours = 1", [(row["name"], row["part"]) for row in rows]))
     lines = [f"## {TITLES[kind]}: {chapter['about']}", ""]
     if chapter["shared"]:
         lines += [

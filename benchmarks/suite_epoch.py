@@ -47,7 +47,7 @@ def local(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> 
             CPU: number(statistics.median(turns[LIMIT].cpu) / count * 1000),
             WORKERS: str(CORES),
         }
-        chapter.add(LIMIT, count / statistics.median(turns[LIMIT].seconds), cells)
+        chapter.add(LIMIT, _part(turns[OURS], turns[LIMIT]), cells)
         all_ours = turns[OURS]
         for entrant in ENTRANTS:
             if entrant.epoch and _is_wanted(entrant, wanted):
@@ -209,7 +209,7 @@ def _line(
         "first": chosen["first"],
         "p99": p99,
     }
-    chapter.add(entrant.name, files.count / statistics.median(turn.seconds), cells, **figures, seconds=turn.seconds)
+    chapter.add(entrant.name, _part(ours, turn), cells, **figures, seconds=turn.seconds)
     if ours is not None:
         chapter.lines[-1].figures |= {"ratio": _ratios(ours, turn)}
 
@@ -241,7 +241,7 @@ def _remote_line(
     }
     if stored:
         cells["bytes fetched / stored"] = number(last["bytes"] / stored)
-    chapter.add(entrant.name, count / statistics.median(turn.seconds), cells, seconds=turn.seconds, first=first)
+    chapter.add(entrant.name, _part(ours, turn), cells, seconds=turn.seconds, first=first)
 
 
 def _traffic(store: Place) -> dict[str, Any]:
@@ -251,8 +251,12 @@ def _traffic(store: Place) -> dict[str, Any]:
 
 
 def _chosen(peer: Contender, full: bool) -> dict[str, Any]:
-    found = peer.call("choose", most=(20 if full else 4) * BATCH, choices=[] if full else [0, CORES])["value"]
+    found = peer.call("choose", most=(20 if full else 4) * BATCH, choices=[] if full else [CORES])["value"]
     return found | {"entry": Entry(peer, {"workers": found["workers"]})}
+
+
+def _part(ours: Turn | None, other: Turn) -> float:
+    return 1.0 if ours is None else 1 / faster(ours, other).median
 
 
 def _ratios(ours: Turn, other: Turn) -> list[float]:

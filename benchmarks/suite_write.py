@@ -95,9 +95,10 @@ def _line(chapter: Chapter, entrant: Entrant, turn: Turn, ours: Turn | None, tot
         return
     chapter.watch(turn)
     chapter.versions |= versions(entrant)
-    ratio = "1"
+    ratio, part = "1", 1.0
     if ours is not None:
         found = faster(ours, turn)
+        part = 1 / found.median
         ratio = spread([found.low, found.median, found.high])
     cells = {
         "MB/s": spread([total / 1e6 / seconds for seconds in turn.seconds]),
@@ -106,7 +107,7 @@ def _line(chapter: Chapter, entrant: Entrant, turn: Turn, ours: Turn | None, tot
         DISK: f"{turn.values[-1]['bytes'] / total:.2f}",
     }
     name = entrant.name.replace("tf.data", "TFRecord").replace("Grain + ", "")
-    chapter.add(name, total / 1e6 / statistics.median(turn.seconds), cells, seconds=turn.seconds)
+    chapter.add(name, part, cells, seconds=turn.seconds)
 
 
 def _joined(turns: list[Turn]) -> Turn:

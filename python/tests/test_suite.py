@@ -50,6 +50,13 @@ def test_who_is_absent_is_named_with_the_reason(
     assert f"Absent: {sys.modules['roster'].ENTRANTS[0].name}: ImportError: no such library" in page
     assert page.index("| deeplake | 3 | 2 |") < page.index("slower")
     assert (tmp_path / "epoch-noise.svg").exists()
+    again = suite.Chapter("epoch-noise", "three images", "images/s", ["workers"])
+    again.add("deeplake", 3.0, {"images/s": "4"})
+    again.save(only=True)
+    page = (tmp_path / "README.md").read_text()
+    assert "| deeplake | 4 |" in page
+    assert "slower" in page
+    assert "no such library" in page
 
 
 def test_an_environment_that_cannot_be_made_says_why(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
