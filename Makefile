@@ -42,7 +42,7 @@ test-python: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests
 	$(PY) -m pytest
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
-	$(PY) -m pytest benchmarks
+	$(PY) -m pytest -rs benchmarks
 
 bench-all: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## every other loader and format; ALL=--short in half an hour
 	$(PY) benchmarks/run_all.py $(ALL)
@@ -70,10 +70,11 @@ format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants 
 	$(if $(C_FILES),$(VENV)/bin/clang-format -i $(C_FILES))
 
 fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
-	@for package in $$($(GO) list ./...); do \
-		for target in $$($(GO) test $(TESTTAGS) -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	@set -e; for package in $$($(GO) list ./...); do \
+		targets=$$($(GO) test $(TESTTAGS) -list '^Fuzz' $$package); \
+		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
-			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package || exit 1; \
+			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package; \
 		done; \
 	done
 
