@@ -40,8 +40,9 @@ def run_commands(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_page(page, tmp_path, monkeypatch):
-    if "import torch" in page.read_text(encoding="utf-8"):
-        pytest.importorskip("torch")
+    for package in ("torch", "tensorflow", "jax"):
+        if f"import {package}" in page.read_text(encoding="utf-8"):
+            pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     if page.name == "README.md":
         run_commands(page, tmp_path, monkeypatch)
