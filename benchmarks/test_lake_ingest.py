@@ -5,15 +5,18 @@ python benchmarks/test_lake_ingest.py [--full]
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 import data
 import gobench
+import lake
 import machine
 import report
 from protocol import Figure, Line, Result, Spread, Table
@@ -41,7 +44,9 @@ def measure(full: bool = False) -> Result:
             )
         )
         result.figures.append(
-            Figure(f"bucket to bucket, {title}: part of both loops at once", Spread.of([r["of-both"] for r in runs]), None)
+            Figure(
+                f"bucket to bucket, {title}: part of both loops at once", Spread.of([r["of-both"] for r in runs]), None
+            )
         )
     _memory(result, 100_000 if full else 10_000)
     result.notes.append(
@@ -53,41 +58,59 @@ def measure(full: bool = False) -> Result:
 
 
 def _memory(result: Result, count: int) -> None:
-    files = data.jpegs("photos-q75", 3_000)
     folder, place = data.CACHE / f"many-{count}", data.CACHE / "many.lake"
     if not folder.exists():
-        data.say(f"linking {count:,} files")
         partly = folder.with_suffix(".new")
         shutil.rmtree(partly, ignore_errors=True)
-        for number in range(count):
-            source = files.paths[number % files.count]
-            target = partly / source.parent.name / f"{number:06d}.jpg"
-            if number < files.count:
-                target.parent.mkdir(parents=True, exist_ok=True)
-            os.link(source, target)
+        _link(partly, count)
         partly.rename(folder)
     shutil.rmtree(place, ignore_errors=True)
+    _import(result, "a folder", str(place), str(folder), count, {})
+    shutil.rmtree(place)
+    with lake.Servers("s3") as servers:
+        server = servers["s3"]
+        source, target = server.bucket(), server.bucket()
+        # Its objects are files: links to them are there at once, where uploads would take longer than the import.
+        _link(next((data.CACHE / "servers").glob(f"*/**/{source}")), count)
+        _import(result, "S3 to S3", f"s3://{target}/set", f"s3://{source}", count, server.environment(direct=True))
+
+
+def _link(folder: Path, count: int) -> None:
+    """Fills a folder with that many names of 3,000 files."""
+    files = data.jpegs("photos-q75", 3_000)
+    data.say(f"linking {count:,} files")
+    for number in range(count):
+        source = files.paths[number % files.count]
+        target = folder / source.parent.name / f"{number:06d}.jpg"
+        if number < files.count:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(source, target)
+
+
+def _import(result: Result, what: str, place: str, source: str, count: int, environment: dict[str, str]) -> None:
     begin = time.perf_counter()
-    peak, rows = _peak([*data.deeplake_command(), "create", str(place), f"from-{folder}", "--json"], place)
+    command = [*data.deeplake_command(), "create", place, f"from-{source}", "--json"]
+    peak, rows = _peak(command, os.environ | environment)
     seconds = time.perf_counter() - begin
     assert rows == count, f"{rows} rows, want {count}"
-    result.checks.append(f"{count:,} files became as many rows, {count / seconds:,.0f} files/s")
-    result.figures.append(Figure(f"memory while ingesting {count:,} files", Spread.of([peak / 1e6]), 400, "less", "MB"))
-    shutil.rmtree(place)
+    result.checks.append(f"{count:,} files became as many rows, {what}: {count / seconds:,.0f} files/s")
+    title = f"memory while ingesting {count:,} files, {what}"
+    result.figures.append(Figure(title, Spread.of([peak / 1e6]), 400, "less", "MB"))
 
 
-def _peak(command: list[str], place: Path) -> tuple[int, int]:
+def _peak(command: list[str], environment: dict[str, str]) -> tuple[int, int]:
     """Returns the most that the process of a command held, and the rows of the dataset that it made."""
-    import deeplake
-
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    most, over = 0, threading.Event()
-    while not over.wait(0.05):
-        most = max(most, machine.tree_memory(process.pid))
-        if process.poll() is not None:
-            over.set()
-    assert process.returncode == 0, f"{command} ended with status {process.returncode}"
-    return most, len(deeplake.open(place))
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen(command, stdout=out, env=environment)
+        most, over = 0, threading.Event()
+        while not over.wait(0.05):
+            most = max(most, machine.tree_memory(process.pid))
+            if process.poll() is not None:
+                over.set()
+        assert process.returncode == 0, f"{command} ended with status {process.returncode}"
+        out.seek(0)
+        rows: int = json.load(out)["rows"]
+        return most, rows
 
 
 def test_lake_ingest(bench: report.Bench) -> None:
