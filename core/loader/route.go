@@ -81,12 +81,15 @@ func (r *route) propose() (to int64, runs [][2]int64) {
 		if r.at == 0 {
 			r.rows = end
 		}
-	case o.Kind == Full && r.fits && r.at > 0 && r.walk.drawn == nil && r.share.alone() && r.share.from == 0:
+	case (o.Kind == Full || o.Kind == Mixed && o.Rows >= r.walk.of) && r.fits && r.at > 0 && r.walk.drawn == nil && r.share.alone() && r.share.from == 0:
 		return r.end, [][2]int64{{0, r.walk.of}}
 	default:
 		share := int64(sequentialShare)
-		if o.Kind == Full {
+		switch o.Kind {
+		case Full:
 			share = fullShare
+		case Mixed: // windows of several views: as much of them as may be
+			share = stretchShare
 		}
 		to = min(r.at+r.rows, r.end)
 		if 2*r.rows*r.row <= r.limit/share && 2*r.rows <= maxStretchRows {

@@ -1,0 +1,63 @@
+package loader
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// A mixture of far views asks for what they hold, and for not much more where the memory for what is fetched ahead is
+// too small for all of it; of a near view nothing is fetched.
+func TestMixFetchesItsViews(t *testing.T) {
+	t.Parallel()
+	l := plainLake(t)
+	for _, c := range []struct {
+		name string
+		o    Options
+		most float64 // of the bytes of the far views
+		near bool    // the second view is
+	}{
+		{"all fits", Options{Shuffle: Window}, 1.25, false},
+		{"sequential", Options{FetchBytes: 40 << 20}, 1.2, false},
+		{"windows", Options{Shuffle: Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.65, false},
+		{"one is near", Options{Shuffle: Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.3, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := l.open(t)
+				half := int64(plainRows / 2)
+				one, err := v.Slice(0, half, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				from, far := v, int64(plainRows)
+				if c.near {
+					from, far = l.near, half
+				}
+				two, err := from.Slice(half, plainRows, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := NewMix([]Part{{SourceOf(one), "one"}, {SourceOf(two), "two"}}, nil, Blend{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.far.reset()
+				c.o.BatchSize, c.o.Workers = 128, 2
+				ld := open2(t, m, c.o)
+				defer ld.Close()
+				e := start(t, ld, 0)
+				defer e.Close()
+				rows := 0
+				for b := next(t, e); b != nil; b = next(t, e) {
+					rows += b.Rows
+					b.Release()
+				}
+				part := float64(l.far.bytes["data"]) / float64(far*plainBytes)
+				t.Logf("%d requests, %.2f of the bytes", l.far.gets["data"], part)
+				if rows != plainRows || part > c.most {
+					t.Errorf("%d rows and %.2f of the bytes, want %d and at most %.2f", rows, part, plainRows, c.most)
+				}
+			})
+		})
+	}
+}
