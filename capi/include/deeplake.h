@@ -303,7 +303,9 @@ DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
  * - "rename_tensor" {"old", "new"}; "delete_tensor" {"name"};
  * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
  * - "gc" {"older_than" (seconds), "expire" (seconds; null expires nothing), "keep_last", "dry_run"};
- * - "fsck" {"data", "repair"}.
+ * - "fsck" {"data", "repair"}; "copy" {"uri", "history", "message", "to": {"storage", "environ"}}, of what ds is at;
+ * - "progress" {}: {"items", "bytes", "total_items", "total_bytes"} of the gc, fsck, copy or rechunk of ds that was begun
+ *   last, from another thread while that runs. Totals are 0 where they are not known.
  *
  * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call returns. */
 DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
