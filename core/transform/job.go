@@ -46,6 +46,7 @@ type stage struct {
 	factor   float32
 	fill     [maxFill]byte
 	x, y     axis
+	upright  bool // resample: rows first, as Pillow does where the picture becomes wider and lower
 }
 
 // rect is a part of a picture.
@@ -188,6 +189,7 @@ func (ws *Workspace) resize(st *stage, f filter, gx, gy grid, need rect, flipX, 
 		return in
 	}
 	st.what = toResample
+	st.upright = float64(gx.n) > gx.hi-gx.lo && float64(gy.n) < gy.hi-gy.lo
 	var in rect
 	st.x, in.x = ws.weighed(f, need.x, gx, flipX)
 	st.y, in.y = ws.weighed(f, need.y, gy, flipY)

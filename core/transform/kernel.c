@@ -74,24 +74,21 @@ static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const
 /* What comes out of the horizontal half has room behind each row for a store of four bytes. */
 enum { SLACK = 16 };
 
-static int resample(const dl_job* j, const dl_stage* s, uint8_t* out, const uint8_t* in, size_t stride) {
-    size_t row = (size_t)s->w * j->channels;
-    int vectors = !j->portable && dl_transform_vectors();
-    if (!s->x.same) {
-        size_t wide = row + SLACK;
-        uint8_t* to = reserve(j->space, 2, wide * s->in_h);
-        if (to == NULL) return 1;
-        if (vectors && j->channels == 3) {
-            size_t rest = stride * (s->in_h - 1) + (size_t)s->in_w * 3;
-            int16_t* pairs = reserve(j->space, 3, (size_t)s->w * ((s->x.taps + 3) / 4) * 16);
-            if (pairs == NULL) return 1;
-            dl_across3_vector(to, wide, in, stride, s->in_h, rest, &s->x, s->w, pairs);
-        } else {
-            for (int y = 0; y < s->in_h; y++) across(to + y * wide, in + y * stride, &s->x, s->w, j->channels);
-        }
-        in = to;
-        stride = wide;
+/* The rows of in made narrower or wider, to rows of out_stride bytes, of which 4 behind the pixels may be written. */
+static int all_across(const dl_job* j, const dl_stage* s, uint8_t* out, size_t out_stride, const uint8_t* in,
+                      size_t stride, int rows, int vectors) {
+    if (!vectors || j->channels != 3) {
+        for (int y = 0; y < rows; y++) across(out + y * out_stride, in + y * stride, &s->x, s->w, j->channels);
+        return 0;
     }
+    size_t rest = stride * (rows - 1) + (size_t)s->in_w * 3;
+    int16_t* pairs = reserve(j->space, 3, (size_t)s->w * ((s->x.taps + 3) / 4) * 16);
+    if (pairs == NULL) return 1;
+    dl_across3_vector(out, out_stride, in, stride, rows, rest, &s->x, s->w, pairs);
+    return 0;
+}
+
+static void all_down(const dl_stage* s, uint8_t* out, const uint8_t* in, size_t stride, size_t row, int vectors) {
     for (int y = 0; y < s->h; y++, out += row) {
         if (s->y.same) {
             memcpy(out, in + y * stride, row);
@@ -101,6 +98,28 @@ static int resample(const dl_job* j, const dl_stage* s, uint8_t* out, const uint
         const uint8_t* from = in + (size_t)s->y.first[y] * stride;
         (vectors ? dl_down_vector : down)(out, from, stride, row, w, s->y.taps);
     }
+}
+
+static int resample(const dl_job* j, const dl_stage* s, uint8_t* out, const uint8_t* in, size_t stride) {
+    size_t row = (size_t)s->w * j->channels, in_row = (size_t)s->in_w * j->channels, wide = row + SLACK;
+    int vectors = !j->portable && dl_transform_vectors();
+    if (s->upright) {
+        /* Two pieces of one block: the rows made fewer, and those made wider, with their slack. */
+        uint8_t* to = reserve(j->space, 2, (in_row + wide) * s->h);
+        if (to == NULL) return 1;
+        uint8_t* wider = to + in_row * s->h;
+        all_down(s, to, in, stride, in_row, vectors);
+        if (all_across(j, s, wider, wide, to, in_row, s->h, vectors) != 0) return 1;
+        for (int y = 0; y < s->h; y++) memcpy(out + y * row, wider + y * wide, row);
+        return 0;
+    }
+    if (!s->x.same) {
+        uint8_t* to = reserve(j->space, 2, wide * s->in_h);
+        if (to == NULL || all_across(j, s, to, wide, in, stride, s->in_h, vectors) != 0) return 1;
+        in = to;
+        stride = wide;
+    }
+    all_down(s, out, in, stride, row, vectors);
     return 0;
 }
 

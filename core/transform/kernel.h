@@ -28,6 +28,7 @@ typedef struct {
     float factor;
     uint8_t fill[DL_MAX_FILL];
     dl_axis x, y;
+    int32_t upright;
 } dl_stage;
 
 /* Memory between stages, which grows. One thread at a time. */

@@ -59,6 +59,9 @@ func (ws *Workspace) ready(j *Job) {
 		s := &j.stages[i]
 		c := C.dl_stage{what: C.int32_t(s.what), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
 			h: C.int32_t(s.h), w: C.int32_t(s.w), oy: C.int32_t(s.oy), ox: C.int32_t(s.ox), factor: C.float(s.factor), x: s.x.c(), y: s.y.c()}
+		if s.upright {
+			c.upright = 1
+		}
 		for k, v := range s.fill {
 			c.fill[k] = C.uint8_t(v)
 		}

@@ -59,6 +59,16 @@ func clamp(v int32) byte {
 }
 
 func (s *stage) resample(out, pix []byte, stride, c int, ws *Workspace) {
+	if s.upright {
+		ws.pixels[2] = grow(ws.pixels[2], s.h*s.inW*c)
+		for y := range s.h {
+			s.y.down(ws.pixels[2][y*s.inW*c:][:s.inW*c], pix[int(s.y.first[y])*stride:], stride, y)
+		}
+		for y := range s.h {
+			s.x.across(out[y*s.w*c:][:s.w*c], ws.pixels[2][y*s.inW*c:], c)
+		}
+		return
+	}
 	if !s.x.same {
 		to := out
 		if !s.y.same {
