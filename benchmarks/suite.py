@@ -64,7 +64,9 @@ class Chapter:
     versions: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, part: float, cells: dict[str, str], **figures: Any) -> None:
+        """Adds a line, and writes it at once: hours may be left in which something ends the run."""
         self.lines.append(Line(name, part, cells, figures))
+        self.save(only=True)
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
         """Says why somebody is not in the table: of a traceback, its last line. A failure of ours is raised again."""
