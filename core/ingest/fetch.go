@@ -240,7 +240,12 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		return row{reason: noPicture(data)}, nil
 	}
 	r := row{image: tensor.Sample{Form: tensor.FormEncoded, Data: data}, memory: data, bytes: n, from: from}
-	r.reason = im.placed(o.Key, &r)
+	if r.reason = im.placed(o.Key, &r); r.reason == "" && im.fit != nil {
+		if r.image, err = im.fit.apply(data); err != nil {
+			r.reason = err.Error() // of the picture: nothing else can go wrong
+		}
+		im.release(&r)
+	}
 	return r, nil
 }
 

@@ -17,6 +17,7 @@ type Options struct {
 	Labels      string `json:"labels"`      // "auto" (default): the first folder of a path is the class; "none"
 	Workers     int    `json:"workers"`     // objects read at once; default: 64, and 2 for each core from a folder
 	Compression string `json:"compression"` // of the images: "auto" (default), "jpeg", "png", "none"
+	Size        int    `json:"size"`        // of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
 	Checkpoint  int64  `json:"checkpoint"`  // rows between commits; default 100,000
 	Message     string `json:"message"`     // of the last commit
 
@@ -32,6 +33,12 @@ func (o Options) check(source string) error {
 	}
 	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
 		return errs.New(errs.Invalid, "import from %q: labels is %q, want auto or none", source, o.Labels)
+	}
+	if o.Size < 0 || o.Size > maxFitSide {
+		return errs.New(errs.Invalid, "import from %q: size is %d, want 1 to %d, or 0 to leave pictures as they are", source, o.Size, maxFitSide)
+	}
+	if o.Size > 0 && o.Link {
+		return errs.New(errs.Invalid, "import from %q: size is %d, and links leave files as they are; leave one of them out", source, o.Size)
 	}
 	if o.Checkpoint < 0 || o.Workers < 0 {
 		return errs.New(errs.Invalid, "import from %q: checkpoint is %d and workers %d, want 1 or more", source, o.Checkpoint, o.Workers)

@@ -6,6 +6,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/tensor"
 )
 
 // run is the whole import. A canceled one commits what it has.
@@ -17,6 +18,13 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 			_ = im.d.Close()
 		}
 	}()
+	if im.o.Size > 0 {
+		var err error
+		if im.fit, err = newFit(im.env.Codecs, im.o.Size); err != nil {
+			return nil, errs.Wrap(errs.Invalid, "import from", im.lake.URI(), err)
+		}
+		defer im.fit.close()
+	}
 	fresh, err := im.begin(ctx, uri)
 	if err != nil {
 		return nil, err
@@ -164,6 +172,9 @@ func (im *importer) firstTensors(ctx context.Context) error {
 	}
 	if im.env.Codecs.Name(im.codec) == "jpeg" {
 		specs[0].Quality = convertQuality
+	}
+	if n := int64(im.o.Size); n > 0 {
+		specs[0].Shape = tensor.Shape{n, n, 3} // so that no later run mixes in another size
 	}
 	if im.labels {
 		specs = append(specs, dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: im.lake.classes})

@@ -45,6 +45,7 @@ type importer struct {
 	pending int64           // changes since the last commit
 	settled bool            // the state in the dataset says that the import is complete
 
+	fit     *fit // nil: pictures stay as they are
 	budget  *budget
 	buffers buffers
 	removed []span // rows of the view that are deleted since, in order
@@ -122,7 +123,7 @@ func (im *importer) add(ctx context.Context, o *object, r *row) error {
 		}
 	}
 	im.window = append(im.window, *r)
-	if im.held += r.bytes; len(im.window) < windowRows && im.held < windowBytes {
+	if im.held += max(r.bytes, int64(len(r.image.Data))); len(im.window) < windowRows && im.held < windowBytes {
 		return nil
 	}
 	return im.flush(ctx)
@@ -132,7 +133,10 @@ func (im *importer) add(ctx context.Context, o *object, r *row) error {
 func (im *importer) release(r *row) {
 	if r.memory != nil {
 		im.buffers.put(r.memory)
-		r.memory, r.image.Data = nil, nil
+		r.memory = nil
+		if r.image.Form == tensor.FormEncoded {
+			r.image.Data = nil // it was that memory
+		}
 	}
 }
 
@@ -232,7 +236,7 @@ func (im *importer) columns(rows []row, update bool) []tensor.Rows {
 	}
 	value := map[string]func(r *row) tensor.Sample{
 		"images": func(r *row) tensor.Sample {
-			if r.image.Form == tensor.FormArray {
+			if r.image.Form == tensor.FormArray && r.image.Data == nil {
 				return hole
 			}
 			return r.image

@@ -43,6 +43,8 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     show_default=True,
     help="Of the images; auto keeps what most files are.",
 )
+@click.option("--decode", is_flag=True, help="Store pixels instead of files; the same as --compression none.")
+@click.option("--size", "side", type=click.IntRange(min=1), metavar="PIXELS", help="Squares of this side, cut from the middle.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for both stores.")
 @click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source alone.")
@@ -56,6 +58,8 @@ def create(
     overwrite: bool,
     workers: int | None,
     compression: str,
+    decode: bool,
+    side: int | None,
     checkpoint: int | None,
     storage: tuple[str, ...],
     source_storage: tuple[str, ...],
@@ -70,7 +74,12 @@ def create(
     \b
         deeplake create deeplake://me/flowers from-./flowers
         deeplake create s3://mine/train from-s3://theirs/shards --link
+        deeplake create ./pixels from-./flowers --decode --size 256
     """
+    if decode:
+        if compression not in ("auto", "none"):
+            raise click.UsageError(f"--decode stores pixels, --compression {compression} files; leave one of them out")
+        compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
     if folder is None:
         _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
@@ -82,6 +91,7 @@ def create(
         "labels": labels,
         "compression": compression,
         "workers": workers,
+        "size": side,
         "checkpoint": checkpoint,
         **_storage.reach(store),
     }

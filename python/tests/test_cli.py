@@ -11,8 +11,10 @@ import sys
 import time
 
 import deeplake
+import numpy as np
 import pytest
 from conftest import encoded, picture
+from PIL import Image
 
 
 @pytest.fixture
@@ -238,3 +240,25 @@ def test_an_interrupted_create_is_continued(home, tmp_path):
     )
     report = json.loads(done.stdout)
     assert report["rows"] == 3000 and report["resumed"] == rows and report["complete"]
+
+
+def test_create_decodes(cli, tmp_path):
+    """`--decode --size` stores squares of pixels, as Pillow makes them."""
+    rng = np.random.default_rng(0)
+    wanted = {}
+    for name, shape in (("a", (40, 90, 3)), ("b", (77, 33, 3)), ("c", (32, 32, 3))):
+        picture = Image.fromarray(rng.integers(0, 256, shape, dtype=np.uint8))
+        (tmp_path / "src" / name).mkdir(parents=True)
+        picture.save(tmp_path / "src" / name / "x.png")
+        scale = 32 / min(picture.size)
+        width, height = (32 if side == min(picture.size) else int(side * scale) for side in picture.size)
+        resized = picture.resize((width, height), Image.Resampling.BILINEAR)
+        left, top = round((width - 32) / 2), round((height - 32) / 2)
+        wanted[name] = np.asarray(resized.crop((left, top, left + 32, top + 32)))
+    uri = str(tmp_path / "lake")
+    cli("create", uri, f"from-{tmp_path / 'src'}", "--decode", "--size", "32")
+    ds = deeplake.open(uri)
+    assert ds["images"].shape == (32, 32, 3)
+    for batch in ds.batches(batch_size=3):
+        for image, label in zip(batch["images"], batch["labels"], strict=True):
+            assert np.array_equal(image, wanted["abc"[label]])
