@@ -142,9 +142,10 @@ static void loader(const char* uri) {
     FAILS(DL_NOT_FOUND, dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"y\"]}", &l, &err));
     OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"x\"], \"shuffle\": \"full\", \"seed\": 5}", &l,
                       &err));
-    OK(dl_loader_len(l, &n, &err));
+    OK(dl_loader_len(l, "", &n, &err));
     WANT(n == 3);
-    OK(dl_loader_start(l, 0, &epoch, &err));
+    OK(dl_loader_start(l, "{\"epoch\": 0, \"rank\": 0, \"world_size\": 1}", &epoch, &err));
+    int64_t position = 0;
     int seen[ROWS] = {0};
     for (;;) {
         int32_t state = -1;
@@ -152,6 +153,9 @@ static void loader(const char* uri) {
         OK(dl_epoch_next(epoch, 1, &state, &batch, &err));
         if (state == DL_NEXT_END) break;
         if (state == DL_NEXT_PENDING) continue;
+        int32_t last = -1;
+        OK(dl_batch_place(batch, &position, &last, &err));
+        WANT(last == (position == ROWS));
         const dl_array* a = NULL;
         int64_t columns = 0, rows = 0;
         OK(dl_batch_arrays(batch, &a, &columns, &rows, &err));
@@ -160,6 +164,15 @@ static void loader(const char* uri) {
     }
     for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
     dl_buffer json = {0};
+    int64_t of = -1, at = -1;
+    OK(dl_loader_state(l, 0, position, &json, &err));
+    OK(dl_loader_resume(l, json.data, &of, &at, &err));
+    WANT(of == 0 && at == ROWS);
+    json.release(&json);
+    FAILS(DL_INVALID, dl_loader_state(l, 0, ROWS + 1, &json, &err));
+    FAILS(DL_INVALID, dl_loader_resume(l, "{}", &of, &at, &err));
+    FAILS(DL_INVALID, dl_loader_resume(l, "", NULL, &at, &err));
+    FAILS(DL_INVALID, dl_loader_start(l, "{\"rank\": 2, \"world_size\": 2}", &epoch, &err));
     FAILS(DL_INVALID, dl_loader_trace(l, &json, &err));
     OK(dl_loader_stats(l, &json, &err));
     WANT(contains(&json, "bottleneck"));
