@@ -44,7 +44,9 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     help="Of the images; auto keeps what most files are.",
 )
 @click.option("--decode", is_flag=True, help="Store pixels instead of files; the same as --compression none.")
-@click.option("--size", "side", type=click.IntRange(min=1), metavar="PIXELS", help="Squares of this side, cut from the middle.")
+@click.option(
+    "--size", "side", type=click.IntRange(min=1), metavar="PIXELS", help="Squares of this side, cut from the middle."
+)
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for both stores.")
 @click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source alone.")
