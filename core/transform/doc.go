@@ -4,6 +4,6 @@
 // datasets, chunks or codecs.
 //
 // Every draw is a function of (seed, epoch, row) and the name of the picture, computed by a counter-based generator: threads,
-// ranks and batches cannot change it. Resizing is Pillow's, bit by bit: two passes of 22-bit fixed-point weights with
-// rounding to 8 bits in between. The C code and the Go code, which builds without cgo use, give the same bytes.
+// ranks and batches cannot change it. Resizing is that of Pillow: two passes of 22-bit fixed-point weights with
+// rounding to 8 bits in between, rows first where the picture becomes wider and lower, else columns first. The C code and the Go code, which builds without cgo use, give the same bytes.
 package transform

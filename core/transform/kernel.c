@@ -162,18 +162,18 @@ static void paint(uint8_t* out, const uint8_t* in, size_t stride, const dl_stage
         for (size_t x = 0; x < row; x++) out[x] = table[in[x]];
 }
 
-#define PACK(name, type, value)                                                                            \
-    static void name(const dl_job* j, const uint8_t* in, size_t stride) {                                  \
-        const type* table = j->table;                                                                      \
-        size_t c = j->channels, per = j->per_channel ? 256 : 0;                                            \
-        type* out = (type*)j->dst;                                                                         \
-        (void)table, (void)per;                                                                            \
-        for (size_t y = 0; y < (size_t)j->h; y++, in += stride)                                            \
-            for (size_t k = 0; k < c; k++) {                                                               \
-                type* to = j->chw ? out + (k * j->h + y) * j->w : out + y * j->w * c + k;                  \
-                size_t step = j->chw ? 1 : c;                                                              \
-                for (size_t x = 0; x < (size_t)j->w; x++) to[x * step] = value;                            \
-            }                                                                                              \
+#define PACK(name, type, value)                                                           \
+    static void name(const dl_job* j, const uint8_t* in, size_t stride) {                 \
+        const type* table = j->table;                                                     \
+        size_t c = j->channels, per = j->per_channel ? 256 : 0;                           \
+        type* out = (type*)j->dst;                                                        \
+        (void)table, (void)per;                                                           \
+        for (size_t y = 0; y < (size_t)j->h; y++, in += stride)                           \
+            for (size_t k = 0; k < c; k++) {                                              \
+                type* to = j->chw ? out + (k * j->h + y) * j->w : out + y * j->w * c + k; \
+                size_t step = j->chw ? 1 : c;                                             \
+                for (size_t x = 0; x < (size_t)j->w; x++) to[x * step] = value;           \
+            }                                                                             \
     }
 
 PACK(pack_bytes, uint8_t, in[x * c + k])

@@ -1,7 +1,7 @@
 //go:build cgo
 
-/* The inner loops for processors with AVX2, chosen when the program runs. Products of weights of 23 bits and pixels of 8
- * are computed exactly in two halves: a weight is high * 4096 + low. */
+/* The inner loops for processors with AVX2, chosen when the program runs. Products of weights of 23 bits and pixels of
+ * 8 are computed exactly in two halves: a weight is high * 4096 + low. */
 #include "kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -45,11 +45,13 @@ VECTOR static inline __m128i total(sums s) {
 VECTOR static inline void store4(uint8_t* out, int v) { memcpy(out, &v, 4); }
 
 /* count rows, 1 to 4, at once, so that weights are loaded once. */
-VECTOR static inline __attribute__((always_inline)) void across_rows(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride, int count,
-                                       const dl_axis* a, int n, const int16_t* pairs) {
+VECTOR static inline __attribute__((always_inline)) void across_rows(uint8_t* out, size_t out_stride, const uint8_t* in,
+                                                                     size_t stride, int count, const dl_axis* a, int n,
+                                                                     const int16_t* pairs) {
     const __m256i shuffle = _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, 6, -1, 9, -1, 7,
                                              -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
-    const __m256i take_high = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), take_low = _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3);
+    const __m256i take_high = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1),
+                  take_low = _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3);
     int groups = (a->taps + 3) / 4;
     for (int x = 0; x < n; x++) {
         const uint8_t* p = in + (size_t)a->first[x] * 3;
@@ -98,7 +100,8 @@ VECTOR void dl_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in
     int safe = 0;
     while (safe < rows && safe * stride + reach <= rest) safe++;
     int y = 0;
-    for (; y + 4 <= safe; y += 4) across_rows(out + y * out_stride, out_stride, in + y * stride, stride, 4, a, n, pairs);
+    for (; y + 4 <= safe; y += 4)
+        across_rows(out + y * out_stride, out_stride, in + y * stride, stride, 4, a, n, pairs);
     for (; y < safe; y++) across_rows(out + y * out_stride, out_stride, in + y * stride, stride, 1, a, n, pairs);
     for (; y < rows; y++) last_row(out + y * out_stride, in + y * stride, a, n);
 }

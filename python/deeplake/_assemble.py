@@ -13,8 +13,7 @@ import numpy as np
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError, TensorTypeError
-from deeplake._plan import Plan, steps_of
-
+from deeplake._plan import Plan
 
 # Columns that the core adds to say something of the rows.
 _MARKS = ("_index", "_source", "_valid")
@@ -83,8 +82,8 @@ class Assembly:
         self._pil = {name for name in plan.names if plan.decode(name) == "pil"}
         self._collate = options.collate
         self._return_index = options.return_index
-        self._row_transform = options.transform if callable(options.transform) else None
-        self._steps = _steps(options.transform) if isinstance(options.transform, Mapping) else {}
+        self._row_transform = plan.recipe.row
+        self._steps = plan.recipe.steps
         if self._pil:
             import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
 
@@ -178,10 +177,6 @@ class Assembly:
                 _check_shapes(name, values, index)
                 done[name] = self._host.stack(values)
         return done | {name: self._host.value(values) for name, values in marks.items()}
-
-
-def _steps(transform: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    return {name: steps_of(steps) for name, steps in transform.items()}
 
 
 def _each(value: Any, convert: Callable[[Any], Any]) -> Any:

@@ -16,6 +16,7 @@ from deeplake._cache import cache_of
 from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._names import suggest
 from deeplake._ranks import settled
+from deeplake._recipe import Recipe, recipe_of
 from deeplake._source import Pinned
 from deeplake._tensor import shape_of
 
@@ -73,7 +74,7 @@ class Options:
         cache_of(self.cache)
         self._check_trace()
         self._check_decode()
-        self._check_transform()
+        recipe_of(self.transform)
         self._check_ranks()
         self._check_weights()
         self._check_later()
@@ -87,18 +88,10 @@ class Options:
                 f'load: decode is {self.decode!r}, want True or a dict from tensor names to "numpy", "bytes" or "pil"'
             )
 
-    def _check_transform(self) -> None:
-        if self.transform is None or callable(self.transform):
-            return
-        if not isinstance(self.transform, Mapping):
-            raise InvalidArgumentError(
-                f"load: transform is a {type(self.transform).__name__}, want a dict from tensor names to callables, "
-                "or one callable on the row"
-            )
-        for name, steps in self.transform.items():
-            for step in steps_of(steps):
-                if not callable(step):
-                    raise InvalidArgumentError(f'load: transform of "{name}": {step!r} is not callable')
+    @property
+    def recipe(self) -> Recipe:
+        """What `transform` asks for, taken apart."""
+        return recipe_of(self.transform)
 
     def _check_later(self) -> None:
         if self.device is not None and str(self.device) != "cpu":
@@ -142,11 +135,6 @@ class Options:
         return settled(self.rank, self.world_size)
 
 
-def steps_of(steps: Any) -> tuple[Any, ...]:
-    """Returns the callables of one tensor: one, or those of a list."""
-    return tuple(steps) if isinstance(steps, Sequence) and not callable(steps) else (steps,)
-
-
 class Plan:
     """What a loader reads, in which order and form. It pickles, and opens its native loader again in a fork."""
 
@@ -157,8 +145,9 @@ class Plan:
         for name in names:
             source.require(name)
         self.names = names
-        for what in (options.decode, options.transform):
-            for name in what if isinstance(what, Mapping) else ():
+        self.recipe = options.recipe
+        for what in (options.decode, self.recipe.names):
+            for name in what if isinstance(what, Mapping | set) else ():
                 if name not in names:
                     source.require(name)
                     raise InvalidArgumentError(f'load: "{name}" is not among tensors={names}{suggest(name, names)}')
@@ -178,10 +167,9 @@ class Plan:
     def in_python(self) -> set[str]:
         """The tensors whose samples Python has to see one by one before they become a batch."""
         options = self.options
-        if callable(options.transform) or callable(options.collate):
+        if self.recipe.row is not None or callable(options.collate):
             return set(self.names)
-        transformed = set(options.transform or ())
-        return transformed | {name for name in self.names if self.decode(name) == "pil"}
+        return set(self.recipe.steps) | {name for name in self.names if self.decode(name) == "pil"}
 
     def native(self) -> _native.Loader:
         """Returns the native loader of this process."""
@@ -241,6 +229,7 @@ class Plan:
             "length": options.length,
             "distinct": not options.replacement,
             "cache": None if cache is None else cache.options(),
+            **self.recipe.options(),
         }
 
 

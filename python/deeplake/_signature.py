@@ -237,10 +237,9 @@ def _ragged(name: str, shape: tuple[int | None, ...] | None, dtype: Any, rows: i
 
 def _touched(plan: Plan) -> set[str]:
     """Returns the columns of which the schema does not say what comes of them."""
-    transform = plan.options.transform
-    if callable(transform):
+    if plan.recipe.row is not None:
         return {_EVERYTHING}
-    touched = set(transform or ())
+    touched = set(plan.recipe.names)
     for name in plan.names:
         if plan.decode(name) == "pil" and name not in touched:
             raise UnsupportedError(

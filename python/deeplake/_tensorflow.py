@@ -137,10 +137,11 @@ def dataset(source: Pinned, options: Options, element_spec: Any = None) -> Tenso
 
 def text_of_json(source: Pinned, options: Options) -> Options:
     """Returns the options with JSON delivered as the text it is stored as, where Python has nothing to do with it."""
-    if callable(options.transform) or callable(options.collate):
+    recipe = options.recipe
+    if recipe.row is not None or callable(options.collate):
         return options
     given = options.decode if isinstance(options.decode, Mapping) else {}
-    touched = options.transform if isinstance(options.transform, Mapping) else {}
+    touched = recipe.names
     names = options.tensors if options.tensors is not None else source.names()
     text = {
         name: "bytes"

@@ -21,6 +21,7 @@ from deeplake._plan import Options
 from deeplake._row import Row
 from deeplake._source import Source
 from deeplake._tensor import Group, Tensor
+from deeplake.transforms import Native, Together
 
 if TYPE_CHECKING:
     from deeplake._jax import JaxBatches
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from deeplake._torch import MapDataset, TorchLoader
 
 Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
-Transform = Callable[[dict[str, Any]], Any] | Mapping[str, Callable[[Any], Any] | Sequence[Callable[[Any], Any]]]
+Step = Native | Callable[[Any], Any]
+Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Together
+Transform = Part | Sequence[Part]
 
 
 class Loadable:
@@ -84,8 +87,10 @@ class Loadable:
                 draws from all rows.
             num_workers: decode threads; None takes one for each core.
             tensors: the tensors to load; None loads all.
-            transform: a dict from tensor names to a callable on one sample or a list of callables, or one callable
-                that takes and returns the row, a dict. Tensors that a dict does not name pass through. Callables get
+            transform: a dict from tensor names to a transform or a list of them, a `transforms.Together`, one callable
+                that takes and returns the row, a dict, or a list of these. A transform is a native one of
+                `deeplake.transforms`, which the core carries out while it decodes, or, after those, a callable on one
+                sample. Tensors that are not named pass through. Callables get
                 NumPy arrays (scalars, str, what `decode` says) and run in the thread that iterates, one sample after
                 the other: a slow one is what the loop then waits for.
             collate: "stack" wants one shape for all samples of a tensor; "pad" fills up with zeros and adds

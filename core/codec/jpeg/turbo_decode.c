@@ -334,8 +334,8 @@ size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t 
     return count;
 }
 
-/* The pixels at the sides of what libjpeg is told to decode are interpolated as those at the sides of an image are: so it
- * is told to decode this much more on either side. */
+/* The pixels at the sides of what libjpeg is told to decode are interpolated as those at the sides of an image are: so
+ * it is told to decode this much more on either side. */
 enum { MARGIN = 2 };
 
 /* Narrows the decoding to the columns of the region and skips to its first row. Returns the first column that comes. */

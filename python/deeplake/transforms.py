@@ -1,0 +1,284 @@
+"""Transforms that the core carries out between the decoder and the batch: no Python per sample.
+
+    from deeplake import transforms as T
+
+    ds.pytorch(batch_size=256, shuffle=True, transform={"images": [
+        T.RandomResizedCrop(224), T.HorizontalFlip(), T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)), T.CHW(),
+    ]})
+
+Names, parameters and defaults are those of `torchvision.transforms.v2`. Pictures are uint8 (height, width, channels); a
+JPEG is decoded only as far as the crop needs it. Every draw is a function of (seed, epoch, row) and the name of the
+tensor: threads, ranks and batches do not change it. Wrong parameters are refused when a loader is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deeplake._errors import InvalidArgumentError
+
+__all__ = [
+    "CHW",
+    "CenterCrop",
+    "ColorJitter",
+    "HorizontalFlip",
+    "Lambda",
+    "Native",
+    "Normalize",
+    "Pad",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomVerticalFlip",
+    "Resize",
+    "ToFloat",
+    "Together",
+    "VerticalFlip",
+]
+
+Size = int | Sequence[int]
+Numbers = float | Sequence[float]
+
+
+class Native:
+    """A step that the core carries out. It is described, not called."""
+
+    _given: dict[str, Any]
+
+    def spec(self) -> dict[str, Any]:
+        """Returns the step as the core reads it."""
+        return {"op": type(self).__name__, **{name: _plain(self, name, value) for name, value in self._given.items()}}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
+
+
+def _plain(step: Native, name: str, value: Any) -> Any:
+    """Returns a parameter in the types of JSON."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if hasattr(value, "tolist"):  # NumPy, torch
+        value = value.tolist()
+    if isinstance(value, Sequence):
+        return [_plain(step, name, item) for item in value]
+    if hasattr(value, "__index__"):
+        return int(value)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as err:
+        raise InvalidArgumentError(f"{type(step).__name__}: {name} is {value!r}, want numbers") from err
+
+
+class RandomResizedCrop(Native):
+    """A crop of random area and aspect ratio, resized to `size`. As torchvision's, after Szegedy et al., "Going deeper
+    with convolutions" (CVPR 2015).
+
+    Args:
+        size: height and width of the result in pixels, or one int for both.
+        scale: least and most area of the crop, as a part of the picture's.
+        ratio: least and most width / height of the crop; drawn uniformly in its logarithm.
+        interpolation: "nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming" or "lanczos", with
+            antialiasing where it shrinks, in Pillow's arithmetic (the first two as torch's).
+        fast: let the JPEG decoder shrink first where the crop is at least twice the result, and use its quicker inverse
+            DCT. Pixels differ: see the page on transforms.
+    """
+
+    def __init__(
+        self,
+        size: Size,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: str = "bilinear",
+        *,
+        fast: bool = False,
+    ) -> None:
+        self._given = {"size": size, "scale": scale, "ratio": ratio, "interpolation": interpolation, "fast": fast}
+
+
+class Resize(Native):
+    """The whole picture in another size.
+
+    Args:
+        size: (height, width), or one int for the shorter side, which keeps the aspect ratio.
+        interpolation: see `RandomResizedCrop`.
+        max_size: with one int: the longer side becomes no longer than this.
+        fast: see `RandomResizedCrop`.
+    """
+
+    def __init__(
+        self, size: Size, interpolation: str = "bilinear", max_size: int | None = None, *, fast: bool = False
+    ) -> None:
+        self._given = {"size": size, "interpolation": interpolation, "max_size": max_size, "fast": fast}
+
+
+class CenterCrop(Native):
+    """The middle of the picture, `size` (height, width) or one int; what is smaller is padded with 0."""
+
+    def __init__(self, size: Size) -> None:
+        self._given = {"size": size}
+
+
+class RandomCrop(Native):
+    """A part of the picture, anywhere, `size` (height, width) or one int. A smaller picture is an error.
+
+    Args:
+        size: of the result.
+        padding: pixels added first: one int, (left/right, top/bottom) or (left, top, right, bottom).
+        pad_if_needed: pad a picture that is smaller instead.
+        fill: 0 to 255, or one number for each channel, for `padding_mode="constant"`.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
+    """
+
+    def __init__(
+        self,
+        size: Size,
+        padding: Size | None = None,
+        pad_if_needed: bool = False,
+        fill: Numbers = 0,
+        padding_mode: str = "constant",
+    ) -> None:
+        self._given = {
+            "size": size, "padding": padding, "pad_if_needed": pad_if_needed, "fill": fill, "padding_mode": padding_mode,
+        }  # fmt: skip
+
+
+class Pad(Native):
+    """The picture with a border; parameters as in `RandomCrop`."""
+
+    def __init__(self, padding: Size, fill: Numbers = 0, padding_mode: str = "constant") -> None:
+        self._given = {"padding": padding, "fill": fill, "padding_mode": padding_mode}
+
+
+class HorizontalFlip(Native):
+    """Left becomes right, with probability `p`. `RandomHorizontalFlip` is another name."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        self._given = {"p": p}
+
+
+class VerticalFlip(Native):
+    """Top becomes bottom, with probability `p`. `RandomVerticalFlip` is another name."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        self._given = {"p": p}
+
+
+RandomHorizontalFlip = HorizontalFlip
+RandomVerticalFlip = VerticalFlip
+
+
+class ColorJitter(Native):
+    """Brightness, contrast and saturation of pictures of 1 or 3 channels, changed by random factors in random order.
+
+    Args:
+        brightness: the factor is drawn from [max(0, 1 - brightness), 1 + brightness], or from the (least, most) given.
+        contrast: as brightness.
+        saturation: as brightness.
+    """
+
+    def __init__(
+        self, brightness: Numbers | None = None, contrast: Numbers | None = None, saturation: Numbers | None = None
+    ) -> None:
+        self._given = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
+
+
+class Normalize(Native):
+    """float32 (value / 255 - mean) / std; torchvision's `ToDtype(float32, scale=True)` and `Normalize`, bit by bit.
+
+    Args:
+        mean: one number for each channel, or one for all, on the scale of 0 to 1.
+        std: the same.
+    """
+
+    def __init__(self, mean: Numbers, std: Numbers) -> None:
+        self._given = {"mean": mean, "std": std}
+
+
+class ToFloat(Native):
+    """Floating point numbers from 0 to 1.
+
+    Args:
+        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). What `Normalize` does is done in float32 and rounded once.
+        scale: divide by 255.
+    """
+
+    def __init__(self, bits: int | str = 32, *, scale: bool = True) -> None:
+        self._given = {"bits": bits, "scale": scale}
+
+    def spec(self) -> dict[str, Any]:
+        return {**super().spec(), "bits": str(self._given["bits"])}
+
+
+class CHW(Native):
+    """(channels, height, width) instead of (height, width, channels), as layers of torch want it."""
+
+    def __init__(self) -> None:
+        self._given = {}
+
+
+class Lambda:
+    """A Python callable on one sample, a NumPy array, after the native steps. It runs in the thread of the loop."""
+
+    def __init__(self, lambd: Callable[[Any], Any]) -> None:
+        if not callable(lambd):
+            raise InvalidArgumentError(f"Lambda: {lambd!r} is not callable")
+        self.lambd = lambd
+
+    def __call__(self, sample: Any) -> Any:
+        return self.lambd(sample)
+
+    def __repr__(self) -> str:
+        return f"Lambda({self.lambd!r})"
+
+
+class Together:
+    """Native steps for a picture whose annotations move with it, as tv_tensors do in torchvision.
+
+    Args:
+        image: the tensor of the pictures; all names must be among the tensors that are loaded.
+        boxes: a tensor of boxes, (boxes, 4). They are clipped to the picture after each step; one that comes to lie
+            outside stays in its place with no area.
+        masks: a tensor of masks, (height, width) or (height, width, masks) of any dtype. Resizing takes the nearest
+            element, padding is 0.
+        keypoints: a tensor of points, (points, 2) or more numbers, of which the first two are x and y; or of htype
+            keypoints_coco. Points are not clipped; COCO keypoints outside get visibility 0.
+        ops: the steps, natives only.
+        box_mode: "LTRB", "LTWH" or "CCWH" (torchvision's "XYXY", "XYWH" and "CXCYWH" are the same). By default what the
+            tensor's info says under "coords", {"mode": "LTWH", "type": "pixel"}, or else "LTRB" in pixels; with the type
+            "fractional" boxes are parts of the picture's width and height.
+    """
+
+    def __init__(
+        self,
+        *,
+        image: str,
+        boxes: str | None = None,
+        masks: str | None = None,
+        keypoints: str | None = None,
+        ops: Sequence[Native],
+        box_mode: str | None = None,
+    ) -> None:
+        for what, name in (("image", image), ("boxes", boxes), ("masks", masks), ("keypoints", keypoints)):
+            if not isinstance(name, str) and (name is not None or what == "image"):
+                raise InvalidArgumentError(f"Together: {what} is {name!r}, want the name of a tensor")
+        steps = list(ops) if isinstance(ops, Sequence) else [ops]
+        for step in steps:
+            if not isinstance(step, Native):
+                raise InvalidArgumentError(
+                    f"Together: {step!r} among ops is not a native transform; give Python callables after it, "
+                    f'transform=[Together(...), {{"{image}": callable}}]'
+                )
+        self.names = [name for name in (image, boxes, masks, keypoints) if name is not None]
+        self._spec = {
+            "image": image, "boxes": boxes or "", "masks": masks or "", "keypoints": keypoints or "",
+            "box_mode": box_mode or "", "ops": [step.spec() for step in steps],
+        }  # fmt: skip
+        self._steps = steps
+
+    def spec(self) -> dict[str, Any]:
+        """Returns the group as the core reads it."""
+        return self._spec
+
+    def __repr__(self) -> str:
+        return f"Together({', '.join(self.names)}: {self._steps!r})"
