@@ -46,7 +46,7 @@ def recipe_of(transform: Any) -> Recipe:
             recipe.row = part
         else:
             raise InvalidArgumentError(
-                f"load: transform is a {type(part).__name__}, want a dict from tensor names to transforms or callables, "
+                f"load: transform is a {type(part).__name__}, want a dict from tensor names to transforms, "
                 "a Together, one callable on the row, or a list of these"
             )
     return recipe

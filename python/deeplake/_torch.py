@@ -246,6 +246,10 @@ class MapDataset(Dataset):
             "collate": "list",
             "decode": wanted,
             "return_index": bool(self._plan.in_python),
+            **self._plan.recipe.options(),
         }
+        if self._plan.recipe.options():
+            # As the transforms of torchvision: from torch's own generator, which DataLoader seeds in each worker.
+            options |= {"seed": self._plan.options.seed, "epoch": int(torch.randint(1 << 62, ()))}
         columns = self._assembly(self._plan.source.view().read(rows, options))
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

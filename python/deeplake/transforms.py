@@ -3,7 +3,8 @@
     from deeplake import transforms as T
 
     ds.pytorch(batch_size=256, shuffle=True, transform={"images": [
-        T.RandomResizedCrop(224), T.HorizontalFlip(), T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)), T.CHW(),
+        T.RandomResizedCrop(224), T.HorizontalFlip(),
+        T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)), T.CHW(),
     ]})
 
 Names, parameters and defaults are those of `torchvision.transforms.v2`. Pictures are uint8 (height, width, channels); a
@@ -139,7 +140,8 @@ class RandomCrop(Native):
         padding_mode: str = "constant",
     ) -> None:
         self._given = {
-            "size": size, "padding": padding, "pad_if_needed": pad_if_needed, "fill": fill, "padding_mode": padding_mode,
+            "size": size, "padding": padding, "pad_if_needed": pad_if_needed,
+            "fill": fill, "padding_mode": padding_mode,
         }  # fmt: skip
 
 
@@ -199,7 +201,7 @@ class ToFloat(Native):
     """Floating point numbers from 0 to 1.
 
     Args:
-        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). What `Normalize` does is done in float32 and rounded once.
+        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). `Normalize` works in float32; it is rounded once.
         scale: divide by 255.
     """
 
@@ -245,7 +247,7 @@ class Together:
             keypoints_coco. Points are not clipped; COCO keypoints outside get visibility 0.
         ops: the steps, natives only.
         box_mode: "LTRB", "LTWH" or "CCWH" (torchvision's "XYXY", "XYWH" and "CXCYWH" are the same). By default what the
-            tensor's info says under "coords", {"mode": "LTWH", "type": "pixel"}, or else "LTRB" in pixels; with the type
+            tensor's info says under "coords", {"mode": "LTWH", "type": "pixel"}, or else "LTRB" in pixels; of type
             "fractional" boxes are parts of the picture's width and height.
     """
 

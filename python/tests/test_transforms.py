@@ -7,7 +7,7 @@ import io
 import deeplake
 import numpy as np
 import pytest
-from deeplake import transforms as T
+from deeplake import transforms as T  # noqa: N812
 
 Image = pytest.importorskip("PIL.Image")
 torch = pytest.importorskip("torch")
