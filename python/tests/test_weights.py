@@ -11,7 +11,8 @@ from typing import Any
 import deeplake
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 ROWS = 300
 _numbers = itertools.count()
