@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import io
 import itertools
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import deeplake
 import numpy as np
@@ -42,6 +46,17 @@ def numbered(place: str) -> Iterator[deeplake.Dataset]:
         )
         ds.commit("ten rows")
         yield ds
+
+
+def host(name: str) -> ModuleType:
+    """The package of a host: "torch", "jax" or "tensorflow". Skips where it is not installed."""
+    if name == "tensorflow":
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        # Both bring an LLVM of their own. That of triton, which torch imports when it feels like it, ends the process
+        # if it comes second.
+        with contextlib.suppress(ImportError):
+            importlib.import_module("triton")
+    return pytest.importorskip(name)
 
 
 def picture(seed: int, height: int = 24, width: int = 32) -> np.ndarray:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import host
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,7 @@ def run_commands(page, tmp_path, monkeypatch):
 def test_page(page, tmp_path, monkeypatch):
     for package in ("torch", "tensorflow", "jax"):
         if f"import {package}" in page.read_text(encoding="utf-8"):
-            pytest.importorskip(package)
+            host(package)
     monkeypatch.chdir(tmp_path)
     if page.name == "README.md":
         run_commands(page, tmp_path, monkeypatch)

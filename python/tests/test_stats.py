@@ -12,6 +12,7 @@ import time
 import deeplake
 import numpy as np
 import pytest
+from conftest import host
 
 ROWS = 64
 
@@ -27,9 +28,8 @@ def ds():
 @pytest.fixture(params=["batches", "pytorch", "jax", "tensorflow"])
 def loader(request, ds):
     """A loader of each host, after one epoch."""
-    packages = {"pytorch": "torch"}
     if request.param != "batches":
-        pytest.importorskip(packages.get(request.param, request.param))
+        host({"pytorch": "torch"}.get(request.param, request.param))
     loader = getattr(ds, request.param)(8, num_workers=2)
     for _ in loader:
         pass

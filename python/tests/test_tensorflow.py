@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import pickle
 import weakref
 
 import deeplake
 import numpy as np
 import pytest
-from conftest import encoded, picture
+from conftest import encoded, host, picture
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-tf = pytest.importorskip("tensorflow")
+tf = host("tensorflow")
 
 ROWS = 53
 

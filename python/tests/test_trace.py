@@ -7,6 +7,7 @@ import json
 import deeplake
 import numpy as np
 import pytest
+from conftest import host
 
 ROWS = 64
 
@@ -43,12 +44,12 @@ def check_nesting(spans: list[dict]) -> None:
         ends.append(span["ts"] + span["dur"])
 
 
-@pytest.mark.parametrize("host", ["batches", "pytorch", "jax", "tensorflow"])
-def test_a_trace_shows_what_each_thread_did(ds, tmp_path, host):
-    if host != "batches":
-        pytest.importorskip({"pytorch": "torch"}.get(host, host))
+@pytest.mark.parametrize("kind", ["batches", "pytorch", "jax", "tensorflow"])
+def test_a_trace_shows_what_each_thread_did(ds, tmp_path, kind):
+    if kind != "batches":
+        host({"pytorch": "torch"}.get(kind, kind))
     path = tmp_path / "trace.json"
-    loader = getattr(ds, host)(8, num_workers=2, trace=path)
+    loader = getattr(ds, kind)(8, num_workers=2, trace=path)
     for _ in range(2):
         for _ in loader:
             pass
