@@ -304,8 +304,8 @@ DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
  * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
  * - "gc" {"older_than" (seconds), "expire" (seconds; null expires nothing), "keep_last", "dry_run"};
  * - "fsck" {"data", "repair"}; "copy" {"uri", "history", "message", "to": {"storage", "environ"}}, of what ds is at;
- * - "progress" {}: {"items", "bytes", "total_items", "total_bytes"} of the gc, fsck, copy or rechunk of ds that was begun
- *   last, from another thread while that runs. Totals are 0 where they are not known.
+ * - "progress" {}: {"items", "bytes", "total_items", "total_bytes"} of the gc, fsck, copy or rechunk of ds that was
+ * begun last, from another thread while that runs. Totals are 0 where they are not known.
  *
  * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call returns. */
 DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
@@ -397,8 +397,8 @@ DL_API dl_status dl_loader_resume(dl_loader loader, dl_text* state, int64_t* epo
 /* Figures as JSON. The buffer is the caller's. */
 DL_API dl_status dl_loader_stats(dl_loader loader, dl_buffer* json, dl_error* err);
 
-/* What the epochs of a loader that was opened with "trace" did and when, as a file in the Trace Event Format (JSON) that
- * Perfetto and chrome://tracing show. The buffer is the caller's. */
+/* What the epochs of a loader that was opened with "trace" did and when, as a file in the Trace Event Format (JSON)
+ * that Perfetto and chrome://tracing show. The buffer is the caller's. */
 DL_API dl_status dl_loader_trace(dl_loader loader, dl_buffer* json, dl_error* err);
 
 /* Closes the loader and its epochs. Batches handed out stay valid. */

@@ -68,8 +68,8 @@ def _column(recipe: Recipe, name: str, given: Any) -> None:
         if isinstance(step, Native):
             if python:
                 raise InvalidArgumentError(
-                    f'load: transform of "{name}": {step!r} stands after {python[-1]!r}, which runs in Python; put native '
-                    "transforms first"
+                    f'load: transform of "{name}": {step!r} stands after {python[-1]!r}, which runs in Python; '
+                    "put native transforms first"
                 )
             native.append(step.spec())
         elif callable(step):

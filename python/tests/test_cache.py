@@ -5,10 +5,9 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import deeplake
 import numpy as np
 import pytest
-
-import deeplake
 
 
 @pytest.fixture(scope="module")
