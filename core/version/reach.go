@@ -147,7 +147,9 @@ func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) 
 			for _, p := range []*format.BranchPoint{recs[i].Base, recs[i].Merged} {
 				if p != nil {
 					more = append(more, tip{name: "a branch that " + w.names[t.branch] + " comes from", branch: p.Branch, version: p.Version, gone: t.gone})
-					w.joints[*p] = w.joints[*p] // known now; true once it is visited as such
+					if _, known := w.joints[*p]; !known {
+						w.joints[*p] = false // true once it is visited as such
+					}
 				}
 			}
 			w.progress.did(1, 0)

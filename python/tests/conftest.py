@@ -66,6 +66,14 @@ def picture(seed: int, height: int = 24, width: int = 32) -> np.ndarray:
     return np.stack(planes, axis=2).astype(np.uint8)
 
 
+def resized(image: Image.Image, size: tuple[int, int], how: Image.Resampling) -> Image.Image:
+    """The image in another (width, height), by the two passes of Pillow 13 in its order, with any Pillow."""
+    width, height = size
+    lower = image.height - height
+    first = (image.width, height) if lower > 0 and lower > 2 * (image.width - width) else (width, image.height)
+    return image.resize(first, how).resize(size, how)
+
+
 def encoded(array: np.ndarray, kind: str = "JPEG") -> bytes:
     """The file of a picture."""
     out = io.BytesIO()

@@ -13,7 +13,7 @@ import time
 import deeplake
 import numpy as np
 import pytest
-from conftest import encoded, picture
+from conftest import encoded, picture, resized
 from PIL import Image
 
 
@@ -252,9 +252,9 @@ def test_create_decodes(cli, tmp_path):
         picture.save(tmp_path / "src" / name / "x.png")
         scale = 32 / min(picture.size)
         width, height = (32 if side == min(picture.size) else int(side * scale) for side in picture.size)
-        resized = picture.resize((width, height), Image.Resampling.BILINEAR)
+        small = resized(picture, (width, height), Image.Resampling.BILINEAR)
         left, top = round((width - 32) / 2), round((height - 32) / 2)
-        wanted[name] = np.asarray(resized.crop((left, top, left + 32, top + 32)))
+        wanted[name] = np.asarray(small.crop((left, top, left + 32, top + 32)))
     uri = str(tmp_path / "lake")
     cli("create", uri, f"from-{tmp_path / 'src'}", "--decode", "--size", "32")
     ds = deeplake.open(uri)
