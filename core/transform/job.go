@@ -46,7 +46,7 @@ type stage struct {
 	factor   float32
 	fill     [maxFill]byte
 	x, y     axis
-	upright  bool // resample: rows first, which is less work
+	upright  bool // resample, both axes: rows first, which is less work
 }
 
 // rect is a part of a picture.
@@ -189,12 +189,12 @@ func (ws *Workspace) resize(st *stage, f filter, gx, gy grid, need rect, flipX, 
 		return in
 	}
 	st.what = toResample
-	// The rule of Pillow 13. Which pass is first shows in the pixels, by one or two.
-	narrower, lower := gx.hi-gx.lo-float64(gx.n), gy.hi-gy.lo-float64(gy.n)
-	st.upright = lower > 0 && lower > 2*narrower
 	var in rect
 	st.x, in.x = ws.weighed(f, need.x, gx, flipX)
 	st.y, in.y = ws.weighed(f, need.y, gy, flipY)
+	// The rule of Pillow 13. Which pass is first shows in the pixels, by one or two.
+	narrower, lower := gx.hi-gx.lo-float64(gx.n), gy.hi-gy.lo-float64(gy.n)
+	st.upright = lower > 0 && lower > 2*narrower && !st.x.same
 	return in
 }
 
