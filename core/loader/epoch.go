@@ -68,13 +68,13 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 		e.meters.workers[i].zero = e.meters.start
 	}
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
-	e.follow(l.trace.epoch(p.Epoch))
 	if l.fetched != nil {
 		if d, ok := l.src.(distant); ok {
 			e.before = d.Traffic()
 		}
 		e.hoard = newHoard(e.group, l.fetched, l.fetchLimit(), int64(l.options.BatchSize))
 	}
+	e.follow(l.trace.epoch(p.Epoch))
 	return e
 }
 

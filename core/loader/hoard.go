@@ -23,6 +23,7 @@ const (
 	requestsSlack = 0.2       // part of all requests that may be added for an early first batch
 	smallObject   = 1 << 20   // an object of which no more is planned is one request at once
 	aimRequest    = 8_000_000 // bytes of a request when all goes well
+	earlyTurns    = 4         // times what the line delivers in a turn, until the first batch is decoded
 	headRest      = 8         // one part in so many of the first batch's bytes may be late
 )
 
@@ -333,8 +334,12 @@ func (h *hoard) pump() {
 	}
 }
 
-// bound is how many bytes may be on their way.
+// bound is how many bytes may be on their way. While the first batch is being decoded, that is no more than keeps a line in
+// use: to receive bytes takes the same processors.
 func (h *hoard) bound() int64 {
+	if h.watermark*h.batch < h.lead {
+		return max(int64(earlyTurns*h.line.turn()), minFlight)
+	}
 	request := float64(aimRequest)
 	if h.counts.requests > 0 {
 		request = float64(h.counts.bytes) / float64(h.counts.requests)

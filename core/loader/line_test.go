@@ -180,7 +180,8 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 
 // What a line allows is reached, whatever limits it: the rate of decoding where it is wide, its bytes where it is narrow,
 // with few requests where those are dear. The windows of the order are why a narrow line stands still in the end: the last
-// one, two thirds of the noise here, is decoded when all of it is there.
+// one, two thirds of the noise here, is decoded when all of it is there. (Bytes cost no processor time here, as they do where
+// they are received: that little follows before the first batch is decoded shows as a loss of a percent only.)
 func TestLines(t *testing.T) {
 	t.Parallel()
 	noise := filesOf{rows: 20_000, bytes: 39_500, decode: 80e6}
@@ -198,9 +199,9 @@ func TestLines(t *testing.T) {
 		requests int64         // at most
 	}{
 		{"noise, far", network{25 * ms, 90e6, wide}, noise, 110 * ms, 0.97, 0, 118},
-		{"photos, far", network{25 * ms, 90e6, wide}, photos, 80 * ms, 0.94, 0, 33},
+		{"photos, far", network{25 * ms, 90e6, wide}, photos, 80 * ms, 0.93, 0, 33},
 		{"noise, far, 1 GB/s", network{25 * ms, 90e6, 1e9}, noise, 110 * ms, 0.92, 0, 118},
-		{"photos, far, 1 GB/s", network{25 * ms, 90e6, 1e9}, photos, 80 * ms, 0.92, 0, 33},
+		{"photos, far, 1 GB/s", network{25 * ms, 90e6, 1e9}, photos, 80 * ms, 0.90, 0, 33},
 		{"noise, 10 Gb/s", network{50 * ms, own, 1.25e9}, noise, 135 * ms, 0.92, 0, 118},
 		{"photos, 10 Gb/s", network{50 * ms, own, 1.25e9}, photos, 100 * ms, 0.92, 0, 33},
 		{"noise, 1 Gb/s", network{2 * ms, own, 125e6}, noise, 220 * ms, 0.63, 0.97, 800},

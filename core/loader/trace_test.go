@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"deeplake/core/errs"
@@ -198,4 +199,37 @@ func TestGaps(t *testing.T) {
 	if g.quantile(1) > g.longest.Seconds() || g.longest != time.Hour {
 		t.Errorf("the longest of %v is %v", g.longest, g.quantile(1))
 	}
+}
+
+// Over a store, every request of the epoch is on a track of its own.
+func TestTraceOfRequests(t *testing.T) {
+	t.Parallel()
+	lake := plainLake(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := open2(t, SourceOf(lake.open(t)), Options{BatchSize: 256, Shuffle: Window, Trace: true})
+		defer l.Close()
+		e := start(t, l, 0)
+		for b := next(t, e); b != nil; b = next(t, e) {
+			b.Release()
+		}
+		fetch := e.Stats().Fetch
+		data, err := l.Trace()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, spans, _ := parseTrace(t, data)
+		var requests, bytes int64
+		for at, name := range names {
+			if name != "fetch" {
+				continue
+			}
+			for _, s := range spans[at] {
+				requests++
+				bytes += int64(s.args["bytes"].(float64))
+			}
+		}
+		if requests == 0 || requests != fetch.Requests || bytes != fetch.Bytes {
+			t.Errorf("the trace has %d requests of %d bytes, the statistics %d of %d", requests, bytes, fetch.Requests, fetch.Bytes)
+		}
+	})
 }
