@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import io
+import math
 import shutil
 import struct
 import subprocess
@@ -62,6 +63,11 @@ class JpegSet:
     count: int
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels of every image."""
+        return (375, 500, 3) if self.name.startswith("photos500x375") else (SIDE, SIDE, 3)
+
+    @property
     def place(self) -> Path:
         return CACHE / f"{self.name}-{self.count}"
 
@@ -108,7 +114,8 @@ def jpegs(name: str, count: int) -> JpegSet:
     """Returns a set, made first where it is not there.
 
     Args:
-        name: "noise-q75" (random pixels, 4:2:0), "photos-q75" or "photos-q90" (crops of photographs).
+        name: "noise-q75" (random pixels, 4:2:0), "photos-q75" or "photos-q90" (crops of photographs), all 250x250;
+            "photos500x375-q90" (larger crops).
         count: how many images.
     """
     wanted = JpegSet(name, count)
@@ -184,7 +191,7 @@ def _write(files: JpegSet) -> None:
     from PIL import Image
 
     kind, _, quality = files.name.rpartition("-q")
-    images = _noise(files.count) if kind == "noise" else _crops(files.count)
+    images = _noise(files.count) if kind == "noise" else _crops(files)
     for number, (label, pixels) in enumerate(images):
         file = files.folder / label / f"{number:06d}.jpg"
         if number < 100:
@@ -204,19 +211,21 @@ def _noise(count: int) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
         yield f"class{number % 10}", random.integers(0, 256, (SIDE, SIDE, 3), np.uint8)
 
 
-def _crops(count: int) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
+def _crops(files: JpegSet) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
     random = np.random.default_rng(2)
+    height, width, _ = files.shape
     photographs = [(name, photograph(name)) for name in PHOTOGRAPHS]
-    for number in range(count):
+    photographs = [(name, one) for name, one in photographs if one.shape[0] >= height and one.shape[1] >= width]
+    for number in range(files.count):
         name, whole = photographs[number % len(photographs)]
-        top = int(random.integers(0, whole.shape[0] - SIDE + 1))
-        left = int(random.integers(0, whole.shape[1] - SIDE + 1))
-        crop = whole[top : top + SIDE, left : left + SIDE]
+        top = int(random.integers(0, whole.shape[0] - height + 1))
+        left = int(random.integers(0, whole.shape[1] - width + 1))
+        crop = whole[top : top + height, left : left + width]
         yield name, np.ascontiguousarray(crop[:, ::-1] if random.integers(2) else crop)
 
 
 def _reference(files: JpegSet) -> None:
-    size = SIDE * SIDE * 3
+    size = math.prod(files.shape)
     loop = subprocess.Popen([str(jpeg_limit()), "-d", "-p", str(files.packed)], stdout=subprocess.PIPE)
     assert loop.stdout is not None
     crcs = [zlib.crc32(loop.stdout.read(size)) for _ in range(files.count)]
