@@ -43,7 +43,7 @@ def measure(full: bool = False) -> Result:
     )
     result.notes.append(
         f'"{SLOW}": for all connections together. Where nearly all of it is in use until the last byte, bytes are the '
-        "limit, not requests. The last window of the order, up to two thirds of a set of this size, is decoded after it."
+        "limit, not requests. The last window of the order, two thirds of a small set, is decoded after it."
     )
     result.notes.append(
         f'"{BAD}": 503 SlowDown for 10 % of the requests, and 1 % of the bodies stall for 5 s in the middle.'
