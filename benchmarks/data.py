@@ -65,7 +65,12 @@ class JpegSet:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Height, width and channels of every image."""
-        return (375, 500, 3) if self.name.startswith("photos500x375") else (SIDE, SIDE, 3)
+        return {"photos500x375": (375, 500, 3), "tiny": (112, 112, 3)}.get(self.kind, (SIDE, SIDE, 3))
+
+    @property
+    def kind(self) -> str:
+        """The name without its quality."""
+        return self.name.rpartition("-q")[0]
 
     @property
     def place(self) -> Path:
@@ -115,7 +120,7 @@ def jpegs(name: str, count: int) -> JpegSet:
 
     Args:
         name: "noise-q75" (random pixels, 4:2:0), "photos-q75" or "photos-q90" (crops of photographs), all 250x250;
-            "photos500x375-q90" (larger crops).
+            "photos500x375-q90" (larger crops) or "tiny-q90" (112x112, 4 kB).
         count: how many images.
     """
     wanted = JpegSet(name, count)
@@ -190,8 +195,8 @@ def say(text: str) -> None:
 def _write(files: JpegSet) -> None:
     from PIL import Image
 
-    kind, _, quality = files.name.rpartition("-q")
-    images = _noise(files.count) if kind == "noise" else _crops(files)
+    quality = files.name.rpartition("-q")[2]
+    images = _noise(files.count) if files.kind == "noise" else _crops(files)
     for number, (label, pixels) in enumerate(images):
         file = files.folder / label / f"{number:06d}.jpg"
         if number < 100:
