@@ -5,6 +5,7 @@
 package errs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -123,6 +124,24 @@ func KindOf(err error) Kind {
 func Is(err error, k Kind) bool {
 	known, ok := kindOf(err)
 	return ok && known == k
+}
+
+// OfSample reports whether err is about what a sample holds. A store that fails, a bug, or a reader that gave up is not.
+func OfSample(err error) bool {
+	switch KindOf(err) {
+	case Corrupt, Unsupported, Type, Invalid, Range:
+		return true
+	}
+	return false
+}
+
+// Cause is the error of a context that ended while op was done: its cause where that is one of ours, Canceled otherwise.
+func Cause(ctx context.Context, op string) error {
+	cause := context.Cause(ctx)
+	if _, known := kindOf(cause); known {
+		return cause
+	}
+	return New(Canceled, "%s: %w", op, cause)
 }
 
 func kindOf(err error) (Kind, bool) {

@@ -1,6 +1,7 @@
 package errs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,26 @@ func TestSuggest(t *testing.T) {
 	} {
 		if got := Suggest(name, names); got != want {
 			t.Errorf("Suggest(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestCauseOfAContext(t *testing.T) {
+	t.Parallel()
+	closed := New(Closed, "dataset is closed")
+	for name, c := range map[string]struct {
+		cause error
+		kind  Kind
+		text  string
+	}{
+		"ours":    {closed, Closed, "dataset is closed"},
+		"foreign": {errors.New("enough"), Canceled, "load batch: enough"},
+		"none":    {nil, Canceled, "load batch: context canceled"},
+	} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(c.cause)
+		if err := Cause(ctx, "load batch"); !Is(err, c.kind) || err.Error() != c.text || c.cause != nil && !errors.Is(err, c.cause) {
+			t.Errorf("%s: %v, want %q of kind %v", name, err, c.text, c.kind)
 		}
 	}
 }

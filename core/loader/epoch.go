@@ -2,11 +2,11 @@ package loader
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"deeplake/core/ahead"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
@@ -23,7 +23,7 @@ type Epoch struct {
 	share   *share // the planner's
 	batches int64
 	group   *task.Group
-	hoard   *hoard        // bytes fetched ahead; nil: they lie near
+	hoard   *ahead.Hoard  // bytes fetched ahead; nil: they lie near
 	before  storage.Stats // of the store when the epoch began
 	unwatch func() bool
 	halt    atomic.Bool // goroutines are to end as soon as they can
@@ -68,13 +68,13 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 		e.meters.workers[i].zero = e.meters.start
 	}
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
+	requested := e.follow(l.trace.epoch(p.Epoch))
 	if l.fetched != nil {
 		if d, ok := l.src.(distant); ok {
 			e.before = d.Traffic()
 		}
-		e.hoard = newHoard(e.group, l.fetched, l.fetchLimit(), int64(l.options.BatchSize))
+		e.hoard = ahead.New(e.group, l.fetched, ahead.Options{Limit: l.fetchLimit(), Batch: int64(l.options.BatchSize), Requested: requested})
 	}
-	e.follow(l.trace.epoch(p.Epoch))
 	return e
 }
 
@@ -97,7 +97,7 @@ func (e *Epoch) launch() {
 func (e *Epoch) stop() {
 	e.halt.Store(true)
 	if e.hoard != nil {
-		e.hoard.stop()
+		e.hoard.Stop()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,7 +124,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		e.share.fill(p.view, seq)
 		p.marked, p.valid = e.share.marked(seq), int(e.share.valid(seq))
 		if e.hoard != nil {
-			e.hoard.await(seq*int64(o.BatchSize)+n, m)
+			e.hoard.Await(seq*int64(o.BatchSize)+n, m)
 		}
 		at := m.track.mark()
 		w.err = pl.plan(ctx, w, p)
@@ -147,9 +147,9 @@ func (e *Epoch) awaitRoom(m *meter) *plan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.queue) >= e.loader.options.Prefetch && !e.halt.Load() && e.limit == e.batches {
-		m.pause()
+		m.Pause()
 		e.room.Wait()
-		m.resume()
+		m.Resume()
 	}
 	if e.halt.Load() || e.limit < e.batches {
 		return nil
@@ -193,9 +193,9 @@ func (e *Epoch) await(seq int64, m *meter) *work {
 		if e.complete {
 			break
 		}
-		m.pause()
+		m.Pause()
 		e.published.Wait()
-		m.resume()
+		m.Resume()
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (e *Epoch) finish(w *work) {
 func (e *Epoch) ready(w *work) {
 	w.ready = true
 	if e.hoard != nil {
-		e.hoard.done(w.seq)
+		e.hoard.Done(w.seq)
 	}
 	e.spare = append(e.spare, w.plan)
 	w.plan = nil
@@ -244,7 +244,7 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 		select {
 		case e.turn <- struct{}{}:
 		case <-ctx.Done():
-			return nil, canceled(ctx)
+			return nil, errs.Cause(ctx, "load batch")
 		}
 	}
 	defer func() { <-e.turn }()
@@ -289,13 +289,13 @@ func (e *Epoch) emptied(w *work) error {
 // pause waits until the front of the queue may have changed.
 func (e *Epoch) pause(ctx context.Context) error {
 	m := &e.meters.consumer
-	m.pause()
-	defer m.resume()
+	m.Pause()
+	defer m.Resume()
 	select {
 	case <-e.wake:
 	case <-e.group.Context().Done():
 	case <-ctx.Done():
-		return canceled(ctx)
+		return errs.Cause(ctx, "load batch")
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	case e.taken == e.batches:
 		return nil, true, nil
 	case e.group.Context().Err() != nil:
-		return nil, true, canceled(e.group.Context())
+		return nil, true, errs.Cause(e.group.Context(), "load batch")
 	case len(e.queue) == 0 || !e.queue[0].ready:
 		return nil, false, nil
 	}
@@ -377,14 +377,4 @@ func (e *Epoch) shut(err error) {
 		}
 	}
 	e.loader.forget(e)
-}
-
-// canceled is the error of a context that ended: the cause where it is one of ours.
-func canceled(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	var known *errs.Error
-	if errors.As(cause, &known) {
-		return cause
-	}
-	return errs.New(errs.Canceled, "load batch: %w", cause)
 }

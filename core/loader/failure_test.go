@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -324,15 +323,5 @@ func TestLastBatchEndsGoroutines(t *testing.T) {
 	next(t, e).Release()
 	if err := e.group.Wait(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestCanceledKeepsCause(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cause := errs.New(errs.Closed, "dataset is closed")
-	cancel(cause)
-	if err := canceled(ctx); !errors.Is(err, cause) || !errs.Is(err, errs.Closed) {
-		t.Errorf("%v, want the cause", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"deeplake/core/ahead"
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
@@ -31,77 +32,62 @@ func (e *Epoch) lookAhead(ctx context.Context) error {
 			cols = append(cols, c)
 		}
 	}
-	r := newRoute(e.loader.share(e.pass), cols, int64(o.BatchSize), e.hoard.limit)
+	r := newRoute(e.loader.share(e.pass), cols, int64(o.BatchSize), e.hoard.Limit())
 	return lookAlong(ctx, e.hoard, r)
 }
 
 // lookAlong is lookAhead on a route.
-func lookAlong(ctx context.Context, h *hoard, r *route) error {
+func lookAlong(ctx context.Context, h *ahead.Hoard, r *route) error {
 	switch {
 	case r.fits:
-		h.reach = math.MaxInt
+		h.Join(math.MaxInt)
 	case r.walk.order.Kind == Full:
-		h.reach = 0
+		h.Join(0)
 	}
-	for r.at < r.end && h.awaitRoom() {
+	for r.at < r.end && h.AwaitRoom() {
 		to, spans := r.next(ctx)
-		h.plan(to, spans)
-		if !r.fits || h.over() {
-			h.open(1)
+		h.Plan(to, spans)
+		if !r.fits || h.Over() {
+			h.Open(1)
 		}
 	}
 	if r.fits {
-		h.keepAll()
+		h.KeepAll()
 	}
-	h.open(h.sparse())
-	h.end()
+	h.Open(h.Sparse())
+	h.End()
 	return nil
 }
 
 // inherit gives the hoard of e what the last epoch has left.
 func (l *Loader) inherit(e *Epoch) {
-	if l.kept != nil {
-		e.hoard.takeOver(l.kept)
-		l.kept = nil
+	if l.kept.Empty() {
+		return
 	}
+	e.hoard.TakeOver(l.kept)
+	l.kept = ahead.Left{}
 }
 
 // bequeath closes the hoard of e and keeps what it has left for the next epoch; of two epochs that ran side by side, what
 // the first one left.
 func (l *Loader) bequeath(e *Epoch) {
-	left := e.hoard.close()
+	left := e.hoard.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.kept == nil && !l.closed && len(left) > 0 {
+	if l.kept.Empty() && !l.closed {
 		l.kept = left
 		return
 	}
-	l.drop(left)
-}
-
-// drop frees pieces that no hoard has.
-func (l *Loader) drop(objects map[string]*object) {
-	h := &hoard{shelf: l.fetched}
-	for _, o := range objects {
-		for _, e := range o.extents {
-			if p := e.piece; p.mem != nil {
-				h.free(p)
-			}
-		}
-	}
+	left.Drop(l.fetched)
 }
 
 // fetchStats are the figures of the hoard and of the store.
 func (e *Epoch) fetchStats() *Fetch {
-	traffic := e.traffic()
-	h := e.hoard
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := &h.counts
-	f := &Fetch{Requests: c.requests, Bytes: c.bytes, BytesUsed: c.used, Direct: c.direct, Waiting: c.waited.Seconds(), IndexWaiting: c.index.Seconds(),
-		LongestSec: c.longest.Seconds(), InFlight: h.running, Held: h.held, PeakHeld: c.held, Limit: h.limit, Store: traffic}
-	if ended := c.requests - h.running; ended > 0 {
-		f.MeanSeconds = c.took.Seconds() / float64(ended)
+	c := e.hoard.Figures()
+	f := &Fetch{Requests: c.Requests, Bytes: c.Bytes, BytesUsed: c.Used, Direct: c.Direct, Waiting: c.Waited.Seconds(), IndexWaiting: c.Index.Seconds(),
+		LongestSec: c.Longest.Seconds(), InFlight: c.Running, Held: c.Held, PeakHeld: c.PeakHeld, Limit: e.hoard.Limit(), Store: e.traffic()}
+	if ended := c.Requests - c.Running; ended > 0 {
+		f.MeanSeconds = c.Took.Seconds() / float64(ended)
 	}
 	return f
 }
@@ -126,7 +112,7 @@ const readBytes = 256 << 20
 
 // errand is a hoard for jobs that are known from the start. The zero value holds nothing.
 type errand struct {
-	hoard *hoard
+	hoard *ahead.Hoard
 	end   func() // drops the requests that nobody waits for, and what is held
 }
 
@@ -147,38 +133,38 @@ func newErrand(ctx context.Context, jobs int, spans func(job int, out []chunk.Sp
 		return errand{}
 	}
 	g := task.New(ctx, 0)
-	memory := newShelf(readBytes)
-	h := newHoard(g, memory, readBytes, 1)
-	h.reach, h.lead = math.MaxInt, math.MaxInt64
+	memory := ahead.NewShelf(readBytes)
+	h := ahead.New(g, memory, ahead.Options{Limit: readBytes, Batch: 1, Lead: math.MaxInt64})
+	h.Join(math.MaxInt)
 	g.Go(func(ctx context.Context) error { // wakes those who wait for bytes when the read is given up
 		<-ctx.Done()
-		h.stop()
+		h.Stop()
 		return nil
 	})
 	for k := range needs {
-		h.plan(int64(k)+1, needs[k:k+1])
+		h.Plan(int64(k)+1, needs[k:k+1])
 	}
-	h.open(0)
-	h.end()
+	h.Open(0)
+	h.End()
 	return errand{hoard: h, end: func() {
 		g.Stop()
 		_ = g.Wait() // a failure was met by the job that needed the bytes
-		h.close()
-		memory.close()
+		h.Close()
+		memory.Close()
 	}}
 }
 
 // lend lets a worker use what is held, until forget.
 func (e *errand) lend(w *chunk.Worker, m *meter) {
 	if e.hoard != nil {
-		w.Hold(hand{e.hoard, m})
+		w.Hold(e.hoard.Hand(m))
 	}
 }
 
 // done says that a job is done with its bytes.
 func (e *errand) done(job int64) {
 	if e.hoard != nil {
-		e.hoard.done(job)
+		e.hoard.Done(job)
 	}
 }
 

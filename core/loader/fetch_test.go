@@ -133,8 +133,8 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 	s := e.Stats()
 	l.Close()
 	if e.hoard != nil {
-		if h := e.hoard; h.flying != 0 || h.running != 0 || l.fetched.mapped != 0 {
-			t.Errorf("%d bytes held, %d on their way in %d requests after Close", l.fetched.mapped, h.flying, h.running)
+		if f := e.hoard.Figures(); f.Flying != 0 || f.Running != 0 || l.fetched.Mapped() != 0 {
+			t.Errorf("%d bytes held, %d on their way in %d requests after Close", l.fetched.Mapped(), f.Flying, f.Running)
 		}
 	}
 	return out, s

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"deeplake/core/ahead"
 	"deeplake/core/decoded"
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
@@ -17,7 +18,7 @@ type Loader struct {
 	order   Order
 	course  *course // gives the walks of order
 	ring    *slab.Ring
-	fetched *shelf        // of what is fetched ahead; nil: nothing is
+	fetched *ahead.Shelf  // of what is fetched ahead; nil: nothing is
 	cache   decoded.Cache // nil: none
 	spaces  *spaces       // of transforms
 	trace   *trace        // nil: none
@@ -28,7 +29,7 @@ type Loader struct {
 	last   *Epoch
 	state  *State // at the beginning; nil: not asked for
 	closed bool
-	kept   map[string]*object // fetched bytes for the next epoch
+	kept   ahead.Left // fetched bytes for the next epoch
 }
 
 // Open checks the wishes against the view and chooses the order. It reads no samples; with a windowed shuffle it asks
@@ -68,7 +69,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		l.trace = newTrace()
 	}
 	if remote(src) {
-		l.fetched = newShelf(o.FetchBytes)
+		l.fetched = ahead.NewShelf(o.FetchBytes)
 	}
 	return l, nil
 }
@@ -169,10 +170,10 @@ func (l *Loader) Close() {
 	l.ring.Close()
 	if l.fetched != nil {
 		l.mu.Lock()
-		l.drop(l.kept)
-		l.kept = nil
+		l.kept.Drop(l.fetched)
+		l.kept = ahead.Left{}
 		l.mu.Unlock()
-		l.fetched.close()
+		l.fetched.Close()
 	}
 }
 

@@ -24,9 +24,11 @@ func (m *meter) begin() { m.started.Store(m.now()) }
 
 func (m *meter) end() { m.ended.CompareAndSwap(0, m.now()) }
 
-func (m *meter) pause() { m.since.Store(m.now()) }
+// Pause begins a wait.
+func (m *meter) Pause() { m.since.Store(m.now()) }
 
-func (m *meter) resume() {
+// Resume ends it.
+func (m *meter) Resume() {
 	since := m.since.Swap(0)
 	m.waited.Add(m.now() - since)
 	if m.track != nil {

@@ -383,7 +383,7 @@ func (d *dropper) fail(ctx context.Context, place int, row int64, name string, e
 		return errs.Wrap(errs.Canceled, "load batch", "", context.Cause(ctx))
 	}
 	err = rowError(name, row, err)
-	if !d.skip || !skippable(err) {
+	if !d.skip || !errs.OfSample(err) {
 		return err
 	}
 	d.add(place, row, name, err)
@@ -444,13 +444,4 @@ func filter[T any](s []T, keep []bool) []T {
 func rowError(name string, row int64, err error) error {
 	k := errs.KindOf(err)
 	return errs.New(k, "read row %d of tensor %q: %w", row, name, err)
-}
-
-// skippable reports whether err is about the sample. A store that fails, a bug, or a reader that gave up is not.
-func skippable(err error) bool {
-	switch errs.KindOf(err) {
-	case errs.Corrupt, errs.Unsupported, errs.Type, errs.Invalid, errs.Range:
-		return true
-	}
-	return false
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"deeplake/core/ahead"
 	"deeplake/core/dataset"
 	"deeplake/core/tensor"
 )
@@ -109,7 +110,7 @@ func TestFetchKeepsUp(t *testing.T) {
 				if most := int(mega(s.Stored)/8*1.2) + 1; name == "window" && l.far.gets["data"] > most {
 					t.Errorf("%d requests for data, want at most %d", l.far.gets["data"], most)
 				}
-				if f.PeakHeld > f.Limit+maxRequest {
+				if f.PeakHeld > f.Limit+ahead.MaxRequest {
 					t.Errorf("%d bytes held, want at most %d", f.PeakHeld, f.Limit)
 				}
 				if f.Direct != 0 {

@@ -164,7 +164,7 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 		err = g.Wait()
 	}
 	if err == nil && ctx.Err() != nil {
-		err = canceled(ctx)
+		err = errs.Cause(ctx, "load batch")
 	}
 	if err == nil {
 		w.settle(false)

@@ -183,18 +183,20 @@ func (t *track) chrome(pid, tid int, out []chromeEvent) []chromeEvent {
 
 func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
-// follow gives the goroutines of e their tracks.
-func (e *Epoch) follow(t *tracedEpoch) {
+// follow gives the goroutines of e their tracks, and returns what shows requests.
+func (e *Epoch) follow(t *tracedEpoch) (requested func(began time.Time, bytes int64)) {
 	if t == nil {
-		return
+		return nil
 	}
 	e.meters.consumer.track, e.meters.planner.track = t.track("consumer", false), t.track("plan", false)
 	for i := range e.meters.workers {
 		e.meters.workers[i].track = t.track(fmt.Sprintf("decode %d", i), false)
 	}
-	if e.hoard != nil {
-		e.hoard.track = t.track("fetch", true)
+	if e.loader.fetched == nil {
+		return nil
 	}
+	fetch := t.track("fetch", true)
+	return func(began time.Time, bytes int64) { fetch.span("request", began, "bytes", bytes) }
 }
 
 // consumed ends the span of the batch that the consumer had, when it asks for the next one.

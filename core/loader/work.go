@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/chunk"
+	"deeplake/core/errs"
 )
 
 // worker is the loop of one decode thread: jobs of the earliest batch that has some left, until the epoch ends. Taking
@@ -35,7 +36,7 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			// thread several switches each time; one that has just been keeps it through a job.
 			runtime.Gosched()
 			if e.hoard != nil {
-				scratch.Hold(hand{e.hoard, m})
+				scratch.Hold(e.hoard.Hand(m))
 			}
 			at := m.track.mark()
 			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
@@ -147,7 +148,7 @@ func (w *work) settle(skip bool) {
 	})
 	bad := make([]bool, w.batch.Rows)
 	for _, f := range w.failed {
-		if !skip || !skippable(f.err) {
+		if !skip || !errs.OfSample(f.err) {
 			w.err = f.err
 			return
 		}

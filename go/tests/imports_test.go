@@ -77,11 +77,12 @@ var rooms = []room{
 	// The stable numeric ids of codecs are bytes on disk, hence the one arrow from format to codec's contracts.
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(leaves, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets", project: with(leaves, "core/storage", "core/codec", "core/format"), never: noIO},
+	{dir: "core/ahead", why: "bytes before they are needed; neither rows nor codecs", project: with(leaves, "core/chunk", "core/internal/slab"), never: noIO},
 	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format", "core/internal/slab")},
 	{dir: "core/version", why: "commits; neither samples nor codecs", project: with(leaves, "core/storage", "core/format"), modules: []string{roaring}, never: noIO},
 	{dir: "core/dataset", why: "the only place where chunk and version meet", project: datasets, modules: []string{roaring}},
 	{dir: "core/ingest", why: "importers; siblings do not know each other", project: above},
-	{dir: "core/loader", why: "epochs and batches; siblings do not know each other, no CUDA symbols", project: above, never: noIO},
+	{dir: "core/loader", why: "epochs and batches; siblings do not know each other, no CUDA symbols", project: with(above, "core/ahead"), never: noIO},
 
 	{dir: "cuda", why: "the device; fulfils loader.Stager, knows no dataset", project: with(leaves, "core/loader")},
 	{dir: "capi", why: "translation of all of it to C", project: []string{"core/...", "cuda"}, modules: []string{sys}},

@@ -36,6 +36,7 @@ from deeplake._version import __version__
 
 if TYPE_CHECKING:
     from deeplake._cache import Cache
+    from deeplake._commit import Commit
     from deeplake._dataset import Dataset, create, delete, exists, open
     from deeplake._link import Link, link
     from deeplake._mix import Mix, mix
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
     from deeplake._tensor import Group, Tensor
-    from deeplake._versions import Commit, Diff, Tag, copy
+    from deeplake._versions import Diff, Tag, copy
     from deeplake._view import View
 
 __all__ = [
@@ -89,7 +90,7 @@ __all__ = [
 
 _MODULES = {
     "Cache": "_cache",
-    "Commit": "_versions",
+    "Commit": "_commit",
     "Dataset": "_dataset",
     "Diff": "_versions",
     "Group": "_tensor",

@@ -11,6 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 from deeplake import _index, _native, _storage, _uri
+from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords
 from deeplake._source import Live
@@ -18,14 +19,12 @@ from deeplake._storage import Storage
 from deeplake._tensor import Tensor
 from deeplake._versions import (
     Branches,
-    Commit,
     Diff,
     FsckReport,
     GCReport,
     RechunkReport,
     Ref,
     Tags,
-    commit_of,
     diff_of,
     fsck_of,
     rechunk_of,

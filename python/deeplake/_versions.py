@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
 from deeplake import _native, _storage, _uri
+from deeplake._commit import Commit, commit_of, time_of
 from deeplake._errors import InvalidArgumentError, NotFoundError
 from deeplake._names import checks_keywords, quoted, suggest
 from deeplake._source import Live
@@ -16,22 +17,6 @@ from deeplake._storage import Storage
 
 _T = TypeVar("_T")
 _SHOWN_RANGES = 4
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One version of a dataset."""
-
-    id: str
-    version: int
-    time: datetime
-    author: str
-    message: str
-    rows: int
-
-    def __repr__(self) -> str:
-        when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{self.message}")'
 
 
 @dataclass(frozen=True)
@@ -47,19 +32,6 @@ class Tag:
 
 # What names a version: see `deeplake.open(at=)`.
 Ref = Commit | Tag | str | int | datetime
-
-
-def time_of(text: str) -> datetime:
-    """Returns the time that the core writes as text."""
-    # Python 3.10 reads at most six digits of a second, and no Z.
-    seconds, _, fraction = text.rstrip("Z").partition(".")
-    return datetime.fromisoformat(f"{seconds}.{(fraction + '000000')[:6]}").replace(tzinfo=timezone.utc)
-
-
-def commit_of(entry: Mapping[str, Any]) -> Commit:
-    """Returns the commit that the core describes."""
-    time = time_of(entry["time"])
-    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
 
 
 def ref_of(ref: Ref) -> str:

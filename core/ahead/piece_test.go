@@ -1,4 +1,4 @@
-package loader
+package ahead
 
 import (
 	"context"
@@ -10,6 +10,12 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 )
+
+// nobody waits unseen.
+type nobody struct{}
+
+func (nobody) Pause()  {}
+func (nobody) Resume() {}
 
 // What has come of a piece is used at once; who needs what never comes learns why.
 func TestPiecesAreUsedAsTheyCome(t *testing.T) {
@@ -27,10 +33,9 @@ func TestPiecesAreUsedAsTheyCome(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const half = 100_000
 				g := task.New(t.Context(), 0)
-				memory := newShelf(1 << 30)
-				defer memory.close()
-				h := newHoard(g, memory, 1<<30, 1)
-				h.fetch = func(_ chunk.Span, _ context.Context, dst []byte, landed func(n int64)) error {
+				memory := NewShelf(1 << 30)
+				defer memory.Close()
+				fetch := func(_ chunk.Span, _ context.Context, dst []byte, landed func(n int64)) error {
 					for part := range 2 {
 						time.Sleep(time.Second)
 						if part == 1 && c.err != nil {
@@ -41,11 +46,12 @@ func TestPiecesAreUsedAsTheyCome(t *testing.T) {
 					}
 					return nil
 				}
-				h.plan(1, [][]chunk.Span{{{Object: "o", Bytes: 2 * half}}})
-				h.open(0)
-				h.end()
+				h := New(g, memory, Options{Limit: 1 << 30, Batch: 1, Fetch: fetch})
+				h.Plan(1, [][]chunk.Span{{{Object: "o", Bytes: 2 * half}}})
+				h.Open(0)
+				h.End()
 				began := time.Now()
-				m := &meter{zero: began}
+				m := nobody{}
 				data, err := h.bytes(t.Context(), "o", 0, half, m)
 				if err != nil || len(data) != half || data[0] != 1 || time.Since(began) != time.Second {
 					t.Errorf("first half: %d bytes, %v after %v", len(data), err, time.Since(began))
@@ -58,7 +64,7 @@ func TestPiecesAreUsedAsTheyCome(t *testing.T) {
 				if h.flying != 0 || h.running != 0 || h.head.flying != 0 {
 					t.Errorf("%d bytes of %d requests are on their way at the end, %d of the first batch", h.flying, h.running, h.head.flying)
 				}
-				h.close()
+				h.Close()
 			})
 		})
 	}
@@ -69,23 +75,23 @@ func TestWaitingForAPieceEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := task.New(t.Context(), 0)
-		memory := newShelf(1 << 30)
-		defer memory.close()
-		h := newHoard(g, memory, 1<<30, 1)
-		h.fetch = func(_ chunk.Span, ctx context.Context, _ []byte, _ func(n int64)) error {
+		memory := NewShelf(1 << 30)
+		defer memory.Close()
+		fetch := func(_ chunk.Span, ctx context.Context, _ []byte, _ func(n int64)) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}
-		h.plan(1, [][]chunk.Span{{{Object: "o", Bytes: 1000}}})
-		h.open(0)
+		h := New(g, memory, Options{Limit: 1 << 30, Batch: 1, Fetch: fetch})
+		h.Plan(1, [][]chunk.Span{{{Object: "o", Bytes: 1000}}})
+		h.Open(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := h.bytes(ctx, "o", 0, 1000, &meter{zero: began}); !errs.Is(err, errs.Canceled) || time.Since(began) != time.Second {
+		if _, err := h.bytes(ctx, "o", 0, 1000, nobody{}); !errs.Is(err, errs.Canceled) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		g.Stop()
 		_ = g.Wait()
-		h.close()
+		h.Close()
 	})
 }

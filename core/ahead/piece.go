@@ -1,9 +1,10 @@
-package loader
+package ahead
 
 import (
 	"context"
 	"time"
 
+	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
 )
 
@@ -62,21 +63,21 @@ func (p *piece) wake() {
 }
 
 // waitFor waits for bytes of p, or the end of its requests. The lock is held, but not meanwhile.
-func (h *hoard) waitFor(ctx context.Context, p *piece, from, to int64, m *meter) error {
+func (h *Hoard) waitFor(ctx context.Context, p *piece, from, to int64, by Waiter) error {
 	w := waiting{from, to, make(chan struct{})}
 	p.waiting = append(p.waiting, w)
 	began := time.Now()
 	h.mu.Unlock()
-	m.pause()
+	by.Pause()
 	defer func() {
-		m.resume()
+		by.Resume()
 		h.mu.Lock()
-		h.counts.waited += time.Since(began)
+		h.counts.Waited += time.Since(began)
 	}()
 	select {
 	case <-w.ready:
 		return nil
 	case <-ctx.Done():
-		return canceled(ctx)
+		return errs.Cause(ctx, "load batch")
 	}
 }

@@ -1,4 +1,4 @@
-package loader
+package ahead
 
 import (
 	"math/bits"
@@ -7,9 +7,9 @@ import (
 	"deeplake/core/internal/slab"
 )
 
-// shelf is memory for pieces, kept for the next ones: pages that were touched before take bytes several times as fast. A
+// Shelf is memory for pieces, kept for the next ones: pages that were touched before take bytes several times as fast. A
 // slab.Ring by itself would give a large slab for a small piece. All methods may be called in parallel.
-type shelf struct {
+type Shelf struct {
 	ring *slab.Ring
 
 	mu     sync.Mutex
@@ -19,9 +19,9 @@ type shelf struct {
 	closed bool
 }
 
-// newShelf makes a shelf that keeps no more than limit bytes, lent ones counted. It lends more if it must.
-func newShelf(limit int64) *shelf {
-	return &shelf{ring: slab.NewLocalRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
+// NewShelf makes a shelf that keeps no more than limit bytes, lent ones counted. It lends more if it must.
+func NewShelf(limit int64) *Shelf {
+	return &Shelf{ring: slab.NewLocalRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
 }
 
 // shelfSize rounds n up to a sixteenth of a power of two.
@@ -32,7 +32,7 @@ func shelfSize(n int64) int64 {
 }
 
 // get lends n bytes at least. fresh memory was never touched.
-func (s *shelf) get(n int64) (m *slab.Slab, fresh bool, err error) {
+func (s *Shelf) get(n int64) (m *slab.Slab, fresh bool, err error) {
 	n = shelfSize(n)
 	s.mu.Lock()
 	if list := s.free[n]; len(list) > 0 {
@@ -54,7 +54,7 @@ func (s *shelf) get(n int64) (m *slab.Slab, fresh bool, err error) {
 }
 
 // trim unmaps free slabs of any size while there is more than the limit. The lock is held.
-func (s *shelf) trim() {
+func (s *Shelf) trim() {
 	for size, list := range s.free {
 		for len(list) > 0 && (s.mapped > s.limit || s.closed) {
 			list[len(list)-1].Release()
@@ -66,7 +66,7 @@ func (s *shelf) trim() {
 }
 
 // put takes a slab for n bytes back.
-func (s *shelf) put(m *slab.Slab, n int64) {
+func (s *Shelf) put(m *slab.Slab, n int64) {
 	n = shelfSize(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,11 +74,18 @@ func (s *shelf) put(m *slab.Slab, n int64) {
 	s.trim()
 }
 
-// close unmaps what is free; what is lent is unmapped when it comes back.
-func (s *shelf) close() {
+// Close unmaps what is free; what is lent is unmapped when it comes back.
+func (s *Shelf) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	s.trim()
 	s.ring.Close()
+}
+
+// Mapped is how many bytes are lent or free.
+func (s *Shelf) Mapped() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mapped
 }

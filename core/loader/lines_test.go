@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"deeplake/core/ahead"
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
 )
@@ -69,14 +70,13 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		const batch, threads = 256, 2
 		began := time.Now()
 		g := task.New(t.Context(), 0)
-		memory := newShelf(math.MaxInt64)
-		defer memory.close()
+		memory := ahead.NewShelf(math.MaxInt64)
+		defer memory.Close()
 		o := newOrder(Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
-		h := newHoard(g, memory, DefaultShuffleBytes*5/2, batch)
-		h.untouched = true
 		all := newPipe(n.all)
+		var mu sync.Mutex
 		var last time.Duration
-		h.fetch = func(s chunk.Span, ctx context.Context, _ []byte, landed func(n int64)) error {
+		fetch := func(s chunk.Span, ctx context.Context, _ []byte, landed func(n int64)) error {
 			time.Sleep(n.first)
 			landed(0)
 			own := newPipe(n.each)
@@ -85,12 +85,13 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 				time.Sleep(max(own.take(step), all.take(step)))
 				landed(step)
 			}
-			memory.mu.Lock()
+			mu.Lock()
 			last = time.Since(began)
-			memory.mu.Unlock()
+			mu.Unlock()
 			return nil
 		}
-		r := newRoute(newShare(newWalk(o, 0), f.rows, Pass{World: 1}, batch, TailExact), []AheadColumn{planned{f}}, batch, h.limit)
+		h := ahead.New(g, memory, ahead.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, Untouched: true})
+		r := newRoute(newShare(newWalk(o, 0), f.rows, Pass{World: 1}, batch, TailExact), []AheadColumn{planned{f}}, batch, h.Limit())
 		g.Go(func(ctx context.Context) error { return lookAlong(ctx, h, r) })
 		d := &decoding{files: f, hoard: h, walk: newWalk(o, 0), batch: batch, left: map[int64]int64{}}
 		threadsOf := task.New(t.Context(), 0)
@@ -101,13 +102,14 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 			t.Error(err)
 		}
 		j.total = time.Since(began)
-		j.requests, j.bytes = h.counts.requests, float64(h.counts.bytes)/float64(f.rows*f.bytes)
-		j.used = float64(h.counts.bytes) / n.all / last.Seconds()
-		j.waited = (h.counts.waited - d.firstWaited) / threads
+		c := h.Figures()
+		j.requests, j.bytes = c.Requests, float64(c.Bytes)/float64(f.rows*f.bytes)
+		j.used = float64(c.Bytes) / n.all / last.Seconds()
+		j.waited = (c.Waited - d.firstWaited) / threads
 		j.ideal = time.Duration(max(float64(f.rows*f.bytes)/n.all, float64(f.rows*f.bytes)/f.decode/threads) * 1e9)
-		h.stop()
+		h.Stop()
 		_ = g.Wait()
-		h.close()
+		h.Close()
 	})
 	return j
 }
@@ -115,7 +117,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 // decoding is what the threads share: runs of eight rows, batch after batch.
 type decoding struct {
 	files filesOf
-	hoard *hoard
+	hoard *ahead.Hoard
 	batch int64
 
 	mu          sync.Mutex
@@ -136,7 +138,7 @@ func (d *decoding) take(m *meter) (seq int64, rows []int64) {
 		if n <= 0 {
 			return 0, nil
 		}
-		d.hoard.await(from+n, m)
+		d.hoard.Await(from+n, m)
 		d.rows, d.next = make([]int64, n), 0
 		d.walk.fill(d.rows, from)
 		d.left[d.seq] = n
@@ -156,7 +158,7 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 		}
 		for _, row := range rows {
 			object, off := planned{d.files}.place(row)
-			if data, err := d.hoard.bytes(ctx, object, off, d.files.bytes, m); err != nil || data == nil {
+			if data, err := d.hoard.Hand(m).Bytes(ctx, object, off, d.files.bytes); err != nil || data == nil {
 				return fmt.Errorf("row %d was not fetched ahead: %w", row, err)
 			}
 		}
@@ -168,12 +170,10 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 		if !over {
 			continue
 		}
-		d.hoard.done(seq)
+		d.hoard.Done(seq)
 		if seq == 0 {
 			j.first = time.Since(began)
-			d.hoard.mu.Lock()
-			d.firstWaited = d.hoard.counts.waited
-			d.hoard.mu.Unlock()
+			d.firstWaited = d.hoard.Figures().Waited
 		}
 	}
 }

@@ -1,0 +1,37 @@
+"""What a commit is to its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a dataset."""
+
+    id: str
+    version: int
+    time: datetime
+    author: str
+    message: str
+    rows: int
+
+    def __repr__(self) -> str:
+        when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{self.message}")'
+
+
+def time_of(text: str) -> datetime:
+    """Returns the time that the core writes as text."""
+    # Python 3.10 reads at most six digits of a second, and no Z.
+    seconds, _, fraction = text.rstrip("Z").partition(".")
+    return datetime.fromisoformat(f"{seconds}.{(fraction + '000000')[:6]}").replace(tzinfo=timezone.utc)
+
+
+def commit_of(entry: Mapping[str, Any]) -> Commit:
+    """Returns the commit that the core describes."""
+    time = time_of(entry["time"])
+    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
