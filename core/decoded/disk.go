@@ -15,6 +15,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/unnamed"
 )
 
 // Disk keeps samples in a directory, which any number of processes may share; nobody waits for anybody. All methods may be
@@ -250,7 +251,7 @@ func (f *file) create(d *Disk) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	h, err := os.CreateTemp(dir, newPrefix+"*")
+	h, err := unnamed.New(dir, newPrefix+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -259,11 +260,10 @@ func (f *file) create(d *Disk) (*os.File, error) {
 	if err == nil {
 		err = h.Truncate(f.layout.size)
 	}
-	if err = errors.Join(err, h.Close()); err == nil {
-		err = os.Link(h.Name(), f.path)
+	if err == nil {
+		err = h.Link(f.path)
 	}
-	_ = os.Remove(h.Name()) // or whoever makes room does, in an hour
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err = errors.Join(err, h.Close()); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return os.OpenFile(f.path, os.O_RDWR, 0)

@@ -46,6 +46,7 @@ var rooms = []room{
 	{dir: "core/internal/invariant", why: "checks without meaning"},
 	{dir: "core/internal/lru", why: "a cache without meaning"},
 	{dir: "core/internal/slab", why: "memory without meaning", project: []string{"core/errs", "core/internal/invariant"}, modules: []string{sys}},
+	{dir: "core/internal/unnamed", why: "new files, whatever is in them", modules: []string{sys}},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs", "core/internal/invariant"}},
 
 	{dir: "core/storage", why: "bytes under keys; not what they mean", project: leaves},
@@ -77,8 +78,8 @@ var rooms = []room{
 	// The stable numeric ids of codecs are bytes on disk, hence the one arrow from format to codec's contracts.
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(leaves, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets", project: with(leaves, "core/storage", "core/codec", "core/format"), never: noIO},
-	{dir: "core/ahead", why: "bytes before they are needed; neither rows nor codecs", project: with(leaves, "core/chunk", "core/internal/slab"), never: noIO},
-	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format", "core/internal/slab")},
+	{dir: "core/ahead", why: "bytes before they are needed; neither rows nor codecs", project: with(leaves, "core/chunk"), never: noIO},
+	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format")},
 	{dir: "core/version", why: "commits; neither samples nor codecs", project: with(leaves, "core/storage", "core/format"), modules: []string{roaring}, never: noIO},
 	{dir: "core/dataset", why: "the only place where chunk and version meet", project: datasets, modules: []string{roaring}},
 	{dir: "core/ingest", why: "importers; siblings do not know each other", project: above},

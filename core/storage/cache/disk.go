@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/unnamed"
 )
 
 // Disk is a Layer in a directory, which any number of processes may share. All methods may be called in parallel.
@@ -218,31 +219,28 @@ func (d *Disk) room() int64  { return d.share() / 8 * 7 }
 
 // write makes a file, whole or not at all.
 func (d *Disk) write(n name, data, trailer []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Join(d.dir, tmpDir), "page-*")
+	place := filepath.Join(d.dir, tmpDir)
+	f, err := unnamed.New(place, "page-*")
 	if errors.Is(err, fs.ErrNotExist) { // somebody has removed all of it
-		if err = os.MkdirAll(filepath.Join(d.dir, tmpDir), 0o700); err == nil {
-			f, err = os.CreateTemp(filepath.Join(d.dir, tmpDir), "page-*")
+		if err = os.MkdirAll(place, 0o700); err == nil {
+			f, err = unnamed.New(place, "page-*")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // or the next process does, in an hour
-		}
-	}()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	_, err = f.Write(data)
 	if err == nil {
 		_, err = f.Write(trailer)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return err
 	}
 	path := d.path(n)
-	if err = os.Rename(f.Name(), path); errors.Is(err, fs.ErrNotExist) {
+	if err = f.Replace(path); errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-			err = os.Rename(f.Name(), path)
+			err = f.Replace(path)
 		}
 	}
 	return err
