@@ -22,6 +22,9 @@ SHORT = data.CACHE / "results"
 ORDER = (
     "epoch",
     "first_batch",
+    "transform",
+    "small",
+    "step",
     "raw",
     "append",
     "ingest",
