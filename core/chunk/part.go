@@ -21,8 +21,8 @@ func (w *Worker) Shrinks(ref *Ref) bool {
 }
 
 // DecodeParts decodes of each sample, an image of shape (h, w) or (h, w, channels), the region that is wanted, and hands it
-// over. Files whose decoder knows regions are decoded together; of others all pixels, or those of the tiles that the
-// region touches, are decoded first. failed is called for each sample that could not be read.
+// over. Files whose decoder knows regions are decoded together; of tiled samples the tiles are decoded that the region
+// touches, of others all pixels. failed is called for each sample that could not be read.
 func (w *Worker) DecodeParts(ctx context.Context, refs []*Ref, parts []codec.Part, want codec.Channels, failed func(i int, err error)) {
 	run := partRun{w: w, want: want, all: parts, failed: failed}
 	room := int64(0)
@@ -65,10 +65,13 @@ func (w *Worker) decodesParts(r *Ref) bool {
 	return ok
 }
 
-// decodePart decodes all of a sample and hands over the region.
+// decodePart decodes a sample whose codec knows no regions, and hands one over.
 func (w *Worker) decodePart(ctx context.Context, r *Ref, part *codec.Part, want codec.Channels) error {
 	if part.Shrink > 1 || r.Hole() || len(r.Shape) < 2 {
 		return errs.New(errs.Internal, "decode a region of a sample of shape %s, shrunk by %d", r.Shape, part.Shrink)
+	}
+	if r.Tiles != nil {
+		return w.tiledPart(ctx, r, part, want)
 	}
 	w.whole = grow(w.whole, r.Size)
 	if err := w.Decode(ctx, r, w.whole, want); err != nil {

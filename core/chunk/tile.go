@@ -3,6 +3,7 @@ package chunk
 import (
 	"context"
 
+	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
@@ -117,6 +118,74 @@ func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in,
 			return
 		}
 	}
+}
+
+// tiled puts the tiles of an oversized sample together.
+func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
+	return w.eachTile(ctx, ref, want, nil, func(origin, shape tensor.Shape, itemSize int64) {
+		place(dst, w.tile, ref.Shape, shape, origin, itemSize)
+	})
+}
+
+// tiledPart puts together the region of a tiled image that part wants, out of the tiles that have some of it.
+func (w *Worker) tiledPart(ctx context.Context, ref *Ref, part *codec.Part, want codec.Channels) error {
+	if !part.Within(int(ref.Shape[1]), int(ref.Shape[0])) {
+		return errs.New(errs.Internal, "decode region %+v of a sample of shape %s", part.Region, ref.Shape)
+	}
+	from := [2]int64{int64(part.Y), int64(part.X)}
+	to := [2]int64{from[0] + int64(part.Height), from[1] + int64(part.Width)}
+	pixel := ref.Size / (ref.Shape[0] * ref.Shape[1])
+	stride := int64(part.Width) * pixel
+	w.whole = grow(w.whole, int64(part.Height)*stride)
+	touches := func(origin, shape tensor.Shape) bool {
+		return origin[0] < to[0] && origin[0]+shape[0] > from[0] && origin[1] < to[1] && origin[1]+shape[1] > from[1]
+	}
+	err := w.eachTile(ctx, ref, want, touches, func(origin, shape tensor.Shape, _ int64) {
+		left, right := max(origin[1], from[1]), min(origin[1]+shape[1], to[1])
+		for y := max(origin[0], from[0]); y < min(origin[0]+shape[0], to[0]); y++ {
+			row := w.tile[((y-origin[0])*shape[1]+left-origin[1])*pixel:]
+			copy(w.whole[(y-from[0])*stride+(left-from[1])*pixel:], row[:(right-left)*pixel])
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return part.To.Take(w.whole, int(stride))
+}
+
+// eachTile decodes the tiles that are needed, nil being all, into w.tile, and shows each.
+func (w *Worker) eachTile(ctx context.Context, ref *Ref, want codec.Channels, needed func(origin, shape tensor.Shape) bool, show func(origin, shape tensor.Shape, itemSize int64)) error {
+	first := ref.Tiles[0].Index
+	for k, c := range ref.Tiles {
+		t := c.Index.Tile()
+		if t == nil || first.Tile() == nil || !t.Sample.Equal(first.Tile().Sample) || !t.Tile.Equal(first.Tile().Tile) ||
+			t.Index != int64(k) || c.Index.DType() != first.DType() || c.Index.SampleCodec() != first.SampleCodec() {
+			return errs.New(errs.Corrupt, "read chunk %q: it is not tile %d of the sample", c.Key, k)
+		}
+		origin, shape := tileAt(t.Sample, t.Tile, t.Index)
+		if needed != nil && !needed(origin, shape) {
+			continue
+		}
+		size := int64(c.Index.DType().Size())
+		elements, err := shape.Elements()
+		if err != nil {
+			return err
+		}
+		w.tile = grow(w.tile, elements*size)
+		if c.Index.SampleCodec() == codec.None {
+			if c.Index.ItemBytes(0) != elements*size {
+				return errs.New(errs.Corrupt, "read chunk %q: the tile has %d bytes, want %d", c.Key, c.Index.ItemBytes(0), elements*size)
+			}
+			err = w.items(ctx, c, 0, 1, w.tile)
+		} else {
+			err = w.decodeItem(ctx, c, 0, w.tile, want)
+		}
+		if err != nil {
+			return err
+		}
+		show(origin, shape, size)
+	}
+	return nil
 }
 
 // WriteTile writes one tile as a chunk of its own.

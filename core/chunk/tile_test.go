@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
@@ -149,6 +151,63 @@ func TestTilesOfPNG(t *testing.T) {
 }
 
 // TestForeignTiles: chunks that are not the tiles of one sample are refused, whatever they say.
+// taken is a region as it was handed over.
+type taken struct {
+	pix    []byte
+	stride int
+}
+
+func (t *taken) Take(pix []byte, stride int) error {
+	t.pix, t.stride = slices.Clone(pix), stride
+	return nil
+}
+
+func (t *taken) Native() (call, arg unsafe.Pointer) { return nil, nil }
+
+// A region of a tiled image reads the tiles that have some of it, and no others.
+func TestRegionsOfTiles(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 9))
+	for _, shape := range []tensor.Shape{{50, 70, 3}, {41, 33}, {1, 90, 2}} {
+		it := array(rng, noise, tensor.Uint16, shape...)
+		spec := &Spec{Tensor: format.NewUUID(), DType: tensor.Uint16, Target: 1 << 20}
+		ref := cutAll(t, spec, it.Data, shape, 900, nil)
+		tile := ref.Tiles[0].Index.Tile().Tile
+		pixel := int(ref.Size / (shape[0] * shape[1]))
+		for range 50 {
+			r := codec.Region{Y: rng.IntN(int(shape[0])), X: rng.IntN(int(shape[1]))}
+			r.Height, r.Width = 1+rng.IntN(int(shape[0])-r.Y), 1+rng.IntN(int(shape[1])-r.X)
+			var got taken
+			held := &counted{}
+			w := NewWorker(all.All())
+			w.Hold(held)
+			w.DecodeParts(context.Background(), []*Ref{ref}, []codec.Part{{Region: r, To: &got}}, codec.AsStored, func(_ int, err error) { t.Errorf("%+v: %v", r, err) })
+			w.Close()
+			for y := range r.Height {
+				from := ((r.Y+y)*int(shape[1]) + r.X) * pixel
+				if want := it.Data[from : from+r.Width*pixel]; !bytes.Equal(got.pix[y*got.stride:][:len(want)], want) {
+					t.Fatalf("%s, %+v: row %d differs", shape, r, y)
+				}
+			}
+			tiles := func(at, n int, side int64) int { return (at+n-1)/int(side) - at/int(side) + 1 }
+			if want := tiles(r.Y, r.Height, tile[0]) * tiles(r.X, r.Width, tile[1]); len(held.objects) != want {
+				t.Fatalf("%s, %+v: %d tiles of %s were read, want %d", shape, r, len(held.objects), tile, want)
+			}
+		}
+	}
+}
+
+// counted holds nothing and knows what it was asked for.
+type counted struct{ objects map[string]bool }
+
+func (c *counted) Bytes(_ context.Context, object string, _, _ int64) ([]byte, error) {
+	if c.objects == nil {
+		c.objects = map[string]bool{}
+	}
+	c.objects[object] = true
+	return nil, nil
+}
+
 func TestForeignTiles(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 9))

@@ -228,38 +228,6 @@ func missing(key string, err error) error {
 	return err
 }
 
-// tiled puts the tiles of an oversized sample together.
-func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
-	first := ref.Tiles[0].Index
-	for k, c := range ref.Tiles {
-		t := c.Index.Tile()
-		if t == nil || first.Tile() == nil || !t.Sample.Equal(first.Tile().Sample) || !t.Tile.Equal(first.Tile().Tile) ||
-			t.Index != int64(k) || c.Index.DType() != first.DType() || c.Index.SampleCodec() != first.SampleCodec() {
-			return errs.New(errs.Corrupt, "read chunk %q: it is not tile %d of the sample", c.Key, k)
-		}
-		origin, shape := tileAt(t.Sample, t.Tile, t.Index)
-		size := int64(c.Index.DType().Size())
-		elements, err := shape.Elements()
-		if err != nil {
-			return err
-		}
-		w.tile = grow(w.tile, elements*size)
-		if c.Index.SampleCodec() == codec.None {
-			if c.Index.ItemBytes(0) != elements*size {
-				return errs.New(errs.Corrupt, "read chunk %q: the tile has %d bytes, want %d", c.Key, c.Index.ItemBytes(0), elements*size)
-			}
-			err = w.items(ctx, c, 0, 1, w.tile)
-		} else {
-			err = w.decodeItem(ctx, c, 0, w.tile, want)
-		}
-		if err != nil {
-			return err
-		}
-		place(dst, w.tile, t.Sample, shape, origin, size)
-	}
-	return nil
-}
-
 // grow returns a slice of n bytes, reusing p where it can.
 func grow(p []byte, n int64) []byte {
 	if int64(cap(p)) < n {
