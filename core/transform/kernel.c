@@ -71,10 +71,11 @@ static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const
     }
 }
 
-/* What comes out of the horizontal half has room behind each row for a store of four bytes. */
+/* What comes out of the horizontal half has room behind each row, for the vector code writes more. */
 enum { SLACK = 16 };
 
-/* The rows of in made narrower or wider, to rows of out_stride bytes, of which 4 behind the pixels may be written. */
+/* The rows of in made narrower or wider, to rows of out_stride bytes, of which those behind the pixels may be written.
+ */
 static int all_across(const dl_job* j, const dl_stage* s, uint8_t* out, size_t out_stride, const uint8_t* in,
                       size_t stride, int rows, int vectors) {
     if (!vectors || j->channels != 3) {
@@ -82,9 +83,9 @@ static int all_across(const dl_job* j, const dl_stage* s, uint8_t* out, size_t o
         return 0;
     }
     size_t rest = stride * (rows - 1) + (size_t)s->in_w * 3;
-    int16_t* pairs = reserve(j->space, 3, (size_t)s->w * ((s->x.taps + 3) / 4) * 16);
-    if (pairs == NULL) return 1;
-    dl_across3_vector(out, out_stride, in, stride, rows, rest, &s->x, s->w, pairs);
+    void* room = reserve(j->space, 3, dl_across3_room(s->x.taps, s->w));
+    if (room == NULL) return 1;
+    dl_across3_vector(out, out_stride, in, stride, rows, rest, &s->x, s->w, room);
     return 0;
 }
 

@@ -60,9 +60,11 @@ void dl_transform_free(dl_space* space);
 /* Of the machine: whether the vector code below can run. */
 int dl_transform_vectors(void);
 
-/* The vector code: as the plain code, bit by bit. rest: bytes that may be read from in on. */
+/* The vector code: as the plain code, bit by bit. rest: bytes that may be read from in on; room: dl_across3_room bytes.
+ * Up to 13 bytes behind the pixels of a row of out are written. */
+size_t dl_across3_room(int taps, int n);
 void dl_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride, int rows, size_t rest,
-                       const dl_axis* a, int n, int16_t* pairs);
+                       const dl_axis* a, int n, void* room);
 void dl_down_vector(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const int32_t* weights, int taps);
 void dl_floats3_vector(float* out, size_t plane, const uint8_t* in, size_t n, int chw, float scale, const float* mean,
                        const float* std);
