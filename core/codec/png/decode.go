@@ -24,6 +24,7 @@ type decoder struct {
 	batch   []byte // rows as inflated
 	above   []byte // the unfiltered row before the batch
 	native  []byte // one row with the file's channels
+	region  []byte // pixels that are handed over
 	thin    []byte // one row of an interlaced pass with the wanted channels
 	closed  bool
 }
@@ -34,15 +35,10 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
 		return errs.New(errs.Closed, "decode png: decoder is closed")
 	}
-	d.picture = picture{}
+	if err := d.begin(data, want); err != nil {
+		return err
+	}
 	p := &d.picture
-	err := p.parse(data)
-	if err != nil {
-		return err
-	}
-	if d.want, err = p.wanted(want); err != nil {
-		return err
-	}
 	size := int64(d.want) * int64(p.dtype().Size())
 	if n := int64(len(dst)); n%size != 0 || n/size%int64(p.width) != 0 || n/size/int64(p.width) != int64(p.height) {
 		return errs.New(errs.Invalid, "decode png: output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype())
@@ -55,6 +51,15 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 		return err
 	}
 	return d.end()
+}
+
+// begin reads the header.
+func (d *decoder) begin(data []byte, want codec.Channels) (err error) {
+	d.picture = picture{}
+	if err = d.picture.parse(data); err == nil {
+		d.want, err = d.picture.wanted(want)
+	}
+	return err
 }
 
 // Close drops the buffers. Closing twice is allowed.
@@ -137,6 +142,12 @@ func (d *decoder) pass(dst []byte, a pass) error {
 	if width <= 0 || height <= 0 {
 		return nil
 	}
+	return d.rows(width, height, a, func(y int, raw []byte) { d.store(dst, raw, width, a, y) })
+}
+
+// rows inflates and unfilters the first rows of a, and shows each with its number in the image.
+func (d *decoder) rows(width, height int, a pass, show func(y int, raw []byte)) error {
+	p := &d.picture
 	rowSize := 1 + (width*p.bits()+7)/8
 	perBatch := min(max(1, batchSize/rowSize), height)
 	d.batch = slices.Grow(d.batch[:0], perBatch*rowSize)[:perBatch*rowSize]
@@ -150,11 +161,12 @@ func (d *decoder) pass(dst []byte, a pass) error {
 		above := d.above
 		for i := range n {
 			raw := d.batch[i*rowSize : (i+1)*rowSize]
+			y := a.y + (row+i)*a.dy
 			if !unfilter(raw[0], raw[1:], above, (p.bits()+7)/8) {
-				return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", a.y+(row+i)*a.dy, raw[0])
+				return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", y, raw[0])
 			}
 			above = raw[1:]
-			d.store(dst, above, width, a, a.y+(row+i)*a.dy)
+			show(y, above)
 		}
 		copy(d.above, above)
 	}
