@@ -15,20 +15,34 @@ from typing import Any
 import data
 import loaders
 import numpy as np
-from adapters.base import Adapter, Epoch
+import suite_check
+from adapters.base import Adapter, Epoch, Fetch
 
 
 class Peer:
-    """A loader of another project over the set `name` of `count` images. `place` is a folder or `s3://bucket/prefix`."""
+    """A loader of another project over the set `name` of `count` images. `place` is a folder or `s3://bucket/prefix`.
+
+    With `crop` it delivers random crops of that side with a flip, else whole images.
+    """
 
     def __init__(
-        self, module: str, factory: str, options: dict[str, Any], name: str, count: int, place: str, batch_size: int
+        self,
+        module: str,
+        factory: str,
+        options: dict[str, Any],
+        name: str,
+        count: int,
+        place: str,
+        batch_size: int,
+        crop: int = 0,
     ) -> None:
         self._adapter: Adapter = getattr(importlib.import_module(f"adapters.{module}"), factory)(**options)
+        self._adapter.side = crop
         self._files = data.JpegSet(name, count)
         self._place, self._batch_size = place, batch_size
         self._cache = tempfile.TemporaryDirectory(dir=data.CACHE, prefix="cache-")
         self._epochs: dict[int, Epoch] = {}
+        self._fetch: Fetch | None = None
         import torch  # noqa: F401  (in the baseline of memory)
 
         self._adapter.load()
@@ -39,10 +53,8 @@ class Peer:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         files = self._files
-        order = list(range(files.count))
-        random.Random(0).shuffle(order)
         # In memory before, so that reading them is nobody's time.
-        rows = [(files.paths[row].read_bytes(), files.labels[row], row) for row in order]
+        rows = [(files.paths[row].read_bytes(), files.labels[row], row) for row in self._order()]
         begin, cpu = time.perf_counter(), _cpu()
         self._adapter.write(place, rows, files.count)
         sync(place)
@@ -97,7 +109,72 @@ class Peer:
             image = image if torch.is_tensor(image) else torch.from_numpy(np.asarray(image))
             return image if self._adapter.height_first else image.permute(1, 2, 0).contiguous()
 
+        if self._adapter.side:
+            return suite_check.crops(self._files, batches(), flat, self._adapter.side)
         return loaders.check(self._files, batches(), flat)
+
+    def fetch(self, reads: int, size: int, seed: int) -> dict[str, Any]:
+        """Reads random samples as stored, `size` at once. Returns how many, and their bytes."""
+        calls = np.array_split(np.random.default_rng(seed).integers(0, self._files.count, reads), reads // size)
+        batches = [rows.tolist() for rows in calls]
+        get = self._fetcher()
+        begin, total = time.perf_counter(), 0
+        for rows in batches:
+            total += sum(map(len, get(rows)))
+        return {"bytes": total, "reads": reads, "seconds": time.perf_counter() - begin}
+
+    def verify(self) -> dict[str, Any]:
+        """Compares every sample with its file, and some of them by themselves; warms what can be warm."""
+        get, wanted = self._fetcher(), self._stored()
+        wrong = 0
+        for rows in np.array_split(np.random.default_rng(9).permutation(self._files.count), self._files.count // 256):
+            together, alone = get(rows.tolist()), int(rows[0])
+            wrong += sum(bytes(got) != wanted[row] for row, got in zip(rows.tolist(), together, strict=True))
+            wrong += bytes(get([alone])[0]) != wanted[alone]
+        return {"wrong": wrong}
+
+    def fetch_anew(self, singles: int, batches: int, size: int, seed: int) -> dict[str, Any]:
+        """Opens, reads samples one by one, then batches, none twice; once in the life of a process.
+
+        Returns seconds: `first` until the first sample, `alone` of each further one, `together` of each batch.
+        """
+        assert self._fetch is None, "it is open already"
+        order = np.random.default_rng(seed).permutation(self._files.count)[: singles + batches * size]
+        calls = [[row] for row in order[:singles].tolist()]
+        calls += [rows.tolist() for rows in np.split(order[singles:], batches)]
+        got, times, begin = [], [], time.perf_counter()
+        get = self._fetcher()
+        for rows in calls:
+            got.append(get(rows))
+            times.append(time.perf_counter())
+        spans = np.diff([begin, *times]).tolist()
+        wanted = self._stored()
+        pairs = zip([row for rows in calls for row in rows], [one for found in got for one in found], strict=True)
+        wrong = sum(bytes(one) != wanted[row] for row, one in pairs)
+        useful = sum(len(wanted[row]) for row in order.tolist())
+        return {
+            "wrong": wrong,
+            "useful": useful,
+            "first": spans[0],
+            "alone": spans[1:singles],
+            "together": spans[singles:],
+            "seconds": times[-1] - begin,
+        }
+
+    def _order(self) -> list[int]:
+        """Returns the rows in the order in which they are written."""
+        order = list(range(self._files.count))
+        random.Random(0).shuffle(order)
+        return order
+
+    def _stored(self) -> list[bytes]:
+        """Returns the files in the order in which they are written."""
+        return [self._files.paths[row].read_bytes() for row in self._order()]
+
+    def _fetcher(self) -> Fetch:
+        if self._fetch is None:
+            self._fetch = self._adapter.fetch(self._place, Path(self._cache.name))
+        return self._fetch
 
     def _epoch(self, workers: int) -> Epoch:
         if workers not in self._epochs:

@@ -19,6 +19,9 @@ class Entrant:
     options: dict[str, Any] = field(default_factory=dict)
     reads_files: bool = False  # it has no format: it reads the folder of JPEG files
     epoch: bool = True  # it delivers shuffled batches
+    local: bool = True  # it is in the tables of local epochs, or only in those of object stores
+    crop: bool = False  # it is in the tables of random crops
+    fetch: bool = False  # it reads samples at random
     arrays: bool = True  # it can be asked to write arrays one by one
     not_remote: str = ""  # why it is not in the tables of object stores; empty: it is
     note: str = ""
@@ -34,12 +37,13 @@ ENTRANTS = (
             "Files",
             {"decoder": decoder},
             reads_files=True,
+            crop=True,
             arrays=False,
             not_remote="has no object store; a request for each file would be the user's own code",
         )
         for decoder in ("PIL", "torchvision", "OpenCV")
     ),
-    Entrant("FFCV", "ffcv", "ffcv", "FFCV", {"mode": "jpg"}, not_remote=_NO_STORE, note="fast DCT"),
+    Entrant("FFCV", "ffcv", "ffcv", "FFCV", {"mode": "jpg"}, crop=True, not_remote=_NO_STORE, note="fast DCT"),
     Entrant(
         "FFCV raw",
         "ffcv",
@@ -52,11 +56,17 @@ ENTRANTS = (
     ),
     Entrant("WebDataset", "webdataset", "webdataset", "WebDataset", note="shuffles in a buffer"),
     Entrant("Squirrel", "squirrel", "squirrel", "Squirrel", note="shuffles in a buffer"),
-    Entrant("MosaicML Streaming", "streaming", "streaming", "Streaming"),
-    Entrant("LitData", "litdata", "litdata", "LitData"),
-    Entrant("Deep Lake 3", "deeplake3", "deeplake3", "DeepLake3", note="shuffles in a buffer"),
+    Entrant("MosaicML Streaming", "streaming", "streaming", "Streaming", crop=True, fetch=True),
+    Entrant("LitData", "litdata", "litdata", "LitData", crop=True, fetch=True),
+    Entrant("Deep Lake 3", "deeplake3", "deeplake3", "DeepLake3", fetch=True, note="shuffles in a buffer"),
     Entrant(
-        "Deep Lake 4", "deeplake4", "deeplake4", "DeepLake4", {"way": "columns"}, note="its columns, a batch at once"
+        "Deep Lake 4",
+        "deeplake4",
+        "deeplake4",
+        "DeepLake4",
+        {"way": "columns"},
+        fetch=True,
+        note="its columns, a batch at once",
     ),
     Entrant(
         "Deep Lake 4 in DataLoader",
@@ -66,12 +76,33 @@ ENTRANTS = (
         {"way": "pytorch"},
         arrays=False,
     ),
-    Entrant("SPDL + OpenCV", "spdl", "spdl", "SPDL", reads_files=True, arrays=False, not_remote="has no object store"),
+    Entrant(
+        "SPDL + OpenCV",
+        "spdl",
+        "spdl",
+        "SPDL",
+        reads_files=True,
+        arrays=False,
+        crop=True,
+        not_remote="has no object store",
+    ),
+    Entrant(
+        "DALI",
+        "dali",
+        "dali",
+        "DALI",
+        reads_files=True,
+        arrays=False,
+        crop=True,
+        not_remote="its file reader takes s3://, a request for each file; not tried",
+        note="without a GPU; shuffles in a buffer",
+    ),
     Entrant(
         "tf.data",
         HERE,
         "tensorflow",
         "TensorFlow",
+        crop=True,
         not_remote="its package has no S3; tensorflow-io, which had, has no build for this TensorFlow",
         note="shuffles in a buffer",
     ),
@@ -80,6 +111,7 @@ ENTRANTS = (
         "grain",
         "grain",
         "Grain",
+        fetch=True,
         not_remote="local paths only; its guides mount a bucket by FUSE",
     ),
     Entrant(
@@ -87,12 +119,33 @@ ENTRANTS = (
         "huggingface",
         "huggingface",
         "HuggingFace",
+        fetch=True,
         not_remote="its Arrow files are mapped into memory, hence local",
     ),
-    Entrant("Lance", "lance", "lance", "Lance"),
+    Entrant(
+        "Hugging Face streaming",
+        "huggingface",
+        "huggingface",
+        "HuggingFaceStream",
+        arrays=False,
+        local=False,
+        note="Parquet; shuffles in a buffer",
+    ),
+    Entrant("Lance", "lance", "lance", "Lance", fetch=True),
     Entrant("Parquet", "parquet", "parquet", "Parquet", epoch=False),
     *(
         Entrant(name, HERE, "tensorstore", "TensorStore", {"driver": driver}, epoch=False)
         for name, driver in (("Zarr 2", "zarr"), ("Zarr 3", "zarr3"), ("N5", "n5"))
     ),
+)
+PLAIN = (
+    Entrant("plain files", "webdataset", "plain", "PlainFiles", fetch=True),
+    Entrant("pread, ranged GET", "webdataset", "plain", "Packed", fetch=True, note="one file, index in memory"),
+)
+FAST = Entrant("deeplake, fast=True", HERE, "ours", "Ours", {"fast": True}, note="shrinks in the inverse DCT")
+# Second epochs of what is decoded once.
+DECODED = (
+    Entrant("FFCV raw", "ffcv", "ffcv", "FFCV", {"mode": "raw"}, note="decoded when it was written"),
+    Entrant("deeplake, pixels stored", HERE, "ours", "Ours", {"decoded": True}, note="decoded when it was written"),
+    Entrant("tf.data, cache()", HERE, "tensorflow", "TensorFlow", {"cache": True}, note="shuffles in a buffer"),
 )

@@ -12,14 +12,20 @@ import argparse
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import suite
 import suite_epoch
+import suite_random
 import suite_write
 from suite import SCRATCH, Chapter
 
 SETS = ("noise-q75", "photos-q75")
+CROPPED = {
+    "photos-q90": 1,
+    "photos500x375-q90": 2,
+}  # with the part of the count that is taken: larger files, larger pixels
 
 
 def main() -> int:
@@ -58,12 +64,17 @@ def _chapters(short: bool, only: list[str]) -> dict[str, Callable[[], Chapter]]:
     count, rounds = (3_000, 2) if short else (20_000, 5)
     few = max(2, rounds - 2)
     found: dict[str, Callable[[], Chapter]] = {}
-    for name in SETS:
-        found[f"epoch-{name}"] = lambda name=name: suite_epoch.local(name, count, rounds, not short, only)
-    for name in SETS:
-        found[f"lake-{name}"] = lambda name=name: suite_epoch.remote(name, count, few, not short, only)
-    found["write-noise-q75"] = lambda: suite_write.images("noise-q75", count, few, only)
-    found["arrays"] = lambda: suite_write.arrays(32 if short else 1_000, few, only)
+    for name in SETS[1:] if short else SETS:
+        found[f"epoch-{name}"] = partial(suite_epoch.local, name, count, rounds, not short, only)
+    for name, part in CROPPED.items():
+        found[f"crop-{name}"] = partial(suite_epoch.crops, name, count // part, rounds, not short, only)
+    found["decoded-photos-q75"] = partial(suite_epoch.decoded, "photos-q75", count, rounds, not short, only)
+    found["random-photos-q75"] = partial(suite_random.local, "photos-q75", count, rounds, 0.4 if short else 3.0, only)
+    found["fetch-noise-q75"] = partial(suite_random.remote, "noise-q75", count, few, only)
+    for name in SETS[:1] if short else SETS:
+        found[f"lake-{name}"] = partial(suite_epoch.remote, name, count, few, not short, only)
+    found["write-noise-q75"] = partial(suite_write.images, "noise-q75", count, few, only)
+    found["arrays"] = partial(suite_write.arrays, 32 if short else 1_000, few, only)
     return found
 
 

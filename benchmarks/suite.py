@@ -29,7 +29,11 @@ LIMIT_S = float(os.environ.get("DEEPLAKE_BENCH_LIMIT_S", "1200"))  # an epoch th
 LIMIT = "libjpeg-turbo in C"
 TITLES = {
     "epoch": "Epoch over JPEG files on a local disk",
+    "crop": "Epoch of random crops of 224x224 with a flip, uint8",
+    "decoded": "Second epochs of what is decoded once",
     "lake": "Epoch over the same from an object store",
+    "random": "Random samples as stored, from a local disk",
+    "fetch": "Random samples as stored, from an object store",
     "write": "The same JPEG files written, file by file, until they are durable",
     "arrays": "Arrays of 1024x1024x3 written one after the other until they are durable",
 }

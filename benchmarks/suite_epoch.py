@@ -1,41 +1,86 @@
-"""An epoch of shuffled batches of 256 images, everybody against ours: from a local disk, and from an object store."""
+"""An epoch of shuffled batches of 256 images, everybody against ours.
+
+From a local disk: whole images, random crops, and what was decoded before; and from an object store.
+"""
 
 from __future__ import annotations
 
 import shutil
 import statistics
+from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import data
 import environments
 import numpy as np
+import suite_check
 from adapters.base import CORES
 from lake import Place, Servers
 from protocol import Contender, Entry, Turn, faster, race, thriftier
-from roster import ENTRANTS, Entrant
+from roster import DECODED, ENTRANTS, FAST, Entrant
 from suite import FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
-BATCH = 256
+BATCH, CROP = 256, 224
 RATE, RATIO, THRIFT, CPU = "images/s", "ours is, times", "CPU time, times ours", "CPU-s / 1,000"
 MEMORY, FIRST, GAP, PIXELS, WORKERS = "memory, MB", "first batch, s", "p99 gap, ms", "pixels as the limit's", "workers"
 
 
 def local(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
-    """From a local disk, page cache warm."""
+    """Whole images from a local disk, page cache warm."""
+    entrants = [entrant for entrant in ENTRANTS if entrant.epoch and entrant.local]
+    return _local("epoch", name, count, rounds, full, OUR, _wanted(entrants, wanted))
+
+
+def crops(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+    """Random crops of 224 x 224 with a flip, from a local disk."""
+    entrants = [FAST, *(entrant for entrant in ENTRANTS if entrant.crop)]
+    chapter = _local("crop", name, count, rounds, full, OUR, _wanted(entrants, wanted), crop=CROP)
+    expected = suite_check.expected(data.jpegs(name, count))
+    chapter.notes.append(
+        f"Crops take 8 to 100 % of an image and are resized to {CROP}x{CROP}, uint8: with antialiasing by deeplake, "
+        "PIL, torchvision and DALI, over areas by FFCV, and plainly bilinear, which reads fewest pixels, by OpenCV and "
+        "tf.data. The limit decodes whole images and does nothing else."
+    )
+    chapter.notes.append(
+        f"Every image once and with its label; {suite_check.LOOKED_FOR} crops are looked for in their photographs, and "
+        f"their areas and flips told: {expected:.0%} and 50% are to be expected, give or take 5 and 9."
+    )
+    return chapter
+
+
+def decoded(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+    """Second epochs of what is decoded once."""
+    cached = replace(OUR, options={"cache": 16 << 30}, note="cache= in memory")
+    chapter = _local("decoded", name, count, rounds, full, cached, _wanted(DECODED, wanted))
+    chapter.notes.append("Epochs from the second on; the first filled the caches.")
+    return chapter
+
+
+def _local(
+    kind: str,
+    name: str,
+    count: int,
+    rounds: int,
+    full: bool,
+    mine_is: Entrant,
+    entrants: list[Entrant],
+    **options: Any,
+) -> Chapter:
     files = data.jpegs(name, count)
     chapter = Chapter(
-        f"epoch-{name}",
+        f"{kind}-{name}",
         f"{name}, {count:,} images of {files.mean_bytes / 1000:.1f} kB",
         RATE,
-        [RATIO, CPU, THRIFT, MEMORY, FIRST, GAP, WORKERS, PIXELS],
+        [RATIO, CPU, THRIFT, MEMORY, FIRST, GAP, WORKERS, "crops" if options else PIXELS],
         rounds=rounds,
     )
-    arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": BATCH}
+    arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": BATCH, **options}
     with ExitStack() as stack:
         place = SCRATCH / "ours"
         stack.callback(shutil.rmtree, place, ignore_errors=True)
-        ours = stack.enter_context(contender(OUR, "Peer", place=str(place), **arguments))
+        ours = stack.enter_context(contender(mine_is, "Peer", place=str(place), **arguments))
         ours.call("write")
         mine = _chosen(ours, full)
         limit = stack.enter_context(Contender(LIMIT, "loaders", "jpeg_loop", name=name, count=count, threads=CORES))
@@ -49,16 +94,15 @@ def local(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> 
         }
         chapter.add(LIMIT, _part(turns[OURS], turns[LIMIT]), cells)
         all_ours = turns[OURS]
-        for entrant in ENTRANTS:
-            if entrant.epoch and _is_wanted(entrant, wanted):
-                try:
-                    one = _one(chapter, entrant, mine["entry"], files, arguments, rounds, full)
-                except FAILURES as error:
-                    chapter.refuse(entrant, error)
-                    continue
-                for field in ("seconds", "cpu", "values", "others"):
-                    getattr(all_ours, field).extend(getattr(one, field))
-        _line(chapter, OUR, all_ours, None, mine, ours, files)
+        for entrant in entrants:
+            try:
+                one = _one(chapter, entrant, mine["entry"], files, arguments, rounds, full)
+            except FAILURES as error:
+                chapter.refuse(entrant, error)
+                continue
+            for field in ("seconds", "cpu", "values", "others"):
+                getattr(all_ours, field).extend(getattr(one, field))
+        _line(chapter, mine_is, all_ours, None, mine, ours, files)
     chapter.notes.append(
         "The limit decodes from memory into one buffer per thread; it reads no file, shuffles and delivers nothing."
     )
@@ -92,13 +136,11 @@ def remote(name: str, count: int, rounds: int, full: bool, wanted: list[str]) ->
         all_ours: Turn | None = None
         ours_local: list[float] = []
         ours_stored = 0
-        for entrant in (OUR, *ENTRANTS):
-            if not entrant.epoch or not (entrant is OUR or _is_wanted(entrant, wanted)):
-                continue
+        for entrant in (OUR, *_wanted([entrant for entrant in ENTRANTS if entrant.epoch], wanted)):
             if entrant.not_remote:
                 chapter.refuse(entrant, entrant.not_remote)
                 continue
-            place = SCRATCH / entrant.module
+            place = SCRATCH / entrant.factory
             try:
                 with contender(entrant, "Peer", place=str(place), **arguments) as writer:
                     stored = writer.call("write")["value"]["bytes"]
@@ -155,7 +197,7 @@ def _one(
 ) -> Turn:
     """Measures one of the others; returns the turns that ours had meanwhile."""
     data.say(f"== {entrant.name}")
-    place = files.folder if entrant.reads_files else SCRATCH / entrant.module
+    place = files.folder if entrant.reads_files else SCRATCH / entrant.factory
     try:
         with contender(entrant, "Peer", place=str(place), **arguments) as peer:
             if not entrant.reads_files:
@@ -183,15 +225,9 @@ def _line(
 ) -> None:
     chapter.versions |= versions(entrant)
     memory = peer.peak("run", workers=chosen["workers"])
-    found = peer.call("check", workers=chosen["workers"])["value"]
+    pixels = _pixels(peer.call("check", workers=chosen["workers"])["value"], files.count)
     gaps = [gap for value in turn.values for gap in value["gaps"]]
     p99 = float(np.quantile(gaps, 0.99)) if gaps else 0.0
-    same = files.count - found["differ"]
-    pixels = "all" if same == files.count else f"{same / files.count:.0%}, the others within {found['furthest']}"
-    if not found["once"]:
-        pixels += "; **not every image once**"
-    if found["labels_wrong"]:
-        pixels += f"; **{found['labels_wrong']} labels wrong**"
     cells = {
         RATE: spread([files.count / seconds for seconds in turn.seconds]),
         RATIO: spread(_ratios(ours, turn)) if ours is not None else "1",
@@ -201,7 +237,7 @@ def _line(
         FIRST: number(chosen["first"]),
         GAP: number(p99 * 1000),
         WORKERS: str(chosen["workers"]) + (f" ({entrant.note})" if entrant.note else ""),
-        PIXELS: pixels,
+        chapter.columns[-1]: pixels,
     }
     figures = {
         "cpu": statistics.median(turn.cpu) / files.count * 1000,
@@ -212,6 +248,21 @@ def _line(
     chapter.add(entrant.name, _part(ours, turn), cells, **figures, seconds=turn.seconds)
     if ours is not None:
         chapter.lines[-1].figures |= {"ratio": _ratios(ours, turn)}
+
+
+def _pixels(found: dict[str, Any], count: int) -> str:
+    """Returns what a check has found, in words."""
+    if "looked" in found:
+        text = f"{found['found']} of {found['looked']} crops found, "
+        text += f"{found['area']:.0%} of area, {found['flipped']:.0%} flipped"
+    else:
+        same = count - found["differ"]
+        text = "all" if same == count else f"{same / count:.0%}, the others within {found['furthest']}"
+    if not found["once"]:
+        text += "; **not every image once**"
+    if found["labels_wrong"]:
+        text += f"; **{found['labels_wrong']} labels wrong**"
+    return text
 
 
 def _remote_line(
@@ -269,8 +320,8 @@ def _thrift(ours: Turn, other: Turn) -> list[float]:
     return [found.low, found.median, found.high]
 
 
-def _is_wanted(entrant: Entrant, wanted: list[str]) -> bool:
-    return not wanted or any(one.lower() in entrant.name.lower() for one in wanted)
+def _wanted(entrants: Iterable[Entrant], wanted: list[str]) -> list[Entrant]:
+    return [one for one in entrants if not wanted or any(part.lower() in one.name.lower() for part in wanted)]
 
 
 def _python(entrant: Entrant) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
+from adapters import crops
 
 CORES = len(os.sched_getaffinity(0))
 SHARD = 64 << 20  # bytes of a shard, as most recommend 50 to 100 MB
@@ -18,6 +21,7 @@ WINDOW = 2048  # samples in a shuffle buffer, where an adapter has one
 Row = tuple[bytes, int, int]  # the JPEG file, its label, its number
 Batch = tuple[Any, Any, Any]  # images (tensor or list), labels, numbers
 Epoch = Callable[[], Iterable[Batch]]
+Fetch = Callable[[list[int]], list[bytes]]  # the stored files of samples, by their places in the order of writing
 
 
 class Adapter:
@@ -26,11 +30,17 @@ class Adapter:
     height_first: ClassVar[bool] = True  # False: images come as (channels, height, width)
     workers: ClassVar[tuple[int, ...]] = (0, 2, 4)  # of these the best is taken
     packages: ClassVar[tuple[str, ...]] = ()  # what it imports
+    side = 0  # of random crops that are to be delivered, with a flip; 0: whole images
 
     def load(self) -> None:
         """Imports what it needs: importing is measured by no table, and the memory of it belongs to the baseline."""
         for name in self.packages:
             importlib.import_module(name)
+
+    @property
+    def pixels(self) -> Callable[[Any], Any]:
+        """What makes a uint8 tensor (height, width, 3) of a JPEG file, where decoding is left to the user."""
+        return partial(crops.opencv, side=self.side) if self.side else decode
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         """Writes `count` samples into the empty folder `place`."""
@@ -51,6 +61,10 @@ class Adapter:
         """
         raise NotImplementedError
 
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        """Opens what `write` has written to read samples at random."""
+        raise NotImplementedError
+
 
 def decode(file: Any) -> Any:
     """Returns the pixels of a JPEG file as a uint8 tensor (height, width, 3)."""
@@ -67,6 +81,16 @@ def stack(samples: list[tuple[Any, int, int]]) -> Batch:
 
     images, labels, numbers = zip(*samples, strict=True)
     return torch.stack(images), torch.tensor(labels), torch.tensor(numbers)
+
+
+def in_order(one: Callable[[int], bytes]) -> Fetch:
+    """Reads the samples of a batch in the order of storage, for those to whom going from shard to shard is dear."""
+
+    def fetch(rows: list[int]) -> list[bytes]:
+        found = {row: one(row) for row in sorted(rows)}
+        return [found[row] for row in rows]
+
+    return fetch
 
 
 def flat(samples: list[Any]) -> Any:

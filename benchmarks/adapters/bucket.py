@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 
-def s3() -> Any:
+def s3(connections: int = 10) -> Any:
+    """Returns a client that keeps so many connections."""
     import boto3
     from botocore.config import Config
 
-    return boto3.client("s3", config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
+    style = {"addressing_style": "path"}
+    return boto3.client("s3", config=Config(signature_version="s3v4", s3=style, max_pool_connections=connections))
 
 
 class Upload:
@@ -18,7 +21,10 @@ class Upload:
 
     def upload(self, folder: str, bucket: str, prefix: str) -> dict[str, Any]:
         client = s3()
-        for path in sorted(Path(folder).rglob("*")):
-            if path.is_file():
-                client.upload_file(str(path), bucket, f"{prefix}/{path.relative_to(folder)}")
+        paths = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+        with ThreadPoolExecutor(4) as pool:
+            for _ in pool.map(
+                lambda path: client.upload_file(str(path), bucket, f"{prefix}/{path.relative_to(folder)}"), paths
+            ):
+                pass
         return {}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import WINDOW, Adapter, Epoch, Row, endpoint, remote
+from adapters.base import WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote
 
 
 class DeepLake3(Adapter):
@@ -44,17 +44,7 @@ class DeepLake3(Adapter):
                 ds.arrays.append(array)
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        import deeplake
-
-        creds = None
-        if remote(place):
-            creds = {
-                "aws_access_key_id": os.environ["AWS_ACCESS_KEY_ID"],
-                "aws_secret_access_key": os.environ["AWS_SECRET_ACCESS_KEY"],
-                "aws_region": os.environ["AWS_REGION"],
-                "endpoint_url": endpoint(),
-            }
-        ds = deeplake.load(place, read_only=True, creds=creds, verbose=False)
+        ds = _load(place)
 
         def epoch() -> Iterator[Any]:
             loader = ds.pytorch(
@@ -69,6 +59,24 @@ class DeepLake3(Adapter):
                 yield batch["images"], batch["labels"].flatten(), batch["numbers"].flatten()
 
         return epoch
+
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        images = _load(place).images
+        return lambda rows: [images[row].tobytes() for row in rows]
+
+
+def _load(place: str) -> Any:
+    import deeplake
+
+    creds = None
+    if remote(place):
+        creds = {
+            "aws_access_key_id": os.environ["AWS_ACCESS_KEY_ID"],
+            "aws_secret_access_key": os.environ["AWS_SECRET_ACCESS_KEY"],
+            "aws_region": os.environ["AWS_REGION"],
+            "endpoint_url": endpoint(),
+        }
+    return deeplake.load(place, read_only=True, creds=creds, verbose=False)
 
 
 def _extend(ds: Any, rows: list[Row]) -> None:

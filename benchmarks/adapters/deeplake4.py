@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Row, endpoint, remote
+from adapters.base import Adapter, Epoch, Fetch, Row, endpoint, remote
 
 
 class DeepLake4(Adapter):
@@ -48,23 +48,31 @@ class DeepLake4(Adapter):
         ds.commit()
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        import deeplake
-
-        creds = {}
-        if remote(place):
-            creds = {
-                "aws_access_key_id": os.environ["AWS_ACCESS_KEY_ID"],
-                "aws_secret_access_key": os.environ["AWS_SECRET_ACCESS_KEY"],
-                "aws_region": os.environ["AWS_REGION"],
-                "endpoint_url": endpoint(),
-            }
-        ds = deeplake.open_read_only(place, creds=creds)
+        ds = _open(place)
         if self._way == "columns":
             return lambda: _columns(ds, batch_size)
         from torch.utils.data import DataLoader
 
         loader = DataLoader(ds.pytorch(), batch_size=batch_size, shuffle=True, num_workers=workers)
         return lambda: ((batch["image"], batch["label"], batch["number"]) for batch in loader)
+
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        ds = _open(place)
+        return lambda rows: [ds["image"].get_bytes(rows[0])] if len(rows) == 1 else ds["image"].get_bytes(rows)
+
+
+def _open(place: str) -> Any:
+    import deeplake
+
+    creds = {}
+    if remote(place):
+        creds = {
+            "aws_access_key_id": os.environ["AWS_ACCESS_KEY_ID"],
+            "aws_secret_access_key": os.environ["AWS_SECRET_ACCESS_KEY"],
+            "aws_region": os.environ["AWS_REGION"],
+            "endpoint_url": endpoint(),
+        }
+    return deeplake.open_read_only(place, creds=creds)
 
 
 def _columns(ds: Any, batch_size: int) -> Iterator[Any]:

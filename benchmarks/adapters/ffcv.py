@@ -73,9 +73,13 @@ class FFCV(Adapter):
         DatasetWriter(str(place / "set.beton"), fields, num_workers=1).from_indexed_dataset(Rows())
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        from ffcv.fields.decoders import IntDecoder, SimpleRGBImageDecoder
+        from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder, SimpleRGBImageDecoder
         from ffcv.loader import Loader, OrderOption
-        from ffcv.transforms import ToTensor
+        from ffcv.transforms import RandomHorizontalFlip, ToTensor
+
+        images = [SimpleRGBImageDecoder()]
+        if self.side:
+            images = [RandomResizedCropRGBImageDecoder((self.side, self.side)), RandomHorizontalFlip()]
 
         loader = Loader(
             str(Path(place) / "set.beton"),
@@ -85,7 +89,7 @@ class FFCV(Adapter):
             os_cache=True,
             drop_last=False,
             pipelines={
-                "image": [SimpleRGBImageDecoder(), ToTensor()],
+                "image": [*images, ToTensor()],
                 "label": [IntDecoder(), ToTensor()],
                 "row": [IntDecoder(), ToTensor()],
             },

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loaders import FileDataset, reader
 
+from adapters import crops
 from adapters.base import Adapter, Epoch, Row
 
 
@@ -17,6 +18,7 @@ class Files(Adapter):
     packages = ("torch",)
 
     def __init__(self, decoder: str) -> None:
+        self._decoder = decoder
         self._read, channels_first = reader(decoder)
         self.height_first = not channels_first  # type: ignore[misc]
 
@@ -28,11 +30,12 @@ class Files(Adapter):
 
         # Up to four workers are tried, however few cores there are.
         warnings.filterwarnings("ignore", message="This DataLoader will create")
+        read = crops.reader(self._decoder, self.side) if self.side else self._read
         paths = sorted(Path(place).glob("*/*.jpg"))
         names = sorted({path.parent.name for path in paths})
         labels = [names.index(path.parent.name) for path in paths]
         loader = torch.utils.data.DataLoader(
-            FileDataset([str(path) for path in paths], labels, self._read, index=True),
+            FileDataset([str(path) for path in paths], labels, read, index=True),
             batch_size=batch_size,
             shuffle=True,
             num_workers=workers,

@@ -1,15 +1,19 @@
-"""Hugging Face datasets: Arrow files, mapped into memory, under torch's DataLoader."""
+"""Hugging Face datasets under torch's DataLoader: Arrow files, mapped into memory, or Parquet files as a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Row, decode, stack
+from adapters.base import WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote, stack
+
+PARTS = 8  # Parquet files: each worker needs one
 
 
 class HuggingFace(Adapter):
@@ -45,9 +49,9 @@ class HuggingFace(Adapter):
         import datasets
         from torch.utils.data import DataLoader
 
-        dataset = datasets.Dataset.from_file(str(Path(place) / "data.arrow")).with_transform(_decoded)
+        dataset = datasets.Dataset.from_file(str(Path(place) / "data.arrow"))
         loader = DataLoader(
-            dataset,
+            dataset.with_transform(partial(_decoded, pixels=self.pixels)),
             batch_size=batch_size,
             shuffle=True,
             num_workers=workers,
@@ -56,9 +60,58 @@ class HuggingFace(Adapter):
         )
         return lambda: iter(loader)
 
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        import datasets
 
-def _decoded(batch: dict[str, Any]) -> dict[str, Any]:
-    return {**batch, "image": [decode(image) for image in batch["image"]]}
+        dataset = datasets.Dataset.from_file(str(Path(place) / "data.arrow")).select_columns("image")
+        return lambda rows: list(dataset[rows]["image"])
+
+
+class HuggingFaceStream(Adapter):
+    """`load_dataset("parquet", streaming=True)`, a buffer shuffles."""
+
+    packages = ("datasets", "pyarrow.parquet", "s3fs", "cv2")
+
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        names = ("image", "label", "row")
+        every = list(rows)
+        for part in range(PARTS):
+            columns = zip(*every[part::PARTS], strict=True)
+            table = pa.table(dict(zip(names, map(list, columns), strict=True)))
+            # As its own to_parquet does for images: row groups of 100, no compression of what is compressed.
+            parquet.write_table(table, place / f"{part:05d}.parquet", row_group_size=100, compression="none")
+
+    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        import datasets
+        from torch.utils.data import DataLoader
+
+        options = None
+        if remote(place):
+            keys = {"key": os.environ["AWS_ACCESS_KEY_ID"], "secret": os.environ["AWS_SECRET_ACCESS_KEY"]}
+            options = {**keys, "client_kwargs": {"endpoint_url": endpoint()}}
+        files = [f"{place}/{part:05d}.parquet" for part in range(PARTS)]
+        dataset = datasets.load_dataset(
+            "parquet", data_files=files, split="train", streaming=True, storage_options=options, cache_dir=str(cache)
+        ).shuffle(seed=0, buffer_size=WINDOW // 2)
+        loader = DataLoader(
+            dataset,
+            batch_size=batch_size,
+            num_workers=workers,
+            collate_fn=partial(_decode_and_stack, pixels=self.pixels),
+            persistent_workers=workers > 0,
+        )
+        return lambda: iter(loader)
+
+
+def _decoded(batch: dict[str, Any], pixels: Callable[[Any], Any]) -> dict[str, Any]:
+    return {**batch, "image": [pixels(image) for image in batch["image"]]}
+
+
+def _decode_and_stack(samples: list[dict[str, Any]], pixels: Callable[[Any], Any]) -> Any:
+    return stack([(pixels(sample["image"]), sample["label"], sample["row"]) for sample in samples])
 
 
 def _stack(samples: list[dict[str, Any]]) -> Any:

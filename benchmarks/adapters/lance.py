@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Row, decode, endpoint, remote, stack
+from adapters.base import Adapter, Epoch, Fetch, Row, endpoint, remote, stack
 
 
 class Lance(Adapter):
@@ -51,7 +51,7 @@ class Lance(Adapter):
         import torch
         from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 
-        rows = _Rows(place)
+        rows = _Rows(place, self.pixels)
         sampler = BatchSampler(RandomSampler(range(len(rows))), batch_size, drop_last=False)
         assert torch
         loader = DataLoader(
@@ -64,9 +64,14 @@ class Lance(Adapter):
         )
         return lambda: iter(loader)
 
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        dataset = _open(place)
+        return lambda rows: dataset.take(rows, columns=["image"])["image"].to_pylist()
+
 
 class _Rows:
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, pixels: Callable[[Any], Any]) -> None:
+        self._pixels = pixels
         self._place, self._rows = place, _open(place).count_rows()
         self._dataset: Any = None
 
@@ -78,7 +83,7 @@ class _Rows:
             self._dataset = _open(self._place)
         found = self._dataset.take(rows)
         columns = [found[name].to_pylist() for name in ("image", "label", "row")]
-        return [(decode(image), label, row) for image, label, row in zip(*columns, strict=True)]
+        return [(self._pixels(image), label, row) for image, label, row in zip(*columns, strict=True)]
 
 
 def _open(place: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import SHARD, Adapter, Epoch, Row, decode, endpoint, remote, stack
+from adapters.base import SHARD, Adapter, Epoch, Fetch, Row, endpoint, in_order, remote, stack
 
 
 class LitData(Adapter):
@@ -27,15 +27,14 @@ class LitData(Adapter):
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import litdata
 
+        pixels = self.pixels
+
         class Images(litdata.StreamingDataset):  # type: ignore[misc]
             def __getitem__(self, at: Any) -> Any:
                 file, label, number = super().__getitem__(at)
-                return decode(file), label, number
+                return pixels(file), label, number
 
-        # Its S3 client refuses plain HTTP, and has no setting for that.
-        litdata.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
-        storage = {"endpoint_url": endpoint()} if remote(place) else None
-        dataset = Images(place, cache_dir=str(cache / "litdata"), shuffle=True, storage_options=storage)
+        dataset = Images(place, cache_dir=str(cache / "litdata"), shuffle=True, storage_options=_storage(place))
         loader = litdata.StreamingDataLoader(
             dataset,
             batch_size=batch_size,
@@ -44,6 +43,20 @@ class LitData(Adapter):
             persistent_workers=workers > 0,
         )
         return lambda: iter(loader)
+
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        import litdata
+
+        dataset = litdata.StreamingDataset(place, cache_dir=str(cache / "litdata"), storage_options=_storage(place))
+        return in_order(lambda row: dataset[row][0])
+
+
+def _storage(place: str) -> dict[str, str] | None:
+    import litdata
+
+    # Its S3 client refuses plain HTTP, and has no setting for that.
+    litdata.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
+    return {"endpoint_url": endpoint()} if remote(place) else None
 
 
 def _write(place: Path, rows: Iterable[Any]) -> None:

@@ -10,29 +10,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import CORES, Adapter, Epoch, Row, endpoint, remote
+from adapters.base import CORES, Adapter, Epoch, Fetch, Row, decode, endpoint, remote
 
 
 class Ours(Adapter):
+    """Its loader, as documented."""
+
     packages = ("deeplake",)
     workers = (CORES,)
+
+    def __init__(self, fast: bool = False, cache: int = 0, decoded: bool = False) -> None:
+        """Takes the choices of the user: `fast=True` of transforms, bytes of `cache=`, pixels stored at `create`."""
+        self._fast, self._cache, self._decoded = fast, cache, decoded
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
         place.rmdir()
         with deeplake.create(place) as ds:
-            ds.create_tensor("images", htype="image.rgb", compression="jpeg")
+            ds.create_tensor("images", htype="image.rgb", compression=None if self._decoded else "jpeg")
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
             waiting: list[Row] = []
             for row in rows:
                 waiting.append(row)
                 if len(waiting) == 1000:
-                    _extend(ds, waiting)
+                    self._extend(ds, waiting)
                     waiting = []
             if waiting:
-                _extend(ds, waiting)
+                self._extend(ds, waiting)
             ds.commit("images")
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
@@ -46,26 +52,35 @@ class Ours(Adapter):
             ds.commit("arrays")
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        import deeplake
+        options: dict[str, Any] = {}
+        if self.side:
+            from deeplake import transforms
 
-        storage = None
-        if remote(place):
-            keys = {"access_key_id": os.environ["AWS_ACCESS_KEY_ID"]}
-            keys["secret_access_key"] = os.environ["AWS_SECRET_ACCESS_KEY"]
-            storage = deeplake.Storage(endpoint=endpoint(), region=os.environ["AWS_REGION"], credentials=keys)
-        ds = deeplake.open(place, storage=storage)
-        loader = ds.pytorch(batch_size=batch_size, num_workers=workers, shuffle=True)
+            crop = transforms.RandomResizedCrop(self.side, fast=self._fast)
+            options["transform"] = {"images": [crop, transforms.HorizontalFlip()]}
+        if self._cache:
+            options["cache"] = self._cache
+        loader = _open(place).pytorch(batch_size=batch_size, num_workers=workers, shuffle=True, **options)
         return lambda: ((batch["images"], batch["labels"].flatten(), batch["numbers"].flatten()) for batch in loader)
 
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        ds = _open(place)
+        return lambda rows: [ds["images"].bytes(rows[0])] if len(rows) == 1 else ds["images"].bytes(rows)
 
-def _extend(ds: Any, rows: list[Row]) -> None:
+    def _extend(self, ds: Any, rows: list[Row]) -> None:
+        import deeplake
+
+        files, labels, numbers = zip(*rows, strict=True)
+        images = [decode(file).numpy() if self._decoded else deeplake.read(file) for file in files]
+        ds.extend({"images": images, "labels": np.array(labels, np.int64), "numbers": np.array(numbers, np.int64)})
+
+
+def _open(place: str) -> Any:
     import deeplake
 
-    images, labels, numbers = zip(*rows, strict=True)
-    ds.extend(
-        {
-            "images": [deeplake.read(image) for image in images],
-            "labels": np.array(labels, np.int64),
-            "numbers": np.array(numbers, np.int64),
-        }
-    )
+    storage = None
+    if remote(place):
+        keys = {"access_key_id": os.environ["AWS_ACCESS_KEY_ID"]}
+        keys["secret_access_key"] = os.environ["AWS_SECRET_ACCESS_KEY"]
+        storage = deeplake.Storage(endpoint=endpoint(), region=os.environ["AWS_REGION"], credentials=keys)
+    return deeplake.open(place, storage=storage)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adapters.base import Adapter, Epoch, decode, stack
+from adapters.base import Adapter, Epoch, stack
 
 
 class SPDL(Adapter):
@@ -32,7 +33,7 @@ class SPDL(Adapter):
             pipeline = (
                 PipelineBuilder()
                 .add_source([files[row] for row in order])
-                .pipe(_read, concurrency=workers)
+                .pipe(partial(_read, pixels=self.pixels), concurrency=workers)
                 .aggregate(batch_size)
                 .pipe(stack)
                 .add_sink(3)
@@ -44,6 +45,6 @@ class SPDL(Adapter):
         return epoch
 
 
-def _read(file: tuple[str, int, int]) -> tuple[Any, int, int]:
+def _read(file: tuple[str, int, int], pixels: Callable[[Any], Any]) -> tuple[Any, int, int]:
     path, label, row = file
-    return decode(Path(path).read_bytes()), label, row
+    return pixels(Path(path).read_bytes()), label, row

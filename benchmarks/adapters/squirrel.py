@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import WINDOW, Adapter, Epoch, Row, decode, endpoint, remote, stack
+from adapters.base import WINDOW, Adapter, Epoch, Row, endpoint, remote, stack
 
 SAMPLES = 500  # of a shard
 
@@ -55,7 +56,7 @@ class Squirrel(Adapter):
                 shuffle_item_buffer=WINDOW // 2,
                 item_shuffle_kwargs={"seed": 0},
             )
-            .map(_decoded)
+            .map(partial(_decoded, pixels=self.pixels))
             .batched(batch_size, stack, drop_last_if_not_full=False)
             .to_torch_iterable(enforce_rank_check=False, enforce_worker_check=False)
         )
@@ -63,8 +64,8 @@ class Squirrel(Adapter):
         return lambda: iter(loader)
 
 
-def _decoded(sample: dict[str, Any]) -> tuple[Any, int, int]:
-    return decode(sample["image"]), sample["label"], sample["row"]
+def _decoded(sample: dict[str, Any], pixels: Callable[[Any], Any]) -> tuple[Any, int, int]:
+    return pixels(sample["image"]), sample["label"], sample["row"]
 
 
 def _store(place: Path) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Row, decode, remote, stack
+from adapters.base import Adapter, Epoch, Fetch, Row, in_order, remote, stack
 
 
 class Streaming(Adapter):
@@ -36,13 +36,14 @@ class Streaming(Adapter):
         from streaming import StreamingDataset
         from torch.utils.data import DataLoader
 
+        pixels = self.pixels
+
         class Images(StreamingDataset):  # type: ignore[misc]
             def __getitem__(self, at: Any) -> Any:
                 sample = super().__getitem__(at)
-                return decode(sample["image"]), sample["label"], sample["row"]
+                return pixels(sample["image"]), sample["label"], sample["row"]
 
-        where = {"remote": place, "local": str(cache / "mds")} if remote(place) else {"local": place}
-        dataset = Images(**where, shuffle=True, batch_size=batch_size)
+        dataset = Images(**_where(place, cache), shuffle=True, batch_size=batch_size)
         loader = DataLoader(
             dataset,
             batch_size=batch_size,
@@ -51,3 +52,13 @@ class Streaming(Adapter):
             persistent_workers=workers > 0,
         )
         return lambda: iter(loader)
+
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        from streaming import StreamingDataset
+
+        dataset = StreamingDataset(**_where(place, cache), shuffle=False, batch_size=1)
+        return in_order(lambda row: dataset[row]["image"])
+
+
+def _where(place: str, cache: Path) -> dict[str, str]:
+    return {"remote": place, "local": str(cache / "mds")} if remote(place) else {"local": place}

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adapters import crops
 from adapters.base import SHARD, WINDOW, Adapter, Epoch, Row
 
 
 class TensorFlow(Adapter):
     packages = ("tensorflow",)
     workers = (0,)  # AUTOTUNE decides
+
+    def __init__(self, cache: bool = False) -> None:
+        """With `cache` it keeps what it has decoded in memory."""
+        self._cache = cache
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import tensorflow as tf
@@ -57,7 +62,10 @@ class TensorFlow(Adapter):
 
         def decoded(record: Any) -> Any:
             found = tf.io.parse_single_example(record, wanted)
-            image = tf.io.decode_jpeg(found["image"], channels=3, dct_method="INTEGER_ACCURATE")
+            if self.side:
+                image = _cropped(found["image"], self.side)
+            else:
+                image = tf.io.decode_jpeg(found["image"], channels=3, dct_method="INTEGER_ACCURATE")
             return image, found["label"], found["row"]
 
         files = sorted(str(path) for path in Path(place).glob("*.tfrecord"))
@@ -65,14 +73,37 @@ class TensorFlow(Adapter):
             tf.data.Dataset.from_tensor_slices(files)
             .shuffle(len(files))
             .interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
-            .shuffle(WINDOW)
-            .map(decoded, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
-            .batch(batch_size)
-            .prefetch(tf.data.AUTOTUNE)
         )
+        if not self._cache:
+            dataset = dataset.shuffle(WINDOW)
+        dataset = dataset.map(decoded, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
+        if self._cache:
+            dataset = dataset.cache().shuffle(WINDOW)
+        dataset = dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)
 
         def epoch() -> Iterator[Any]:
             for batch in dataset:
                 yield tuple(torch.from_dlpack(tf.experimental.dlpack.to_dlpack(part)) for part in batch)
 
         return epoch
+
+
+def _cropped(file: Any, side: int) -> Any:
+    """A random crop as in its recipe for ResNet: only the crop is decoded."""
+    import tensorflow as tf
+
+    begin, size, _ = tf.image.sample_distorted_bounding_box(
+        tf.io.extract_jpeg_shape(file),
+        tf.zeros([1, 0, 4]),
+        min_object_covered=0.0,
+        aspect_ratio_range=crops.RATIO,
+        area_range=crops.AREA,
+        max_attempts=crops.ATTEMPTS,
+        use_image_if_no_bounding_boxes=True,
+    )
+    (top, left, _), (high, wide, _) = tf.unstack(begin), tf.unstack(size)
+    where = tf.stack([top, left, high, wide])
+    image = tf.image.decode_and_crop_jpeg(file, where, channels=3, dct_method="INTEGER_ACCURATE")
+    image = tf.image.random_flip_left_right(tf.image.resize(image, [side, side]))
+    image.set_shape([side, side, 3])
+    return tf.cast(tf.round(image), tf.uint8)

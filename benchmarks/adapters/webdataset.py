@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import SHARD, Adapter, Epoch, Row, decode, remote, stack
+from adapters.base import SHARD, Adapter, Epoch, Row, remote, stack
 
 
 class WebDataset(Adapter):
@@ -39,7 +39,7 @@ class WebDataset(Adapter):
             wds.WebDataset(shards, shardshuffle=100, seed=0, empty_check=False)
             .shuffle(1000)
             .to_tuple("jpg", "cls", "__key__")
-            .map_tuple(decode, int, int)
+            .map_tuple(self.pixels, int, int)
             .batched(batch_size, partial=True, collation_fn=stack)
         )
         workers = min(workers, len(shards))

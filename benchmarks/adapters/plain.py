@@ -1,0 +1,77 @@
+"""Without a format: a file for each sample, or all in one file with an index; boto3 where they are far away."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adapters.base import Adapter, Fetch, Row, remote
+
+REQUESTS = 32  # at once
+
+
+class PlainFiles(Adapter):
+    """`open` and `read`, or a request for each."""
+
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        for at, (image, _, _) in enumerate(rows):
+            (place / f"{at:06d}.jpg").write_bytes(image)
+
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        if not remote(place):
+            paths = [f"{place}/{at:06d}.jpg" for at in range(len(list(Path(place).glob("*.jpg"))))]
+            return lambda rows: [_whole(paths[row]) for row in rows]
+        get, bucket, prefix = _store(place)
+        return _pooled(lambda row: get(Bucket=bucket, Key=f"{prefix}/{row:06d}.jpg")["Body"].read())
+
+
+class Packed(Adapter):
+    """`os.pread` from one open file, or a range of one object: what the hardware and the store allow in Python."""
+
+    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+        extents = np.zeros((count, 2), np.int64)
+        with (place / "packed").open("wb") as out:
+            for at, (image, _, _) in enumerate(rows):
+                extents[at] = out.tell(), len(image)
+                out.write(image)
+        np.save(place / "extents.npy", extents)
+
+    def fetch(self, place: str, cache: Path) -> Fetch:
+        if not remote(place):
+            file = os.open(f"{place}/packed", os.O_RDONLY)
+            extents = [tuple(pair) for pair in np.load(f"{place}/extents.npy").tolist()]
+            return lambda rows: [os.pread(file, size, start) for start, size in map(extents.__getitem__, rows)]
+        get, bucket, prefix = _store(place)
+        index = io.BytesIO(get(Bucket=bucket, Key=f"{prefix}/extents.npy")["Body"].read())
+        extents = [tuple(pair) for pair in np.load(index).tolist()]
+
+        def one(row: int) -> bytes:
+            start, size = extents[row]
+            span = f"bytes={start}-{start + size - 1}"
+            found: bytes = get(Bucket=bucket, Key=f"{prefix}/packed", Range=span)["Body"].read()
+            return found
+
+        return _pooled(one)
+
+
+def _store(place: str) -> tuple[Callable[..., Any], str, str]:
+    from adapters import bucket
+
+    name, _, prefix = place.removeprefix("s3://").partition("/")
+    return bucket.s3(REQUESTS).get_object, name, prefix
+
+
+def _pooled(one: Callable[[int], bytes]) -> Fetch:
+    pool = ThreadPoolExecutor(REQUESTS)
+    return lambda rows: [one(rows[0])] if len(rows) == 1 else list(pool.map(one, rows))
+
+
+def _whole(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (the fastest way that Python has)
+        return file.read()

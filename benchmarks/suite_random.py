@@ -1,0 +1,221 @@
+"""Samples at random as they are stored, one by one and 256 at once: from a local disk, and from an object store."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from contextlib import ExitStack
+from typing import Any
+
+import data
+import environments
+import numpy as np
+from lake import Servers
+from protocol import Contender, Entry, Turn, faster, race
+from roster import ENTRANTS, PLAIN, Entrant
+from suite import FAILURES, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
+
+MANY = 256
+SINGLES, BATCHES = 64, 8  # of a turn against an object store
+ALONE, TOGETHER = "alone/s", f"{MANY} at once/s"
+RATIO = "ours is, times"
+UNABLE = "reads in sequence only"
+
+
+def local(name: str, count: int, rounds: int, seconds: float, wanted: list[str]) -> Chapter:
+    """Page cache warm, everything open; every sample is compared with its file before.
+
+    A turn is as many reads as take the other about so many seconds.
+    """
+    files = data.jpegs(name, count)
+    chapter = Chapter(
+        f"random-{name}",
+        f"{name}, {count:,} samples of {files.mean_bytes / 1000:.1f} kB",
+        ALONE,
+        [RATIO, "CPU-us", TOGETHER, f"{RATIO} ({MANY})", f"CPU-us ({MANY})"],
+        rounds=rounds,
+    )
+    arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": MANY}
+    with ExitStack() as stack:
+        place = SCRATCH / "ours"
+        stack.callback(shutil.rmtree, place, ignore_errors=True)
+        ours = stack.enter_context(contender(OUR, "Peer", place=str(place), **arguments))
+        _prepare(ours)
+        all_ours = [Turn(), Turn()]
+        for entrant in _entrants(chapter, wanted):
+            data.say(f"== {entrant.name}")
+            place = SCRATCH / entrant.factory
+            try:
+                with contender(entrant, "Peer", place=str(place), **arguments) as peer:
+                    _prepare(peer)
+                    pairs = []
+                    for size in (1, MANY):
+                        trial = peer.call("fetch", reads=2 * MANY, size=size, seed=1)["seconds"]
+                        reads = max(2, min(400, round(2 * seconds / trial))) * MANY
+                        call = {"reads": reads, "size": size, "seed": 5}
+                        entries = {OURS: Entry(ours, call), entrant.name: Entry(peer, call)}
+                        turns = race(entries, call="fetch", rounds=rounds)
+                        totals = {value["bytes"] for turn in turns.values() for value in turn.values}
+                        assert len(totals) == 1, f"they read different amounts: {totals}"
+                        pairs.append((turns[OURS], turns[entrant.name]))
+            except FAILURES as error:
+                chapter.refuse(entrant, error)
+                continue
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+            for mine, (turn, _) in zip(all_ours, pairs, strict=True):
+                for field in ("seconds", "cpu", "values", "others"):
+                    getattr(mine, field).extend(getattr(turn, field))
+            _line(chapter, entrant, [turn for _, turn in pairs], [turn for turn, _ in pairs])
+        if all_ours[0].seconds:
+            _line(chapter, OUR, all_ours, None)
+    chapter.notes.append(
+        f"Stored bytes in Python, nothing decoded; all {count:,} compared with their files. pread is that of Python "
+        "from one open file, the places in a list. Batches of ours are read by all cores."
+    )
+    return chapter
+
+
+def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
+    """From S3 behind 25 ms and 90 MB/s a connection, in a new process that knows nothing."""
+    data.jpegs(name, count)  # made where it is not there
+    chapter = Chapter(
+        f"fetch-{name}",
+        f"{name}, {count:,} samples, S3 with 25 ms to the first byte and 90 MB/s a connection",
+        "alone, ms",
+        [
+            RATIO,
+            f"{MANY} at once, ms",
+            f"{RATIO} ({MANY})",
+            "first, s",
+            "all, s",
+            "GETs",
+            "bytes fetched / useful",
+            "CPU-s",
+        ],
+        rounds=rounds,
+    )
+    arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": MANY}
+    with ExitStack() as stack:
+        store = stack.enter_context(Servers("s3"))["s3"]
+        bucket, keys = store.bucket(), store.environment(direct=True)
+        boto = environments.python("webdataset")
+        up = stack.enter_context(Contender("upload", "adapters.bucket", "Upload", python=boto, environment=keys))
+        all_ours = Turn()
+        for entrant in (OUR, *_entrants(chapter, wanted)):
+            if entrant.not_remote:
+                chapter.refuse(entrant, entrant.not_remote)
+                continue
+            data.say(f"== {entrant.name}")
+            place, prefix = SCRATCH / entrant.factory, entrant.name.replace(" ", "-").replace(",", "").lower()
+            try:
+                with contender(entrant, "Peer", place=str(place), **arguments) as writer:
+                    writer.call("write")
+                up.call("upload", folder=str(place), bucket=bucket, prefix=prefix)
+                if entrant is OUR:
+                    continue
+                pairs = [(OUR, OURS), (entrant, prefix)]
+                turns = {OURS: Turn(), entrant.name: Turn()}
+                for turn in range(rounds):
+                    for who, where in pairs[:: 1 if turn % 2 == 0 else -1]:
+                        uri, environment = f"s3://{bucket}/{where}", store.environment()
+                        with contender(who, "Peer", environment, place=uri, **arguments) as one:
+                            store.reset()
+                            answer = one.call("fetch_anew", singles=SINGLES, batches=BATCHES, size=MANY, seed=turn)
+                        value, gets = answer["value"], [got for got in store.requests() if got["method"] == "GET"]
+                        assert not value["wrong"], f"{value['wrong']} samples differ from their files"
+                        value |= {"gets": len(gets), "fetched": sum(got["bytes"] for got in gets)}
+                        turns[who.name].add(answer, 0)
+            except FAILURES as error:
+                chapter.refuse(entrant, error)
+                continue
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+            for field in ("seconds", "cpu", "values", "others"):
+                getattr(all_ours, field).extend(getattr(turns[OURS], field))
+            _remote_line(chapter, entrant, turns[entrant.name], turns[OURS])
+        if all_ours.seconds:
+            _remote_line(chapter, OUR, all_ours, None)
+    chapter.notes.append(
+        f"A new process opens the dataset, reads {SINGLES} samples one after the other (alone: the mean, from nothing "
+        f"on, so with a part of the opening) and then {BATCHES} batches of {MANY}, none twice, all compared with their "
+        "files. MosaicML Streaming and LitData fetch whole shards, of which this set has few: most samples are in one "
+        "that is there already, at the price of bytes."
+    )
+    return chapter
+
+
+def _entrants(chapter: Chapter, wanted: list[str]) -> list[Entrant]:
+    """Returns who is measured, and says of the others why they are not."""
+    found = []
+    for entrant in (*PLAIN, *ENTRANTS):
+        if wanted and not any(one.lower() in entrant.name.lower() for one in wanted):
+            continue
+        if entrant.fetch:
+            found.append(entrant)
+        elif entrant.module in ("webdataset", "squirrel", "tensorflow"):
+            chapter.refuse(entrant, UNABLE)
+        elif entrant.name == "FFCV":
+            chapter.refuse(entrant, "draws at random, but hands out nothing that is not decoded")
+    return found
+
+
+def _prepare(peer: Contender) -> None:
+    peer.call("write")
+    wrong = peer.call("verify")["value"]["wrong"]
+    assert not wrong, f"{wrong} samples differ from their files"
+
+
+def _line(chapter: Chapter, entrant: Entrant, turns: list[Turn], ours: list[Turn] | None) -> None:
+    chapter.watch(*turns)
+    chapter.versions |= versions(entrant)
+    cells, part = {}, 1.0
+    for at, suffix in enumerate(("", f" ({MANY})")):
+        turn = turns[at]
+        reads = [value["reads"] for value in turn.values]
+        cells |= {
+            (ALONE, TOGETHER)[at]: spread(
+                [amount / seconds for amount, seconds in zip(reads, turn.seconds, strict=True)]
+            ),
+            RATIO + suffix: "1",
+            "CPU-us" + suffix: number(sum(turn.cpu) / sum(reads) * 1e6),
+        }
+        if ours is not None:
+            speed = faster(ours[at], turn)
+            cells[RATIO + suffix] = spread([speed.low, speed.median, speed.high])
+            part = 1 / speed.median if at == 0 else part
+    chapter.add(entrant.name.replace("Grain + ", ""), part, cells, seconds=[turn.seconds for turn in turns])
+
+
+def _remote_line(chapter: Chapter, entrant: Entrant, turn: Turn, ours: Turn | None) -> None:
+    chapter.watch(turn)
+    chapter.versions |= versions(entrant)
+    alone, together = _alone(turn), _together(turn)
+    last, ratios, part = turn.values[-1], ["1", "1"], 1.0
+    if ours is not None:
+        found = [
+            [b / a for a, b in zip(mine, theirs, strict=True)]
+            for mine, theirs in ((_alone(ours), alone), (_together(ours), together))
+        ]
+        ratios, part = [spread(one) for one in found], 1 / statistics.median(found[0])
+    cells = {
+        "alone, ms": spread([1000 * one for one in alone]),
+        RATIO: ratios[0],
+        f"{MANY} at once, ms": spread([1000 * one for one in together]),
+        f"{RATIO} ({MANY})": ratios[1],
+        "first, s": number(statistics.median(value["first"] for value in turn.values)),
+        "all, s": spread(turn.seconds),
+        "GETs": number(last["gets"]),
+        "bytes fetched / useful": number(last["fetched"] / last["useful"]),
+        "CPU-s": number(statistics.median(turn.cpu)),
+    }
+    chapter.add(entrant.name, part, cells, alone=alone, together=together, seconds=turn.seconds)
+
+
+def _alone(turn: Turn) -> list[float]:
+    """Returns the seconds of a sample alone, on the average of a turn, opening included."""
+    return [(value["first"] + sum(value["alone"])) / SINGLES for value in turn.values]
+
+
+def _together(turn: Turn) -> list[float]:
+    return [float(np.mean(value["together"])) for value in turn.values]
