@@ -41,8 +41,9 @@ def run_commands(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_page(page, tmp_path, monkeypatch):
-    for package in ("torch", "tensorflow", "jax"):
-        if f"import {package}" in page.read_text(encoding="utf-8"):
+    text = "\n".join(source for _, source in blocks(page))
+    for package, method in (("torch", ".pytorch("), ("tensorflow", ".tensorflow("), ("jax", ".jax(")):
+        if f"import {package}" in text or method in text:
             host(package)
     monkeypatch.chdir(tmp_path)
     if page.name == "README.md":

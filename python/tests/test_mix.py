@@ -99,6 +99,7 @@ def test_a_view_goes_on_in_the_next_epoch(sets: list[deeplake.Dataset]) -> None:
 
 
 def test_the_loaders_agree(sets: list[deeplake.Dataset]) -> None:
+    pytest.importorskip("torch")
     mixed = deeplake.mix(sets, [2, 1], tensors=["x", "label"])
     want = taken(mixed.batches(12, shuffle=True, seed=3))
     tensors = mixed.pytorch(12, shuffle=True, seed=3, return_index=True)

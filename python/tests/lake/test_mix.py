@@ -23,7 +23,7 @@ def numbered(uri: str, rows: int, first: int, storage: deeplake.Storage | None =
 def batches(views: list[deeplake.Dataset], **arguments: int) -> list[list[int]]:
     """The rows of two epochs, batch by batch."""
     mixed = deeplake.mix(views, [2, 1], stop="all_exhausted")
-    loader = mixed.pytorch(16, shuffle=True, return_index=True, **arguments)
+    loader = mixed.batches(16, shuffle=True, return_index=True, **arguments)
     return [batch["x"].tolist() for _ in range(2) for batch in loader]
 
 
