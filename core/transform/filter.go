@@ -126,14 +126,22 @@ func (g *grid) weigh(f filter, i int, w span, out []int32, real []float64) {
 	center := g.lo + float64((float64(i)+0.5)*scale)
 	inverse := 1 / max(scale, 1)
 	sum := 0.0
-	for k := range w.size() {
-		v := f.at((float64(k+w.from) - center + 0.5) * inverse)
-		real[k] = v
-		sum += v
+	real = real[:w.size()]
+	if f == bilinear { // by far the most frequent one; the values are those of at
+		for k := range real {
+			v := max(1-math.Abs((float64(k+w.from)-center+0.5)*inverse), 0)
+			real[k] = v
+			sum += v
+		}
+	} else {
+		for k := range real {
+			v := f.at((float64(k+w.from) - center + 0.5) * inverse)
+			real[k] = v
+			sum += v
+		}
 	}
-	for k := range w.size() {
-		v := real[k]
-		if sum != 0 {
+	for k, v := range real {
+		if sum != 0 && sum != 1 {
 			v /= sum
 		}
 		v *= 1 << precision
