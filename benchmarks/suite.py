@@ -17,7 +17,7 @@ from typing import Any
 import data
 import environments
 import machine
-from plot import bars
+import suite_page
 from protocol import DISTURBED, Contender, ContenderError, Spread, Turn
 from roster import Entrant
 
@@ -27,16 +27,6 @@ OURS = "deeplake"
 OUR = Entrant(OURS, environments.HERE, "ours", "Ours")
 LIMIT_S = float(os.environ.get("DEEPLAKE_BENCH_LIMIT_S", "1200"))  # an epoch that takes longer has failed
 LIMIT = "libjpeg-turbo in C"
-TITLES = {
-    "epoch": "Epoch over JPEG files on a local disk",
-    "crop": "Epoch of random crops of 224x224 with a flip, uint8",
-    "decoded": "Second epochs of what is decoded once",
-    "lake": "Epoch over the same from an object store",
-    "random": "Random samples as stored, from a local disk",
-    "fetch": "Random samples as stored, from an object store",
-    "write": "The same JPEG files written, file by file, until they are durable",
-    "arrays": "Arrays of 1024x1024x3 written one after the other until they are durable",
-}
 
 
 @dataclass
@@ -56,7 +46,7 @@ class Line:
 class Chapter:
     """One table."""
 
-    name: str  # a key of TITLES, then the set
+    name: str  # a key of suite_page.TITLES, then the set
     about: str
     unit: str
     columns: list[str]
@@ -104,7 +94,7 @@ class Chapter:
         if only and before.exists():
             _keep(json.loads(before.read_text()), found)
         before.write_text(json.dumps(found, indent=1) + "\n")
-        write()
+        suite_page.write(PLACE)
 
 
 def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
@@ -171,60 +161,4 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
 
 
-def write() -> None:
-    """Writes README.md and the plots from the JSON files."""
-    chapters = [json.loads(path.read_text()) for path in sorted(PLACE.glob("*.json"))]
-    chapters.sort(key=lambda one: (list(TITLES).index(one["name"].split("-")[0]), one["name"]))
-    lines = [
-        "# Other loaders, side by side",
-        "",
-        "Written by `make bench-all` ([how](../../suite.py), [who](../../roster.py), "
-        "[with which settings](../../adapters)). Each takes turns with ours, in a process and an environment of its "
-        "own ([locks](../../../requirements/peers)); figures are medians, the least and the most in brackets. "
-        '"Ours is" is the ratio of neighbouring turns. Who leaves decoding to the user has OpenCV.',
-        "",
-        "The number of workers is the best of those that were tried. CPU time is that of the whole process tree, "
-        "memory the peak of the tree over the interpreter with torch and the adapter imported, seen in a run that is "
-        "not timed, p99 the gap between batches that one in a hundred exceeds, the first batch that of a loader made "
-        "from nothing, compiling and starting of workers included. Every pixel of an epoch is compared with the "
-        "limit's.",
-    ]
-    for chapter in chapters:
-        lines += ["", *_section(chapter)]
-    (PLACE / "README.md").write_text("\n".join(lines) + "\n")
-
-
-def _section(chapter: dict[str, Any]) -> list[str]:
-    kind = chapter["name"].split("-")[0]
-    rows = sorted(chapter["lines"], key=lambda line: -line["part"])
-    plot = f"{chapter['name']}.svg"
-    (PLACE / plot).write_text(bars(chapter["about"], "ours = 1", [(row["name"], row["part"]) for row in rows]))
-    lines = [f"## {TITLES[kind]}: {chapter['about']}", ""]
-    if chapter["shared"]:
-        lines += [
-            f"**Shared machine, {chapter['date']}**: others used {chapter['others']:.0%} of it meanwhile. Ratios and "
-            "CPU time say something, rates nothing.",
-            "",
-        ]
-    lines += ["| | " + " | ".join([chapter["unit"], *chapter["columns"]]) + " |"]
-    lines += ["|---|" + "---|" * (len(chapter["columns"]) + 1)]
-    for row in rows:
-        cells = [row["cells"].get(column, "") for column in [chapter["unit"], *chapter["columns"]]]
-        lines.append(f"| {row['name']} | " + " | ".join(cells) + " |")
-    lines += ["", f"![{chapter['about']}]({plot})", ""]
-    lines += [f"- Absent: {name}: {reason}" for name, reason in chapter["absent"].items()]
-    lines += [f"- {note}" for note in chapter["notes"]]
-    about = chapter["machine"]
-    packages = ", ".join(dict.fromkeys(chapter["versions"].values()))
-    lines.append(
-        f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; Python "
-        f"{about['python']}, {packages}; commit {chapter['commit']}; {chapter['date']}; {chapter['rounds']} rounds; "
-        f"others used {chapter['others']:.0%} of the machine"
-    )
-    return lines
-
-
 FAILURES = (ContenderError, environments.MissingError, AssertionError)
-
-if __name__ == "__main__":
-    write()
