@@ -27,7 +27,7 @@ GROWTH = {"threads": "threads", "python_threads": "threads of Python", "descript
 
 
 def measure(full: bool = False) -> Result:
-    """Measures 500 steps, 200 epochs and trainings of 40 steps; short: 100, 40 and 8."""
+    """Measures 500 steps, 200 epochs and trainings of 24 steps; short: 100, 40 and 8."""
     result = Result(
         "step",
         "Steps of a loop over shuffled uint8 torch batches",
@@ -37,7 +37,7 @@ def measure(full: bool = False) -> Result:
     )
     _next(result, 500 if full else 100)
     _grow(result, 200 if full else 40)
-    _train(result, data.jpegs("photos-q75", 3_000), 40 if full else 8)
+    _train(result, data.jpegs("photos-q75", 3_000), 24 if full else 8)
     return result
 
 
