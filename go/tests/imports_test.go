@@ -78,6 +78,7 @@ var rooms = []room{
 	// The stable numeric ids of codecs are bytes on disk, hence the one arrow from format to codec's contracts.
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(leaves, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets", project: with(leaves, "core/storage", "core/codec", "core/format"), never: noIO},
+	{dir: "core/query", why: "the language and its engine; neither stores nor datasets", project: leaves, never: noIO},
 	{dir: "core/ahead", why: "bytes before they are needed; neither rows nor codecs", project: with(leaves, "core/chunk"), never: noIO},
 	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format")},
 	{dir: "core/version", why: "commits; neither samples nor codecs", project: with(leaves, "core/storage", "core/format"), modules: []string{roaring}, never: noIO},

@@ -1,0 +1,388 @@
+package query
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Operators bind, the loosest first: OR; AND; NOT; IS; comparisons; BETWEEN, IN and LIKE; ||; + and -; * / and %; ^; a
+// sign; an index. This is PostgreSQL's order, and DuckDB's.
+
+// expr reads an expression.
+func (p *parser) expr() Expr {
+	defer func() { p.depth-- }()
+	if !p.deeper() {
+		return nil
+	}
+	return p.either()
+}
+
+// chain reads operands of one level, left to right.
+func (p *parser) chain(operand func() Expr, ops ...string) Expr {
+	x := operand()
+	for {
+		op := p.now().word
+		if !oneOf(op, ops) {
+			return x
+		}
+		p.advance()
+		x = &Binary{at: at(posOf(x)), Op: op, X: x, Y: operand()}
+	}
+}
+
+func oneOf(word string, words []string) bool {
+	for _, w := range words {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+func posOf(x Expr) Pos {
+	if x == nil {
+		return Pos{}
+	}
+	return x.Pos()
+}
+
+func (p *parser) either() Expr { return p.chain(p.both, "OR") }
+func (p *parser) both() Expr   { return p.chain(p.not, "AND") }
+
+func (p *parser) not() Expr {
+	if !p.is("NOT") {
+		return p.isNull()
+	}
+	defer func() { p.depth-- }()
+	if !p.deeper() {
+		return nil
+	}
+	u := &Unary{at: at(p.advance().at), Op: "NOT"}
+	u.X = p.not()
+	return u
+}
+
+func (p *parser) isNull() Expr {
+	x := p.compared()
+	for p.take("IS") {
+		n := &IsNull{at: at(posOf(x)), X: x, Not: p.take("NOT")}
+		p.need("NULL")
+		x = n
+	}
+	return x
+}
+
+func (p *parser) compared() Expr {
+	x := p.matched()
+	op, ok := comparison(p.now().word)
+	if !ok {
+		return x
+	}
+	p.advance()
+	x = &Binary{at: at(posOf(x)), Op: op, X: x, Y: p.matched()}
+	if _, again := comparison(p.now().word); again {
+		p.fail(p.now().at, "got a second comparison; want AND between them, or parentheses")
+	}
+	return x
+}
+
+// comparison is the one name of an operator that has several.
+func comparison(word string) (string, bool) {
+	switch word {
+	case "=", "==":
+		return "=", true
+	case "!=", "<>":
+		return "!=", true
+	case "<", "<=", ">", ">=":
+		return word, true
+	}
+	return "", false
+}
+
+func (p *parser) matched() Expr {
+	x := p.joined()
+	for {
+		not := p.is("NOT")
+		t := p.now()
+		if not {
+			t = p.after(1)
+		}
+		if !oneOf(t.word, []string{"BETWEEN", "IN", "LIKE", "ILIKE"}) {
+			return x
+		}
+		if not {
+			p.advance()
+		}
+		p.advance()
+		begin := at(posOf(x))
+		switch t.word {
+		case "BETWEEN":
+			b := &Between{at: begin, X: x, Low: p.joined(), Not: not}
+			p.need("AND")
+			b.High = p.joined()
+			x = b
+		case "IN":
+			x = p.in(&In{at: begin, X: x, Not: not})
+		default:
+			x = &Like{at: begin, X: x, Pattern: p.joined(), Fold: t.word == "ILIKE", Not: not}
+		}
+	}
+}
+
+func (p *parser) in(n *In) Expr {
+	p.need("(")
+	if p.is("SELECT") || p.is("WITH") {
+		n.Query = p.statement()
+	} else if n.List = p.list(); len(n.List) == 1 {
+		if q, ok := n.List[0].(*Subquery); ok {
+			n.List, n.Query = nil, p.goOn(q.Query)
+		}
+	}
+	p.need(")")
+	return n
+}
+
+func (p *parser) joined() Expr  { return p.chain(p.sum, "||") }
+func (p *parser) sum() Expr     { return p.chain(p.product, "+", "-") }
+func (p *parser) product() Expr { return p.chain(p.power, "*", "/", "%") }
+func (p *parser) power() Expr   { return p.chain(p.signed, "^") }
+
+func (p *parser) signed() Expr {
+	if !p.is("-") && !p.is("+") {
+		return p.indexed()
+	}
+	defer func() { p.depth-- }()
+	if !p.deeper() {
+		return nil
+	}
+	t := p.advance()
+	u := &Unary{at: at(t.at), Op: t.word}
+	u.X = p.signed()
+	return u
+}
+
+func (p *parser) indexed() Expr {
+	x := p.primary()
+	for p.take("[") {
+		n := &Index{at: at(posOf(x)), X: x}
+		for {
+			n.Items = append(n.Items, p.item())
+			if !p.take(",") {
+				break
+			}
+		}
+		p.need("]")
+		if p.err != nil {
+			return nil
+		}
+		x = n
+	}
+	return x
+}
+
+// item reads one place of an index.
+func (p *parser) item() (it Item) {
+	if p.take("...") {
+		it.Ellipsis = true
+		return it
+	}
+	bound := func() Expr {
+		if p.is(":") || p.is(",") || p.is("]") {
+			return nil
+		}
+		return p.expr()
+	}
+	if p.is(",") || p.is("]") {
+		p.want("an index, a slice like 1:5, or ...")
+	}
+	first := bound()
+	if !p.take(":") {
+		it.At = first
+		return it
+	}
+	it.Slice, it.Low, it.High = true, first, bound()
+	if p.take(":") {
+		it.Step = bound()
+	}
+	return it
+}
+
+func (p *parser) primary() Expr {
+	t := p.now()
+	begin := at(t.at)
+	switch t.kind {
+	case aNumber:
+		return p.number()
+	case aString:
+		p.advance()
+		return &Literal{begin, t.text}
+	case aQuoted:
+		return p.named()
+	case aWord:
+		if t.word == "" {
+			return p.word()
+		}
+	}
+	switch t.word {
+	case "TRUE", "FALSE":
+		p.advance()
+		return &Literal{begin, t.word == "TRUE"}
+	case "NULL":
+		p.advance()
+		return &Literal{begin, nil}
+	case "?":
+		p.advance()
+		p.params++
+		return &Param{begin, p.params - 1}
+	case "ARRAY", "[":
+		return p.array()
+	case "CASE":
+		return p.cases()
+	case "CAST":
+		return p.cast()
+	case "EXISTS":
+		p.advance()
+		return &Exists{begin, p.enclosed()}
+	case "LEFT", "RIGHT", "ALL":
+		if p.after(1).word == "(" {
+			return p.call()
+		}
+	case "(":
+		if next := p.after(1).word; next == "SELECT" || next == "WITH" {
+			return &Subquery{begin, p.enclosed()}
+		}
+		p.advance()
+		x := p.expr()
+		if q, ok := x.(*Subquery); ok {
+			x = &Subquery{begin, p.goOn(q.Query)}
+		}
+		p.need(")")
+		return x
+	}
+	p.want("an expression")
+	return nil
+}
+
+// number reads a number: an integer where it has neither point nor exponent and fits into 64 bits.
+func (p *parser) number() Expr {
+	t := p.advance()
+	if n, err := strconv.ParseInt(t.text, 10, 64); err == nil {
+		return &Literal{at(t.at), n}
+	}
+	f, err := strconv.ParseFloat(t.text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		p.fail(t.at, "the number %s is beyond what 64 bits hold", t.text)
+	}
+	return &Literal{at(t.at), f}
+}
+
+// word reads what begins with a word that is no keyword: a date, a function, a name.
+func (p *parser) word() Expr {
+	t, next := p.now(), p.after(1)
+	upper := strings.ToUpper(t.text)
+	switch {
+	case next.kind == aString && oneOf(upper, []string{"DATE", "TIMESTAMP", "INTERVAL"}):
+		p.advance()
+		p.advance()
+		return &Time{at(t.at), upper, next.text}
+	case next.word == "(" && upper == "EXTRACT":
+		return p.extract()
+	case next.word == "(":
+		return p.call()
+	}
+	return p.named()
+}
+
+// named reads a column, perhaps of a source.
+func (p *parser) named() Expr {
+	n := &Name{at: at(p.now().at), Name: p.name("a column")}
+	if p.is(".") {
+		p.advance()
+		n.Of, n.Name = n.Name, p.name("a column")
+	}
+	return n
+}
+
+func (p *parser) array() Expr {
+	a := &Array{at: at(p.now().at)}
+	p.take("ARRAY")
+	p.need("[")
+	if !p.is("]") {
+		a.Items = p.list()
+	}
+	p.need("]")
+	return a
+}
+
+func (p *parser) cases() Expr {
+	c := &Case{at: at(p.advance().at)}
+	if !p.is("WHEN") {
+		c.Of = p.expr()
+	}
+	for p.take("WHEN") {
+		w := When{If: p.expr()}
+		p.need("THEN")
+		w.Then = p.expr()
+		c.Whens = append(c.Whens, w)
+	}
+	if len(c.Whens) == 0 {
+		p.want("WHEN", "WHEN")
+	}
+	if p.take("ELSE") {
+		c.Else = p.expr()
+	}
+	p.need("END")
+	return c
+}
+
+func (p *parser) cast() Expr {
+	c := &Cast{at: at(p.advance().at)}
+	p.need("(")
+	c.X = p.expr()
+	p.need("AS")
+	c.Type = strings.ToLower(p.name("a type"))
+	p.need(")")
+	return c
+}
+
+func (p *parser) extract() Expr {
+	e := &Extract{at: at(p.advance().at)}
+	p.need("(")
+	e.Field = strings.ToLower(p.name("a field like year or hour"))
+	p.need("FROM")
+	e.X = p.expr()
+	p.need(")")
+	return e
+}
+
+// call reads a function and its arguments.
+func (p *parser) call() Expr {
+	t := p.advance()
+	c := &Call{at: at(t.at), Name: strings.ToUpper(t.text)}
+	p.need("(")
+	switch {
+	case p.is(")"):
+	case p.is("*") && p.after(1).word == ")":
+		p.advance()
+		c.Star = true
+	case oneOf(c.Name, []string{"MAX_WEIGHT", "SUM_WEIGHT"}):
+		c.Weights = p.weights()
+	default:
+		c.Distinct = p.take("DISTINCT")
+		c.Args = p.list()
+	}
+	p.need(")")
+	return c
+}
+
+func (p *parser) weights() (out []Weight) {
+	for {
+		w := Weight{If: p.expr()}
+		p.need(":")
+		w.Then = p.expr()
+		if out = append(out, w); !p.take(",") {
+			return out
+		}
+	}
+}
