@@ -144,16 +144,16 @@ class Steps:
     def grow(self, epochs: int) -> dict[str, Any]:
         """Goes through epochs, some left early, some begun twice at once; says what has grown by then.
 
-        The first tenth of them is not counted: memory that is used again, and as many threads as ever block at once,
-        have to be there first.
+        Half as many go before them: what is used again has to be there first, the memory of as many batches as are ever
+        on their way at once, and as many threads of the system as ever wait in calls at once.
         """
         before: dict[str, int] = {}
         both = [iter(self._loader), iter(self._loader)]
         held = [next(one) for one in both]
         self._await(self._prefetch)
         del both, held
-        for number in range(epochs):
-            if number == epochs // 10:
+        for number in range(-(epochs // 2), epochs):
+            if number == 0:
                 before = _holds()
             if number % 4 == 1:
                 for _ in islice(self._loader, 3):  # left: the generator goes with the loop
