@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from adapters.base import WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote, stack
 
-PARTS = 8  # Parquet files: each worker needs one
+PARTS = 20  # Parquet files: its shuffling reads ten at a time in each worker
 
 
 class HuggingFace(Adapter):
