@@ -26,7 +26,7 @@ WANT = {"photos500x375-q90": 1.0, "photos-q75": 0.85, "noise-q75": 0.85}
 
 
 def measure(full: bool = False) -> Result:
-    """Measures three sets of 2,000 to 3,000 images; short: 1,000 of the first, one way of decoding for torch."""
+    """Measures three sets of 2,000 to 6,000 images; short: 1,000 of the first, one way of decoding for torch."""
     result = Result(
         "transform",
         "RandomResizedCrop(224) and HorizontalFlip, shuffled uint8 torch batches of 256",
@@ -35,7 +35,7 @@ def measure(full: bool = False) -> Result:
         packages=("torch", "torchvision", "pillow", "opencv-python-headless"),
     )
     for name in TITLES if full else list(TITLES)[:1]:
-        count = (2_000 if name.startswith("photos500") else 3_000) if full else 1_000
+        count = (2_000 if name.startswith("photos500") else 6_000) if full else 1_000
         _one_set(result, data.jpegs(name, count))
     result.notes.append(
         "The limit decodes whole images from memory into one small buffer per thread, with as many threads as the "
