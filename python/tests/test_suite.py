@@ -48,7 +48,7 @@ def test_who_is_absent_is_named_with_the_reason(
     chapter.save()
     page = (tmp_path / "README.md").read_text()
     assert f"Absent: {sys.modules['roster'].ENTRANTS[0].name}: ImportError: no such library" in page
-    assert page.index("| deeplake | 3 | 2 |") < page.index("slower")
+    assert page.index("| deeplake | 3 | 2 |") < page.rindex("| slower")  # the overview has it, too
     assert (tmp_path / "epoch-noise.svg").exists()
     again = suite.Chapter("epoch-noise", "three images", "images/s", ["workers"])
     again.add("deeplake", 3.0, {"images/s": "4"})
