@@ -138,9 +138,9 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
             _remote_line(chapter, OUR, all_ours, None)
     chapter.notes.append(
         f"A new process opens the dataset, reads {SINGLES} samples one after the other (alone: the mean, from nothing "
-        f"on, so with a part of the opening) and then {BATCHES} batches of {MANY}, none twice, all compared with their "
-        "files. MosaicML Streaming, LitData and Deep Lake 3 fetch whole shards or chunks, of which this set has few: most "
-        "samples are in one that is there already, at the price of bytes."
+        f"on, so with a part of the opening) and then {BATCHES} batches of {MANY}, none twice, all compared with "
+        "their files. MosaicML Streaming, LitData and Deep Lake 3 fetch whole shards or chunks, of which this set has "
+        "few: most samples are in one that is there already, at the price of bytes."
     )
     return chapter
 
