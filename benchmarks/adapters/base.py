@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,8 +25,12 @@ Epoch = Callable[[], Iterable[Batch]]
 Fetch = Callable[[list[int]], list[bytes]]  # the stored files of samples, by their places in the order of writing
 
 
+class AbsentError(Exception):
+    """A loader cannot do what it was asked for; the roster should not ask it."""
+
+
 class Adapter:
-    """A loader of another project."""
+    """A loader of another project. Each can do some of what stands here."""
 
     height_first: ClassVar[bool] = True  # False: images come as (channels, height, width)
     workers: ClassVar[tuple[int, ...]] = (0, 2, 4)  # of these the best is taken
@@ -44,11 +49,11 @@ class Adapter:
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         """Writes `count` samples into the empty folder `place`."""
-        raise NotImplementedError
+        raise AbsentError(f"{type(self).__name__} writes no samples")
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         """Writes `count` arrays of one shape, serially, into the empty folder `place`."""
-        raise NotImplementedError
+        raise AbsentError(f"{type(self).__name__} writes no arrays")
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         """Makes the loader once; what it returns starts an epoch at each call.
@@ -59,11 +64,18 @@ class Adapter:
             workers: processes or threads, whichever the loader has.
             cache: an empty folder for copies of what is far away.
         """
-        raise NotImplementedError
+        raise AbsentError(f"{type(self).__name__} gives no epochs")
 
     def fetch(self, place: str, cache: Path) -> Fetch:
         """Opens what `write` has written to read samples at random."""
-        raise NotImplementedError
+        raise AbsentError(f"{type(self).__name__} reads no samples at random")
+
+
+def thousands(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yields the rows in lists of 1,000, the last one shorter."""
+    rest = iter(rows)
+    while some := list(islice(rest, 1000)):
+        yield some
 
 
 def decode(file: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote
+from adapters.base import WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
 
 
 class DeepLake3(Adapter):
@@ -25,14 +25,8 @@ class DeepLake3(Adapter):
             ds.create_tensor("images", htype="image", sample_compression="jpeg")
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
-            waiting: list[Row] = []
-            for row in rows:
-                waiting.append(row)
-                if len(waiting) == 1000:
-                    _extend(ds, waiting)
-                    waiting = []
-            if waiting:
-                _extend(ds, waiting)
+            for some in thousands(rows):
+                _extend(ds, some)
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import deeplake

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Fetch, Row, endpoint, remote
+from adapters.base import Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
 
 
 class DeepLake4(Adapter):
@@ -28,14 +28,8 @@ class DeepLake4(Adapter):
         ds.add_column("image", deeplake.types.Image(sample_compression="jpeg"))
         ds.add_column("label", deeplake.types.Int64())
         ds.add_column("number", deeplake.types.Int64())
-        waiting: list[Row] = []
-        for row in rows:
-            waiting.append(row)
-            if len(waiting) == 1000:
-                _append(ds, waiting)
-                waiting = []
-        if waiting:
-            _append(ds, waiting)
+        for some in thousands(rows):
+            _append(ds, some)
         ds.commit()
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:

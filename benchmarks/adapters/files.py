@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 
 from loaders import FileDataset, reader
 
 from adapters import crops
-from adapters.base import Adapter, Epoch, Row
+from adapters.base import Adapter, Epoch
 
 
 class Files(Adapter):
@@ -21,9 +20,6 @@ class Files(Adapter):
         self._decoder = decoder
         self._read, channels_first = reader(decoder)
         self.height_first = not channels_first  # type: ignore[misc]
-
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
-        raise NotImplementedError
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import torch

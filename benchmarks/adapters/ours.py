@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import CORES, Adapter, Epoch, Fetch, Row, decode, endpoint, remote
+from adapters.base import CORES, Adapter, Epoch, Fetch, Row, decode, endpoint, remote, thousands
 
 
 class Ours(Adapter):
@@ -31,14 +31,8 @@ class Ours(Adapter):
             ds.create_tensor("images", htype="image.rgb", compression=None if self._decoded else "jpeg")
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
-            waiting: list[Row] = []
-            for row in rows:
-                waiting.append(row)
-                if len(waiting) == 1000:
-                    self._extend(ds, waiting)
-                    waiting = []
-            if waiting:
-                self._extend(ds, waiting)
+            for some in thousands(rows):
+                self._extend(ds, some)
             ds.commit("images")
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Row
+from adapters.base import Adapter, Row, thousands
 
 
 class Parquet(Adapter):
@@ -20,14 +20,8 @@ class Parquet(Adapter):
 
         schema = pa.schema([("image", pa.binary()), ("label", pa.int64()), ("row", pa.int64())])
         with _writer(place, schema) as out:
-            waiting: list[Row] = []
-            for row in rows:
-                waiting.append(row)
-                if len(waiting) == 1000:
-                    out.write_table(_table(waiting, schema))
-                    waiting = []
-            if waiting:
-                out.write_table(_table(waiting, schema))
+            for some in thousands(rows):
+                out.write_table(_table(some, schema))
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import pyarrow as pa

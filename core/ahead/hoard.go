@@ -338,7 +338,7 @@ func (h *Hoard) free(p *piece) {
 	p.mem, p.slab = nil, nil
 }
 
-// bytes is what Held.Bytes says. The time of waiting goes to m.
+// bytes is what Held.Bytes says. Waits are told to w.
 func (h *Hoard) bytes(ctx context.Context, object string, off, n int64, w Waiter) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

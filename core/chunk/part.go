@@ -24,33 +24,17 @@ func (w *Worker) Shrinks(ref *Ref) bool {
 // over. Files whose decoder knows regions are decoded together; of tiled samples the tiles are decoded that the region
 // touches, of others all pixels. failed is called for each sample that could not be read.
 func (w *Worker) DecodeParts(ctx context.Context, refs []*Ref, parts []codec.Part, want codec.Channels, failed func(i int, err error)) {
-	run := partRun{w: w, want: want, all: parts, failed: failed}
-	room := int64(0)
-	for _, r := range refs {
-		if runnable(r) {
-			room += r.Stored
+	r := runs{w: w, failed: failed}
+	r.joins = func(i int) bool { return w.decodesParts(refs[i]) }
+	r.alone = func(i int) error { return w.decodePart(ctx, refs[i], &parts[i], want) }
+	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {
+		of := make([]codec.Part, len(at))
+		for k, i := range at {
+			of[k] = parts[i]
 		}
+		return dec.(codec.PartDecoder).DecodeParts(data, of, want)
 	}
-	w.run = grow(w.run, room)[:0]
-	for i, r := range refs {
-		if !w.decodesParts(r) {
-			if err := w.decodePart(ctx, r, &parts[i], want); err != nil {
-				failed(i, err)
-			}
-			continue
-		}
-		data, err := w.fetch(ctx, r)
-		if err != nil {
-			failed(i, err)
-			continue
-		}
-		if id := r.Chunk.Index.SampleCodec(); id != run.id {
-			run.decode()
-			run.id = id
-		}
-		run.data, run.at = append(run.data, data), append(run.at, i)
-	}
-	run.decode()
+	r.over(ctx, refs)
 }
 
 func (w *Worker) decodesParts(r *Ref) bool {
@@ -90,43 +74,4 @@ func HandOver(pix []byte, r *Ref, part *codec.Part) error {
 	from := (part.Y*width + part.X) * pixel
 	to := ((part.Y+part.Height-1)*width + part.X + part.Width) * pixel
 	return part.To.Take(pix[from:to:to], width*pixel)
-}
-
-// partRun is the samples of one codec that are decoded together.
-type partRun struct {
-	w      *Worker
-	id     codec.ID
-	want   codec.Channels
-	all    []codec.Part
-	data   [][]byte
-	at     []int // index of each sample among the refs
-	failed func(i int, err error)
-}
-
-func (r *partRun) decode() {
-	if len(r.data) == 0 {
-		return
-	}
-	dec, err := r.w.decoder(r.id)
-	if err != nil {
-		for _, i := range r.at {
-			r.failed(i, err)
-		}
-		r.data, r.at = r.data[:0], r.at[:0]
-		return
-	}
-	parts := make([]codec.Part, len(r.at))
-	for k, i := range r.at {
-		parts[k] = r.all[i]
-	}
-	for k := 0; k < len(r.data); k++ {
-		done, err := dec.(codec.PartDecoder).DecodeParts(r.data[k:], parts[k:], r.want)
-		if k += done; err == nil && k < len(r.data) {
-			err = errs.New(errs.Internal, "decoder stopped after %d of %d samples", k, len(r.data))
-		}
-		if k < len(r.data) {
-			r.failed(r.at[k], err)
-		}
-	}
-	r.data, r.at = r.data[:0], r.at[:0]
 }

@@ -11,33 +11,25 @@ import (
 // stored bytes of all first, then gives them to the decoder together. failed is called for each sample that could not be
 // read; its dst is undefined, the others are decoded.
 func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want codec.Channels, failed func(i int, err error)) {
-	run := run{w: w, want: want, dst: dst, failed: failed}
-	room := int64(0)
-	for _, r := range refs {
-		if runnable(r) {
-			room += r.Stored
+	r := runs{w: w, failed: failed}
+	r.joins = func(i int) bool { return runnable(refs[i]) && int64(len(dst[i])) == refs[i].Size }
+	r.alone = func(i int) error { return w.Decode(ctx, refs[i], dst[i], want) }
+	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {
+		to := make([][]byte, len(at))
+		for k, i := range at {
+			to[k] = dst[i]
 		}
-	}
-	w.run = grow(w.run, room)[:0]
-	for i, r := range refs {
-		if !runnable(r) || int64(len(dst[i])) != r.Size {
-			if err := w.Decode(ctx, r, dst[i], want); err != nil {
-				failed(i, err)
+		if many, ok := dec.(codec.RunDecoder); ok {
+			return many.DecodeRun(to, data, want)
+		}
+		for k := range data {
+			if err := dec.Decode(to[k], data[k], want); err != nil {
+				return k, err
 			}
-			continue
 		}
-		data, err := w.fetch(ctx, r)
-		if err != nil {
-			failed(i, err)
-			continue
-		}
-		if id := r.Chunk.Index.SampleCodec(); id != run.id {
-			run.decode()
-			run.id = id
-		}
-		run.data, run.at = append(run.data, data), append(run.at, i)
+		return len(data), nil
 	}
-	run.decode()
+	r.over(ctx, refs)
 }
 
 // runnable reports whether a sample is one file.
@@ -67,41 +59,68 @@ func (w *Worker) fetch(ctx context.Context, r *Ref) ([]byte, error) {
 	return data, nil
 }
 
-// run is the samples of one codec that are decoded together.
-type run struct {
+// runs reads samples and gives those that follow each other in one codec to its decoder together.
+type runs struct {
 	w      *Worker
-	id     codec.ID
-	want   codec.Channels
-	dst    [][]byte // of all refs
-	data   [][]byte
-	at     []int // index of each sample among the refs
+	joins  func(i int) bool  // whether sample i is one for the decoder; such are runnable
+	alone  func(i int) error // what is done with others
 	failed func(i int, err error)
+	// decode does the samples at, whose files are data, and says how many it has done: all, or those before the one that
+	// the error is about.
+	decode func(dec codec.Decoder, at []int, data [][]byte) (done int, err error)
+
+	id   codec.ID
+	at   []int // of the run under way
+	data [][]byte
 }
 
-func (r *run) decode() {
-	if len(r.data) == 0 {
+func (r *runs) over(ctx context.Context, refs []*Ref) {
+	room := int64(0)
+	for _, ref := range refs {
+		if runnable(ref) {
+			room += ref.Stored
+		}
+	}
+	r.w.run = grow(r.w.run, room)[:0]
+	for i, ref := range refs {
+		if !r.joins(i) {
+			if err := r.alone(i); err != nil {
+				r.failed(i, err)
+			}
+			continue
+		}
+		data, err := r.w.fetch(ctx, ref)
+		if err != nil {
+			r.failed(i, err)
+			continue
+		}
+		if id := ref.Chunk.Index.SampleCodec(); id != r.id {
+			r.end()
+			r.id = id
+		}
+		r.at, r.data = append(r.at, i), append(r.data, data)
+	}
+	r.end()
+}
+
+// end decodes the run under way. After a sample that cannot be decoded it goes on with the next.
+func (r *runs) end() {
+	if len(r.at) == 0 {
 		return
 	}
-	dec, err := r.w.decoder(r.id)
-	many, ok := dec.(codec.RunDecoder)
-	dst := make([][]byte, len(r.at))
-	for k, i := range r.at {
-		dst[k] = r.dst[i]
-	}
-	for k := 0; k < len(r.data); k++ {
-		one := err
-		if one == nil && ok {
+	dec, broken := r.w.decoder(r.id)
+	for k := 0; k < len(r.at); k++ {
+		err := broken
+		if err == nil {
 			var done int
-			done, one = many.DecodeRun(dst[k:], r.data[k:], r.want)
-			if k += done; one == nil && k < len(r.data) {
-				one = errs.New(errs.Internal, "decoder stopped after %d of %d samples", k, len(r.data))
+			done, err = r.decode(dec, r.at[k:], r.data[k:])
+			if k += done; err == nil && k < len(r.at) {
+				err = errs.New(errs.Internal, "decoder stopped after %d of %d samples", k, len(r.at))
 			}
-		} else if one == nil {
-			one = dec.Decode(dst[k], r.data[k], r.want)
 		}
-		if one != nil && k < len(r.data) {
-			r.failed(r.at[k], one)
+		if err != nil && k < len(r.at) {
+			r.failed(r.at[k], err)
 		}
 	}
-	r.data, r.at = r.data[:0], r.at[:0]
+	r.at, r.data = r.at[:0], r.data[:0]
 }

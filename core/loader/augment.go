@@ -3,7 +3,6 @@ package loader
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
@@ -63,42 +62,16 @@ type made struct {
 	size  int64
 }
 
-// spaces keeps the memory of transforms between jobs: as many as run at once.
-type spaces struct {
-	mu     sync.Mutex
-	free   []*transform.Workspace
-	closed bool
-}
+// spaces keeps the memory of transforms between jobs.
+type spaces struct{ pool[*transform.Workspace] }
 
-func (s *spaces) borrow() *transform.Workspace {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.free); n > 0 {
-		w := s.free[n-1]
-		s.free = s.free[:n-1]
-		return w
-	}
-	return &transform.Workspace{}
+func newSpaces() *spaces {
+	return &spaces{pool[*transform.Workspace]{make: func() *transform.Workspace { return &transform.Workspace{} }}}
 }
 
 func (s *spaces) giveBack(w *transform.Workspace) {
 	w.Reset()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		w.Close()
-		return
-	}
-	s.free = append(s.free, w)
-}
-
-func (s *spaces) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.free {
-		w.Close()
-	}
-	s.free, s.closed = nil, true
+	s.pool.giveBack(w)
 }
 
 // augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors that they cannot be of.

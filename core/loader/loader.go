@@ -52,7 +52,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
 	keepAll(fields, cache)
-	made := &spaces{}
+	made := newSpaces()
 	if err := o.augmentAll(fields, made); err != nil {
 		if cache != nil {
 			cache.Close()

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,50 +32,22 @@ const keptSlabs = 4 << 20
 // Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most reads are of one row.
 // All methods may be called in parallel.
 type Reader struct {
-	src    Source
-	ring   *slab.Ring
-	spaces spaces // of transforms
-
-	mu     sync.Mutex
-	closed bool
-	free   []*chunk.Worker
+	src     Source
+	ring    *slab.Ring
+	workers pool[*chunk.Worker]
+	spaces  *spaces // of transforms
 }
 
 // NewReader makes a reader of src, which must be closed.
-func NewReader(src Source) *Reader { return &Reader{src: src, ring: slab.NewRing(keptSlabs)} }
+func NewReader(src Source) *Reader {
+	return &Reader{src: src, ring: slab.NewRing(keptSlabs), workers: pool[*chunk.Worker]{make: src.NewWorker}, spaces: newSpaces()}
+}
 
 // Close frees what is kept. Batches that were read stay valid; reads after it are errs.Closed.
 func (r *Reader) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for _, w := range r.free {
-		w.Close()
-	}
-	r.free = nil
+	r.workers.close()
 	r.spaces.close()
 	r.ring.Close()
-}
-
-func (r *Reader) borrow() *chunk.Worker {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n := len(r.free); n > 0 {
-		w := r.free[n-1]
-		r.free = r.free[:n-1]
-		return w
-	}
-	return r.src.NewWorker()
-}
-
-func (r *Reader) giveBack(w *chunk.Worker) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		w.Close()
-		return
-	}
-	r.free = append(r.free, w)
 }
 
 // Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller releases its slab. No
@@ -91,7 +62,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	}
 	fields, err := all.fields(src)
 	if err == nil {
-		err = all.augmentAll(fields, &r.spaces)
+		err = all.augmentAll(fields, r.spaces)
 	}
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
@@ -142,8 +113,8 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 		defer far.close()
 	}
 	loop := func(ctx context.Context) error {
-		scratch := r.borrow()
-		defer r.giveBack(scratch)
+		scratch := r.workers.borrow()
+		defer r.workers.giveBack(scratch)
 		defer scratch.Hold(nil)
 		m := &meter{zero: time.Now()}
 		for k := w.next.Add(1) - 1; k < w.jobs && ctx.Err() == nil; k = w.next.Add(1) - 1 {

@@ -165,13 +165,7 @@ func (p *parser) signed() Expr {
 func (p *parser) indexed() Expr {
 	x := p.primary()
 	for p.take("[") {
-		n := &Index{at: at(posOf(x)), X: x}
-		for {
-			n.Items = append(n.Items, p.item())
-			if !p.take(",") {
-				break
-			}
-		}
+		n := &Index{at: at(posOf(x)), X: x, Items: commas(p, p.item)}
 		p.need("]")
 		if p.err != nil {
 			return nil
@@ -376,13 +370,11 @@ func (p *parser) call() Expr {
 	return c
 }
 
-func (p *parser) weights() (out []Weight) {
-	for {
+func (p *parser) weights() []Weight {
+	return commas(p, func() Weight {
 		w := Weight{If: p.expr()}
 		p.need(":")
 		w.Then = p.expr()
-		if out = append(out, w); !p.take(",") {
-			return out
-		}
-	}
+		return w
+	})
 }

@@ -148,15 +148,12 @@ func (p *parser) statement() *Statement {
 		return s
 	}
 	if p.take("WITH") {
-		for {
+		s.With = commas(p, func() Named {
 			n := Named{Name: p.name("a name for the query of WITH")}
 			p.need("AS")
 			n.Query = p.enclosed()
-			s.With = append(s.With, n)
-			if !p.take(",") {
-				break
-			}
-		}
+			return n
+		})
 	}
 	s.Body = p.union(p.part())
 	p.tail(s)
@@ -241,12 +238,7 @@ func (p *parser) selected() *Select {
 			p.need(")")
 		}
 	}
-	for {
-		s.List = append(s.List, p.column())
-		if !p.take(",") {
-			break
-		}
-	}
+	s.List = commas(p, p.column)
 	if p.take("FROM") {
 		source := p.source()
 		s.From = &source
@@ -363,12 +355,7 @@ func (p *parser) joins(s *Select) {
 			j.On = p.expr()
 		case p.take("USING"):
 			p.need("(")
-			for {
-				j.Using = append(j.Using, p.name("a column"))
-				if !p.take(",") {
-					break
-				}
-			}
+			j.Using = commas(p, func() string { return p.name("a column") })
 			p.need(")")
 		default:
 			p.want("ON or USING")
@@ -429,12 +416,7 @@ func (p *parser) truth() bool {
 func (p *parser) tail(s *Statement) {
 	if p.take("ORDER") {
 		p.need("BY")
-		for {
-			s.Order = append(s.Order, p.order())
-			if !p.take(",") {
-				break
-			}
-		}
+		s.Order = commas(p, p.order)
 	}
 	if p.take("ARRANGE") {
 		p.need("BY")
@@ -489,13 +471,14 @@ func (p *parser) sample() *Sample {
 	return s
 }
 
-// list reads expressions between commas.
-func (p *parser) list() []Expr {
-	var out []Expr
-	for {
-		out = append(out, p.expr())
-		if !p.take(",") {
-			return out
-		}
+// list reads expressions.
+func (p *parser) list() []Expr { return commas(p, p.expr) }
+
+// commas reads one or more, between commas.
+func commas[T any](p *parser, one func() T) []T {
+	out := []T{one()}
+	for p.take(",") {
+		out = append(out, one())
 	}
+	return out
 }
