@@ -65,6 +65,9 @@ func dlgo_loader_mix(c C.dl_context, views *C.dl_views, n C.int64_t, mix, option
 			if err != nil {
 				return err
 			}
+			if v.weights != nil {
+				return errs.New(errs.Invalid, "mix views: the rows of view %d, %s, have weights; give weights to the views instead", i, how.Labels[i])
+			}
 			parts[i] = loader.Part{Source: v.source, Label: how.Labels[i]}
 		}
 		m, err := loader.NewMix(parts, o.Tensors, how.Blend)

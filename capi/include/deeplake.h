@@ -373,8 +373,8 @@ DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, 
 
 /* Plans batches of n views together with JSON mix {"mode": "random"|"exact"|"sequential", "weights", "stop":
  * "first_exhausted"|"all_exhausted", "length", "labels" (n names of the views, for messages)}; options as in
- * dl_loader_open. With "return_index" batches say in "_source" which view each row is of. The caller closes *out before
- * the views. */
+ * dl_loader_open. Views whose rows have weights are refused. With "return_index" batches say in "_source" which view
+ * each row is of. The caller closes *out before the views. */
 DL_API dl_status dl_loader_mix(dl_context ctx, dl_views* views, int64_t n, dl_text* mix, dl_text* options,
                                dl_loader* out, dl_error* err);
 

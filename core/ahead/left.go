@@ -60,7 +60,7 @@ func (h *Hoard) Close() Left {
 			case h.keep && p.err == nil && p.running == 0:
 				left.extents = append(left.extents, e)
 				left.bytes += e.span.Bytes
-				e.first, e.last = 0, 0
+				e.first, e.last = 0, -1
 			default:
 				p.left = 0
 				h.free(p)

@@ -202,7 +202,7 @@ func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) 
 			m, err := a.result(key, &part.refs[k], pictures, k)
 			if err != nil {
 				place := part.placeOf(k)
-				if err := drop.fail(ctx, place, p.view[place], part.field.name, err); err != nil {
+				if err := drop.fail(ctx, place, part.rows[place].Row, part.field.name, err); err != nil {
 					return err
 				}
 			}
@@ -262,7 +262,7 @@ func (a *augment) stored0(r *chunk.Ref) tensor.DType {
 	return r.Chunk.Index.DType()
 }
 
-// placeOf is the row of the batch that item k belongs to.
+// placeOf is the row of the batch that item k belongs to: the last one that starts at k or before and is not empty.
 func (p *part) placeOf(k int) int {
 	if p.splits == nil {
 		return k

@@ -20,7 +20,7 @@ const (
 type Batch struct {
 	Index    int64 // of the batch in the pass; batches whose rows were all skipped leave gaps
 	Position int64 // of the epoch, once all ranks have had this batch: where a Pass goes on
-	Last     bool  // of the pass
+	Last     bool  // of the pass; none is where all rows of the last batch were skipped
 	Rows     int
 	Columns  []BatchColumn
 	Slab     *slab.Slab

@@ -22,7 +22,7 @@ const (
 
 // When an epoch of a mixture ends: Blend.Stop.
 const (
-	FirstExhausted = "first_exhausted" // before a row of any view would come again
+	FirstExhausted = "first_exhausted" // before any view would give more rows than it has
 	AllExhausted   = "all_exhausted"   // when every row of every view has come; small views begin again
 )
 

@@ -7,15 +7,14 @@ import (
 )
 
 // meter measures how long one goroutine works and waits. It reads the clock when the goroutine waits, never per sample;
-// others may read it at any time.
+// others may read it at any time. It is as large as a cache line: neighbours belong to other threads.
 type meter struct {
 	zero    time.Time
 	started atomic.Int64 // nanoseconds after zero, plus one; 0: not yet
 	ended   atomic.Int64
 	since   atomic.Int64 // begin of the wait that goes on; 0: none
 	waited  atomic.Int64
-	track   *track   // waits are shown on it; nil: they are not
-	_       [16]byte // a cache line of its own: neighbours belong to other threads
+	track   *track // waits are shown on it; nil: they are not
 }
 
 func (m *meter) now() int64 { return int64(time.Since(m.zero)) + 1 }
@@ -63,7 +62,7 @@ type gaps struct {
 	counts  [gapBuckets]int64
 }
 
-// A doubling has gapParts buckets; the first is a microsecond wide, the last begins after 20 minutes.
+// A doubling has gapParts buckets; the first is a microsecond wide, the last begins after 18 minutes.
 const (
 	gapParts   = 8
 	gapBuckets = 30*gapParts + 1

@@ -51,6 +51,8 @@ func NewMix(parts []Part, names []string, b Blend) (*Mix, error) {
 	}
 	if names == nil {
 		m.names = common(parts)
+	} else if len(names) == 0 {
+		return nil, errs.New(errs.Invalid, "mix views: no tensors to load; name at least one")
 	}
 	if len(m.names) == 0 {
 		return nil, errs.New(errs.Invalid, "mix views: no tensor is in all of them; rename some")

@@ -228,7 +228,7 @@ func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
 // of them, which may be before the pass, to the end of the last.
 func (s *share) window(at int64) (begin, end int64) {
 	if s.alone() {
-		s.walk.row(s.from + at)
+		s.walk.row(min(s.from+at, s.total-1)) // behind the last row it is repeated
 		v := &s.walk.window
 		if end = v.begin + v.rows - s.from; v.begin+v.rows == s.total {
 			end = s.length() // repeated rows come last

@@ -188,6 +188,11 @@ func checkLocal(t *testing.T, what string, s *share) {
 		}
 		at = end
 	}
+	for at := range s.length() { // a stretch that was cut may begin anywhere
+		if begin, end := s.window(at); begin > at || end <= at || end > s.length() {
+			t.Fatalf("%s: rank %d: local position %d is said to be in the window [%d, %d)", what, s.rank, at, begin, end)
+		}
+	}
 }
 
 // World sizes that share a global batch see the same global batches, and any of them goes on from any other's state.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"deeplake/core/chunk"
-	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -107,10 +106,7 @@ func (s source[C]) Traffic() storage.Stats {
 }
 
 func (s source[C]) Identity() (dataset, commit, selection string, err error) {
-	if i, ok := s.View.(identified); ok {
-		return i.Identity()
-	}
-	return "", "", "", errs.New(errs.Unsupported, "the rows do not say which dataset they are of")
+	return identityOf(s.View)
 }
 
 func (s source[C]) Column(name string) (Column, error) {

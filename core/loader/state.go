@@ -56,7 +56,7 @@ func (l *Loader) ownState() (State, error) {
 }
 
 // identityOf names the rows of a source.
-func identityOf(src Source) (dataset, commit, selection string, err error) {
+func identityOf(src any) (dataset, commit, selection string, err error) {
 	if i, ok := src.(identified); ok {
 		return i.Identity()
 	}

@@ -12,7 +12,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// maxTraceEvents bounds a trace; what happens later is counted and not kept. An event takes 48 bytes.
+// maxTraceEvents bounds a trace; what happens later is counted and not kept. An event takes 56 bytes.
 const maxTraceEvents = 1 << 18
 
 // trace is what the goroutines of a loader's epochs did, and when: one track for each of them, in the process of their
@@ -59,9 +59,9 @@ func newTrace() *trace {
 	return t
 }
 
-// epoch adds an epoch.
+// epoch adds an epoch; nil where no event of it would be kept.
 func (t *trace) epoch(number int64) *tracedEpoch {
-	if t == nil {
+	if t == nil || t.left.Load() <= 0 {
 		return nil
 	}
 	t.mu.Lock()

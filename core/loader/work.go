@@ -124,12 +124,7 @@ func (p *part) read(ctx context.Context, mem []byte, i int, scratch *chunk.Worke
 
 // fail notes that item i could not be read.
 func (w *work) fail(p *part, i int, err error) {
-	place := i
-	if p.splits != nil {
-		// The row whose items include i: the last one that starts at i or before and is not empty.
-		place, _ = slices.BinarySearch(p.splits, int64(i)+1)
-		place--
-	}
+	place := p.placeOf(i)
 	row := p.rows[place].Row
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -130,12 +130,12 @@ func (p *parser) name(what string) string {
 }
 
 // alias reads [AS] name, if there is one.
-func (p *parser) alias(unless ...string) string {
+func (p *parser) alias() string {
 	if p.take("AS") {
 		return p.name("a name after AS")
 	}
 	t := p.now()
-	if t.kind == aQuoted || t.kind == aWord && t.word == "" && !slices.ContainsFunc(unless, func(w string) bool { return strings.EqualFold(w, t.text) }) {
+	if t.kind == aQuoted || t.kind == aWord && t.word == "" {
 		return p.advance().text
 	}
 	return ""

@@ -70,8 +70,13 @@ func (w *writer) statement(s *Statement) {
 		}
 	}
 	w.list(" ARRANGE BY ", s.Arrange, "")
-	w.clause(" LIMIT ", s.Limit)
-	w.clause(" OFFSET ", s.Offset)
+	if s.Limit != nil && s.Offset != nil && s.Offset.Pos().Offset < s.Limit.Pos().Offset { // parameters keep their order
+		w.clause(" OFFSET ", s.Offset)
+		w.clause(" LIMIT ", s.Limit)
+	} else {
+		w.clause(" LIMIT ", s.Limit)
+		w.clause(" OFFSET ", s.Offset)
+	}
 	if m := s.Sample; m != nil {
 		w.clause(" SAMPLE BY ", m.Weight)
 		if m.Keep {

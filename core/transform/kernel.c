@@ -2,6 +2,11 @@
 
 #include "kernel.h"
 
+#if defined(__clang__)
+/* Each product is rounded by itself, as in Go and as gcc does under -std=c11. */
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"deeplake/core/errs"
@@ -65,6 +66,10 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	}
 	before := now.Add(-o.OlderThan)
 	w, err := r.kept(ctx, o, now, &report)
+	var late *expireError
+	if errors.As(err, &late) {
+		return report, errs.New(errs.KindOf(err), "gc of %q: some versions may be expired already, no object was removed: %w", r.Store.URI(), late.err)
+	}
 	if err != nil {
 		return report, errs.New(errs.KindOf(err), "gc of %q: nothing was removed, as not all that is in use can be read; fsck() says more: %w", r.Store.URI(), err)
 	}
@@ -80,6 +85,12 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	}
 	return report, err
 }
+
+// expireError is a failure to write down what expires.
+type expireError struct{ err error }
+
+func (e *expireError) Error() string { return e.err.Error() }
+func (e *expireError) Unwrap() error { return e.err }
 
 // kept expires what o says, and visits all that is to be kept: what the branches and tags of now name, and those that
 // were deleted in the grace period, without what was expired before it.
@@ -103,6 +114,9 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	}
 	fresh, versions, err := r.expire(ctx, w, w.superseded(tips, *o.Expire, now), known, o.DryRun)
 	report.Expired = versions
+	if err != nil {
+		err = &expireError{err}
+	}
 	if err != nil || o.OlderThan > 0 || len(fresh) == 0 {
 		return w, err
 	}

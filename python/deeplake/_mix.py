@@ -123,7 +123,7 @@ def mix(
         mode: "random" draws the view of each row, with the exact shares over every 4,096 rows; "exact" takes turns as
             evenly as can be, so that each batch has its shares to within two rows, and exactly where they are whole
             (by Sainte-Lague's rule of seats); "sequential" gives one view after the other, without weights.
-        stop: with weights, where an epoch ends: "first_exhausted" before any row comes a second time, "all_exhausted"
+        stop: with weights, where an epoch ends: "first_exhausted" before any view gives more rows than it has, "all_exhausted"
             when every row has come at least once.
         length: rows of an epoch, instead of `stop`.
         tensors: the tensors to load; None takes those that all views have. Each must have the same htype, dtype and

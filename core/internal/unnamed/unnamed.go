@@ -30,16 +30,27 @@ func New(dir, pattern string) (*File, error) {
 	return &File{f, f.Name()}, nil
 }
 
-// Link gives the file a name on its file system. A name that is taken is fs.ErrExist, and stays what it is.
+// Link gives the file a name on its file system. A name that is taken is fs.ErrExist, and stays what it is; on a file
+// system without hard links, unless somebody takes it at the same moment.
 func (f *File) Link(path string) error {
 	if f.temp == "" {
 		return f.linkAnonymous(path)
 	}
-	return os.Link(f.temp, path)
+	err := os.Link(f.temp, path)
+	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, there := os.Lstat(path); there == nil {
+		return &os.LinkError{Op: "link", Old: f.temp, New: path, Err: fs.ErrExist}
+	}
+	return os.Rename(f.temp, path)
 }
 
 // Replace gives the file a name that another file may have, which loses it.
 func (f *File) Replace(path string) error {
+	if f.temp != "" {
+		return os.Rename(f.temp, path)
+	}
 	for range 8 { // somebody may be faster, each time
 		err := f.Link(path)
 		if !errors.Is(err, fs.ErrExist) {
