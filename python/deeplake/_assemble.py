@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from deeplake import _native
-from deeplake._errors import InvalidArgumentError, TensorTypeError
+from deeplake._errors import CorruptError, InvalidArgumentError, TensorTypeError
 from deeplake._plan import Plan
 
 # Columns that the core adds to say something of the rows.
@@ -107,7 +107,7 @@ class Assembly:
             if name not in self._in_python:
                 columns[name] = _each(column, self._array)
             elif name in self._pil:
-                columns[name] = _each(column, _image)
+                columns[name] = self._images(name, column, index)
             else:
                 columns[name] = _each(column, _sample)
         for name, steps in self._steps.items():
@@ -123,6 +123,19 @@ class Assembly:
                     row[name] = value
             return self._collate(rows)
         return self._finish(self._columns_of(rows, index), index, marks)
+
+    def _images(self, name: str, column: Any, index: Any) -> list[Any]:
+        """Returns the files of a column as Pillow's images. One that cannot be read is an error; nothing skips it."""
+        done: list[Any] = []
+        try:
+            for value in column:
+                done.append(_each(value, _image))
+        except Exception as err:
+            raise CorruptError(
+                f'load tensor "{name}": Pillow cannot decode row {index[len(done)]} of "{self._uri}": {err}; '
+                'on_error="skip" is for what the loader decodes itself, decode="numpy"'
+            ) from err
+        return done
 
     def _array(self, value: Any) -> Any:
         return value if isinstance(value, bytes) else self._host.array(value)
@@ -202,7 +215,7 @@ def _image(data: Any) -> Any:
     if not isinstance(data, bytes):
         return data
     image = PIL.Image.open(io.BytesIO(data))
-    image.load()  # here, where an error carries the row, not later in the hands of the user
+    image.load()  # here, where an error can name the row, not later in the hands of the user
     return image
 
 

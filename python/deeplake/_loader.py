@@ -95,7 +95,7 @@ class Passes:
         self._newest = None
 
     def stats(self, *, flat: bool = False) -> dict[str, Any]:
-        """Returns the figures of the newest iteration.
+        """Returns the figures of the newest iteration; hits and misses of a cache are those of the loader's life.
 
         Rates, the time that each stage was busy and waited, memory, and rows that `on_error="skip"` left out;
         `bottleneck` says in one sentence what the others waited for. Times are in seconds.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError, TensorTypeError
-from deeplake._names import checks_keywords, quoted
+from deeplake._names import check_names, checks_keywords, quoted
 from deeplake._source import Pinned, Source
 from deeplake._view import Loadable, View
 
@@ -123,8 +123,8 @@ def mix(
         mode: "random" draws the view of each row, with the exact shares over every 4,096 rows; "exact" takes turns as
             evenly as can be, so that each batch has its shares to within two rows, and exactly where they are whole
             (by Sainte-Lague's rule of seats); "sequential" gives one view after the other, without weights.
-        stop: with weights, where an epoch ends: "first_exhausted" before any view gives more rows than it has, "all_exhausted"
-            when every row has come at least once.
+        stop: with weights, where an epoch ends: "first_exhausted" before any view gives more rows than it has,
+            "all_exhausted" when every row has come at least once.
         length: rows of an epoch, instead of `stop`.
         tensors: the tensors to load; None takes those that all views have. Each must have the same htype, dtype and
             class names in all of them.
@@ -140,9 +140,10 @@ def mix(
         if not isinstance(view, View):
             raise InvalidArgumentError(f"mix: view {i} is a {type(view).__name__}, want a dataset or a view")
         parts.append(view._source.pinned())
-    if isinstance(tensors, str) or not (tensors is None or all(isinstance(name, str) for name in tensors)):
-        raise InvalidArgumentError(f"mix: tensors is {tensors!r}, want a list of names")
-    if length is not None and (isinstance(length, bool) or not hasattr(length, "__index__") or length < 1):
+    check_names("mix", tensors)
+    if length is not None and (
+        isinstance(length, bool) or not hasattr(length, "__index__") or not 1 <= length < 1 << 63
+    ):
         raise InvalidArgumentError(f"mix: length is {length!r}, want an int of at least 1 or None")
     how = {
         "mode": mode,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, ParamSpec, TypeVar
 
 from deeplake._errors import InvalidArgumentError
 
@@ -39,3 +39,10 @@ def checks_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
         return function(*args, **kwargs)
 
     return checked
+
+
+def check_names(called: str, names: Any) -> None:
+    """Refuses what is neither None nor a collection of names; an iterator would be used up by looking at it."""
+    listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))
+    if not listed or not all(isinstance(name, str) for name in names or ()):
+        raise InvalidArgumentError(f"{called}: tensors is {names!r}, want a list of names")

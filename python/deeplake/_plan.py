@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deeplake import _native
 from deeplake._cache import cache_of
 from deeplake._errors import InvalidArgumentError, UnsupportedError
-from deeplake._names import suggest
+from deeplake._names import check_names, suggest
 from deeplake._ranks import settled
 from deeplake._recipe import Recipe, recipe_of
 from deeplake._source import Pinned
@@ -67,10 +67,7 @@ class Options:
         _check_choice("on_error", self.on_error, ("raise", "skip"))
         if not callable(self.collate):
             _check_choice("collate", self.collate, ("stack", "pad", "list"))
-        if isinstance(self.tensors, str) or not (
-            self.tensors is None or all(isinstance(name, str) for name in self.tensors)
-        ):
-            raise InvalidArgumentError(f"load: tensors is {self.tensors!r}, want a list of names")
+        check_names("load", self.tensors)
         cache_of(self.cache)
         self._check_trace()
         self._check_decode()
@@ -183,6 +180,10 @@ class Plan:
         weights = self.options.weights
         if weights is None:
             return None
+        if self.source.marks:
+            raise InvalidArgumentError(
+                "load a mixture: its rows cannot have weights; give deeplake.mix weights of views"
+            )
         if isinstance(weights, str):
             about = self.source.require(weights)
             if about["sequence"] or about["dtype"] not in _NUMBERS or shape_of(about) != ():
@@ -194,7 +195,7 @@ class Plan:
             values: npt.NDArray[np.float64] = np.asarray(
                 weights, np.float64
             ).copy()  # what happens to the array later is nothing to us
-        except (TypeError, ValueError) as err:
+        except (TypeError, ValueError, RuntimeError) as err:
             raise InvalidArgumentError(
                 f"load: weights is a {type(weights).__name__}, want one number for each row, or the name of a tensor"
             ) from err
@@ -239,7 +240,9 @@ def check_int(name: str, value: Any, least: int, *, optional: bool = False) -> N
         return
     # Indexable covers NumPy's integers; a bool is an int by accident only.
     if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
-        raise InvalidArgumentError(f"load: {name} is {value!r}, want an int >= {least}{' or None' if optional else ''}")
+        raise InvalidArgumentError(
+            f"load: {name} is {value!r}, want an int of {least} to 2**63 - 1{' or None' if optional else ''}"
+        )
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
-from deeplake.transforms import Native, Together
+from deeplake.transforms import Lambda, Native, Together
 
 
 @dataclass
@@ -32,6 +32,7 @@ def recipe_of(transform: Any) -> Recipe:
     for part in parts:
         if part is None:
             continue
+        _check_made(part)
         if recipe.row is not None:
             raise InvalidArgumentError(f"load: transform: {part!r} stands after a callable on the row; put that last")
         if isinstance(part, Together):
@@ -52,6 +53,12 @@ def recipe_of(transform: Any) -> Recipe:
     return recipe
 
 
+def _check_made(step: Any) -> None:
+    """Refuses a class where one of its objects is meant: it can be called, and would be, with each sample."""
+    if isinstance(step, type) and issubclass(step, Native | Together | Lambda):
+        raise InvalidArgumentError(f"load: transform {step.__name__} is a class; write {step.__name__}(...)")
+
+
 def _name(recipe: Recipe, names: Sequence[str], part: Any) -> None:
     for name in names:
         if name in recipe.names:
@@ -65,6 +72,7 @@ def _column(recipe: Recipe, name: str, given: Any) -> None:
     native: list[dict[str, Any]] = []
     python: list[Callable[[Any], Any]] = list(recipe.steps.get(name, ()))
     for step in steps:
+        _check_made(step)
         if isinstance(step, Native):
             if python:
                 raise InvalidArgumentError(

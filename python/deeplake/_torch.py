@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
@@ -59,7 +60,8 @@ class Torch:
 
     def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
         shapes = torch.tensor([tuple(array.shape) for array in arrays], dtype=torch.int64).reshape(len(arrays), -1)
-        padded = arrays[0].new_zeros((len(arrays), *shapes.amax(dim=0).tolist()))
+        dtype = functools.reduce(torch.promote_types, (array.dtype for array in arrays))
+        padded = arrays[0].new_zeros((len(arrays), *shapes.amax(dim=0).tolist()), dtype=dtype)
         for i, array in enumerate(arrays):
             corner = (i, *map(slice, array.shape))
             padded[corner] = array

@@ -131,9 +131,11 @@ class Loadable:
         from deeplake._torch import TorchLoader
 
         options = Options(
-            batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
-            shuffle_bytes, fetch_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail,
-            weights, replacement, length, trace,
+            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
+            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
+            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
+            progress=progress, device=device, cache=cache, rank=rank, world_size=world_size, tail=tail,
+            weights=weights, replacement=replacement, length=length, trace=trace,
         )  # fmt: skip
         return TorchLoader(self._source.pinned(), options)
 
@@ -168,9 +170,11 @@ class Loadable:
     ) -> Batches:
         """Returns an iterable of batches as dicts of NumPy arrays; arguments and order are those of `pytorch`."""
         options = Options(
-            batch_size, shuffle, seed, num_workers, drop_last, tensors, transform, collate, decode, prefetch,
-            shuffle_bytes, fetch_bytes, on_error, return_index, progress, device, cache, rank, world_size, tail,
-            weights, replacement, length, trace,
+            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
+            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
+            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
+            progress=progress, device=device, cache=cache, rank=rank, world_size=world_size, tail=tail,
+            weights=weights, replacement=replacement, length=length, trace=trace,
         )  # fmt: skip
         return Batches(self._source.pinned(), options)
 
@@ -280,11 +284,12 @@ class Loadable:
         Args:
             sharding: a `jax.sharding.Sharding` for every array, or a dict of them by name. In a run of several
                 processes (`jax.distributed`) each one reads its share of the rows, unless `rank` and `world_size` say
-                otherwise, and a batch is the global array of all of them; `drop_last` is then needed, because all
-                shares must be as large.
+                otherwise, and a batch is the global array of all of them; `drop_last` or `tail="pad"` is then needed,
+                because all shares must be as large.
         Raises:
             UnsupportedError: jax is not installed.
-            InvalidArgumentError: while iterating: an int64 that is no int32; a batch that its devices cannot share.
+            InvalidArgumentError: while iterating: a batch that its devices cannot share.
+            TensorTypeError: while iterating: an int64 that is no int32.
         """
         from deeplake._jax import JaxBatches
 

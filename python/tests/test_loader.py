@@ -211,6 +211,13 @@ def test_pad(load):
     assert np.asarray(batch["label"]).tolist() == [0, 1, 2, 3]
 
 
+def test_pad_finds_a_type_for_all(load):
+    """Samples that a transform made of several dtypes: no value may be cut down to the type of the first."""
+    kinds = {"label": lambda label: np.full(1, int(label) + 0.5) if label % 2 else np.full(1, int(label), np.int64)}
+    batch = next(iter(load(4, collate="pad", tensors=["label"], transform=kinds)))
+    assert np.asarray(batch["label"]).ravel().tolist() == [0, 1.5, 2, 3.5]
+
+
 def test_list(load):
     batch = next(iter(load(4, collate="list", tensors=["ragged", "label"])))
     assert [tuple(sample.shape) for sample in batch["ragged"]] == [(1, 2), (2, 2), (3, 2), (4, 2)]

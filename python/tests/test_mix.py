@@ -220,11 +220,15 @@ def test_bad_mixtures(sets: list[deeplake.Dataset]) -> None:
         (sets, {"stop": "never"}, bad, 'stop is "never"'),
         (sets, {"mode": "sequential", "weights": [1, 1]}, bad, "takes neither weights"),
         (sets, {"length": 0}, bad, "length is 0"),
+        (sets, {"length": 1 << 63}, bad, "length is 9223372036854775808"),
         (sets, {"tensors": "x"}, bad, "want a list of names"),
+        (sets, {"tensors": 5}, bad, "want a list of names"),
+        (sets, {"tensors": iter(["x"])}, bad, "want a list of names"),
         (sets, {"wieghts": [1, 1]}, bad, 'did you mean "weights"'),
     ]:
         with pytest.raises(kind, match=wrong):
             deeplake.mix(views, **arguments)
     assert deeplake.mix([cats, dogs], tensors=["x"]).tensors == ["x"]
-    with pytest.raises(bad, match="rows cannot have weights"):
-        deeplake.mix(sets).batches(4, weights=np.ones(180))
+    for weights in (np.ones(180), "x"):
+        with pytest.raises(bad, match="rows cannot have weights"):
+            deeplake.mix(sets).batches(4, weights=weights)

@@ -222,6 +222,9 @@ def test_annotations_move_as_tv_tensors(pictures: deeplake.Dataset, mode: str) -
         ({"images": [T.Lambda(np.asarray), T.CHW()]}, "put native transforms first"),
         ({"boxes": T.Resize(8)}, 'transform of tensor "boxes"'),
         (T.Resize(8), "has no tensor"),
+        ({"images": T.HorizontalFlip}, "write HorizontalFlip(...)"),
+        ({"images": [T.CHW]}, "write CHW(...)"),
+        (T.Together, "write Together(...)"),
         ([T.Together(image="images", ops=[T.CHW()]), {"images": T.CHW()}], "two transforms"),
         (T.Together(image="images", boxes="boxes", ops=[T.CHW()], box_mode="LTXX"), "box mode"),
         ({"images": T.RandomCrop(9, padding=(1, 2, 3))}, "padding is"),
@@ -262,4 +265,4 @@ def test_fast_is_near(pictures: deeplake.Dataset) -> None:
     fast = rows(pictures, {"images": T.Resize((24, 24), fast=True)}, tensors=["images"])
     for a, b in zip(slow, fast, strict=True):
         off = np.abs(a["images"].astype(int) - b["images"].astype(int))
-        assert off.mean() < 6
+        assert 0 < off.mean() < 6

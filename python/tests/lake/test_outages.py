@@ -119,5 +119,5 @@ def test_a_kill_leaves_nothing(uri: str, proxy: Server, tmp_path: Path) -> None:
         assert not list(temporary.iterdir())
         names = [path.name for path in folder.rglob("*") if path.is_file()]
         assert not [name for name in names if name.startswith(("page-", "new-", "probe-")) or "lock" in name]
-    assert names, "the cache of pages holds something"
+        assert names, "the cache of pages holds something"
     assert set(Path("/dev/shm").iterdir()) <= shared
