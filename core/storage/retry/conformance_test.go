@@ -30,9 +30,10 @@ func TestConformance(t *testing.T) {
 		var plan faultstore.Plan
 		for i := range 200 {
 			// The first fault that hits decides, so each of these hits one call in about seventeen, all over the calls.
-			do := []faultstore.Action{
-				faultstore.Again(storage.Soon, 0), faultstore.BreakAt(1000), faultstore.Again(storage.Refresh, 0),
-			}[i%3]
+			do := []faultstore.Action{faultstore.Again(storage.Soon, 0), faultstore.BreakAt(1000)}[i%2]
+			if i == 1 { // once: of calls that race, the same one might be hit again, and that is credentials that stay expired
+				do = faultstore.Again(storage.Refresh, 0)
+			}
 			plan = append(plan, faultstore.Fault{Skip: 17*i + i%5, Do: do})
 		}
 		s.SetPlan(plan)
