@@ -24,7 +24,7 @@ var noIO = []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "path/
 var (
 	leaves   = []string{"core/errs", "core/tensor", "core/internal/..."}
 	datasets = slices.Concat(leaves, []string{
-		"core/chunk", "core/decoded", "core/version", "core/format", "core/query", "core/transform", "core/v3",
+		"core/chunk", "core/decoded", "core/version", "core/format", "core/transform", "core/v3",
 		"core/storage/...", "core/codec/...",
 	})
 	above = slices.Concat(datasets, []string{"core/dataset"})
@@ -78,11 +78,13 @@ var rooms = []room{
 	// The stable numeric ids of codecs are bytes on disk, hence the one arrow from format to codec's contracts.
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(leaves, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets", project: with(leaves, "core/storage", "core/codec", "core/format"), never: noIO},
-	{dir: "core/query", why: "the language and its engine; neither stores nor datasets", project: leaves, never: noIO},
+	{dir: "core/array", why: "columns of values and what is computed from them; no query, no dataset", project: leaves, never: noIO},
+	{dir: "core/query", why: "the language and its engine; neither stores nor datasets", project: with(leaves, "core/array"), never: noIO},
 	{dir: "core/ahead", why: "bytes before they are needed; neither rows nor codecs", project: with(leaves, "core/chunk"), never: noIO},
 	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format")},
 	{dir: "core/version", why: "commits; neither samples nor codecs", project: with(leaves, "core/storage", "core/format"), modules: []string{roaring}, never: noIO},
 	{dir: "core/dataset", why: "the only place where chunk and version meet", project: datasets, modules: []string{roaring}},
+	{dir: "core/scan", why: "datasets as tables of a query, and its result as rows that can be loaded; computes nothing", project: with(above, "core/array", "core/query"), never: noIO},
 	{dir: "core/ingest", why: "importers; siblings do not know each other", project: above},
 	{dir: "core/loader", why: "epochs and batches; siblings do not know each other, no CUDA symbols", project: with(above, "core/ahead"), never: noIO},
 

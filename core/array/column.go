@@ -1,0 +1,59 @@
+package array
+
+import (
+	"deeplake/core/tensor"
+)
+
+// Unit is what the numbers of a column count, where that is more than numbers.
+type Unit uint8
+
+// The units. All have dtype int64.
+const (
+	None      Unit = iota
+	Date           // days since 1970-01-01
+	Timestamp      // microseconds since 1970-01-01 00:00:00, no time zone
+	Interval       // microseconds; calendar months are no interval
+)
+
+// Unranked as Type.Dims says that the number of axes is not known, or differs from row to row.
+const Unranked = -1
+
+// Type is what is known of a column before any of its rows is read.
+type Type struct {
+	DType tensor.DType // of the elements; 0: there are none, as of NULL. float16 and bfloat16 come as float32
+	Unit  Unit
+	Dims  int          // axes of a row, 0 for scalars; Unranked
+	Shape tensor.Shape // len Dims, -1 where rows differ; nil: nothing is known
+	List  bool         // a row is a list of values of this type: a sequence, or a group
+	HType string       // what it means, as of a tensor: "bbox"; "": nothing special
+	Names []string     // class names: numbers stand for these; nil: none
+	Boxes string       // of bbox: "LTRB" (left, top, right, bottom), "LTWH" or "CCWH"; "" is LTRB
+	Weak  bool         // a number written in the query: it takes the dtype of what it meets, as a Python number does in NumPy
+}
+
+// Scalar reports whether each row is a single value.
+func (t Type) Scalar() bool { return t.Dims == 0 && !t.List }
+
+// Column is N rows of values. It is not changed once it is made, so columns may share memory and be used in parallel.
+//
+// Exactly one of Data and Items is set, but for N == 0, a column of dtype 0, and Const.
+type Column struct {
+	Type
+	N     int
+	Const bool   // all rows are equal: Data, Null, Shapes, Starts, Items and Ends hold one row
+	Null  []bool // one a row; nil: no NULL. The values of a NULL row are zeros or nothing
+
+	// Rows of one shape: Same is it, and Data has its elements times the rows. Else Shapes has the shape of each row, nil
+	// for NULL, and row i is Data[Starts[i]:Starts[i+1]].
+	Same   tensor.Shape
+	Shapes []tensor.Shape
+	Starts []int
+
+	// Data is []bool, []uint8, []uint16, []uint32, []uint64, []int8, []int16, []int32, []int64, []float32, []float64 or
+	// []string (of text, JSON and bytes; one element a row).
+	Data any
+
+	// Of a List: the items of row i are rows Ends[i-1] (0 for the first) to Ends[i] of Items.
+	Items *Column
+	Ends  []int
+}

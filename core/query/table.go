@@ -1,0 +1,97 @@
+package query
+
+import (
+	"context"
+
+	"deeplake/core/array"
+	"deeplake/core/tensor"
+)
+
+// Table is rows that can be asked: one version of a dataset, or a view of it. It does not change. All methods may be
+// called in parallel.
+type Table interface {
+	// Name is what errors and plans call it, a URI.
+	Name() string
+	// Rows is the number of rows.
+	Rows() int64
+	// Columns lists the tensors in order of creation.
+	Columns() []Field
+	// Resolve says what is true of all rows of a column in this version: the type with its number of axes. It reads index
+	// pages at most.
+	Resolve(ctx context.Context, column int) (array.Type, error)
+	// Zones says what index pages know of a column's rows [from, to): of runs of rows, in order, without a gap. It reads no
+	// samples.
+	Zones(ctx context.Context, column int, from, to int64) ([]Zone, error)
+	// Reader is the memory and the decoders of one goroutine.
+	Reader() Reader
+}
+
+// Field is a column of a table, as far as the schema tells.
+type Field struct {
+	Name string
+	Type array.Type
+	// Cost is about how long a value takes to be read, in nanoseconds: what costs more is looked at for fewer rows.
+	Cost float64
+	// Bytes is about how many bytes a value takes as it is stored, and Size how many in memory.
+	Bytes, Size float64
+}
+
+// Zone is a run of rows of which a bound is known.
+type Zone struct {
+	From, To int64
+	Hole     bool // no row has a value
+	// Min and Max bound the values of scalars: int64, uint64, float64 or bool, both nil where nothing is known. With bounds,
+	// no value is NaN, and none is NULL.
+	Min, Max any
+	// MinShape and MaxShape bound each axis; nil: nothing is known.
+	MinShape, MaxShape tensor.Shape
+	Bytes              int64 // as stored, of all rows, about
+}
+
+// Want is what of the values is to be read.
+type Want uint8
+
+// What can be wanted.
+const (
+	Values Want = iota
+	Shapes      // int64 arrays: the shape of each value; of a list the number of items. Reads index pages alone
+	Nulls       // bool: there is no value. Reads index pages alone
+	Length      // int64: bytes of text and opaque values, items of a list. Reads index pages alone
+)
+
+// Reader reads columns of a table. It is used by one goroutine at a time.
+type Reader interface {
+	// Read reads rows of a column. part, with Values, is what of each array is wanted, as array.Index would take it; the
+	// reader reads no more than that takes. An error names row and column.
+	Read(ctx context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error)
+	// Bytes is how many bytes were read from the store, or from memory in front of it, and Decoded how many came of it.
+	Bytes() (read, decoded int64)
+	Close()
+}
+
+// Rows are rows of a table: From to From+N, or List.
+type Rows struct {
+	From, N int64
+	List    []int64 // N of them, in any order; nil: the range
+}
+
+// At is row i.
+func (r Rows) At(i int) int64 {
+	if r.List != nil {
+		return r.List[i]
+	}
+	return r.From + int64(i)
+}
+
+// Span is what is wanted of one axis, as in Python; Low, High and Step are nil where they are left out.
+type Span struct {
+	Ellipsis        bool
+	At              *int64 // a single index: the axis is gone
+	Low, High, Step *int64
+}
+
+// Tables finds what FROM names.
+type Tables interface {
+	// Table opens a dataset at a version: ref is a branch, a tag or a commit, "" the newest.
+	Table(ctx context.Context, name, ref string) (Table, error)
+}
