@@ -241,10 +241,11 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 	}
 	r := row{image: tensor.Sample{Form: tensor.FormEncoded, Data: data}, memory: data, bytes: n, from: from}
 	if r.reason = im.placed(o.Key, &r); r.reason == "" && im.fit != nil {
-		if r.image, err = im.fit.apply(data); err != nil {
-			r.reason = err.Error() // of the picture: nothing else can go wrong
-		}
+		r.image, err = im.fit.apply(data)
 		im.release(&r)
+		if err != nil {
+			return row{}, err // whether of the picture, or of what it takes to fit one, fetch tells by its kind
+		}
 	}
 	return r, nil
 }

@@ -2,10 +2,16 @@ package ingest
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"deeplake/core/codec"
+	"deeplake/core/codec/jpeg"
+	"deeplake/core/codec/png"
+	"deeplake/core/codec/zstd"
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -56,6 +62,72 @@ func TestFit(t *testing.T) {
 	}
 	if _, err := f.apply([]byte("\xff\xd8\xff\xe0 nothing")); !bad(err) {
 		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// failing is a JPEG codec whose decoders fail with err.
+type failing struct {
+	codec.SampleCodec
+	err error
+}
+
+func (f failing) NewDecoder() codec.Decoder { return failingDecoder{f.err} }
+
+type failingDecoder struct{ err error }
+
+func (d failingDecoder) Decode(_, _ []byte, _ codec.Channels) error { return d.err }
+func (failingDecoder) Close()                                       {}
+
+// TestFitFailures: a picture that cannot be decoded is left out, and where there is no memory to decode one, or a bug,
+// the import fails: the next picture would be lost as well.
+func TestFitFailures(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, map[string][]byte{"a.jpg": picture(t, 1, "jpeg"), "b.jpg": picture(t, 2, "jpeg")})
+	for name, test := range map[string]struct {
+		err   error
+		fatal bool
+	}{
+		"damage":       {errs.New(errs.Corrupt, "decode jpeg: it is cut"), false},
+		"no memory":    {errs.New(errs.Internal, "decode jpeg: out of memory"), true},
+		"unclassified": {errors.New("an error without a kind"), true},
+	} {
+		env := testEnv()
+		env.Codecs = codec.NewRegistry([]codec.Codec{zstd.New()}, []codec.SampleCodec{failing{jpeg.New(), test.err}, png.New()})
+		j, err := Start(env, "mem://fit", root, Options{Size: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := j.Wait(context.Background())
+		j.Close()
+		switch {
+		case test.fatal && (!errs.Is(err, errs.KindOf(test.err)) && !errors.Is(err, test.err) || r != nil):
+			t.Errorf("%s: %v, report %+v, want it to fail", name, err, r)
+		case !test.fatal && (err != nil || r.Skipped != 2 || len(r.Skips) != 2 || !strings.Contains(r.Skips[0].Reason, "it is cut")):
+			t.Errorf("%s: %v, report %+v, want both left out", name, err, r)
+		}
+	}
+}
+
+// TestCostHasThePixels: what is on its way is bounded by what it becomes, not by the files alone.
+func TestCostHasThePixels(t *testing.T) {
+	t.Parallel()
+	const pixels = 3 * 256 * 256
+	for name, test := range map[string]struct {
+		o    Options
+		e    storage.Entry
+		want int64
+	}{
+		"as it is":        {Options{}, storage.Entry{Key: "a.jpg", Size: 5000}, 5000 + rowCost},
+		"fitted":          {Options{Size: 256}, storage.Entry{Key: "a.jpg", Size: 5000}, 5000 + rowCost + pixels},
+		"fitted, unknown": {Options{Size: 256}, storage.Entry{Key: "a.jpg", Size: -1}, unknownCost + pixels},
+		"linked":          {Options{Link: true}, storage.Entry{Key: "a.jpg", Size: 5000}, headCost},
+		"as large as can": {Options{Size: maxFitSide}, storage.Entry{Key: "a.jpg"}, rowCost + 3<<28},
+	} {
+		im := &importer{o: test.o}
+		if got := im.costOf(test.e); got != test.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, test.want)
+		}
 	}
 }
 

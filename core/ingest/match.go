@@ -19,17 +19,19 @@ type object struct {
 
 func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }
 
-// costOf is the memory that an object takes between being asked for and being written, about.
+// costOf is the memory that an object takes between being asked for and being written, about. A picture that is brought to
+// another size has its pixels in memory besides, which may be far more than its file.
 func (im *importer) costOf(e storage.Entry) int64 {
+	fitted := 3 * int64(im.o.Size) * int64(im.o.Size)
 	switch {
 	case im.o.Link && isArchive(e.Key):
 		return archiveCost
 	case im.o.Link:
 		return headCost
 	case e.Size < 0:
-		return unknownCost
+		return unknownCost + fitted
 	default:
-		return e.Size + rowCost
+		return e.Size + rowCost + fitted
 	}
 }
 
