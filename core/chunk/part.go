@@ -54,6 +54,9 @@ func (w *Worker) decodePart(ctx context.Context, r *Ref, part *codec.Part, want 
 	if part.Shrink > 1 || r.Hole() || len(r.Shape) < 2 {
 		return errs.New(errs.Internal, "decode a region of a sample of shape %s, shrunk by %d", r.Shape, part.Shrink)
 	}
+	if r.Made != nil {
+		return HandOver(r.Made, r, part)
+	}
 	if r.Tiles != nil {
 		return w.tiledPart(ctx, r, part, want)
 	}

@@ -26,8 +26,9 @@ type Ref struct {
 	Size   int64        // bytes after decoding: of the array, the string, or all items of a sequence together
 	Stored int64        // bytes as stored, before block compression
 	Source int32        // which view the row is of, where several are read as one; else 0
+	Made   []byte       // a sample that is stored nowhere: its bytes; then Chunk is nil
 	Tiles  []*Chunk     // the tiles of an oversized sample in order, Chunk being the first; else nil
 }
 
 // Hole reports whether the row has no sample.
-func (r *Ref) Hole() bool { return r.Chunk == nil }
+func (r *Ref) Hole() bool { return r.Chunk == nil && r.Made == nil }

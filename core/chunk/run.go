@@ -34,7 +34,7 @@ func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want 
 
 // runnable reports whether a sample is one file.
 func runnable(r *Ref) bool {
-	return !r.Hole() && r.Tiles == nil && r.Items == 1 && r.Chunk.Index.SampleCodec() != codec.None
+	return r.Chunk != nil && r.Tiles == nil && r.Items == 1 && r.Chunk.Index.SampleCodec() != codec.None
 }
 
 // fetch gives the checked file of a sample: where it lies in memory, or else read into w.run, which has room for it.

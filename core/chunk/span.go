@@ -40,7 +40,7 @@ func (w *Worker) Hold(h Held) {
 
 // Spans appends what reading the sample takes.
 func (r *Ref) Spans(spans []Span) []Span {
-	if r.Hole() {
+	if r.Chunk == nil {
 		return spans
 	}
 	if r.Tiles == nil {

@@ -50,6 +50,10 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	if ref.Hole() {
 		return errs.New(errs.Internal, "read a row that has no sample")
 	}
+	if ref.Made != nil {
+		copy(dst, ref.Made)
+		return nil
+	}
 	if ref.Tiles != nil {
 		if ref.Chunk.Index.SampleCodec() != codec.None {
 			return errs.New(errs.Unsupported, "the sample is stored in %d tiles, not as one file; read it decoded", len(ref.Tiles))
@@ -67,6 +71,10 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 	}
 	if ref.Hole() {
 		return errs.New(errs.Internal, "decode a row that has no sample")
+	}
+	if ref.Made != nil {
+		copy(dst, ref.Made)
+		return nil
 	}
 	if ref.Tiles != nil {
 		return w.tiled(ctx, ref, dst, want)

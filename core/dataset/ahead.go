@@ -97,6 +97,9 @@ func (c *Column) physical(runs [][2]int64) [][2]int64 {
 			}
 		}
 		for ; from < to; from++ {
+			if v.live(from) < 0 {
+				continue
+			}
 			row := v.snap.Live.Physical(v.live(from))
 			add(row, row+1)
 		}

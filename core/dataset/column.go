@@ -41,6 +41,10 @@ type finder struct {
 // find fills ref for a live row of the snapshot.
 func (f *finder) find(ctx context.Context, live int64, ref *chunk.Ref) error {
 	c := f.c
+	if live < 0 { // see Draw
+		*ref = chunk.Ref{Row: live}
+		return nil
+	}
 	row := c.view.snap.Live.Physical(live)
 	if f.chunk == nil || row < f.entry.Row || row >= f.entry.Row+f.entry.Rows {
 		e, ok, err := c.tree.Find(ctx, row)

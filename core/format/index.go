@@ -165,6 +165,21 @@ func (x *Index) ItemBytes(item int64) int64 {
 	return x.start(item+1) - x.start(item)
 }
 
+// ItemsBytes is the size of consecutive items, as ItemBytes counts them.
+func (x *Index) ItemsBytes(item, count int64) int64 {
+	if x.links == nil {
+		return x.start(item+count) - x.start(item)
+	}
+	sum := int64(0)
+	for i := item; i < item+count; i++ {
+		sum += x.links.Ranges[i].Length
+	}
+	return sum
+}
+
+// Uniform reports whether all items are arrays of one shape.
+func (x *Index) Uniform() bool { return x.shapeAt != nil && x.runFirst == nil }
+
 // Shape is the shape of an item, nil for dtypes without one. It is shared and not to be changed.
 func (x *Index) Shape(item int64) tensor.Shape {
 	if x.shapeAt == nil {

@@ -113,6 +113,25 @@ func (m RowMap) Physical(i int64) int64 {
 	return m.physical[k] + i - m.logical[k]
 }
 
+// Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie together, in order.
+func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {
+	if start >= end {
+		return
+	}
+	if m.logical == nil {
+		fn(start, end)
+		return
+	}
+	for k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > start }) - 1; start < end; k++ {
+		stop := end
+		if k+1 < len(m.logical) {
+			stop = min(end, m.logical[k+1])
+		}
+		fn(m.physical[k]+start-m.logical[k], m.physical[k]+stop-m.logical[k])
+		start = stop
+	}
+}
+
 // Logical is the inverse of Physical. For a deleted row it is the number of the next row that is not deleted.
 func (m RowMap) Logical(row int64) int64 {
 	if m.logical == nil {

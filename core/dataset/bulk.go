@@ -1,0 +1,186 @@
+package dataset
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/tensor"
+)
+
+// Piece is rows of a tensor that follow each other and lie together: in one chunk, or one sample in tiles, or rows that
+// have no sample.
+type Piece struct {
+	Row   int64          // first row in the dataset
+	Rows  int64          // how many
+	Chunk *chunk.Chunk   // nil: no row has a sample
+	First int64          // the first of them in the chunk
+	Tiles []*chunk.Chunk // of one sample in tiles
+}
+
+// Items is where the items of all rows of the piece lie in its chunk.
+func (p *Piece) Items() (first, count int64) {
+	first, _ = p.Chunk.Index.RowItemsRange(p.First)
+	last, n := p.Chunk.Index.RowItemsRange(p.First + p.Rows - 1)
+	return first, last + n - first
+}
+
+// Ref fills ref for row i of the piece.
+func (p *Piece) Ref(i int64, ref *chunk.Ref) error {
+	switch {
+	case p.Chunk == nil:
+		*ref = chunk.Ref{Row: p.Row + i}
+		return nil
+	case p.Tiles != nil:
+		return fillTiled(ref, p.Row, p.Tiles)
+	}
+	return fill(ref, p.Chunk, p.Row+i, p.First+i)
+}
+
+// ItemRef fills ref for one item of the chunk, which is in row.
+func (p *Piece) ItemRef(row, item int64, ref *chunk.Ref) {
+	x := p.Chunk.Index
+	*ref = chunk.Ref{Row: row, Chunk: p.Chunk, Item: item, Items: 1, Shape: x.Shape(item), Stored: x.ItemBytes(item), Size: decodedBytes(x, item)}
+}
+
+// Row is the row of the dataset at position i, which must be below Len; -1: there is none, see Draw.
+func (v *View) Row(i int64) int64 { return v.live(i) }
+
+// Regular reports whether the rows of v are start, start+step, ... of the dataset.
+func (v *View) Regular() (start, step int64, ok bool) { return v.start, v.step, v.list == nil }
+
+// Draw is Select for rows of which some may be missing, -1: such a row has no sample in any tensor.
+func (v *View) Draw(rows []int64) (*View, error) {
+	out := v.derive()
+	out.list = make([]int64, len(rows))
+	out.n = int64(len(rows))
+	for i, row := range rows {
+		switch {
+		case row == -1:
+			out.list[i] = -1
+		case row < 0 || row >= v.n:
+			return nil, outOfRange(row, v.n)
+		default:
+			out.list[i] = v.live(row)
+		}
+	}
+	return out, nil
+}
+
+// Pieces appends where runs of rows of the dataset lie, in their order, each run being the first row and the one behind the
+// last. It reads index pages. Row -1 of a run [-1, 0) has no sample.
+func (c *Column) Pieces(ctx context.Context, runs [][2]int64, out []Piece) ([]Piece, error) {
+	if c.view.Remote() && len(runs) > 1 { // index pages of many runs at once
+		more, err := inGroups(ctx, len(runs), func(ctx context.Context, from, to int, out []Piece) ([]Piece, error) {
+			return c.serial(ctx, runs[from:to], out)
+		})
+		return append(out, more...), err
+	}
+	return c.serial(ctx, runs, out)
+}
+
+// serial is Pieces, one run after the other.
+func (c *Column) serial(ctx context.Context, runs [][2]int64, out []Piece) ([]Piece, error) {
+	f := &finder{c: c}
+	v := c.view
+	for _, run := range runs {
+		if run[0] == -1 {
+			out = append(out, Piece{Row: -1, Rows: run[1] - run[0]})
+			continue
+		}
+		if run[0] < 0 || run[1] > v.snap.Rows() {
+			return out, outOfRange(run[1]-1, v.snap.Rows())
+		}
+		live := run[0]
+		var err error
+		v.snap.Live.Runs(run[0], run[1], func(from, to int64) {
+			if err == nil {
+				out, err = f.pieces(ctx, live, from, to, out)
+				live += to - from
+			}
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// pieces appends where physical rows [from, to) lie, the first of which is called live.
+func (f *finder) pieces(ctx context.Context, live, from, to int64, out []Piece) ([]Piece, error) {
+	hole := func(end int64) {
+		if end <= from {
+			return
+		}
+		if n := len(out) - 1; n >= 0 && out[n].Chunk == nil && out[n].Row+out[n].Rows == live {
+			out[n].Rows += end - from
+		} else {
+			out = append(out, Piece{Row: live, Rows: end - from})
+		}
+		live += end - from
+		from = end
+	}
+	take := func() error { // the rows of f.entry
+		end := min(to, f.entry.Row+f.entry.Rows)
+		p := Piece{Row: live, Rows: end - from, Chunk: f.chunk, First: f.entry.First + from - f.entry.Row}
+		if f.entry.Tiles > 0 {
+			var ref chunk.Ref
+			if err := f.tiled(ctx, live, &ref); err != nil {
+				return err
+			}
+			p.First, p.Tiles = 0, ref.Tiles
+		} else if last := p.First + p.Rows - 1; p.First < 0 || last >= f.chunk.Index.Rows() {
+			return beyond(f.chunk, last, f.chunk.Index.Rows())
+		}
+		live += end - from
+		from = end
+		if n := len(out) - 1; n >= 0 && p.Tiles == nil && out[n].Tiles == nil && out[n].Chunk == p.Chunk && out[n].Row+out[n].Rows == p.Row && out[n].First+out[n].Rows == p.First {
+			out[n].Rows += p.Rows
+			return nil
+		}
+		out = append(out, p)
+		return nil
+	}
+	if f.chunk != nil && from >= f.entry.Row && from < f.entry.Row+f.entry.Rows {
+		if err := take(); err != nil {
+			return out, err
+		}
+	}
+	if from == to {
+		return out, nil
+	}
+	found, err := f.c.entries(ctx, [][2]int64{{from, to}}, nil)
+	if err != nil {
+		return out, err
+	}
+	for i := range found {
+		hole(found[i].from)
+		f.entry = found[i].entry
+		if f.chunk, err = f.c.view.d.chunks.get(ctx, f.c.tree, &f.entry, 0); err != nil {
+			return out, err
+		}
+		if err := take(); err != nil {
+			return out, err
+		}
+	}
+	hole(to)
+	return out, nil
+}
+
+// fillTiled describes an oversized sample whose tiles are known.
+func fillTiled(ref *chunk.Ref, row int64, tiles []*chunk.Chunk) error {
+	x := tiles[0].Index
+	*ref = chunk.Ref{Row: row, Chunk: tiles[0], Items: 1, Tiles: tiles, Shape: x.Tile().Sample}
+	size, err := ref.Shape.Bytes(x.DType())
+	ref.Size, ref.Stored = size, size
+	return err
+}
+
+// Channels is what a reader of the tensor wants of files that may hold another number.
+func (c *Column) Channels() codec.Channels { return c.ct.channels }
+
+// HTypeOf is what the samples mean, taken apart.
+func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
+
+// ClassNames are the names that numbers stand for; nil: the tensor has none. Shared, read-only.
+func (c *Column) ClassNames() []string { return c.ct.schema.ClassNames }

@@ -1,0 +1,129 @@
+package dataset
+
+import (
+	"context"
+
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+)
+
+// Zone is rows of a view that follow each other, and what the map knows of their samples.
+type Zone struct {
+	From, To int64 // positions in the view
+	Hole     bool  // no row has a sample
+	Known    bool  // Stats are those of all samples; else nothing is known
+	Stats    format.Stats
+	Bytes    float64 // as stored, about
+}
+
+// mostZones bounds the zones of a view whose rows are a list: of more nothing is said, they would cost as much as the rows.
+const mostZones = 1 << 16
+
+// Zones says what the map knows of the rows of the view at positions [from, to), without a gap. It reads no chunk.
+func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
+	v := c.view
+	from, to = max(from, 0), min(to, v.n)
+	if from >= to {
+		return nil, nil
+	}
+	z := zoner{c: c}
+	if v.list == nil && v.step == 1 {
+		at := from
+		var err error
+		v.snap.Live.Runs(v.live(from), v.live(to-1)+1, func(a, b int64) {
+			if err == nil {
+				err = z.run(ctx, at, a, b)
+				at += b - a
+			}
+		})
+		return z.out, err
+	}
+	for i := from; i < to; i++ {
+		if len(z.out) > mostZones {
+			return append(z.out, Zone{From: i, To: to}), nil
+		}
+		if row := v.live(i); row < 0 {
+			z.add(Zone{From: i, To: i + 1, Hole: true}, nil)
+		} else if row = v.snap.Live.Physical(row); z.known != nil && row >= z.known.Row && row < z.known.Row+z.known.Rows {
+			z.add(Zone{From: i, To: i + 1}, z.known)
+		} else if err := z.run(ctx, i, row, row+1); err != nil {
+			return nil, err
+		}
+	}
+	return z.out, nil
+}
+
+// zoner makes zones.
+type zoner struct {
+	c     *Column
+	out   []Zone
+	known *format.Entry // what the last zone is of
+}
+
+// run adds physical rows [from, to), the first of which is at position at.
+func (z *zoner) run(ctx context.Context, at, from, to int64) error {
+	shift := at - from
+	err := z.c.tree.Scan(ctx, from, to, func(e format.Entry) bool {
+		if e.Row > from {
+			z.add(Zone{From: from + shift, To: e.Row + shift, Hole: true}, nil)
+			from = e.Row
+		}
+		end := min(to, e.Row+e.Rows)
+		z.add(Zone{From: from + shift, To: end + shift}, &e)
+		from = end
+		return true
+	})
+	if err == nil && from < to {
+		z.add(Zone{From: from + shift, To: to + shift, Hole: true}, nil)
+	}
+	return err
+}
+
+// add appends a zone of rows of an entry, nil being none. Rows of the same one follow each other in one zone.
+func (z *zoner) add(n Zone, e *format.Entry) {
+	bytes := 0.0
+	if e != nil {
+		bytes = float64(e.Bytes) * float64(n.To-n.From) / float64(e.Rows)
+	}
+	if k := len(z.out) - 1; k >= 0 && (e == nil && z.out[k].Hole || e != nil && z.known != nil && e.Row == z.known.Row && !z.out[k].Hole) {
+		z.out[k].To = n.To
+		z.out[k].Bytes += bytes
+		return
+	}
+	if e != nil {
+		n.Known, n.Stats, n.Bytes = true, e.Stats, bytes
+		own := *e
+		e = &own
+	}
+	z.known = e
+	z.out = append(z.out, n)
+}
+
+// Bounds are the least and the greatest size of each axis over all samples of the tensor in this version; nil when samples
+// have no shape, differ in the number of axes, or there are none. It reads no chunk.
+func (c *Column) Bounds(ctx context.Context) (least, most tensor.Shape, err error) {
+	if col, ok := c.view.snap.Record.Columns[c.ct.schema.ID]; ok && !c.view.dirty && col.MinShape != nil && col.MinShape.Equal(col.MaxShape) {
+		return col.MinShape, col.MaxShape, nil // of all samples ever written, hence of these
+	}
+	mixed := false
+	err = c.tree.Scan(ctx, 0, format.MaxRows, func(e format.Entry) bool {
+		s := &e.Stats
+		if mixed = s.MinShape == nil || most != nil && len(most) != len(s.MinShape); mixed {
+			return false
+		}
+		if most == nil {
+			least, most = s.MinShape.Clone(), s.MaxShape.Clone()
+		}
+		for i := range most {
+			least[i], most[i] = min(least[i], s.MinShape[i]), max(most[i], s.MaxShape[i])
+		}
+		return true
+	})
+	if mixed || err != nil {
+		return nil, nil, err
+	}
+	return least, most, nil
+}
+
+// Empty reports whether no row has a sample, as far as the map tells at once.
+func (c *Column) Empty() bool { return c.tree.Root().Page.IsZero() }
