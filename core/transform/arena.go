@@ -1,5 +1,7 @@
 package transform
 
+import "deeplake/core/errs"
+
 // arena hands out pieces of large blocks, all of which are given back at once.
 type arena struct {
 	blocks [][]int32
@@ -9,19 +11,26 @@ type arena struct {
 
 const blockInts = 64 << 10
 
-func (a *arena) ints(n int) []int32 {
+// ints gives n numbers of any content. Where there is no memory, nothing has changed.
+func (a *arena) ints(n int) ([]int32, error) {
 	n = max(n, 1)
 	for ; a.block < len(a.blocks); a.block, a.used = a.block+1, 0 {
 		if b := a.blocks[a.block]; len(b)-a.used >= (n+3)&^3 {
 			a.used += (n + 3) &^ 3
-			return b[a.used-(n+3)&^3:][:n:n]
+			return b[a.used-(n+3)&^3:][:n:n], nil
 		}
 	}
 	size := max(blockInts, (n+3)&^3)
-	a.blocks = append(a.blocks, allocate(size))
+	b := allocate(size)
+	if b == nil {
+		return nil, errNoMemory()
+	}
+	a.blocks = append(a.blocks, b)
 	a.used = (n + 3) &^ 3
-	return a.blocks[a.block][:n:n]
+	return b[:n:n], nil
 }
+
+func errNoMemory() error { return errs.New(errs.Internal, "transform a picture: out of memory") }
 
 func (a *arena) reset() { a.block, a.used = 0, 0 }
 

@@ -71,6 +71,7 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 		steps = steps[first:]
 	}
 	need := whole(h, w)
+	var err error
 	ws.found = ws.found[:0]
 	for i := len(steps) - 1; i >= 0; i-- {
 		inH, inW := t.h, t.w
@@ -102,13 +103,15 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 				gx, gy = quick.x, quick.y
 				gx.n, gy.n = s.w, s.h
 			}
-			need = ws.resize(&st, s.filter, gx, gy, need, flipX, flipY)
+			need, err = ws.resize(&st, s.filter, gx, gy, need, flipX, flipY)
 		case toFlipX, toFlipY:
 			in := flipped(need, s)
-			st.x, st.y = ws.through(need.x, s.w, s.kind == toFlipX), ws.through(need.y, s.h, s.kind == toFlipY)
+			if st.x, err = ws.through(need.x, s.kind == toFlipX); err == nil {
+				st.y, err = ws.through(need.y, s.kind == toFlipY)
+			}
 			need = in
 		case toPad:
-			need = ws.padded(&st, s, need, inH, inW, channels)
+			need, err = ws.padded(&st, s, need, inH, inW, channels)
 		default:
 			st.what, st.paint = toPaint, s.kind
 			if s.kind == toContrast { // its mean is that of the whole picture
@@ -116,14 +119,48 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 				need = whole(inH, inW)
 			}
 		}
+		if err != nil {
+			return nil, err
+		}
 		st.inH, st.inW = need.y.size(), need.x.size()
 		ws.found = append(ws.found, st)
 	}
 	j.region.X, j.region.Y, j.region.Width, j.region.Height = need.x.from, need.y.from, need.x.size(), need.y.size()
 	j.stages = ws.stages(ws.found)
-	ws.ready(j)
-	return j, nil
+	if err := j.bounded(); err != nil {
+		return nil, err
+	}
+	return j, ws.ready(j)
 }
+
+// maxBetween bounds the pixels between two steps, of which up to three pictures are held.
+const maxBetween = 2 << 30
+
+// bounded refuses a job that would hold more than that. What the spec says of sizes is not enough to tell: often only a
+// small part of a large picture is made.
+func (j *Job) bounded() error {
+	for i := range j.stages {
+		s := &j.stages[i]
+		h, w := s.h, s.w
+		if s.what == toResample { // the picture in the middle is as high or as wide as what goes in
+			if s.upright {
+				w += s.inW
+			} else {
+				h = max(h, s.inH)
+			}
+		} else if i == len(j.stages)-1 && j.plain() {
+			continue // straight into the result
+		}
+		if n := int64(h) * int64(w) * int64(j.channels); n > maxBetween {
+			return errs.New(errs.Type, "a picture of %d x %d pixels and %d channels between two steps would take %d bytes, want at most %d; crop or resize to less before",
+				s.h, s.w, j.channels, n, int64(maxBetween))
+		}
+	}
+	return nil
+}
+
+// plain reports whether the result is what the last stage makes, byte by byte.
+func (j *Job) plain() bool { return j.p.floats == nil && (!j.p.chw || j.channels == 1) }
 
 func resizesBefore(steps []step) bool {
 	for k := len(steps) - 1; k >= 0; k-- {
@@ -181,27 +218,30 @@ func shrunk(t *Trace, shrinks bool) (int, *quickening) {
 }
 
 // resize fills in a stage that resizes, and says what it needs.
-func (ws *Workspace) resize(st *stage, f filter, gx, gy grid, need rect, flipX, flipY bool) rect {
+func (ws *Workspace) resize(st *stage, f filter, gx, gy grid, need rect, flipX, flipY bool) (in rect, err error) {
 	if f <= nearestExact {
-		var in rect
-		st.x, in.x = ws.picked(f, need.x, gx.n, gx.clip.to)
-		st.y, in.y = ws.picked(f, need.y, gy.n, gy.clip.to)
-		return in
+		if st.x, in.x, err = ws.picked(f, need.x, gx.n, gx.clip.to); err == nil {
+			st.y, in.y, err = ws.picked(f, need.y, gy.n, gy.clip.to)
+		}
+		return in, err
 	}
 	st.what = toResample
-	var in rect
-	st.x, in.x = ws.weighed(f, need.x, gx, flipX)
-	st.y, in.y = ws.weighed(f, need.y, gy, flipY)
+	if st.x, in.x, err = ws.weighed(f, need.x, gx, flipX); err != nil {
+		return in, err
+	}
+	if st.y, in.y, err = ws.weighed(f, need.y, gy, flipY); err != nil {
+		return in, err
+	}
 	// The rule of Pillow 13. Which pass is first shows in the pixels, by one or two.
 	narrower, lower := gx.hi-gx.lo-float64(gx.n), gy.hi-gy.lo-float64(gy.n)
 	st.upright = lower > 0 && lower > 2*narrower && !st.x.same
-	return in
+	return in, nil
 }
 
 // weighed makes the weights of positions need of an axis.
-func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span) {
+func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span, error) {
 	if !flip && g.lo == 0 && g.hi == float64(g.n) && g.clip == (span{0, g.n}) {
-		return axis{same: true}, need
+		return axis{same: true}, need, nil
 	}
 	at := func(k int) int {
 		if flip {
@@ -220,7 +260,10 @@ func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span
 		all, taps = span{min(all.from, w.from), max(all.to, w.to)}, max(taps, w.size())
 		ws.windows = append(ws.windows, w)
 	}
-	a := axis{first: ws.ints(n), weights: ws.ints(n * taps), taps: taps}
+	a, err := ws.axis(n, taps)
+	if err != nil {
+		return a, all, err
+	}
 	clear(a.weights)
 	if len(ws.real) < taps {
 		ws.real = make([]float64, taps)
@@ -231,48 +274,57 @@ func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span
 		g.weigh(f, at(k), w, a.weights[k*taps+w.from-from:], ws.real)
 		a.first[k] = int32(from - all.from)
 	}
-	return a, all
+	return a, all, nil
 }
 
 // picked makes the positions of a nearest-neighbour filter.
-func (ws *Workspace) picked(f filter, need span, n, size int) (axis, span) {
-	a := axis{first: ws.ints(need.size())}
+func (ws *Workspace) picked(f filter, need span, n, size int) (axis, span, error) {
 	in := span{pick(f, need.from, n, size), pick(f, need.to-1, n, size) + 1}
+	a, err := ws.axis(need.size(), 0)
+	if err != nil {
+		return a, in, err
+	}
 	for k := range a.first {
 		a.first[k] = int32(pick(f, need.from+k, n, size) - in.from)
 	}
-	return a, in
+	return a, in, nil
 }
 
 // through makes positions that are those of before, or all in reverse.
-func (ws *Workspace) through(need span, n int, flip bool) axis {
-	a := axis{first: ws.ints(need.size())}
+func (ws *Workspace) through(need span, flip bool) (axis, error) {
+	a, err := ws.axis(need.size(), 0)
+	if err != nil {
+		return a, err
+	}
 	for k := range a.first {
 		a.first[k] = int32(k)
 		if flip {
 			a.first[k] = int32(need.size() - 1 - k)
 		}
 	}
-	return a
+	return a, nil
 }
 
 // padded fills in a stage that pads.
-func (ws *Workspace) padded(st *stage, s *step, need rect, inH, inW, channels int) rect {
+func (ws *Workspace) padded(st *stage, s *step, need rect, inH, inW, channels int) (in rect, err error) {
 	for c := range min(channels, maxFill) {
 		if len(s.fill) > 0 {
 			st.fill[c] = byte(s.fill[min(c, len(s.fill)-1)])
 		}
 	}
-	var in rect
-	st.x, in.x = ws.mirrored(s.mode, need.x, s.x, inW)
-	st.y, in.y = ws.mirrored(s.mode, need.y, s.y, inH)
-	return in
+	if st.x, in.x, err = ws.mirrored(s.mode, need.x, s.x, inW); err == nil {
+		st.y, in.y, err = ws.mirrored(s.mode, need.y, s.y, inH)
+	}
+	return in, err
 }
 
 // mirrored finds for positions behind a padding of before what they are copies of.
-func (ws *Workspace) mirrored(mode byte, need span, before, n int) (axis, span) {
-	a := axis{first: ws.ints(need.size())}
+func (ws *Workspace) mirrored(mode byte, need span, before, n int) (axis, span, error) {
 	in := span{n, 0}
+	a, err := ws.axis(need.size(), 0)
+	if err != nil {
+		return a, in, err
+	}
 	for k := range a.first {
 		at := need.from + k - before
 		switch {
@@ -295,12 +347,12 @@ func (ws *Workspace) mirrored(mode byte, need span, before, n int) (axis, span) 
 		in = span{min(in.from, at), max(in.to, at+1)}
 	}
 	if in.from >= in.to { // nothing but padding: some pixel is read for nothing
-		return a, span{0, 1}
+		return a, span{0, 1}, nil
 	}
 	for k := range a.first {
 		if a.first[k] >= 0 {
 			a.first[k] -= int32(in.from)
 		}
 	}
-	return a, in
+	return a, in, nil
 }

@@ -14,8 +14,6 @@ import "C"
 import (
 	"runtime"
 	"unsafe"
-
-	"deeplake/core/errs"
 )
 
 // native is the job as the C code reads it, in memory of C.
@@ -35,26 +33,43 @@ func (m *memory) free() {
 	}
 }
 
-// allocate gives numbers in memory of C, so that C may keep their address.
+// allocate gives numbers in memory of C, so that C may keep their address; nil: there is no memory.
 func allocate(ints int) []int32 {
-	return unsafe.Slice((*int32)(C.calloc(C.size_t(ints), 4)), ints) // cgo panics where there is no memory
+	p := (*int32)(C.calloc(C.size_t(ints), 4))
+	if p == nil {
+		return nil
+	}
+	return unsafe.Slice(p, ints)
 }
 
 func release(b []int32) { C.free(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // room gives memory for n values of T, valid until Reset.
-func room[T any](ws *Workspace, n int) []T {
+func room[T any](ws *Workspace, n int) ([]T, error) {
 	var one T
 	size := int(unsafe.Sizeof(one))
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(ws.ints((n*size+3)/4)))), n)
+	ints, err := ws.arena.ints((n*size + 3) / 4)
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(ints))), n), nil
 }
 
 // ready writes the job down for C.
-func (ws *Workspace) ready(j *Job) {
+func (ws *Workspace) ready(j *Job) error {
 	if ws.memory.space == nil {
-		ws.memory.space = (*C.dl_space)(C.calloc(1, C.sizeof_dl_space))
+		if ws.memory.space = (*C.dl_space)(C.calloc(1, C.sizeof_dl_space)); ws.memory.space == nil {
+			return errNoMemory()
+		}
 	}
-	stages := room[C.dl_stage](ws, len(j.stages))
+	stages, err := room[C.dl_stage](ws, len(j.stages))
+	if err != nil {
+		return err
+	}
+	jobs, err := room[C.dl_job](ws, 1)
+	if err != nil {
+		return err
+	}
 	for i := range j.stages {
 		s := &j.stages[i]
 		c := C.dl_stage{what: C.int32_t(s.what), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
@@ -67,7 +82,7 @@ func (ws *Workspace) ready(j *Job) {
 		}
 		stages[i] = c
 	}
-	job := &room[C.dl_job](ws, 1)[0]
+	job := &jobs[0]
 	*job = C.dl_job{stages: unsafe.SliceData(stages), count: C.int32_t(len(stages)), channels: C.int32_t(j.channels),
 		h: C.int32_t(j.h), w: C.int32_t(j.w), dst: (*C.uint8_t)(j.pin(unsafe.Pointer(unsafe.SliceData(j.dst)))), space: ws.memory.space}
 	p := j.p
@@ -87,6 +102,7 @@ func (ws *Workspace) ready(j *Job) {
 		job.std = (*C.float)(j.pin(unsafe.Pointer(unsafe.SliceData(p.std))))
 	}
 	j.native.job = job
+	return nil
 }
 
 func (j *Job) pin(p unsafe.Pointer) unsafe.Pointer {
@@ -120,7 +136,7 @@ func (j *Job) Take(pix []byte, stride int) error {
 		return err
 	}
 	if C.dl_transform_run(unsafe.Pointer(j.native.job), (*C.uchar)(unsafe.SliceData(pix)), C.size_t(stride)) != 0 {
-		return errs.New(errs.Internal, "transform a picture: out of memory")
+		return errNoMemory()
 	}
 	return nil
 }

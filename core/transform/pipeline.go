@@ -147,6 +147,18 @@ func (p *Pipeline) Check(d tensor.DType, s tensor.Shape) error {
 	if p.colours && c != 1 && c != 3 {
 		return errs.New(errs.Type, "ColorJitter takes pictures of 1 or 3 channels, this one has %d", c)
 	}
+	for _, o := range p.geometry {
+		var fill numbers
+		switch op := o.do.(type) {
+		case *randomCrop:
+			fill = op.Fill
+		case *pad:
+			fill = op.Fill
+		}
+		if n := len(fill); n > 1 && n != c {
+			return errs.New(errs.Type, "%s: fill has %d numbers, the picture has %d channels; give one, or one for each channel (of at most %d)", o.name, n, c, maxFill)
+		}
+	}
 	return nil
 }
 
@@ -176,9 +188,13 @@ func (p *Pipeline) layout(h, w int, s tensor.Shape) tensor.Shape {
 // refuses reports whether some step does not take every picture.
 func (p *Pipeline) refuses() bool {
 	for _, o := range p.geometry {
-		switch o.do.(type) {
+		switch o := o.do.(type) {
 		case *randomCrop, *pad:
 			return true
+		case *resize: // of one side the other one follows, which may become too long or nothing
+			if len(o.Size) == 1 {
+				return true
+			}
 		}
 	}
 	return false

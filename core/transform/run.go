@@ -8,7 +8,7 @@ import (
 // run does the work in Go. The C code does the same, operation by operation.
 func (j *Job) run(pix []byte, stride int) {
 	ws, c := j.space, j.channels
-	plain := j.p.floats == nil && (!j.p.chw || c == 1)
+	plain := j.plain()
 	for i := range j.stages {
 		s := &j.stages[i]
 		out := j.dst

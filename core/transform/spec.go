@@ -82,6 +82,9 @@ func (o *Op) UnmarshalJSON(data []byte) error {
 		return errs.New(errs.Invalid, "unknown transform %q (want one of %q)%s", o.name, names, errs.Suggest(o.name, names))
 	}
 	delete(all, "op")
+	if err := o.nulls(all); err != nil {
+		return err
+	}
 	rest, err := json.Marshal(all)
 	if err != nil {
 		return errs.Wrap(errs.Invalid, "read transform", o.name, err)
@@ -93,6 +96,24 @@ func (o *Op) UnmarshalJSON(data []byte) error {
 	}
 	if err := o.do.check(); err != nil {
 		return errs.New(errs.Invalid, "%s: %w", o.name, err)
+	}
+	return nil
+}
+
+// nulls refuses null for a parameter that cannot be left out: encoding/json would take it for the default.
+func (o *Op) nulls(given map[string]json.RawMessage) error {
+	t := reflect.TypeOf(o.do).Elem()
+	for name, value := range given {
+		if kindOf(value) != "null" {
+			continue
+		}
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if k := f.Type.Kind(); strings.EqualFold(key, name) && (k == reflect.Float64 || k == reflect.Bool || k == reflect.String) {
+				return errs.New(errs.Invalid, "%s: %s is null, want %s", o.name, key, wanted(f.Type))
+			}
+		}
 	}
 	return nil
 }
@@ -161,6 +182,10 @@ func kindOf(data []byte) string {
 		return "a string"
 	case b[0] == 'n':
 		return "null"
+	case b[0] == '{':
+		return "an object"
+	case b[0] == 't' || b[0] == 'f':
+		return "true or false"
 	}
 	return "a number"
 }
@@ -307,7 +332,7 @@ func checkPadding(padding, fill numbers, mode string) error {
 		return errs.New(errs.Invalid, "padding is %v, want an int, (left/right, top/bottom) or (left, top, right, bottom), each 0 to %d", []float64(padding), maxSide)
 	}
 	if len(fill) > maxFill || !fill.whole(0, 255) {
-		return errs.New(errs.Invalid, "fill is %v, want 0 to 255, or one such number for each channel", []float64(fill))
+		return errs.New(errs.Invalid, "fill is %v, want 0 to 255, or one such number for each channel, of at most %d", []float64(fill), maxFill)
 	}
 	if !slices.Contains(padModes, mode) {
 		return errs.New(errs.Invalid, "padding_mode is %q (want one of %q)%s", mode, padModes, errs.Suggest(mode, padModes))

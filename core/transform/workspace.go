@@ -69,8 +69,15 @@ func (ws *Workspace) stages(found []stage) []stage {
 	return out
 }
 
-// ints is room for n numbers, valid until Reset.
-func (ws *Workspace) ints(n int) []int32 { return ws.arena.ints(n) }
+// axis is room for one of n samples, each of taps weights, valid until Reset.
+func (ws *Workspace) axis(n, taps int) (axis, error) {
+	a := axis{taps: taps}
+	var err error
+	if a.first, err = ws.arena.ints(n); err == nil && taps > 0 {
+		a.weights, err = ws.arena.ints(n * taps)
+	}
+	return a, err
+}
 
 func grow(p []byte, n int) []byte {
 	if cap(p) < n {
