@@ -11,6 +11,7 @@ import numpy.typing as npt
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._names import check_names, checks_keywords, quoted
+from deeplake._plan import check_real
 from deeplake._source import Pinned, Source
 from deeplake._view import Loadable, View
 
@@ -162,7 +163,9 @@ def _shares(weights: Any) -> list[float] | None:
     if weights is None:
         return None
     try:
-        shares = np.asarray(weights, np.float64)
+        given = np.asarray(weights)
+        check_real(given)
+        shares = given.astype(np.float64)
     except (TypeError, ValueError):
         shares = np.zeros((0, 0))
     if shares.ndim != 1 or not np.isfinite(shares).all():

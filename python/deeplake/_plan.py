@@ -192,12 +192,13 @@ class Plan:
                 )
             weights = self.source.read(range(self.source.length()), weights, "stack")
         try:
-            values: npt.NDArray[np.float64] = np.asarray(
-                weights, np.float64
-            ).copy()  # what happens to the array later is nothing to us
+            given = np.asarray(weights)
+            check_real(given)
+            values: npt.NDArray[np.float64] = given.astype(np.float64)  # a copy: later changes are nothing to us
         except (TypeError, ValueError, RuntimeError) as err:
             raise InvalidArgumentError(
-                f"load: weights is a {type(weights).__name__}, want one number for each row, or the name of a tensor"
+                f"load: weights is a {type(weights).__name__}, want one number for each row, or the name of a tensor: "
+                f"{err}"
             ) from err
         if values.shape != (self.source.length(),):
             raise InvalidArgumentError(
@@ -232,6 +233,15 @@ class Plan:
             "cache": None if cache is None else cache.options(),
             **self.recipe.options(),
         }
+
+
+def check_real(values: npt.NDArray[Any]) -> None:
+    """Refuses what NumPy makes numbers of all the same: it reads numerals, counts dates and drops imaginary parts."""
+    if values.dtype.kind in "SUcmM":
+        raise TypeError(f"got {values.dtype.name}")
+    for value in values.ravel() if values.dtype.kind == "O" else ():
+        if isinstance(value, str | bytes | complex | np.complexfloating):
+            raise TypeError(f"got {value!r}")
 
 
 def check_int(name: str, value: Any, least: int, *, optional: bool = False) -> None:

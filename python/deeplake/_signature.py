@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from deeplake._assemble import Assembly, NumPy
 from deeplake._errors import InvalidArgumentError, TensorTypeError, UnsupportedError
+from deeplake._names import quoted, suggest
 from deeplake._plan import Options, Plan
 from deeplake._tensor import shape_of
 
@@ -143,7 +144,13 @@ def signature(plan: Plan, given: Any) -> Any:
             leaves[name] = Leaf(name, (_rows(plan),), tf.int64)
     if marks(plan):
         leaves["_valid"] = Leaf("_valid", (_rows(plan),), tf.bool)
+    padded = [f"{name}_shape" for name in leaves] if plan.options.collate == "pad" else []
     for name, spec in wanted.items():
+        if name not in leaves and name not in padded:
+            raise InvalidArgumentError(
+                f'load: element_spec has "{name}", which batches do not have (they have {quoted(leaves)})'
+                f"{suggest(name, leaves)}"
+            )
         leaves[name] = _of_spec(name, spec)
     return leaves
 

@@ -14,6 +14,7 @@ tensor: threads, ranks and batches do not change it. Wrong parameters are refuse
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,9 +67,12 @@ def _plain(step: Native, name: str, value: Any) -> Any:
     if hasattr(value, "__index__"):
         return int(value)
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError) as err:
         raise InvalidArgumentError(f"{type(step).__name__}: {name} is {value!r}, want numbers") from err
+    if not math.isfinite(number):
+        raise InvalidArgumentError(f"{type(step).__name__}: {name} is {number}, want finite numbers")
+    return number
 
 
 class RandomResizedCrop(Native):

@@ -216,6 +216,8 @@ def test_bad_mixtures(sets: list[deeplake.Dataset]) -> None:
         (sets, {"weights": [1, -1]}, bad, "weight of view 1 is -1"),
         (sets, {"weights": [1, float("nan")]}, bad, "want one positive number for each view"),
         (sets, {"weights": "ab"}, bad, "want one positive number for each view"),
+        (sets, {"weights": ["1", "2"]}, bad, "want one positive number for each view"),
+        (sets, {"weights": [1, 2j]}, bad, "want one positive number for each view"),
         (sets, {"mode": "exakt"}, bad, 'mode is "exakt"'),
         (sets, {"stop": "never"}, bad, 'stop is "never"'),
         (sets, {"mode": "sequential", "weights": [1, 1]}, bad, "takes neither weights"),

@@ -48,6 +48,7 @@ def ds():
 
 
 PLAIN = ("image", "label")
+LABELS = tf.TensorSpec((None,), tf.int64)
 
 
 def labels(data) -> list[int]:
@@ -334,6 +335,14 @@ def test_skipped_rows_leave_the_cardinality_open(ds):
     assert data.stats()["rows"] == ROWS
 
 
+def test_element_spec_of_what_padding_adds(ds):
+    given = {
+        "ragged": tf.TensorSpec((None, None, 2), tf.float32), "ragged_shape": tf.TensorSpec((None, 2), tf.int64),
+    }  # fmt: skip
+    data = ds.tensorflow(8, tensors=["ragged"], collate="pad", element_spec=given)
+    assert data.element_spec == given and len(list(data)) == len(data)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "wrong"),
     [
@@ -342,6 +351,13 @@ def test_skipped_rows_leave_the_cardinality_open(ds):
         ({"batch_size": 0}, deeplake.InvalidArgumentError, "batch_size"),
         ({"element_spec": {"label": "int64"}}, deeplake.InvalidArgumentError, "element_spec"),
         ({"element_spec": [1]}, deeplake.InvalidArgumentError, "element_spec"),
+        ({"element_spec": {"lable": LABELS}}, deeplake.InvalidArgumentError, '"lable".*; did you mean "label"'),
+        ({"element_spec": {"_index": LABELS}}, deeplake.InvalidArgumentError, '"_index", which batches do not have'),
+        (
+            {"transform": lambda row: {"mean": row["label"]}, "element_spec": {"maen": LABELS}},
+            deeplake.InvalidArgumentError,
+            'did you mean "mean"',
+        ),
         ({"tensors": ["label"], "transform": {"label": lambda _: object()}}, deeplake.TensorTypeError, "object"),
         ({"shufle": True}, deeplake.InvalidArgumentError, "shuffle"),
     ],

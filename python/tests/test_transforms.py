@@ -216,6 +216,10 @@ def test_annotations_move_as_tv_tensors(pictures: deeplake.Dataset, mode: str) -
         ({"images": T.RandomResizedCrop(8, scale=(1, 0.5))}, "scale is [1 0.5]"),
         ({"images": T.Resize(8, "bilinaer")}, 'did you mean "bilinear"'),
         ({"images": T.HorizontalFlip(2)}, "p is 2"),
+        ({"images": T.HorizontalFlip(None)}, "HorizontalFlip: p is null, want a number"),
+        ({"images": T.Resize(8, None)}, "Resize: interpolation is null, want a string"),
+        ({"images": T.Normalize(float("nan"), 1)}, "Normalize: mean is nan, want finite numbers"),
+        ({"images": T.Normalize((0, 0, 0), np.array([1, np.inf, 1]))}, "Normalize: std is inf, want finite numbers"),
         ({"images": T.Normalize((1, 2), (1,))}, "mean is"),
         ({"images": [T.Normalize(0, 1), T.Resize(8)]}, "Resize stands after Normalize"),
         ({"images": T.ToFloat(64)}, "bits is"),
@@ -241,6 +245,11 @@ def test_files_and_too_small_pictures_are_refused(pictures: deeplake.Dataset) ->
         pictures.batches(batch_size=4, transform={"images": T.CHW()}, decode={"images": "bytes"})
     with pytest.raises(deeplake.TensorTypeError, match=r"row 0.*larger than the picture"):
         list(pictures.batches(batch_size=4, tensors=["images"], transform={"images": T.RandomCrop(1000)}))
+    with pytest.raises(deeplake.TensorTypeError, match=r"row 0.*fill has 2 numbers, the picture has 3 channels"):
+        list(pictures.batches(batch_size=4, tensors=["images"], transform={"images": T.Pad(2, fill=(1, 2))}))
+    with pytest.raises(deeplake.TensorTypeError, match=r"row 0.*between two steps would take .* bytes, want at most"):
+        steps = [T.Resize((1_000_000, 1_000_000)), T.ColorJitter(contrast=0.5), T.CenterCrop(8)]
+        list(pictures.batches(batch_size=4, tensors=["images"], transform={"images": steps}))
 
 
 def test_python_after_native(pictures: deeplake.Dataset) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import pickle
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import deeplake
@@ -62,7 +63,14 @@ def test_weights_come_in_many_forms(ds: deeplake.Dataset) -> None:
     array = np.arange(ROWS) % 4
     want = drawn(ds.batches(50, tensors=["x"], weights="w"))
     assert len(want) == ROWS
-    for weights in (array, array.tolist(), array.astype(np.float32), torch.tensor(array), array * 0.125):
+    for weights in (
+        array,
+        array.tolist(),
+        array.astype(np.float32),
+        torch.tensor(array),
+        array * 0.125,
+        [Fraction(w) for w in array.tolist()],
+    ):
         assert drawn(ds.batches(50, tensors=["x"], weights=weights)) == want
     tensors = [int(x) for batch in ds.pytorch(50, tensors=["x"], weights="w") for x in batch["x"]]
     assert tensors == want
@@ -145,6 +153,12 @@ def test_a_state_pins_the_weights(ds: deeplake.Dataset) -> None:
         ({"weights": np.full(ROWS, np.nan)}, "InvalidArgumentError", "weight of row 0 is NaN"),
         ({"weights": np.full(ROWS, np.inf)}, "InvalidArgumentError", r"weight of row 0 is \+Inf"),
         ({"weights": ["a"] * ROWS}, "InvalidArgumentError", "weights is a list"),
+        ({"weights": ["1"] * ROWS}, "InvalidArgumentError", "weights is a list, want one number .* got str"),
+        ({"weights": [b"1"] * ROWS}, "InvalidArgumentError", "weights is a list, want one number .* got bytes"),
+        ({"weights": np.array(["1", 1] * (ROWS // 2), object)}, "InvalidArgumentError", "want one number .* got '1'"),
+        ({"weights": np.ones(ROWS, np.complex64)}, "InvalidArgumentError", "ndarray, want one number .* got complex64"),
+        ({"weights": torch.ones(ROWS, dtype=torch.complex64)}, "InvalidArgumentError", "got complex64"),
+        ({"weights": np.ones(ROWS, "m8[s]")}, "InvalidArgumentError", "got timedelta64"),
         ({"weights": "W"}, "NotFoundError", 'there is no tensor "W"'),
         ({"weights": "image"}, "InvalidArgumentError", 'weights are tensor "image"'),
         ({"weights": "ragged"}, "InvalidArgumentError", 'weights are tensor "ragged"'),
