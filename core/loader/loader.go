@@ -98,9 +98,6 @@ func (l *Loader) numbers(p Pass) *share {
 // walk computes the rows of an epoch. Each goroutine takes one of its own.
 func (l *Loader) walk(epoch int64) *walk { return l.course.walk(uint64(epoch)) }
 
-// Order describes the order of rows, for a state.
-func (l *Loader) Order() Order { return l.order }
-
 // Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
 func (l *Loader) Options() Options { return l.options }
 

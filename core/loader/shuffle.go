@@ -71,10 +71,13 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 	return o
 }
 
-// check refuses what no newOrder makes; orders may come out of a saved state.
+// check refuses an order that no loader has made; it comes out of a state that a user has kept.
 func (o Order) check() error {
 	if o.Version != OrderVersion {
-		return errs.New(errs.Unsupported, "order version %d is not known (want %d)", o.Version, OrderVersion)
+		return errs.New(errs.Unsupported, "its order is version %d, want %d; use the version of the library that made it", o.Version, OrderVersion)
+	}
+	if o.Rows < 0 {
+		return errs.New(errs.Invalid, "order of %d rows, want 0 or more", o.Rows)
 	}
 	switch o.Draw {
 	case "":

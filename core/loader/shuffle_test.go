@@ -140,6 +140,7 @@ func TestOrderCheck(t *testing.T) {
 		want   errs.Kind
 	}{
 		"version":         {func(o *Order) { o.Version = 2 }, errs.Unsupported},
+		"rows":            {func(o *Order) { o.Rows = -1 }, errs.Invalid},
 		"kind":            {func(o *Order) { o.Kind = "random" }, errs.Invalid},
 		"empty block":     {func(o *Order) { o.BlockRows = 0 }, errs.Invalid},
 		"falling windows": {func(o *Order) { o.FirstBlocks = 9 }, errs.Invalid},

@@ -115,10 +115,7 @@ func parseState(data []byte) (State, error) {
 	if err := d.Decode(&s); err != nil {
 		return s, errs.New(errs.Invalid, "it is damaged: %w", err)
 	}
-	if s.Order.Version != OrderVersion {
-		return s, errs.New(errs.Unsupported, "its order is version %d, want %d; use the version of the library that made it", s.Order.Version, OrderVersion)
-	}
-	return s, nil
+	return s, s.Order.check()
 }
 
 // differences lists what s was made with and own was not, in the user's words.

@@ -121,6 +121,10 @@ func TestStateIsReadStrictly(t *testing.T) {
 	}
 	later := s
 	later.Order.Version++
+	impossible := s
+	impossible.Order.Kind, impossible.Order.Draw = Full, DrawOnce
+	random := s
+	random.Order.Kind = "random"
 	uncommitted := s
 	uncommitted.Commit = ""
 	for want, given := range map[string][]byte{
@@ -128,6 +132,8 @@ func TestStateIsReadStrictly(t *testing.T) {
 		"is no state":                         []byte(`[1, 2`),
 		"version 2, want 1":                   encode(t, with("deeplake", 2)),
 		"order is version 2":                  encode(t, later),
+		"from 0 rows by":                      encode(t, impossible),
+		"unknown order \"random\"":            encode(t, random),
 		"unknown field":                       encode(t, with("sampler", 1)),
 		"is damaged":                          encode(t, with("epoch", "1")),
 		"position is 101":                     encode(t, with("position", 101)),

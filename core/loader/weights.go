@@ -66,9 +66,6 @@ func NewWeights(values []float64) (*Weights, error) {
 // Rows is the number of rows that the weights are for.
 func (w *Weights) Rows() int64 { return int64(len(w.values)) }
 
-// Digest tells weights apart in a saved state.
-func (w *Weights) Digest() string { return w.digest }
-
 // unit is the sum that the weights have in integers, roughly.
 const unit = 1 << 62
 
