@@ -32,6 +32,9 @@ func (w *world) gc(h *handle, s step) error {
 	if s.b%2 == 0 {
 		w.expires = true
 		o.Expire = &version.Retention{Last: int(s.b>>1) % 4}
+		if err := w.expireTo(max(1, o.Expire.Last)); err != nil {
+			return err
+		}
 	}
 	_, err := h.d.Versions().GC(w.ctx, o)
 	return failed(err, s)
@@ -43,14 +46,30 @@ func (w *world) mayBeExpired(h *handle, err error) bool {
 	return w.expires && passed && errs.Is(err, errs.NotFound)
 }
 
-// checkPast opens every version of every branch: each can be read, or is expired, and the newest ones are not.
+// expireTo notes that all but the last versions of each branch may be expired from now on.
+func (w *world) expireTo(last int) error {
+	for branch := range w.heads {
+		d, err := Open(w.ctx, w.env(nil), "mem://d", OpenOptions{Branch: branch})
+		if err != nil {
+			return err
+		}
+		if n := int(d.head.Record.Version) + 1; n > last {
+			w.below[branch] = max(w.below[branch], uint64(n-last))
+		}
+		_ = d.Close()
+	}
+	return nil
+}
+
+// checkPast opens every version of every branch: each shows what it should, or is expired, and those that no gc was told to
+// expire are not.
 func (w *world) checkPast() error {
 	for branch := range w.heads {
 		d, err := Open(w.ctx, w.env(nil), "mem://d", OpenOptions{Branch: branch})
 		if err != nil {
 			return err
 		}
-		err = w.checkVersions(d)
+		err = w.checkVersions(d, branch)
 		_ = d.Close()
 		if err != nil {
 			return fmt.Errorf("branch %q: %w", branch, err)
@@ -59,18 +78,31 @@ func (w *world) checkPast() error {
 	return nil
 }
 
-func (w *world) checkVersions(d *Dataset) error {
+func (w *world) checkVersions(d *Dataset, branch string) error {
+	want := w.heads[branch]
 	for v := int(d.head.Record.Version); v >= 0; v-- {
-		at, err := Open(w.ctx, w.env(nil), "mem://d", OpenOptions{Branch: d.Branch(), At: fmt.Sprint(v)})
-		if errs.Is(err, errs.NotFound) && w.expires && v != int(d.head.Record.Version) {
-			continue
-		}
-		if err == nil {
-			_, err = shown(w.ctx, at)
+		what := fmt.Sprintf("version %d", v)
+		at, err := Open(w.ctx, w.env(nil), "mem://d", OpenOptions{Branch: branch, At: fmt.Sprint(v)})
+		switch {
+		case errs.Is(err, errs.NotFound) && uint64(v) < w.below[branch]:
+		case err != nil:
+			return fmt.Errorf("%s, none below %d was to be expired: %w", what, w.below[branch], err)
+		default:
+			empty := wantCommit{} // the version that the creation makes
+			c := &empty
+			if want >= 0 {
+				c = &w.commits[want]
+			}
+			err = shows(w.ctx, at, c, what)
 			_ = at.Close()
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("version %d: %w", v, err)
+		if want >= 0 && len(w.commits[want].parents) > 0 {
+			want = w.commits[want].parents[0]
+		} else {
+			want = -1
 		}
 	}
 	return nil

@@ -117,9 +117,10 @@ type world struct {
 	commits []wantCommit
 	heads   map[string]int
 	tags    map[string]int
-	past    map[int]int64 // hours at which commits were followed by others
-	expires bool          // some gc was told to expire versions
-	next    int           // numbers of rows, tensors, values, names
+	past    map[int]int64     // hours at which commits were followed by others
+	expires bool              // some gc was told to expire versions
+	below   map[string]uint64 // of each branch: no version from here on was ever to be expired
+	next    int               // numbers of rows, tensors, values, names
 }
 
 func (w *world) number() int { w.next++; return w.next }
@@ -137,7 +138,7 @@ func (w *world) env(h *handle) *Env {
 }
 
 func newWorld() (*world, error) {
-	w := &world{ctx: context.Background(), heads: map[string]int{}, tags: map[string]int{}, past: map[int]int64{}}
+	w := &world{ctx: context.Background(), heads: map[string]int{}, tags: map[string]int{}, past: map[int]int64{}, below: map[string]uint64{}}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w.space = &mem.Space{Now: func() time.Time { return start.Add(time.Duration(w.hour.Load()) * time.Hour) }}
 	d, err := Create(w.ctx, w.env(nil), "mem://d", CreateOptions{})
