@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,12 @@ class Peer:
         return {"seconds": seconds, "cpu": _cpu() - cpu, "bytes": size(place)}
 
     def choose(self, most: int, choices: list[int]) -> dict[str, Any]:
-        """Returns the number of workers, of those that the adapter and the caller name, that is fastest.
+        """Returns the number of workers that is fastest, of those that the adapter names.
 
+        With `choices`, of those that come nearest to them, the lower one of two.
         `first` is how long it then took from nothing to the first batch.
         """
-        wanted = [workers for workers in self._adapter.workers if not choices or workers in choices]
-        wanted = wanted or list(self._adapter.workers[:1])
+        wanted = nearest(self._adapter.workers, choices) if choices else list(self._adapter.workers)
         times, firsts = {}, {}
         for workers in wanted:
             firsts[workers] = self.run(workers, most=self._batch_size)["first"]
@@ -204,6 +204,12 @@ class ArrayWriter:
         shutil.rmtree(self._place, ignore_errors=True)
         os.sync()
         return {}
+
+
+def nearest(offered: Iterable[int], choices: Iterable[int]) -> list[int]:
+    """Returns of the numbers that are offered those that come nearest to the choices, each once, in order."""
+    offered = sorted(offered)
+    return sorted({min(offered, key=lambda one: abs(one - choice)) for choice in choices})
 
 
 def sync(place: Path) -> None:

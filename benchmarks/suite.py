@@ -38,7 +38,9 @@ class Line:
     name: str
     part: float
     cells: dict[str, str]
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any]
+    commit: str  # of which this was measured, and when
+    date: str
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Chapter:
 
     def add(self, name: str, part: float, cells: dict[str, str], **figures: Any) -> None:
         """Adds a line, and writes it at once: hours may be left in which something ends the run."""
-        self.lines.append(Line(name, part, cells, figures))
+        self.lines.append(Line(name, part, cells, figures, machine.commit(), today()))
         self.save(only=True)
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
@@ -84,7 +86,7 @@ class Chapter:
         found = asdict(self) | {
             "others": disturbance,
             "shared": disturbance > DISTURBED,
-            "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+            "date": today(),
             "machine": machine.describe(),
             "commit": machine.commit(),
         }
@@ -96,8 +98,16 @@ class Chapter:
         suite_page.write(PLACE)
 
 
+def today() -> str:
+    """Returns the date, in UTC."""
+    return datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
+
+
 def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
-    """Adds to what was found what was said before of those who are not in it."""
+    """Adds to what was found what was said before of those who are not in it, with the commit and date of then."""
+    for line in before["lines"]:
+        for key in ("commit", "date"):
+            line.setdefault(key, before[key])
     here = {line["name"] for line in found["lines"]} | set(found["absent"])
     found["lines"] += [line for line in before["lines"] if line["name"] not in here]
     found["absent"] |= {name: reason for name, reason in before["absent"].items() if name not in here}

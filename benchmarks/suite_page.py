@@ -70,13 +70,19 @@ def _overview(chapters: list[dict[str, Any]]) -> list[str]:
                 found.setdefault(name, {})[chapter["name"]] = 1 / line["part"]
     rows = sorted(found, key=lambda name: (-len(found[name]), name))
     heads = [f"{SHORT[_kind(chapter)]} {chapter['name'].partition('-')[2]}".strip() for chapter in chapters]
-    lines = ["Ours is so many times as fast (medians; **bold**: slower):", "", "| | " + " | ".join(heads) + " |"]
+    lines = ["Ours is so many times as fast (medians; **bold**: slower):", "", _row("", heads)]
     lines.append("|---|" + "---|" * len(chapters))
     for name in rows:
         values = [found[name].get(chapter["name"]) for chapter in chapters]
         cells = ["" if one is None else f"**{one:.2f}**" if one < 1 else f"{one:.3g}" for one in values]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        lines.append(_row(name, cells))
     return lines
+
+
+def _row(name: str, cells: list[str]) -> str:
+    """Returns a row of a table, whatever stands in it."""
+    first, *rest = (" ".join(text.split()).replace("|", "\\|") for text in [name, *cells])
+    return f"| {first} | ".replace("|  |", "| |") + " | ".join(rest) + " |"
 
 
 def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
@@ -92,11 +98,11 @@ def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
             "CPU time say something, rates nothing.",
             "",
         ]
-    lines += ["| | " + " | ".join([chapter["unit"], *chapter["columns"]]) + " |"]
+    lines += [_row("", [chapter["unit"], *chapter["columns"]])]
     lines += ["|---|" + "---|" * (len(chapter["columns"]) + 1)]
     for row in rows:
         cells = [row["cells"].get(column, "") for column in [chapter["unit"], *chapter["columns"]]]
-        lines.append(f"| {row['name']} | " + " | ".join(cells) + " |")
+        lines.append(_row(row["name"], cells))
     lines += ["", f"![{chapter['about']}]({plot})", ""]
     lines += [f"- Absent: {name}: {reason}" for name, reason in chapter["absent"].items()]
     lines += [f"- {note}" for note in chapter["notes"]]
@@ -104,10 +110,24 @@ def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
     packages = ", ".join(dict.fromkeys(chapter["versions"].values()))
     lines.append(
         f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; Python "
-        f"{about['python']}, {packages}; commit {chapter['commit']}; {chapter['date']}; {chapter['rounds']} rounds; "
+        f"{about['python']}, {packages}; {_measured(chapter)}; {chapter['rounds']} rounds; "
         f"others used {chapter['others']:.0%} of the machine"
     )
     return lines
+
+
+def _measured(chapter: dict[str, Any]) -> str:
+    """Returns the commit and the date; where lines are of different ones, who is of which."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in chapter["lines"]:
+        found.setdefault((line.get("commit", chapter["commit"]), line.get("date", chapter["date"])), []).append(
+            line["name"]
+        )
+    if len(found) < 2:
+        commit, date = next(iter(found), (chapter["commit"], chapter["date"]))
+        return f"commit {commit}; {date}"
+    newest = sorted(found, key=lambda one: one[1], reverse=True)
+    return "; ".join(f"commit {commit}, {date}: {', '.join(found[commit, date])}" for commit, date in newest)
 
 
 def _kind(chapter: dict[str, Any]) -> str:

@@ -105,10 +105,11 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
 
 
 def _best_workers(contender: Contender, files: data.JpegSet, full: bool) -> int:
-    """Returns the number of workers, of 0 to 4, that is fastest over a part of the set."""
+    """Returns the number of workers that is fastest over a part of the set."""
     most = min(files.count, 5_000 if full else 1_000)
     times = {}
-    for workers in range(5) if full else (0, machine.cores(), 2 * machine.cores()):
+    cores = machine.cores()
+    for workers in sorted({0, 1, 2, cores, cores + 1, 2 * cores} if full else {0, cores, 2 * cores}):
         contender.call("run", workers=workers, most=512)  # starts the workers
         runs = 2 if full else 1
         times[workers] = min(contender.call("run", workers=workers, most=most)["seconds"] for _ in range(runs))

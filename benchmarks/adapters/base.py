@@ -17,6 +17,7 @@ from adapters import crops
 
 CORES = len(os.sched_getaffinity(0))
 SHARD = 64 << 20  # bytes of a shard, as most recommend 50 to 100 MB
+WORKERS = tuple(sorted({0, 2, CORES, 2 * CORES}))  # that are tried: decoding may wait for reading
 WINDOW = 2048  # samples in a shuffle buffer, where an adapter has one
 
 Row = tuple[bytes, int, int]  # the JPEG file, its label, its number
@@ -33,7 +34,7 @@ class Adapter:
     """A loader of another project. Each can do some of what stands here."""
 
     height_first: ClassVar[bool] = True  # False: images come as (channels, height, width)
-    workers: ClassVar[tuple[int, ...]] = (0, 2, 4)  # of these the best is taken
+    workers: ClassVar[tuple[int, ...]] = WORKERS  # of these the best is taken
     packages: ClassVar[tuple[str, ...]] = ()  # what it imports
     side = 0  # of random crops that are to be delivered, with a flip; 0: whole images
 

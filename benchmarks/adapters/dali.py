@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from adapters import crops
-from adapters.base import WINDOW, Adapter, Epoch
+from adapters.base import WINDOW, WORKERS, Adapter, Epoch
 
 
 class DALI(Adapter):
     """`place` is the folder of the class folders; nothing is written."""
 
     packages = ("nvidia.dali", "nvidia.dali.plugin.pytorch")
-    workers = (2, 4)
+    workers = tuple(workers for workers in WORKERS if workers)
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import numpy as np

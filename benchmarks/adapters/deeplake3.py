@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
+from adapters.base import CORES, WINDOW, Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
 
 
 class DeepLake3(Adapter):
     packages = ("deeplake",)
-    workers = (0, 2)
+    workers = tuple(sorted({0, 2, CORES}))
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
+from adapters.base import CORES, Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
 
 
 class DeepLake4(Adapter):
@@ -19,7 +19,7 @@ class DeepLake4(Adapter):
     def __init__(self, way: str) -> None:
         self._way = way
         # The columns are read by threads of its own, the DataLoader has processes.
-        self.workers = (0,) if way == "columns" else (0, 2)  # type: ignore[misc]
+        self.workers = (0,) if way == "columns" else tuple(sorted({0, 2, CORES}))  # type: ignore[misc]
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake

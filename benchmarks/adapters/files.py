@@ -24,7 +24,7 @@ class Files(Adapter):
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import torch
 
-        # Up to four workers are tried, however few cores there are.
+        # More workers than cores are tried, too.
         warnings.filterwarnings("ignore", message="This DataLoader will create")
         read = crops.reader(self._decoder, self.side) if self.side else self._read
         paths = sorted(Path(place).glob("*/*.jpg"))

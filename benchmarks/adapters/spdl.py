@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adapters.base import Adapter, Epoch, stack
+from adapters.base import WORKERS, Adapter, Epoch, stack
 
 
 class SPDL(Adapter):
@@ -19,7 +19,7 @@ class SPDL(Adapter):
         "spdl.pipeline",
         "cv2",
     )
-    workers = (2, 4)
+    workers = tuple(workers for workers in WORKERS if workers)
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         from spdl.pipeline import PipelineBuilder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,7 @@ def test_who_is_absent_is_named_with_the_reason(
     page = (tmp_path / "README.md").read_text()
     assert f"Absent: {sys.modules['roster'].ENTRANTS[0].name}: ImportError: no such library" in page
     assert page.index("| deeplake | 3 | 2 |") < page.rindex("| slower")  # the overview has it, too
+    assert page.count("| slower \\| odd | 1") == 2, "a bar in a name ends its cell"
     assert (tmp_path / "epoch-noise.svg").exists()
     again = suite.Chapter("epoch-noise", "three images", "images/s", ["workers"])
     again.add("deeplake", 3.0, {"images/s": "4"})
@@ -57,6 +59,49 @@ def test_who_is_absent_is_named_with_the_reason(
     assert "| deeplake | 4 |" in page
     assert "slower" in page
     assert "no such library" in page
+
+
+def test_lines_keep_the_commit_and_date_of_their_run(
+    suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "PLACE", tmp_path)
+
+    def measure(commit: str, date: str, name: str, *, only: bool) -> str:
+        monkeypatch.setattr(suite.machine, "commit", lambda: commit)
+        monkeypatch.setattr(suite, "today", lambda: date)
+        chapter = suite.Chapter("epoch-noise", "three images", "images/s", [])
+        chapter.add(name, 1.0, {"images/s": "3"})
+        chapter.save(only=only)
+        return (tmp_path / "README.md").read_text()
+
+    assert "; commit 1111, 2026-01-01:" not in measure("1111", "2026-01-01", "first", only=False)
+    before = tmp_path / "epoch-noise.json"
+    found = json.loads(before.read_text())
+    assert (found["lines"][0].pop("commit"), found["lines"][0].pop("date")) == ("1111", "2026-01-01")
+    before.write_text(json.dumps(found))  # as it was written before lines had them
+    page = measure("2222", "2026-02-02", "second", only=True)
+    assert "commit 2222, 2026-02-02: second; commit 1111, 2026-01-01: first;" in page
+    page = measure("2222", "2026-02-02", "first", only=True)
+    assert "; commit 2222; 2026-02-02;" in page
+
+
+@pytest.mark.parametrize(
+    ("offered", "choices", "want"),
+    [
+        ((0, 2, 4), [2], [2]),
+        ((0, 2, 4), [4], [4]),
+        ((0, 2), [16], [2]),
+        ((0, 2, 16, 32), [16], [16]),
+        ((0, 1, 2), [1], [1]),
+        ((0,), [8], [0]),
+        ((0, 2), [1], [0]),
+        ((0, 2, 4), [3, 4], [2, 4]),
+    ],
+)
+def test_workers_are_those_nearest_to_the_choice(
+    suite: ModuleType, offered: tuple[int, ...], choices: list[int], want: list[int]
+) -> None:
+    assert importlib.import_module("peers").nearest(offered, choices) == want
 
 
 def test_an_environment_that_cannot_be_made_says_why(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
