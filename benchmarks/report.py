@@ -30,6 +30,7 @@ ORDER = (
     "ingest",
     "random",
     "order",
+    "ranks",
     "open",
     "import",
     "lake_epoch",
