@@ -14,7 +14,95 @@ func (w *Worker) Items(ctx context.Context, c *Chunk, item, count int64, dst []b
 	if n := c.Index.ItemsBytes(item, count); int64(len(dst)) != n {
 		return errs.New(errs.Internal, "read items of %d bytes into %d bytes", n, len(dst))
 	}
-	return w.items(ctx, c, item, count, dst)
+	if c.Index.Linked() || w.held != nil {
+		return w.items(ctx, c, item, count, dst)
+	}
+	for end := item + count; item < end; {
+		first, next, raw := c.wholeBlocks(item, end)
+		if next-first < 2 { // what is not whole, or alone
+			b, at := c.Index.BlockOf(item)
+			to := min(end, at+c.Index.BlockItems(b))
+			n := c.Index.ItemsBytes(item, to-item)
+			if err := w.items(ctx, c, item, to-item, dst[:n]); err != nil {
+				return err
+			}
+			dst, item = dst[n:], to
+			continue
+		}
+		if err := w.blocks(ctx, c, first, next, dst[:raw]); err != nil {
+			return err
+		}
+		last, at := next-1, int64(0)
+		for b := first; b <= last; b++ {
+			at += c.Index.BlockItems(b)
+		}
+		dst, item = dst[raw:], item+at
+	}
+	return nil
+}
+
+// bulkBytes is how much is read at once: it stays in the cache of a core until it is checked.
+const bulkBytes = 512 << 10
+
+// wholeBlocks are the blocks [first, next) of which all items are in [item, end), and their bytes before compression.
+func (c *Chunk) wholeBlocks(item, end int64) (first, next int, raw int64) {
+	x := c.Index
+	first, at := x.BlockOf(item)
+	if at != item {
+		return first, first, 0
+	}
+	stored := int64(0)
+	for next = first; next < x.Blocks(); next++ {
+		at += x.BlockItems(next)
+		_, n, r := x.BlockRange(next)
+		if at > end || next > first && stored+n > bulkBytes {
+			break
+		}
+		stored, raw = stored+n, raw+r
+	}
+	return first, next, raw
+}
+
+// blocks reads several blocks that follow each other with one request.
+func (w *Worker) blocks(ctx context.Context, c *Chunk, first, next int, dst []byte) error {
+	x := c.Index
+	off, _, _ := x.BlockRange(first)
+	end, n, _ := x.BlockRange(next - 1)
+	n += end - off
+	compressed := x.BlockCodec() != codec.None
+	data := dst
+	if compressed {
+		data = w.scratch(n)
+	}
+	if err := c.Store.ReadAt(ctx, c.Key, data, off); err != nil {
+		return missing(c.Key, err)
+	}
+	for b := first; b < next; b++ {
+		at, stored, raw := x.BlockRange(b)
+		block := data[at-off : at-off+stored]
+		if checkBlock(c, b, block) != nil {
+			if err := w.readBlock(ctx, c, b, block); err != nil { // says what is wrong, or was only for once
+				return err
+			}
+		}
+		switch {
+		case !compressed:
+		case stored == raw:
+			copy(dst, block)
+		default:
+			bc, err := w.codecs.Bytes(x.BlockCodec())
+			if err == nil {
+				err = bc.Decode(dst[:raw], block)
+			}
+			if err != nil {
+				return errs.Wrap(errs.Corrupt, "read chunk", c.Key, err)
+			}
+		}
+		if compressed {
+			dst = dst[raw:]
+		}
+	}
+	return nil
 }
 
 // BlockBytes is how many stored bytes the blocks have that hold consecutive items.
@@ -100,4 +188,19 @@ func (r *Ref) TileSpans(region Region, spans []Span) []Span {
 		}
 	}
 	return spans
+}
+
+// CutRegion copies a region out of a C-order array of shape s into dst, which has its size.
+func CutRegion(dst, data []byte, s tensor.Shape, r Region, itemSize int64) error {
+	n, err := s.Elements()
+	m, err2 := r.Shape().Elements()
+	if err != nil || err2 != nil || n*itemSize != int64(len(data)) || m*itemSize != int64(len(dst)) {
+		return errs.New(errs.Corrupt, "array of shape %s has %d bytes, and %v to %v of it %d", s, len(data), r.From, r.To, len(dst))
+	}
+	if len(s) == 0 {
+		copy(dst, data)
+		return nil
+	}
+	eachRow(s, r.Shape(), r.From, itemSize, func(at, in, n int64) { copy(dst[in:in+n], data[at:at+n]) })
+	return nil
 }

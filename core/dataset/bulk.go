@@ -184,3 +184,34 @@ func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
 
 // ClassNames are the names that numbers stand for; nil: the tensor has none. Shared, read-only.
 func (c *Column) ClassNames() []string { return c.ct.schema.ClassNames }
+
+// SampleBytes estimates how many bytes a sample of the tensor takes as it is stored, and decoded; 0: nothing is known.
+func (c *Column) SampleBytes() (stored, decoded float64) {
+	rec := c.view.snap.Record
+	col := rec.Columns[c.ct.schema.ID]
+	if rec.Rows > 0 {
+		stored = float64(col.Bytes) / float64(rec.Rows)
+	}
+	if decoded = stored; col.MaxShape != nil && c.ct.dtype.Fixed() {
+		decoded = float64(c.ct.dtype.Size())
+		for i, most := range col.MaxShape {
+			decoded *= float64(col.MinShape[i]+most) / 2
+		}
+	} else if c.Encoded() {
+		decoded *= 10
+	}
+	return stored, decoded
+}
+
+// Declared is the shape that the tensor was created with, -1 for axes that vary; nil: any.
+func (c *Column) Declared() tensor.Shape { return c.ct.schema.Shape }
+
+// URI is that of the dataset.
+func (v *View) URI() string { return v.d.URI() }
+
+// Counted is a view of n rows that is of no use but to be sliced: it checks what Slice is given.
+func (v *View) Counted(n int64) *View {
+	out := v.derive()
+	out.n = n
+	return out
+}

@@ -410,3 +410,12 @@ func undump(t *testing.T, text string) []byte {
 	}
 	return data
 }
+
+func (d *dumper) view(int) {
+	d.json(d.uvarint("bytes of the head"))
+	n := d.uvarint("runs of rows")
+	for i := range n {
+		d.svarint(fmt.Sprintf("run %d: first row, from the end of the one before", i))
+		d.uvarint(fmt.Sprintf("run %d: rows, one less", i))
+	}
+}

@@ -19,6 +19,7 @@ const (
 	KindBitmap Kind = 'B'
 	KindSchema Kind = 'C'
 	KindTxn    Kind = 'T'
+	KindView   Kind = 'V'
 )
 
 const frameMagic = "TSF1"
@@ -45,6 +46,8 @@ func (k Kind) String() string {
 		return "schema page"
 	case KindTxn:
 		return "transaction summary"
+	case KindView:
+		return "saved view"
 	}
 	return "unknown kind"
 }
@@ -58,7 +61,7 @@ func (k Kind) caps() (object, raw int64) {
 		return FrameHeadBytes + MaxPageRaw, MaxPageRaw
 	case KindSide:
 		return FrameHeadBytes + MaxSideRaw, MaxSideRaw
-	case KindBitmap, KindSchema, KindTxn:
+	case KindBitmap, KindSchema, KindTxn, KindView:
 		return FrameHeadBytes + MaxBlobRaw, MaxBlobRaw
 	}
 	return 0, 0

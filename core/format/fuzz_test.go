@@ -353,3 +353,11 @@ func FuzzParseRecordKey(f *testing.F) {
 		}
 	})
 }
+
+func FuzzDecodeView(f *testing.F) {
+	seed(f, true, "view")
+	f.Add([]byte("\x10{\"deleted\":true}\x00"))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		stable(t, payload, decodeView, encodeView)
+	})
+}

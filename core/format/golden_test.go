@@ -60,6 +60,8 @@ func goldens() []golden {
 	inner1, err5 := encodeInner(inner)
 	side1, err6 := encodeSide(dirs)
 	bitmap1, err7 := encodeBitmap(bitmap)
+	view := goldenView()
+	view1, err8 := encodeView(view)
 	list := []golden{
 		{name: "tsf", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "head", value: Head{Branch: id(0x22)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x22)}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
@@ -75,6 +77,7 @@ func goldens() []golden {
 		{name: "leaf-zstd", value: leaf, encode: func() ([]byte, error) { return EncodeLeaf(leaf) }, decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }, frozen: true},
 		{name: "inner", value: inner, encode: plainFrame(KindInner, inner1, err5), decode: erase(DecodeInner), layout: func(d *dumper) { d.frame(d.inner) }},
 		{name: "side", value: dirs, encode: plainFrame(KindSide, side1, err6), decode: erase(DecodeSide), layout: func(d *dumper) { d.frame(d.side) }},
+		{name: "view", value: view, encode: plainFrame(KindView, view1, err8), decode: erase(DecodeView), layout: func(d *dumper) { d.frame(d.view) }},
 		{name: "bitmap", value: bitmap.ToArray(), encode: plainFrame(KindBitmap, bitmap1, err7), decode: func(data []byte) (any, error) {
 			b, err := DecodeBitmap(data)
 			if err != nil {
@@ -94,6 +97,14 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// goldenView has a run, single rows, one that repeats, and rows that are missing.
+func goldenView() View {
+	return View{Branch: id(0x22), Version: 5, Commit: id(0x10), Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC), Author: "Ada",
+		Query: "SELECT image AS crop, label FROM a LEFT JOIN b WHERE label = ?", Params: []byte(`["cat",0.5]`), Seed: 7,
+		Columns: []ViewColumn{{"crop", ""}, {"label", "label"}}, Listed: true,
+		Rows: []ViewRun{{1000, 500}, {3, 1}, {3, 1}, {5, 1}, {-1, 2}, {6, 1}}}
 }
 
 // goldenLeaf has two sessions, a hole, an update in the middle of a chunk, a tiled sample and statistics.

@@ -86,11 +86,13 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 			return err
 		}
 		w.expired = expired.below() // the names of these are read after it, hence copied too
-		if err := c.repo.Store.List(ctx, "refs/", "", func(o storage.Object) bool {
-			refs = append(refs, o)
-			return true
-		}); err != nil {
-			return err
+		for _, prefix := range []string{"refs/", format.ViewsPrefix()} {
+			if err := c.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+				refs = append(refs, o)
+				return true
+			}); err != nil {
+				return err
+			}
 		}
 		tips, err := c.repo.tips(ctx, c.repo.Now(), nil)
 		if err != nil {

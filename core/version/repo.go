@@ -121,7 +121,7 @@ func Delete(ctx context.Context, p storage.Provider) error {
 		return err
 	}
 	var keys []string
-	for _, prefix := range []string{"log/", "refs/", "hint/", "map/", "txn/", "data/"} {
+	for _, prefix := range []string{"log/", "refs/", format.ViewsPrefix(), "hint/", "map/", "txn/", "data/"} {
 		if err := p.List(ctx, prefix, "", func(o storage.Object) bool {
 			keys = append(keys, o.Key)
 			return true

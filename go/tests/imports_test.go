@@ -84,7 +84,7 @@ var rooms = []room{
 	{dir: "core/decoded", why: "decoded samples between epochs; neither versions nor datasets, decodes nothing", project: with(leaves, "core/chunk", "core/format")},
 	{dir: "core/version", why: "commits; neither samples nor codecs", project: with(leaves, "core/storage", "core/format"), modules: []string{roaring}, never: noIO},
 	{dir: "core/dataset", why: "the only place where chunk and version meet", project: datasets, modules: []string{roaring}},
-	{dir: "core/scan", why: "datasets as tables of a query, and its result as rows that can be loaded; computes nothing", project: with(above, "core/array", "core/query"), never: noIO},
+	{dir: "core/scan", why: "datasets as tables of a query, and its result as rows that can be loaded; computes nothing", project: with(above, "core/array", "core/query", "core/ahead"), never: noIO},
 	{dir: "core/ingest", why: "importers; siblings do not know each other", project: above},
 	{dir: "core/loader", why: "epochs and batches; siblings do not know each other, no CUDA symbols", project: with(above, "core/ahead"), never: noIO},
 

@@ -1,0 +1,207 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/version"
+)
+
+// SavedView is a view under a name: what was asked of a commit.
+type SavedView struct {
+	Name    string              `json:"name"`
+	Query   string              `json:"query"`  // in its canonical form; "": the rows were selected otherwise
+	Params  json.RawMessage     `json:"params"` // a JSON array
+	Seed    uint64              `json:"seed"`
+	Columns []format.ViewColumn `json:"-"`
+	Listed  bool                `json:"listed"` // its rows are saved; else the query is run again
+	Rows    int64               `json:"rows"`   // with Listed
+	Commit  string              `json:"commit"`
+	Version uint64              `json:"version"`
+	Author  string              `json:"author"`
+	Time    string              `json:"time"` // RFC 3339
+}
+
+func savedView(v version.View) SavedView {
+	s := SavedView{Name: v.Name, Query: v.Query, Params: v.Params, Seed: v.Seed, Columns: v.Columns, Listed: v.Listed, Commit: v.Commit.String(),
+		Version: v.Version, Author: v.Author, Time: v.Time.UTC().Format(time.RFC3339Nano)}
+	for _, r := range v.View.Rows {
+		s.Rows += r.Count
+	}
+	return s
+}
+
+// SaveView saves what a query, or a selection, has made of base, a view of a commit of the dataset, under a name. Of s, Query,
+// Params, Seed and Columns count. rows are the rows of the same commit that came of it, nil where those are of several
+// datasets or of none. A name that is taken is errs.Exists, unless the view is to be replaced. Nothing else changes: a view
+// is no part of a commit.
+func (d *Dataset) SaveView(ctx context.Context, s SavedView, base, rows *View, replace bool) error {
+	repo, _, err := d.writable()
+	if err != nil {
+		return err
+	}
+	if err := d.canSave(s.Name, base, rows); err != nil {
+		return err
+	}
+	rec := base.snap.Record
+	v := format.View{Branch: rec.Branch, Version: rec.Version, Commit: rec.UUID, Time: repo.Now().UTC(), Author: d.env.Author,
+		Query: s.Query, Params: s.Params, Seed: s.Seed, Columns: s.Columns}
+	if v.Params == nil {
+		v.Params = json.RawMessage("[]")
+	}
+	if rows != nil {
+		v.Listed, v.Rows = true, rows.runs()
+	}
+	return repo.SaveView(ctx, s.Name, v, replace)
+}
+
+func (d *Dataset) canSave(name string, base, rows *View) error {
+	if d.ro && !d.past {
+		return errs.New(errs.ReadOnly, "save view %q: dataset %q is opened read-only", name, d.URI())
+	}
+	for _, v := range []*View{base, rows} {
+		switch {
+		case v == nil:
+		case v.dirty:
+			return errs.New(errs.Invalid, "save view %q: it shows changes that are not committed; commit() first", name)
+		case v.snap.Record.UUID != base.snap.Record.UUID:
+			return errs.New(errs.Invalid, "save view %q: its rows are of another commit or dataset", name)
+		}
+	}
+	return nil
+}
+
+// runs are the rows of v, those that follow each other together.
+func (v *View) runs() []format.ViewRun {
+	var out []format.ViewRun
+	if v.list == nil && v.step == 1 {
+		if v.n == 0 {
+			return nil
+		}
+		return []format.ViewRun{{Start: v.start, Count: v.n}}
+	}
+	for i := range v.n {
+		row := v.live(i)
+		if n := len(out) - 1; n >= 0 && (row < 0 && out[n].Start < 0 || row >= 0 && out[n].Start >= 0 && out[n].Start+out[n].Count == row) {
+			out[n].Count++
+		} else {
+			out = append(out, format.ViewRun{Start: row, Count: 1})
+		}
+	}
+	return out
+}
+
+// Loaded is a saved view whose commit is open.
+type Loaded struct {
+	Saved   SavedView
+	Dataset *Dataset // at that commit, to be closed after use
+	Base    *View    // all its rows
+	Rows    *View    // those of the view; nil: see SavedView.Listed
+}
+
+// LoadView opens the commit of a saved view, in a dataset of its own. A name that nothing has, and a view whose commit is
+// expired or gone, is errs.NotFound.
+func (d *Dataset) LoadView(ctx context.Context, name string) (*Loaded, error) {
+	repo, _, err := d.repository()
+	if err != nil {
+		return nil, err
+	}
+	v, err := repo.View(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	store, err := d.env.Stores.Open(ctx, d.URI(), d.asked.Storage)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.load(ctx, store, v)
+	if err != nil {
+		_ = store.Close()
+		return nil, errs.New(errs.KindOf(err), "load view %q: %w", name, err)
+	}
+	return l, nil
+}
+
+// load opens the commit of v in store, which is the dataset's if there is no error.
+func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.View) (*Loaded, error) {
+	repo, err := version.Open(ctx, store, d.env.Writer)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := repo.AtPoint(ctx, format.BranchPoint{Branch: v.Branch, Version: v.Version}, v.Commit)
+	if err != nil {
+		return nil, err
+	}
+	at := newDataset(d.env, repo.Store, repo, snap, d.asked.Storage)
+	at.past, at.ro = true, true
+	at.asked.At = v.Commit.String()
+	l := &Loaded{Saved: savedView(v), Dataset: at}
+	if l.Base, err = newView(at, snap, false); err != nil || !v.Listed {
+		return l, err
+	}
+	l.Rows, err = l.Base.ofRuns(v.View.Rows)
+	return l, err
+}
+
+// mostListed bounds the rows that a list of runs is spread out to.
+const mostListed = 1 << 30
+
+// ofRuns is the view of runs of rows of v, which is all rows of a commit.
+func (v *View) ofRuns(runs []format.ViewRun) (*View, error) {
+	total := int64(0)
+	for _, r := range runs {
+		if r.Start >= 0 && r.Start+r.Count > v.n {
+			return nil, errs.New(errs.Corrupt, "it has row %d, and its commit has %d rows", r.Start+r.Count-1, v.n)
+		}
+		if total += r.Count; len(runs) > 1 && total > mostListed {
+			return nil, errs.New(errs.Unsupported, "it lists more than %d rows", int64(mostListed))
+		}
+	}
+	if runs == nil {
+		return v.Slice(0, 0, 1)
+	}
+	if len(runs) == 1 && runs[0].Start >= 0 {
+		return v.Slice(runs[0].Start, runs[0].Start+runs[0].Count, 1)
+	}
+	rows := make([]int64, 0, total)
+	for _, r := range runs {
+		for i := range r.Count {
+			row := int64(-1)
+			if r.Start >= 0 {
+				row = r.Start + i
+			}
+			rows = append(rows, row)
+		}
+	}
+	return v.Draw(rows)
+}
+
+// Views lists the saved views by name.
+func (d *Dataset) Views(ctx context.Context) ([]SavedView, error) {
+	repo, _, err := d.repository()
+	if err != nil {
+		return nil, err
+	}
+	found, err := repo.Views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]SavedView, len(found))
+	for i, v := range found {
+		out[i] = savedView(v)
+	}
+	return out, nil
+}
+
+// DeleteView forgets a saved view; errs.NotFound if there is none of that name.
+func (d *Dataset) DeleteView(ctx context.Context, name string) error {
+	repo, _, err := d.writable()
+	if err != nil {
+		return err
+	}
+	return repo.DeleteView(ctx, name)
+}

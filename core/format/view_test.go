@@ -1,0 +1,90 @@
+package format
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"deeplake/core/errs"
+)
+
+func TestViewKeys(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cats", "Cats and dogs", "größe", "a.b"} {
+		key := ViewKey(name, 12)
+		if got, n, err := ParseViewKey(key); err != nil || got != name || n != 12 || !strings.HasPrefix(key, ViewAfter(name)) {
+			t.Errorf("%q: %q, %d, %v", key, got, n, err)
+		}
+	}
+	for _, key := range []string{"views/a", "views/a.01", "views/A.1", "views/.1", "view/a.1", "views/a.-1", "views/a.99999999999999999999"} {
+		if _, _, err := ParseViewKey(key); !errs.Is(err, errs.Corrupt) {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+}
+
+func TestViewRoundTrip(t *testing.T) {
+	t.Parallel()
+	plain := goldenView()
+	again := plain
+	again.Listed, again.Rows = false, nil
+	none := plain
+	none.Rows, none.Columns = nil, nil
+	for _, v := range []View{plain, again, none, {Deleted: true}} {
+		data, err := EncodeView(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := DecodeView(data); err != nil || !reflect.DeepEqual(back, v) {
+			t.Errorf("%+v became %+v, %v", v, back, err)
+		}
+	}
+}
+
+func TestViewRefused(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(v *View){
+		"no commit":         func(v *View) { v.Commit = UUID{} },
+		"neither":           func(v *View) { v.Listed, v.Rows, v.Query = false, nil, "" },
+		"rows, not listed":  func(v *View) { v.Listed = false },
+		"empty run":         func(v *View) { v.Rows[0].Count = 0 },
+		"before the first":  func(v *View) { v.Rows[0].Start = -2 },
+		"too many":          func(v *View) { v.Rows[0].Count = MaxRows; v.Rows[1].Count = MaxRows },
+		"parameters":        func(v *View) { v.Params = []byte(`{"a":1}`) },
+		"no parameters":     func(v *View) { v.Params = nil },
+		"broken parameters": func(v *View) { v.Params = []byte(`[1,`) },
+		"nameless":          func(v *View) { v.Columns[0].Name = "" },
+		"text":              func(v *View) { v.Query = "\xff" },
+		"deleted":           func(v *View) { v.Deleted = true },
+	} {
+		v := goldenView()
+		change(&v)
+		if _, err := EncodeView(v); !errs.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, change := range map[string]func(head string) string{
+		"other count":  func(h string) string { return strings.Replace(h, `"rows":506`, `"rows":507`, 1) },
+		"not listed":   func(h string) string { return strings.Replace(h, `"rows":506`, `"rows":null`, 1) },
+		"unknown":      func(h string) string { return strings.Replace(h, `{`, `{"what":1,`, 1) },
+		"missing":      func(h string) string { return strings.Replace(h, `"seed":7,`, ``, 1) },
+		"unequal":      func(h string) string { return strings.Replace(h, `["crop","label"]`, `["crop"]`, 1) },
+		"not deleted":  func(string) string { return `{"deleted":false}` },
+		"deleted rows": func(string) string { return `{"deleted":true}` },
+	} {
+		payload, err := encodeView(goldenView())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := reader{b: payload}
+		head := string(r.bytes(r.uvarint(MaxBlobRaw, ""), ""))
+		changed := change(head)
+		if changed == head {
+			t.Fatalf("%s: nothing changed in %s", name, head)
+		}
+		bad := append(append(appendUvarint(nil, int64(len(changed))), changed...), r.b...)
+		if v, err := decodeView(bad); err == nil {
+			t.Errorf("%s: taken as %+v", name, v)
+		}
+	}
+}

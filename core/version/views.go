@@ -1,0 +1,185 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// View is a saved view by name.
+type View struct {
+	Name string
+	format.View
+}
+
+// newestView reads the newest object about a name: its number is next-1. Without one, next is 0.
+func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64, err error) {
+	var bad error
+	err = r.Store.List(ctx, format.ViewsPrefix(), format.ViewAfter(name), func(o storage.Object) bool {
+		if !strings.HasPrefix(o.Key, format.ViewAfter(name)) {
+			return false
+		}
+		_, n, err := format.ParseViewKey(o.Key)
+		next, bad = max(next, n+1), err
+		return err == nil
+	})
+	if errs.Is(err, errs.Unsupported) {
+		last, err := r.lastNumber(ctx, 0, func(ctx context.Context, n uint64) (err error) {
+			_, err = r.Store.Get(ctx, format.ViewKey(name, n))
+			return err
+		})
+		if err != nil || last < 0 {
+			return v, 0, err
+		}
+		next = uint64(last) + 1
+	} else if err != nil {
+		return v, 0, err
+	}
+	if bad != nil || next == 0 {
+		return v, next, bad
+	}
+	v, err = r.viewAt(ctx, name, next-1)
+	return v, next, err
+}
+
+func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
+	v, err := fetched(ctx, r.Store, "read saved view", format.ViewKey(name, n), format.DecodeView)
+	return View{name, v}, err
+}
+
+// SaveView gives a view a name. One of that name is errs.Exists, unless it is to be replaced: then the new one counts from
+// then on. Of several at a time the last one counts.
+func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace bool) error {
+	if err := format.CheckRefName(name); err != nil {
+		return errs.Wrap(errs.Invalid, "save view", name, err)
+	}
+	data, err := format.EncodeView(v)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "save view", name, err)
+	}
+	for range refTries {
+		old, next, err := r.newestView(ctx, name)
+		if err != nil {
+			return err
+		}
+		if next > 0 && !old.Deleted && !replace {
+			return errs.New(errs.Exists, "save view %q: it exists in dataset %q; replace it, or take another name", name, r.Store.URI())
+		}
+		if err := putOurs(ctx, r.Store, format.ViewKey(name, next), data); !errs.Is(err, errs.Exists) {
+			return err
+		}
+	}
+	return errs.New(errs.Conflict, "save view %q: others go on saving it in dataset %q; try again", name, r.Store.URI())
+}
+
+// View reads a saved view; errs.NotFound if there is none of that name.
+func (r *Repo) View(ctx context.Context, name string) (View, error) {
+	if err := format.CheckRefName(name); err != nil {
+		return View{}, errs.Wrap(errs.Invalid, "load view", name, err)
+	}
+	v, next, err := r.newestView(ctx, name)
+	if err != nil {
+		return View{}, err
+	}
+	if next == 0 || v.Deleted {
+		return View{}, r.noSuchView(ctx, "load view", name)
+	}
+	return v, nil
+}
+
+func (r *Repo) noSuchView(ctx context.Context, op, name string) error {
+	views, err := r.Views(ctx)
+	if err != nil && !errs.Is(err, errs.Unsupported) {
+		return err
+	}
+	names := make([]string, len(views))
+	for i, v := range views {
+		names[i] = v.Name
+	}
+	if len(names) == 0 {
+		return errs.New(errs.NotFound, "%s %q: dataset %q has none of that name", op, name, r.Store.URI())
+	}
+	return errs.New(errs.NotFound, "%s %q: dataset %q has none of that name; its saved views are %s%s", op, name, r.Store.URI(), quoted(names), errs.Suggest(name, names))
+}
+
+// Views lists the saved views by name.
+func (r *Repo) Views(ctx context.Context) ([]View, error) {
+	last := map[string]uint64{}
+	var bad error
+	if err := r.Store.List(ctx, format.ViewsPrefix(), "", func(o storage.Object) bool {
+		name, n, err := format.ParseViewKey(o.Key)
+		if bad = err; err == nil {
+			last[name] = max(last[name], n)
+		}
+		return err == nil
+	}); err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	names := make([]string, 0, len(last))
+	for name := range last {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	views := make([]View, len(names))
+	g := task.New(ctx, refsInFlight)
+	for i, name := range names {
+		g.Go(func(ctx context.Context) (err error) {
+			views[i], err = r.viewAt(ctx, name, last[name])
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(views, func(v View) bool { return v.Deleted }), nil
+}
+
+// DeleteView takes a name away from a saved view; errs.NotFound if there is none. The name may be given again.
+func (r *Repo) DeleteView(ctx context.Context, name string) error {
+	if err := format.CheckRefName(name); err != nil {
+		return errs.Wrap(errs.Invalid, "delete view", name, err)
+	}
+	gone, err := format.EncodeView(format.View{Deleted: true})
+	if err != nil {
+		return err
+	}
+	for range refTries {
+		v, next, err := r.newestView(ctx, name)
+		if err != nil {
+			return err
+		}
+		if next == 0 || v.Deleted {
+			return r.noSuchView(ctx, "delete view", name)
+		}
+		if err := putOurs(ctx, r.Store, format.ViewKey(name, next), gone); !errs.Is(err, errs.Exists) {
+			return err
+		}
+	}
+	return errs.New(errs.Conflict, "delete view %q: others go on saving it in dataset %q; try again", name, r.Store.URI())
+}
+
+// AtPoint is the commit at a place, whose uuid is known; errs.NotFound if it is expired or gone.
+func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.UUID) (*Snapshot, error) {
+	rec, err := r.recordAt(ctx, p)
+	if errs.Is(err, errs.NotFound) {
+		return nil, errs.New(errs.NotFound, "version %d of branch %s is not in dataset %q any more", p.Version, p.Branch, r.Store.URI())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.UUID != commit {
+		return nil, errs.New(errs.Corrupt, "version %d of branch %s is commit %s, want %s", p.Version, p.Branch, rec.UUID, commit)
+	}
+	if err := r.unexpired(ctx, rec); err != nil {
+		return nil, err
+	}
+	return r.load(ctx, rec)
+}
