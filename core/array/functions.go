@@ -1,0 +1,179 @@
+package array
+
+import (
+	"sort"
+	"strconv"
+	"sync"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Function is what a query calls by name. Check gives the type of the result of types of arguments, before any data is
+// read, and Call computes it; both may be used in parallel.
+type Function struct {
+	Name        string
+	Least, Most int // arguments; Most -1: any number
+	Check       func(args []Type) (Type, error)
+	Call        func(args []*Column) (*Column, error)
+	Doc         string // its signature and meaning, in a line
+}
+
+var known = sync.OnceValue(func() map[string]*Function {
+	m := map[string]*Function{}
+	for _, list := range [][]Function{mathFunctions(), reduceFunctions(), shapeFunctions(), vectorFunctions(), textFunctions(),
+		choiceFunctions()} {
+		for _, f := range list {
+			m[f.Name] = &f
+		}
+	}
+	for name, of := range map[string]string{"POWER": "POW", "CEILING": "CEIL", "AVG": "MEAN", "MIN": "AMIN", "MAX": "AMAX", "SUBSTR": "SUBSTRING",
+		"LEN": "LENGTH", "IFNULL": "COALESCE", "CHAR_LENGTH": "LENGTH", "CHARACTER_LENGTH": "LENGTH", "STRPOS": "INSTR", "LCASE": "LOWER", "UCASE": "UPPER",
+		"STDDEV": "STD", "PREFIX": "STARTS_WITH", "SUFFIX": "ENDS_WITH", "REGEXP_LIKE": "REGEXP_MATCHES"} {
+		if f := m[of]; f != nil {
+			g := *f
+			g.Name = name
+			g.Doc = "the same as " + of
+			m[name] = &g
+		}
+	}
+	return m
+})
+
+// Find finds a function by its name in upper case, nil if there is none.
+func Find(name string) *Function { return known()[name] }
+
+// Names lists the names of all functions.
+func Names() []string {
+	m := known()
+	out := make([]string, 0, len(m))
+	for name := range m {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Apply checks the arguments of f and calls it.
+func (f *Function) Apply(args ...*Column) (*Column, error) {
+	types := make([]Type, len(args))
+	for i, a := range args {
+		types[i] = a.Type
+	}
+	if _, err := f.Accepts(types); err != nil {
+		return nil, err
+	}
+	return f.Call(args)
+}
+
+// Accepts is Check with the number of arguments looked at, too.
+func (f *Function) Accepts(args []Type) (Type, error) {
+	n := len(args)
+	if n < f.Least || f.Most >= 0 && n > f.Most {
+		want := strconv.Itoa(f.Least)
+		switch {
+		case f.Most < 0:
+			want = "at least " + want
+		case f.Most > f.Least:
+			want += " to " + strconv.Itoa(f.Most)
+		}
+		return Type{}, errs.New(errs.Invalid, "%s: got %d arguments, want %s: %s", f.Name, n, want, f.Doc)
+	}
+	return f.Check(args)
+}
+
+// wrong is the error of an argument that a function cannot take.
+func wrong(name string, arg int, got Type, want string) error {
+	return errs.New(errs.Type, "%s: argument %d is %s, want %s", name, arg+1, got, want)
+}
+
+// wantNumbers refuses arguments that are no numbers.
+func wantNumbers(name string, args []Type) error {
+	for i, t := range args {
+		if t.DType != 0 && (!t.Number() || t.List) {
+			return wrong(name, i, t, "numbers")
+		}
+	}
+	return nil
+}
+
+// wantScalars refuses arguments that are not single values of a kind.
+func wantText(name string, args []Type, from, to int) error {
+	for i := from; i < min(to, len(args)); i++ {
+		if t := args[i]; t.DType != 0 && !(t.Scalar() && (t.Text() || t.Label() || t.DType == tensor.JSON)) {
+			return wrong(name, i, t, "text")
+		}
+	}
+	return nil
+}
+
+func wantInts(name string, args []Type, from, to int) error {
+	for i := from; i < min(to, len(args)); i++ {
+		if t := args[i]; t.DType != 0 && !(t.Scalar() && t.Integer()) {
+			return wrong(name, i, t, "a whole number")
+		}
+	}
+	return nil
+}
+
+// scalars computes one value a row of scalar arguments; a NULL among them makes NULL, as does !ok.
+func scalars[R element](t Type, args []*Column, f func(i int) (R, bool)) (*Column, error) {
+	n, constant := rowsOf(args...)
+	held := n
+	if constant {
+		held = 1
+	}
+	out := &Column{Type: t.withAxes(tensor.Shape{}), N: n, Const: constant, Same: tensor.Shape{}}
+	dst := make([]R, held)
+	null := anyNull(held, args...)
+	for i := range dst {
+		if null != nil && null[i] {
+			continue
+		}
+		v, ok := f(i)
+		if !ok {
+			if null == nil {
+				null = make([]bool, held)
+			}
+			null[i] = true
+			continue
+		}
+		dst[i] = v
+	}
+	out.Data, out.Null = dst, null
+	return out, nil
+}
+
+// texts reads text, names of labels and JSON strings.
+func texts(c *Column) (*Column, func(i int) string) {
+	switch {
+	case c.DType == 0:
+		return c, func(int) string { return "" }
+	case c.Label():
+		c = labelText(c)
+	case c.DType == tensor.JSON:
+		c = mapText(c, c.Type.to(tensor.String), jsonText)
+	}
+	d := c.Data.([]string)
+	if c.Const {
+		return c, func(int) string { return d[0] }
+	}
+	return c, func(i int) string { return d[i] }
+}
+
+// ints reads whole numbers.
+func ints(c *Column) func(i int) int64 {
+	d := all[int64](c.Data)
+	switch {
+	case c.DType == 0:
+		return func(int) int64 { return 0 }
+	case c.Const:
+		return func(int) int64 { return d[0] }
+	}
+	return func(i int) int64 { return d[i] }
+}
+
+// fixed is a Check that gives one type whatever the arguments are, once they pass.
+func fixed(t Type, check func(args []Type) error) func(args []Type) (Type, error) {
+	return func(args []Type) (Type, error) { return t, check(args) }
+}

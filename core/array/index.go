@@ -1,0 +1,462 @@
+package array
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Item is one of the places between the brackets of x[...]. At, Low, High and Step are scalar columns of whole numbers, that
+// may differ from row to row; a text as At is a key of JSON.
+type Item struct {
+	Ellipsis, Slice     bool
+	At, Low, High, Step *Column
+}
+
+// cut is what is taken of one axis: count elements from start on, step apart. drop: the axis is gone.
+type cut struct {
+	start, step, count int
+	drop               bool
+}
+
+// number is the value of a column of whole numbers, given or not.
+func itemValue(c *Column, row int) (v int64, given, null bool) {
+	if c == nil {
+		return 0, false, false
+	}
+	if c.IsNull(row) {
+		return 0, false, true
+	}
+	lo, _ := c.span(row)
+	switch x := vectorOf(c.Data).at(lo).(type) {
+	case int64:
+		return x, true, false
+	case uint64:
+		return int64(min(x, 1<<62)), true, false
+	}
+	return 0, true, false
+}
+
+// cutOf is what an item takes of an axis of a size, as in Python. ok is false for a single index out of bounds.
+func cutOf(it *Item, row, size int) (c cut, null bool, err error) {
+	if !it.Slice {
+		at, _, none := itemValue(it.At, row)
+		if none {
+			return cut{}, true, nil
+		}
+		place := at
+		if at < 0 {
+			place += int64(size)
+		}
+		if place < 0 || place >= int64(size) {
+			return cut{}, false, errs.New(errs.Range, "index %d is out of bounds for an axis of size %d", at, size)
+		}
+		return cut{int(place), 1, 1, true}, false, nil
+	}
+	low, hasLow, n1 := itemValue(it.Low, row)
+	high, hasHigh, n2 := itemValue(it.High, row)
+	step, hasStep, n3 := itemValue(it.Step, row)
+	if n1 || n2 || n3 {
+		return cut{}, true, nil
+	}
+	if !hasStep {
+		step = 1
+	}
+	if step == 0 {
+		return cut{}, false, errs.New(errs.Invalid, "the step of a slice is 0")
+	}
+	return sliceOf(int64(size), low, high, step, hasLow, hasHigh), false, nil
+}
+
+func sliceOf(size, low, high, step int64, hasLow, hasHigh bool) cut {
+	least, most := int64(0), size // of a bound, as step goes up
+	first, last := int64(0), size
+	if step < 0 {
+		least, most = -1, size-1
+		first, last = size-1, -1
+	}
+	bound := func(v int64, given bool, otherwise int64) int64 {
+		if !given {
+			return otherwise
+		}
+		if v < 0 {
+			v = max(v, -1<<62) + size
+		}
+		return min(max(v, least), most)
+	}
+	from, to := bound(low, hasLow, first), bound(high, hasHigh, last)
+	n := int64(0)
+	switch {
+	case step > 0 && to > from:
+		n = (to-from-1)/step + 1
+	case step < 0 && from > to:
+		n = (from-to-1)/max(-step, 1) + 1
+		if step == -1<<63 {
+			n = 1
+		}
+	}
+	if n <= 1 {
+		step = 1
+	}
+	return cut{int(from), int(step), int(n), false}
+}
+
+// axesOf lays items along axes: nil for those that are taken whole.
+func axesOf(dims int, items []Item) ([]*Item, error) {
+	places := 0
+	dots := -1
+	for i := range items {
+		if items[i].Ellipsis {
+			if dots >= 0 {
+				return nil, errs.New(errs.Invalid, "an index can have one ... only")
+			}
+			dots = i
+			continue
+		}
+		places++
+	}
+	if places > dims {
+		return nil, errs.New(errs.Range, "%d indices for an array of %d axes", places, dims)
+	}
+	out := make([]*Item, dims)
+	axis := 0
+	for i := range items {
+		if i == dots {
+			axis += dims - places
+			continue
+		}
+		out[axis] = &items[i]
+		axis++
+	}
+	return out, nil
+}
+
+func checkItem(it *Item) error {
+	for _, c := range []*Column{it.At, it.Low, it.High, it.Step} {
+		if c != nil && c.DType != 0 && !(c.Scalar() && c.Integer()) {
+			return errs.New(errs.Type, "index of %s: want whole numbers", c.Type)
+		}
+	}
+	return nil
+}
+
+// IndexType is the type of x[items]. The columns of items may have no rows; where they are Const, more is known.
+func IndexType(x Type, items []Item) (Type, error) {
+	if x.DType == 0 || len(items) == 0 {
+		return x, nil
+	}
+	if x.DType == tensor.JSON && !x.List && x.Dims == 0 {
+		for i := range items {
+			at := items[i].At
+			if at == nil || at.DType != 0 && !(at.Scalar() && (at.Integer() || at.Text())) {
+				return Type{}, errs.New(errs.Type, "index of json: want a key in quotes or a whole number")
+			}
+		}
+		return x.bare(), nil
+	}
+	for i := range items {
+		if err := checkItem(&items[i]); err != nil {
+			return Type{}, err
+		}
+	}
+	if x.List {
+		return listIndexType(x, items)
+	}
+	if x.Dims == 0 {
+		hint := ""
+		if x.Text() {
+			hint = "; SUBSTRING takes a part of a text"
+		}
+		return Type{}, errs.New(errs.Type, "index of %s: it has no axes%s", x, hint)
+	}
+	out := x
+	out.Weak = false
+	if x.Dims == Unranked {
+		out.HType = ""
+		if x.Label() {
+			out.HType = x.HType
+		}
+		return out.withAxes(nil), nil
+	}
+	axes, err := axesOf(x.Dims, items)
+	if err != nil {
+		return Type{}, errs.New(errs.Range, "%s: %w", x, err)
+	}
+	shape := tensor.Shape{}
+	for i, size := range x.axes() {
+		n, err := sizeAfter(axes[i], size)
+		if err != nil {
+			return Type{}, err
+		}
+		if n != -2 {
+			shape = append(shape, n)
+		}
+	}
+	last := axes[x.Dims-1]
+	if last != nil && !x.Label() && !(last.Slice && last.Low == nil && last.High == nil && last.Step == nil) {
+		out.HType, out.Boxes = "", ""
+	}
+	if len(shape) != x.Dims && !x.Label() {
+		out.HType = ""
+	}
+	return out.withAxes(shape), nil
+}
+
+// sizeAfter is the size of an axis behind an item: -1 is not known, -2 no axis.
+func sizeAfter(it *Item, size int64) (int64, error) {
+	if it == nil {
+		return size, nil
+	}
+	fixed := size >= 0
+	for _, c := range []*Column{it.At, it.Low, it.High, it.Step} {
+		fixed = fixed && (c == nil || c.Const && c.DType != 0 && !c.IsNull(0))
+	}
+	if !fixed {
+		if !it.Slice {
+			return -2, nil
+		}
+		if it.Low == nil && it.High == nil && it.Step == nil {
+			return size, nil
+		}
+		return -1, nil
+	}
+	c, _, err := cutOf(it, 0, int(size))
+	if err != nil {
+		return 0, err
+	}
+	if c.drop {
+		return -2, nil
+	}
+	return int64(c.count), nil
+}
+
+func listIndexType(x Type, items []Item) (Type, error) {
+	item := itemType(x)
+	if items[0].Ellipsis {
+		return Type{}, errs.New(errs.Type, "index of a %s: the first index picks items, ... cannot", x)
+	}
+	out, err := IndexType(item, items[1:])
+	if err != nil {
+		return out, err
+	}
+	out.List = items[0].Slice
+	return out, nil
+}
+
+// Index is x[items], by the rules of NumPy. A single index out of bounds is an error that names the row; slices are cut
+// down to what there is. A missing key of JSON, or an index that is NULL, gives NULL.
+func Index(x *Column, items []Item) (*Column, error) {
+	t, err := IndexType(x.Type, items)
+	if err != nil {
+		return nil, err
+	}
+	if x.DType == 0 || len(items) == 0 {
+		return x, nil
+	}
+	cols := []*Column{x}
+	for i := range items {
+		for _, c := range []*Column{items[i].At, items[i].Low, items[i].High, items[i].Step} {
+			if c != nil {
+				cols = append(cols, c)
+			}
+		}
+	}
+	n, constant := rowsOf(cols...)
+	if constant {
+		x = x.once()
+		n, constant = 1, true
+	}
+	var out *Column
+	switch {
+	case x.List:
+		out, err = indexLists(t, x, items, n)
+	case x.DType == tensor.JSON && x.Dims == 0:
+		out, err = indexJSON(t, x, items, n)
+	default:
+		out, err = indexArrays(t, x, items, n)
+	}
+	if err == nil && constant {
+		total, _ := rowsOf(cols...)
+		out = out.repeated(total)
+	}
+	return out, err
+}
+
+func indexJSON(t Type, x *Column, items []Item, n int) (*Column, error) {
+	d := x.Data.([]string)
+	out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
+	dst := make([]string, n)
+	for i := range n {
+		ok := !x.IsNull(i)
+		s := ""
+		if ok {
+			s = d[x.here(i)]
+		}
+		for k := 0; k < len(items) && ok; k++ {
+			switch v := items[k].At.Value(i).(type) {
+			case string:
+				s, ok = pathJSON(s, v, 0, false)
+			case int64:
+				s, ok = pathJSON(s, "", v, true)
+			default:
+				ok = false
+			}
+		}
+		if out.Null[i] = !ok; ok {
+			dst[i] = s
+		}
+	}
+	out.Data = dst
+	return out, nil
+}
+
+func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
+	var rows, owner []int
+	null := make([]bool, n)
+	ends := make([]int, n)
+	for i := range n {
+		if null[i] = x.IsNull(i); !null[i] {
+			lo, hi := x.items(i)
+			c, none, err := cutOf(&items[0], i, hi-lo)
+			if err != nil {
+				return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
+			}
+			if null[i] = none; !none {
+				for k := range c.count {
+					rows, owner = append(rows, lo+c.start+k*c.step), append(owner, i)
+				}
+			}
+		}
+		if !items[0].Slice && null[i] {
+			rows, owner = append(rows, -1), append(owner, i)
+		}
+		ends[i] = len(rows)
+	}
+	picked := orEmpty(x).Take(rows)
+	rest := make([]Item, len(items)-1)
+	for i, it := range items[1:] {
+		for _, c := range []**Column{&it.At, &it.Low, &it.High, &it.Step} {
+			if *c != nil {
+				*c = (*c).Take(owner)
+			}
+		}
+		rest[i] = it
+	}
+	picked, err := Index(picked, rest)
+	if err != nil {
+		return nil, err
+	}
+	if !items[0].Slice {
+		return retyped(picked, t), nil
+	}
+	out := FromLists(picked, ends, null)
+	out.Type = t
+	return out, nil
+}
+
+func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
+	if x.uniform() && !x.Const && fixedItems(items) {
+		return indexUniform(t, x, items)
+	}
+	shapes := make([]tensor.Shape, n)
+	cuts := make([][]cut, n)
+	var last tensor.Shape
+	total := 0
+	for i := range n {
+		s := x.ShapeAt(i)
+		if s == nil {
+			continue
+		}
+		if i > 0 && fixedItems(items) && s.Equal(x.ShapeAt(i-1)) && cuts[i-1] != nil {
+			cuts[i], shapes[i] = cuts[i-1], shapes[i-1]
+		} else {
+			list, out, null, err := cutsOf(s, items, i)
+			if err != nil {
+				return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
+			}
+			if null {
+				continue
+			}
+			if out.Equal(last) && last != nil {
+				out = last
+			}
+			cuts[i], shapes[i], last = list, out, out
+		}
+		total += elements(shapes[i])
+	}
+	v, src := allocate(t.DType, total), vectorOf(x.Data)
+	at := 0
+	for i, s := range shapes {
+		if s != nil && elements(s) > 0 {
+			lo, _ := x.span(i)
+			v.crop(at, src, lo, x.ShapeAt(i), cuts[i])
+			at += elements(s)
+		}
+	}
+	return dense(FromRows(t, shapes, v.data())), nil
+}
+
+func fixedItems(items []Item) bool {
+	for _, it := range items {
+		for _, c := range []*Column{it.At, it.Low, it.High, it.Step} {
+			if c != nil && !c.Const {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// indexUniform has to look at the items once.
+func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
+	if x.N == 0 {
+		return Empty(t), nil
+	}
+	cuts, shape, null, err := cutsOf(x.Same, items, 0)
+	if err != nil {
+		for i := range x.N {
+			if !x.IsNull(i) {
+				return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
+			}
+		}
+		return Nothing(t, x.N), nil
+	}
+	if null {
+		return Nothing(t, x.N), nil
+	}
+	k, each := elements(shape), x.each()
+	out := &Column{Type: t.withAxes(shape), N: x.N, Same: shape, Null: x.Null}
+	v, src := allocate(t.DType, k*x.N), vectorOf(x.Data)
+	if k > 0 {
+		for i := range x.N {
+			v.crop(i*k, src, i*each, x.Same, cuts)
+		}
+	}
+	out.Data = v.data()
+	out.Type.Dims, out.Type.Shape = t.Dims, t.Shape
+	return out, nil
+}
+
+// cutsOf is what items take of an array, and the shape of that.
+func cutsOf(s tensor.Shape, items []Item, row int) (cuts []cut, out tensor.Shape, null bool, err error) {
+	axes, err := axesOf(len(s), items)
+	if err != nil {
+		return nil, nil, false, errs.New(errs.Range, "shape %s: %w", s, err)
+	}
+	cuts = make([]cut, len(s))
+	out = make(tensor.Shape, 0, len(s))
+	for i, it := range axes {
+		c := cut{0, 1, int(s[i]), false}
+		if it != nil {
+			var none bool
+			if c, none, err = cutOf(it, row, int(s[i])); err != nil {
+				return nil, nil, false, err
+			}
+			null = null || none
+		}
+		cuts[i] = c
+		if !c.drop {
+			out = append(out, int64(c.count))
+		}
+	}
+	return cuts, out, null, nil
+}

@@ -1,0 +1,200 @@
+package array
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// TruthType refuses what is neither true nor false.
+func TruthType(t Type) error {
+	if t.DType == 0 || t.Number() && !t.List && !t.Label() {
+		return nil
+	}
+	return errs.New(errs.Type, "%s is neither true nor false; compare it with something", t)
+}
+
+// LogicType is the type of x AND y or x OR y.
+func LogicType(op string, x, y Type) (Type, error) {
+	for _, t := range []Type{x, y} {
+		if err := TruthType(t); err != nil {
+			return Type{}, err
+		}
+	}
+	t, err := together(op, tensor.Bool, x, y)
+	t.Weak = false
+	return t, err
+}
+
+// NotType is the type of NOT x.
+func NotType(x Type) (Type, error) {
+	if err := TruthType(x); err != nil {
+		return Type{}, err
+	}
+	return x.to(tensor.Bool), nil
+}
+
+// truths makes bools of numbers: what is not zero is true.
+func truths(c *Column) *Column {
+	t := c.Type.to(tensor.Bool)
+	if c.DType == tensor.Bool {
+		if c.HType == "" && !c.Weak {
+			return c
+		}
+		out := *c
+		out.Type = t
+		return &out
+	}
+	return each1(t, c, lanes[float64](c.Data), func(dst []bool, a []float64) {
+		for i, v := range a {
+			dst[i] = v != 0
+		}
+	})
+}
+
+// Truth is what a row is in a boolean place: an array is true where ANY of its elements is. NULL stays NULL.
+func Truth(c *Column) (*Column, error) {
+	if err := TruthType(c.Type); err != nil {
+		return nil, err
+	}
+	b := truths(c)
+	if c.DType == 0 || b.uniform() && len(b.Same) == 0 {
+		b.Type.Dims, b.Type.Shape = 0, tensor.Shape{}
+		return b, nil
+	}
+	out := &Column{Type: Of(tensor.Bool), N: b.N, Const: b.Const, Null: b.Null, Same: tensor.Shape{}}
+	d, dst := b.Data.([]bool), make([]bool, b.held())
+	for i := range dst {
+		lo, hi := b.span(i)
+		for _, v := range d[lo:hi] {
+			if v {
+				dst[i] = true
+				break
+			}
+		}
+	}
+	out.Data = dst
+	return out, nil
+}
+
+// And is x AND y: three-valued for scalars, element by element and broadcast for arrays, where NULL makes NULL.
+func And(x, y *Column) (*Column, error) { return logic("AND", x, y) }
+
+// Or is x OR y, as And.
+func Or(x, y *Column) (*Column, error) { return logic("OR", x, y) }
+
+// Not is NOT x, of each element.
+func Not(x *Column) (*Column, error) {
+	t, err := NotType(x.Type)
+	if err != nil {
+		return nil, err
+	}
+	if x.DType == 0 {
+		return Nothing(t, x.N), nil
+	}
+	b := truths(x)
+	return each1(t, b, direct(b.Data.([]bool)), func(dst, a []bool) {
+		for i, v := range a {
+			dst[i] = !v
+		}
+	}), nil
+}
+
+func logic(op string, x, y *Column) (*Column, error) {
+	t, err := LogicType(op, x.Type, y.Type)
+	if err != nil {
+		return nil, err
+	}
+	scalar := func(c *Column) bool { return c.DType == 0 || c.uniform() && len(c.Same) == 0 }
+	if scalar(x) && scalar(y) {
+		return forAll(func(c []*Column, n int) (*Column, error) {
+			return logicScalars(op == "AND", t, c[0], c[1], n), nil
+		}, x, y)
+	}
+	if x.DType == 0 || y.DType == 0 {
+		n, _ := rowsOf(x, y)
+		return Nothing(t, n), nil
+	}
+	a, b := truths(x), truths(y)
+	and := op == "AND"
+	return zip(op, t, a, b, direct(a.Data.([]bool)), direct(b.Data.([]bool)), func(dst, a, b []bool) {
+		for i := range dst {
+			p, q := at(a, i), at(b, i)
+			dst[i] = and && p && q || !and && (p || q)
+		}
+	})
+}
+
+// logicScalars knows that FALSE AND NULL is FALSE, and TRUE OR NULL is TRUE.
+func logicScalars(and bool, t Type, x, y *Column, n int) *Column {
+	t = t.withAxes(tensor.Shape{})
+	flat := func(c *Column) ([]bool, []bool) {
+		if c.DType == 0 {
+			return make([]bool, n), Nothing(t, n).Expand().Null
+		}
+		c = truths(c).Expand()
+		return c.Data.([]bool), c.Null
+	}
+	a, an := flat(x)
+	b, bn := flat(y)
+	dst := make([]bool, n)
+	a, b = a[:n], b[:n]
+	if and {
+		for i := range dst {
+			dst[i] = a[i] && b[i]
+		}
+	} else {
+		for i := range dst {
+			dst[i] = a[i] || b[i]
+		}
+	}
+	out := &Column{Type: t, N: n, Same: tensor.Shape{}, Data: dst}
+	if an == nil && bn == nil {
+		return out
+	}
+	out.Null = make([]bool, n)
+	for i := range out.Null {
+		p, q := an != nil && an[i], bn != nil && bn[i]
+		// what is known decides alone where it is FALSE for AND and TRUE for OR
+		null := p && (q || b[i] == and) || q && a[i] == and
+		out.Null[i] = null
+		dst[i] = dst[i] && !null
+	}
+	return out
+}
+
+// IsNull is whether rows have no value.
+func IsNull(c *Column) *Column {
+	out := &Column{Type: Of(tensor.Bool), N: c.N, Const: c.Const, Same: tensor.Shape{}}
+	dst := make([]bool, c.held())
+	copy(dst, c.nulls())
+	out.Data = dst
+	return out
+}
+
+// Pick is the number of each row where a condition is true, as a WHERE takes them.
+func Pick(c *Column) []int {
+	if c.Const {
+		if c.N == 0 || c.IsNull(0) || !c.Data.([]bool)[0] {
+			return nil
+		}
+		out := make([]int, c.N)
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	}
+	d, _ := c.Data.([]bool)
+	n := 0
+	for _, v := range d {
+		if v {
+			n++
+		}
+	}
+	out := make([]int, 0, n)
+	for i, v := range d {
+		if v && (c.Null == nil || !c.Null[i]) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

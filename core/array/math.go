@@ -1,0 +1,230 @@
+package array
+
+import (
+	"math"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// floating is the float type of results: float32 stays.
+func floating(x Type) Type {
+	d := tensor.Float64
+	if x.DType == tensor.Float32 {
+		d = tensor.Float32
+	}
+	t := x.to(d)
+	t.Weak = x.Weak
+	return t
+}
+
+func mathFunctions() []Function {
+	out := []Function{
+		{Name: "ABS", Least: 1, Most: 1, Doc: "ABS(x): the absolute value of each number", Check: keepNumber("ABS"), Call: absolute},
+		{Name: "SIGN", Least: 1, Most: 1, Doc: "SIGN(x): -1, 0 or 1 of each number", Check: keepNumber("SIGN"),
+			Call: keeping("SIGN", func(v int64) int64 { return int64(compareOrdered(v, 0)) }, func(v float64) float64 {
+				if v != v {
+					return v
+				}
+				return float64(compareFloat(v, 0))
+			})},
+		{Name: "FLOOR", Least: 1, Most: 1, Doc: "FLOOR(x): the greatest whole number that is not above", Check: keepNumber("FLOOR"),
+			Call: keeping("FLOOR", same[int64], math.Floor)},
+		{Name: "CEIL", Least: 1, Most: 1, Doc: "CEIL(x): the least whole number that is not below", Check: keepNumber("CEIL"),
+			Call: keeping("CEIL", same[int64], math.Ceil)},
+		{Name: "TRUNC", Least: 1, Most: 1, Doc: "TRUNC(x): without what follows the point", Check: keepNumber("TRUNC"),
+			Call: keeping("TRUNC", same[int64], math.Trunc)},
+		{Name: "ROUND", Least: 1, Most: 2, Doc: "ROUND(x[, digits]): scalars half away from zero, arrays half to even", Check: roundType, Call: round},
+		{Name: "POW", Least: 2, Most: 2, Doc: "POW(x, y): x to the power of y", Check: binaryCheck("^"), Call: binaryCall("^")},
+		{Name: "MOD", Least: 2, Most: 2, Doc: "MOD(x, y): x % y", Check: binaryCheck("%"), Call: binaryCall("%")},
+		{Name: "ATAN2", Least: 2, Most: 2, Doc: "ATAN2(y, x): the angle of the point (x, y)", Check: floats2("ATAN2"), Call: callFloats2("ATAN2", math.Atan2)},
+		{Name: "PI", Doc: "PI(): 3.14159...", Check: func([]Type) (Type, error) { return Of(tensor.Float64), nil },
+			Call: func([]*Column) (*Column, error) { return Constant(Of(tensor.Float64), math.Pi, 1), nil }},
+	}
+	for _, f := range []struct {
+		name, doc string
+		f         func(float64) float64
+	}{
+		{"SQRT", "the square root", math.Sqrt}, {"CBRT", "the cube root", math.Cbrt}, {"EXP", "e to the power of x", math.Exp},
+		{"LN", "the natural logarithm", math.Log}, {"LOG", "the logarithm of base 10, as in SQL; LN is the natural one", math.Log10},
+		{"LOG10", "the logarithm of base 10", math.Log10}, {"LOG2", "the logarithm of base 2", math.Log2},
+		{"SIN", "the sine", math.Sin}, {"COS", "the cosine", math.Cos}, {"TAN", "the tangent", math.Tan}, {"ASIN", "the angle of a sine", math.Asin},
+		{"ACOS", "the angle of a cosine", math.Acos}, {"ATAN", "the angle of a tangent", math.Atan}, {"SINH", "the hyperbolic sine", math.Sinh},
+		{"COSH", "the hyperbolic cosine", math.Cosh}, {"TANH", "the hyperbolic tangent", math.Tanh},
+		{"DEGREES", "radians as degrees", func(v float64) float64 { return v * 180 / math.Pi }},
+		{"RADIANS", "degrees as radians", func(v float64) float64 { return v * math.Pi / 180 }},
+	} {
+		out = append(out, Function{Name: f.name, Least: 1, Most: 1, Doc: f.name + "(x): " + f.doc, Check: floatCheck(f.name), Call: callFloat(f.f)})
+	}
+	for _, f := range []struct {
+		name, doc string
+		f         func(float64) bool
+	}{
+		{"ISNAN", "whether it is NaN", func(v float64) bool { return v != v }},
+		{"ISINF", "whether it is infinite", func(v float64) bool { return math.IsInf(v, 0) }},
+		{"ISFINITE", "whether it is neither NaN nor infinite", func(v float64) bool { return v-v == 0 }},
+	} {
+		out = append(out, Function{Name: f.name, Least: 1, Most: 1, Doc: f.name + "(x): " + f.doc,
+			Check: func(args []Type) (Type, error) { return args[0].to(tensor.Bool), wantNumbers(f.name, args) },
+			Call: func(args []*Column) (*Column, error) {
+				return each1(args[0].Type.to(tensor.Bool), args[0], lanes[float64](args[0].Data), func(dst []bool, a []float64) {
+					for i, v := range a {
+						dst[i] = f.f(v)
+					}
+				}), nil
+			}})
+	}
+	return out
+}
+
+func same[T any](v T) T { return v }
+
+func floatCheck(name string) func([]Type) (Type, error) {
+	return func(args []Type) (Type, error) { return floating(args[0]), wantNumbers(name, args) }
+}
+
+func callFloat(f func(float64) float64) func([]*Column) (*Column, error) {
+	return func(args []*Column) (*Column, error) {
+		x := args[0]
+		t := floating(x.Type)
+		if t.DType == tensor.Float32 {
+			return each1(t, x, lanes[float32](x.Data), func(dst, a []float32) {
+				for i, v := range a {
+					dst[i] = float32(f(float64(v)))
+				}
+			}), nil
+		}
+		return each1(t, x, lanes[float64](x.Data), func(dst, a []float64) {
+			for i, v := range a {
+				dst[i] = f(v)
+			}
+		}), nil
+	}
+}
+
+func floats2(name string) func([]Type) (Type, error) {
+	return func(args []Type) (Type, error) {
+		if err := wantNumbers(name, args); err != nil {
+			return Type{}, err
+		}
+		return together(name, tensor.Float64, args[0], args[1])
+	}
+}
+
+func callFloats2(name string, f func(a, b float64) float64) func([]*Column) (*Column, error) {
+	return func(args []*Column) (*Column, error) {
+		t, err := floats2(name)([]Type{args[0].Type, args[1].Type})
+		if err != nil {
+			return nil, err
+		}
+		return zip(name, t, args[0], args[1], lanes[float64](args[0].Data), lanes[float64](args[1].Data), func(dst, a, b []float64) {
+			for i := range dst {
+				dst[i] = f(at(a, i), at(b, i))
+			}
+		})
+	}
+}
+
+func binaryCheck(op string) func([]Type) (Type, error) {
+	return func(args []Type) (Type, error) { return ArithType(op, args[0], args[1]) }
+}
+
+func binaryCall(op string) func([]*Column) (*Column, error) {
+	return func(args []*Column) (*Column, error) { return Arith(op, args[0], args[1]) }
+}
+
+// keepNumber is the type of what makes whole numbers of whole numbers.
+func keepNumber(name string) func([]Type) (Type, error) {
+	return func(args []Type) (Type, error) {
+		return kept(args[0]), wantNumbers(name, args[:1])
+	}
+}
+
+func kept(x Type) Type {
+	if x.Float() {
+		return floating(x)
+	}
+	t := x.to(tensor.Int64)
+	t.Weak = x.Weak
+	return t
+}
+
+func keeping(name string, whole func(int64) int64, f func(float64) float64) func([]*Column) (*Column, error) {
+	return func(args []*Column) (*Column, error) {
+		x := args[0]
+		if x.Float() {
+			return callFloat(f)(args)
+		}
+		if err := fits64(name, x); err != nil {
+			return nil, err
+		}
+		return each1(kept(x.Type), x, lanes[int64](x.Data), func(dst, a []int64) {
+			for i, v := range a {
+				dst[i] = whole(v)
+			}
+		}), nil
+	}
+}
+
+func absolute(args []*Column) (*Column, error) {
+	over := false
+	out, err := keeping("ABS", func(v int64) int64 {
+		if v < 0 {
+			over = over || v == math.MinInt64
+			return -v
+		}
+		return v
+	}, math.Abs)(args)
+	if over {
+		return nil, errs.New(errs.Range, "ABS: -9223372036854775808 has no absolute value in int64")
+	}
+	return out, err
+}
+
+func roundType(args []Type) (Type, error) {
+	if err := wantNumbers("ROUND", args[:1]); err != nil {
+		return Type{}, err
+	}
+	return kept(args[0]), wantInts("ROUND", args, 1, 2)
+}
+
+func round(args []*Column) (*Column, error) {
+	x := args[0]
+	f := math.Round
+	if x.Dims != 0 {
+		f = math.RoundToEven
+	}
+	if len(args) == 1 {
+		return keeping("ROUND", same[int64], f)(args)
+	}
+	digits, err := Become(args[1], Of(tensor.Int64))
+	if err != nil {
+		return nil, err
+	}
+	t := kept(x.Type)
+	places := func(v float64, digits int64) float64 {
+		scale := math.Pow(10, float64(min(max(digits, -400), 400)))
+		if out := f(v*scale) / scale; out-out == 0 {
+			return out
+		}
+		if digits < 0 {
+			return 0
+		}
+		return v
+	}
+	out, err := zip("ROUND", x.Type.to(tensor.Float64).withAxes(t.axes()), x, digits, lanes[float64](x.Data), lanes[float64](digits.Data), func(dst, a, b []float64) {
+		for i := range dst {
+			dst[i] = places(at(a, i), int64(at(b, i)))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t.DType != tensor.Float64 {
+		if out, err = Cast(out, t); err != nil {
+			return nil, err
+		}
+	}
+	out.Type = t
+	return out, nil
+}

@@ -1,0 +1,318 @@
+package array
+
+import "deeplake/core/tensor"
+
+// here is where a row is held.
+func (c *Column) here(row int) int {
+	if c.Const {
+		return 0
+	}
+	return row
+}
+
+// held is the number of rows in memory.
+func (c *Column) held() int {
+	if c.Const {
+		return 1
+	}
+	return c.N
+}
+
+// IsNull reports whether the row has no value.
+func (c *Column) IsNull(row int) bool {
+	return c.DType == 0 || c.Null != nil && c.Null[c.here(row)]
+}
+
+// Nulls is the NULL flags of all rows, nil where there is none; a Const column has one.
+func (c *Column) nulls() []bool {
+	if c.DType == 0 && c.Null == nil {
+		out := make([]bool, c.held())
+		for i := range out {
+			out[i] = true
+		}
+		return out
+	}
+	return c.Null
+}
+
+// uniform reports whether all rows have the shape Same.
+func (c *Column) uniform() bool { return c.Shapes == nil && c.Items == nil }
+
+// each is the number of elements of a row of a uniform column.
+func (c *Column) each() int { return elements(c.Same) }
+
+func elements(s tensor.Shape) int {
+	n := 1
+	for _, d := range s {
+		n *= int(d)
+	}
+	return n
+}
+
+// ShapeAt is the shape of a row: nil for NULL, the number of items for a list.
+func (c *Column) ShapeAt(row int) tensor.Shape {
+	switch {
+	case c.IsNull(row):
+		return nil
+	case c.Items != nil || c.List:
+		lo, hi := c.items(row)
+		return tensor.Shape{int64(hi - lo)}
+	case c.Shapes != nil:
+		return c.Shapes[c.here(row)]
+	case c.Same == nil:
+		return tensor.Shape{}
+	}
+	return c.Same
+}
+
+// span is where the elements of a row are in Data.
+func (c *Column) span(row int) (lo, hi int) {
+	row = c.here(row)
+	if c.Shapes != nil {
+		return c.Starts[row], c.Starts[row+1]
+	}
+	k := c.each()
+	return row * k, (row + 1) * k
+}
+
+// items is where the items of a list are in Items.
+func (c *Column) items(row int) (lo, hi int) {
+	row = c.here(row)
+	if len(c.Ends) == 0 {
+		return 0, 0
+	}
+	if row > 0 {
+		lo = c.Ends[row-1]
+	}
+	return lo, c.Ends[row]
+}
+
+// Value is a row for scripts and JSON: nil, bool, int64, uint64, float64, string, or a column of this one row for arrays
+// and lists.
+func (c *Column) Value(row int) any {
+	if c.IsNull(row) {
+		return nil
+	}
+	if c.List || len(c.ShapeAt(row)) > 0 {
+		return c.Slice(row, row+1).Expand()
+	}
+	lo, _ := c.span(row)
+	return vectorOf(c.Data).at(lo)
+}
+
+// Bytes is about how much memory the column takes.
+func (c *Column) Bytes() int64 {
+	n := int64(len(c.Null)) + 8*int64(len(c.Starts)+len(c.Ends)) + 24*int64(len(c.Shapes))
+	if v := vectorOf(c.Data); v != nil {
+		n += v.bytes()
+	}
+	if c.Items != nil {
+		n += c.Items.Bytes()
+	}
+	return n
+}
+
+// Slice is the rows [from, to). It shares memory with c.
+func (c *Column) Slice(from, to int) *Column {
+	out := *c
+	out.N = to - from
+	if c.Const {
+		return &out
+	}
+	if c.Null != nil {
+		out.Null = c.Null[from:to:to]
+	}
+	switch {
+	case c.Items != nil:
+		lo, hi := 0, 0
+		if from > 0 {
+			lo = c.Ends[from-1]
+		}
+		if hi = lo; to > from {
+			hi = c.Ends[to-1]
+		}
+		out.Items = c.Items.Slice(lo, hi)
+		out.Ends = make([]int, to-from)
+		for i := range out.Ends {
+			out.Ends[i] = c.Ends[from+i] - lo
+		}
+	case c.Shapes != nil:
+		out.Shapes = c.Shapes[from:to:to]
+		out.Starts = c.Starts[from : to+1 : to+1]
+	case c.Data != nil:
+		k := c.each()
+		out.Data = vectorOf(c.Data).cut(from*k, to*k).data()
+	}
+	return &out
+}
+
+// Take is the given rows in their order; -1 gives NULL.
+func (c *Column) Take(rows []int) *Column {
+	out := &Column{Type: c.Type, N: len(rows)}
+	missing := false
+	for _, r := range rows {
+		if r < 0 {
+			missing = true
+			break
+		}
+	}
+	if c.Const && !missing {
+		*out = *c
+		out.N = len(rows)
+		return out
+	}
+	if c.Const {
+		held := make([]int, len(rows))
+		for i, r := range rows {
+			held[i] = min(r, 0)
+		}
+		rows = held
+	}
+	if missing || c.Null != nil {
+		out.Null = make([]bool, len(rows))
+		for i, r := range rows {
+			out.Null[i] = r < 0 || c.IsNull(r)
+		}
+	}
+	switch {
+	case c.DType == 0:
+	case c.List:
+		c.takeLists(out, rows)
+	case c.Shapes != nil:
+		c.takeRagged(out, rows)
+	default:
+		k := c.each()
+		out.Same = c.Same
+		v := allocate(c.DType, len(rows)*k)
+		v.gather(0, vectorOf(c.Data), rows, k)
+		out.Data = v.data()
+	}
+	return out
+}
+
+func (c *Column) takeRagged(out *Column, rows []int) {
+	out.Shapes = make([]tensor.Shape, len(rows))
+	out.Starts = make([]int, len(rows)+1)
+	n := 0
+	for i, r := range rows {
+		if r >= 0 {
+			out.Shapes[i] = c.Shapes[r]
+			n += c.Starts[r+1] - c.Starts[r]
+		}
+		out.Starts[i+1] = n
+	}
+	from, to := vectorOf(c.Data), allocate(c.DType, n)
+	for i, r := range rows {
+		if r >= 0 {
+			to.copy(out.Starts[i], from.cut(c.Starts[r], c.Starts[r+1]))
+		}
+	}
+	out.Data = to.data()
+}
+
+func (c *Column) takeLists(out *Column, rows []int) {
+	out.Ends = make([]int, len(rows))
+	var list []int
+	for i, r := range rows {
+		if r >= 0 {
+			lo, hi := c.items(r)
+			for j := lo; j < hi; j++ {
+				list = append(list, j)
+			}
+		}
+		out.Ends[i] = len(list)
+	}
+	if c.Items != nil {
+		out.Items = c.Items.Take(list)
+	}
+}
+
+// Expand is the column without Const.
+func (c *Column) Expand() *Column {
+	if !c.Const {
+		return c
+	}
+	held := *c
+	held.Const, held.N = false, 1
+	return held.Take(make([]int, c.N))
+}
+
+// once is the one row of a Const column, by itself.
+func (c *Column) once() *Column {
+	out := *c
+	out.Const, out.N = false, 1
+	return &out
+}
+
+// repeated says of a column of one row that it stands for n.
+func (c *Column) repeated(n int) *Column {
+	out := *c
+	out.Const, out.N = true, n
+	return &out
+}
+
+// forAll runs f on the columns. Where all are Const, f sees one row, and what it gives stands for all.
+func forAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
+	n, constant := rowsOf(cols...)
+	if !constant {
+		return f(cols, n)
+	}
+	single := make([]*Column, len(cols))
+	for i, c := range cols {
+		single[i] = c.once()
+	}
+	out, err := f(single, 1)
+	if err != nil {
+		return nil, err
+	}
+	return out.repeated(n), nil
+}
+
+// rowsOf is how many rows columns have together, and whether all are Const.
+func rowsOf(cols ...*Column) (n int, constant bool) {
+	for _, c := range cols {
+		if !c.Const {
+			return c.N, false
+		}
+		n = max(n, c.N)
+	}
+	return n, len(cols) > 0
+}
+
+// anyNull is where at least one of the columns has no value, nil for nowhere.
+func anyNull(n int, cols ...*Column) []bool {
+	var out []bool
+	for _, c := range cols {
+		nulls := c.nulls()
+		if nulls == nil || c.Const && !nulls[0] {
+			continue
+		}
+		if out == nil {
+			out = make([]bool, n)
+		}
+		if c.Const {
+			for i := range out {
+				out[i] = true
+			}
+			continue
+		}
+		for i, null := range nulls[:n] {
+			out[i] = out[i] || null
+		}
+	}
+	return out
+}
+
+// blank makes the rows without a value zero.
+func (c *Column) blank() *Column {
+	if c.Null == nil || !c.uniform() || c.Data == nil {
+		return c
+	}
+	v, k := vectorOf(c.Data), c.each()
+	for i, null := range c.Null {
+		if null {
+			v.clear(i*k, (i+1)*k)
+		}
+	}
+	return c
+}

@@ -1,0 +1,213 @@
+package array
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Set is the values of an IN, made once and used in parallel.
+type Set struct {
+	Type Type
+	col  *Column // the values, as scalars
+	null bool    // NULL is among them
+}
+
+// NewSet makes a set of the elements of a column.
+func NewSet(c *Column) (*Set, error) {
+	if c.List {
+		return nil, errs.New(errs.Type, "IN of a %s: want single values", c.Type)
+	}
+	c = c.Expand()
+	s := &Set{Type: c.Type.withAxes(tensor.Shape{})}
+	s.Type.Shape = tensor.Shape{}
+	if c.DType == 0 {
+		s.null = c.N > 0
+		s.col = Empty(c.Type)
+		return s, nil
+	}
+	keep := c
+	if c.Null != nil {
+		var rows []int
+		for i := range c.N {
+			if !c.IsNull(i) {
+				rows = append(rows, i)
+			} else {
+				s.null = true
+			}
+		}
+		keep = c.Take(rows)
+	}
+	lo, n := 0, keep.total()
+	if keep.Shapes != nil {
+		lo = keep.Starts[0]
+	}
+	s.col = From(s.Type, vectorOf(keep.Data).cut(lo, lo+n).data(), nil)
+	return s, nil
+}
+
+// Len is the number of values.
+func (s *Set) Len() int { return s.col.N }
+
+// IsInType is the type of x IN set: bools.
+func IsInType(x, set Type) (Type, error) {
+	if _, err := comparison("IN", x, set.withAxes(tensor.Shape{})); err != nil {
+		return Type{}, err
+	}
+	return x.to(tensor.Bool), nil
+}
+
+// IsIn is whether each element is in the set: NULL where it is not, and NULL is.
+func IsIn(x *Column, s *Set) (*Column, error) {
+	t, err := IsInType(x.Type, s.Type)
+	if err != nil {
+		return nil, err
+	}
+	if x.DType == 0 {
+		return Nothing(t, x.N), nil
+	}
+	out, err := s.find(t, x)
+	if err != nil || !s.null {
+		return out, err
+	}
+	if !out.uniform() || len(out.Same) > 0 {
+		return out, nil
+	}
+	null := make([]bool, out.held())
+	copy(null, out.Null)
+	for i, v := range out.Data.([]bool) {
+		null[i] = null[i] || !v
+	}
+	out.Null = null
+	return out, nil
+}
+
+func (s *Set) find(t Type, x *Column) (*Column, error) {
+	how, err := comparison("IN", x.Type, s.Type)
+	if err != nil {
+		return nil, err
+	}
+	values := s.col
+	switch how {
+	case asNull:
+		return each1(t, x, lanes[int64](nil), func(dst []bool, _ []int64) { clear(dst) }), nil
+	case asLabels:
+		if x.Label() && s.Type.Text() {
+			if values, err = labelNumbers(values, x.Names); err != nil {
+				return nil, err
+			}
+			how = asInts
+			break
+		}
+		if x.Label() {
+			x = labelText(x)
+		}
+		if values.Label() {
+			values = labelText(values)
+		}
+		how = asText
+	case asTime:
+		if x, values, err = sameTime(x, values); err != nil {
+			return nil, err
+		}
+		how = asInts
+	case asJSON, asMixed:
+		return s.findSlow(t, x)
+	}
+	switch how {
+	case asText:
+		return each1(t, x, direct(x.Data.([]string)), member(values.Data.([]string))), nil
+	case asInts:
+		return each1(t, x, lanes[int64](x.Data), memberInts(all[int64](values.Data))), nil
+	case asUints:
+		return each1(t, x, lanes[uint64](x.Data), member(all[uint64](values.Data))), nil
+	case asFloat32:
+		return each1(t, x, lanes[float32](x.Data), memberFloats(all[float32](values.Data))), nil
+	}
+	return each1(t, x, lanes[float64](x.Data), memberFloats(all[float64](values.Data))), nil
+}
+
+// findSlow compares with one value after the other.
+func (s *Set) findSlow(t Type, x *Column) (*Column, error) {
+	out, err := Compare("=", x, Constant(s.Type, nil, x.N))
+	if s.col.N == 0 {
+		return each1(t, x, lanes[int64](nil), func(dst []bool, _ []int64) { clear(dst) }), nil
+	}
+	for i := range s.col.N {
+		var one *Column
+		if one, err = Compare("=", x, s.col.Slice(i, i+1).once().repeated(x.N)); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			out = one
+		} else if out, err = Or(out, one); err != nil {
+			return nil, err
+		}
+	}
+	return out, err
+}
+
+const few = 4 // so many are compared one by one
+
+func member[T comparable](values []T) func(dst []bool, a []T) {
+	if len(values) <= few {
+		return func(dst []bool, a []T) {
+			for i, v := range a {
+				is := false
+				for _, w := range values {
+					is = is || v == w
+				}
+				dst[i] = is
+			}
+		}
+	}
+	m := make(map[T]struct{}, len(values))
+	for _, v := range values {
+		m[v] = struct{}{}
+	}
+	return func(dst []bool, a []T) {
+		for i, v := range a {
+			_, dst[i] = m[v]
+		}
+	}
+}
+
+// memberInts looks small numbers up in a table.
+func memberInts(values []int64) func(dst []bool, a []int64) {
+	if len(values) <= few {
+		return member(values)
+	}
+	least, most := values[0], values[0]
+	for _, v := range values {
+		least, most = min(least, v), max(most, v)
+	}
+	if uint64(most)-uint64(least) >= 1<<16 {
+		return member(values)
+	}
+	table := make([]bool, most-least+1)
+	for _, v := range values {
+		table[v-least] = true
+	}
+	return func(dst []bool, a []int64) {
+		for i, v := range a {
+			at := uint64(v) - uint64(least)
+			dst[i] = at < uint64(len(table)) && table[at]
+		}
+	}
+}
+
+func memberFloats[T float32 | float64](values []T) func(dst []bool, a []T) {
+	nan := false
+	for _, v := range values {
+		nan = nan || v != v
+	}
+	f := member(values)
+	if !nan {
+		return f
+	}
+	return func(dst []bool, a []T) {
+		f(dst, a)
+		for i, v := range a {
+			dst[i] = dst[i] || v != v
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package array
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Key is one of what rows are sorted by.
+type Key struct {
+	Column     *Column
+	Desc       bool
+	NullsFirst bool
+}
+
+// OrderType refuses what has no order: lists, and arrays of more than one element.
+func OrderType(t Type) error {
+	if t.List || t.DType == tensor.Bytes && t.Dims > 0 {
+		return errs.New(errs.Type, "ORDER BY %s: a list has no order", t)
+	}
+	for _, d := range t.axes() {
+		if d > 1 {
+			return errs.New(errs.Type, "ORDER BY %s: want a single value; reduce the array, as by MAX or L2_NORM", t)
+		}
+	}
+	return nil
+}
+
+// Ordering compares rows of some columns. It does not change and may be used in parallel.
+type Ordering struct {
+	n    int
+	keys []ordered
+}
+
+type ordered struct {
+	nums  []uint64 // in the order of the values; nil: texts
+	texts []string
+	null  []bool
+	desc  bool // of texts
+	last  int  // how NULL compares with a value
+}
+
+// Order makes an Ordering. Rows without a value, and empty arrays, are NULL.
+func Order(keys []Key) (*Ordering, error) {
+	o := &Ordering{}
+	for _, k := range keys {
+		if err := OrderType(k.Column.Type); err != nil {
+			return nil, err
+		}
+		o.n = k.Column.N
+		c, err := onlyOne(k.Column.Expand())
+		if err != nil {
+			return nil, err
+		}
+		key := ordered{null: c.nulls(), last: 1}
+		if k.NullsFirst {
+			key.last = -1
+		}
+		switch {
+		case c.DType == 0:
+			key.nums = make([]uint64, c.N)
+		case c.DType == tensor.JSON:
+			key.texts, key.desc = jsonOrder(c), k.Desc
+		case dtypeOf(c.Data) == tensor.String:
+			key.texts, key.desc = c.Data.([]string), k.Desc
+		default:
+			key.nums = numberOrder(c, k.Desc)
+		}
+		o.keys = append(o.keys, key)
+	}
+	return o, nil
+}
+
+// onlyOne makes scalars of arrays of one element.
+func onlyOne(c *Column) (*Column, error) {
+	if c.DType == 0 || c.uniform() && elements(c.Same) == 1 {
+		return c, nil
+	}
+	rows := make([]int, c.N)
+	for i := range rows {
+		lo, hi := c.span(i)
+		switch rows[i] = lo; {
+		case c.IsNull(i) || lo == hi:
+			rows[i] = -1
+		case hi-lo > 1:
+			return nil, errs.New(errs.Type, "ORDER BY: row %d is an array of shape %s, want a single value", i, c.ShapeAt(i))
+		}
+	}
+	return From(c.Type, c.Data, nil).Take(rows), nil
+}
+
+const top = 1 << 63
+
+func numberOrder(c *Column, desc bool) []uint64 {
+	out := make([]uint64, c.N)
+	switch d := c.Data.(type) {
+	case []uint64:
+		copy(out, d)
+	case []float32, []float64:
+		for i, v := range all[float64](d) {
+			out[i] = floatOrder(v)
+		}
+	default:
+		for i, v := range all[int64](d) {
+			out[i] = uint64(v) ^ top
+		}
+	}
+	if desc {
+		for i := range out {
+			out[i] = ^out[i]
+		}
+	}
+	return out
+}
+
+// floatOrder is a number whose order is that of floats, NaN on top.
+func floatOrder(v float64) uint64 {
+	if v != v {
+		return math.MaxUint64
+	}
+	b := math.Float64bits(same64(v))
+	if b&top != 0 {
+		return ^b
+	}
+	return b | top
+}
+
+// jsonOrder gives texts that have the order of the values: bools, numbers, strings, the rest.
+func jsonOrder(c *Column) []string {
+	out := make([]string, c.N)
+	for i, s := range c.Data.([]string) {
+		if c.IsNull(i) {
+			continue
+		}
+		v, _ := parseJSON(s)
+		kind := string(rune('0' + rank(v)))
+		switch x := v.(type) {
+		case string:
+			out[i] = kind + x
+		case bool, int64, uint64, float64:
+			n := floatOrder(asFloat(x))
+			b := []byte(kind)
+			for shift := 56; shift >= 0; shift -= 8 {
+				b = append(b, byte(n>>shift))
+			}
+			out[i] = string(b)
+		default:
+			out[i] = kind + s
+		}
+	}
+	return out
+}
+
+// Compare is negative where row i comes before row j, 0 where they are equal.
+func (o *Ordering) Compare(i, j int) int {
+	for k := range o.keys {
+		key := &o.keys[k]
+		if key.null != nil && (key.null[i] || key.null[j]) {
+			switch {
+			case !key.null[j]:
+				return key.last
+			case !key.null[i]:
+				return -key.last
+			}
+			continue
+		}
+		c := 0
+		if key.nums != nil {
+			c = cmp.Compare(key.nums[i], key.nums[j])
+		} else if c = strings.Compare(key.texts[i], key.texts[j]); key.desc {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// Less reports whether row i comes before row j.
+func (o *Ordering) Less(i, j int) bool { return o.Compare(i, j) < 0 }
+
+type numbered struct {
+	key uint64
+	at  int
+	row int
+}
+
+// Sort puts rows into order; equal ones stay as they stand.
+func (o *Ordering) Sort(rows []int) {
+	if len(o.keys) == 0 {
+		return
+	}
+	first := &o.keys[0]
+	if first.nums == nil || first.null != nil {
+		slices.SortStableFunc(rows, o.Compare)
+		return
+	}
+	list := make([]numbered, len(rows))
+	for i, r := range rows {
+		list[i] = numbered{first.nums[r], i, r}
+	}
+	more := len(o.keys) > 1
+	slices.SortFunc(list, func(a, b numbered) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		if more {
+			if c := o.Compare(a.row, b.row); c != 0 {
+				return c
+			}
+		}
+		return a.at - b.at
+	})
+	for i := range list {
+		rows[i] = list[i].row
+	}
+}
+
+// Top is the first k rows of n in order, as Sort would have them.
+func (o *Ordering) Top(n, k int) []int {
+	k = min(k, n)
+	if k <= 0 {
+		return nil
+	}
+	// a heap of the best so far, the worst of them on top; of equal rows the later is worse
+	heap := make([]int, 0, k)
+	worse := func(i, j int) bool {
+		c := o.Compare(i, j)
+		return c > 0 || c == 0 && i > j
+	}
+	down := func(at int) {
+		for {
+			child := 2*at + 1
+			if child >= len(heap) {
+				return
+			}
+			if child+1 < len(heap) && worse(heap[child+1], heap[child]) {
+				child++
+			}
+			if !worse(heap[child], heap[at]) {
+				return
+			}
+			heap[at], heap[child] = heap[child], heap[at]
+			at = child
+		}
+	}
+	for i := range k {
+		heap = append(heap, i)
+	}
+	for i := k/2 - 1; i >= 0; i-- {
+		down(i)
+	}
+	var quick []uint64
+	if len(o.keys) > 0 && o.keys[0].null == nil {
+		quick = o.keys[0].nums
+	}
+	for i := k; i < n; i++ {
+		if quick != nil && quick[i] > quick[heap[0]] {
+			continue
+		}
+		if o.Compare(i, heap[0]) < 0 {
+			heap[0] = i
+			down(0)
+		}
+	}
+	slices.Sort(heap)
+	o.Sort(heap)
+	return heap
+}
+
+// SortRows puts rows into the order of keys; equal ones stay as they stand.
+func SortRows(keys []Key, rows []int) error {
+	o, err := Order(keys)
+	if err == nil {
+		o.Sort(rows)
+	}
+	return err
+}
+
+// TopK is the first k rows in the order of keys.
+func TopK(keys []Key, k int) ([]int, error) {
+	o, err := Order(keys)
+	if err != nil {
+		return nil, err
+	}
+	return o.Top(o.n, k), nil
+}
+
+func compareOrdered[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
+
+// compareFloat has NaN above all numbers.
+func compareFloat(a, b float64) int {
+	if a != a || b != b {
+		switch {
+		case a == a:
+			return -1
+		case b == b:
+			return 1
+		}
+		return 0
+	}
+	return cmp.Compare(a, b)
+}

@@ -1,0 +1,586 @@
+package array
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// ConcatType is the type of x || y.
+func ConcatType(x, y Type) (Type, error) {
+	word := func(t Type) bool { return t.DType == 0 || t.Scalar() && (t.Text() || t.Label()) }
+	switch {
+	case word(x) && word(y):
+		return Of(tensor.String), nil
+	case x.List && y.List, x.Dims == 1 && y.Dims == 1 && !x.List && !y.List:
+		t, err := Unify(x, y)
+		if err == nil && !t.List {
+			t = t.withAxes(tensor.Shape{-1})
+			if a, b := x.axes()[0], y.axes()[0]; a >= 0 && b >= 0 {
+				t.Shape[0] = a + b
+			}
+		}
+		return t, err
+	}
+	return Type{}, errs.New(errs.Type, "%s || %s: want text with text, or two lists; CAST(... AS TEXT) makes text", x, y)
+}
+
+// ConcatText is x || y: texts, lists or arrays of one axis one behind the other.
+func ConcatText(x, y *Column) (*Column, error) {
+	t, err := ConcatType(x.Type, y.Type)
+	if err != nil {
+		return nil, err
+	}
+	if x.DType == 0 || y.DType == 0 {
+		n, _ := rowsOf(x, y)
+		return Nothing(t, n), nil
+	}
+	if t.Text() && t.Dims == 0 && !t.List {
+		x, a := texts(x)
+		y, b := texts(y)
+		return scalars(t, []*Column{x, y}, func(i int) (string, bool) { return a(i) + b(i), true })
+	}
+	return forAll(func(c []*Column, n int) (*Column, error) { return joinRows(t, c[0], c[1], n) }, x, y)
+}
+
+// joinRows puts the elements or items of y behind those of x.
+func joinRows(t Type, x, y *Column, n int) (*Column, error) {
+	null := anyNull(n, x, y)
+	x, err := Become(x, t)
+	if err == nil {
+		y, err = Become(y, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x, y = x.Expand(), y.Expand()
+	if t.List {
+		items, err := Concat(itemType(t), []*Column{orEmpty(x), orEmpty(y)})
+		if err != nil {
+			return nil, err
+		}
+		var rows []int
+		ends := make([]int, n)
+		for i := range n {
+			if null == nil || !null[i] {
+				lo, hi := x.items(i)
+				for ; lo < hi; lo++ {
+					rows = append(rows, lo)
+				}
+				base := orEmpty(x).N
+				for lo, hi = y.items(i); lo < hi; lo++ {
+					rows = append(rows, base+lo)
+				}
+			}
+			ends[i] = len(rows)
+		}
+		out := FromLists(items.Take(rows), ends, null)
+		out.Type = t
+		return out, nil
+	}
+	shapes := make([]tensor.Shape, n)
+	v := allocate(t.DType, x.total()+y.total())
+	at := 0
+	for i := range n {
+		if null != nil && null[i] {
+			continue
+		}
+		from := at
+		for _, c := range []*Column{x, y} {
+			lo, hi := c.span(i)
+			v.copy(at, vectorOf(c.Data).cut(lo, hi))
+			at += hi - lo
+		}
+		shapes[i] = tensor.Shape{int64(at - from)}
+	}
+	return FromRows(t, shapes, v.cut(0, at).data()), nil
+}
+
+func itemType(t Type) Type {
+	t.List = false
+	return t
+}
+
+func orEmpty(c *Column) *Column {
+	if c.Items == nil {
+		return Empty(itemType(c.Type))
+	}
+	return c.Items
+}
+
+// textFunction is a function of texts: args from the given number on are whole numbers.
+func textFunction(name string, least, most, numbers int, t Type, doc string, f func(s []string, n []int64) any) Function {
+	check := func(args []Type) (Type, error) {
+		if err := wantText(name, args, 0, numbers); err != nil {
+			return Type{}, err
+		}
+		return t, wantInts(name, args, numbers, len(args))
+	}
+	return Function{Name: name, Least: least, Most: most, Doc: name + doc, Check: check, Call: func(args []*Column) (*Column, error) {
+		cols := append([]*Column{}, args...)
+		var read []func(int) string
+		var count []func(int) int64
+		for i := range cols {
+			if i < numbers {
+				var r func(int) string
+				cols[i], r = texts(cols[i])
+				read = append(read, r)
+			} else {
+				count = append(count, ints(cols[i]))
+			}
+		}
+		s, n := make([]string, len(read)), make([]int64, len(count))
+		fill := func(i int) {
+			for j := range read {
+				s[j] = read[j](i)
+			}
+			for j := range count {
+				n[j] = count[j](i)
+			}
+		}
+		switch t.DType {
+		case tensor.Bool:
+			return scalars(t, cols, func(i int) (bool, bool) { fill(i); return f(s, n).(bool), true })
+		case tensor.Int64:
+			return scalars(t, cols, func(i int) (int64, bool) { fill(i); return f(s, n).(int64), true })
+		}
+		over := false
+		out, err := scalars(t, cols, func(i int) (string, bool) {
+			fill(i)
+			v := f(s, n)
+			if v == nil {
+				over = true
+				return "", true
+			}
+			return v.(string), true
+		})
+		if over {
+			return nil, errs.New(errs.Invalid, "%s: the text of a row would have more than 1 GiB", name)
+		}
+		return out, err
+	}}
+}
+
+func textFunctions() []Function {
+	text, truth, whole := Of(tensor.String), Of(tensor.Bool), Of(tensor.Int64)
+	trim := func(name, doc string, left, right bool) Function {
+		return textFunction(name, 1, 2, 2, text, doc, func(s []string, _ []int64) any {
+			set := " "
+			if len(s) > 1 {
+				set = s[1]
+			}
+			out := s[0]
+			if left {
+				out = strings.TrimLeft(out, set)
+			}
+			if right {
+				out = strings.TrimRight(out, set)
+			}
+			return out
+		})
+	}
+	return []Function{
+		{Name: "CONTAINS", Least: 2, Most: 2, Doc: "CONTAINS(text, part): whether part is in the text; of a JSON list whether it is an item", Check: containsType, Call: contains},
+		{Name: "EQUALS", Least: 2, Most: 2, Doc: "EQUALS(a, b): whether both are the same text", Check: func(args []Type) (Type, error) {
+			return CompareType("=", args[0], args[1])
+		}, Call: func(args []*Column) (*Column, error) { return Compare("=", args[0], args[1]) }},
+		{Name: "CONCAT", Least: 1, Most: -1, Doc: "CONCAT(a, b, ...): texts one behind the other, NULL left out", Check: func(args []Type) (Type, error) {
+			for i, t := range args {
+				if t.DType != 0 && (!t.Scalar() || t.DType == tensor.Bytes) {
+					return Type{}, wrong("CONCAT", i, t, "text")
+				}
+			}
+			return text, nil
+		}, Call: concat},
+		textFunction("LOWER", 1, 1, 1, text, "(text): in small letters", func(s []string, _ []int64) any { return strings.ToLower(s[0]) }),
+		textFunction("UPPER", 1, 1, 1, text, "(text): in capital letters", func(s []string, _ []int64) any { return strings.ToUpper(s[0]) }),
+		textFunction("REVERSE", 1, 1, 1, text, "(text): its characters from the last to the first", func(s []string, _ []int64) any { return backwards(s[0]) }),
+		trim("TRIM", "(text[, characters]): without spaces, or such characters, at both ends", true, true),
+		trim("LTRIM", "(text[, characters]): without spaces, or such characters, at the begin", true, false),
+		trim("RTRIM", "(text[, characters]): without spaces, or such characters, at the end", false, true),
+		textFunction("REPLACE", 3, 3, 3, text, "(text, old, new): with every old replaced", func(s []string, _ []int64) any {
+			if s[1] == "" {
+				return s[0]
+			}
+			if n := strings.Count(s[0], s[1]); len(s[0])+n*(len(s[2])-len(s[1])) > maxRow {
+				return nil
+			}
+			return strings.ReplaceAll(s[0], s[1], s[2])
+		}),
+		textFunction("STARTS_WITH", 2, 2, 2, truth, "(text, part): whether the text begins so", func(s []string, _ []int64) any { return strings.HasPrefix(s[0], s[1]) }),
+		textFunction("ENDS_WITH", 2, 2, 2, truth, "(text, part): whether the text ends so", func(s []string, _ []int64) any { return strings.HasSuffix(s[0], s[1]) }),
+		textFunction("INSTR", 2, 2, 2, whole, "(text, part): where part is first, from 1; 0 where it is not", func(s []string, _ []int64) any {
+			i := strings.Index(s[0], s[1])
+			if i < 0 {
+				return int64(0)
+			}
+			return int64(utf8.RuneCountInString(s[0][:i])) + 1
+		}),
+		textFunction("SUBSTRING", 2, 3, 1, text, "(text, from[, count]): characters from a place, the first is 1, -1 the last", func(s []string, n []int64) any {
+			count := int64(maxRow)
+			if len(n) > 1 {
+				count = n[1]
+			}
+			return substring(s[0], n[0], count)
+		}),
+		textFunction("LEFT", 2, 2, 1, text, "(text, count): the first characters; all but the last -count", func(s []string, n []int64) any {
+			return cutText(s[0], 0, n[0])
+		}),
+		textFunction("RIGHT", 2, 2, 1, text, "(text, count): the last characters; all but the first -count", func(s []string, n []int64) any {
+			size := int64(utf8.RuneCountInString(s[0]))
+			if n[0] >= 0 {
+				return cutText(s[0], max(size-n[0], 0), size)
+			}
+			return cutText(s[0], -max(n[0], -size), size)
+		}),
+		textFunction("REPEAT", 2, 2, 1, text, "(text, count): several times", func(s []string, n []int64) any {
+			if n[0] <= 0 || s[0] == "" {
+				return ""
+			}
+			if n[0] > maxRow/int64(len(s[0])) {
+				return nil
+			}
+			return strings.Repeat(s[0], int(n[0]))
+		}),
+	}
+}
+
+func backwards(s string) string {
+	r := []rune(s)
+	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
+		r[i], r[j] = r[j], r[i]
+	}
+	return string(r)
+}
+
+// substring is SUBSTRING as DuckDB has it: places count from 1, negative ones from the end, a negative count goes left.
+func substring(s string, from, count int64) string {
+	size := int64(utf8.RuneCountInString(s))
+	from, count = min(max(from, -maxRow), maxRow), min(max(count, -maxRow), maxRow)
+	switch {
+	case from > 0:
+		from--
+	case from < 0:
+		from += size
+	default:
+		from = -1
+		if count < 0 {
+			return ""
+		}
+	}
+	to := from + count
+	if count < 0 {
+		from, to = to, from
+	}
+	return cutText(s, max(from, 0), max(min(to, size), 0))
+}
+
+// cutText is the characters [from, to), to counted from the end where it is negative.
+func cutText(s string, from, to int64) string {
+	if to < 0 {
+		to = max(int64(utf8.RuneCountInString(s))+to, 0)
+	}
+	if from >= to {
+		return ""
+	}
+	begin := len(s)
+	k := int64(0)
+	for i := range s {
+		if k == from {
+			begin = i
+		}
+		if k == to {
+			return s[begin:i]
+		}
+		k++
+	}
+	return s[begin:]
+}
+
+func containsType(args []Type) (Type, error) {
+	out := Of(tensor.Bool)
+	x, y := args[0], args[1]
+	switch {
+	case x.DType == 0 || y.DType == 0:
+		return out, nil
+	case x.DType == tensor.JSON && y.Scalar():
+		return out, nil
+	case x.Scalar() && (x.Text() || x.Label()):
+		return out, wantText("CONTAINS", args, 0, 2)
+	case x.List || x.Dims != 0:
+		x.List, x.Dims, x.Shape = false, 0, tensor.Shape{}
+		if _, err := CompareType("=", x, y); err != nil {
+			return Type{}, err
+		}
+		if !y.Scalar() {
+			return Type{}, wrong("CONTAINS", 1, y, "a single value")
+		}
+		return out, nil
+	}
+	return Type{}, wrong("CONTAINS", 0, x, "text, JSON, or an array")
+}
+
+func contains(args []*Column) (*Column, error) {
+	x, y := args[0], args[1]
+	t := Of(tensor.Bool)
+	n, _ := rowsOf(args...)
+	switch {
+	case x.DType == 0 || y.DType == 0:
+		return Nothing(t, n), nil
+	case x.DType == tensor.JSON:
+		return forAll(func(c []*Column, _ int) (*Column, error) {
+			x, y := c[0], c[1]
+			if y.Label() {
+				y = labelText(y)
+			}
+			return scalars(t, []*Column{x, y}, func(i int) (bool, bool) { return containsJSON(x.Value(i).(string), jsonValue(y, i)) })
+		}, x, y)
+	case x.List:
+		return forAll(containsItem, x, y)
+	case x.Dims != 0:
+		same, err := Compare("=", x, y)
+		if err != nil {
+			return nil, err
+		}
+		return Truth(same)
+	}
+	x, a := texts(x)
+	y, b := texts(y)
+	return scalars(t, []*Column{x, y}, func(i int) (bool, bool) { return strings.Contains(a(i), b(i)), true })
+}
+
+// containsItem is whether a list has an item that is, or has, the value.
+func containsItem(c []*Column, n int) (*Column, error) {
+	x, y := c[0], c[1]
+	var rows, owner []int
+	for i := range n {
+		lo, hi := x.items(i)
+		for ; lo < hi; lo++ {
+			rows, owner = append(rows, lo), append(owner, i)
+		}
+	}
+	same, err := Compare("=", orEmpty(x).Take(rows), y.Take(owner))
+	if err == nil {
+		same, err = Truth(same)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]bool, n)
+	for _, r := range Pick(same) {
+		dst[owner[r]] = true
+	}
+	out := FromBools(dst, anyNull(n, x, y))
+	return out.blank(), nil
+}
+
+func concat(args []*Column) (*Column, error) {
+	return forAll(func(args []*Column, n int) (*Column, error) {
+		dst := make([]string, n)
+		for _, c := range args {
+			if c.DType == 0 {
+				continue
+			}
+			c, err := Cast(c, Of(tensor.String))
+			if err != nil {
+				return nil, err
+			}
+			_, read := texts(c)
+			for i := range dst {
+				if !c.IsNull(i) {
+					dst[i] += read(i)
+				}
+			}
+		}
+		return FromStrings(dst, nil), nil
+	}, args...)
+}
+
+// LikeType is the type of x LIKE pattern.
+func LikeType(x, pattern Type) (Type, error) {
+	return Of(tensor.Bool), wantText("LIKE", []Type{x, pattern}, 0, 2)
+}
+
+// Like is x LIKE pattern: % and * stand for any text, _ and ? for one character, a backslash takes their meaning away.
+// fold does not tell small letters from capitals.
+func Like(x, pattern *Column, fold bool) (*Column, error) {
+	t, err := LikeType(x.Type, pattern.Type)
+	if err != nil {
+		return nil, err
+	}
+	if x.DType == 0 || pattern.DType == 0 {
+		n, _ := rowsOf(x, pattern)
+		return Nothing(t, n), nil
+	}
+	x, a := texts(x)
+	pattern, b := texts(pattern)
+	var m matcher
+	last := ""
+	if pattern.Const {
+		last = b(0)
+		m = newMatcher(last, fold)
+		return scalars(t, []*Column{x, pattern}, func(i int) (bool, bool) { return m.match(a(i)), true })
+	}
+	first := true
+	return scalars(t, []*Column{x, pattern}, func(i int) (bool, bool) {
+		if p := b(i); first || p != last {
+			m, last, first = newMatcher(p, fold), p, false
+		}
+		return m.match(a(i)), true
+	})
+}
+
+// matcher is a pattern: pieces with any text between them. A piece is characters, or any one character.
+type matcher struct {
+	pieces [][]rune
+	plain  []string // the pieces as text; nil where one of them has a gap
+	open   bool     // there is a gap between pieces at all
+	fold   bool
+}
+
+const anyOne = -1
+
+func newMatcher(p string, fold bool) matcher {
+	m := matcher{fold: fold, pieces: [][]rune{nil}}
+	whole := true
+	escaped := false
+	for _, r := range p {
+		last := len(m.pieces) - 1
+		switch {
+		case escaped:
+			m.pieces[last] = append(m.pieces[last], folded(r, fold))
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '%' || r == '*':
+			m.pieces, m.open = append(m.pieces, nil), true
+		case r == '_' || r == '?':
+			m.pieces[last] = append(m.pieces[last], anyOne)
+			whole = false
+		default:
+			m.pieces[last] = append(m.pieces[last], folded(r, fold))
+		}
+	}
+	if escaped {
+		m.pieces[len(m.pieces)-1] = append(m.pieces[len(m.pieces)-1], '\\')
+	}
+	if whole && !fold {
+		for _, piece := range m.pieces {
+			m.plain = append(m.plain, string(piece))
+		}
+	}
+	return m
+}
+
+func folded(r rune, fold bool) rune {
+	if fold {
+		return unicode.ToLower(unicode.ToUpper(r))
+	}
+	return r
+}
+
+func (m *matcher) match(s string) bool {
+	if m.plain != nil {
+		return m.matchPlain(s)
+	}
+	if !m.open {
+		rest, ok := m.piece(s, m.pieces[0])
+		return ok && rest == ""
+	}
+	s, ok := m.piece(s, m.pieces[0])
+	if !ok {
+		return false
+	}
+	last := m.pieces[len(m.pieces)-1]
+	for _, p := range m.pieces[1 : len(m.pieces)-1] {
+		if s, ok = m.find(s, p); !ok {
+			return false
+		}
+	}
+	// what is left has to end with the last piece
+	skip := utf8.RuneCountInString(s) - len(last)
+	if skip < 0 {
+		return false
+	}
+	for range skip {
+		_, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+	}
+	rest, ok := m.piece(s, last)
+	return ok && rest == ""
+}
+
+func (m *matcher) matchPlain(s string) bool {
+	first, last := m.plain[0], m.plain[len(m.plain)-1]
+	if !m.open {
+		return s == first
+	}
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return false
+	}
+	s = s[len(first) : len(s)-len(last)]
+	for _, p := range m.plain[1 : len(m.plain)-1] {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return true
+}
+
+// piece matches at the begin of s and gives the rest.
+func (m *matcher) piece(s string, p []rune) (string, bool) {
+	for _, want := range p {
+		r, size := utf8.DecodeRuneInString(s)
+		if size == 0 || want != anyOne && folded(r, m.fold) != want {
+			return s, false
+		}
+		s = s[size:]
+	}
+	return s, true
+}
+
+// find matches at the first place where that is possible.
+func (m *matcher) find(s string, p []rune) (string, bool) {
+	for {
+		if rest, ok := m.piece(s, p); ok {
+			return rest, true
+		}
+		_, size := utf8.DecodeRuneInString(s)
+		if size == 0 {
+			return s, false
+		}
+		s = s[size:]
+	}
+}
+
+// containsJSON is whether a list has an item, an object a key, or a string a part.
+func containsJSON(s string, v any) (bool, bool) {
+	whole, ok := parseJSON(s)
+	part, _ := v.(string)
+	switch x := whole.(type) {
+	case string:
+		return strings.Contains(x, part), true
+	case opaque:
+		var list []json.RawMessage
+		if json.Unmarshal([]byte(x.text), &list) == nil {
+			for _, raw := range list {
+				item, _ := parseJSON(string(raw))
+				if order, known := compareValues(item, v); known && order == 0 {
+					return true, true
+				}
+			}
+			return false, true
+		}
+		var object map[string]json.RawMessage
+		ok = json.Unmarshal([]byte(x.text), &object) == nil
+		_, has := object[part]
+		return has, ok
+	}
+	return false, ok
+}

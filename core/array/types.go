@@ -1,0 +1,160 @@
+package array
+
+import (
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Of is the type of scalars of a dtype.
+func Of(d tensor.DType) Type { return Type{DType: d, Shape: tensor.Shape{}} }
+
+// OfUnit is the type of dates, timestamps or intervals.
+func OfUnit(u Unit) Type { return Type{DType: tensor.Int64, Unit: u, Shape: tensor.Shape{}} }
+
+// Number reports whether elements are numbers or bools and count nothing but themselves.
+func (t Type) Number() bool {
+	return t.Unit == None && t.DType >= tensor.Bool && t.DType <= tensor.Float64
+}
+
+// Integer reports whether elements are whole numbers; bools are none.
+func (t Type) Integer() bool {
+	return t.Unit == None && t.DType >= tensor.Uint8 && t.DType <= tensor.Int64
+}
+
+// Float reports whether elements are floating point numbers.
+func (t Type) Float() bool { return t.DType >= tensor.Float16 && t.DType <= tensor.Float64 }
+
+// Text reports whether elements are strings.
+func (t Type) Text() bool { return t.DType == tensor.String }
+
+// Label reports whether numbers stand for names.
+func (t Type) Label() bool { return t.Names != nil }
+
+func (t Type) bare() Type {
+	return Type{DType: t.DType, Unit: t.Unit, Dims: t.Dims, Shape: t.Shape, List: t.List, Weak: t.Weak}
+}
+
+// to is the type with other elements, of the same shapes.
+func (t Type) to(d tensor.DType) Type {
+	return Type{DType: d, Dims: t.Dims, Shape: t.Shape, List: t.List}
+}
+
+var unitNames = [...]string{None: "", Date: "date", Timestamp: "timestamp", Interval: "interval"}
+
+// String names the unit.
+func (u Unit) String() string { return unitNames[u] }
+
+// String says the type in words, for errors and plans.
+func (t Type) String() string {
+	var b strings.Builder
+	if t.List {
+		b.WriteString("list of ")
+	}
+	switch {
+	case t.DType == 0:
+		b.WriteString("NULL")
+	case t.Unit != None:
+		b.WriteString(t.Unit.String())
+	case t.Label():
+		b.WriteString("class label")
+	case t.Text():
+		b.WriteString("text")
+	default:
+		b.WriteString(t.DType.String())
+	}
+	switch {
+	case t.Dims == Unranked:
+		b.WriteString(" array")
+	case t.Dims > 0 && t.Shape != nil:
+		b.WriteString(" " + t.Shape.String())
+	case t.Dims > 0:
+		b.WriteString(" (" + strings.TrimSuffix(strings.Repeat("?, ", t.Dims), ", ") + ")")
+	}
+	return b.String()
+}
+
+// axes is the shape with -1 for what is not known; nil where the number of axes is not.
+func (t Type) axes() tensor.Shape {
+	if t.Dims == Unranked {
+		return nil
+	}
+	if t.Shape != nil && len(t.Shape) == t.Dims {
+		return t.Shape
+	}
+	s := make(tensor.Shape, t.Dims)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
+
+// withAxes is the type with another shape; nil says that nothing is known.
+func (t Type) withAxes(s tensor.Shape) Type {
+	t.Shape = s
+	t.Dims = len(s)
+	if s == nil {
+		t.Dims = Unranked
+	}
+	return t
+}
+
+// noList refuses lists in what works on arrays.
+func noList(what string, types ...Type) error {
+	for _, t := range types {
+		if t.List {
+			return errs.New(errs.Type, "%s of a %s: want single values; pick an item with [i], or make rows of the items with UNGROUP BY SPLIT", what, t)
+		}
+	}
+	return nil
+}
+
+// spread is the shape that two shapes have together, by the rules of NumPy. -1 may be anything.
+func spread(a, b tensor.Shape) (tensor.Shape, bool) {
+	if len(b) > len(a) {
+		a, b = b, a
+	}
+	same := true
+	off := len(a) - len(b)
+	for i, n := range b {
+		if m := a[off+i]; n != m && n != 1 {
+			same = false
+			if m != 1 && m != -1 && n != -1 {
+				return nil, false
+			}
+		}
+	}
+	if same {
+		return a, true
+	}
+	out := a.Clone()
+	for i, n := range b {
+		switch m := a[off+i]; {
+		case m == 1, m == -1 && n > 1:
+			out[off+i] = n
+		}
+	}
+	return out, true
+}
+
+// together is the shapes of x and y broadcast, with the dtype d.
+func together(what string, d tensor.DType, x, y Type) (Type, error) {
+	out := Type{DType: d, Weak: x.Weak && y.Weak}
+	if err := noList(what, x, y); err != nil {
+		return out, err
+	}
+	switch {
+	case x.DType == 0:
+		return out.withAxes(y.axes()), nil
+	case y.DType == 0:
+		return out.withAxes(x.axes()), nil
+	case x.Dims == Unranked || y.Dims == Unranked:
+		return out.withAxes(nil), nil
+	}
+	s, ok := spread(x.axes(), y.axes())
+	if !ok {
+		return out, errs.New(errs.Type, "%s of %s and %s: the shapes do not fit each other", what, x, y)
+	}
+	return out.withAxes(s), nil
+}

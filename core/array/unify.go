@@ -1,0 +1,110 @@
+package array
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Unify is the type that values of both types can become: of the arms of a CASE, of columns of a UNION, of lists.
+func Unify(a, b Type) (Type, error) {
+	if a.DType == 0 {
+		return b, nil
+	}
+	if b.DType == 0 {
+		return a, nil
+	}
+	bad := errs.New(errs.Type, "%s and %s have no type in common; CAST makes one the other", a, b)
+	if a.List != b.List {
+		return Type{}, bad
+	}
+	out := Type{List: a.List, Weak: a.Weak && b.Weak}
+	if a.HType == b.HType && a.DType == b.DType {
+		out.HType = a.HType
+		if a.Boxes == b.Boxes {
+			out.Boxes = a.Boxes
+		}
+	}
+	switch {
+	case a.Label() && b.Label() && sameNames(a.Names, b.Names):
+		out.DType, out.Names = a.DType, a.Names
+		if a.DType != b.DType {
+			out.DType = tensor.Int64
+		}
+	case a.Label() && b.Text(), b.Label() && a.Text():
+		out.DType = tensor.String
+	case a.Unit != b.Unit:
+		if a.Unit+b.Unit != Date+Timestamp || a.Unit == None || b.Unit == None {
+			return Type{}, bad
+		}
+		out.DType, out.Unit = tensor.Int64, Timestamp
+	case a.DType == b.DType:
+		out.DType, out.Unit = a.DType, a.Unit
+	case a.Number() && b.Number():
+		out.DType = unifyNumbers(a, b)
+	default:
+		return Type{}, bad
+	}
+	return out.withAxes(unifyAxes(a, b)), nil
+}
+
+func unifyNumbers(a, b Type) tensor.DType {
+	switch {
+	case narrow(a) && narrow(b) && (a.DType == tensor.Float32 || b.DType == tensor.Float32):
+		return tensor.Float32
+	case a.Float() || b.Float():
+		return tensor.Float64
+	case a.DType == tensor.Uint64 && unsigned(b.DType) || b.DType == tensor.Uint64 && unsigned(a.DType):
+		return tensor.Uint64
+	}
+	return tensor.Int64
+}
+
+func unifyAxes(a, b Type) tensor.Shape {
+	x, y := a.axes(), b.axes()
+	if x == nil || len(x) != len(y) {
+		return nil
+	}
+	out := x.Clone()
+	for i := range out {
+		if x[i] != y[i] {
+			out[i] = -1
+		}
+	}
+	return out
+}
+
+// Become makes values of the type t, which Unify gave. The shapes stay what they are.
+func Become(c *Column, t Type) (*Column, error) {
+	switch {
+	case c.DType == 0:
+		return Nothing(t, c.N), nil
+	case c.List:
+		item := t
+		item.List = false
+		out := *c
+		out.Type = t
+		if c.Items != nil && c.Items.DType != t.DType {
+			items, err := Become(c.Items, item)
+			if err != nil {
+				return nil, err
+			}
+			out.Items = items
+		}
+		return &out, nil
+	case c.DType == t.DType && c.Unit == t.Unit:
+		return retyped(c, t), nil
+	case t.Text() && c.Label():
+		return retyped(labelText(c), t), nil
+	case c.Unit != None || t.Unit != None || t.Text() || !t.Number() || !c.Number():
+		out, err := Cast(c, t)
+		if err != nil {
+			return nil, err
+		}
+		return retyped(out, t), nil
+	}
+	out, err := Cast(retyped(c, c.Type.to(c.DType)), t.to(t.DType))
+	if err != nil {
+		return nil, err
+	}
+	return retyped(out, t), nil
+}

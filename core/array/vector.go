@@ -1,0 +1,336 @@
+package array
+
+import (
+	"math"
+	"math/bits"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+type measure uint8
+
+// What is measured of one vector, or of two.
+const (
+	l1 measure = iota
+	l2
+	linf
+	dot
+	cosine
+	l1Apart
+	l2Apart
+	linfApart
+	unequal
+	popcount
+)
+
+// norm is a norm of all elements of each row.
+func norm(x *Column, m measure) *Column {
+	return reduce(tensor.Float64, x, lanes[float64](x.Data), func(v []float64) (float64, bool) { return normOf(v, m), true })
+}
+
+func normOf(v []float64, m measure) float64 {
+	var s [4]float64
+	switch m {
+	case l1:
+		for i, e := range v {
+			s[i&3] += math.Abs(e)
+		}
+	case l2:
+		for len(v) >= 4 {
+			s[0] += v[0] * v[0]
+			s[1] += v[1] * v[1]
+			s[2] += v[2] * v[2]
+			s[3] += v[3] * v[3]
+			v = v[4:]
+		}
+		for _, e := range v {
+			s[0] += e * e
+		}
+		return math.Sqrt(s[0] + s[1] + (s[2] + s[3]))
+	default:
+		for _, e := range v {
+			if a := math.Abs(e); a > s[0] || a != a {
+				s[0] = a
+			}
+			if s[0] != s[0] {
+				break
+			}
+		}
+	}
+	return s[0] + s[1] + s[2] + s[3]
+}
+
+func vectorFunctions() []Function {
+	pair := func(name, doc string, m measure) Function {
+		return Function{Name: name, Least: 2, Most: 2, Doc: name + "(a, b): " + doc,
+			Check: func(args []Type) (Type, error) { return pairType(name, m, args[0], args[1]) },
+			Call:  func(args []*Column) (*Column, error) { return pairs(name, m, args[0], args[1]) }}
+	}
+	return []Function{
+		pair("DOT", "the sum of the products of the elements of two vectors", dot),
+		pair("COSINE_SIMILARITY", "DOT divided by both lengths; NaN where one has none", cosine),
+		pair("HAMMING_DISTANCE", "bits that differ, of uint8; elements that differ, otherwise", unequal),
+		pair("L1_DISTANCE", "L1_NORM(a - b), without writing the difference down", l1Apart),
+		pair("L2_DISTANCE", "L2_NORM(a - b), without writing the difference down", l2Apart),
+		pair("LINF_DISTANCE", "LINF_NORM(a - b), without writing the difference down", linfApart),
+		{Name: "MAXSIM", Least: 2, Most: 2, Doc: "MAXSIM(a, b): for (n, d) and (m, d): of each row of b the greatest DOT with a row of a, added up",
+			Check: maxsimType, Call: maxsim},
+	}
+}
+
+func pairType(name string, m measure, x, y Type) (Type, error) {
+	if err := wantNumbers(name, []Type{x, y}); err != nil {
+		return Type{}, err
+	}
+	a, b := x.axes(), y.axes()
+	if x.DType != 0 && y.DType != 0 && a != nil && b != nil {
+		if len(a) != len(b) {
+			return Type{}, errs.New(errs.Type, "%s of %s and %s: want vectors of one shape", name, x, y)
+		}
+		for i := range a {
+			if a[i] != b[i] && a[i] >= 0 && b[i] >= 0 {
+				return Type{}, errs.New(errs.Type, "%s of %s and %s: want vectors of one shape", name, x, y)
+			}
+		}
+	}
+	d := tensor.Float64
+	if m == unequal || m == dot && !x.Float() && !y.Float() {
+		d = tensor.Int64
+	}
+	return Of(d), nil
+}
+
+// pairs measures two vectors a row, of equal shapes.
+func pairs(name string, m measure, x, y *Column) (*Column, error) {
+	t, err := pairType(name, m, x.Type, y.Type)
+	if err != nil {
+		return nil, err
+	}
+	n, _ := rowsOf(x, y)
+	if x.DType == 0 || y.DType == 0 {
+		return Nothing(t, n), nil
+	}
+	if m == unequal && x.DType == tensor.Uint8 && y.DType == tensor.Uint8 {
+		m = popcount
+	}
+	if m == dot && t.DType == tensor.Int64 {
+		if err := fits64(name, x, y); err != nil {
+			return nil, err
+		}
+	}
+	return forAll(func(c []*Column, n int) (*Column, error) {
+		x, y := c[0], c[1]
+		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: anyNull(n, x, y)}
+		if err := sameShapes(name, x, y, out.Null, n); err != nil {
+			return nil, err
+		}
+		p := newPairing(m, x, y)
+		if t.DType == tensor.Int64 {
+			dst := make([]int64, n)
+			out.Data = dst
+			if over := p.ints(dst, out.Null); over {
+				return nil, errs.New(errs.Range, "%s: the result of a row does not fit int64; CAST(... AS DOUBLE) computes with floating point", name)
+			}
+		} else {
+			dst := make([]float64, n)
+			out.Data = dst
+			p.floats(dst, out.Null)
+		}
+		return out.blank(), nil
+	}, x, y)
+}
+
+func sameShapes(name string, x, y *Column, null []bool, n int) error {
+	if x.uniform() && y.uniform() && x.Same.Equal(y.Same) {
+		return nil
+	}
+	for i := range n {
+		if null != nil && null[i] {
+			continue
+		}
+		if a, b := x.ShapeAt(i), y.ShapeAt(i); !a.Equal(b) {
+			return errs.New(errs.Type, "%s of row %d: the shapes %s and %s differ", name, i, a, b)
+		}
+	}
+	return nil
+}
+
+// pairing measures the rows of two columns whose shapes are known to be equal.
+type pairing struct {
+	m    measure
+	x, y *Column
+}
+
+func newPairing(m measure, x, y *Column) *pairing {
+	if x.Const {
+		x, y = y, x
+	}
+	return &pairing{m: m, x: x, y: y}
+}
+
+func (p *pairing) floats(dst []float64, null []bool) {
+	a, b := lanes[float64](p.x.Data), hold(p.y, lanes[float64](p.y.Data))
+	var sa, sb []float64
+	for i := range dst {
+		if null != nil && null[i] {
+			continue
+		}
+		lo, hi := p.x.span(i)
+		if hi-lo > len(sa) {
+			sa, sb = make([]float64, max(hi-lo, block)), make([]float64, max(hi-lo, block))
+		}
+		from, to := p.y.span(i)
+		dst[i] = measureFloats(p.m, a(lo, hi, sa), b(from, to, sb))
+	}
+}
+
+func measureFloats(m measure, a, b []float64) float64 {
+	b = b[:len(a)]
+	s := 0.0
+	switch m {
+	case dot:
+		for i, v := range a {
+			s += v * b[i]
+		}
+	case cosine:
+		var aa, bb float64
+		for i, v := range a {
+			s += v * b[i]
+			aa += v * v
+			bb += b[i] * b[i]
+		}
+		s /= math.Sqrt(aa) * math.Sqrt(bb)
+	case l1Apart:
+		for i, v := range a {
+			s += math.Abs(v - b[i])
+		}
+	case l2Apart:
+		for i, v := range a {
+			s += (v - b[i]) * (v - b[i])
+		}
+		s = math.Sqrt(s)
+	case linfApart:
+		for i, v := range a {
+			if d := math.Abs(v - b[i]); d > s || d != d {
+				s = d
+			}
+			if s != s {
+				break
+			}
+		}
+	}
+	return s
+}
+
+func (p *pairing) ints(dst []int64, null []bool) (over bool) {
+	if p.m == unequal && (p.x.Float() || p.y.Float()) {
+		a, b := all[float64](p.x.Data), all[float64](p.y.Data)
+		for i := range dst {
+			lo, hi := p.x.span(i)
+			from, _ := p.y.span(i)
+			if null == nil || !null[i] {
+				dst[i] = different(a[lo:hi], b[from:])
+			}
+		}
+		return false
+	}
+	a, b := all[int64](p.x.Data), all[int64](p.y.Data)
+	for i := range dst {
+		if null != nil && null[i] {
+			continue
+		}
+		lo, hi := p.x.span(i)
+		from, to := p.y.span(i)
+		u, v := a[lo:hi], b[from:to]
+		switch p.m {
+		case unequal:
+			dst[i] = different(u, v)
+		case popcount:
+			for j := range u {
+				dst[i] += int64(bits.OnesCount64(uint64(u[j] ^ v[j])))
+			}
+		default:
+			for j := range u {
+				t := u[j] * v[j]
+				s := dst[i] + t
+				over = over || !timesFits(u[j], v[j]) || (dst[i]^s)&(t^s) < 0
+				dst[i] = s
+			}
+		}
+	}
+	return over
+}
+
+func different[T number](a, b []T) int64 {
+	n := int64(0)
+	for i, v := range a {
+		if v != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+func maxsimType(args []Type) (Type, error) {
+	if err := wantNumbers("MAXSIM", args); err != nil {
+		return Type{}, err
+	}
+	for i, t := range args {
+		if t.DType != 0 && t.Dims != 2 && t.Dims != Unranked {
+			return Type{}, wrong("MAXSIM", i, t, "vectors: (number, dimensions)")
+		}
+	}
+	a, b := args[0].axes(), args[1].axes()
+	if args[0].DType != 0 && args[1].DType != 0 && a != nil && b != nil && a[1] != b[1] && a[1] >= 0 && b[1] >= 0 {
+		return Type{}, errs.New(errs.Type, "MAXSIM of %s and %s: want vectors of one length", args[0], args[1])
+	}
+	return Of(tensor.Float64), nil
+}
+
+func maxsim(args []*Column) (*Column, error) {
+	t, err := maxsimType([]Type{args[0].Type, args[1].Type})
+	if err != nil {
+		return nil, err
+	}
+	if args[0].DType == 0 || args[1].DType == 0 {
+		n, _ := rowsOf(args...)
+		return Nothing(t, n), nil
+	}
+	return forAll(func(c []*Column, n int) (*Column, error) {
+		x, y := c[0], c[1]
+		a, b := lanes[float64](x.Data), hold(y, lanes[float64](y.Data))
+		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: anyNull(n, x, y)}
+		dst := make([]float64, n)
+		for i := range n {
+			if out.Null != nil && out.Null[i] {
+				continue
+			}
+			s, u := x.ShapeAt(i), y.ShapeAt(i)
+			if len(s) != 2 || len(u) != 2 || s[1] != u[1] {
+				return nil, errs.New(errs.Type, "MAXSIM of row %d: the shapes %s and %s are no vectors of one length", i, s, u)
+			}
+			lo, hi := x.span(i)
+			from, to := y.span(i)
+			dst[i] = maxsimOf(a(lo, hi, make([]float64, hi-lo)), b(from, to, make([]float64, to-from)), int(s[1]))
+		}
+		out.Data = dst
+		return out, nil
+	}, args...)
+}
+
+func maxsimOf(a, b []float64, d int) float64 {
+	if d == 0 || len(a) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for len(b) > 0 {
+		best := math.Inf(-1)
+		for v := a; len(v) > 0; v = v[d:] {
+			best = max(best, measureFloats(dot, v[:d], b[:d]))
+		}
+		sum += best
+		b = b[d:]
+	}
+	return sum
+}
