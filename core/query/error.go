@@ -12,11 +12,17 @@ import (
 const maxShown = 100
 
 // mistake is an error about a place in a query: line, column, what is wrong, and the line with a caret below the place.
-func mistake(text string, at Pos, format string, args ...any) error {
+func mistake(text string, at Pos, kind errs.Kind, format string, args ...any) error {
 	line, shift := lineOf(text, at)
 	caret := strings.Repeat(" ", max(at.Column-1-shift, 0)) + "^"
-	return errs.New(errs.Invalid, "query, line %d, column %d: %s\n  %s\n  %s", at.Line, at.Column, fmt.Sprintf(format, args...), line, caret)
+	return errs.New(kind, "query, line %d, column %d: %w\n  %s\n  %s", at.Line, at.Column, &placedError{fmt.Errorf(format, args...)}, line, caret)
 }
+
+// placedError is an error of which a message says where in the query it belongs.
+type placedError struct{ err error }
+
+func (e *placedError) Error() string { return e.err.Error() }
+func (e *placedError) Unwrap() error { return e.err }
 
 // lineOf is the line of a place, as much of it as can be shown, and how many characters are left out before.
 func lineOf(text string, at Pos) (line string, shift int) {
@@ -42,5 +48,5 @@ func lineOf(text string, at Pos) (line string, shift int) {
 }
 
 func (l *lexer) failed(at Pos, format string, args ...any) error {
-	return mistake(l.text, at, format, args...)
+	return mistake(l.text, at, errs.Invalid, format, args...)
 }

@@ -61,7 +61,7 @@ func (p *parser) advance() token {
 // fail keeps the first mistake.
 func (p *parser) fail(at Pos, format string, args ...any) {
 	if p.err == nil {
-		p.err = mistake(p.text, at, format, args...)
+		p.err = mistake(p.text, at, errs.Invalid, format, args...)
 	}
 }
 

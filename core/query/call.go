@@ -1,0 +1,399 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// aggregate is a function of the rows of a group, or of all rows.
+type aggregate struct {
+	name     string
+	distinct bool
+	arg      *node // nil: COUNT(*)
+	where    *node // the rows that count; nil: all
+	t        array.Type
+}
+
+// own are the functions that need more than columns.
+func own() []string {
+	return []string{"RANDOM", "ROW_NUMBER", "DATA", "BM25_SIMILARITY", "MAX_WEIGHT", "SUM_WEIGHT"}
+}
+
+// FunctionNames lists every function of the language.
+func FunctionNames() []string {
+	all := slices.Concat(array.Names(), array.Aggregates(), own())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (c *checker) call(x *Call, s *scope) (*node, error) {
+	switch x.Name {
+	case "RANDOM":
+		return c.random(x)
+	case "ROW_NUMBER":
+		return c.rowNumber(x)
+	case "DATA":
+		return c.data(x, s)
+	case "BM25_SIMILARITY":
+		return c.bm25(x, s)
+	case "MAX_WEIGHT", "SUM_WEIGHT":
+		return c.weights(x, s)
+	}
+	if x.Star && x.Name != "COUNT" {
+		return nil, c.fail(x.Pos(), "%s(*): only COUNT takes *", x.Name)
+	}
+	args, err := c.exprs(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	if isAggregate(x, args) {
+		return c.aggregate(x, args, s)
+	}
+	if x.Distinct {
+		return nil, c.fail(x.Pos(), "%s(DISTINCT ...): %s is no aggregate of these arguments", x.Name, x.Name)
+	}
+	if u := c.o.Functions[x.Name]; u != nil {
+		return c.user(x, u, args)
+	}
+	return c.function(x.Pos(), x.Name, args)
+}
+
+// isAggregate reports whether a call is of rows together. What is also a function of arrays is that of each array.
+func isAggregate(x *Call, args []*node) bool {
+	if !slices.Contains(array.Aggregates(), x.Name) || len(args) > 1 {
+		return false
+	}
+	return len(args) == 0 || array.Find(x.Name) == nil || x.Distinct || args[0].t.Scalar()
+}
+
+func (c *checker) aggregate(x *Call, args []*node, s *scope) (*node, error) {
+	if s.rows {
+		return nil, c.fail(x.Pos(), "%s is an aggregate of rows, which has no place in %s", x.Name, s.place)
+	}
+	a := &aggregate{name: x.Name, distinct: x.Distinct}
+	if len(args) == 0 {
+		if !x.Star {
+			return nil, c.fail(x.Pos(), "%s() wants an argument", x.Name)
+		}
+		a.t = array.Of(tensor.Int64)
+	} else {
+		a.arg = args[0]
+		if a.arg.aggregates() {
+			return nil, c.fail(x.Pos(), "%s: an aggregate of an aggregate", x.Name)
+		}
+		if x.Name == "COUNT" && a.arg.ref != nil && a.arg.ref.want == Values && !x.Distinct {
+			a.arg = c.present(a.arg)
+		}
+		var err error
+		if a.t, err = array.AggregateType(a.name, a.distinct, a.arg.t); err != nil {
+			return nil, placed(c.text, x.Pos(), err)
+		}
+	}
+	n := &node{at: x.Pos(), t: a.t, agg: a, extra: -1, say: Text(x), size: sizeOf(a.t)}
+	key := -1
+	if a.arg != nil {
+		key = a.arg.id
+		n.depth = a.arg.depth + 1
+	}
+	n.id = c.intern("aggregate ", a.name, a.distinct, key)
+	return n, nil
+}
+
+// present is a value where a column has one and NULL elsewhere, without reading it.
+func (c *checker) present(of *node) *node {
+	nulls := c.reading(of, Nulls, array.Of(tensor.Bool))
+	n, err := c.apply(of.at, "present", nulls.t, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) {
+		out := *a[0].Expand()
+		out.Null, _ = out.Data.([]bool)
+		return &out, nil
+	})
+	if err != nil {
+		return of
+	}
+	return n
+}
+
+// function is a function of columns, or what says the same at less cost.
+func (c *checker) function(at Pos, name string, args []*node) (*node, error) {
+	f := array.Find(name)
+	if f == nil {
+		names := FunctionNames()
+		for user := range c.o.Functions {
+			names = append(names, user)
+		}
+		return nil, mistake(c.text, at, errs.NotFound, "there is no function %s%s", name, errs.Suggest(name, names))
+	}
+	if len(args) < f.Least || f.Most >= 0 && len(args) > f.Most {
+		return nil, c.fail(at, "%s has %d arguments, want %s", name, len(args), counts(f.Least, f.Most))
+	}
+	if n, err := c.instead(at, name, args); n != nil || err != nil {
+		return n, err
+	}
+	types := make([]array.Type, len(args))
+	var err error
+	for i := range args {
+		if args[i], err = c.nameForText(name, args[i], args); err != nil {
+			return nil, err
+		}
+		types[i] = args[i].t
+	}
+	t, err := f.Check(types)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	n, err := c.apply(at, name, t, 10, args, f.Call)
+	if err == nil {
+		n.say = name + "(" + says(args) + ")"
+	}
+	return n, err
+}
+
+func counts(least, most int) string {
+	switch {
+	case most < 0:
+		return fmt.Sprintf("%d or more", least)
+	case most == least:
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+func says(args []*node) string {
+	text := ""
+	for i, a := range args {
+		if i > 0 {
+			text += ", "
+		}
+		text += a.say
+	}
+	return text
+}
+
+// nameForText gives functions of text the names of classes.
+func (c *checker) nameForText(name string, x *node, args []*node) (*node, error) {
+	switch name {
+	case "CONTAINS", "EQUALS", "LOWER", "UPPER", "CONCAT", "SUBSTRING", "SUBSTR", "TRIM", "REPLACE", "STARTS_WITH", "ENDS_WITH":
+		return c.named(x)
+	case "COALESCE", "NULLIF", "GREATEST", "LEAST":
+		for _, a := range args {
+			if isText(a.t) {
+				return c.named(x)
+			}
+		}
+	}
+	return x, nil
+}
+
+// instead finds what reads less than the values: shapes come from the index, and the norm of a difference needs no difference.
+func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
+	x := args
+	if len(x) == 0 {
+		return nil, nil
+	}
+	stored := x[0].ref != nil && x[0].ref.want == Values && x[0].ref.part == nil
+	shape := func() *node {
+		t := array.Type{DType: tensor.Int64, Dims: 1, Shape: tensor.Shape{-1}}
+		if x[0].t.List {
+			t = array.Of(tensor.Int64)
+		} else if x[0].t.Dims >= 0 {
+			t.Shape[0] = int64(x[0].t.Dims)
+		}
+		return c.reading(x[0], Shapes, t)
+	}
+	call := func(name string, args ...*node) (*node, error) {
+		f := array.Find(name)
+		if f == nil {
+			return nil, nil
+		}
+		types := make([]array.Type, len(args))
+		for i := range args {
+			types[i] = args[i].t
+		}
+		t, err := f.Check(types)
+		if err != nil {
+			return nil, placed(c.text, at, err)
+		}
+		return c.apply(at, name, t, 10, args, f.Call)
+	}
+	switch {
+	case name == "L2_NORM" && len(x) == 1 && x[0].say == "-" && x[0].compute != nil && len(x[0].args) == 2 && !x[0].t.Scalar():
+		return call("L2_DISTANCE", x[0].args...)
+	case !stored || !x[0].t.DType.Fixed() && !x[0].t.List:
+		if stored && name == "LENGTH" && x[0].t.DType == tensor.Bytes {
+			return c.reading(x[0], Length, array.Of(tensor.Int64)), nil
+		}
+		return nil, nil
+	case name == "SHAPE" && len(x) == 1:
+		return shape(), nil
+	case x[0].t.List || len(x) != 1:
+		if name == "LENGTH" && x[0].t.List {
+			return c.reading(x[0], Length, array.Of(tensor.Int64)), nil
+		}
+	case name == "NDIM":
+		return call("SIZE", shape())
+	case name == "SIZE":
+		return call("PROD", shape())
+	}
+	return nil, nil
+}
+
+// user calls a function that the user has registered.
+func (c *checker) user(x *Call, u User, args []*node) (*node, error) {
+	c.calls++
+	n := &node{at: x.Pos(), t: u.Type(), args: args, cost: dear, say: Text(x)}
+	n.compute = func(f *frame, a []*array.Column) (*array.Column, error) {
+		full := make([]*array.Column, len(a))
+		for i := range a {
+			full[i] = a[i].Expand()
+		}
+		return u.Call(f.run.ctx, full)
+	}
+	if len(args) == 0 {
+		return nil, c.fail(x.Pos(), "%s() wants an argument: a function of the user is called with columns", x.Name)
+	}
+	constant := true
+	for _, a := range args {
+		constant = constant && a.constant()
+	}
+	if constant {
+		return nil, c.fail(x.Pos(), "%s: all arguments are constants, want a column: a function of the user is called with columns", x.Name)
+	}
+	return c.make(n, x.Name)
+}
+
+func (c *checker) none(x *Call) error {
+	if len(x.Args) > 0 || x.Star {
+		return c.fail(x.Pos(), "%s has %d arguments, want none", x.Name, max(len(x.Args), 1))
+	}
+	return nil
+}
+
+// random is a number in [0, 1) for each row, the same for the same seed, row and call.
+func (c *checker) random(x *Call) (*node, error) {
+	if err := c.none(x); err != nil {
+		return nil, err
+	}
+	c.calls++
+	which, seed := uint64(c.calls), c.o.Seed
+	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), cost: cheap, say: "RANDOM()"}
+	n.alone = func(f *frame, _ *node) (*array.Column, error) {
+		out := make([]float64, f.n)
+		for i := range out {
+			out[i] = draw(seed, which, uint64(f.position(i)))
+		}
+		return array.FromFloats(out, nil), nil
+	}
+	return c.make(n, fmt.Sprint("RANDOM ", which))
+}
+
+// draw is a number in [0, 1) made of three numbers by splitmix64 (Steele, Lea and Flood, 2014).
+func draw(seed, which, row uint64) float64 {
+	z := seed
+	for _, v := range [2]uint64{which, row} {
+		z += 0x9e3779b97f4a7c15 * (v + 1)
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+	}
+	return float64(z>>11) / (1 << 53)
+}
+
+func (c *checker) rowNumber(x *Call) (*node, error) {
+	if err := c.none(x); err != nil {
+		return nil, err
+	}
+	n := &node{at: x.Pos(), t: array.Of(tensor.Int64), cost: cheap, say: "ROW_NUMBER()"}
+	n.alone = func(f *frame, _ *node) (*array.Column, error) {
+		out := make([]int64, f.n)
+		for i := range out {
+			out[i] = f.position(i)
+		}
+		return array.FromInts(out, nil), nil
+	}
+	return c.make(n, "ROW_NUMBER")
+}
+
+// data is DATA(column, row): the value of a column in another row of its table.
+func (c *checker) data(x *Call, s *scope) (*node, error) {
+	if len(x.Args) != 2 {
+		return nil, c.fail(x.Pos(), "DATA has %d arguments, want a column and a row", len(x.Args))
+	}
+	args, err := c.exprs(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	of, row := args[0], args[1]
+	if of.ref == nil || of.ref.want != Values {
+		return nil, mistake(c.text, of.at, errs.Type, "DATA wants a column as it is stored")
+	}
+	if !row.t.Scalar() || row.t.DType != tensor.Int64 && row.t.DType != 0 && (row.t.DType < tensor.Uint8 || row.t.DType > tensor.Int64) {
+		return nil, mistake(c.text, row.at, errs.Type, "a row is %s, want an integer", row.t)
+	}
+	n := &node{at: x.Pos(), t: of.t, args: []*node{row}, also: of, cost: of.cost, say: Text(x)}
+	n.compute = func(f *frame, a []*array.Column) (*array.Column, error) {
+		if f == nil {
+			return nil, errs.New(errs.Internal, "DATA was computed without rows")
+		}
+		return f.elsewhere(of, a[0])
+	}
+	if row.constant() { // not to be computed before there are rows
+		compute := n.compute
+		n.args, n.compute = nil, nil
+		n.alone = func(f *frame, _ *node) (*array.Column, error) {
+			v, err := compute(f, []*array.Column{row.value})
+			if err != nil {
+				return nil, err
+			}
+			at := make([]int, f.n)
+			return v.Take(at), nil
+		}
+		return c.make(n, fmt.Sprint("DATA ", of.id, " ", row.id))
+	}
+	return c.make(n, fmt.Sprint("DATA ", of.id))
+}
+
+// weights is MAX_WEIGHT or SUM_WEIGHT: of the conditions that hold, the largest weight or the sum; 0 where none holds.
+func (c *checker) weights(x *Call, s *scope) (*node, error) {
+	var all *node
+	for _, w := range x.Weights {
+		cond, err := c.expr(w.If, s)
+		if err != nil {
+			return nil, err
+		}
+		if cond, err = c.truth(cond); err != nil {
+			return nil, err
+		}
+		then, err := c.expr(w.Then, s)
+		if err != nil {
+			return nil, err
+		}
+		if !then.t.Scalar() {
+			return nil, mistake(c.text, then.at, errs.Type, "a weight is %s, want a number", then.t)
+		}
+		one := array.Of(tensor.Float64)
+		n := &node{at: w.If.Pos(), t: one, args: []*node{cond, then, c.literal(w.If.Pos(), 0.0)}, cost: moderate}
+		n.alone = (*frame).cases
+		if n, err = c.make(n, "CASE"); err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = n
+			continue
+		}
+		a := []*node{all, n}
+		if x.Name == "MAX_WEIGHT" {
+			all, err = c.function(x.Pos(), "GREATEST", a)
+		} else {
+			all, err = c.apply(x.Pos(), "+", one, cheap, a, func(v []*array.Column) (*array.Column, error) { return array.Arith("+", v[0], v[1]) })
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	all.say = Text(x)
+	return all, nil
+}

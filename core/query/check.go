@@ -1,0 +1,384 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// maxNested bounds how deep expressions may be nested, so that no query takes more stack than there is.
+const maxNested = 5000
+
+// checker makes nodes of expressions: it finds names, types and constants. It reads no samples.
+type checker struct {
+	ctx    context.Context
+	text   string
+	o      *Options
+	tables Tables
+	asked  Table
+	opened map[string]Table
+	with   map[string]*named
+	ids    map[string]int
+	calls  int // of what gives something else each time
+	deep   int
+}
+
+// scope is where the names of an expression are looked for.
+type scope struct {
+	origins []*origin
+	outer   *scope              // of the query around a subquery
+	using   map[string][][2]int // columns that USING has made one: origin and column, the first of which counts
+	hidden  map[[2]int]bool     // the others of them
+	aliases map[string]*node    // names of results
+	rows    bool                // aggregates have no place here
+	place   string              // what this is, for messages: "WHERE"
+	bound   *[]*node            // what is taken from the query around, in order
+}
+
+// origin is what rows come from: a table, or a query in its place.
+type origin struct {
+	name   string
+	at     Pos
+	fields []Field
+	types  []*array.Type // nil until asked for
+	table  Table         // nil: a query
+	plan   *plan
+	null   bool // an outer join may have no row of it
+}
+
+func (c *checker) fail(at Pos, format string, args ...any) error {
+	return mistake(c.text, at, errs.Invalid, format, args...)
+}
+
+// placed says of an error where in the query it belongs, unless something below has said so.
+func placed(text string, at Pos, err error) error {
+	var p *placedError
+	if err == nil || errors.As(err, &p) || errs.Is(err, errs.Canceled) {
+		return err
+	}
+	kind := errs.KindOf(err)
+	if kind == errs.Internal || kind == errs.Storage || kind == errs.Corrupt || kind == errs.Closed {
+		return err
+	}
+	return mistake(text, at, kind, "%w", err)
+}
+
+// intern numbers equal things equally.
+func (c *checker) intern(parts ...any) int {
+	key := fmt.Sprint(parts...)
+	id, ok := c.ids[key]
+	if !ok {
+		id = len(c.ids)
+		c.ids[key] = id
+	}
+	return id
+}
+
+// make completes a node of args: its id, its depth, and its value where all args are constants.
+func (c *checker) make(n *node, op string) (*node, error) {
+	key := []any{op}
+	fold := n.compute != nil && len(n.args) > 0
+	for _, a := range n.args {
+		key = append(key, " ", a.id)
+		n.depth = max(n.depth, a.depth+1)
+		fold = fold && a.constant()
+	}
+	n.extra = -1
+	n.id = c.intern(key...)
+	if n.say == "" {
+		n.say = op
+	}
+	if n.size == 0 {
+		n.size = sizeOf(n.t)
+	}
+	if n.depth > maxNested {
+		return nil, c.fail(n.at, "an expression is nested more than %d deep", maxNested)
+	}
+	if !fold {
+		return n, nil
+	}
+	values := make([]*array.Column, len(n.args))
+	for i, a := range n.args {
+		values[i] = a.value
+	}
+	v, err := n.compute(nil, values)
+	if err != nil {
+		return nil, placed(c.text, n.at, err)
+	}
+	weak := n.t.Weak
+	n.t, n.value, n.args, n.compute = v.Type, v, nil, nil
+	n.t.Weak = weak
+	n.value.Weak = weak
+	return n, nil
+}
+
+// sizeOf guesses how many bytes a value takes.
+func sizeOf(t array.Type) float64 {
+	one := 24.0
+	if t.DType.Fixed() {
+		one = float64(t.DType.Size())
+	}
+	if t.Dims == array.Unranked || t.List {
+		return one * 16
+	}
+	for i := range t.Dims {
+		if t.Shape != nil && t.Shape[i] >= 0 {
+			one *= float64(t.Shape[i])
+		} else {
+			one *= 8
+		}
+	}
+	return one
+}
+
+// constantNode is a node of one value.
+func (c *checker) constantNode(at Pos, value *array.Column) *node {
+	key := []any{"constant ", value.DType, value.Unit, value.Weak, value.Shape, " "}
+	n := &node{at: at, t: value.Type, value: value, extra: -1, id: c.intern(append(key, string(array.AppendKey(nil, value, 0)))...)}
+	n.size = 0
+	return n
+}
+
+// expr makes the node of an expression.
+func (c *checker) expr(x Expr, s *scope) (*node, error) {
+	c.deep++
+	defer func() { c.deep-- }()
+	if c.deep > maxNested {
+		return nil, c.fail(x.Pos(), "an expression is nested more than %d deep", maxNested)
+	}
+	switch x := x.(type) {
+	case *Name:
+		return c.name(x, s)
+	case *Literal:
+		return c.literal(x.Pos(), x.Value), nil
+	case *Time:
+		return c.time(x)
+	case *Param:
+		return c.param(x)
+	case *Array:
+		return c.array(x, s)
+	case *Unary:
+		return c.unary(x, s)
+	case *Binary:
+		return c.binary(x, s)
+	case *IsNull:
+		return c.isNull(x, s)
+	case *Between:
+		return c.between(x, s)
+	case *In:
+		return c.in(x, s)
+	case *Like:
+		return c.like(x, s)
+	case *Case:
+		return c.cases(x, s)
+	case *Cast:
+		return c.cast(x, s)
+	case *Extract:
+		return c.extract(x, s)
+	case *Call:
+		return c.call(x, s)
+	case *Index:
+		return c.index(x, s)
+	case *Subquery:
+		return c.scalarQuery(x, s)
+	case *Exists:
+		return c.exists(x, s)
+	}
+	return nil, errs.New(errs.Internal, "check an expression of type %T", x)
+}
+
+func (c *checker) exprs(list []Expr, s *scope) ([]*node, error) {
+	out := make([]*node, len(list))
+	for i, x := range list {
+		n, err := c.expr(x, s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+// literal is the node of a value in the text; numbers take the dtype of what they meet.
+func (c *checker) literal(at Pos, v any) *node {
+	t := array.Of(0)
+	switch v.(type) {
+	case bool:
+		t.DType = tensor.Bool
+	case int64:
+		t.DType, t.Weak = tensor.Int64, true
+	case float64:
+		t.DType, t.Weak = tensor.Float64, true
+	case string:
+		t.DType = tensor.String
+	}
+	n := c.constantNode(at, array.Constant(t, v, 1))
+	switch v := v.(type) {
+	case nil:
+		n.say = "NULL"
+	default:
+		n.say = literal(v)
+	}
+	return n
+}
+
+func (c *checker) time(x *Time) (*node, error) {
+	unit := map[string]array.Unit{"DATE": array.Date, "TIMESTAMP": array.Timestamp, "INTERVAL": array.Interval}[x.Kind]
+	v, err := array.ParseTime(unit, x.Text)
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	n := c.constantNode(x.Pos(), array.Constant(array.OfUnit(unit), v, 1))
+	n.say = x.Kind + " " + quote(x.Text)
+	return n, nil
+}
+
+func (c *checker) param(x *Param) (*node, error) {
+	if x.Number >= len(c.o.Params) {
+		return nil, c.fail(x.Pos(), "there is no value for parameter %d, %d are given", x.Number+1, len(c.o.Params))
+	}
+	switch v := c.o.Params[x.Number].(type) {
+	case nil, bool, int64, float64, string:
+		n := c.literal(x.Pos(), v)
+		n.say = fmt.Sprintf("?%d", x.Number+1)
+		return n, nil
+	case *array.Column:
+		n := c.constantNode(x.Pos(), v)
+		n.say = fmt.Sprintf("?%d", x.Number+1)
+		return n, nil
+	default:
+		return nil, c.fail(x.Pos(), "parameter %d is a %T, want a number, a string or an array", x.Number+1, v)
+	}
+}
+
+// name finds a column: a result of that name where the scope has such, a column of an origin, or one of the query around.
+func (c *checker) name(x *Name, s *scope) (*node, error) {
+	if n, err := c.column(x, s); n != nil || err != nil {
+		return n, err
+	}
+	if x.Of == "" {
+		if n := s.aliases[x.Name]; n != nil {
+			if n.aggregates() && s.rows {
+				return nil, c.fail(x.Pos(), "%q is an aggregate, which has no place in %s", x.Name, s.place)
+			}
+			return n, nil
+		}
+	}
+	if s.outer != nil {
+		if n, err := c.name(x, s.outer); err == nil {
+			return c.fromOutside(x, n, s), nil
+		}
+	}
+	return nil, c.unknown(x, s)
+}
+
+// column finds a column of the origins of s; nil: there is none.
+func (c *checker) column(x *Name, s *scope) (*node, error) {
+	if x.Of == "" {
+		if same := s.using[x.Name]; same != nil {
+			return c.merged(x, same, s)
+		}
+	}
+	var found *node
+	look := func(name, of string) error {
+		for i, o := range s.origins {
+			if of != "" && of != o.name {
+				continue
+			}
+			for j := range o.fields {
+				if o.fields[j].Name != name || s.hidden[[2]int{i, j}] && of == "" {
+					continue
+				}
+				if found != nil {
+					return c.fail(x.Pos(), "column %q is in %q and in %q; write which, as in %q.%q", name, s.origins[found.ref.origin].name, o.name, o.name, name)
+				}
+				n, err := c.stored(x.Pos(), s, i, j)
+				if err != nil {
+					return err
+				}
+				found = n
+			}
+		}
+		return nil
+	}
+	if err := look(x.Name, x.Of); err != nil || found != nil || x.Of == "" {
+		return found, err
+	}
+	err := look(x.Of+"/"+x.Name, "") // group.tensor for "group/tensor"
+	return found, err
+}
+
+// merged is a column that USING joins: that of the left, or where it may be missing that of the right.
+func (c *checker) merged(x *Name, same [][2]int, s *scope) (*node, error) {
+	var args []*node
+	for _, at := range same {
+		n, err := c.stored(x.Pos(), s, at[0], at[1])
+		if err != nil {
+			return nil, err
+		}
+		if args = append(args, n); !s.origins[at[0]].null {
+			if len(args) == 1 {
+				return n, nil
+			}
+			break
+		}
+	}
+	n, err := c.function(x.Pos(), "COALESCE", args)
+	if err == nil {
+		n.say = x.Name
+	}
+	return n, err
+}
+
+// stored is the node that reads a column of an origin.
+func (c *checker) stored(at Pos, s *scope, origin, column int) (*node, error) {
+	o := s.origins[origin]
+	f := o.fields[column]
+	if o.types[column] == nil {
+		t := f.Type
+		if o.table != nil {
+			var err error
+			if t, err = o.table.Resolve(c.ctx, column); err != nil {
+				return nil, err
+			}
+		}
+		o.types[column] = &t
+	}
+	t := *o.types[column]
+	if t.DType == tensor.Complex64 || t.DType == tensor.Complex128 {
+		return nil, c.fail(at, "column %q is of dtype %s, with which queries cannot compute", f.Name, t.DType)
+	}
+	n := &node{at: at, t: t, ref: &ref{origin: origin, column: column}, extra: -1, say: f.Name, cost: f.Cost, size: f.Size}
+	n.id = c.intern("column ", origin, " ", column)
+	return n, nil
+}
+
+// unknown is the error for a name that nothing has.
+func (c *checker) unknown(x *Name, s *scope) error {
+	var all []string
+	of := false
+	for ; s != nil; s = s.outer {
+		for _, o := range s.origins {
+			of = of || x.Of == o.name
+			for _, f := range o.fields {
+				all = append(all, f.Name)
+			}
+		}
+		for name := range s.aliases {
+			all = append(all, name)
+		}
+	}
+	if x.Of != "" && !of {
+		return mistake(c.text, x.Pos(), errs.NotFound, "there is no source %q", x.Of)
+	}
+	hint := errs.Suggest(x.Name, all)
+	if hint == "" && len(all) > 0 && len(all) <= 20 {
+		hint = "; there are " + strings.Join(all, ", ")
+	}
+	return mistake(c.text, x.Pos(), errs.NotFound, "there is no column %q%s", x.Name, hint)
+}

@@ -1,0 +1,370 @@
+package query
+
+import (
+	"slices"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// grouping is GROUP BY, or aggregates of all rows: what of each group is computed, as extra columns of its row.
+type grouping struct {
+	keys   []*node // of rows
+	slots  []slot
+	byID   map[int]int // slot of a node
+	across string
+	by     bool // GROUP BY was written
+}
+
+// slot is one extra column: a key, or an aggregate, of which LIST is the values of all rows of the group.
+type slot struct {
+	key   int // of keys; -1
+	agg   *aggregate
+	space bool // lists are joined to one array
+	t     array.Type
+}
+
+func newGrouping(keys []*node, across string, by bool) *grouping {
+	g := &grouping{keys: keys, byID: map[int]int{}, across: across, by: by}
+	for i, k := range keys {
+		if _, ok := g.byID[k.id]; !ok {
+			g.byID[k.id] = len(g.slots)
+			g.slots = append(g.slots, slot{key: i, t: k.t})
+		}
+	}
+	return g
+}
+
+// lift makes of an expression over rows one over groups.
+func (c *checker) lift(g *grouping, n *node) (*node, error) {
+	if at, ok := g.byID[n.id]; ok {
+		return g.extra(n, at), nil
+	}
+	switch {
+	case n.constant(), n.bound > 0:
+		return n, nil
+	case n.agg != nil:
+		return g.add(n, slot{key: -1, agg: n.agg, t: n.t}), nil
+	case n.ref != nil:
+		if !g.by {
+			return nil, c.fail(n.at, "%s is of each row, next to an aggregate of all rows; aggregate it as well, or group by it", n.say)
+		}
+		t := n.t
+		if t.List {
+			return nil, c.fail(n.at, "%s is a list in each row, and a group of lists is none; UNGROUP BY SPLIT first", n.say)
+		}
+		space := g.across == "SPACE"
+		if t.List = true; space {
+			t = spaceType(n.t)
+		}
+		return g.add(n, slot{key: -1, agg: &aggregate{name: "LIST", arg: n, t: t}, t: t, space: space}), nil
+	case n.also != nil:
+		return nil, c.fail(n.at, "%s: DATA has no place next to groups", n.say)
+	}
+	out := *n
+	out.args = make([]*node, len(n.args))
+	changed := false
+	for i, a := range n.args {
+		var err error
+		if out.args[i], err = c.lift(g, a); err != nil {
+			return nil, err
+		}
+		changed = changed || !sameType(out.args[i].t, a.t)
+	}
+	if changed {
+		return nil, c.fail(n.at, "%s is computed of each row, and is neither grouped by nor an aggregate; group by it, or aggregate", n.say)
+	}
+	out.id = c.intern("of groups ", n.id)
+	return &out, nil
+}
+
+func sameType(a, b array.Type) bool {
+	return a.DType == b.DType && a.Dims == b.Dims && a.List == b.List
+}
+
+func (g *grouping) add(n *node, s slot) *node {
+	g.byID[n.id] = len(g.slots)
+	g.slots = append(g.slots, s)
+	return g.extra(n, len(g.slots)-1)
+}
+
+func (g *grouping) extra(n *node, at int) *node {
+	return &node{at: n.at, id: -1000000 - at, t: g.slots[at].t, extra: at, size: n.size, say: n.say}
+}
+
+// spaceType is the type of arrays of type t joined along their first axis.
+func spaceType(t array.Type) array.Type {
+	out := t
+	switch {
+	case t.Dims == 0:
+		out.Dims, out.Shape = 1, tensor.Shape{-1}
+	case t.Shape != nil && t.Dims > 0:
+		out.Shape = t.Shape.Clone()
+		out.Shape[0] = -1
+	}
+	return out
+}
+
+// groups are those found so far, numbered as they came.
+type groups struct {
+	ints  map[int64]int32 // one key, an integer
+	bytes map[string]int32
+	keys  [][]*array.Column // of each key: the values of new groups, batch by batch
+	n     int
+	buf   []byte
+}
+
+func newGroups(keys int) *groups {
+	return &groups{bytes: map[string]int32{}, keys: make([][]*array.Column, keys)}
+}
+
+// number gives each row its group.
+func (g *groups) number(cols []*array.Column, n int) []int32 {
+	out := make([]int32, n)
+	var fresh []int
+	if len(cols) == 1 {
+		if values, ok := array.Ints(cols[0]); ok {
+			if g.ints == nil {
+				g.ints = map[int64]int32{}
+			}
+			last, lastID := int64(0), int32(-1)
+			for i, v := range values {
+				if v != last || lastID < 0 {
+					id, seen := g.ints[v]
+					if !seen {
+						id = int32(g.n)
+						g.n++
+						g.ints[v] = id
+						fresh = append(fresh, i)
+					}
+					last, lastID = v, id
+				}
+				out[i] = lastID
+			}
+			g.keep(cols, fresh)
+			return out
+		}
+	}
+	for i := range n {
+		g.buf = g.buf[:0]
+		for _, c := range cols {
+			g.buf = array.AppendKey(g.buf, c, i)
+		}
+		id, seen := g.bytes[string(g.buf)]
+		if !seen {
+			id = int32(g.n)
+			g.n++
+			g.bytes[string(g.buf)] = id
+			fresh = append(fresh, i)
+		}
+		out[i] = id
+	}
+	g.keep(cols, fresh)
+	return out
+}
+
+func (g *groups) keep(cols []*array.Column, rows []int) {
+	if len(rows) == 0 {
+		return
+	}
+	for k, c := range cols {
+		g.keys[k] = append(g.keys[k], c.Take(rows))
+	}
+}
+
+// partial is what one unit knows of its groups.
+type partial struct {
+	groups *groups
+	aggs   []array.Aggregator
+	began  bool
+}
+
+// run makes the rel of the groups, in order of their first rows.
+func (g *grouping) run(r *run, src flow) (*rel, error) {
+	var need []*node
+	need = append(need, g.keys...)
+	for _, s := range g.slots {
+		if s.agg != nil && s.agg.arg != nil {
+			need = append(need, s.agg.arg)
+		}
+	}
+	weight := weightOf(need)
+	parts := make([]partial, src.units(r, weight)) // each is changed by the goroutine of its unit alone
+	err := src.each(r, weight, nil, func(unit int, f *frame) error { return g.take(&parts[unit], f) })
+	if err != nil {
+		return nil, err
+	}
+	total := partial{}
+	if err := g.begin(&total); err != nil {
+		return nil, err
+	}
+	for i := range parts { // in order, so that sums of floats are the same whoever was first
+		if parts[i].began {
+			if err := g.merge(r, &total, &parts[i]); err != nil {
+				return nil, err
+			}
+			parts[i] = partial{}
+		}
+	}
+	return g.result(r, &total)
+}
+
+// weightOf is the weight of one row of several expressions.
+func weightOf(nodes []*node) float64 {
+	total := 0.0
+	for _, n := range nodes {
+		total += n.weight()
+	}
+	return total
+}
+
+func (g *grouping) begin(p *partial) error {
+	p.began, p.groups = true, newGroups(len(g.keys))
+	if len(g.keys) == 0 {
+		p.groups.n = 1
+	}
+	for _, s := range g.slots {
+		if s.agg == nil {
+			p.aggs = append(p.aggs, nil)
+			continue
+		}
+		t := array.Of(tensor.Bool)
+		if s.agg.arg != nil {
+			t = s.agg.arg.t
+		}
+		a, err := array.NewAggregator(s.agg.name, s.agg.distinct, t)
+		if err != nil {
+			return err
+		}
+		p.aggs = append(p.aggs, a)
+	}
+	return nil
+}
+
+// take adds the rows of a batch to what its unit knows.
+func (g *grouping) take(p *partial, f *frame) error {
+	if !p.began {
+		if err := g.begin(p); err != nil {
+			return err
+		}
+	}
+	var group []int32
+	if len(g.keys) > 0 {
+		cols := make([]*array.Column, len(g.keys))
+		for i, k := range g.keys {
+			v, err := f.eval(k)
+			if err != nil {
+				return err
+			}
+			cols[i] = v
+		}
+		before := p.groups.n
+		group = p.groups.number(cols, f.n)
+		if err := f.run.hold(int64(p.groups.n-before) * 64); err != nil {
+			return err
+		}
+	}
+	for i, s := range g.slots {
+		if p.aggs[i] == nil {
+			continue
+		}
+		v := array.Constant(array.Of(tensor.Bool), true, f.n)
+		if s.agg.arg != nil {
+			var err error
+			if v, err = f.eval(s.agg.arg); err != nil {
+				return err
+			}
+		}
+		if err := p.aggs[i].Add(v, group, p.groups.n); err != nil {
+			return placed(f.run.text, s.agg.at(), err)
+		}
+	}
+	return nil
+}
+
+func (a *aggregate) at() Pos {
+	if a.arg != nil {
+		return a.arg.at
+	}
+	return Pos{Line: 1, Column: 1}
+}
+
+// merge adds what a unit knows to the whole.
+func (g *grouping) merge(r *run, total, p *partial) error {
+	var to []int32
+	if len(g.keys) == 0 {
+		to = []int32{0}
+	} else {
+		cols := make([]*array.Column, len(g.keys))
+		for k := range cols {
+			c, err := array.Concat(g.keys[k].t, p.groups.keys[k])
+			if err != nil {
+				return err
+			}
+			cols[k] = c
+		}
+		to = total.groups.number(cols, p.groups.n)
+	}
+	for i, a := range p.aggs {
+		if a == nil {
+			continue
+		}
+		if err := total.aggs[i].Merge(a, to); err != nil {
+			return placed(r.text, g.slots[i].agg.at(), err)
+		}
+	}
+	return r.alive()
+}
+
+// result makes the rel.
+func (g *grouping) result(r *run, total *partial) (*rel, error) {
+	n := total.groups.n
+	out := &rel{n: n, extra: make([]*array.Column, len(g.slots))}
+	for i, s := range g.slots {
+		v, err := g.column(total, i)
+		if err != nil {
+			return nil, err
+		}
+		if v.N < n {
+			return nil, errs.New(errs.Internal, "group: %d values of %d groups", v.N, n)
+		}
+		if v = v.Slice(0, n); s.space {
+			if v, err = array.JoinItems(v); err != nil {
+				return nil, placed(r.text, s.agg.at(), err)
+			}
+		}
+		out.extra[i] = v
+		if err := r.hold(v.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// column is one column of the groups.
+func (g *grouping) column(total *partial, i int) (*array.Column, error) {
+	s := g.slots[i]
+	if s.key >= 0 {
+		return array.Concat(s.t, total.groups.keys[s.key])
+	}
+	return total.aggs[i].Result()
+}
+
+// computed is an expression for all rows, in their order.
+func computed(r *run, rows flow, x *node) (*array.Column, error) {
+	weight := x.weight()
+	parts := make([][]*array.Column, rows.units(r, weight))
+	err := rows.each(r, weight, nil, func(unit int, f *frame) error {
+		v, err := f.eval(x)
+		if err != nil {
+			return err
+		}
+		parts[unit] = append(parts[unit], v)
+		return r.hold(v.Bytes())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return array.Concat(x.t, slices.Concat(parts...))
+}

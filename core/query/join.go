@@ -1,0 +1,399 @@
+package query
+
+import (
+	"deeplake/core/array"
+	"deeplake/core/errs"
+)
+
+// join adds the rows of one more origin.
+type join struct {
+	kind        string // INNER, LEFT, RIGHT, FULL or CROSS
+	left, right []*node
+	rest        []*node // of the condition, besides equal keys
+}
+
+func (c *checker) join(s *selected, x *Join) error {
+	o, err := c.origin(&x.With, s.scope)
+	if err != nil {
+		return err
+	}
+	k := len(s.scope.origins)
+	for _, other := range s.scope.origins {
+		if o.name != "" && other.name == o.name {
+			return c.fail(x.With.At, "two sources are called %q; give one another name with AS", o.name)
+		}
+	}
+	s.scope.origins = append(s.scope.origins, o)
+	if x.Kind == "LEFT" || x.Kind == "FULL" {
+		o.null = true
+	}
+	if x.Kind == "RIGHT" || x.Kind == "FULL" {
+		for _, other := range s.scope.origins[:k] {
+			other.null = true
+		}
+	}
+	j := join{kind: x.Kind}
+	for _, name := range x.Using {
+		if err := c.joinUsing(s, x, &j, name); err != nil {
+			return err
+		}
+	}
+	if x.On != nil {
+		cond, err := c.condition(s.scope, x.On, "ON")
+		if err != nil {
+			return err
+		}
+		for _, n := range conjuncts(cond, nil) {
+			if err := c.joinOn(&j, n, k); err != nil {
+				return err
+			}
+		}
+	}
+	s.joins = append(s.joins, j)
+	return nil
+}
+
+// joinOn adds a condition: as equal keys where that is what it says.
+func (c *checker) joinOn(j *join, n *node, k int) error {
+	if n.say == "=" && n.compute != nil && len(n.args) == 2 && n.t.Scalar() {
+		a, b := n.args[0], n.args[1]
+		if sideOf(a, k) == 1 && sideOf(b, k) == 0 {
+			a, b = b, a
+		}
+		if sideOf(a, k) == 0 && sideOf(b, k) == 1 {
+			return c.joinKeys(j, n.at, a, b)
+		}
+	}
+	j.rest = append(j.rest, n)
+	return nil
+}
+
+// joinKeys makes two keys of one type.
+func (c *checker) joinKeys(j *join, at Pos, a, b *node) error {
+	t, err := array.Unify(a.t, b.t)
+	if err != nil {
+		return placed(c.text, at, err)
+	}
+	for _, x := range []**node{&a, &b} {
+		if *x, err = c.become(*x, t); err != nil {
+			return err
+		}
+	}
+	j.left, j.right = append(j.left, a), append(j.right, b)
+	return nil
+}
+
+// become is x as a value of another type.
+func (c *checker) become(x *node, t array.Type) (*node, error) {
+	if x.t.DType == t.DType && x.t.Unit == t.Unit && x.t.Names == nil && t.Names == nil && x.t.List == t.List {
+		return x, nil
+	}
+	n, err := c.apply(x.at, "become "+t.String(), t, cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return array.Become(v[0], t) })
+	if err == nil {
+		n.say = x.say
+	}
+	return n, err
+}
+
+// sideOf is 0 where x is of origins below k alone, 1 where it is of k alone, and else -1.
+func sideOf(x *node, k int) int {
+	side := -1
+	for o := range x.origins() {
+		s := 0
+		if o == k {
+			s = 1
+		}
+		if side >= 0 && side != s {
+			return -1
+		}
+		side = s
+	}
+	return side
+}
+
+func (c *checker) joinUsing(s *selected, x *Join, j *join, name string) error {
+	k := len(s.scope.origins) - 1
+	left := *s.scope
+	left.origins = s.scope.origins[:k]
+	left.outer = nil
+	a, err := c.name(&Name{at: atOf(x.At), Name: name}, &left)
+	if err != nil {
+		return err
+	}
+	right := &scope{origins: s.scope.origins, hidden: map[[2]int]bool{}}
+	for i, o := range s.scope.origins[:k] {
+		for f := range o.fields {
+			right.hidden[[2]int{i, f}] = true
+		}
+	}
+	b, err := c.name(&Name{at: atOf(x.At), Name: name}, right)
+	if err != nil {
+		return err
+	}
+	if s.scope.using == nil {
+		s.scope.using, s.scope.hidden = map[string][][2]int{}, map[[2]int]bool{}
+	}
+	if s.scope.using[name] == nil {
+		if a.ref == nil {
+			return errs.New(errs.Internal, "join using %q: it is no column", name)
+		}
+		s.scope.using[name] = [][2]int{{a.ref.origin, a.ref.column}}
+	}
+	s.scope.using[name] = append(s.scope.using[name], [2]int{k, b.ref.column})
+	s.scope.hidden[[2]int{k, b.ref.column}] = true
+	return c.joinKeys(j, x.At, a, b)
+}
+
+// source makes the flow of the rows that FROM and WHERE leave.
+func (s *selected) source(r *run) (flow, []Table, error) {
+	tables := make([]Table, len(s.scope.origins))
+	for i, o := range s.scope.origins {
+		if tables[i] = o.table; o.table == nil {
+			d, err := o.plan.table(r, o.fields)
+			if err != nil {
+				return nil, nil, err
+			}
+			tables[i] = d
+		}
+	}
+	if s.single {
+		sc := newScan(tables, 0, s.where)
+		return sc, tables, sc.prepare(r)
+	}
+	own, rest := s.pushed()
+	rows, err := s.all(r, tables, 0, own[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	for k := range s.joins {
+		right, err := s.all(r, tables, k+1, own[k+1])
+		if err != nil {
+			return nil, nil, err
+		}
+		if rows, err = s.joins[k].run(r, rows, right); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, cond := range rest {
+		if rows, err = filtered(r, rows, cond); err != nil {
+			return nil, nil, err
+		}
+	}
+	return rows, tables, nil
+}
+
+// table runs a query and makes its rows a table.
+func (p *plan) table(r *run, fields []Field) (Table, error) {
+	inner := *r
+	inner.ranks = map[int]*ranking{}
+	rows, err := p.run(&inner, -1)
+	if err != nil {
+		return nil, err
+	}
+	return &derived{rows: rows, outs: p.outs, fields: fields, r: &inner}, nil
+}
+
+// pushed are the conditions that each origin can be asked by itself, and the others.
+func (s *selected) pushed() (own [][]*node, rest []*node) {
+	own = make([][]*node, len(s.scope.origins))
+	for _, cond := range s.where {
+		at := -1
+		of := cond.origins()
+		for o := range of {
+			at = o
+		}
+		if len(of) == 1 && !s.scope.origins[at].null && cond.fixed() {
+			own[at] = append(own[at], cond)
+		} else {
+			rest = append(rest, cond)
+		}
+	}
+	return own, rest
+}
+
+// fixed reports whether a condition depends on nothing but values: neither on where a row stands nor on the query around.
+func (x *node) fixed() bool {
+	ok := true
+	x.each(func(n *node) { ok = ok && (n.alone == nil || n.say == "CASE") && n.bound == 0 })
+	return ok
+}
+
+// all is the rows of one origin for which conditions hold.
+func (s *selected) all(r *run, tables []Table, origin int, conds []*node) (*rel, error) {
+	sc := newScan(tables, origin, conds)
+	if err := sc.prepare(r); err != nil {
+		return nil, err
+	}
+	rows, err := collect(r, sc, tables, 8, nil, -1)
+	if err == nil && rows.rows[origin] == nil {
+		rows.rows[origin] = []int64{}
+	}
+	return rows, err
+}
+
+// maxPairs bounds how many pairs of rows are looked at together.
+const maxPairs = 1 << 18
+
+// run joins rows with those of one more origin.
+func (j *join) run(r *run, left, right *rel) (*rel, error) {
+	index, err := j.index(r, right)
+	if err != nil {
+		return nil, err
+	}
+	p := &pairing{r: r, j: j, left: left, right: right, seenRight: make([]bool, right.n)}
+	every := make([]int, right.n)
+	for i := range every {
+		every[i] = i
+	}
+	if len(j.left) == 0 {
+		for i := range left.n {
+			if err := p.add(i, every); err != nil {
+				return nil, err
+			}
+		}
+	} else {
+		err := inOrder(r, left, j.left, true, func(first int, keys [][]byte) error {
+			for i, k := range keys {
+				var rows []int
+				if k != nil {
+					rows = index[string(k)]
+				}
+				if err := p.add(first+i, rows); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	if j.kind == "RIGHT" || j.kind == "FULL" {
+		for i, seen := range p.seenRight {
+			if !seen {
+				p.a, p.b = append(p.a, -1), append(p.b, i)
+			}
+		}
+	}
+	out := left.take(p.a)
+	other := right.take(p.b)
+	for k, list := range other.rows {
+		if list != nil {
+			out.rows[k] = list
+		}
+	}
+	return out, nil
+}
+
+// index finds rows by their keys; rows of which a key is NULL are not in it.
+func (j *join) index(r *run, right *rel) (map[string][]int, error) {
+	index := map[string][]int{}
+	if len(j.right) == 0 {
+		return index, nil
+	}
+	err := inOrder(r, right, j.right, true, func(first int, keys [][]byte) error {
+		for i, k := range keys {
+			if k != nil {
+				index[string(k)] = append(index[string(k)], first+i)
+			}
+		}
+		return r.hold(int64(len(keys)) * 64)
+	})
+	return index, err
+}
+
+// pairing finds the pairs of rows that go together. Rows of the left come in order.
+type pairing struct {
+	r           *run
+	j           *join
+	left, right *rel
+	seenRight   []bool
+	a, b        []int // that go together; -1: none
+	// Not looked at yet: left rows, and the pairs of each.
+	rows   []int
+	ends   []int
+	ca, cb []int
+}
+
+// add adds a row of the left with the rows it may go together with.
+func (p *pairing) add(row int, with []int) error {
+	p.rows = append(p.rows, row)
+	for _, other := range with {
+		p.ca, p.cb = append(p.ca, row), append(p.cb, other)
+	}
+	p.ends = append(p.ends, len(p.ca))
+	if len(p.ca) >= maxPairs || len(p.rows) >= maxPairs {
+		return p.flush()
+	}
+	return nil
+}
+
+// flush looks at the pairs.
+func (p *pairing) flush() error {
+	holds, err := p.look()
+	if err != nil {
+		return err
+	}
+	before := len(p.a)
+	at := 0
+	for i, row := range p.rows {
+		found := false
+		for ; at < p.ends[i]; at++ {
+			if holds == nil || holds[at] {
+				found = true
+				p.seenRight[p.cb[at]] = true
+				p.a, p.b = append(p.a, row), append(p.b, p.cb[at])
+			}
+		}
+		if !found && (p.j.kind == "LEFT" || p.j.kind == "FULL") {
+			p.a, p.b = append(p.a, row), append(p.b, -1)
+		}
+	}
+	p.rows, p.ends, p.ca, p.cb = p.rows[:0], p.ends[:0], p.ca[:0], p.cb[:0]
+	if err := p.r.hold(int64(len(p.a)-before) * int64(16+8*len(p.left.rows))); err != nil {
+		return err
+	}
+	return p.r.alive()
+}
+
+// look says for which pairs the rest of the condition holds; nil: for all.
+func (p *pairing) look() ([]bool, error) {
+	if len(p.j.rest) == 0 || len(p.ca) == 0 {
+		return nil, nil
+	}
+	pairs := p.left.take(p.ca)
+	for k, list := range p.right.take(p.cb).rows {
+		if list != nil {
+			pairs.rows[k] = list
+		}
+	}
+	holds := make([]bool, len(p.ca))
+	weight := weightOf(p.j.rest)
+	err := pairs.each(p.r, weight, nil, func(_ int, f *frame) error {
+		first := int(f.first)
+		rows := make([]int, f.n)
+		for i := range rows {
+			rows[i] = i
+		}
+		for _, cond := range p.j.rest {
+			v, err := f.eval(cond)
+			if err != nil {
+				return err
+			}
+			picked := array.Pick(v)
+			left := make([]int, len(picked))
+			for i, at := range picked {
+				left[i] = rows[at]
+			}
+			rows, f = left, f.only(picked)
+		}
+		for _, row := range rows {
+			holds[first+row] = true
+		}
+		return nil
+	})
+	return holds, err
+}

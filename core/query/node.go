@@ -1,0 +1,108 @@
+package query
+
+import (
+	"deeplake/core/array"
+)
+
+// node is an expression of which the type is known, and which can be computed for the rows of a frame.
+type node struct {
+	at    Pos
+	id    int // equal nodes have equal ids: what one of them gives the others give too
+	t     array.Type
+	depth int
+	args  []*node
+	// compute makes the values out of those of the args; nil for leaves.
+	compute func(f *frame, args []*array.Column) (*array.Column, error)
+	// alone computes the values where args are not wanted for all rows, as of CASE; it evaluates them itself.
+	alone func(f *frame, n *node) (*array.Column, error)
+
+	ref   *ref          // a column of an origin
+	extra int           // a column that was computed before, of the frame's extra ones; -1: no
+	value *array.Column // a constant, of one row
+	agg   *aggregate    // an aggregate; lift puts an extra in its place
+	bound int           // what the query around gives, plus 1
+	also  *node         // a column that is read besides the args
+	words []string      // what BM25 looks for
+
+	cost float64 // of computing one row, in nanoseconds, without args
+	size float64 // of one row's value, in bytes
+	say  string  // for plans and names of columns
+}
+
+// ref is what is read of a column of an origin.
+type ref struct {
+	origin, column int
+	want           Want
+	part           []Span
+}
+
+// constant reports whether x is the same for all rows.
+func (x *node) constant() bool { return x.value != nil }
+
+// each calls fn for x and all below.
+func (x *node) each(fn func(*node)) {
+	fn(x)
+	if x.also != nil {
+		x.also.each(fn)
+	}
+	for _, a := range x.args {
+		a.each(fn)
+	}
+}
+
+// refs lists what x reads, each once.
+func (x *node) refs() []*node {
+	var out []*node
+	seen := map[int]bool{}
+	x.each(func(n *node) {
+		if n.ref != nil && !seen[n.id] {
+			seen[n.id] = true
+			out = append(out, n)
+		}
+	})
+	return out
+}
+
+// origins lists the origins that x reads.
+func (x *node) origins() map[int]bool {
+	out := map[int]bool{}
+	x.each(func(n *node) {
+		if n.ref != nil {
+			out[n.ref.origin] = true
+		}
+	})
+	return out
+}
+
+// aggregates reports whether x is of rows together.
+func (x *node) aggregates() bool {
+	found := false
+	x.each(func(n *node) { found = found || n.agg != nil })
+	return found
+}
+
+// price is the cost of one row with all args and, for what is read, reading.
+func (x *node) price() float64 {
+	total := x.cost
+	for _, a := range x.args {
+		total += a.price()
+	}
+	return total
+}
+
+// weight is how many bytes one row takes while x is computed.
+func (x *node) weight() float64 {
+	total := x.size
+	for _, a := range x.args {
+		total += a.weight()
+	}
+	return total
+}
+
+// conjuncts are the parts of a condition that must all hold.
+func conjuncts(x *node, out []*node) []*node {
+	if x.say == "AND" && x.compute != nil && len(x.args) == 2 && x.args[0].t.Scalar() && x.args[1].t.Scalar() {
+		return conjuncts(x.args[1], conjuncts(x.args[0], out))
+	}
+	return append(out, x)
+}

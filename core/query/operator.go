@@ -1,0 +1,336 @@
+package query
+
+import (
+	"strings"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// The costs of computing one row, in nanoseconds, which order conditions. They need be right to a factor of a few.
+const (
+	cheap    = 2
+	moderate = 50
+	dear     = 2000
+)
+
+// apply makes a node of a function of columns.
+func (c *checker) apply(at Pos, op string, t array.Type, cost float64, args []*node, fn func(args []*array.Column) (*array.Column, error)) (*node, error) {
+	perValue := max(1, sizeOf(t)/8)
+	for _, a := range args {
+		perValue = max(perValue, a.size/8)
+	}
+	return c.make(&node{at: at, t: t, args: args, cost: cost * perValue, compute: func(f *frame, args []*array.Column) (*array.Column, error) {
+		return fn(args)
+	}}, op)
+}
+
+func (c *checker) unary(x *Unary, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	switch x.Op {
+	case "NOT":
+		if err := array.TruthType(v.t); err != nil {
+			return nil, placed(c.text, v.at, err)
+		}
+		return c.apply(x.Pos(), "NOT", logic(v.t), cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+	case "-":
+		t, err := array.NegType(v.t)
+		if err != nil {
+			return nil, placed(c.text, x.Pos(), err)
+		}
+		return c.apply(x.Pos(), "negative", t, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Neg(a[0]) })
+	default:
+		if _, err := array.NegType(v.t); err != nil {
+			return nil, placed(c.text, x.Pos(), err)
+		}
+		return v, nil
+	}
+}
+
+// logic is the type of NOT, AND and OR of values of type t.
+func logic(t array.Type) array.Type {
+	return array.Type{DType: tensor.Bool, Dims: t.Dims, Shape: t.Shape}
+}
+
+func (c *checker) binary(x *Binary, s *scope) (*node, error) {
+	a, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.expr(x.Y, s)
+	if err != nil {
+		return nil, err
+	}
+	switch x.Op {
+	case "AND", "OR":
+		return c.logical(x.Pos(), x.Op, a, b)
+	case "||":
+		return c.joined(x.Pos(), a, b)
+	case "=", "!=", "<", "<=", ">", ">=":
+		return c.compare(x.Pos(), x.Op, a, b)
+	}
+	t, err := array.ArithType(x.Op, a.t, b.t)
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	return c.apply(x.Pos(), x.Op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.Arith(x.Op, v[0], v[1]) })
+}
+
+// logical is AND or OR: of scalars with three values, of arrays element by element.
+func (c *checker) logical(at Pos, op string, a, b *node) (*node, error) {
+	for _, n := range []*node{a, b} {
+		if err := array.TruthType(n.t); err != nil {
+			return nil, placed(c.text, n.at, err)
+		}
+	}
+	t, fn := logic(a.t), array.And
+	if op == "OR" {
+		fn = array.Or
+	}
+	if !a.t.Scalar() || !b.t.Scalar() {
+		wide, err := array.CompareType("=", logic(a.t), logic(b.t))
+		if err != nil {
+			return nil, placed(c.text, at, err)
+		}
+		t = wide
+	}
+	return c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return fn(v[0], v[1]) })
+}
+
+// truth is x as a condition: of an array, whether any element holds.
+func (c *checker) truth(x *node) (*node, error) {
+	if err := array.TruthType(x.t); err != nil {
+		return nil, placed(c.text, x.at, err)
+	}
+	if x.t.Scalar() && x.t.DType == tensor.Bool {
+		return x, nil
+	}
+	return c.apply(x.at, "TRUE OF", array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return array.Truth(v[0]) })
+}
+
+// byName makes two values that are to be compared alike where one is a class label: a string that the query gives becomes
+// the number of the class, else both become names.
+func (c *checker) byName(a, b *node) (*node, *node, error) {
+	switch {
+	case a.t.Names != nil && isText(b.t):
+		if b.constant() && b.t.Scalar() {
+			n, err := c.class(a.t, b)
+			return a, n, err
+		}
+		n, err := c.named(a)
+		return n, b, err
+	case b.t.Names != nil && isText(a.t):
+		y, x, err := c.byName(b, a)
+		return x, y, err
+	case a.t.Names != nil && b.t.Names != nil && !sameNames(a.t.Names, b.t.Names):
+		x, err := c.named(a)
+		if err != nil {
+			return nil, nil, err
+		}
+		y, err := c.named(b)
+		return x, y, err
+	}
+	return a, b, nil
+}
+
+func isText(t array.Type) bool { return t.DType == tensor.String }
+
+func sameNames(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// class is the number of a class that a constant names.
+func (c *checker) class(t array.Type, x *node) (*node, error) {
+	name, ok := x.value.Value(0).(string)
+	if !ok {
+		return x, nil // NULL
+	}
+	for i, n := range t.Names {
+		if n == name {
+			v := c.constantNode(x.at, array.Constant(array.Type{DType: tensor.Int64, Names: t.Names}, int64(i), 1))
+			v.say = x.say
+			return v, nil
+		}
+	}
+	hint := errs.Suggest(name, t.Names)
+	if hint == "" && len(t.Names) <= 20 {
+		hint = "; there are " + strings.Join(t.Names, ", ")
+	}
+	return nil, mistake(c.text, x.at, errs.NotFound, "there is no class %q%s", name, hint)
+}
+
+// named is a class label as its name.
+func (c *checker) named(x *node) (*node, error) {
+	if x.t.Names == nil {
+		return x, nil
+	}
+	return c.castTo(x.at, x, "text")
+}
+
+func (c *checker) compare(at Pos, op string, a, b *node) (*node, error) {
+	a, b, err := c.byName(a, b)
+	if err != nil {
+		return nil, err
+	}
+	t, err := array.CompareType(op, a.t, b.t)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	n, err := c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.Compare(op, v[0], v[1]) })
+	return n, err
+}
+
+func (c *checker) joined(at Pos, a, b *node) (*node, error) {
+	a, err := c.named(a)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = c.named(b); err != nil {
+		return nil, err
+	}
+	t, err := array.ConcatType(a.t, b.t)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	return c.apply(at, "||", t, moderate, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.ConcatText(v[0], v[1]) })
+}
+
+func (c *checker) isNull(x *IsNull, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	op := "IS NULL"
+	if x.Not {
+		op = "IS NOT NULL"
+	}
+	scalar := array.Of(tensor.Bool)
+	if v.ref != nil && v.ref.want == Values && v.ref.part == nil {
+		nulls := c.reading(v, Nulls, scalar)
+		if !x.Not {
+			return nulls, nil
+		}
+		return c.apply(x.Pos(), op, scalar, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+	}
+	return c.apply(x.Pos(), op, scalar, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) {
+		nulls := array.IsNull(a[0])
+		if x.Not {
+			return array.Not(nulls)
+		}
+		return nulls, nil
+	})
+}
+
+// reading is the node that reads something else of a column than its values.
+func (c *checker) reading(of *node, want Want, t array.Type) *node {
+	r := *of.ref
+	r.want = want
+	n := &node{at: of.at, t: t, ref: &r, extra: -1, cost: 30, size: sizeOf(t)}
+	n.id = c.intern("column ", r.origin, " ", r.column, " ", int(want))
+	n.say = [...]string{"", "SHAPE", "IS NULL", "LENGTH"}[want] + " of " + of.say
+	return n
+}
+
+func (c *checker) between(x *Between, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	low, err := c.expr(x.Low, s)
+	if err != nil {
+		return nil, err
+	}
+	high, err := c.expr(x.High, s)
+	if err != nil {
+		return nil, err
+	}
+	if v.t.Names != nil && (isText(low.t) || isText(high.t)) { // by name, as text
+		if v, err = c.named(v); err != nil {
+			return nil, err
+		}
+	}
+	above, err := c.compare(x.Pos(), ">=", v, low)
+	if err != nil {
+		return nil, err
+	}
+	below, err := c.compare(x.Pos(), "<=", v, high)
+	if err != nil {
+		return nil, err
+	}
+	both, err := c.logical(x.Pos(), "AND", above, below)
+	if err != nil || !x.Not {
+		return both, err
+	}
+	return c.apply(x.Pos(), "NOT", logic(both.t), cheap, []*node{both}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+}
+
+func (c *checker) like(x *Like, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = c.named(v); err != nil {
+		return nil, err
+	}
+	pattern, err := c.expr(x.Pattern, s)
+	if err != nil {
+		return nil, err
+	}
+	t, err := array.LikeType(v.t, pattern.t)
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	op := "LIKE"
+	if x.Fold {
+		op = "ILIKE"
+	}
+	n, err := c.apply(x.Pos(), op, t, moderate*4, []*node{v, pattern}, func(a []*array.Column) (*array.Column, error) { return array.Like(a[0], a[1], x.Fold) })
+	if err != nil || !x.Not {
+		return n, err
+	}
+	return c.apply(x.Pos(), "NOT", logic(t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+}
+
+func (c *checker) cast(x *Cast, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	return c.castTo(x.Pos(), v, x.Type)
+}
+
+func (c *checker) castTo(at Pos, v *node, to string) (*node, error) {
+	t, err := array.CastType(v.t, to)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	n, err := c.apply(at, "CAST "+to, t, moderate, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Cast(a[0], t) })
+	if err == nil {
+		n.say = "CAST(" + v.say + " AS " + to + ")"
+	}
+	return n, err
+}
+
+func (c *checker) extract(x *Extract, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	t, err := array.ExtractType(x.Field, v.t)
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	return c.apply(x.Pos(), "EXTRACT "+x.Field, t, moderate, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Extract(x.Field, a[0]) })
+}

@@ -1,0 +1,356 @@
+package query
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+)
+
+// mostTop is how many rows a heap is kept for; more are sorted.
+const mostTop = 1 << 17
+
+// ordered is rows by keys; rows of equal keys stay in their order. No more than the first most are needed; -1: all.
+func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
+	cols := make([]*array.Column, len(order))
+	for i, k := range order {
+		v, err := computed(r, rows, k.x)
+		if err != nil {
+			return nil, err
+		}
+		cols[i] = v
+	}
+	if most < 0 {
+		most = int64(rows.n)
+	}
+	picked, err := first(r, order, cols, int(most))
+	if err != nil {
+		return nil, err
+	}
+	return rows.take(picked), nil
+}
+
+// top is the first most rows of a flow in order of keys. No more than some are held at a time.
+func top(r *run, src flow, tables []Table, order []key, most int) (*rel, error) {
+	nodes := make([]*node, len(order))
+	for i, k := range order {
+		nodes[i] = k.x
+	}
+	weight := weightOf(nodes)
+	type part struct {
+		rows *rel
+		cols []*array.Column
+	}
+	parts := make([]part, src.units(r, weight))
+	step := batchRows(weight)
+	best := func(p *part) error {
+		if p.rows.n <= most {
+			return nil
+		}
+		picked, err := first(r, order, p.cols, most)
+		if err != nil {
+			return err
+		}
+		p.rows = p.rows.take(picked)
+		for i := range p.cols {
+			p.cols[i] = p.cols[i].Take(picked)
+		}
+		return nil
+	}
+	add := func(p *part, more part) error {
+		if p.rows == nil {
+			*p = more
+			return best(p)
+		}
+		p.rows = joined(p.rows, more.rows)
+		for i := range p.cols {
+			v, err := array.Concat(order[i].x.t, []*array.Column{p.cols[i], more.cols[i]})
+			if err != nil {
+				return err
+			}
+			p.cols[i] = v
+		}
+		return best(p)
+	}
+	err := src.each(r, weight, nil, func(unit int, f *frame) error {
+		for from := 0; from < f.n; from += step {
+			g := f
+			if f.n > step {
+				g = f.only(listed(from, min(f.n, from+step)))
+			}
+			more := part{rows: g.rel(), cols: make([]*array.Column, len(order))}
+			for i := range order {
+				v, err := g.eval(nodes[i])
+				if err != nil {
+					return err
+				}
+				more.cols[i] = v
+			}
+			if err := add(&parts[unit], more); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := part{}
+	for _, p := range parts {
+		if p.rows != nil {
+			if err := add(&all, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if all.rows == nil {
+		out := &rel{tables: tables, rows: make([][]int64, len(tables))}
+		for k := range out.rows {
+			out.rows[k] = []int64{}
+		}
+		return out, nil
+	}
+	picked, err := first(r, order, all.cols, most)
+	if err != nil {
+		return nil, err
+	}
+	return all.rows.take(picked), nil
+}
+
+// sortRun is how many rows are sorted without looking whether the caller has given up.
+const sortRun = 1 << 17
+
+// first is which rows come first, at most most, in order.
+func first(r *run, order []key, cols []*array.Column, most int) ([]int, error) {
+	keys := make([]array.Key, len(order))
+	for i, k := range order {
+		keys[i] = array.Key{Column: cols[i], Desc: k.desc, NullsFirst: k.nullsFirst}
+	}
+	o, err := array.Order(keys)
+	if err != nil {
+		return nil, placed(r.text, order[0].x.at, err)
+	}
+	n := cols[0].N
+	if most < n && most <= mostTop {
+		return o.Top(n, most), r.alive()
+	}
+	rows, spare := listed(0, n), make([]int, n)
+	runs := (n + sortRun - 1) / sortRun
+	err = parallel(r, runs, nil, func(_ *worker, k int) error {
+		o.Sort(rows[k*sortRun : min(n, (k+1)*sortRun)])
+		return nil
+	})
+	for size := sortRun; err == nil && size < n; size *= 2 {
+		pairs := (n + 2*size - 1) / (2 * size)
+		err = parallel(r, pairs, nil, func(_ *worker, k int) error {
+			from, middle, to := k*2*size, min(n, k*2*size+size), min(n, (k+1)*2*size)
+			return mergeRuns(r, o, rows[from:middle], rows[middle:to], spare[from:to])
+		})
+		rows, spare = spare, rows
+	}
+	return rows[:min(n, most)], err
+}
+
+// mergeRuns makes one run of two; of equal rows those of a come first.
+func mergeRuns(r *run, o *array.Ordering, a, b, out []int) error {
+	for i := range out {
+		if i%sortRun == 0 {
+			if err := r.alive(); err != nil {
+				return err
+			}
+		}
+		if len(a) > 0 && (len(b) == 0 || o.Compare(b[0], a[0]) >= 0) {
+			out[i], a = a[0], a[1:]
+		} else {
+			out[i], b = b[0], b[1:]
+		}
+	}
+	return nil
+}
+
+// listed lists the numbers from from to to.
+func listed(from, to int) []int {
+	rows := make([]int, to-from)
+	for i := range rows {
+		rows[i] = from + i
+	}
+	return rows
+}
+
+// rel is the rows of a frame.
+func (f *frame) rel() *rel {
+	out := &rel{n: f.n, tables: f.tables, rows: make([][]int64, len(f.rows))}
+	for k, rows := range f.rows {
+		if rows.N == 0 && f.n > 0 {
+			continue
+		}
+		list := make([]int64, f.n)
+		for i := range list {
+			list[i] = rows.At(i)
+		}
+		out.rows[k] = list
+	}
+	for i := range f.extra {
+		out.extra = append(out.extra, f.taken(i))
+	}
+	return out
+}
+
+// joined is the rows of a and behind them those of b, of the same tables and without extra columns.
+func joined(a, b *rel) *rel {
+	out := &rel{n: a.n + b.n, tables: a.tables, rows: make([][]int64, len(a.rows))}
+	for k := range a.rows {
+		if a.rows[k] != nil {
+			out.rows[k] = append(slices.Clip(a.rows[k]), b.rows[k]...)
+		}
+	}
+	return out
+}
+
+// arranged spreads rows so that those of equal keys stand evenly: the k-th of n rows with a key stands at (k + 1/2) / n of
+// the whole. Rows that would stand at one place keep their order.
+func arranged(r *run, rows *rel, by []*node) (*rel, error) {
+	groups := map[string]int{}
+	ids := make([]int, 0, rows.n)
+	var counts []int
+	err := inOrder(r, rows, by, false, func(_ int, keys [][]byte) error {
+		for _, k := range keys {
+			id, ok := groups[string(k)]
+			if !ok {
+				id = len(counts)
+				groups[string(k)] = id
+				counts = append(counts, 0)
+			}
+			counts[id]++
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]int, len(counts))
+	places := make([]float64, len(ids))
+	picked := make([]int, len(ids))
+	for i, id := range ids {
+		places[i] = (float64(seen[id]) + 0.5) / float64(counts[id])
+		seen[id]++
+		picked[i] = i
+	}
+	slices.SortStableFunc(picked, func(a, b int) int {
+		switch {
+		case places[a] < places[b]:
+			return -1
+		case places[a] > places[b]:
+			return 1
+		}
+		return 0
+	})
+	return rows.take(picked), nil
+}
+
+// run draws rows by their weights: with replacement one by one, without by the keys of Efraimidis and Spirakis (2006), in
+// the order of the draws.
+func (s *sampling) run(r *run, rows *rel) (*rel, error) {
+	v, err := computed(r, rows, s.weight)
+	if err != nil {
+		return nil, err
+	}
+	weights := make([]float64, rows.n)
+	total := 0.0
+	positive := 0
+	for i := range weights {
+		if v.IsNull(i) {
+			continue
+		}
+		w := toFloat(v.Value(i))
+		if w < 0 || math.IsInf(w, 0) || w != w {
+			return nil, placed(r.text, s.weight.at, errs.New(errs.Invalid, "SAMPLE BY: the weight of row %d is %g, want a number of at least 0", i, w))
+		}
+		weights[i] = w
+		if total += w; w > 0 {
+			positive++
+		}
+	}
+	count := s.count
+	switch {
+	case s.percent >= 0:
+		count = int64(math.Round(s.percent / 100 * float64(rows.n)))
+	case count < 0:
+		count = int64(rows.n)
+	}
+	if !s.replace {
+		count = min(count, int64(positive))
+	}
+	if count > 0 && positive == 0 {
+		return nil, placed(r.text, s.at, errs.New(errs.Invalid, "SAMPLE BY: no row has a weight above 0, of %d rows", rows.n))
+	}
+	if err := r.hold(count * 8 * int64(len(rows.rows)+1)); err != nil {
+		return nil, err
+	}
+	if s.replace {
+		return rows.take(drawWith(r.o.Seed, weights, int(count))), nil
+	}
+	return rows.take(drawWithout(r.o.Seed, weights, int(count))), nil
+}
+
+// sampleDraws sets the draws of SAMPLE BY apart from those of RANDOM.
+const sampleDraws = 1 << 40
+
+func drawWith(seed uint64, weights []float64, count int) []int {
+	sums := make([]float64, len(weights))
+	total := 0.0
+	for i, w := range weights {
+		total += w
+		sums[i] = total
+	}
+	picked := make([]int, count)
+	for k := range picked {
+		at := draw(seed, sampleDraws, uint64(k)) * total
+		i := sort.Search(len(sums), func(i int) bool { return sums[i] > at })
+		for i >= len(sums) || weights[i] == 0 { // rounding may lead behind the last
+			i--
+		}
+		picked[k] = i
+	}
+	return picked
+}
+
+func drawWithout(seed uint64, weights []float64, count int) []int {
+	picked := make([]int, 0, len(weights))
+	keys := make([]float64, len(weights))
+	for i, w := range weights {
+		if w > 0 {
+			keys[i] = -math.Log1p(-draw(seed, sampleDraws, uint64(i))) / w
+			picked = append(picked, i)
+		}
+	}
+	slices.SortStableFunc(picked, func(a, b int) int {
+		switch {
+		case keys[a] < keys[b]:
+			return -1
+		case keys[a] > keys[b]:
+			return 1
+		}
+		return 0
+	})
+	return picked[:min(count, len(picked))]
+}
+
+func toFloat(v any) float64 {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case int64:
+		return float64(v)
+	case uint64:
+		return float64(v)
+	case bool:
+		if v {
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,403 @@
+package query
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// plan is a statement that was checked.
+type plan struct {
+	body    body
+	outs    []out
+	order   []key
+	arrange []*node
+	limit   int64 // -1: all
+	offset  int64
+	sample  *sampling
+	corr    []*node // what it takes from the query around
+	number  int     // tells subqueries apart
+}
+
+// out is one column of a result.
+type out struct {
+	name string
+	x    *node // over the rel of the body
+}
+
+// key is one to sort by.
+type key struct {
+	x          *node
+	desc       bool
+	nullsFirst bool
+}
+
+// sampling is SAMPLE BY.
+type sampling struct {
+	weight  *node
+	replace bool
+	limit   *node
+	count   int64   // -1: as many as there are rows
+	percent float64 // of the rows; < 0: count
+	at      Pos
+}
+
+// body gives rows for a statement to order and cut.
+type body interface {
+	// columns are the results, over the rel that run makes.
+	columns() []out
+	// key makes a node of an expression to sort by, over the same rel.
+	key(c *checker, x Expr) (*node, error)
+	// run makes the rel. With order, no more than the first most rows in that order are needed, or the first as they come
+	// without order; most is -1 for all. sorted says that the rel is in that order already.
+	run(r *run, order []key, most int64) (rows *rel, sorted bool, err error)
+	// explain says what it will do.
+	explain(e *explainer) *Step
+}
+
+// statement checks a statement.
+func (c *checker) statement(s *Statement, outer *scope, bound *[]*node) (*plan, error) {
+	c.deep++
+	defer func() { c.deep-- }()
+	if c.deep > maxNested {
+		return nil, c.fail(s.At, "queries are nested more than %d deep", maxNested)
+	}
+	if len(s.With) > 0 {
+		before := c.with
+		c.with = map[string]*named{}
+		for name, q := range before {
+			c.with[name] = q
+		}
+		defer func() { c.with = before }()
+		for i := range s.With {
+			seen := map[string]*named{}
+			for name, q := range c.with {
+				seen[name] = q
+			}
+			c.with[s.With[i].Name] = &named{s.With[i].Query, seen}
+		}
+	}
+	b, err := c.body(s.Body, outer, bound)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{body: b, outs: b.columns(), limit: -1}
+	for _, o := range s.Order {
+		k := key{desc: o.Desc, nullsFirst: o.Nulls == "FIRST"}
+		if k.x, err = c.sortKey(b, o.Expr); err != nil {
+			return nil, err
+		}
+		if err := array.OrderType(k.x.t); err != nil {
+			return nil, placed(c.text, k.x.at, err)
+		}
+		p.order = append(p.order, k)
+	}
+	for _, x := range s.Arrange {
+		n, err := c.sortKey(b, x)
+		if err != nil {
+			return nil, err
+		}
+		p.arrange = append(p.arrange, n)
+	}
+	if s.Limit != nil {
+		if p.limit, err = c.count(s.Limit, "LIMIT"); err != nil {
+			return nil, err
+		}
+	}
+	if s.Offset != nil {
+		if p.offset, err = c.count(s.Offset, "OFFSET"); err != nil {
+			return nil, err
+		}
+	}
+	if s.Sample != nil {
+		if p.sample, err = c.sampled(b, s.Sample); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// named is a query of WITH, and the ones before it.
+type named struct {
+	query *Statement
+	with  map[string]*named
+}
+
+// sortKey is an expression to sort by: the number of a result, its name, or anything over the rows.
+func (c *checker) sortKey(b body, x Expr) (*node, error) {
+	if l, ok := x.(*Literal); ok {
+		if i, ok := l.Value.(int64); ok {
+			outs := b.columns()
+			if i < 1 || i > int64(len(outs)) {
+				return nil, c.fail(x.Pos(), "there is no result %d, there are %d", i, len(outs))
+			}
+			return outs[i-1].x, nil
+		}
+	}
+	return b.key(c, x)
+}
+
+// count is a constant number of rows.
+func (c *checker) count(x Expr, what string) (int64, error) {
+	n, err := c.expr(x, &scope{rows: true, place: what})
+	if err != nil {
+		return 0, err
+	}
+	if n.constant() && n.t.Scalar() {
+		switch v := n.value.Value(0).(type) {
+		case int64:
+			if v >= 0 {
+				return v, nil
+			}
+		case nil:
+			if what == "LIMIT" {
+				return -1, nil
+			}
+			return 0, nil
+		}
+	}
+	return 0, c.fail(x.Pos(), "%s is %s, want a whole number of at least 0", what, Text(x))
+}
+
+func (c *checker) sampled(b body, s *Sample) (*sampling, error) {
+	w, err := b.key(c, s.Weight)
+	if err != nil {
+		return nil, err
+	}
+	if w.t.DType == tensor.Bool && w.t.Scalar() {
+		if w, err = c.castTo(w.at, w, "double"); err != nil {
+			return nil, err
+		}
+	}
+	if !w.t.Scalar() || !w.t.Number() && w.t.DType != 0 {
+		return nil, mistake(c.text, w.at, errs.Type, "SAMPLE BY %s, want a number for each row", w.t)
+	}
+	out := &sampling{weight: w, replace: !s.Keep, count: -1, percent: -1, at: s.At}
+	if s.Limit == nil {
+		return out, nil
+	}
+	n, err := c.expr(s.Limit, &scope{rows: true, place: "LIMIT"})
+	if err != nil {
+		return nil, err
+	}
+	if n.constant() && n.t.Scalar() {
+		switch v := n.value.Value(0).(type) {
+		case int64:
+			if v >= 0 && !s.Percent {
+				out.count = v
+				return out, nil
+			}
+			if v >= 0 {
+				out.percent = float64(v)
+				return out, nil
+			}
+		case float64:
+			if v >= 0 && s.Percent && !math.IsInf(v, 0) {
+				out.percent = v
+				return out, nil
+			}
+		}
+	}
+	return nil, c.fail(s.Limit.Pos(), "LIMIT of SAMPLE BY is %s, want a number of at least 0", Text(s.Limit))
+}
+
+// body checks what a statement orders and cuts.
+func (c *checker) body(b Body, outer *scope, bound *[]*node) (body, error) {
+	switch b := b.(type) {
+	case *Select:
+		return c.selected(b, outer, bound)
+	case *Union:
+		return c.union(b, outer, bound)
+	case *Statement:
+		p, err := c.statement(b, outer, bound)
+		if err != nil {
+			return nil, err
+		}
+		return c.whole(b.At, p)
+	}
+	return nil, errs.New(errs.Internal, "check a query of type %T", b)
+}
+
+// whole is all rows of a statement in parentheses.
+func (c *checker) whole(at Pos, p *plan) (body, error) {
+	o := derivedOrigin("", at, p)
+	s := &selected{scope: &scope{origins: []*origin{o}}, single: true}
+	for i, f := range o.fields {
+		n, err := c.stored(at, s.scope, 0, i)
+		if err != nil {
+			return nil, err
+		}
+		s.outs = append(s.outs, out{f.Name, n})
+	}
+	return s, nil
+}
+
+// run makes the rows of a statement, ordered and cut, over which its results are computed. No more than most are needed.
+func (p *plan) run(r *run, most int64) (*rel, error) {
+	want := int64(-1)
+	if p.limit >= 0 && p.limit < math.MaxInt64-p.offset {
+		want = p.limit + p.offset
+	}
+	if most >= 0 && p.sample == nil && (want < 0 || most < want-p.offset) && most < math.MaxInt64-p.offset {
+		want = most + p.offset
+	}
+	if len(p.arrange) > 0 {
+		want = -1
+	}
+	rows, sorted, err := p.body.run(r, p.order, want)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.order) > 0 && !sorted {
+		if rows, err = ordered(r, rows, p.order, want); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.arrange) > 0 {
+		if rows, err = arranged(r, rows, p.arrange); err != nil {
+			return nil, err
+		}
+	}
+	if p.limit >= 0 || p.offset > 0 {
+		from := min(int64(rows.n), p.offset)
+		to := int64(rows.n)
+		if p.limit >= 0 {
+			to = min(to, from+min(p.limit, to))
+		}
+		rows = rows.cut(int(from), int(to))
+	}
+	if p.sample != nil {
+		return p.sample.run(r, rows)
+	}
+	return rows, nil
+}
+
+// cut is the rel of the rows from to to.
+func (rl *rel) cut(from, to int) *rel {
+	out := &rel{n: to - from, tables: rl.tables}
+	for _, list := range rl.rows {
+		if list != nil {
+			list = list[from:to]
+		}
+		out.rows = append(out.rows, list)
+	}
+	for _, c := range rl.extra {
+		out.extra = append(out.extra, c.Slice(from, to))
+	}
+	return out
+}
+
+// uniqueNames gives results of equal names different ones: x, x_1, x_2.
+func uniqueNames(outs []out) {
+	seen := map[string]bool{}
+	for _, o := range outs {
+		seen[o.name] = true
+	}
+	taken := map[string]bool{}
+	for i := range outs {
+		name := outs[i].name
+		for k := 1; taken[name]; k++ {
+			if next := outs[i].name + "_" + strconv.Itoa(k); !seen[next] && !taken[next] {
+				name = next
+			}
+		}
+		taken[name] = true
+		outs[i].name = name
+	}
+}
+
+// derived is the rows of a query as a table.
+type derived struct {
+	rows   *rel
+	outs   []out
+	fields []Field
+	r      *run
+}
+
+func derivedOrigin(name string, at Pos, p *plan) *origin {
+	o := &origin{name: name, at: at, plan: p, types: make([]*array.Type, len(p.outs))}
+	for i := range p.outs {
+		x := p.outs[i].x
+		t := x.t
+		t.Weak = false
+		o.types[i] = &t
+		o.fields = append(o.fields, Field{Name: p.outs[i].name, Type: t, Cost: x.price(), Size: x.size, Bytes: x.size})
+	}
+	return o
+}
+
+func (d *derived) Name() string     { return "a query" }
+func (d *derived) Rows() int64      { return int64(d.rows.n) }
+func (d *derived) Columns() []Field { return d.fields }
+
+func (d *derived) Resolve(_ context.Context, column int) (array.Type, error) {
+	return d.outs[column].x.t, nil
+}
+
+// Zones knows nothing.
+func (d *derived) Zones(_ context.Context, _ int, from, to int64) ([]Zone, error) {
+	return []Zone{{From: from, To: to}}, nil
+}
+
+func (d *derived) Reader() Reader { return &derivedReader{d: d, w: newWorker(d.r.tally)} }
+
+// derivedReader computes the results of a query.
+type derivedReader struct {
+	d *derived
+	w *worker
+}
+
+func (r *derivedReader) Bytes() (read, decoded int64) { return 0, 0 } // its own readers are counted
+func (r *derivedReader) Close()                       { r.w.close() }
+
+func (r *derivedReader) Read(_ context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error) {
+	picked := make([]int, rows.N)
+	for i := range picked {
+		picked[i] = int(rows.At(i))
+	}
+	few := r.d.rows.take(picked)
+	f := few.frame(r.d.r, r.w, 0, few.n)
+	x := r.d.outs[column].x
+	if x.ref != nil && x.ref.want == Values && x.ref.part == nil { // no more than what is wanted is read below either
+		return f.read(x.ref.origin, x.ref.column, f.rows[x.ref.origin], want, part)
+	}
+	v, err := f.eval(x)
+	if err != nil {
+		return nil, err
+	}
+	switch want {
+	case Nulls:
+		return array.IsNull(v), nil
+	case Shapes, Length:
+		name := "SHAPE"
+		if v.List || want == Length {
+			name = "LENGTH"
+		}
+		return array.Find(name).Call([]*array.Column{v})
+	}
+	if part != nil {
+		return array.Index(v, itemsOf(part))
+	}
+	return v, nil
+}
+
+// itemsOf are spans as the items of an index.
+func itemsOf(part []Span) []array.Item {
+	one := func(v *int64) *array.Column {
+		if v == nil {
+			return nil
+		}
+		return array.Constant(array.Of(tensor.Int64), *v, 1)
+	}
+	items := make([]array.Item, len(part))
+	for i, s := range part {
+		items[i] = array.Item{
+			Ellipsis: s.Ellipsis, Slice: s.At == nil && !s.Ellipsis, At: one(s.At), Low: one(s.Low), High: one(s.High), Step: one(s.Step),
+		}
+	}
+	return items
+}

@@ -1,0 +1,227 @@
+package query
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+)
+
+// Options are what a query is run with.
+type Options struct {
+	Params    []any // of each ?: nil, bool, int64, float64, string, or an *array.Column of one row
+	Seed      uint64
+	Budget    int64           // bytes of memory that may be held; 0: 4 GiB
+	Threads   int             // 0: as many as there are cores
+	Functions map[string]User // by upper-case name
+}
+
+// User is a function of the user.
+type User interface {
+	// Type is what it gives for each row.
+	Type() array.Type
+	// Call computes it for all rows of columns, of which none is Const. It is called from several goroutines.
+	Call(ctx context.Context, args []*array.Column) (*array.Column, error)
+}
+
+const defaultBudget = 4 << 30
+
+// Plan is a query that was checked against the tables that it is of. It does not change and may be run several times, in
+// parallel too.
+type Plan struct {
+	text      string // as written, for errors
+	canonical string
+	o         Options
+	plan      *plan
+	ctx       context.Context
+}
+
+// Prepare reads and checks a query. from is what it is about where it names no other source; nil: nothing. tables, which may
+// be nil, opens others. It reads index pages at most. An error says line, column, what was wanted and what stands there.
+func Prepare(ctx context.Context, text string, from Table, tables Tables, o Options) (*Plan, error) {
+	s, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if o.Budget == 0 {
+		o.Budget = defaultBudget
+	}
+	if o.Threads == 0 {
+		o.Threads = task.Cores()
+	}
+	if o.Budget < 0 || o.Threads < 0 {
+		return nil, errs.New(errs.Invalid, "prepare a query: memory is %d bytes and threads %d, want positive numbers", o.Budget, o.Threads)
+	}
+	c := &checker{ctx: ctx, text: text, o: &o, tables: tables, asked: from, opened: map[string]Table{}, with: map[string]*named{}, ids: map[string]int{}}
+	p, err := c.statement(s, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{text: text, canonical: s.String(), o: o, plan: p}, nil
+}
+
+// Text is the query in its canonical form.
+func (p *Plan) Text() string { return p.canonical }
+
+func (p *Plan) newRun(ctx context.Context) *run {
+	return &run{
+		ctx: ctx, text: p.text, o: &p.o, threads: p.o.Threads, used: new(atomic.Int64), tally: new(tally), answers: newAnswers(),
+		ranks: map[int]*ranking{},
+	}
+}
+
+// Explain says what running the query will do. It reads index pages alone.
+func (p *Plan) Explain(ctx context.Context) (*Explanation, error) {
+	e := &explainer{r: p.newRun(ctx)}
+	step := p.plan.explain(e)
+	return &Explanation{Query: p.canonical, Plan: step}, e.err
+}
+
+// Result is the rows that a query gives. It does not change and may be used in parallel.
+type Result struct {
+	N       int64
+	Outputs []Output
+	Drawn   []Drawn // the tables of which rows are drawn
+	Done    Done
+}
+
+// Drawn is a table, and for each row of a result the row of it.
+type Drawn struct {
+	Table Table
+	Rows  []int64 // -1: none
+}
+
+// Output is one column of a result: stored in a table, computed, or to be computed when it is read.
+type Output struct {
+	Name   string
+	Type   array.Type
+	Drawn  int           // of Result.Drawn; -1: computed
+	Column int           // of that table
+	Values *array.Column // all rows; nil: see Compute
+	Size   float64       // bytes of a value in memory, about
+
+	x    *node
+	rows *rel
+	r    *run
+}
+
+// lazySize is from how many bytes in all a computed column is left to be computed when it is read.
+const lazySize = 64 << 20
+
+// Run runs the query. When ctx ends it stops within a fraction of a second, with errs.Canceled.
+func (p *Plan) Run(ctx context.Context) (*Result, error) {
+	began := time.Now()
+	r := p.newRun(ctx)
+	rows, err := p.plan.run(r, -1)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{N: int64(rows.n)}
+	drawn := map[int]int{} // of rows.tables
+	for _, o := range p.plan.outs {
+		t := o.x.t
+		t.Weak = false
+		q := Output{Name: o.name, Type: t, Drawn: -1, Size: o.x.size, x: o.x, rows: rows, r: r}
+		if err := q.settle(out, drawn); err != nil {
+			return nil, err
+		}
+		out.Outputs = append(out.Outputs, q)
+	}
+	out.Done = *r.tally.done(began, out.N, r.used.Load())
+	return out, nil
+}
+
+// settle finds where an output comes from, and computes it where that is little work.
+func (q *Output) settle(out *Result, drawn map[int]int) error {
+	if x := q.x; x.ref != nil && x.ref.want == Values && x.ref.part == nil {
+		table, rows, column := q.rows.tables[x.ref.origin], q.rows.rows[x.ref.origin], x.ref.column
+		for {
+			d, ok := table.(*derived)
+			if !ok {
+				break
+			}
+			y := d.outs[column].x
+			if y.ref == nil || y.ref.want != Values || y.ref.part != nil {
+				table = nil
+				break
+			}
+			below := d.rows.rows[y.ref.origin]
+			through := make([]int64, len(rows))
+			for i, row := range rows {
+				if through[i] = -1; row >= 0 {
+					through[i] = below[row]
+				}
+			}
+			table, rows, column = d.rows.tables[y.ref.origin], through, y.ref.column
+		}
+		if table != nil {
+			q.Drawn, q.Column = out.draw(table, rows), column
+			return nil
+		}
+	}
+	if q.Size*float64(q.rows.n) > lazySize && q.x.fixed() && len(q.x.refs()) > 0 && q.Type.DType.Fixed() && !q.Type.List {
+		q.r.ctx = context.WithoutCancel(q.r.ctx) // it will be read when the query has long ended
+		return nil
+	}
+	v, err := computed(q.r, q.rows, q.x)
+	if err != nil {
+		return err
+	}
+	q.Values = v.Expand()
+	return nil
+}
+
+// draw notes rows of a table, once for equal ones.
+func (out *Result) draw(table Table, rows []int64) int {
+	for i, d := range out.Drawn {
+		if d.Table == table && (len(rows) == 0 || &d.Rows[0] == &rows[0]) {
+			return i
+		}
+	}
+	for i, d := range out.Drawn {
+		if d.Table == table && equalRows(d.Rows, rows) {
+			return i
+		}
+	}
+	out.Drawn = append(out.Drawn, Drawn{table, rows})
+	return len(out.Drawn) - 1
+}
+
+func equalRows(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Compute computes the output for rows of the result. It may be called in parallel.
+func (q *Output) Compute(ctx context.Context, rows []int64) (*array.Column, error) {
+	picked := make([]int, len(rows))
+	for i, row := range rows {
+		if row < 0 || row >= int64(q.rows.n) {
+			return nil, errs.New(errs.Range, "row %d is out of range, there are %d rows", row, q.rows.n)
+		}
+		picked[i] = int(row)
+	}
+	if q.Values != nil {
+		return q.Values.Take(picked), nil
+	}
+	r := *q.r
+	r.ctx, r.threads = ctx, 1
+	few := q.rows.take(picked)
+	w := newWorker(r.tally)
+	defer w.close()
+	v, err := few.frame(&r, w, 0, few.n).eval(q.x)
+	if err != nil {
+		return nil, err
+	}
+	return v.Expand(), nil
+}

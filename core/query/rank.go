@@ -1,0 +1,165 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// bm25Name is what plans call BM25_SIMILARITY.
+const bm25Name = "BM25_SIMILARITY"
+
+// The parameters of BM25 (Robertson and Zaragoza, 2009, section 3.2).
+const (
+	bm25K1 = 1.2
+	bm25B  = 0.75
+)
+
+// ranking is what BM25 knows of all rows before it scores one.
+type ranking struct {
+	words  []string
+	docs   float64   // rows with a text
+	length float64   // mean number of words
+	with   []float64 // rows that have each word
+}
+
+// bm25 is BM25_SIMILARITY(text, words): how well the text of each row fits the words, among the rows of the query.
+func (c *checker) bm25(x *Call, s *scope) (*node, error) {
+	if len(x.Args) != 2 {
+		return nil, c.fail(x.Pos(), "BM25_SIMILARITY has %d arguments, want a text and the words to look for", len(x.Args))
+	}
+	args, err := c.exprs(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	if !args[0].t.Text() || !args[0].t.Scalar() {
+		return nil, mistake(c.text, args[0].at, errs.Type, "BM25_SIMILARITY of %s, want text", args[0].t)
+	}
+	words := ""
+	if args[1].constant() {
+		words, _ = args[1].value.Value(0).(string)
+	}
+	if words == "" {
+		return nil, mistake(c.text, args[1].at, errs.Type, "the words of BM25_SIMILARITY are %s, want a text that is the same for all rows", Text(x.Args[1]))
+	}
+	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), args: args[:1], cost: dear, say: bm25Name}
+	list := wordsOf(words)
+	n.words = list
+	n.alone = func(f *frame, n *node) (*array.Column, error) {
+		rk := f.run.ranks[n.id]
+		if rk == nil {
+			return nil, errs.New(errs.Internal, "BM25_SIMILARITY was computed before the rows were known")
+		}
+		v, err := f.eval(n.args[0])
+		if err != nil {
+			return nil, err
+		}
+		return rk.score(v), nil
+	}
+	return c.make(n, fmt.Sprint(bm25Name, " ", list))
+}
+
+// wordsOf cuts a text into words: letters and digits, in lower case.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// counts is how often each word is in a text, and how many words the text has.
+func (k *ranking) counts(text string, out []float64) float64 {
+	clear(out)
+	words := wordsOf(text)
+	for _, w := range words {
+		for i, want := range k.words {
+			if w == want {
+				out[i]++
+			}
+		}
+	}
+	return float64(len(words))
+}
+
+func (k *ranking) score(v *array.Column) *array.Column {
+	out := make([]float64, v.N)
+	null := make([]bool, v.N)
+	counts := make([]float64, len(k.words))
+	for i := range out {
+		text, ok := v.Value(i).(string)
+		if null[i] = !ok; !ok {
+			continue
+		}
+		n := k.counts(text, counts)
+		for w, tf := range counts {
+			idf := math.Log(1 + (k.docs-k.with[w]+0.5)/(k.with[w]+0.5))
+			out[i] += idf * tf * (bm25K1 + 1) / (tf + bm25K1*(1-bm25B+bm25B*n/max(k.length, 1e-9)))
+		}
+	}
+	return array.FromFloats(out, null)
+}
+
+// rank learns what BM25 needs of all rows; the rows are then those that it has looked at.
+func (s *selected) rank(r *run, src *flow, tables []Table, order []key) error {
+	var wanted []*node
+	look := func(x *node) {
+		x.each(func(n *node) {
+			if n.words != nil && r.ranks[n.id] == nil {
+				wanted = append(wanted, n)
+			}
+		})
+	}
+	for _, o := range s.outs {
+		look(o.x)
+	}
+	for _, k := range order {
+		look(k.x)
+	}
+	for _, n := range s.on {
+		look(n)
+	}
+	if s.group != nil {
+		for _, slot := range s.group.slots {
+			if slot.agg != nil && slot.agg.arg != nil {
+				look(slot.agg.arg)
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	all, ok := (*src).(*rel)
+	if !ok {
+		var err error
+		if all, err = collect(r, *src, tables, 8, nil, -1); err != nil {
+			return err
+		}
+		*src = all
+	}
+	for _, n := range wanted {
+		v, err := computed(r, all, n.args[0])
+		if err != nil {
+			return err
+		}
+		k := &ranking{words: n.words, with: make([]float64, len(n.words))}
+		counts := make([]float64, len(k.words))
+		for i := range v.N {
+			text, ok := v.Value(i).(string)
+			if !ok {
+				continue
+			}
+			k.docs++
+			k.length += k.counts(text, counts)
+			for w, tf := range counts {
+				if tf > 0 {
+					k.with[w]++
+				}
+			}
+		}
+		k.length /= max(k.docs, 1)
+		r.ranks[n.id] = k
+	}
+	return nil
+}

@@ -1,0 +1,445 @@
+package query
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"deeplake/core/array"
+)
+
+// scan is the rows of one table for which conditions hold. It is made of index pages before any row is read.
+type scan struct {
+	table  Table
+	origin int // which of the select's
+	tables []Table
+	conds  []*node // cheapest first
+	spans  []span  // rows that may hold; set by prepare
+	n      int64   // of spans together
+	zones  int     // that were looked at
+	cut    int     // of them, that hold no row
+}
+
+// span is rows from to to; sure, all of them hold.
+type span struct {
+	from, to int64
+	sure     bool
+}
+
+// verdict is what a bound says of a condition.
+type verdict uint8
+
+const (
+	perhaps verdict = iota
+	never
+	always
+)
+
+// test is what index pages say of one condition.
+type test struct {
+	column int
+	judge  func(z *Zone) verdict
+}
+
+func newScan(tables []Table, origin int, conds []*node) *scan {
+	s := &scan{table: tables[origin], tables: tables, origin: origin, conds: slices.Clone(conds)}
+	slices.SortStableFunc(s.conds, func(a, b *node) int {
+		switch pa, pb := a.price(), b.price(); {
+		case pa < pb:
+			return -1
+		case pa > pb:
+			return 1
+		}
+		return 0
+	})
+	return s
+}
+
+// prepare asks the index which rows may hold at all.
+func (s *scan) prepare(r *run) error {
+	n := s.table.Rows()
+	s.spans = []span{{0, n, len(s.conds) == 0}}
+	sure := 0
+	for _, cond := range s.conds {
+		t, ok := testOf(cond)
+		if !ok {
+			continue
+		}
+		zones, err := s.table.Zones(r.ctx, t.column, 0, n)
+		if err != nil {
+			return err
+		}
+		s.zones += len(zones)
+		all := s.narrow(zones, t)
+		if all {
+			sure++
+		}
+	}
+	for i := range s.spans { // a row is sure where every condition is
+		s.spans[i].sure = s.spans[i].sure && len(s.conds) == 0
+	}
+	if sure == len(s.conds) {
+		for i := range s.spans {
+			s.spans[i].sure = true
+		}
+	}
+	for _, sp := range s.spans {
+		s.n += sp.to - sp.from
+	}
+	r.tally.zones.Add(int64(s.zones))
+	r.tally.cut.Add(int64(s.cut))
+	return r.alive()
+}
+
+// narrow takes the rows out of which a zone says that the condition never holds, and reports whether it always holds for the rest.
+func (s *scan) narrow(zones []Zone, t test) bool {
+	var out []span
+	all := true
+	k := 0
+	for _, sp := range s.spans {
+		for k > 0 && (k >= len(zones) || zones[k].From > sp.from) {
+			k--
+		}
+		for at := sp.from; at < sp.to; {
+			for k < len(zones) && zones[k].To <= at {
+				k++
+			}
+			if k >= len(zones) || zones[k].From > at { // nothing is known; tables leave no gap, but nothing depends on it
+				end := sp.to
+				if k < len(zones) {
+					end = min(end, zones[k].From)
+				}
+				out, all = addSpan(out, span{at, end, false}), false
+				at = end
+				continue
+			}
+			end := min(sp.to, zones[k].To)
+			switch t.judge(&zones[k]) {
+			case never:
+				s.cut++
+			case perhaps:
+				all = false
+				fallthrough
+			default:
+				out = addSpan(out, span{at, end, false})
+			}
+			at = end
+		}
+	}
+	s.spans = out
+	return all
+}
+
+func addSpan(list []span, s span) []span {
+	if n := len(list); n > 0 && list[n-1].to == s.from {
+		list[n-1].to = s.to
+		return list
+	}
+	return append(list, s)
+}
+
+// heaviest is the weight of the costliest condition, which bounds how many rows are computed at once.
+func (s *scan) weight(weight float64) float64 {
+	if len(s.conds) > 0 {
+		weight = max(weight, s.conds[0].weight())
+	}
+	return weight
+}
+
+func (s *scan) units(_ *run, weight float64) int {
+	size := s.unitSize(weight)
+	return int((s.n + int64(size) - 1) / int64(size))
+}
+
+// unitSize is how many rows one goroutine takes in a row: many, so that blocks are read once, but every goroutine some.
+func (s *scan) unitSize(weight float64) int {
+	batch := batchRows(s.weight(weight))
+	return int(max(int64(batch), min(unitRows, s.n/16, int64(batch)*16)))
+}
+
+// each hands out the rows that hold.
+func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int, f *frame) error) error {
+	batch, size := batchRows(s.weight(weight)), s.unitSize(weight)
+	starts := make([]int64, len(s.spans)+1) // of spans, counted in rows of all spans
+	for i, sp := range s.spans {
+		starts[i+1] = starts[i] + sp.to - sp.from
+	}
+	return parallel(r, s.units(r, weight), halt, func(w *worker, unit int) error {
+		from, to := int64(unit)*int64(size), min(s.n, int64(unit+1)*int64(size))
+		k, _ := slices.BinarySearchFunc(starts, from, func(start, at int64) int {
+			if start <= at {
+				return -1
+			}
+			return 1
+		})
+		for k--; from < to && !halted(halt, unit); {
+			sp := s.spans[k]
+			end := min(to, starts[k+1], from+int64(batch))
+			f := s.frame(r, w, sp.from+from-starts[k], sp.from+end-starts[k])
+			f, err := s.filter(f, sp.sure)
+			if err != nil {
+				return err
+			}
+			if f.n > 0 {
+				if err := do(unit, f); err != nil {
+					return err
+				}
+			}
+			if from = end; from == starts[k+1] {
+				k++
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scan) frame(r *run, w *worker, from, to int64) *frame {
+	f := &frame{run: r, w: w, tables: s.tables, rows: make([]Rows, len(s.tables)), n: int(to - from), first: from, memo: map[int]*array.Column{}}
+	f.rows[s.origin] = Rows{From: from, N: to - from}
+	return f
+}
+
+// filter is the frame of the rows that hold.
+func (s *scan) filter(f *frame, sure bool) (*frame, error) {
+	f.run.tally.looked.Add(int64(f.n))
+	if sure {
+		return f, nil
+	}
+	for _, cond := range s.conds {
+		if f.n == 0 {
+			break
+		}
+		var err error
+		if f, err = f.where(cond); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// where is the frame of the rows for which a condition holds. Few rows are computed at once where they are large.
+func (f *frame) where(cond *node) (*frame, error) {
+	step := batchRows(cond.weight())
+	var picked []int
+	for from := 0; from < f.n; from += step {
+		to := min(f.n, from+step)
+		part := f
+		if to-from < f.n {
+			rows := make([]int, to-from)
+			for i := range rows {
+				rows[i] = from + i
+			}
+			part = f.only(rows)
+		}
+		v, err := part.eval(cond)
+		if err != nil {
+			return nil, err
+		}
+		if from == 0 && to == f.n {
+			return f.only(array.Pick(v)), nil
+		}
+		for _, i := range array.Pick(v) {
+			picked = append(picked, from+i)
+		}
+	}
+	return f.only(picked), nil
+}
+
+// testOf finds what bounds say of a condition.
+func testOf(cond *node) (test, bool) {
+	switch {
+	case cond.ref != nil && cond.ref.want == Nulls:
+		return test{cond.ref.column, func(z *Zone) verdict {
+			switch {
+			case z.Hole:
+				return always
+			case z.Min != nil:
+				return never
+			}
+			return perhaps
+		}}, true
+	case cond.compute == nil || len(cond.args) < 2:
+		if cond.say == "NOT" && len(cond.args) == 1 || cond.say == "IS NOT NULL" && len(cond.args) == 1 {
+			if t, ok := testOf(cond.args[0]); ok && cond.args[0].ref != nil {
+				return test{t.column, func(z *Zone) verdict { return [...]verdict{perhaps, always, never}[t.judge(z)] }}, true
+			}
+		}
+		return test{}, false
+	}
+	x := cond.args[0]
+	op := cond.say
+	switch op {
+	case "IN":
+		if !boundedRef(x) {
+			return test{}, false
+		}
+		var low, high any
+		for _, y := range cond.args[1:] {
+			v := numberOf(y)
+			if v == nil {
+				return test{}, false
+			}
+			if low == nil || before(v, low) {
+				low = v
+			}
+			if high == nil || before(high, v) {
+				high = v
+			}
+		}
+		return test{x.ref.column, func(z *Zone) verdict {
+			if z.Hole || z.Min != nil && (before(z.Max, low) || before(high, z.Min)) {
+				return never
+			}
+			return perhaps
+		}}, true
+	case "=", "!=", "<", "<=", ">", ">=":
+		y := cond.args[1]
+		if x.constant() {
+			x, y = y, x
+			op = map[string]string{"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
+		}
+		v := numberOf(y)
+		if v == nil {
+			return test{}, false
+		}
+		if boundedRef(x) {
+			return test{x.ref.column, func(z *Zone) verdict {
+				switch {
+				case z.Hole:
+					return never
+				case z.Min == nil:
+					return perhaps
+				}
+				return judge(op, z.Min, z.Max, v)
+			}}, true
+		}
+		return shapeTest(op, x, v)
+	}
+	return test{}, false
+}
+
+// boundedRef reports whether x is a column of scalars as it is stored.
+func boundedRef(x *node) bool {
+	return x.ref != nil && x.ref.want == Values && x.ref.part == nil && x.t.Scalar()
+}
+
+// shapeTest is for SHAPE(x)[i] op v.
+func shapeTest(op string, x *node, v any) (test, bool) {
+	if len(x.args) != 2 || x.args[0].ref == nil || x.args[0].ref.want != Shapes || x.args[0].t.Dims != 1 || !x.args[1].constant() || x.say == "ARRAY" {
+		return test{}, false
+	}
+	axis, ok := x.args[1].value.Value(0).(int64)
+	if !ok || x.t.Dims != 0 {
+		return test{}, false
+	}
+	return test{x.args[0].ref.column, func(z *Zone) verdict {
+		i := axis
+		if i < 0 {
+			i += int64(len(z.MinShape))
+		}
+		switch {
+		case z.Hole:
+			return never
+		case i < 0 || i >= int64(len(z.MinShape)):
+			return perhaps
+		}
+		if got := judge(op, z.MinShape[i], z.MaxShape[i], v); got != always {
+			return got
+		}
+		return perhaps // a row may still have no value
+	}}, true
+}
+
+// judge says what values between low and high give when they are compared with v.
+func judge(op string, low, high, v any) verdict {
+	yes, no := false, false // for all values
+	switch op {
+	case "=":
+		no = before(v, low) || before(high, v)
+		yes = same(low, v) && same(high, v)
+	case "!=":
+		yes = before(v, low) || before(high, v)
+		no = same(low, v) && same(high, v)
+	case "<":
+		yes, no = before(high, v), atMost(v, low)
+	case "<=":
+		yes, no = atMost(high, v), before(v, low)
+	case ">":
+		yes, no = before(v, low), atMost(high, v)
+	case ">=":
+		yes, no = atMost(v, low), before(high, v)
+	}
+	switch {
+	case yes:
+		return always
+	case no:
+		return never
+	}
+	return perhaps
+}
+
+// numberOf is the value of a constant that can be held against bounds; nil for others.
+func numberOf(x *node) any {
+	if !x.constant() || !x.t.Scalar() || !x.t.DType.Fixed() || x.value.IsNull(0) {
+		return nil
+	}
+	switch v := x.value.Value(0).(type) {
+	case int64, uint64, bool:
+		return v
+	case float64:
+		if v == v {
+			return v
+		}
+	}
+	return nil
+}
+
+// before, same and atMost compare bounds. Between integers and floats they say yes only where it is certain.
+func before(a, b any) bool { c, ok := compared(a, b); return ok && c < 0 }
+func same(a, b any) bool   { c, ok := compared(a, b); return ok && c == 0 }
+func atMost(a, b any) bool { c, ok := compared(a, b); return ok && c <= 0 }
+
+func compared(a, b any) (int, bool) {
+	x, okA := integer(a)
+	y, okB := integer(b)
+	if okA && okB {
+		return sign(x < y, x > y), true
+	}
+	f, okA := float(a)
+	g, okB := float(b)
+	return sign(f < g, f > g), okA && okB
+}
+
+func sign(less, more bool) int {
+	switch {
+	case less:
+		return -1
+	case more:
+		return 1
+	}
+	return 0
+}
+
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	}
+	return 0, false
+}
+
+// float is v where a float64 holds it exactly.
+func float(v any) (float64, bool) {
+	if f, ok := v.(float64); ok {
+		return f, f == f
+	}
+	n, ok := integer(v)
+	return float64(n), ok && n > -1<<53 && n < 1<<53
+}

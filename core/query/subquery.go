@@ -1,0 +1,233 @@
+package query
+
+import (
+	"fmt"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// inner checks a query within another one. What it takes from there becomes plan.corr.
+func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
+	var corr []*node
+	p, err := c.statement(q, s, &corr)
+	if err != nil {
+		return nil, err
+	}
+	p.corr = corr
+	c.calls++
+	p.number = c.calls
+	return p, nil
+}
+
+// fromOutside is a value of the query around: within, it is the same for all rows.
+func (c *checker) fromOutside(x *Name, n *node, s *scope) *node {
+	at := -1
+	for i, seen := range *s.bound {
+		if seen.id == n.id {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(*s.bound)
+		*s.bound = append(*s.bound, n)
+	}
+	out := &node{at: x.Pos(), t: n.t, bound: at + 1, extra: -1, size: n.size, say: n.say}
+	out.id = c.intern("of the query around ", at)
+	return out
+}
+
+// asked makes a node that answers something of a subquery for each row: take makes the answer of the plan's rows.
+func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*node, error) {
+	own := len(args)
+	n := &node{at: at, t: t, args: append(args, p.corr...), cost: dear, say: op}
+	n.compute = nil
+	n.alone = func(f *frame, n *node) (*array.Column, error) {
+		cols := make([]*array.Column, len(n.args))
+		for i, a := range n.args {
+			v, err := f.eval(a)
+			if err != nil {
+				return nil, err
+			}
+			cols[i] = v
+		}
+		if len(cols) == own { // the same for all rows
+			rows, err := p.answer(f.run, nil, most)
+			if err != nil {
+				return nil, err
+			}
+			return take(f.run, rows, cols)
+		}
+		return f.eachRow(n, p, own, cols, most, take)
+	}
+	return c.make(n, fmt.Sprint(op, " ", p.number))
+}
+
+// eachRow asks a subquery for each row by itself, once for equal values of what it takes.
+func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*array.Column, error) {
+	parts := make([]*array.Column, f.n)
+	for i := range f.n {
+		bound := make([]*array.Column, len(cols)-own)
+		for k := range bound {
+			bound[k] = cols[own+k].Slice(i, i+1)
+		}
+		rows, err := p.answer(f.run, bound, most)
+		if err != nil {
+			return nil, err
+		}
+		r := *f.run
+		r.bound = bound
+		args := make([]*array.Column, own)
+		for k := range args {
+			args[k] = cols[k].Slice(i, i+1)
+		}
+		if parts[i], err = take(&r, rows, args); err != nil {
+			return nil, err
+		}
+	}
+	return array.Concat(n.t, parts)
+}
+
+// answer is the rows of a subquery, computed once for equal values of what it takes from the query around.
+func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, error) {
+	key := []byte(fmt.Sprint(p.number, " "))
+	for _, b := range bound {
+		key = array.AppendKey(key, b, 0)
+	}
+	r.answers.mu.Lock()
+	seen := r.answers.seen[string(key)]
+	r.answers.mu.Unlock()
+	if seen != nil {
+		return seen, nil
+	}
+	inner := *r
+	inner.ranks = map[int]*ranking{}
+	if bound != nil {
+		inner.bound, inner.threads = bound, 1
+	}
+	rows, err := p.run(&inner, most)
+	if err != nil {
+		return nil, err
+	}
+	r.answers.mu.Lock()
+	r.answers.seen[string(key)] = rows
+	r.answers.mu.Unlock()
+	return rows, r.hold(int64(rows.n*8 + 64))
+}
+
+// one is the plan's only column.
+func (c *checker) one(at Pos, p *plan, what string) error {
+	if len(p.outs) != 1 {
+		return c.fail(at, "%s has %d columns, want one", what, len(p.outs))
+	}
+	return nil
+}
+
+// value is the values of the plan's column for its rows.
+func (p *plan) value(r *run, rows *rel) (*array.Column, error) { return computed(r, rows, p.outs[0].x) }
+
+func (c *checker) scalarQuery(x *Subquery, s *scope) (*node, error) {
+	p, err := c.inner(x.Query, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.one(x.Pos(), p, "a query for a value"); err != nil {
+		return nil, err
+	}
+	t := p.outs[0].x.t
+	t.Weak = false
+	return c.askedOf(x.Pos(), "a query's value", t, p, nil, 2, func(r *run, rows *rel, args []*array.Column) (*array.Column, error) {
+		n := 1
+		switch rows.n {
+		case 0:
+			return array.Nothing(t, n), nil
+		case 1:
+			v, err := p.value(r, rows)
+			return v, err
+		}
+		return nil, errs.New(errs.Invalid, "a query for a value gives more than one row; add LIMIT 1, or aggregate")
+	})
+}
+
+func (c *checker) exists(x *Exists, s *scope) (*node, error) {
+	p, err := c.inner(x.Query, s)
+	if err != nil {
+		return nil, err
+	}
+	t := array.Of(tensor.Bool)
+	return c.askedOf(x.Pos(), "EXISTS", t, p, nil, 1, func(_ *run, rows *rel, _ []*array.Column) (*array.Column, error) {
+		return array.FromBools([]bool{rows.n > 0}, nil), nil
+	})
+}
+
+func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
+	p, err := c.inner(x.Query, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.one(x.Pos(), p, "a query of IN"); err != nil {
+		return nil, err
+	}
+	y := p.outs[0].x
+	if v.t.Names != nil && !sameNames(v.t.Names, y.t.Names) {
+		if v, err = c.named(v); err != nil {
+			return nil, err
+		}
+	}
+	if y.t.Names != nil && v.t.Names == nil {
+		if y, err = c.named(y); err != nil {
+			return nil, err
+		}
+	}
+	if !v.t.Scalar() {
+		return nil, mistake(c.text, v.at, errs.Type, "IN of a query compares single values, got %s", v.t)
+	}
+	if _, err := array.CompareType("=", v.t, y.t); err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	t, err := array.Unify(v.t, y.t)
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	sets := newAnswers()
+	n, err := c.askedOf(x.Pos(), "IN", array.Of(tensor.Bool), p, []*node{v}, -1, func(r *run, rows *rel, args []*array.Column) (*array.Column, error) {
+		set, err := sets.set(r, rows, y, t)
+		if err != nil {
+			return nil, err
+		}
+		a, err := array.Become(args[0], t)
+		if err != nil {
+			return nil, err
+		}
+		return array.IsIn(a, set)
+	})
+	if err != nil || !x.Not {
+		return n, err
+	}
+	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+}
+
+// set is the values of a query as a set, made once.
+func (a *answers) set(r *run, rows *rel, x *node, t array.Type) (*array.Set, error) {
+	a.mu.Lock()
+	set := a.sets[rows]
+	a.mu.Unlock()
+	if set != nil {
+		return set, nil
+	}
+	v, err := computed(r, rows, x)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = array.Become(v, t); err != nil {
+		return nil, err
+	}
+	if set, err = array.NewSet(v); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.sets[rows] = set
+	a.mu.Unlock()
+	return set, nil
+}

@@ -1,0 +1,154 @@
+package query
+
+import (
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken apart, other results repeat.
+type ungrouping struct {
+	of   *selected
+	by   *node // how many items each row takes; nil: one row for each item
+	at   Pos
+	outs []out
+	src  []out // over the rows of the select
+}
+
+func (u *ungrouping) columns() []out { return u.outs }
+
+func (c *checker) ungrouped(s *selected, x *Ungroup) (body, error) {
+	u := &ungrouping{of: s, at: x.At}
+	if x.By != nil {
+		n, err := s.node(c, x.By)
+		if err != nil {
+			return nil, err
+		}
+		if !n.t.Scalar() || !n.t.Integer() {
+			return nil, mistake(c.text, n.at, errs.Type, "UNGROUP BY %s, want how many items a row takes, or SPLIT", n.t)
+		}
+		u.by = n
+	}
+	lists := 0
+	for i, o := range s.outs {
+		t := o.x.t
+		split := t.List || t.Dims > 0 && t.DType.Fixed()
+		if split {
+			lists++
+			if u.by == nil {
+				t = itemType(t)
+			}
+		}
+		t.Weak = false
+		u.src = append(u.src, o)
+		u.outs = append(u.outs, out{o.name, &node{at: o.x.at, id: -3000000 - i, t: t, extra: i, size: o.x.size, say: o.name}})
+	}
+	if lists == 0 {
+		return nil, mistake(c.text, x.At, errs.Type, "UNGROUP BY: no result is a list or an array, of which rows could be made")
+	}
+	return u, nil
+}
+
+// itemType is the type of what a list or an array is made of.
+func itemType(t array.Type) array.Type {
+	if t.List {
+		t.List = false
+		return t
+	}
+	t.Dims--
+	if t.Shape != nil {
+		t.Shape = t.Shape[1:]
+	}
+	return t
+}
+
+func (u *ungrouping) key(c *checker, x Expr) (*node, error) {
+	s := &scope{rows: true, place: "ORDER BY of UNGROUP BY", aliases: map[string]*node{}}
+	for _, o := range u.outs {
+		s.aliases[o.name] = o.x
+	}
+	return c.expr(x, s)
+}
+
+func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
+	rows, _, err := u.of.run(r, nil, -1)
+	if err != nil {
+		return nil, false, err
+	}
+	cols := make([]*array.Column, len(u.src))
+	for i, o := range u.src {
+		if cols[i], err = computed(r, rows, o.x); err != nil {
+			return nil, false, err
+		}
+		cols[i] = cols[i].Expand()
+	}
+	counts, err := u.counts(cols, rows.n)
+	if err != nil {
+		return nil, false, placed(r.text, u.at, err)
+	}
+	var steps []int64 // items that a row takes
+	if u.by != nil {
+		v, err := computed(r, rows, u.by)
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range rows.n {
+			step, ok := v.Value(i).(int64)
+			if !ok || step < 1 {
+				return nil, false, placed(r.text, u.by.at, errs.New(errs.Invalid, "UNGROUP BY: row %d would take %v items, want at least 1", i, v.Value(i)))
+			}
+			steps = append(steps, step)
+		}
+	}
+	var repeat []int // of each new row, the row it is of
+	var from, to []int
+	for i, n := range counts {
+		step := 1
+		if steps != nil {
+			step = int(min(steps[i], int64(max(n, 1))))
+		}
+		for at := 0; at < n; at += step {
+			repeat, from, to = append(repeat, i), append(from, at), append(to, min(n, at+step))
+		}
+	}
+	out := &rel{n: len(repeat)}
+	for i, c := range cols {
+		v := c.Take(repeat)
+		if c.List || c.Dims > 0 && c.DType.Fixed() {
+			if v, err = array.Items(c, repeat, from, to, u.by == nil); err != nil {
+				return nil, false, placed(r.text, u.outs[i].x.at, err)
+			}
+		}
+		if err := r.hold(v.Bytes()); err != nil {
+			return nil, false, err
+		}
+		out.extra = append(out.extra, v)
+	}
+	return out, false, nil
+}
+
+// counts is how many items each row has, which must be as many in all its lists.
+func (u *ungrouping) counts(cols []*array.Column, n int) ([]int, error) {
+	counts := make([]int, n)
+	for i := range counts {
+		counts[i] = -1
+	}
+	for k, c := range cols {
+		if !c.List && !(c.Dims > 0 && c.DType.Fixed()) {
+			continue
+		}
+		for i := range n {
+			items := 0
+			if !c.IsNull(i) {
+				items = array.Count(c, i)
+			}
+			if counts[i] >= 0 && counts[i] != items {
+				return nil, errs.New(errs.Invalid, "UNGROUP BY: row %d has %d items in %q and %d before, want as many in each list", i, items, u.outs[k].name, counts[i])
+			}
+			counts[i] = items
+		}
+	}
+	return counts, nil
+}
+
+var _ = tensor.Bool

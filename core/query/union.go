@@ -1,0 +1,220 @@
+package query
+
+import (
+	"deeplake/core/array"
+	"deeplake/core/errs"
+)
+
+// united is UNION, INTERSECT or EXCEPT of two bodies.
+type united struct {
+	op          string
+	all         bool
+	left, right body
+	outs        []out
+	stored      bool // both sides give the same columns of one table: rows, not values, are put together
+	width       int  // origins of that table's rel
+}
+
+func (u *united) columns() []out { return u.outs }
+
+func (c *checker) union(x *Union, outer *scope, bound *[]*node) (body, error) {
+	left, err := c.body(x.Left, outer, bound)
+	if err != nil {
+		return nil, err
+	}
+	right, err := c.body(x.Right, outer, bound)
+	if err != nil {
+		return nil, err
+	}
+	a, b := left.columns(), right.columns()
+	if len(a) != len(b) {
+		return nil, c.fail(bodyAt(x.Right), "%s of %d and %d columns, want as many on both sides", x.Op, len(a), len(b))
+	}
+	u := &united{op: x.Op, all: x.All, left: left, right: right}
+	u.stored = sameTable(left, right)
+	for i := range a {
+		t, err := array.Unify(a[i].x.t, b[i].x.t)
+		if err != nil {
+			return nil, placed(c.text, b[i].x.at, errs.New(errs.Type, "%s: column %q: %w", x.Op, a[i].name, err))
+		}
+		if u.stored {
+			u.outs = append(u.outs, a[i])
+			continue
+		}
+		t.Weak = false
+		if a[i].x, err = c.become(a[i].x, t); err != nil {
+			return nil, err
+		}
+		if b[i].x, err = c.become(b[i].x, t); err != nil {
+			return nil, err
+		}
+		u.outs = append(u.outs, out{a[i].name, &node{at: a[i].x.at, id: -2000000 - i, t: t, extra: i, size: a[i].x.size, say: a[i].name}})
+	}
+	return u, nil
+}
+
+func bodyAt(b Body) Pos {
+	switch b := b.(type) {
+	case *Select:
+		return b.At
+	case *Statement:
+		return b.At
+	case *Union:
+		return bodyAt(b.Left)
+	}
+	return Pos{Line: 1, Column: 1}
+}
+
+// sameTable reports whether two bodies give the same columns of one table as they are stored.
+func sameTable(a, b body) bool {
+	s, ok := a.(*selected)
+	t, also := b.(*selected)
+	if u, is := a.(*united); is && u.stored {
+		s, ok = u.base(), true
+	}
+	if u, is := b.(*united); is && u.stored {
+		t, also = u.base(), true
+	}
+	if !ok || !also || !s.single || !t.single || s.group != nil || t.group != nil {
+		return false
+	}
+	if s.scope.origins[0].table == nil || s.scope.origins[0].table != t.scope.origins[0].table {
+		return false
+	}
+	x, y := a.columns(), b.columns()
+	for i := range x {
+		if x[i].x.ref == nil || y[i].x.ref == nil || x[i].x.ref.want != Values || x[i].x.id != y[i].x.id {
+			return false
+		}
+	}
+	return true
+}
+
+// base is the first select of a union of stored columns.
+func (u *united) base() *selected {
+	if s, ok := u.left.(*selected); ok {
+		return s
+	}
+	return u.left.(*united).base()
+}
+
+func (u *united) key(c *checker, x Expr) (*node, error) {
+	s := &scope{rows: true, place: "ORDER BY of " + u.op, aliases: map[string]*node{}}
+	for _, o := range u.outs {
+		s.aliases[o.name] = o.x
+	}
+	return c.expr(x, s)
+}
+
+func (u *united) run(r *run, _ []key, _ int64) (*rel, bool, error) {
+	a, _, err := u.left.run(r, nil, -1)
+	if err != nil {
+		return nil, false, err
+	}
+	b, _, err := u.right.run(r, nil, -1)
+	if err != nil {
+		return nil, false, err
+	}
+	x, y := nodesOf(u.left.columns()), nodesOf(u.right.columns())
+	if u.op == "UNION" && u.all {
+		rows, err := u.together(r, a, b, x, y)
+		return rows, false, err
+	}
+	counts := map[string]int{}
+	if u.op != "UNION" {
+		err = inOrder(r, b, y, false, func(_ int, keys [][]byte) error {
+			for _, k := range keys {
+				counts[string(k)]++
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	} else if a, err = u.together(r, a, b, x, y); err != nil {
+		return nil, false, err
+	} else {
+		x = nodesOf(u.outs)
+	}
+	seen := map[string]int{}
+	var picked []int
+	err = inOrder(r, a, x, false, func(first int, keys [][]byte) error {
+		for i, k := range keys {
+			n := seen[string(k)]
+			seen[string(k)] = n + 1
+			if u.keeps(n, counts[string(k)]) {
+				picked = append(picked, first+i)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	a = a.take(picked)
+	if u.op != "UNION" && !u.stored {
+		a, err = u.values(r, a, x)
+	}
+	return a, false, err
+}
+
+// keeps says whether a row stays of which before are there already, and other on the right side.
+func (u *united) keeps(before, other int) bool {
+	switch u.op {
+	case "INTERSECT":
+		return other > 0 && (u.all && before < other || before == 0)
+	case "EXCEPT":
+		return u.all && before >= other || !u.all && other == 0 && before == 0
+	}
+	return before == 0
+}
+
+func nodesOf(outs []out) []*node {
+	nodes := make([]*node, len(outs))
+	for i, o := range outs {
+		nodes[i] = o.x
+	}
+	return nodes
+}
+
+// values is the rows as values alone.
+func (u *united) values(r *run, rows *rel, x []*node) (*rel, error) {
+	made := &rel{n: rows.n}
+	for i := range x {
+		v, err := computed(r, rows, x[i])
+		if err != nil {
+			return nil, err
+		}
+		if v, err = array.Become(v, u.outs[i].x.t); err != nil {
+			return nil, err
+		}
+		made.extra = append(made.extra, v)
+	}
+	return made, nil
+}
+
+// together is the rows of a and behind them those of b.
+func (u *united) together(r *run, a, b *rel, x, y []*node) (*rel, error) {
+	out := &rel{n: a.n + b.n, tables: a.tables}
+	if u.stored {
+		out.rows = [][]int64{append(append(make([]int64, 0, out.n), a.rows[0]...), b.rows[0]...)}
+		return out, nil
+	}
+	left, err := u.values(r, a, x)
+	if err != nil {
+		return nil, err
+	}
+	right, err := u.values(r, b, y)
+	if err != nil {
+		return nil, err
+	}
+	out.tables = nil
+	for i := range u.outs {
+		v, err := array.Concat(u.outs[i].x.t, []*array.Column{left.extra[i], right.extra[i]})
+		if err != nil {
+			return nil, err
+		}
+		out.extra = append(out.extra, v)
+	}
+	return out, nil
+}

@@ -1,0 +1,349 @@
+package query
+
+import (
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// in is IN: of constants by a set that is made once, else by comparing with each.
+func (c *checker) in(x *In, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	if x.Query != nil {
+		return c.inQuery(x, v, s)
+	}
+	list, err := c.exprs(x.List, s)
+	if err != nil {
+		return nil, err
+	}
+	fixed := v.t.Scalar()
+	for i := range list {
+		a, b, err := c.byName(v, list[i])
+		if err != nil {
+			return nil, err
+		}
+		if a != v || !b.constant() || !b.t.Scalar() {
+			fixed = false
+			continue
+		}
+		list[i] = b
+	}
+	var n *node
+	if fixed {
+		n, err = c.inSet(x.Pos(), v, list)
+	} else {
+		n, err = c.anyOf(x.Pos(), v, list)
+	}
+	if err != nil || !x.Not {
+		return n, err
+	}
+	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+}
+
+// anyOf compares with one after the other.
+func (c *checker) anyOf(at Pos, v *node, list []*node) (*node, error) {
+	var all *node
+	for _, y := range list {
+		n, err := c.compare(y.at, "=", v, y)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = n
+		} else if all, err = c.logical(at, "OR", all, n); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
+	t := v.t
+	for _, y := range list {
+		if _, err := array.CompareType("=", v.t, y.t); err != nil {
+			return nil, placed(c.text, y.at, err)
+		}
+		var err error
+		if t, err = array.Unify(t, y.t); err != nil {
+			return nil, placed(c.text, y.at, err)
+		}
+	}
+	parts := make([]*array.Column, len(list))
+	for i, y := range list {
+		var err error
+		if parts[i], err = array.Become(y.value, t); err != nil {
+			return nil, placed(c.text, y.at, err)
+		}
+	}
+	values, err := array.Concat(t, parts)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	set, err := array.NewSet(values)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	return c.apply(at, "IN", array.Of(tensor.Bool), 20, append([]*node{v}, list...), func(a []*array.Column) (*array.Column, error) {
+		x, err := array.Become(a[0], t)
+		if err != nil {
+			return nil, err
+		}
+		return array.IsIn(x, set)
+	})
+}
+
+// array is ARRAY[...]: numbers, or arrays of one shape, one after the other.
+func (c *checker) array(x *Array, s *scope) (*node, error) {
+	items, err := c.exprs(x.Items, s)
+	if err != nil {
+		return nil, err
+	}
+	types := make([]array.Type, len(items))
+	for i, n := range items {
+		types[i] = n.t
+	}
+	t, err := array.StackType(types)
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	if len(items) == 0 {
+		return c.constantNode(x.Pos(), array.Empty(t)), nil
+	}
+	n, err := c.apply(x.Pos(), "ARRAY", t, cheap, items, array.Stack)
+	if err == nil {
+		n.say = Text(x)
+	}
+	return n, err
+}
+
+// cases is CASE. Each arm is computed for the rows alone that come to it.
+func (c *checker) cases(x *Case, s *scope) (*node, error) {
+	var of *node
+	if x.Of != nil {
+		var err error
+		if of, err = c.expr(x.Of, s); err != nil {
+			return nil, err
+		}
+	}
+	n := &node{at: x.Pos(), say: "CASE", cost: moderate}
+	t := array.Type{}
+	arm := func(y Expr) error {
+		v, err := c.expr(y, s)
+		if err != nil {
+			return err
+		}
+		if len(n.args) < 2 {
+			t = v.t
+		} else if t, err = array.Unify(t, v.t); err != nil {
+			return placed(c.text, v.at, err)
+		}
+		n.args = append(n.args, v)
+		return nil
+	}
+	for _, w := range x.Whens {
+		cond, err := c.expr(w.If, s)
+		if err != nil {
+			return nil, err
+		}
+		if of != nil {
+			if cond, err = c.compare(w.If.Pos(), "=", of, cond); err != nil {
+				return nil, err
+			}
+		}
+		if cond, err = c.truth(cond); err != nil {
+			return nil, err
+		}
+		n.args = append(n.args, cond)
+		if err := arm(w.Then); err != nil {
+			return nil, err
+		}
+	}
+	last := Expr(&Literal{at: at(x.Pos())})
+	if x.Else != nil {
+		last = x.Else
+	}
+	if err := arm(last); err != nil {
+		return nil, err
+	}
+	t.Weak = false
+	n.t = t
+	n.alone = (*frame).cases
+	return c.make(n, "CASE")
+}
+
+// cases computes a CASE: the args are conditions and values in turn, and a value for what is left.
+func (f *frame) cases(n *node) (*array.Column, error) {
+	left := make([]int, f.n)
+	for i := range left {
+		left[i] = i
+	}
+	place := make([]int, f.n) // of a row's value in parts, one behind the other
+	var parts []*array.Column
+	total := 0
+	give := func(rows []int, value *node) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		v, err := f.only(rows).eval(value)
+		if err != nil {
+			return err
+		}
+		if v, err = array.Become(v, n.t); err != nil {
+			return err
+		}
+		parts = append(parts, v)
+		for i, row := range rows {
+			place[row] = total + i
+		}
+		total += len(rows)
+		return nil
+	}
+	for k := 0; k+1 < len(n.args) && len(left) > 0; k += 2 {
+		cond, err := f.only(left).eval(n.args[k])
+		if err != nil {
+			return nil, err
+		}
+		var yes, no []int
+		picked := array.Pick(cond)
+		for i, row := range left {
+			if len(picked) > 0 && picked[0] == i {
+				yes, picked = append(yes, row), picked[1:]
+			} else {
+				no = append(no, row)
+			}
+		}
+		if err := give(yes, n.args[k+1]); err != nil {
+			return nil, err
+		}
+		left = no
+	}
+	if err := give(left, n.args[len(n.args)-1]); err != nil {
+		return nil, err
+	}
+	all, err := array.Concat(n.t, parts)
+	if err != nil {
+		return nil, err
+	}
+	return all.Take(place), nil
+}
+
+// index is x[...]. Of a column as it is stored, no more is read than the places that the query writes down.
+func (c *checker) index(x *Index, s *scope) (*node, error) {
+	v, err := c.expr(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	args := []*node{v}
+	items := make([]array.Item, len(x.Items))
+	where := make([][4]int, len(x.Items)) // of At, Low, High and Step in args; 0: left out
+	for i, it := range x.Items {
+		items[i].Ellipsis, items[i].Slice = it.Ellipsis, it.Slice
+		for k, y := range []Expr{it.At, it.Low, it.High, it.Step} {
+			if y == nil {
+				continue
+			}
+			n, err := c.expr(y, s)
+			if err != nil {
+				return nil, err
+			}
+			if !n.t.Scalar() || n.t.DType.Fixed() && n.t.DType >= tensor.Float16 {
+				return nil, mistake(c.text, n.at, errs.Type, "an index is %s, want an integer, or a key of JSON in single quotes", n.t)
+			}
+			where[i][k] = len(args)
+			args = append(args, n)
+		}
+	}
+	sample := make([]*array.Column, len(args))
+	for i, a := range args {
+		if sample[i] = a.value; a.value == nil {
+			sample[i] = &array.Column{Type: a.t}
+		}
+	}
+	t, err := array.IndexType(v.t, placedItems(items, where, sample))
+	if err != nil {
+		return nil, placed(c.text, x.Pos(), err)
+	}
+	if n := c.part(x, v, args, items, where, t); n != nil {
+		return n, nil
+	}
+	n, err := c.apply(x.Pos(), "index "+shapeOf(items, where), t, cheap, args, func(a []*array.Column) (*array.Column, error) {
+		return array.Index(a[0], placedItems(items, where, a))
+	})
+	if err == nil {
+		n.say = Text(x)
+	}
+	return n, err
+}
+
+// placedItems are the items with their columns, taken from args.
+func placedItems(items []array.Item, where [][4]int, args []*array.Column) []array.Item {
+	out := make([]array.Item, len(items))
+	for i, it := range items {
+		for k, to := range []**array.Column{&it.At, &it.Low, &it.High, &it.Step} {
+			if where[i][k] > 0 {
+				*to = args[where[i][k]]
+			}
+		}
+		out[i] = it
+	}
+	return out
+}
+
+// shapeOf tells indices apart that have the same args: a[1:] is not a[:1].
+func shapeOf(items []array.Item, where [][4]int) string {
+	text := ""
+	for i, it := range items {
+		switch {
+		case it.Ellipsis:
+			text += "..."
+		case it.Slice:
+			for _, k := range where[i][1:] {
+				text += ":"
+				if k > 0 {
+					text += "x"
+				}
+			}
+		default:
+			text += "x"
+		}
+		text += ","
+	}
+	return text
+}
+
+// part is the node that reads no more of a stored column than constant items name; nil where that cannot be.
+func (c *checker) part(x *Index, v *node, args []*node, items []array.Item, where [][4]int, t array.Type) *node {
+	if v.ref == nil || v.ref.want != Values || v.ref.part != nil || v.t.List || !v.t.DType.Fixed() || v.t.Dims == 0 {
+		return nil
+	}
+	spans := make([]Span, len(items))
+	for i, it := range items {
+		spans[i].Ellipsis = it.Ellipsis
+		for k, to := range []**int64{&spans[i].At, &spans[i].Low, &spans[i].High, &spans[i].Step} {
+			if where[i][k] == 0 {
+				continue
+			}
+			value := args[where[i][k]].value
+			if value == nil {
+				return nil
+			}
+			n, ok := value.Value(0).(int64)
+			if !ok {
+				return nil
+			}
+			*to = &n
+		}
+	}
+	r := *v.ref
+	r.part = spans
+	n := &node{at: x.Pos(), t: t, ref: &r, extra: -1, cost: v.cost, size: sizeOf(t), say: Text(x)}
+	key := []any{"column ", r.origin, " ", r.column, " part ", shapeOf(items, where)}
+	for _, a := range args[1:] {
+		key = append(key, " ", a.id)
+	}
+	n.id = c.intern(key...)
+	return n
+}
