@@ -215,3 +215,18 @@ func (v *View) Counted(n int64) *View {
 	out.n = n
 	return out
 }
+
+// Spec makes another tensor of the same kind.
+func (c *Column) Spec() TensorSpec {
+	ts := c.ct.schema
+	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: ts.DType, Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
+		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info}
+}
+
+// SampleCodec is what the files of samples are encoded with; codec.None: samples are no files.
+func (c *Column) SampleCodec() codec.ID {
+	if c.ct.sampleCodec == nil {
+		return codec.None
+	}
+	return c.ct.sampleCodec.ID()
+}

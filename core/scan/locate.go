@@ -1,0 +1,117 @@
+package scan
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset"
+	"deeplake/core/query"
+)
+
+// located is where rows of a column lie.
+type located struct {
+	pieces []dataset.Piece // each row of the dataset once, in its order
+	n      int             // how many those are
+	at     []int           // row i that was asked for is row at[i] of them; nil: i
+}
+
+// locate finds rows of a column, in the memory of l.
+func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
+	runs, at := runsOf(f.view, rows)
+	l.at, l.n = at, 0
+	for _, r := range runs {
+		l.n += int(r[1] - r[0])
+	}
+	var err error
+	l.pieces, err = f.column.Pieces(ctx, runs, l.pieces[:0])
+	return err
+}
+
+// runsOf lists the rows of the dataset that rows of a view are, in order and each once, and where each of rows is among
+// them; nil: they are in order.
+func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
+	if start, step, regular := v.Regular(); regular && step == 1 && rows.List == nil {
+		if rows.N == 0 {
+			return nil, nil
+		}
+		return [][2]int64{{start + rows.From, start + rows.From + rows.N}}, nil
+	}
+	list := make([]int64, rows.N)
+	inOrder := true
+	for i := range list {
+		list[i] = v.Row(rows.At(i))
+		inOrder = inOrder && (i == 0 || list[i-1] < list[i])
+	}
+	if !inOrder {
+		sorted := slices.Clone(list)
+		slices.Sort(sorted)
+		sorted = slices.Compact(sorted)
+		at = make([]int, len(list))
+		for i, row := range list {
+			at[i] = sort.Search(len(sorted), func(k int) bool { return sorted[k] >= row })
+		}
+		list = sorted
+	}
+	for _, row := range list {
+		if n := len(runs) - 1; n >= 0 && runs[n][1] == row && row > 0 { // a row that is missing is a run of its own
+			runs[n][1] = row + 1
+		} else {
+			runs = append(runs, [2]int64{row, row + 1})
+		}
+	}
+	return runs, at
+}
+
+// stretch is values that follow each other: items of a chunk, one sample in tiles, or nothing.
+type stretch struct {
+	piece *dataset.Piece
+	item  int64 // first
+	n     int64
+}
+
+func (s *stretch) hole() bool  { return s.piece.Chunk == nil }
+func (s *stretch) tiled() bool { return s.piece.Tiles != nil }
+
+// stored is how many bytes the values have as they are stored, before the compression of blocks.
+func (s *stretch) stored() int64 {
+	return s.piece.Chunk.Index.ItemsBytes(s.item, s.n)
+}
+
+// ref fills ref for value i of the stretch, which is no hole.
+func (s *stretch) ref(i int64, ref *chunk.Ref) error {
+	if s.tiled() {
+		return s.piece.Ref(0, ref)
+	}
+	s.piece.ItemRef(s.rowOf(i), s.item+i, ref)
+	return nil
+}
+
+// rowOf is the row of the dataset that value i is of.
+func (s *stretch) rowOf(i int64) int64 {
+	p := s.piece
+	x := p.Chunk.Index
+	if !x.Sequence() {
+		return p.Row + s.item + i - p.First
+	}
+	k := sort.Search(int(p.Rows), func(k int) bool {
+		first, n := x.RowItemsRange(p.First + int64(k))
+		return first+n > s.item+i
+	})
+	return p.Row + int64(k)
+}
+
+// spans appends what reading the stretch takes.
+func (s *stretch) spans(out []chunk.Span) []chunk.Span {
+	if s.hole() {
+		return out
+	}
+	for _, t := range s.piece.Tiles {
+		out = t.Spans(0, t.Index.Items(), out)
+	}
+	if s.tiled() {
+		return out
+	}
+	return s.piece.Chunk.Spans(s.item, s.n, out)
+}

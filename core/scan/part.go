@@ -1,0 +1,323 @@
+package scan
+
+import (
+	"context"
+	"math"
+	"unsafe"
+
+	"deeplake/core/array"
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/tensor"
+)
+
+// part reads of each value what spans say, and no more than that takes: of pictures the region, of values in tiles the tiles
+// that have some of it. What is stored in one piece is read whole.
+func (v *values) part(ctx context.Context, spans []query.Span) (*array.Column, error) {
+	stretches := v.stretches()
+	cuts := false
+	for i := range stretches {
+		s := &stretches[i]
+		cuts = cuts || s.tiled() || !s.hole() && s.piece.Chunk.Index.SampleCodec() != codec.None
+	}
+	if v.typ.List || !v.typ.DType.Fixed() || !cuts {
+		var c *array.Column
+		var err error
+		if v.typ.List {
+			c, err = v.lists(ctx)
+		} else {
+			c, err = v.plain(ctx, stretches, v.r.at.n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return index(c, spans)
+	}
+	k := cutter{v: v, spans: spans, picture: v.f.column.Encoded()}
+	return k.read(ctx, stretches)
+}
+
+// index is c[spans].
+func index(c *array.Column, spans []query.Span) (*array.Column, error) {
+	items := make([]array.Item, len(spans))
+	number := func(p *int64) *array.Column {
+		if p == nil {
+			return nil
+		}
+		return array.Constant(array.Type{DType: tensor.Int64, Shape: tensor.Shape{}}, *p, c.N)
+	}
+	for i, s := range spans {
+		items[i] = array.Item{Ellipsis: s.Ellipsis, Slice: s.At == nil && !s.Ellipsis,
+			At: number(s.At), Low: number(s.Low), High: number(s.High), Step: number(s.Step)}
+	}
+	return array.Index(c, items)
+}
+
+// cutter reads regions.
+type cutter struct {
+	v       *values
+	spans   []query.Span
+	picture bool // only rows and columns of pixels are cut: channels lie together
+}
+
+// cut is what is read of one value: the region, and what is left to be done with it.
+type cut struct {
+	region chunk.Region
+	rest   []query.Span
+}
+
+// of finds the region of a value of shape s: along each axis that has one index, or a slice of step 1, what that says. rest is
+// the same for all values with as many axes.
+func (k *cutter) of(s tensor.Shape, row int64) (cut, error) {
+	named := 0
+	for _, sp := range k.spans {
+		if !sp.Ellipsis {
+			named++
+		}
+	}
+	c := cut{region: chunk.Region{From: make(tensor.Shape, len(s)), To: s.Clone()}}
+	if named > len(s) {
+		return c, errs.New(errs.Range, "row %d: %d indices for a value of shape %s", row, named, s)
+	}
+	axis := 0
+	for _, sp := range k.spans {
+		if sp.Ellipsis {
+			axis += len(s) - named
+			c.rest = append(c.rest, sp)
+			continue
+		}
+		rest, err := k.axis(&c.region, axis, s[axis], sp)
+		if err != nil {
+			return c, errs.New(errs.KindOf(err), "row %d: %w", row, err)
+		}
+		c.rest = append(c.rest, rest)
+		axis++
+	}
+	return c, nil
+}
+
+// axis narrows one axis of a region, and says what is left to be done.
+func (k *cutter) axis(r *chunk.Region, axis int, n int64, sp query.Span) (query.Span, error) {
+	if sp.At != nil {
+		i := *sp.At
+		if i < 0 {
+			i += n
+		}
+		if i < 0 || i >= n {
+			return sp, errs.New(errs.Range, "index %d is out of bounds for axis %d of size %d", *sp.At, axis, n)
+		}
+		if k.picture && axis > 1 {
+			return sp, nil
+		}
+		r.From[axis], r.To[axis] = i, i+1
+		return query.Span{At: new(int64)}, nil
+	}
+	if sp.Step != nil && *sp.Step != 1 || k.picture && axis > 1 {
+		return sp, nil
+	}
+	clip := func(p *int64, missing int64) int64 {
+		if p == nil {
+			return missing
+		}
+		i := *p
+		if i < 0 && i > math.MinInt64+n {
+			i += n
+		}
+		return min(max(i, 0), n)
+	}
+	r.From[axis] = clip(sp.Low, 0)
+	r.To[axis] = max(clip(sp.High, n), r.From[axis])
+	return query.Span{}, nil
+}
+
+// read reads the regions of all values, and does the rest.
+func (k *cutter) read(ctx context.Context, stretches []stretch) (*array.Column, error) {
+	v := k.v
+	n := v.r.at.n
+	cuts, shapes, nulls := make([]cut, n), make([]tensor.Shape, n), []bool(nil)
+	starts, total, row := make([]int, 1, n+1), int64(0), 0
+	var spans []chunk.Span
+	var rest []query.Span
+	var ref chunk.Ref
+	for i := range stretches {
+		s := &stretches[i]
+		for j := range s.n {
+			if s.hole() {
+				if nulls == nil {
+					nulls = make([]bool, n)
+				}
+				nulls[row] = true
+			} else {
+				c, err := k.of(s.shape(j), s.rowOf(j))
+				if err != nil {
+					return nil, err
+				}
+				cuts[row], shapes[row], rest = c, c.region.Shape(), c.rest
+				elements, err := shapes[row].Elements()
+				if err != nil {
+					return nil, err
+				}
+				if total += elements; total > tensor.MaxSampleBytes {
+					return nil, errs.New(errs.Invalid, "%d values do not fit into memory", n)
+				}
+				if s.tiled() {
+					if err := s.ref(j, &ref); err != nil {
+						return nil, err
+					}
+					spans = ref.TileSpans(c.region, spans)
+				} else if elements > 0 {
+					spans = s.piece.Chunk.Spans(s.item+j, 1, spans)
+				}
+			}
+			starts = append(starts, int(total))
+			row++
+		}
+	}
+	if v.f.view.Remote() {
+		defer fetch(ctx, v.r.worker, spans)()
+	}
+	stored := v.f.column.DType()
+	data, mem, err := newData(stored, total)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(stored.Size())
+	row = 0
+	for i := range stretches {
+		s := &stretches[i]
+		if !s.hole() {
+			places := make([][]byte, s.n)
+			for j := range places {
+				from, to := int64(starts[row+j])*size, int64(starts[row+j+1])*size
+				places[j] = mem[from:to:to]
+			}
+			if err := k.fill(ctx, s, cuts[row:row+int(s.n)], places); err != nil {
+				return nil, err
+			}
+		}
+		row += int(s.n)
+	}
+	settle(stored, data, mem)
+	v.r.decoded += int64(len(mem))
+	c := &array.Column{Type: v.typ, N: n, Null: nulls, Shapes: shapes, Starts: starts, Data: data}
+	if c.Type.Shape != nil {
+		c.Type.Shape = nil // of the regions
+	}
+	if rest == nil { // there is no value
+		rest = k.spans
+	}
+	return index(level(c), rest)
+}
+
+// level makes a column of one shape of one whose rows happen to have one.
+func level(c *array.Column) *array.Column {
+	if c.N == 0 || c.Null != nil {
+		return c
+	}
+	for _, s := range c.Shapes {
+		if !s.Equal(c.Shapes[0]) {
+			return c
+		}
+	}
+	c.Same, c.Shapes, c.Starts = c.Shapes[0], nil, nil
+	return c
+}
+
+// fill reads the regions of a stretch.
+func (k *cutter) fill(ctx context.Context, s *stretch, cuts []cut, places [][]byte) error {
+	v := k.v
+	w := v.r.worker
+	ch := s.piece.Chunk
+	var ref chunk.Ref
+	if s.tiled() {
+		if err := s.ref(0, &ref); err != nil {
+			return err
+		}
+		if len(places[0]) == 0 {
+			return nil
+		}
+		read, err := w.DecodeRegion(ctx, &ref, cuts[0].region, places[0], v.f.column.Channels())
+		v.r.read += read
+		return v.named(s, 0, err)
+	}
+	if ch.Index.SampleCodec() == codec.None {
+		return k.copies(ctx, s, cuts, places)
+	}
+	var refs []*chunk.Ref
+	var parts []codec.Part
+	var at []int64
+	for j := range places {
+		if len(places[j]) == 0 {
+			continue
+		}
+		own := &chunk.Ref{}
+		if err := s.ref(int64(j), own); err != nil {
+			return err
+		}
+		r := cuts[j].region
+		region := codec.Region{Y: int(r.From[0]), X: int(r.From[1]), Height: int(r.To[0] - r.From[0]), Width: int(r.To[1] - r.From[1])}
+		refs, at = append(refs, own), append(at, int64(j))
+		parts = append(parts, codec.Part{Region: region, To: &taker{dst: places[j], row: len(places[j]) / region.Height}})
+		v.r.count(&stretch{piece: s.piece, item: s.item + int64(j), n: 1})
+	}
+	for from := 0; from < len(refs); {
+		to, sum := from, int64(0)
+		for to < len(refs) && (to == from || sum+refs[to].Stored <= runBytes) {
+			sum += refs[to].Stored
+			to++
+		}
+		bad, err := -1, ctx.Err()
+		if err != nil {
+			return err
+		}
+		w.DecodeParts(ctx, refs[from:to], parts[from:to], v.f.column.Channels(), func(i int, e error) {
+			if bad < 0 || i < bad {
+				bad, err = i, e
+			}
+		})
+		if err != nil {
+			return v.named(s, at[from+bad], err)
+		}
+		from = to
+	}
+	return nil
+}
+
+// copies reads values that are stored in one piece, and copies regions out of them.
+func (k *cutter) copies(ctx context.Context, s *stretch, cuts []cut, places [][]byte) error {
+	v := k.v
+	for j := range places {
+		if len(places[j]) == 0 {
+			continue
+		}
+		one := stretch{piece: s.piece, item: s.item + int64(j), n: 1}
+		whole := make([]byte, one.stored())
+		if err := v.r.worker.Items(ctx, s.piece.Chunk, one.item, 1, whole); err != nil {
+			return v.named(&one, 0, err)
+		}
+		v.r.count(&one)
+		if err := chunk.CutRegion(places[j], whole, one.shape(0), cuts[j].region, int64(v.f.column.DType().Size())); err != nil {
+			return v.named(&one, 0, err)
+		}
+	}
+	return nil
+}
+
+// taker copies the pixels of a region.
+type taker struct {
+	dst []byte
+	row int // bytes
+}
+
+// Take copies row by row.
+func (t *taker) Take(pix []byte, stride int) error {
+	for at, from := 0, 0; at < len(t.dst); at, from = at+t.row, from+stride {
+		copy(t.dst[at:at+t.row], pix[from:])
+	}
+	return nil
+}
+
+// Native is nothing: pixels are copied here.
+func (t *taker) Native() (call, arg unsafe.Pointer) { return nil, nil }

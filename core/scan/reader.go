@@ -1,0 +1,276 @@
+package scan
+
+import (
+	"context"
+	"slices"
+
+	"deeplake/core/array"
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/tensor"
+)
+
+// reader reads columns of a table, with the memory and the decoders of one goroutine.
+type reader struct {
+	table  *Table
+	worker *chunk.Worker
+	at     located
+
+	read, decoded int64
+	counted       *chunk.Chunk // whose blocks before counts are in read
+	counts        int64
+}
+
+// Bytes is how many stored bytes were read, and how many came of them.
+func (r *reader) Bytes() (read, decoded int64) { return r.read, r.decoded }
+
+// Close frees the decoders.
+func (r *reader) Close() {
+	if r.worker != nil {
+		r.worker.Close()
+	}
+	r.worker = nil
+}
+
+// Read reads rows of a column, as query.Reader says. The shapes of a list are (number of items,).
+func (r *reader) Read(ctx context.Context, column int, rows query.Rows, want query.Want, part []query.Span) (*array.Column, error) {
+	f := r.table.fields[column]
+	if rows.List != nil {
+		rows.N = int64(len(rows.List))
+	}
+	c, err := r.readField(ctx, f, column, rows, want, part)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, errs.Cause(ctx, "read tensor")
+		}
+		return nil, errs.Wrap(errs.Storage, "read tensor", f.name, err)
+	}
+	return c, nil
+}
+
+func (r *reader) readField(ctx context.Context, f *field, column int, rows query.Rows, want query.Want, part []query.Span) (*array.Column, error) {
+	if err := checkRows(rows, r.table.rows); err != nil {
+		return nil, err
+	}
+	if f.compute != nil {
+		return computed(ctx, f, rows, want, part)
+	}
+	typ, err := r.table.Resolve(ctx, column)
+	if err != nil {
+		return nil, err
+	}
+	if r.worker == nil {
+		r.worker = f.view.NewWorker()
+	}
+	if err := r.at.locate(ctx, f, rows); err != nil {
+		return nil, err
+	}
+	v := &values{r: r, f: f, typ: typ}
+	var c *array.Column
+	switch {
+	case want != query.Values:
+		c = v.about(want)
+	case part != nil:
+		c, err = v.part(ctx, part)
+	case typ.List:
+		c, err = v.lists(ctx)
+	default:
+		c, err = v.plain(ctx, v.stretches(), r.at.n)
+	}
+	if err != nil || r.at.at == nil {
+		return c, err
+	}
+	return c.Take(r.at.at), nil
+}
+
+// checkRows refuses rows that a table does not have.
+func checkRows(rows query.Rows, n int64) error {
+	if rows.List == nil {
+		if rows.From < 0 || rows.N < 0 || rows.N > n-rows.From {
+			return errs.New(errs.Range, "rows %d to %d are out of range, there are %d rows", rows.From, rows.From+rows.N, n)
+		}
+		return nil
+	}
+	for _, row := range rows.List {
+		if row < 0 || row >= n {
+			return errs.New(errs.Range, "row %d is out of range, there are %d rows", row, n)
+		}
+	}
+	return nil
+}
+
+// count adds the blocks of a stretch to what was read: those that the stretch before it has read too, once.
+func (r *reader) count(s *stretch) {
+	ch := s.piece.Chunk
+	if s.tiled() {
+		for _, t := range s.piece.Tiles {
+			r.read += t.BlockBytes(0, t.Index.Items())
+		}
+		return
+	}
+	if s.n == 0 {
+		return
+	}
+	if ch.Index.Linked() {
+		r.read += s.stored()
+		return
+	}
+	first, _ := ch.Index.BlockOf(s.item)
+	last, _ := ch.Index.BlockOf(s.item + s.n - 1)
+	from, _, _ := ch.Index.BlockRange(first)
+	to, n, _ := ch.Index.BlockRange(last)
+	if r.counted != ch || r.counts > to+n || r.counts < from {
+		r.counts = from
+	}
+	r.read += to + n - r.counts
+	r.counted, r.counts = ch, to+n
+}
+
+// values reads what a reader has located.
+type values struct {
+	r   *reader
+	f   *field
+	typ array.Type
+}
+
+// stretches are the rows as they lie, of a tensor whose rows are values.
+func (v *values) stretches() []stretch {
+	out := make([]stretch, len(v.r.at.pieces))
+	for i := range out {
+		p := &v.r.at.pieces[i]
+		out[i] = stretch{piece: p, item: p.First, n: p.Rows}
+	}
+	return out
+}
+
+// about answers from index pages alone.
+func (v *values) about(want query.Want) *array.Column {
+	n := v.r.at.n
+	nulls := make([]bool, n)
+	var sizes []int64
+	var shapes []tensor.Shape
+	if want == query.Length {
+		sizes = make([]int64, n)
+	} else if want == query.Shapes {
+		shapes = make([]tensor.Shape, n)
+	}
+	row, holes := 0, false
+	var ref chunk.Ref
+	for i := range v.r.at.pieces {
+		p := &v.r.at.pieces[i]
+		for k := range p.Rows {
+			switch {
+			case p.Chunk == nil:
+				nulls[row], holes = true, true
+			case want == query.Nulls:
+			case v.typ.List:
+				_, items := p.Chunk.Index.RowItemsRange(p.First + k)
+				if sizes != nil {
+					sizes[row] = items
+				} else {
+					shapes[row] = tensor.Shape{items}
+				}
+			case p.Tiles != nil:
+				_ = p.Ref(0, &ref) // only its size can be wrong
+				v.shape(row, ref.Shape, sizes, shapes, 0)
+			default:
+				v.shape(row, p.Chunk.Index.Shape(p.First+k), sizes, shapes, p.Chunk.Index.ItemBytes(p.First+k))
+			}
+			row++
+		}
+	}
+	if want == query.Nulls {
+		return &array.Column{Type: array.Type{DType: tensor.Bool, Shape: tensor.Shape{}}, N: n, Same: tensor.Shape{}, Data: nulls}
+	}
+	if !holes {
+		nulls = nil
+	}
+	if want == query.Length {
+		return &array.Column{Type: array.Type{DType: tensor.Int64, Shape: tensor.Shape{}}, N: n, Null: nulls, Same: tensor.Shape{}, Data: sizes}
+	}
+	return shapesColumn(shapes, nulls)
+}
+
+// shape notes the shape of a value, or its length: bytes of text, the first axis of an array.
+func (v *values) shape(row int, s tensor.Shape, sizes []int64, shapes []tensor.Shape, bytes int64) {
+	switch {
+	case shapes != nil && s == nil:
+		shapes[row] = tensor.Shape{}
+	case shapes != nil:
+		shapes[row] = s
+	case !v.typ.DType.Fixed():
+		sizes[row] = bytes
+	case len(s) > 0:
+		sizes[row] = s[0]
+	default:
+		sizes[row] = 1
+	}
+}
+
+// shapesColumn is shapes as a column of arrays.
+func shapesColumn(shapes []tensor.Shape, nulls []bool) *array.Column {
+	c := &array.Column{Type: array.Type{DType: tensor.Int64, Dims: 1, Shape: tensor.Shape{-1}}, N: len(shapes), Null: nulls}
+	axes, same, total := -1, true, 0
+	for _, s := range shapes {
+		if total += len(s); s == nil {
+			continue
+		}
+		same = same && (axes < 0 || axes == len(s))
+		axes = len(s)
+	}
+	axes = max(axes, 0)
+	if same {
+		data := make([]int64, 0, axes*len(shapes))
+		for _, s := range shapes {
+			if data = append(data, s...); s == nil {
+				data = append(data, make([]int64, axes)...)
+			}
+		}
+		c.Type.Shape = tensor.Shape{int64(axes)}
+		c.Same, c.Data = tensor.Shape{int64(axes)}, data
+		return c
+	}
+	data := make([]int64, 0, total)
+	c.Shapes, c.Starts = make([]tensor.Shape, len(shapes)), make([]int, 1, len(shapes)+1)
+	for i, s := range shapes {
+		if s != nil {
+			c.Shapes[i] = tensor.Shape{int64(len(s))}
+		}
+		data = append(data, s...)
+		c.Starts = append(c.Starts, len(data))
+	}
+	c.Data = data
+	return c
+}
+
+// lists reads rows that are lists of values.
+func (v *values) lists(ctx context.Context) (*array.Column, error) {
+	n := v.r.at.n
+	out := &array.Column{Type: v.typ, N: n, Ends: make([]int, 0, n)}
+	var stretches []stretch
+	items := 0
+	for i := range v.r.at.pieces {
+		p := &v.r.at.pieces[i]
+		for k := range p.Rows {
+			if p.Chunk == nil {
+				out.Null = slices.Grow(out.Null, n)[:n]
+				out.Null[len(out.Ends)] = true
+			} else {
+				_, count := p.Chunk.Index.RowItemsRange(p.First + k)
+				items += int(count)
+			}
+			out.Ends = append(out.Ends, items)
+		}
+		if p.Chunk != nil {
+			if first, count := p.Items(); count > 0 {
+				stretches = append(stretches, stretch{piece: p, item: first, n: count})
+			}
+		}
+	}
+	one := *v
+	one.typ.List = false
+	var err error
+	out.Items, err = one.plain(ctx, stretches, items)
+	return out, err
+}

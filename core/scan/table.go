@@ -1,0 +1,192 @@
+package scan
+
+import (
+	"context"
+	"sync"
+
+	"deeplake/core/array"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/tensor"
+)
+
+// Table is the rows of a view, or of an Answer, as a query asks them. It is valid until the datasets are closed that it is
+// of. All methods may be called in parallel.
+type Table struct {
+	name   string
+	rows   int64
+	fields []*field
+}
+
+var _ query.Table = (*Table)(nil)
+
+// field is a column of a table: a tensor of a view that has as many rows as the table, or what is computed when it is read.
+type field struct {
+	name    string
+	view    *dataset.View
+	column  *dataset.Column
+	compute func(ctx context.Context, rows []int64) (*array.Column, error) // instead of view and column
+
+	mu       sync.Mutex
+	resolved bool
+	typ      array.Type // of what is computed; else once resolved
+}
+
+// Of is the rows of a view as a table, with the tensors that it lists.
+func Of(view *dataset.View) *Table {
+	t := &Table{name: view.URI(), rows: view.Len()}
+	for _, name := range view.Names() {
+		if c, err := view.Column(name); err == nil { // a view has what it lists
+			t.fields = append(t.fields, &field{name: name, view: view, column: c})
+		}
+	}
+	return t
+}
+
+// Name is the URI of the dataset.
+func (t *Table) Name() string { return t.name }
+
+// Rows is the number of rows.
+func (t *Table) Rows() int64 { return t.rows }
+
+// Columns lists the tensors in order of creation. The number of axes is left open: see Resolve.
+func (t *Table) Columns() []query.Field {
+	out := make([]query.Field, len(t.fields))
+	for i, f := range t.fields {
+		out[i] = f.describe()
+	}
+	return out
+}
+
+// What reading a value costs about, in nanoseconds: as the loader has measured it.
+const (
+	costOfValue    = 5
+	costOfFile     = 2000 // and by the byte:
+	costPerStored  = 10
+	costPerDecoded = 0.5
+	costPerByte    = 0.25
+	costOfCompute  = 100_000
+)
+
+func (f *field) describe() query.Field {
+	if f.compute != nil {
+		return query.Field{Name: f.name, Type: f.typ, Cost: costOfCompute}
+	}
+	q := query.Field{Name: f.name, Type: typeOf(f.column)}
+	q.Bytes, q.Size = f.column.SampleBytes()
+	if q.Cost = costOfValue + costPerByte*q.Size; f.column.Encoded() {
+		q.Cost = costOfFile + costPerStored*q.Bytes + costPerDecoded*q.Size
+	}
+	return q
+}
+
+// units are the names of units in the info of a tensor, under "unit".
+func unitName(u array.Unit) string {
+	return [...]string{array.None: "", array.Date: "date", array.Timestamp: "timestamp", array.Interval: "interval"}[u]
+}
+
+// typeOf says of a tensor what its schema does.
+func typeOf(c *dataset.Column) array.Type {
+	t := array.Type{DType: c.DType(), Dims: array.Unranked, List: c.Sequence(), HType: c.HTypeOf().Base, Names: c.ClassNames()}
+	switch {
+	case t.DType == tensor.Float16 || t.DType == tensor.BFloat16:
+		t.DType = tensor.Float32
+	case t.DType == tensor.Int64:
+		for _, u := range []array.Unit{array.Date, array.Timestamp, array.Interval} {
+			if c.Info()["unit"] == unitName(u) {
+				t.Unit = u
+			}
+		}
+	case t.DType != 0 && !t.DType.Fixed():
+		t.Dims, t.Shape = 0, tensor.Shape{}
+	}
+	if t.HType == "bbox" {
+		coords, _ := c.Info()["coords"].(map[string]any)
+		t.Boxes, _ = coords["mode"].(string)
+	}
+	return t
+}
+
+// Resolve says what is true of all values of a column in this version. What it has found once it remembers.
+func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
+	f := t.fields[column]
+	if f.compute != nil {
+		return f.typ, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.resolved {
+		return f.typ, nil
+	}
+	typ := typeOf(f.column)
+	if typ.Dims == array.Unranked {
+		least, most, err := f.column.Bounds(ctx)
+		if err != nil {
+			return typ, errs.Wrap(errs.Storage, "read index of tensor", f.name, err)
+		}
+		switch {
+		case most != nil:
+			typ.Dims, typ.Shape = len(most), make(tensor.Shape, len(most))
+			for i := range most {
+				if typ.Shape[i] = most[i]; least[i] != most[i] {
+					typ.Shape[i] = -1
+				}
+			}
+		case f.column.Empty():
+			typ.Dims, typ.Shape = unseen(f.column)
+		}
+	}
+	f.typ, f.resolved = typ, true
+	return typ, nil
+}
+
+// unseen is what is said of the shape of a tensor without samples: what is declared, what its htype demands, or scalars.
+func unseen(c *dataset.Column) (int, tensor.Shape) {
+	if s := c.Declared(); s != nil {
+		return len(s), s
+	}
+	for n := range 3 {
+		s := make(tensor.Shape, n)
+		for i := range s {
+			s[i] = 3 // fits what counts in threes, and points
+		}
+		if c.HTypeOf().CheckShape(s) == nil {
+			for i := range s {
+				s[i] = -1
+			}
+			return n, s
+		}
+	}
+	return array.Unranked, nil
+}
+
+// Zones says what index pages know of rows [from, to) of a column.
+func (t *Table) Zones(ctx context.Context, column int, from, to int64) ([]query.Zone, error) {
+	f := t.fields[column]
+	if f.compute != nil {
+		return []query.Zone{{From: from, To: to}}, nil
+	}
+	zones, err := f.column.Zones(ctx, from, to)
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "read index of tensor", f.name, err)
+	}
+	out := make([]query.Zone, len(zones))
+	for i := range zones {
+		z := &zones[i]
+		out[i] = query.Zone{From: z.From, To: z.To, Hole: z.Hole, Bytes: int64(z.Bytes)}
+		if !z.Known {
+			continue
+		}
+		if !f.column.Sequence() { // else they are of the items
+			out[i].MinShape, out[i].MaxShape = z.Stats.MinShape, z.Stats.MaxShape
+		}
+		if z.Stats.HasRange {
+			out[i].Min, out[i].Max = bound(f.column.DType(), z.Stats.Min), bound(f.column.DType(), z.Stats.Max)
+		}
+	}
+	return out, nil
+}
+
+// Reader is the memory and the decoders of one goroutine.
+func (t *Table) Reader() query.Reader { return &reader{table: t} }

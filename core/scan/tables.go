@@ -1,0 +1,99 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"deeplake/core/dataset"
+	"deeplake/core/query"
+	"deeplake/core/storage"
+)
+
+// Tables opens the datasets that queries name, and keeps them open. All methods may be called in parallel.
+type Tables struct {
+	env     *dataset.Env
+	storage storage.Options
+
+	mu     sync.Mutex
+	opened map[[2]string]*opening
+}
+
+var _ query.Tables = (*Tables)(nil)
+
+// opening is a dataset that is open, or on its way.
+type opening struct {
+	once  sync.Once
+	d     *dataset.Dataset
+	view  *dataset.View
+	table *Table
+	err   error
+}
+
+// NewTables makes a Tables that opens with the options o. It must be closed, after the last answer that is of one of its
+// datasets.
+func NewTables(env *dataset.Env, o storage.Options) *Tables {
+	return &Tables{env: env, storage: o, opened: map[[2]string]*opening{}}
+}
+
+// Table opens the dataset at the URI name, at the version that ref is, as dataset.OpenOptions.At has it; "" is the newest. A
+// dataset is opened once: asked again, it is the same version.
+func (t *Tables) Table(ctx context.Context, name, ref string) (query.Table, error) {
+	key := [2]string{name, ref}
+	t.mu.Lock()
+	o := t.opened[key]
+	if o == nil {
+		o = &opening{}
+		t.opened[key] = o
+	}
+	t.mu.Unlock()
+	o.once.Do(func() { o.err = o.open(ctx, t, name, ref) })
+	if o.err != nil {
+		t.mu.Lock()
+		if t.opened[key] == o {
+			delete(t.opened, key) // what has failed may do better the next time
+		}
+		t.mu.Unlock()
+		return nil, o.err
+	}
+	return o.table, nil
+}
+
+func (o *opening) open(ctx context.Context, t *Tables, name, ref string) error {
+	d, err := dataset.Open(ctx, t.env, name, dataset.OpenOptions{At: ref, ReadOnly: true, Storage: t.storage})
+	if err != nil {
+		return err
+	}
+	v, err := d.View(ctx)
+	if err != nil {
+		_ = d.Close()
+		return err
+	}
+	o.d, o.view, o.table = d, v, Of(v)
+	return nil
+}
+
+// View is the rows of what Table has opened; nil: it has not.
+func (t *Tables) View(name, ref string) *dataset.View {
+	t.mu.Lock()
+	o := t.opened[[2]string{name, ref}]
+	t.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	return o.view
+}
+
+// Close closes the datasets.
+func (t *Tables) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []error
+	for _, o := range t.opened {
+		if o.d != nil {
+			all = append(all, o.d.Close())
+		}
+	}
+	t.opened = map[[2]string]*opening{}
+	return errors.Join(all...)
+}
