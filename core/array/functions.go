@@ -21,7 +21,7 @@ type Function struct {
 
 var known = sync.OnceValue(func() map[string]*Function {
 	m := map[string]*Function{}
-	for _, list := range [][]Function{mathFunctions(), reduceFunctions(), shapeFunctions(), vectorFunctions(), textFunctions(),
+	for _, list := range [][]Function{mathFunctions(), reduceFunctions(), shapeFunctions(), vectorFunctions(), textFunctions(), moreTexts(), boxFunctions(), timeFunctions(),
 		choiceFunctions()} {
 		for _, f := range list {
 			m[f.Name] = &f

@@ -1,0 +1,208 @@
+package array
+
+import (
+	"encoding/json"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// moreTexts is the functions of texts that make lists or read patterns.
+func moreTexts() []Function {
+	text := Of(tensor.String)
+	list := text
+	list.List = true
+	return []Function{
+		{Name: "KEYS", Least: 1, Most: 1, Doc: "KEYS(json): the keys of an object, in order of the alphabet; NULL of anything else", Check: func(args []Type) (Type, error) {
+			if x := args[0]; x.DType != 0 && (x.DType != tensor.JSON || !x.Scalar()) {
+				return Type{}, wrong("KEYS", 0, x, "json")
+			}
+			return list, nil
+		}, Call: func(args []*Column) (*Column, error) { return lists(list, args, keysOf) }},
+		{Name: "JSON_TYPE", Least: 1, Most: 1, Doc: "JSON_TYPE(json): object, array, string, number, bool or null", Check: func(args []Type) (Type, error) {
+			if x := args[0]; x.DType != 0 && (x.DType != tensor.JSON || !x.Scalar()) {
+				return Type{}, wrong("JSON_TYPE", 0, x, "json")
+			}
+			return text, nil
+		}, Call: func(args []*Column) (*Column, error) {
+			x := args[0]
+			if x.DType == 0 {
+				return Nothing(text, x.N), nil
+			}
+			return mapText(x, text, func(s string) (string, bool) { return jsonKind(s), true }), nil
+		}},
+		{Name: "SPLIT", Least: 2, Most: 2, Doc: "SPLIT(text, separator): a list of the parts", Check: func(args []Type) (Type, error) {
+			return list, wantText("SPLIT", args, 0, 2)
+		}, Call: func(args []*Column) (*Column, error) {
+			return lists(list, args, func(s []string) ([]string, bool) { return strings.Split(s[0], s[1]), true })
+		}},
+		pattern("REGEXP_MATCHES", 2, 2, Of(tensor.Bool), "REGEXP_MATCHES(text, pattern): whether a part of the text matches (RE2)", func(r *regexp.Regexp, args []string) any {
+			return r.MatchString(args[0])
+		}),
+		pattern("REGEXP_REPLACE", 3, 3, text, "REGEXP_REPLACE(text, pattern, new): with every match replaced; $1 is the first group (RE2)", func(r *regexp.Regexp, args []string) any {
+			out := r.ReplaceAllString(args[0], args[2])
+			if len(out) > maxRow {
+				return nil
+			}
+			return out
+		}),
+		pattern("REGEXP_EXTRACT", 2, 2, text, "REGEXP_EXTRACT(text, pattern): the first match, or its first group; empty where there is none (RE2)", func(r *regexp.Regexp, args []string) any {
+			m := r.FindStringSubmatch(args[0])
+			switch {
+			case m == nil:
+				return ""
+			case len(m) > 1:
+				return m[1]
+			}
+			return m[0]
+		}),
+		textFunction("LPAD", 2, 2, 1, text, "(text, count): spaces in front until there are count characters; the first count of more", func(s []string, n []int64) any { return pad(s[0], n[0], true) }),
+		textFunction("RPAD", 2, 2, 1, text, "(text, count): spaces behind until there are count characters; the first count of more", func(s []string, n []int64) any { return pad(s[0], n[0], false) }),
+		textFunction("LEVENSHTEIN", 2, 2, 2, Of(tensor.Int64), "(a, b): how many characters have to change", func(s []string, _ []int64) any { return levenshtein([]rune(s[0]), []rune(s[1])) }),
+	}
+}
+
+func pad(s string, count int64, left bool) any {
+	size := int64(utf8.RuneCountInString(s))
+	switch {
+	case count > maxRow:
+		return nil
+	case size >= count:
+		return cutText(s, 0, max(count, 0))
+	}
+	space := strings.Repeat(" ", int(count-size))
+	if left {
+		return space + s
+	}
+	return s + space
+}
+
+func levenshtein(a, b []rune) int64 {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range b {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return int64(row[len(b)])
+}
+
+// lists makes a list of texts of each row; !ok is NULL.
+func lists(t Type, args []*Column, f func(s []string) ([]string, bool)) (*Column, error) {
+	n, _ := rowsOf(args...)
+	if anyUntyped(args) {
+		return Nothing(t, n), nil
+	}
+	return forAll(func(c []*Column, n int) (*Column, error) {
+		c = append([]*Column{}, c...)
+		read := make([]func(int) string, len(c))
+		for i := range c {
+			if c[i].DType == tensor.JSON {
+				d := c[i].Data.([]string)
+				at := c[i].here
+				read[i] = func(row int) string { return d[at(row)] }
+				continue
+			}
+			c[i], read[i] = texts(c[i])
+		}
+		null := make([]bool, n)
+		copy(null, anyNull(n, c...))
+		ends := make([]int, n)
+		var items []string
+		s := make([]string, len(c))
+		for i := range n {
+			if !null[i] {
+				for k := range c {
+					s[k] = read[k](i)
+				}
+				parts, ok := f(s)
+				null[i] = !ok
+				items = append(items, parts...)
+			}
+			ends[i] = len(items)
+		}
+		if items == nil {
+			items = []string{}
+		}
+		return FromLists(FromStrings(items, nil), ends, null), nil
+	}, args...)
+}
+
+func keysOf(s []string) ([]string, bool) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(s[0]), &object) != nil || object == nil {
+		return nil, false
+	}
+	out := make([]string, 0, len(object))
+	for k := range object {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out, true
+}
+
+func jsonKind(s string) string {
+	v, _ := parseJSON(s)
+	switch x := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "bool"
+	case string:
+		return "string"
+	case opaque:
+		if x.text[0] == '[' {
+			return "array"
+		}
+		return "object"
+	}
+	return "number"
+}
+
+// pattern is a function whose second argument is a regular expression, which is read once where it stays the same.
+func pattern(name string, least, most int, t Type, doc string, f func(r *regexp.Regexp, args []string) any) Function {
+	return Function{Name: name, Least: least, Most: most, Doc: doc, Check: func(args []Type) (Type, error) {
+		return t, wantText(name, args, 0, len(args))
+	}, Call: func(args []*Column) (*Column, error) {
+		var r *regexp.Regexp
+		var bad error
+		last := ""
+		call := textFunction(name, least, most, most, t, "", func(s []string, _ []int64) any {
+			if r == nil || s[1] != last {
+				var err error
+				if len(s[1]) > 10000 {
+					err = errs.New(errs.Invalid, "it has %d characters, want at most 10000", len(s[1]))
+				} else {
+					r, err = regexp.Compile(s[1])
+				}
+				if err != nil {
+					if bad == nil {
+						bad = errs.New(errs.Invalid, "%s: the pattern %.100q cannot be read: %w", name, s[1], err)
+					}
+					r = regexp.MustCompile("")
+				}
+				last = s[1]
+			}
+			return f(r, s)
+		})
+		out, err := call.Call(args)
+		if bad != nil {
+			return nil, bad
+		}
+		return out, err
+	}}
+}
