@@ -94,7 +94,7 @@ func (c *Column) Value(row int) any {
 		return nil
 	}
 	if c.List || len(c.ShapeAt(row)) > 0 {
-		return c.Slice(row, row+1).Expand()
+		return c.Take([]int{row}).Expand() // its data alone
 	}
 	lo, _ := c.span(row)
 	return vectorOf(c.Data).at(lo)

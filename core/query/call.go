@@ -83,7 +83,7 @@ func (c *checker) aggregate(x *Call, args []*node, s *scope) (*node, error) {
 	} else {
 		a.arg = args[0]
 		if a.arg.aggregates() {
-			return nil, c.fail(x.Pos(), "%s: an aggregate of an aggregate", x.Name)
+			return nil, c.fail(a.arg.at, "%s of an aggregate: %s is of rows together already", x.Name, a.arg.say)
 		}
 		if x.Name == "COUNT" && a.arg.ref != nil && a.arg.ref.want == Values && !x.Distinct {
 			a.arg = c.present(a.arg)

@@ -41,6 +41,15 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	if at, ok := g.byID[n.id]; ok {
 		return g.extra(n, at), nil
 	}
+	if key := g.ofKey(n); key >= 0 { // what index pages would have said of rows is computed of groups
+		of := g.extra(n, key)
+		return c.apply(n.at, n.say, n.t, cheap, []*node{of}, func(a []*array.Column) (*array.Column, error) {
+			if n.ref.want == Nulls {
+				return array.IsNull(a[0]), nil
+			}
+			return array.Find("SHAPE").Call(a)
+		})
+	}
 	switch {
 	case n.constant(), n.bound > 0:
 		return n, nil
@@ -77,6 +86,22 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	}
 	out.id = c.intern("of groups ", n.id)
 	return &out, nil
+}
+
+// ofKey is the key whose NULL or shape a node reads; -1: it is no such node.
+func (g *grouping) ofKey(n *node) int {
+	if n.ref == nil || n.ref.want != Nulls && n.ref.want != Shapes {
+		return -1
+	}
+	for i, s := range g.slots {
+		if s.key < 0 {
+			continue
+		}
+		if k := g.keys[s.key]; k.ref != nil && k.ref.want == Values && k.ref.part == nil && k.ref.origin == n.ref.origin && k.ref.column == n.ref.column {
+			return i
+		}
+	}
+	return -1
 }
 
 func sameType(a, b array.Type) bool {
@@ -323,6 +348,9 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 	out := &rel{n: n, extra: make([]*array.Column, len(g.slots))}
 	for i, s := range g.slots {
 		v, err := g.column(total, i)
+		if err != nil && s.agg != nil {
+			err = placed(r.text, s.agg.at(), err)
+		}
 		if err != nil {
 			return nil, err
 		}

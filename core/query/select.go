@@ -569,8 +569,11 @@ func (c *checker) table(x *Source) (Table, error) {
 		return nil, mistake(c.text, x.At, errs.Unsupported, "other datasets cannot be opened here")
 	}
 	t, err := c.tables.Table(c.ctx, x.Name, ref)
+	if errs.Is(err, errs.Canceled) {
+		return nil, err
+	}
 	if err != nil {
-		return nil, placed(c.text, x.At, err)
+		return nil, mistake(c.text, x.At, errs.KindOf(err), "%w", err)
 	}
 	c.opened[key] = t
 	return t, nil

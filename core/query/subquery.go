@@ -57,7 +57,13 @@ func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node
 			if err != nil {
 				return nil, err
 			}
-			return take(f.run, rows, cols)
+			v, err := take(f.run, rows, cols)
+			if err == nil && own == 0 {
+				one := *v.Expand()
+				one.Const, one.N = true, f.n
+				v = &one
+			}
+			return v, err
 		}
 		return f.eachRow(n, p, own, cols, most, take)
 	}
