@@ -36,8 +36,11 @@ type Plan struct {
 	canonical string
 	o         Options
 	plan      *plan
-	ctx       context.Context
+	far       bool // a table lies behind a network
 }
+
+// farThreads is how many batches are on their way where each waits for a network.
+const farThreads = 16
 
 // Prepare reads and checks a query. from is what it is about where it names no other source; nil: nothing. tables, which may
 // be nil, opens others. It reads index pages at most. An error says line, column, what was wanted and what stands there.
@@ -60,7 +63,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{text: text, canonical: s.String(), o: o, plan: p}, nil
+	return &Plan{text: text, canonical: s.String(), o: o, plan: p, far: c.far}, nil
 }
 
 // Text is the query in its canonical form.
@@ -115,6 +118,9 @@ const lazySize = 64 << 20
 func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	began := time.Now()
 	r := p.newRun(ctx)
+	if p.far {
+		r.threads = max(r.threads, farThreads)
+	}
 	rows, err := p.plan.run(r, -1)
 	if err != nil {
 		return nil, err
@@ -129,6 +135,11 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 		out.Outputs = append(out.Outputs, q)
+	}
+	if len(out.Drawn) == 0 && len(rows.tables) == 1 && len(rows.rows) == 1 && len(rows.rows[0]) == rows.n {
+		if _, ok := rows.tables[0].(*derived); !ok {
+			out.draw(rows.tables[0], rows.rows[0]) // everything is computed, of these rows
+		}
 	}
 	out.Done = *r.tally.done(began, out.N, r.used.Load())
 	return out, nil

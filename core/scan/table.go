@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"deeplake/core/array"
@@ -190,3 +191,8 @@ func (t *Table) Zones(ctx context.Context, column int, from, to int64) ([]query.
 
 // Reader is the memory and the decoders of one goroutine.
 func (t *Table) Reader() query.Reader { return &reader{table: t} }
+
+// Remote reports whether reads are requests over a network.
+func (t *Table) Remote() bool {
+	return slices.ContainsFunc(t.fields, func(f *field) bool { return f.view != nil && f.view.Remote() })
+}

@@ -1,0 +1,447 @@
+package scan
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"deeplake/core/array"
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+// Column is one column of an Answer. It has the methods that loaders and readers ask of a column, those of a dataset being
+// read as ever; see dataset.Column.
+type Column interface {
+	Name() string
+	DType() tensor.DType
+	Sequence() bool
+	Encoded() bool
+	Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error
+	Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error
+	Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
+	Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
+	DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error))
+	HType() string
+	Info() map[string]any
+}
+
+var (
+	_ Column = (*dataset.Column)(nil)
+	_ Column = stored{}
+	_ Column = (*made)(nil)
+
+	_ interface {
+		DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error))
+		Ahead(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
+	} = stored{}
+)
+
+// Answer is rows that can be read, loaded, selected from and asked again: those of a view, or what a query has answered with.
+// It never changes and may be used in parallel. It is valid until the datasets are closed that it is of; what it holds of its
+// own is memory, given back when nobody refers to it.
+type Answer struct {
+	view   *dataset.View   // its rows are those of this view, its columns tensors of it; else nil
+	base   *dataset.View   // of the dataset that was asked
+	origin *dataset.View   // that its rows are of, one for one; nil: none, or several
+	drawn  []*dataset.View // whose commits it depends on
+	table  *Table
+	part   bool   // of another answer
+	words  string // names what was asked, and of it what was selected
+}
+
+// Plain is the rows of a view.
+func Plain(v *dataset.View) *Answer {
+	return &Answer{view: v, base: v, origin: v, drawn: []*dataset.View{v}, table: Of(v)}
+}
+
+// Answered is what a query on a view has answered with. words say all that decides the rows besides the datasets: the query
+// in its canonical form, parameters, seed. Computed columns are kept in memory, each in the chunks of a dataset of its own;
+// those that are computed when they are read, of one element type, stay so. ctx ends the computing of the others.
+func Answered(ctx context.Context, env *dataset.Env, base *dataset.View, r *query.Result, words string) (*Answer, error) {
+	a := &Answer{base: base, table: &Table{name: base.URI(), rows: r.N}, words: words}
+	d := drawer{result: r, views: map[drawnView]*dataset.View{}}
+	var kept []int
+	for i := range r.Outputs {
+		o := &r.Outputs[i]
+		f := &field{name: unused(o.Name, a.table.fields)}
+		switch {
+		case o.Drawn >= 0:
+			if err := d.stored(o, f); err != nil {
+				return nil, err
+			}
+		case o.Values == nil && !o.Type.List && o.Type.DType != 0:
+			f.compute, f.typ = o.Compute, o.Type
+		default:
+			kept = append(kept, i)
+		}
+		a.table.fields = append(a.table.fields, f)
+	}
+	if err := keep(ctx, env, r, kept, a.table.fields); err != nil {
+		return nil, err
+	}
+	if err := d.finish(a); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// unused is name, or one like it that no field has.
+func unused(name string, fields []*field) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(fields, func(f *field) bool { return f.name == name })
+	}
+	out := name
+	for i := 1; has(out); i++ {
+		out = fmt.Sprintf("%s_%d", name, i)
+	}
+	return out
+}
+
+// drawnView is a view of which rows were drawn.
+type drawnView struct {
+	drawn int
+	view  *dataset.View
+}
+
+// drawer makes views of drawn rows.
+type drawer struct {
+	result *query.Result
+	views  map[drawnView]*dataset.View
+}
+
+func (d *drawer) table(i int) (*Table, error) {
+	t, ok := d.result.Drawn[i].Table.(*Table)
+	if !ok {
+		return nil, errs.New(errs.Internal, "rows of table %q are of no dataset", d.result.Drawn[i].Table.Name())
+	}
+	return t, nil
+}
+
+// rows is the drawn rows of a view.
+func (d *drawer) rows(i int, v *dataset.View) (*dataset.View, error) {
+	key := drawnView{i, v}
+	if out := d.views[key]; out != nil {
+		return out, nil
+	}
+	out, err := draw(v, d.result.Drawn[i].Rows)
+	if err == nil {
+		d.views[key] = out
+	}
+	return out, err
+}
+
+// draw is the given rows of v, -1 being none; of rows that are equally far from each other a view that lists none.
+func draw(v *dataset.View, rows []int64) (*dataset.View, error) {
+	n := int64(len(rows))
+	if n > 1 && rows[0] >= 0 && rows[1] > rows[0] {
+		step := rows[1] - rows[0]
+		regular := true
+		for i := range rows {
+			if regular = rows[i] == rows[0]+int64(i)*step; !regular {
+				break
+			}
+		}
+		if regular {
+			return v.Slice(rows[0], rows[n-1]+1, step)
+		}
+	}
+	return v.Draw(rows)
+}
+
+// stored makes f the column of a table at its drawn rows.
+func (d *drawer) stored(o *query.Output, f *field) error {
+	t, err := d.table(o.Drawn)
+	if err != nil {
+		return err
+	}
+	from := t.fields[o.Column]
+	if from.compute != nil {
+		f.typ = from.typ
+		f.compute = at(from.compute, d.result.Drawn[o.Drawn].Rows)
+		return nil
+	}
+	if f.view, err = d.rows(o.Drawn, from.view); err != nil {
+		return err
+	}
+	f.column, err = f.view.Column(from.column.Name())
+	return err
+}
+
+// at computes other rows: row i is rows[i], or NULL for -1.
+func at(compute func(ctx context.Context, rows []int64) (*array.Column, error), list []int64) func(ctx context.Context, rows []int64) (*array.Column, error) {
+	return func(ctx context.Context, rows []int64) (*array.Column, error) {
+		own, places := make([]int64, 0, len(rows)), make([]int, len(rows))
+		missing := false
+		for i, row := range rows {
+			if places[i] = -1; list[row] >= 0 {
+				places[i] = len(own)
+				own = append(own, list[row])
+			} else {
+				missing = true
+			}
+		}
+		c, err := compute(ctx, own)
+		if err != nil || !missing {
+			return c, err
+		}
+		return c.Take(places), nil
+	}
+}
+
+// finish says what the rows are of.
+func (d *drawer) finish(a *Answer) error {
+	plain := len(d.result.Drawn) == 1
+	for i := range d.result.Drawn {
+		t, err := d.table(i)
+		if err != nil {
+			return err
+		}
+		var first *dataset.View
+		for _, f := range t.fields {
+			if f.view != nil && first == nil {
+				first = f.view
+			}
+		}
+		if first == nil {
+			plain = false
+			continue
+		}
+		v, err := d.rows(i, first)
+		if err != nil {
+			return err
+		}
+		a.drawn = append(a.drawn, v)
+	}
+	if len(a.drawn) == 1 && len(d.result.Drawn) == 1 {
+		a.origin = a.drawn[0]
+	}
+	for _, f := range a.table.fields {
+		plain = plain && f.view != nil && f.view == a.origin
+	}
+	if plain {
+		a.view = a.origin
+	}
+	return nil
+}
+
+// Len is the number of rows.
+func (a *Answer) Len() int64 { return a.table.rows }
+
+// Names lists the columns in order.
+func (a *Answer) Names() []string {
+	names := make([]string, len(a.table.fields))
+	for i, f := range a.table.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Table is the answer as a query asks it.
+func (a *Answer) Table() *Table { return a.table }
+
+// View is the view that has the same rows and tensors, perhaps under other names; false: there is none.
+func (a *Answer) View() (*dataset.View, bool) { return a.view, a.view != nil }
+
+// Base is the view that was asked.
+func (a *Answer) Base() *dataset.View { return a.base }
+
+// Column finds a column by name.
+func (a *Answer) Column(name string) (Column, error) {
+	for i, f := range a.table.fields {
+		if f.name != name {
+			continue
+		}
+		switch {
+		case f.compute != nil:
+			return &made{field: f, rows: a.table.rows}, nil
+		case f.column.Name() == name:
+			return f.column, nil
+		}
+		return stored{Column: a.table.fields[i].column, name: name}, nil
+	}
+	if a.view != nil {
+		c, err := a.view.Column(name) // a hidden tensor, or the message of a dataset
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	return nil, errs.New(errs.NotFound, "there is no column %q; the columns are %q%s", name, a.Names(), errs.Suggest(name, a.Names()))
+}
+
+// StoredBytes estimates the size of all rows, as stored.
+func (a *Answer) StoredBytes(ctx context.Context) (int64, error) {
+	if a.view != nil {
+		return a.view.StoredBytes(ctx)
+	}
+	total := int64(0)
+	for _, f := range a.table.fields {
+		if f.column != nil {
+			total += f.column.StoredBytes()
+		}
+	}
+	return total, nil
+}
+
+// NewWorker makes the scratch memory and decoders of one goroutine.
+func (a *Answer) NewWorker() *chunk.Worker { return a.base.NewWorker() }
+
+// Remote reports whether reads are requests over a network.
+func (a *Answer) Remote() bool {
+	return slices.ContainsFunc(a.table.fields, func(f *field) bool { return f.view != nil && f.view.Remote() })
+}
+
+// Traffic is what the stores have done since they were opened.
+func (a *Answer) Traffic() storage.Stats {
+	var sum storage.Stats
+	seen := map[string]bool{}
+	for _, v := range append([]*dataset.View{a.base}, a.drawn...) {
+		if uri := v.URI(); !seen[uri] {
+			seen[uri] = true
+			sum.Add(v.Traffic())
+		}
+	}
+	return sum
+}
+
+// Identity says which rows these are, as dataset.View.Identity does. What was asked names the rows that are of no single
+// view: they are the same wherever the same is asked of the same commits.
+func (a *Answer) Identity() (dataset, commit, selection string, err error) {
+	if a.view != nil {
+		return a.view.Identity()
+	}
+	if dataset, commit, _, err = a.base.Identity(); err != nil {
+		return "", "", "", err
+	}
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%s\x00%d", a.words, a.table.rows)
+	for _, v := range a.drawn {
+		d, c, rows, err := v.Identity()
+		if err != nil {
+			return "", "", "", err
+		}
+		if c == "" {
+			commit = "" // who knows what those rows will be
+		}
+		_, _ = fmt.Fprintf(sum, "\x00%s %s %s", d, c, rows)
+	}
+	return dataset, commit, fmt.Sprintf("query %s*%d", hex.EncodeToString(sum.Sum(nil)[:16]), a.table.rows), nil
+}
+
+// Rows fills dst, len(dst) == Len, with the rows of the dataset that these are of, -1 for none. An answer whose rows are of
+// several datasets, or of none, is errs.Unsupported.
+func (a *Answer) Rows(dst []int64) error {
+	if a.origin == nil {
+		return errs.New(errs.Unsupported, "the rows of this result are not rows of one dataset: they are joined, grouped or computed")
+	}
+	a.origin.Rows(dst)
+	return nil
+}
+
+// Select is the given rows, in that order; repeats are allowed. rows is not kept.
+func (a *Answer) Select(rows []int64) (*Answer, error) {
+	for _, row := range rows {
+		if row < 0 || row >= a.table.rows {
+			return nil, errs.New(errs.Range, "row %d is out of range, there are %d rows", row, a.table.rows)
+		}
+	}
+	rows = slices.Clone(rows)
+	sum := sha256.New()
+	for _, row := range rows {
+		_, _ = sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(row)))
+	}
+	words := fmt.Sprintf("%s\x00select %x", a.words, sum.Sum(nil)[:16])
+	return a.derive(int64(len(rows)), words, func(v *dataset.View) (*dataset.View, error) { return v.Select(rows) },
+		func(i int64) int64 { return rows[i] })
+}
+
+// Slice is rows start, start+step, ... before stop, as dataset.View.Slice has it.
+func (a *Answer) Slice(start, stop, step int64) (*Answer, error) {
+	part, err := a.base.Counted(a.table.rows).Slice(start, stop, step)
+	if err != nil {
+		return nil, err
+	}
+	words := fmt.Sprintf("%s\x00slice %d %d %d", a.words, start, part.Len(), step)
+	return a.derive(part.Len(), words, func(v *dataset.View) (*dataset.View, error) { return v.Slice(start, stop, step) },
+		func(i int64) int64 { return start + i*step })
+}
+
+// derive is n other rows of a.
+func (a *Answer) derive(n int64, words string, of func(*dataset.View) (*dataset.View, error), row func(i int64) int64) (*Answer, error) {
+	out := &Answer{base: a.base, part: true, words: words, table: &Table{name: a.table.name, rows: n}}
+	views := map[*dataset.View]*dataset.View{}
+	same := func(v *dataset.View) (*dataset.View, error) {
+		if v == nil || views[v] != nil {
+			return views[v], nil
+		}
+		w, err := of(v)
+		views[v] = w
+		return w, err
+	}
+	var err error
+	for _, v := range []struct{ from, to **dataset.View }{{&a.view, &out.view}, {&a.origin, &out.origin}} {
+		if *v.to, err = same(*v.from); err != nil {
+			return nil, err
+		}
+	}
+	for _, v := range a.drawn {
+		w, err := same(v)
+		if err != nil {
+			return nil, err
+		}
+		out.drawn = append(out.drawn, w)
+	}
+	for _, f := range a.table.fields {
+		g := &field{name: f.name, compute: f.compute, typ: f.typ}
+		if f.compute != nil {
+			g.compute = func(ctx context.Context, rows []int64) (*array.Column, error) {
+				own := make([]int64, len(rows))
+				for i, r := range rows {
+					own[i] = row(r)
+				}
+				return f.compute(ctx, own)
+			}
+		} else if g.view, err = same(f.view); err != nil {
+			return nil, err
+		} else if g.column, err = g.view.Column(f.column.Name()); err != nil {
+			return nil, err
+		}
+		out.table.fields = append(out.table.fields, g)
+	}
+	return out, nil
+}
+
+// Describe says what the answer shows. The counters of its tensors are those of the commits they are of.
+func (a *Answer) Describe() dataset.Description {
+	if a.view == a.base && a.view != nil {
+		return a.view.Describe()
+	}
+	out := a.base.Describe()
+	out.Rows, out.Tensors = a.table.rows, make([]dataset.TensorDescription, 0, len(a.table.fields))
+	known := map[*dataset.View][]dataset.TensorDescription{}
+	for _, f := range a.table.fields {
+		if f.compute != nil {
+			out.Tensors = append(out.Tensors, describeType(f.name, f.typ))
+			continue
+		}
+		if known[f.view] == nil {
+			known[f.view] = f.view.Describe().Tensors
+		}
+		for _, t := range known[f.view] {
+			if t.Name == f.column.Name() {
+				t.Name = f.name
+				out.Tensors = append(out.Tensors, t)
+			}
+		}
+	}
+	return out
+}

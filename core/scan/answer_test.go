@@ -1,0 +1,511 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/loader"
+	"deeplake/core/query"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
+)
+
+// ask answers a query on a view.
+func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ...any) *Answer {
+	t.Helper()
+	tables := NewTables(env, storage.Options{})
+	t.Cleanup(func() { _ = tables.Close() })
+	return askTable(t, env, v, Of(v), tables, text, params...)
+}
+
+func askTable(t testing.TB, env *dataset.Env, v *dataset.View, from query.Table, tables query.Tables, text string, params ...any) *Answer {
+	t.Helper()
+	ctx := context.Background()
+	p, err := query.Prepare(ctx, text, from, tables, query.Options{Params: params})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	r, err := p.Run(ctx)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return must[*Answer](t)(Answered(ctx, env, v, r, p.Text()))
+}
+
+// cells reads a column of an answer row by row.
+func cells(t testing.TB, a *Answer, name string) []cell {
+	t.Helper()
+	ctx := context.Background()
+	col := must[Column](t)(a.Column(name))
+	w := a.NewWorker()
+	defer w.Close()
+	out := make([]cell, a.Len())
+	for i := range out {
+		refs := make([]chunk.Ref, 1)
+		if err := col.Resolve(ctx, []int64{int64(i)}, refs); err != nil {
+			t.Fatal(err)
+		}
+		if out[i].hole = refs[0].Hole(); out[i].hole {
+			continue
+		}
+		if col.Sequence() {
+			items := make([]chunk.Ref, refs[0].Items)
+			if err := col.Items(ctx, &refs[0], items); err != nil {
+				t.Fatal(err)
+			}
+			refs = items
+		}
+		for k := range refs {
+			data, stored := make([]byte, refs[k].Size), make([]byte, refs[k].Stored)
+			if err := col.Decode(ctx, &refs[k], data, w); err != nil {
+				t.Fatal(err)
+			}
+			if err := col.Stored(ctx, &refs[k], stored, w); err != nil && refs[k].Tiles == nil {
+				t.Fatal(err)
+			}
+			out[i].data, out[i].shapes = append(out[i].data, data), append(out[i].shapes, refs[k].Shape)
+		}
+	}
+	return out
+}
+
+// says is a column in short: numbers, text, null, lists in brackets.
+func says(t testing.TB, a *Answer, name string) string {
+	t.Helper()
+	col := must[Column](t)(a.Column(name))
+	var rows []string
+	for _, c := range cells(t, a, name) {
+		var items []string
+		for _, data := range c.data {
+			switch d := col.DType(); {
+			case !d.Fixed():
+				items = append(items, string(data))
+			case d == tensor.Int64:
+				for i := 0; i < len(data); i += 8 {
+					items = append(items, fmt.Sprint(int64(binary.LittleEndian.Uint64(data[i:]))))
+				}
+			case d == tensor.Float64:
+				items = append(items, fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(data))))
+			case d == tensor.Float32:
+				for i := 0; i < len(data); i += 4 {
+					items = append(items, fmt.Sprint(math.Float32frombits(binary.LittleEndian.Uint32(data[i:]))))
+				}
+			default:
+				items = append(items, fmt.Sprint(data))
+			}
+		}
+		switch {
+		case c.hole:
+			rows = append(rows, "null")
+		case col.Sequence():
+			rows = append(rows, "["+strings.Join(items, " ")+"]")
+		default:
+			rows = append(rows, strings.Join(items, ","))
+		}
+	}
+	return strings.Join(rows, " ")
+}
+
+// small is a dataset of six rows.
+func small(t testing.TB, env *dataset.Env, uri string) *dataset.Dataset {
+	t.Helper()
+	ctx := context.Background()
+	d := must[*dataset.Dataset](t)(dataset.Create(ctx, env, uri, dataset.CreateOptions{}))
+	t.Cleanup(func() { _ = d.Close() })
+	for _, s := range []dataset.TensorSpec{
+		{Name: "x", DType: "int64"}, {Name: "y", DType: "float64"}, {Name: "name", HType: "text"}, {Name: "label", HType: "class_label", ClassNames: []string{"cat", "dog"}},
+		{Name: "v", HType: "embedding", DType: "float32"}, {Name: "day", DType: "int64", Info: map[string]any{"unit": "date"}},
+	} {
+		if err := d.CreateTensor(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := []int64{5, 3, 8, 1, 9, 2}
+	label := []int64{0, 1, 0, 1, 1, 0}
+	rows := []tensor.Rows{
+		{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}},
+		{Tensor: "y"}, {Tensor: "name"},
+		{Tensor: "label", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(label)}},
+		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{2}, Data: bytesOf([]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})}},
+		{Tensor: "day", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}},
+	}
+	for i := range x {
+		y := tensor.Sample{DType: tensor.Float64, Shape: tensor.Shape{}, Data: bytesOf([]float64{float64(i) / 2})}
+		if i == 2 {
+			y = tensor.Sample{Form: tensor.FormHole}
+		}
+		rows[1].Samples = append(rows[1].Samples, y)
+		rows[2].Samples = append(rows[2].Samples, textOf(tensor.String, string(rune('a'+i))))
+	}
+	if err := d.Append(ctx, rows, int64(len(x))); err != nil {
+		t.Fatal(err)
+	}
+	_ = must[version.Committed](t)(d.Commit(ctx, "six"))
+	return d
+}
+
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	small(t, env, "mem://other")
+	v := must[*dataset.View](t)(d.View(ctx))
+	for _, c := range []struct {
+		query, rows string            // rows: of the dataset; "none": of no single one
+		want        map[string]string // column, what it says
+	}{
+		{"SELECT * WHERE x > 4", "0 2 4", map[string]string{"x": "5 8 9", "y": "0 null 2", "name": "a c e", "label": "0 0 1"}},
+		{"SELECT x AS n, name AS x ORDER BY n DESC LIMIT 3", "4 2 0", map[string]string{"n": "9 8 5", "x": "e c a"}},
+		{"SELECT x * 2 AS twice, y + 1 AS next, name || '!' AS loud, v[0] AS first WHERE label = 'cat'", "0 2 5",
+			map[string]string{"twice": "10 16 4", "next": "1 null 3.5", "loud": "a! c! f!", "first": "0 4 10"}},
+		{"SELECT x, x + 1 AS more, x AS again LIMIT 2", "0 1", map[string]string{"x": "5 3", "more": "6 4", "again": "5 3"}},
+		{"SELECT label, COUNT(*) AS n, SUM(x) AS total GROUP BY label ORDER BY label", "none", map[string]string{"label": "0 1", "n": "3 3", "total": "15 13"}},
+		{"SELECT label, x GROUP BY label ORDER BY label", "none", map[string]string{"label": "0 1", "x": "[5 8 2] [3 1 9]"}},
+		{"SELECT a.x AS ax, b.name AS bn FROM \"mem://d\" a LEFT JOIN \"mem://other\" b ON a.x = b.x AND b.label = 'dog' ORDER BY ax", "none",
+			map[string]string{"ax": "1 2 3 5 8 9", "bn": "d null b null null e"}},
+		{"SELECT day WHERE FALSE", "", map[string]string{"day": ""}},
+		{"SELECT NULL AS nothing, 3 AS three LIMIT 2", "0 1", map[string]string{"nothing": "null null", "three": "3 3"}},
+		{"SELECT v * 2 AS w, SHAPE(v) AS s LIMIT 2", "0 1", map[string]string{"w": "0,2 4,6", "s": "2 2"}},
+	} {
+		a := ask(t, env, v, c.query)
+		for name, want := range c.want {
+			if got := says(t, a, name); got != want {
+				t.Errorf("%s: column %q is %s, want %s", c.query, name, got, want)
+			}
+		}
+		rows := make([]int64, a.Len())
+		if err := a.Rows(rows); c.rows == "none" {
+			if !errs.Is(err, errs.Unsupported) {
+				t.Errorf("%s: rows are %v, %v, want an error", c.query, rows, err)
+			}
+		} else if err != nil || fmt.Sprint(rows) != "["+c.rows+"]" {
+			t.Errorf("%s: rows are %v, %v, want %s", c.query, rows, err, c.rows)
+		}
+		// Parts of an answer, and questions to it.
+		if a.Len() > 1 {
+			part := must[*Answer](t)(must[*Answer](t)(a.Select([]int64{1, 0, 1})).Slice(0, 2, 1))
+			for name, want := range c.want {
+				w := strings.Fields(want)
+				if got := says(t, part, name); got != w[1]+" "+w[0] {
+					t.Errorf("%s: part of column %q is %s, want %s %s", c.query, name, got, w[1], w[0])
+				}
+			}
+		}
+		again := askTable(t, env, v, a.Table(), nil, "SELECT * LIMIT 1 OFFSET 1")
+		for name, want := range c.want {
+			if w := strings.Fields(want); len(w) > 1 && says(t, again, name) != w[1] {
+				t.Errorf("%s: asked again, column %q is %s, want %s", c.query, name, says(t, again, name), w[1])
+			}
+		}
+	}
+}
+
+func TestAnswerKeepsWhatColumnsMean(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	v := must[*dataset.View](t)(d.View(ctx))
+	a := ask(t, env, v, "SELECT label AS kind, day AS when_, day + 1 AS later, x AS n, x + 0 AS m, v AS e")
+	htypes := map[string]string{"kind": "class_label", "when_": "generic", "later": "generic", "n": "generic", "m": "generic", "e": "embedding"}
+	for _, x := range a.Describe().Tensors {
+		if x.HType != htypes[x.Name] || x.DType == nil {
+			t.Errorf("%q is %s", x.Name, x.HType)
+		}
+		if x.Name == "kind" && !slices.Equal(x.ClassNames, []string{"cat", "dog"}) {
+			t.Errorf("class names are %q", x.ClassNames)
+		}
+	}
+	if got := a.Names(); !slices.Equal(got, []string{"kind", "when_", "later", "n", "m", "e"}) {
+		t.Errorf("names are %q", got)
+	}
+	if _, err := a.Column("kinds"); !errs.Is(err, errs.NotFound) || !strings.Contains(err.Error(), `"kind"`) {
+		t.Errorf("unknown column: %v", err)
+	}
+	if got := ask(t, env, v, "SELECT x, x, y AS x").Names(); !slices.Equal(got, []string{"x", "x_1", "x_2"}) {
+		t.Errorf("names that repeat are %q", got)
+	}
+}
+
+func TestAnswerIdentity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	v := must[*dataset.View](t)(d.View(ctx))
+	identity := func(a *Answer) string {
+		t.Helper()
+		set, commit, rows, err := a.Identity()
+		if err != nil || commit == "" {
+			t.Fatal(commit, err)
+		}
+		return set + commit + rows
+	}
+	seen := map[string]string{identity(Plain(v)): "all"}
+	for _, q := range []string{"SELECT * WHERE x > 4", "SELECT x + 1 AS y WHERE x > 4", "SELECT x + 2 AS y WHERE x > 4", "SELECT label, COUNT(*) GROUP BY label"} {
+		a := ask(t, env, v, q)
+		id := identity(a)
+		if was := seen[id]; was != "" {
+			t.Errorf("%s is %s", q, was)
+		}
+		if id != identity(ask(t, env, v, q)) {
+			t.Errorf("%s is not itself", q)
+		}
+		part := must[*Answer](t)(a.Select([]int64{1}))
+		seen[id], seen[identity(part)] = q, "part of "+q
+		if _, bad := seen[identity(must[*Answer](t)(a.Select([]int64{0})))]; bad {
+			t.Errorf("%s: parts are alike", q)
+		}
+	}
+	some := ask(t, env, v, "SELECT * WHERE x > 4")
+	same := must[*dataset.View](t)(v.Select([]int64{0, 2, 4}))
+	if identity(some) != identity(Plain(same)) {
+		t.Error("the same rows are not the same")
+	}
+}
+
+// TestLoad loads answers of all sorts, twice, and goes on from a state.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	v := must[*dataset.View](t)(d.View(ctx))
+	lazy := large(t, env)
+	for _, a := range []*Answer{ask(t, env, v, "SELECT x, name, v * 2 AS w, x + 1 AS z ORDER BY x"), ask(t, env, v, "SELECT x AS z, x AS x WHERE x > 2"), lazy} {
+		open := func() *loader.Loader {
+			l := must[*loader.Loader](t)(loader.Open(ctx, loader.SourceOf[Column](a), loader.Options{BatchSize: 2, Collate: loader.List, Shuffle: loader.Full, Seed: 3, Tensors: []string{"z"}}))
+			t.Cleanup(l.Close)
+			return l
+		}
+		read := func(l *loader.Loader, p loader.Pass, most int) (rows [][]byte) {
+			e := must[*loader.Epoch](t)(l.Start(ctx, p))
+			defer e.Close()
+			for range most {
+				b := must[*loader.Batch](t)(e.Next(ctx))
+				if b == nil {
+					break
+				}
+				var all []byte
+				for _, it := range b.Columns[0].Items {
+					all = append(all, b.Slab.Bytes()[it.Offset:it.Offset+it.Size]...)
+				}
+				rows = append(rows, all)
+				b.Release()
+			}
+			return rows
+		}
+		all := read(open(), loader.Pass{}, 3)
+		s := must[loader.State](t)(open().State(0, 2))
+		state := must[[]byte](t)(json.Marshal(s))
+		l := open()
+		rest := read(l, must[loader.Pass](t)(l.Resume(state)), 2)
+		if len(all) < 2 || !slices.EqualFunc(all[1:], rest[:len(all)-1], bytes.Equal) {
+			t.Errorf("%q: %d batches, then %d others", a.Names(), len(all), len(rest))
+		}
+		if rows := must[*loader.Batch](t)(loader.NewReader(loader.SourceOf[Column](a)).Read(ctx, []int64{1, 0}, loader.ReadOptions{})); rows.Rows != 2 {
+			t.Errorf("%q: %d rows read", a.Names(), rows.Rows)
+		}
+	}
+}
+
+// large is an answer with a column that is computed when it is read.
+func large(t testing.TB, env *dataset.Env) *Answer {
+	t.Helper()
+	ctx := context.Background()
+	d := must[*dataset.Dataset](t)(dataset.Create(ctx, env, "mem://large", dataset.CreateOptions{}))
+	t.Cleanup(func() { _ = d.Close() })
+	if err := d.CreateTensor(ctx, dataset.TensorSpec{Name: "v", DType: "float32"}); err != nil {
+		t.Fatal(err)
+	}
+	const rows, n = 1100, 16 << 10
+	data := make([]float32, rows*n)
+	for i := range data {
+		data[i] = float32(i / n)
+	}
+	if err := d.Append(ctx, []tensor.Rows{{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{n}, Data: bytesOf(data)}}}, rows); err != nil {
+		t.Fatal(err)
+	}
+	_ = must[version.Committed](t)(d.Commit(ctx, ""))
+	v := must[*dataset.View](t)(d.View(ctx))
+	a := ask(t, env, v, "SELECT v * 2 AS z, v AS v")
+	if a.table.fields[0].compute == nil {
+		t.Fatal("a large column is computed at once")
+	}
+	return a
+}
+
+func TestLazy(t *testing.T) {
+	t.Parallel()
+	env := testEnv()
+	a := large(t, env)
+	part := must[*Answer](t)(a.Select([]int64{900, 3, 3}))
+	c := cells(t, part, "z")
+	for i, want := range []float32{1800, 6, 6} {
+		if got := math.Float32frombits(binary.LittleEndian.Uint32(c[i].data[0][4:])); got != want || len(c[i].data[0]) != 64<<10 || !c[i].shapes[0].Equal(tensor.Shape{16 << 10}) {
+			t.Errorf("row %d is %v of %v, want %v", i, got, c[i].shapes[0], want)
+		}
+	}
+	if got := says(t, askTable(t, env, a.Base(), part.Table(), nil, "SELECT z[0] + 1 AS one, SHAPE(z)[0] AS n LIMIT 2"), "one"); got != "1801 7" {
+		t.Errorf("asked again: %s", got)
+	}
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	v := must[*dataset.View](t)(d.View(ctx))
+	asked := 0
+	again := func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error) {
+		asked++
+		var params []any
+		if err := json.Unmarshal(s.Params, &params); err != nil {
+			t.Fatal(err)
+		}
+		return ask(t, env, base, s.Query, params...), nil
+	}
+	for i, c := range []struct {
+		query string
+		again bool
+		want  map[string]string
+	}{
+		{"SELECT x AS n, name WHERE x > ? ORDER BY x", false, map[string]string{"n": "5 8 9", "name": "a c e"}},
+		{"SELECT x AS n, x * 2 AS m WHERE x > ? ORDER BY x", true, map[string]string{"n": "5 8 9", "m": "10 16 18"}},
+		{"SELECT COUNT(*) AS n WHERE x > ?", true, map[string]string{"n": "3"}},
+	} {
+		a := ask(t, env, v, c.query, 4.0)
+		name := fmt.Sprintf("v%d_", i)
+		if err := a.Save(ctx, d, name, Asked{Query: c.query, Params: json.RawMessage("[4]"), Seed: 1}, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.DeleteRows(ctx, []int64{0}); err != nil { // a view is of its commit
+			t.Fatal(err)
+		}
+		_ = must[version.Committed](t)(d.Commit(ctx, ""))
+		asked = 0
+		back, at, err := Load(ctx, d, name, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for column, want := range c.want {
+			if got := says(t, back, column); got != want || (asked > 0) != c.again {
+				t.Errorf("%s: column %q is %s, want %s; asked %d times", c.query, column, got, want, asked)
+			}
+		}
+		_ = at.Close()
+	}
+	part := must[*Answer](t)(ask(t, env, v, "SELECT x + 1 AS y").Select([]int64{1}))
+	if err := part.Save(ctx, d, "part", Asked{Query: "SELECT x + 1 AS y"}, false); !errs.Is(err, errs.Unsupported) {
+		t.Errorf("a part of what is computed: %v", err)
+	}
+	part = must[*Answer](t)(Plain(v).Select([]int64{1, 3}))
+	if err := part.Save(ctx, d, "plain", Asked{}, false); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMaterialize(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(5, 2))
+	d := testDataset(t, "mem://d", 5)
+	env := testEnv()
+	for name, v := range testViews(t, d, r) {
+		a := Plain(v)
+		uri := "mem://copy-" + name
+		done := int64(0)
+		if err := a.Materialize(ctx, env, Copy{URI: uri, Progress: func(n, of int64) {
+			if n <= done || of != v.Len() {
+				t.Errorf("%s: %d of %d rows after %d", name, n, of, done)
+			}
+			done = n
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		c := must[*dataset.Dataset](t)(dataset.Open(ctx, env, uri, dataset.OpenOptions{}))
+		w := must[*dataset.View](t)(c.View(ctx))
+		if w.Len() != v.Len() || done != v.Len() {
+			t.Fatalf("%s: %d rows, %d told, want %d", name, w.Len(), done, v.Len())
+		}
+		for _, k := range kinds() {
+			want, got := oracle(t, v, k.Name), oracle(t, w, k.Name)
+			for i := range want {
+				if list := strings.HasPrefix(k.HType, "sequence"); want[i].hole && list {
+					want[i].hole = false // an empty one
+				}
+				if want[i].hole != got[i].hole || !slices.EqualFunc(want[i].data, got[i].data, bytes.Equal) {
+					t.Fatalf("%s: row %d of %q differs", name, i, k.Name)
+				}
+			}
+		}
+		x, y := v.Describe().Tensors, w.Describe().Tensors
+		for i := range x {
+			if x[i].Name != y[i].Name || x[i].HType != y[i].HType || x[i].Compression != y[i].Compression || !slices.Equal(x[i].ClassNames, y[i].ClassNames) {
+				t.Errorf("%s: tensor %+v became %+v", name, x[i], y[i])
+			}
+		}
+		if err := a.Materialize(ctx, env, Copy{URI: uri}); !errs.Is(err, errs.Exists) {
+			t.Errorf("%s: over what is there: %v", name, err)
+		}
+		_ = c.Close()
+	}
+}
+
+func TestMaterializeFails(t *testing.T) {
+	t.Parallel()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	v := must[*dataset.View](t)(d.View(context.Background()))
+	ctx, cancel := context.WithCancel(context.Background())
+	a := Plain(v)
+	err := a.Materialize(ctx, env, Copy{URI: "mem://copy", Progress: func(int64, int64) { cancel() }})
+	if err == nil {
+		t.Skip("it was done before it was ended")
+	}
+	if found, err := dataset.Exists(context.Background(), env, "mem://copy", storage.Options{}); err != nil || found {
+		t.Errorf("a dataset is left: %v, %v", found, err)
+	}
+}
+
+func TestTables(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := small(t, env, "mem://d")
+	tables := NewTables(env, storage.Options{})
+	first := must[query.Table](t)(tables.Table(ctx, "mem://d", ""))
+	if err := d.DeleteRows(ctx, []int64{0}); err != nil {
+		t.Fatal(err)
+	}
+	_ = must[version.Committed](t)(d.Commit(ctx, ""))
+	if again := must[query.Table](t)(tables.Table(ctx, "mem://d", "")); again != first || again.Rows() != 6 {
+		t.Errorf("the newest version changed to one of %d rows", again.Rows())
+	}
+	if old := must[query.Table](t)(tables.Table(ctx, "mem://d", "1")); old.Rows() != 6 {
+		t.Errorf("version 1 has %d rows", old.Rows())
+	}
+	if now := must[query.Table](t)(tables.Table(ctx, "mem://d", "main")); now.Rows() != 5 {
+		t.Errorf("main has %d rows", now.Rows())
+	}
+	if _, err := tables.Table(ctx, "mem://none", ""); !errs.Is(err, errs.NotFound) {
+		t.Errorf("no dataset: %v", err)
+	}
+	if err := tables.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,109 @@
+package scan
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/tensor"
+)
+
+// stored is a tensor under another name.
+type stored struct {
+	*dataset.Column
+	name string
+}
+
+// Name is what the answer calls the tensor.
+func (c stored) Name() string { return c.name }
+
+// made is a column that is computed when it is read: rows are computed where others are looked up, so that their sizes are
+// known, and are held by the refs.
+type made struct {
+	field *field
+	rows  int64
+}
+
+func (c *made) Name() string        { return c.field.name }
+func (c *made) DType() tensor.DType { return c.field.typ.DType }
+func (c *made) Sequence() bool      { return false }
+func (c *made) Encoded() bool       { return false }
+func (c *made) HType() string       { return htypeOf(&c.field.typ) }
+
+// Info is what it would be if the column were a tensor.
+func (c *made) Info() map[string]any { return infoOf(&c.field.typ) }
+
+// rowsPerTurn is how many rows are computed at once by one goroutine, at least.
+const rowsPerTurn = 8
+
+// Resolve computes rows.
+func (c *made) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error {
+	for _, row := range rows {
+		if row < 0 || row >= c.rows {
+			return errs.New(errs.Range, "row %d is out of range, there are %d rows", row, c.rows)
+		}
+	}
+	groups := max(1, min(task.Cores(), len(rows)/rowsPerTurn))
+	if groups == 1 {
+		return c.make(ctx, rows, refs)
+	}
+	g := task.New(ctx, 0)
+	for i := range groups {
+		from, to := i*len(rows)/groups, (i+1)*len(rows)/groups
+		g.Go(func(ctx context.Context) error { return c.make(ctx, rows[from:to], refs[from:to]) })
+	}
+	return g.Wait()
+}
+
+func (c *made) make(ctx context.Context, rows []int64, refs []chunk.Ref) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	values, err := c.field.compute(ctx, rows)
+	if err != nil {
+		return err
+	}
+	if values.N != len(rows) || values.DType != c.field.typ.DType && values.DType != 0 {
+		return errs.New(errs.Internal, "compute column %q: got %d values of dtype %s, want %d of %s", c.field.name, values.N, values.DType, len(rows), c.field.typ.DType)
+	}
+	values = values.Expand()
+	for i, row := range rows {
+		refs[i] = chunk.Ref{Row: row}
+		if values.IsNull(i) {
+			continue
+		}
+		r := &refs[i]
+		r.Items, r.Made = 1, valueBytes(values, i)
+		r.Size = int64(len(r.Made))
+		if r.Stored = r.Size; values.DType.Fixed() {
+			r.Shape = values.ShapeAt(i)
+		}
+	}
+	return nil
+}
+
+// Items is never asked: rows are no lists.
+func (c *made) Items(context.Context, *chunk.Ref, []chunk.Ref) error {
+	return errs.New(errs.Internal, "column %q has no sequences", c.field.name)
+}
+
+// Decode copies what Resolve has computed.
+func (c *made) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+	return w.Decode(ctx, ref, dst, 0)
+}
+
+// Stored is the same.
+func (c *made) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+	return w.Stored(ctx, ref, dst)
+}
+
+// DecodeRun is Decode of each.
+func (c *made) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+	for i := range refs {
+		if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
+			failed(i, err)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package scan
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/query"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+// Copy says where an answer is copied to, and how.
+type Copy struct {
+	URI       string
+	Storage   storage.Options
+	Overwrite bool
+	Message   string                  // of the commit; "": "materialize"
+	Threads   int                     // 0: as many as there are cores
+	Progress  func(done, total int64) // rows; nil: nobody asks. It is called from one goroutine at a time
+}
+
+const (
+	copyBytes = 8 << 20 // of a batch, about
+	copyRows  = 1 << 14
+)
+
+// Materialize makes a dataset of the answer's rows, in their order: its columns become tensors with the htype, dtype,
+// compression, class names and info that they have, files (JPEG, PNG) are copied as they are, and what is computed is computed.
+// A dataset that is there is errs.Exists, unless it is to be overwritten. After an error no dataset is left.
+func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
+	if len(a.table.fields) == 0 {
+		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
+	}
+	d, err := dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, Storage: o.Storage})
+	if err != nil {
+		return err
+	}
+	m := &copier{a: a, o: &o, d: d, threads: o.Threads}
+	if m.threads < 1 {
+		m.threads = task.Cores()
+	}
+	if err = m.run(ctx); err == nil {
+		return d.Close()
+	}
+	_ = d.Close()
+	if gone := dataset.Delete(context.WithoutCancel(ctx), env, o.URI, o.Storage); gone != nil {
+		return errs.New(errs.KindOf(err), "materialize %q: %w; what was written could not be removed: %w", o.URI, err, gone)
+	}
+	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
+}
+
+// copier copies an answer.
+type copier struct {
+	a       *Answer
+	o       *Copy
+	d       *dataset.Dataset
+	threads int
+	tensors []tensorOf
+}
+
+func (m *copier) run(ctx context.Context) error {
+	if err := m.schema(ctx); err != nil {
+		return err
+	}
+	step, err := m.step(ctx)
+	if err != nil {
+		return err
+	}
+	// While the batches of one round are appended, those of the next are read.
+	n := m.a.table.rows
+	round := step * int64(m.threads)
+	next, err := m.read(ctx, 0, min(round, n), step)
+	for from := int64(0); from < n && err == nil; from += round {
+		now, to := next, min(n, from+round)
+		g := task.New(ctx, 0)
+		g.Go(func(ctx context.Context) (err error) {
+			next, err = m.read(ctx, to, min(to+round, n), step)
+			return err
+		})
+		for i, rows := range now {
+			at := from + int64(i)*step
+			if err = m.d.Append(ctx, rows, min(step, to-at)); err != nil {
+				break
+			}
+			if m.o.Progress != nil {
+				m.o.Progress(min(at+step, to), n)
+			}
+		}
+		if err != nil {
+			g.Stop()
+		}
+		if failed := g.Wait(); err == nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		return err
+	}
+	message := m.o.Message
+	if message == "" {
+		message = "materialize"
+	}
+	_, err = m.d.Commit(ctx, message)
+	return err
+}
+
+// schema makes the tensors.
+func (m *copier) schema(ctx context.Context) error {
+	for i, f := range m.a.table.fields {
+		typ, err := m.a.table.Resolve(ctx, i)
+		if err != nil {
+			return err
+		}
+		spec := specOf(f.name, &typ)
+		if f.column != nil {
+			spec = f.column.Spec()
+			spec.Name = f.name
+		}
+		if err := m.d.CreateTensor(ctx, spec); err != nil {
+			return errs.New(errs.KindOf(err), "column %q: %w; give it another name with AS", f.name, err)
+		}
+		m.tensors = append(m.tensors, tensorOf{name: f.name, typ: typ})
+	}
+	if info := m.a.base.Describe().Info; len(info) > 0 {
+		return m.d.SetInfo(ctx, info)
+	}
+	return nil
+}
+
+// step is how many rows go into a batch.
+func (m *copier) step(ctx context.Context) (int64, error) {
+	n := m.a.table.rows
+	stored, err := m.a.StoredBytes(ctx)
+	if err != nil || n == 0 {
+		return 1, err
+	}
+	step := min(max(copyBytes*n/max(stored, 1), 1), copyRows)
+	for _, f := range m.a.table.fields {
+		if f.compute != nil {
+			step = min(step, lazyRows)
+		}
+	}
+	return step, nil
+}
+
+// read reads rows [from, to) in batches of step rows.
+func (m *copier) read(ctx context.Context, from, to, step int64) ([][]tensor.Rows, error) {
+	if from >= to {
+		return nil, nil
+	}
+	out := make([][]tensor.Rows, (to-from+step-1)/step)
+	g := task.New(ctx, 0)
+	for i := range out {
+		g.Go(func(ctx context.Context) (err error) {
+			at := from + int64(i)*step
+			out[i], err = m.batch(ctx, at, min(step, to-at))
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+// batch reads n rows of all columns.
+func (m *copier) batch(ctx context.Context, from, n int64) ([]tensor.Rows, error) {
+	r := &reader{table: m.a.table}
+	defer r.Close()
+	out := make([]tensor.Rows, len(m.tensors))
+	for i := range out {
+		f := m.a.table.fields[i]
+		var err error
+		if f.column != nil && (f.column.Encoded() || asStored(f.column.DType())) {
+			out[i], err = m.files(ctx, f, from, n)
+		} else if c, failed := r.Read(ctx, i, query.Rows{From: from, N: n}, query.Values, nil); failed != nil {
+			err = failed
+		} else {
+			out[i], err = m.tensors[i].rows(c)
+		}
+		if err != nil {
+			return nil, errs.New(errs.KindOf(err), "column %q: %w", f.name, err)
+		}
+	}
+	return out, nil
+}
+
+// asStored reports whether columns cannot hold values of a dtype as they are.
+func asStored(d tensor.DType) bool {
+	switch d {
+	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
+		return true
+	}
+	return false
+}
+
+// files reads samples as they are stored.
+func (m *copier) files(ctx context.Context, f *field, from, n int64) (tensor.Rows, error) {
+	out := tensor.Rows{Tensor: f.name}
+	rows, refs := make([]int64, n), make([]chunk.Ref, n)
+	for i := range rows {
+		rows[i] = from + int64(i)
+	}
+	if err := f.column.Resolve(ctx, rows, refs); err != nil {
+		return out, err
+	}
+	if f.column.Sequence() {
+		items := make([]chunk.Ref, 0, n)
+		out.RowItems = make([]int64, n)
+		for i := range refs {
+			if refs[i].Hole() {
+				continue
+			}
+			own := make([]chunk.Ref, refs[i].Items)
+			if err := f.column.Items(ctx, &refs[i], own); err != nil {
+				return out, err
+			}
+			items, out.RowItems[i] = append(items, own...), refs[i].Items
+		}
+		refs = items
+	}
+	w := f.view.NewWorker()
+	defer w.Close()
+	if f.view.Remote() {
+		var spans []chunk.Span
+		for i := range refs {
+			spans = refs[i].Spans(spans)
+		}
+		defer fetch(ctx, w, spans)()
+	}
+	out.Samples = make([]tensor.Sample, len(refs))
+	for i := range refs {
+		var err error
+		if out.Samples[i], err = sampleAt(ctx, f.column, &refs[i], w); err != nil {
+			return out, errs.New(errs.KindOf(err), "row %d: %w", refs[i].Row, err)
+		}
+	}
+	return out, nil
+}
+
+// sampleAt reads one sample: its file, or where it is stored in tiles or is no file, the array.
+func sampleAt(ctx context.Context, c *dataset.Column, ref *chunk.Ref, w *chunk.Worker) (tensor.Sample, error) {
+	switch {
+	case ref.Hole():
+		return tensor.Sample{Form: tensor.FormHole}, nil
+	case c.Encoded() && ref.Tiles == nil && ref.Chunk.Index.SampleCodec() == c.SampleCodec():
+		s := tensor.Sample{Form: tensor.FormEncoded, Data: make([]byte, ref.Stored)}
+		return s, c.Stored(ctx, ref, s.Data, w)
+	}
+	s := tensor.Sample{Form: tensor.FormArray, DType: ref.Chunk.Index.DType(), Shape: ref.Shape, Data: make([]byte, ref.Size)}
+	return s, c.Decode(ctx, ref, s.Data, w)
+}

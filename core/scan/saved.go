@@ -1,0 +1,97 @@
+package scan
+
+import (
+	"context"
+	"encoding/json"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+)
+
+// Asked is what an answer was asked with, to be asked again.
+type Asked struct {
+	Query  string          // in its canonical form
+	Params json.RawMessage // a JSON array; nil: none
+	Seed   uint64
+}
+
+// Save saves the answer under a name in d, the dataset that was asked: what was asked, and where its rows are rows of that
+// dataset, those. Columns that were computed are computed again when it is loaded; of such an answer no part can be saved. A
+// name that is taken is errs.Exists, unless replace is set.
+func (a *Answer) Save(ctx context.Context, d *dataset.Dataset, name string, q Asked, replace bool) error {
+	s := dataset.SavedView{Name: name, Query: q.Query, Params: q.Params, Seed: q.Seed}
+	own, err := a.ownRows()
+	if err != nil {
+		return errs.New(errs.KindOf(err), "save view %q: %w", name, err)
+	}
+	again := own == nil
+	for _, f := range a.table.fields {
+		c := format.ViewColumn{Name: f.name}
+		if own != nil && f.view == a.origin {
+			c.Tensor = f.column.Name()
+		}
+		again = again || c.Tensor == ""
+		s.Columns = append(s.Columns, c)
+	}
+	switch {
+	case !again:
+	case a.part:
+		return errs.New(errs.Unsupported, "save view %q: it is a part of a result with computed columns; save the result, or materialize the part", name)
+	case q.Query == "":
+		return errs.New(errs.Unsupported, "save view %q: no query says how its columns are computed", name)
+	}
+	return d.SaveView(ctx, s, a.base, own, replace)
+}
+
+// ownRows is the rows of the dataset that was asked, one for one; nil: there are none.
+func (a *Answer) ownRows() (*dataset.View, error) {
+	if a.origin == nil {
+		return nil, nil
+	}
+	d, c, _, err := a.base.Identity()
+	if err != nil {
+		return nil, err
+	}
+	if d2, c2, _, err := a.origin.Identity(); err != nil || d != d2 || c != c2 {
+		return nil, err
+	}
+	return a.origin, nil
+}
+
+// Load opens a saved view of d. Where its columns are tensors these are its rows as they were saved; else again is called with
+// all rows of its commit, to ask as it was asked then. The dataset that is returned is d at that commit, to be closed after
+// the last use of the answer.
+func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error)) (*Answer, *dataset.Dataset, error) {
+	l, err := d.LoadView(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := load(ctx, l, again)
+	if err != nil {
+		_ = l.Dataset.Close()
+		return nil, nil, errs.New(errs.KindOf(err), "load view %q: %w", name, err)
+	}
+	return a, l.Dataset, nil
+}
+
+func load(ctx context.Context, l *dataset.Loaded, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error)) (*Answer, error) {
+	a := &Answer{view: l.Rows, base: l.Base, origin: l.Rows, drawn: []*dataset.View{l.Rows}}
+	if l.Rows != nil {
+		a.table = &Table{name: l.Base.URI(), rows: l.Rows.Len()}
+	}
+	for _, c := range l.Saved.Columns {
+		if c.Tensor == "" || l.Rows == nil {
+			return again(ctx, l.Base, l.Saved)
+		}
+		col, err := l.Rows.Column(c.Tensor)
+		if err != nil {
+			return nil, err
+		}
+		a.table.fields = append(a.table.fields, &field{name: c.Name, view: l.Rows, column: col})
+	}
+	if l.Rows == nil {
+		return again(ctx, l.Base, l.Saved)
+	}
+	return a, nil
+}
