@@ -26,6 +26,7 @@ type checker struct {
 	ids    map[string]int
 	calls  int // of what gives something else each time
 	deep   int
+	far    bool // a table lies behind a network
 }
 
 // scope is where the names of an expression are looked for.

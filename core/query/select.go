@@ -523,6 +523,9 @@ func (c *checker) origin(x *Source, s *scope) (*origin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d, ok := t.(Distant); ok && d.Remote() {
+		c.far = true
+	}
 	fields := t.Columns()
 	return &origin{name: as, at: x.At, table: t, fields: fields, types: make([]*array.Type, len(fields))}, nil
 }

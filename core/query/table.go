@@ -26,6 +26,12 @@ type Table interface {
 	Reader() Reader
 }
 
+// Distant is what a Table also is where it may lie behind a network.
+type Distant interface {
+	// Remote reports whether reads are requests over a network.
+	Remote() bool
+}
+
 // Field is a column of a table, as far as the schema tells.
 type Field struct {
 	Name string
