@@ -122,16 +122,21 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 		r.threads = max(r.threads, farThreads)
 	}
 	rows, err := p.plan.run(r, -1)
+	if err := r.alive(); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}
 	out := &Result{N: int64(rows.n)}
-	drawn := map[int]int{} // of rows.tables
 	for _, o := range p.plan.outs {
 		t := o.x.t
 		t.Weak = false
 		q := Output{Name: o.name, Type: t, Drawn: -1, Size: o.x.size, x: o.x, rows: rows, r: r}
-		if err := q.settle(out, drawn); err != nil {
+		if err := q.settle(out); err != nil {
+			if dead := r.alive(); dead != nil {
+				err = dead
+			}
 			return nil, err
 		}
 		out.Outputs = append(out.Outputs, q)
@@ -146,7 +151,7 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 }
 
 // settle finds where an output comes from, and computes it where that is little work.
-func (q *Output) settle(out *Result, drawn map[int]int) error {
+func (q *Output) settle(out *Result) error {
 	if x := q.x; x.ref != nil && x.ref.want == Values && x.ref.part == nil {
 		table, rows, column := q.rows.tables[x.ref.origin], q.rows.rows[x.ref.origin], x.ref.column
 		for {
