@@ -1,5 +1,7 @@
-// Package query owns TQL, the tensor query language: what a query may say (token, lex, ast), its reading (parse, expr) and
-// its canonical form (print). docs/tql.ebnf is its grammar; a test makes queries of it and has them read.
+// Package query owns TQL, the tensor query language: what a query may say (token, lex, ast), its reading (parse, expr), its
+// canonical form (print), what its names and types are (check, operator, value, call, subquery), its plan (plan, select, join,
+// group, union, ungroup, rank, order) and how that is run (scan, rel, frame). docs/tql.ebnf is its grammar; a test makes
+// queries of it and has them read. The files of testdata say what queries give; tests here and in Python run them.
 //
-// It does not know datasets, stores or Python. Data will reach it through an interface of its own.
+// It does not know datasets, stores or Python: rows come from tables (Table), values are columns of package array.
 package query

@@ -305,6 +305,7 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 		all, err = s.distinct(r, all, most)
 		return all, false, err
 	}
+	// An index that knows the order, as one of near vectors, would give these rows without a scan.
 	if len(order) > 0 && most >= 0 && most <= mostTop {
 		rows, err := top(r, src, tables, order, int(most))
 		return rows, true, err
