@@ -2,6 +2,7 @@ package array
 
 import (
 	"cmp"
+	"unsafe"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -257,26 +258,55 @@ func compareSigned(op string, t Type, x, y *Column) (*Column, error) {
 	return small.blank(), nil
 }
 
+// nativeOp is a comparison that there are loops in C for.
+type nativeOp uint8
+
+const (
+	opEqual nativeOp = iota
+	opLess
+	opLessEqual
+	opEqualTotal
+	opLessTotal
+)
+
 // comparer is the kernel of an operator. > and >= are < and <= with the sides changed.
 func comparer[T cmp.Ordered](op string) kernel[T, bool] {
+	eq, lt, le := fast(opEqual, equal[T]), fast(opLess, less[T]), fast(opLessEqual, lessEqual[T])
 	switch op {
 	case "=":
-		return equal[T]
+		return eq
 	case "!=":
-		return func(dst []bool, a, b []T) { equal(dst, a, b); invert(dst) }
+		return func(dst []bool, a, b []T) { eq(dst, a, b); invert(dst) }
 	case "<":
-		return less[T]
+		return lt
 	case "<=":
-		return lessEqual[T]
+		return le
 	case ">":
-		return func(dst []bool, a, b []T) { less(dst, b, a) }
+		return func(dst []bool, a, b []T) { lt(dst, b, a) }
 	}
-	return func(dst []bool, a, b []T) { lessEqual(dst, b, a) }
+	return func(dst []bool, a, b []T) { le(dst, b, a) }
+}
+
+// fast takes the loop in C where there is one.
+func fast[T cmp.Ordered](op nativeOp, plain kernel[T, bool]) kernel[T, bool] {
+	d := dtypeOf([]T(nil))
+	if d == tensor.String {
+		return plain
+	}
+	return func(dst []bool, a, b []T) {
+		if !compareNative(d, op, dst, a, b) {
+			plain(dst, a, b)
+		}
+	}
 }
 
 func invert(dst []bool) {
-	for i, v := range dst {
-		dst[i] = !v
+	words := unsafe.Slice((*uint64)(pointer(dst)), len(dst)/8)
+	for i, v := range words {
+		words[i] = v ^ 0x0101010101010101
+	}
+	for i := len(words) * 8; i < len(dst); i++ {
+		dst[i] = !dst[i]
 	}
 }
 
@@ -345,11 +375,12 @@ func compareFloats[T float32 | float64](op string, total bool) kernel[T, bool] {
 	var f kernel[T, bool]
 	switch op {
 	case "=", "!=":
-		f = equalTotal[T]
+		f = fast(opEqualTotal, equalTotal[T])
 	case "<", ">=":
-		f = lessTotal[T]
+		f = fast(opLessTotal, lessTotal[T])
 	default:
-		f = func(dst []bool, a, b []T) { lessTotal(dst, b, a) }
+		below := fast(opLessTotal, lessTotal[T])
+		f = func(dst []bool, a, b []T) { below(dst, b, a) }
 	}
 	if op == "!=" || op == ">=" || op == "<=" {
 		return func(dst []bool, a, b []T) { f(dst, a, b); invert(dst) }

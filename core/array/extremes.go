@@ -73,22 +73,9 @@ func (a *extreme[T]) Add(c *Column, group []int32, groups int) error {
 	}
 	switch {
 	case group == nil && c.Null == nil:
-		best := d[0]
-		if a.most {
-			for _, v := range d {
-				if v > best {
-					best = v
-				}
-			}
-		} else {
-			for _, v := range d {
-				if v < best {
-					best = v
-				}
-			}
-		}
-		if nan, first := anyNaN(d), best; nan {
-			best = extremeNaN(d, a.most, first)
+		best, ok := extremeNative(dtypeOf(d), a.most, d)
+		if !ok {
+			best = extremePlain(d, a.most)
 		}
 		a.take(0, best)
 	case group == nil:
@@ -107,19 +94,9 @@ func (a *extreme[T]) Add(c *Column, group []int32, groups int) error {
 	return nil
 }
 
-func anyNaN[T cmp.Ordered](d []T) bool {
-	switch any(d).(type) {
-	case []float32, []float64:
-		for _, v := range d {
-			if v != v {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func extremeNaN[T cmp.Ordered](d []T, most bool, best T) T {
+// extremePlain is the least or greatest, NaN above all.
+func extremePlain[T cmp.Ordered](d []T, most bool) T {
+	best := d[0]
 	for _, v := range d {
 		if most && before(best, v) || !most && before(v, best) {
 			best = v

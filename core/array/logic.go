@@ -184,17 +184,23 @@ func Pick(c *Column) []int {
 		return out
 	}
 	d, _ := c.Data.([]bool)
+	out := make([]int, len(d))
 	n := 0
-	for _, v := range d {
+	for i, v := range d { // without a branch that nobody can foresee
+		out[n] = i
 		if v {
 			n++
 		}
 	}
-	out := make([]int, 0, n)
-	for i, v := range d {
-		if v && (c.Null == nil || !c.Null[i]) {
-			out = append(out, i)
+	out = out[:n]
+	if c.Null == nil {
+		return out
+	}
+	kept := out[:0]
+	for _, i := range out {
+		if !c.Null[i] {
+			kept = append(kept, i)
 		}
 	}
-	return out
+	return kept
 }

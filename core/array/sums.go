@@ -70,6 +70,11 @@ func addSmall[T number](a *sumInts, d []T, group []int32) {
 	if group == nil {
 		for len(d) > 0 {
 			n := min(len(d), 1<<30)
+			if whole, _, _, ok := sumNative(dtypeOf(d), d[:n]); ok {
+				a.add(0, whole)
+				d = d[n:]
+				continue
+			}
 			var s, s2 int64
 			part := d[:n]
 			for len(part) >= 2 {
@@ -85,8 +90,18 @@ func addSmall[T number](a *sumInts, d []T, group []int32) {
 		}
 		return
 	}
+	if len(a.n) > len(d) {
+		for i, g := range group[:len(d)] {
+			a.add(int(g), int64(d[i]))
+		}
+		return
+	}
+	part := make([]int64, len(a.n))
 	for i, g := range group[:len(d)] {
-		a.add(int(g), int64(d[i]))
+		part[g] += int64(d[i])
+	}
+	for g, v := range part {
+		a.add(g, v)
 	}
 }
 
@@ -216,6 +231,11 @@ func (a *sumFloats) Add(c *Column, group []int32, groups int) error {
 		return nil
 	}
 	d := c.Data.([]float64)
+	if _, sum, lost, ok := sumNative(tensor.Float64, d); ok {
+		a.add(0, sum)
+		a.lost[0] += lost
+		return nil
+	}
 	var s, e [4]float64
 	for len(d) >= 4 {
 		v := d[:4]
@@ -244,6 +264,10 @@ func (a *sumFloats) Add(c *Column, group []int32, groups int) error {
 
 // addNarrow adds float32, of which a run of some thousands loses next to nothing in float64.
 func (a *sumFloats) addNarrow(d []float32) {
+	if _, sum, _, ok := sumNative(tensor.Float32, d); ok {
+		a.add(0, sum)
+		return
+	}
 	for len(d) > 0 {
 		n := min(len(d), block)
 		var s [4]float64

@@ -3,6 +3,7 @@ package array
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -26,6 +27,9 @@ const (
 
 // norm is a norm of all elements of each row.
 func norm(x *Column, m measure) *Column {
+	if out := normNative(x, m); out != nil {
+		return out
+	}
 	return reduce(tensor.Float64, x, lanes[float64](x.Data), func(v []float64) (float64, bool) { return normOf(v, m), true })
 }
 
@@ -170,6 +174,9 @@ func newPairing(m measure, x, y *Column) *pairing {
 }
 
 func (p *pairing) floats(dst []float64, null []bool) {
+	if p.native(dst) {
+		return
+	}
 	a, b := lanes[float64](p.x.Data), hold(p.y, lanes[float64](p.y.Data))
 	var sa, sb []float64
 	for i := range dst {
@@ -233,6 +240,9 @@ func (p *pairing) ints(dst []int64, null []bool) (over bool) {
 				dst[i] = different(a[lo:hi], b[from:])
 			}
 		}
+		return false
+	}
+	if p.m == popcount && p.bits(dst, null) || p.m == dot && p.nativeBytes(dst) {
 		return false
 	}
 	a, b := all[int64](p.x.Data), all[int64](p.y.Data)
@@ -324,7 +334,13 @@ func maxsimOf(a, b []float64, d int) float64 {
 		return 0
 	}
 	sum := 0.0
+	out := make([]float64, 2*(len(a)/d))
 	for len(b) > 0 {
+		if n := len(a) / d; measureNative(dot, tensor.Float64, tensor.Float64, pointer(a), pointer(b), 0, n, d, out, nil) {
+			sum += slices.Max(out[:n])
+			b = b[d:]
+			continue
+		}
 		best := math.Inf(-1)
 		for v := a; len(v) > 0; v = v[d:] {
 			best = max(best, measureFloats(dot, v[:d], b[:d]))

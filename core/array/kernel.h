@@ -1,0 +1,42 @@
+/* Inner loops that Go's compiler does not vectorise. Nothing here is exported from the library that is built of it. */
+#ifndef DEEPLAKE_ARRAY_KERNEL_H
+#define DEEPLAKE_ARRAY_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* Element types, as the dtypes of core/tensor count them. */
+enum { DL_U8 = 2, DL_U16, DL_U32, DL_U64, DL_I8, DL_I16, DL_I32, DL_I64, DL_F32 = 12, DL_F64 };
+
+/* Comparisons. The last two have NaN equal to itself and above all numbers. */
+enum { DL_EQ, DL_LT, DL_LE, DL_EQ_TOTAL, DL_LT_TOTAL };
+
+/* Which side is a single value. */
+enum { DL_COLUMNS, DL_RIGHT, DL_LEFT };
+
+/* What is measured of two vectors. */
+enum { DL_DOT, DL_COSINE, DL_L1, DL_L2, DL_LINF };
+
+/* Whether the loops are made for the processor that this runs on. */
+int dl_array_ready(void);
+
+/* dst[i] = a[i] op b[i], or of one value. Returns 0 where there is no such loop. */
+int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b, size_t n);
+
+/* dst = sums of n values: of float64 and what rounding took from them. */
+int dl_array_sum(int type, const void* a, size_t n, int64_t* whole, double* sum, double* lost);
+
+/* The least or greatest of n > 0 values without NaN in out; returns 0 where there is no loop, 2 where there was NaN. */
+int dl_array_extreme(int type, int most, const void* a, size_t n, void* out);
+
+/* Rows of d elements measured against rows of b, step elements apart (0: all against one). Types: float32 or float64 a with b of
+ * the same type, float32 a with float64 b, and int8 or uint8 both, for DL_DOT, which then is whole[], with whole[n + i] the dot
+ * of row i with itself. */
+int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step, size_t n, size_t d,
+                     double* dst, int64_t* whole);
+
+#endif

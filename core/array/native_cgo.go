@@ -1,0 +1,79 @@
+//go:build cgo
+
+package array
+
+/*
+#cgo CFLAGS: -std=c11 -O3
+#cgo noescape dl_array_compare
+#cgo nocallback dl_array_compare
+#cgo noescape dl_array_sum
+#cgo nocallback dl_array_sum
+#cgo noescape dl_array_extreme
+#cgo nocallback dl_array_extreme
+#cgo noescape dl_array_measure
+#cgo nocallback dl_array_measure
+#include "kernel.h"
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"deeplake/core/tensor"
+)
+
+// ready reports whether the processor has what the C loops are made of.
+var ready = sync.OnceValue(func() bool { return C.dl_array_ready() != 0 })
+
+// worth is how many values a call into C has to bring.
+const worth = 64
+
+func pointer[T any](v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
+
+// compareNative compares in C; false where it cannot. Neither slice is empty.
+func compareNative[T any](d tensor.DType, op nativeOp, dst []bool, a, b []T) bool {
+	if len(dst) < worth || !ready() {
+		return false
+	}
+	side := C.int(C.DL_COLUMNS)
+	switch {
+	case len(b) == 1:
+		side = C.DL_RIGHT
+	case len(a) == 1:
+		side = C.DL_LEFT
+	}
+	return C.dl_array_compare(C.int(d), C.int(op), side, (*C.uint8_t)(pointer(dst)), pointer(a), pointer(b), C.size_t(len(dst))) != 0
+}
+
+// sumNative adds in C; false where it cannot.
+func sumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok bool) {
+	if len(a) < worth || !ready() {
+		return 0, 0, 0, false
+	}
+	ok = C.dl_array_sum(C.int(d), pointer(a), C.size_t(len(a)), (*C.int64_t)(&whole), (*C.double)(&sum), (*C.double)(&lost)) != 0
+	return whole, sum, lost, ok
+}
+
+// extremeNative finds the least or greatest in C; false where it cannot, as with NaN.
+func extremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
+	if len(a) < worth || !ready() {
+		return out, false
+	}
+	which := C.int(0)
+	if most {
+		which = 1
+	}
+	ok = C.dl_array_extreme(C.int(d), which, pointer(a), C.size_t(len(a)), unsafe.Pointer(&out)) == 1
+	return out, ok
+}
+
+// measureNative measures rows of n elements in C; false where it cannot. dst and whole have room for two values a row.
+func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows, n int, dst []float64, whole []int64) bool {
+	if rows*n < worth || !ready() {
+		return false
+	}
+	what := map[measure]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF}[m]
+	return C.dl_array_measure(what, C.int(d), C.int(e), a, b, C.size_t(step), C.size_t(rows), C.size_t(n),
+		(*C.double)(unsafe.SliceData(dst)), (*C.int64_t)(unsafe.SliceData(whole))) != 0
+}

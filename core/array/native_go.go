@@ -1,0 +1,21 @@
+//go:build !cgo
+
+package array
+
+import (
+	"unsafe"
+
+	"deeplake/core/tensor"
+)
+
+func pointer[T any](v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
+
+func compareNative[T any](tensor.DType, nativeOp, []bool, []T, []T) bool { return false }
+
+func sumNative[T any](tensor.DType, []T) (whole int64, sum, lost float64, ok bool) { return }
+
+func extremeNative[T any](tensor.DType, bool, []T) (out T, ok bool) { return }
+
+func measureNative(measure, tensor.DType, tensor.DType, unsafe.Pointer, unsafe.Pointer, int, int, int, []float64, []int64) bool {
+	return false
+}

@@ -1,0 +1,230 @@
+package array
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"unsafe"
+
+	"deeplake/core/tensor"
+)
+
+// native measures in C: rows of one shape against one vector, or against as many.
+func (p *pairing) native(dst []float64) bool {
+	k, rows := p.x.each(), len(dst)
+	if !p.x.uniform() || !p.y.uniform() || p.x.Const || k == 0 {
+		return false
+	}
+	if p.x.DType == tensor.Int8 || p.x.DType == tensor.Uint8 {
+		return p.bytesFloats(dst)
+	}
+	a, d := floatData(p.x.Data)
+	b, e := floatData(p.other(p.x.DType).Data)
+	if a == nil || b == nil || d == tensor.Float64 && e != d {
+		return false
+	}
+	step := k
+	if p.y.Const {
+		step = 0
+	}
+	out := make([]float64, 2*rows)
+	if !measureNative(p.m, d, e, a, b, step, rows, k, out, nil) {
+		return false
+	}
+	copy(dst, out[:rows])
+	switch p.m {
+	case l2Apart:
+		for i, v := range dst {
+			dst[i] = math.Sqrt(v)
+		}
+	case cosine:
+		if p.y.Const {
+			one := all[float64](p.y.Data)
+			if e == tensor.Float32 {
+				one = all[float64](p.other(p.x.DType).Data)
+			}
+			n := math.Sqrt(measureFloats(dot, one, one))
+			for i := range dst {
+				dst[i] /= math.Sqrt(out[rows+i]) * n
+			}
+			return true
+		}
+		self := make([]float64, 2*rows)
+		if !measureNative(dot, e, e, b, b, step, rows, k, self, nil) {
+			return false
+		}
+		for i := range dst {
+			dst[i] /= math.Sqrt(out[rows+i]) * math.Sqrt(self[i])
+		}
+	}
+	return true
+}
+
+// other is the second column as the loops want it: a vector written in the query has the dtype of the column.
+func (p *pairing) other(d tensor.DType) *Column {
+	y := p.y
+	if !y.Const || y.DType == d {
+		return y
+	}
+	to := tensor.Float64
+	if d == tensor.Float32 && (y.Weak || y.DType == tensor.Float32) {
+		to = d
+	}
+	data, bad := convert(y.Data, to)
+	if bad >= 0 {
+		return y
+	}
+	out := *y
+	out.DType, out.Data = to, data
+	return &out
+}
+
+func floatData(data any) (unsafe.Pointer, tensor.DType) {
+	switch d := data.(type) {
+	case []float32:
+		return pointer(d), tensor.Float32
+	case []float64:
+		return pointer(d), tensor.Float64
+	}
+	return nil, 0
+}
+
+// dots is the products of rows of bytes, and of each row of the first column with itself.
+func (p *pairing) dots(rows int) (whole []int64, y *Column, ok bool) {
+	y = p.y
+	if y.Const && y.DType != p.x.DType {
+		data, bad := convert(y.Data, p.x.DType)
+		if bad >= 0 || y.Float() && !integral(y.Data) {
+			return nil, nil, false
+		}
+		small := *y
+		small.DType, small.Data = p.x.DType, data
+		y = &small
+	}
+	k := p.x.each()
+	if !p.x.uniform() || !y.uniform() || p.x.Const || y.DType != p.x.DType || k == 0 || y.each() != k {
+		return nil, nil, false
+	}
+	step := k
+	if y.Const {
+		step = 0
+	}
+	a, b := byteData(p.x.Data), byteData(y.Data)
+	if a == nil {
+		return nil, nil, false
+	}
+	whole = make([]int64, 2*rows)
+	return whole, y, measureNative(dot, p.x.DType, y.DType, a, b, step, rows, k, nil, whole)
+}
+
+func byteData(data any) unsafe.Pointer {
+	switch d := data.(type) {
+	case []int8:
+		return pointer(d)
+	case []uint8:
+		return pointer(d)
+	}
+	return nil
+}
+
+func integral(data any) bool {
+	for _, v := range all[float64](data) {
+		if v != math.Trunc(v) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pairing) nativeBytes(dst []int64) bool {
+	whole, _, ok := p.dots(len(dst))
+	if ok {
+		copy(dst, whole)
+	}
+	return ok
+}
+
+// bytesFloats computes lengths and distances of the exact products.
+func (p *pairing) bytesFloats(dst []float64) bool {
+	if p.m != cosine && p.m != l2Apart && p.m != dot {
+		return false
+	}
+	whole, y, ok := p.dots(len(dst))
+	if !ok {
+		return false
+	}
+	rows := len(dst)
+	self := make([]int64, rows)
+	if y.Const {
+		one := all[int64](y.Data)
+		n := int64(0)
+		for _, v := range one {
+			n += v * v
+		}
+		for i := range self {
+			self[i] = n
+		}
+	} else {
+		q := &pairing{m: dot, x: y, y: y}
+		again, _, ok := q.dots(rows)
+		if !ok {
+			return false
+		}
+		self = again[:rows]
+	}
+	for i := range dst {
+		ab, aa, bb := whole[i], whole[rows+i], self[i]
+		switch p.m {
+		case dot:
+			dst[i] = float64(ab)
+		case cosine:
+			dst[i] = float64(ab) / (math.Sqrt(float64(aa)) * math.Sqrt(float64(bb)))
+		default:
+			dst[i] = math.Sqrt(float64(aa - 2*ab + bb))
+		}
+	}
+	return true
+}
+
+// bits counts the bits that differ, eight bytes at a time.
+func (p *pairing) bits(dst []int64, null []bool) bool {
+	a, b := p.x.Data.([]uint8), p.y.Data.([]uint8)
+	for i := range dst {
+		if null != nil && null[i] {
+			continue
+		}
+		lo, hi := p.x.span(i)
+		from, to := p.y.span(i)
+		dst[i] = differentBits(a[lo:hi], b[from:to])
+	}
+	return true
+}
+
+func differentBits(u, v []uint8) int64 {
+	n := 0
+	for len(u) >= 32 && len(v) >= 32 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(u)^binary.LittleEndian.Uint64(v)) +
+			bits.OnesCount64(binary.LittleEndian.Uint64(u[8:])^binary.LittleEndian.Uint64(v[8:])) +
+			bits.OnesCount64(binary.LittleEndian.Uint64(u[16:])^binary.LittleEndian.Uint64(v[16:])) +
+			bits.OnesCount64(binary.LittleEndian.Uint64(u[24:])^binary.LittleEndian.Uint64(v[24:]))
+		u, v = u[32:], v[32:]
+	}
+	for i, x := range u {
+		n += bits.OnesCount8(x ^ v[i])
+	}
+	return int64(n)
+}
+
+// normNative is norms as distances from nothing; nil where C cannot.
+func normNative(x *Column, m measure) *Column {
+	if !x.uniform() || x.Const || x.DType != tensor.Float32 && x.DType != tensor.Float64 || x.each() == 0 {
+		return nil
+	}
+	zero := Constant(Type{DType: x.DType, Dims: 1}, allocate(x.DType, x.each()).data(), x.N)
+	p := &pairing{m: map[measure]measure{l1: l1Apart, l2: l2Apart, linf: linfApart}[m], x: x, y: zero}
+	dst := make([]float64, x.N)
+	if !p.native(dst) {
+		return nil
+	}
+	return FromFloats(dst, x.Null).blank()
+}
