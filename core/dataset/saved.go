@@ -39,7 +39,8 @@ func savedView(v version.View) SavedView {
 // Params, Seed and Columns count. rows are the rows of the same commit that came of it, nil where those are of several
 // datasets or of none. A name that is taken is errs.Exists, unless the view is to be replaced. Nothing else changes: a view
 // is no part of a commit.
-func (d *Dataset) SaveView(ctx context.Context, s SavedView, base, rows *View, replace bool) error {
+func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, replace bool) error {
+	d := v.d
 	repo, _, err := d.writable()
 	if err != nil {
 		return err
@@ -48,15 +49,15 @@ func (d *Dataset) SaveView(ctx context.Context, s SavedView, base, rows *View, r
 		return err
 	}
 	rec := base.snap.Record
-	v := format.View{Branch: rec.Branch, Version: rec.Version, Commit: rec.UUID, Time: repo.Now().UTC(), Author: d.env.Author,
+	saved := format.View{Branch: rec.Branch, Version: rec.Version, Commit: rec.UUID, Time: repo.Now().UTC(), Author: d.env.Author,
 		Query: s.Query, Params: s.Params, Seed: s.Seed, Columns: s.Columns}
-	if v.Params == nil {
-		v.Params = json.RawMessage("[]")
+	if saved.Params == nil {
+		saved.Params = json.RawMessage("[]")
 	}
 	if rows != nil {
-		v.Listed, v.Rows = true, rows.runs()
+		saved.Listed, saved.Rows = true, rows.runs()
 	}
-	return repo.SaveView(ctx, s.Name, v, replace)
+	return repo.SaveView(ctx, s.Name, saved, replace)
 }
 
 func (d *Dataset) canSave(name string, base, rows *View) error {
@@ -105,12 +106,13 @@ type Loaded struct {
 
 // LoadView opens the commit of a saved view, in a dataset of its own. A name that nothing has, and a view whose commit is
 // expired or gone, is errs.NotFound.
-func (d *Dataset) LoadView(ctx context.Context, name string) (*Loaded, error) {
+func (v Versions) LoadView(ctx context.Context, name string) (*Loaded, error) {
+	d := v.d
 	repo, _, err := d.repository()
 	if err != nil {
 		return nil, err
 	}
-	v, err := repo.View(ctx, name)
+	saved, err := repo.View(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func (d *Dataset) LoadView(ctx context.Context, name string) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.load(ctx, store, v)
+	l, err := d.load(ctx, store, saved)
 	if err != nil {
 		_ = store.Close()
 		return nil, errs.New(errs.KindOf(err), "load view %q: %w", name, err)
@@ -181,8 +183,8 @@ func (v *View) ofRuns(runs []format.ViewRun) (*View, error) {
 }
 
 // Views lists the saved views by name.
-func (d *Dataset) Views(ctx context.Context) ([]SavedView, error) {
-	repo, _, err := d.repository()
+func (v Versions) Views(ctx context.Context) ([]SavedView, error) {
+	repo, _, err := v.d.repository()
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +200,8 @@ func (d *Dataset) Views(ctx context.Context) ([]SavedView, error) {
 }
 
 // DeleteView forgets a saved view; errs.NotFound if there is none of that name.
-func (d *Dataset) DeleteView(ctx context.Context, name string) error {
-	repo, _, err := d.writable()
+func (v Versions) DeleteView(ctx context.Context, name string) error {
+	repo, _, err := v.d.writable()
 	if err != nil {
 		return err
 	}

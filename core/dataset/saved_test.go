@@ -47,10 +47,10 @@ func TestSavedViews(t *testing.T) {
 		lists := map[string][]int64{"one run": {3, 4, 5}, "none": {}, "all sorts": {7, 7, -1, -1, 9, 10, 2, 0, 19}, "missing": {-1}, "Groß": {1}}
 		for name, rows := range lists {
 			s := SavedView{Name: name, Query: "SELECT x AS y WHERE x > ?", Params: json.RawMessage("[2]"), Seed: 5, Columns: []format.ViewColumn{{Name: "y", Tensor: "x"}}}
-			if err := d.SaveView(ctx, s, base, must[*View](t)(base.Draw(rows)), false); err != nil {
+			if err := d.Versions().SaveView(ctx, s, base, must[*View](t)(base.Draw(rows)), false); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.SaveView(ctx, s, base, nil, false); !errs.Is(err, errs.Exists) {
+			if err := d.Versions().SaveView(ctx, s, base, nil, false); !errs.Is(err, errs.Exists) {
 				t.Fatalf("saved twice: %v", err)
 			}
 		}
@@ -60,7 +60,7 @@ func TestSavedViews(t *testing.T) {
 		}
 		_ = must[version.Committed](t)(d.Commit(ctx, "less"))
 		for name, rows := range lists {
-			l := must[*Loaded](t)(d.LoadView(ctx, name))
+			l := must[*Loaded](t)(d.Versions().LoadView(ctx, name))
 			got := make([]int64, l.Rows.Len())
 			if l.Rows.Rows(got); !slices.Equal(got, rows) || l.Base.Len() != 20 || l.Saved.Rows != int64(len(rows)) || l.Saved.Seed != 5 || string(l.Saved.Params) != "[2]" {
 				t.Errorf("%q: rows %v of %d, %+v", name, got, l.Base.Len(), l.Saved)
@@ -74,17 +74,17 @@ func TestSavedViews(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		listed := must[[]SavedView](t)(d.Views(ctx))
+		listed := must[[]SavedView](t)(d.Versions().Views(ctx))
 		if len(listed) != len(lists) || listed[0].Name != "Groß" {
 			t.Errorf("views are %+v", listed)
 		}
-		if err := d.DeleteView(ctx, "none"); err != nil {
+		if err := d.Versions().DeleteView(ctx, "none"); err != nil {
 			t.Fatal(err)
 		}
 		for _, op := range []func() error{
-			func() error { return d.DeleteView(ctx, "none") },
-			func() error { _, err := d.LoadView(ctx, "none"); return err },
-			func() error { _, err := d.LoadView(ctx, "never"); return err },
+			func() error { return d.Versions().DeleteView(ctx, "none") },
+			func() error { _, err := d.Versions().LoadView(ctx, "none"); return err },
+			func() error { _, err := d.Versions().LoadView(ctx, "never"); return err },
 		} {
 			if err := op(); !errs.Is(err, errs.NotFound) {
 				t.Errorf("a view that is gone: %v", err)
@@ -93,24 +93,24 @@ func TestSavedViews(t *testing.T) {
 		// A name may be given again, and a view replaced.
 		now := must[*View](t)(d.View(ctx))
 		for _, name := range []string{"none", "missing"} {
-			if err := d.SaveView(ctx, SavedView{Name: name, Query: "SELECT 1"}, now, nil, name == "missing"); err != nil {
+			if err := d.Versions().SaveView(ctx, SavedView{Name: name, Query: "SELECT 1"}, now, nil, name == "missing"); err != nil {
 				t.Fatal(err)
 			}
-			l := must[*Loaded](t)(d.LoadView(ctx, name))
+			l := must[*Loaded](t)(d.Versions().LoadView(ctx, name))
 			if l.Rows != nil || l.Saved.Listed || l.Base.Len() != 29 {
 				t.Errorf("%q: %+v", name, l.Saved)
 			}
 			_ = l.Dataset.Close()
 		}
 		for _, name := range []string{"", "a@b", "12", "-x"} {
-			if err := d.SaveView(ctx, SavedView{Name: name, Query: "SELECT 1"}, now, nil, false); !errs.Is(err, errs.Invalid) {
+			if err := d.Versions().SaveView(ctx, SavedView{Name: name, Query: "SELECT 1"}, now, nil, false); !errs.Is(err, errs.Invalid) {
 				t.Errorf("name %q: %v", name, err)
 			}
 		}
 		if err := d.DeleteRows(ctx, []int64{0}); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SaveView(ctx, SavedView{Name: "dirty", Query: "SELECT 1"}, must[*View](t)(d.View(ctx)), nil, false); !errs.Is(err, errs.Invalid) {
+		if err := d.Versions().SaveView(ctx, SavedView{Name: "dirty", Query: "SELECT 1"}, must[*View](t)(d.View(ctx)), nil, false); !errs.Is(err, errs.Invalid) {
 			t.Errorf("uncommitted: %v", err)
 		}
 		_ = d.Close()
@@ -126,7 +126,7 @@ func TestSavedViewOfNoCommit(t *testing.T) {
 	defer func() { _ = d.Close() }()
 	for _, name := range []string{"old", "kept"} {
 		v := must[*View](t)(d.View(ctx))
-		if err := d.SaveView(ctx, SavedView{Name: name}, v, v, false); err != nil {
+		if err := d.Versions().SaveView(ctx, SavedView{Name: name}, v, v, false); err != nil {
 			t.Fatal(err)
 		}
 		appendUpTo(t, d, 0, 3)
@@ -134,17 +134,17 @@ func TestSavedViewOfNoCommit(t *testing.T) {
 	if _, err := d.Versions().GC(ctx, version.GCOptions{Expire: &version.Retention{Last: 2}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.LoadView(ctx, "old"); !errs.Is(err, errs.NotFound) {
+	if _, err := d.Versions().LoadView(ctx, "old"); !errs.Is(err, errs.NotFound) {
 		t.Errorf("a view of an expired commit: %v", err)
 	} else {
 		t.Log(err)
 	}
-	l := must[*Loaded](t)(d.LoadView(ctx, "kept"))
+	l := must[*Loaded](t)(d.Versions().LoadView(ctx, "kept"))
 	defer func() { _ = l.Dataset.Close() }()
 	if n := len(readAll(t, l.Rows, "x")); n != 23 {
 		t.Errorf("%d rows, want 23", n)
 	}
-	if views := must[[]SavedView](t)(d.Views(ctx)); len(views) != 2 {
+	if views := must[[]SavedView](t)(d.Versions().Views(ctx)); len(views) != 2 {
 		t.Errorf("views are %+v", views)
 	}
 	if at, err := time.Parse(time.RFC3339Nano, l.Saved.Time); err != nil || time.Since(at) > time.Hour {

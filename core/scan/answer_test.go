@@ -199,6 +199,10 @@ func TestAnswer(t *testing.T) {
 			part := must[*Answer](t)(must[*Answer](t)(a.Select([]int64{1, 0, 1})).Slice(0, 2, 1))
 			for name, want := range c.want {
 				w := strings.Fields(want)
+				if strings.Contains(want, "[") {
+					w = strings.SplitAfter(want, "] ")
+					w[0] = strings.TrimSpace(w[0])
+				}
 				if got := says(t, part, name); got != w[1]+" "+w[0] {
 					t.Errorf("%s: part of column %q is %s, want %s %s", c.query, name, got, w[1], w[0])
 				}
@@ -206,7 +210,7 @@ func TestAnswer(t *testing.T) {
 		}
 		again := askTable(t, env, v, a.Table(), nil, "SELECT * LIMIT 1 OFFSET 1")
 		for name, want := range c.want {
-			if w := strings.Fields(want); len(w) > 1 && says(t, again, name) != w[1] {
+			if w := strings.Fields(want); len(w) > 1 && !strings.Contains(want, "[") && says(t, again, name) != w[1] {
 				t.Errorf("%s: asked again, column %q is %s, want %s", c.query, name, says(t, again, name), w[1])
 			}
 		}

@@ -41,7 +41,7 @@ func (a *Answer) Save(ctx context.Context, d *dataset.Dataset, name string, q As
 	case q.Query == "":
 		return errs.New(errs.Unsupported, "save view %q: no query says how its columns are computed", name)
 	}
-	return d.SaveView(ctx, s, a.base, own, replace)
+	return d.Versions().SaveView(ctx, s, a.base, own, replace)
 }
 
 // ownRows is the rows of the dataset that was asked, one for one; nil: there are none.
@@ -63,7 +63,7 @@ func (a *Answer) ownRows() (*dataset.View, error) {
 // all rows of its commit, to ask as it was asked then. The dataset that is returned is d at that commit, to be closed after
 // the last use of the answer.
 func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error)) (*Answer, *dataset.Dataset, error) {
-	l, err := d.LoadView(ctx, name)
+	l, err := d.Versions().LoadView(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
