@@ -159,6 +159,12 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 		return &v, nil
 	case n.extra >= 0:
 		return f.taken(n.extra), nil
+	case n.ref != nil && f.parent != nil && len(f.picked)*few > f.parent.n && n.cost < dear/10 && n.size <= 64:
+		v, err := f.parent.eval(n) // a run of rows costs less to read than most of its rows one by one
+		if err != nil {
+			return nil, err
+		}
+		return v.Take(f.picked), nil
 	case n.ref != nil:
 		return f.read(n.ref.origin, n.ref.column, f.rows[n.ref.origin], n.ref.want, n.ref.part)
 	case n.alone != nil:
@@ -179,6 +185,9 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 	}
 	return n.compute(f, args)
 }
+
+// few is of how many rows one must be wanted for the rows to be read one by one.
+const few = 8
 
 // taken is an extra column.
 func (f *frame) taken(i int) *array.Column {
