@@ -13,6 +13,11 @@
 /* Fills out with malloc'ed data, which it then owns. */
 void dl_buffer_fill(dl_buffer* out, char* data, int64_t size);
 
+/* Calls what a dl_function points at, which Go cannot do itself. */
+dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
+                           void** kept, dl_error* err);
+void dl_function_done(const dl_function* f, void* kept);
+
 extern __typeof__(dl_error_table) dlgo_error_table;
 extern __typeof__(dl_configure) dlgo_configure;
 extern __typeof__(dl_context_new) dlgo_context_new;
@@ -46,6 +51,9 @@ extern __typeof__(dl_view_rows) dlgo_view_rows;
 extern __typeof__(dl_view_read) dlgo_view_read;
 extern __typeof__(dl_view_weigh) dlgo_view_weigh;
 extern __typeof__(dl_view_close) dlgo_view_close;
+extern __typeof__(dl_query) dlgo_query;
+extern __typeof__(dl_query_explain) dlgo_query_explain;
+extern __typeof__(dl_query_functions) dlgo_query_functions;
 extern __typeof__(dl_column_open) dlgo_column_open;
 extern __typeof__(dl_column_sizes) dlgo_column_sizes;
 extern __typeof__(dl_column_stored) dlgo_column_stored;

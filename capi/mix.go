@@ -8,8 +8,10 @@ import "C"
 import (
 	"unsafe"
 
+	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/scan"
 )
 
 //export dlgo_view_weigh
@@ -18,14 +20,18 @@ func dlgo_view_weigh(h C.dl_view, weights *C.dl_real, n C.int64_t, out *C.dl_vie
 		if err := wantOut("weigh rows", out != nil); err != nil {
 			return err
 		}
-		if int64(n) != v.Len() || (n > 0 && weights == nil) {
-			return errs.New(errs.Invalid, "weigh rows: %d weights for %d rows, want one for each row", int64(n), v.Len())
+		if int64(n) != v.source.Len() || (n > 0 && weights == nil) {
+			return errs.New(errs.Invalid, "weigh rows: %d weights for %d rows, want one for each row", int64(n), v.source.Len())
 		}
 		w, err := loader.NewWeights(unsafe.Slice((*float64)(unsafe.Pointer(weights)), int(n)))
 		if err != nil {
 			return errs.Wrap(errs.Invalid, "weigh rows", "", err)
 		}
-		weighed := newViewing(v.View)
+		weighed, err := v.part(func(d *dataset.View) (*dataset.View, error) { return d, nil },
+			func(a *scan.Answer) (*scan.Answer, error) { return a, nil })
+		if err != nil {
+			return err
+		}
 		weighed.weights = w
 		out.id = C.uint64_t(lib.views.put(weighed))
 		return nil

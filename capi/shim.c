@@ -43,6 +43,13 @@ void dl_buffer_fill(dl_buffer* out, char* data, int64_t size) {
     out->release = release_buffer;
 }
 
+dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
+                           void** kept, dl_error* err) {
+    return f->call(f->self, args, args_n, rows, out, kept, err);
+}
+
+void dl_function_done(const dl_function* f, void* kept) { f->done(f->self, kept); }
+
 int32_t dl_abi_version(void) { return DL_ABI_MAJOR * 65536 + DL_ABI_MINOR; }
 
 dl_text* dl_version(void) { return DL_VERSION; }
@@ -98,6 +105,15 @@ FORWARD(view_read,
 FORWARD(view_weigh, (dl_view view, dl_real* weights, int64_t n, dl_view* out, dl_error* err),
         (view, weights, n, out, err))
 FORWARD(view_close, (dl_view view, dl_error* err), (view, err))
+FORWARD(query,
+        (dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n, dl_functions* functions,
+         int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json, dl_error* err),
+        (ctx, view, text, params, params_n, functions, functions_n, options, out, json, err))
+FORWARD(query_explain,
+        (dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n, dl_functions* functions,
+         int64_t functions_n, dl_text* options, dl_buffer* json, dl_error* err),
+        (ctx, view, text, params, params_n, functions, functions_n, options, json, err))
+FORWARD(query_functions, (dl_buffer* json, dl_error* err), (json, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err), (view, name, out, err))
 FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes, dl_error* err),
         (ctx, column, rows, n, sizes, err))

@@ -281,6 +281,10 @@ func dlgo_dataset_copy(c C.dl_context, src, dst, options *C.dl_text, out *C.dl_b
 
 // details is what an error says beyond its message, as JSON; "" for nothing.
 func details(err error) string {
+	var r *raised
+	if errors.As(err, &r) {
+		return r.details
+	}
 	var conflict *version.ConflictError
 	if !errors.As(err, &conflict) {
 		return ""

@@ -10,7 +10,7 @@
  *   uses it is safe; that call finishes or returns DL_CLOSED.
  * - Input memory is the caller's and is not kept beyond the call. Output memory is owned as said at each function.
  * - Text is UTF-8. Options and results that grow are JSON; an unknown key is DL_INVALID and named.
- * - Nothing calls back into the host; progress and cancellation are polled.
+ * - Nothing calls back into the host but a dl_function that was given to a query; progress and cancellation are polled.
  * - After fork(2), every function returns DL_FORKED in the child (those without a dl_status do nothing). The library
  *   works in a forked child only as a copy of its own: another file, loaded after the fork.
  * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL and names the first
@@ -63,7 +63,8 @@ enum {
     DL_ERROR_TRUNCATED = 1, /* message was longer and is cut at a character */
     DL_ERROR_POISONED = 2,  /* the library stopped working; see the rules above */
     DL_ERROR_DETAILS = 4, /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an object
-                             of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit) */
+                             of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit). Of a
+                             dl_function that failed: what it wrote there itself */
 };
 
 typedef struct dl_error {
@@ -343,6 +344,48 @@ DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_int* rows, int64_
 DL_API dl_status dl_view_weigh(dl_view view, dl_real* weights, int64_t n, dl_view* out, dl_error* err);
 
 DL_API dl_status dl_view_close(dl_view view, dl_error* err);
+
+/* ---- Query ---- */
+
+/* A function that queries call by its name. It is called with args_n columns of `rows` rows each, never of none, from
+ * any thread, also from several at once; the columns are valid during the call, and what is NULL comes in a list or
+ * text with size -1. It fills *out with one column of as many rows; *kept is its own, and goes to `done` once the core
+ * has copied the column. If it fails it fills err, with DL_ERROR_DETAILS or without, and `done` is not called. All that
+ * it takes to call it stays valid until the views of the queries that it was given to are closed. */
+typedef struct dl_function {
+    dl_text* name;
+    int32_t dtype; /* of the result */
+    int32_t ndim;  /* axes of a row of it; -1: they differ */
+    dl_int* shape; /* ndim axes, -1 where rows differ */
+    void* self;
+    dl_status (*call)(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out, void** kept,
+                      dl_error* err);
+    void (*done)(void* self, void* kept);
+} dl_function;
+typedef const dl_function dl_functions; /* dl_functions*: several */
+
+/* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself. params are the values of
+ * its ?, columns of one row each, whose `tensor` says what int64 numbers count: "" nothing, "date" days, "timestamp"
+ * and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold), "threads"},
+ * how the datasets that it names are opened ("storage", "environ"), and "commits", what of that is to be opened again:
+ * {"uri" or "uri@ref": commit}.
+ *
+ * *out gets a view of the result, which works as any other; the caller closes it before the view that was asked. *json
+ * gets {"query" (its canonical form), "uri", "commits" as above, "outputs": [{"name", "type", "computed"}],
+ * "explanation", "text" (the same for people)}, and is the caller's. */
+DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
+                          dl_functions* functions, int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json,
+                          dl_error* err);
+
+/* What dl_query would do: *json gets {"query", "uri", "commits", "explanation", "text" (the same for people)}, and is
+ * the caller's. No sample is read; with "analyze" in the options the query is run, its result dropped, and the
+ * explanation says what happened. With text "" and the view of an answer, what was done for it. */
+DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
+                                  dl_functions* functions, int64_t functions_n, dl_text* options, dl_buffer* json,
+                                  dl_error* err);
+
+/* The functions that every query knows as JSON: [{"name", "signature", "doc"}]. The buffer is the caller's. */
+DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 
 /* ---- Column: bytes as stored ---- */
 

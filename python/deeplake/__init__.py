@@ -35,11 +35,14 @@ from deeplake._errors import (
 from deeplake._version import __version__
 
 if TYPE_CHECKING:
+    from deeplake import tql
     from deeplake._cache import Cache
     from deeplake._commit import Commit
     from deeplake._dataset import Dataset, create, delete, exists, open
     from deeplake._link import Link, link
     from deeplake._mix import Mix, mix
+    from deeplake._query import Explanation
+    from deeplake._result import QueryView, query
     from deeplake._row import Row
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
@@ -59,6 +62,7 @@ __all__ = [
     "Dataset",
     "Diff",
     "Error",
+    "Explanation",
     "ForkedError",
     "Group",
     "InternalError",
@@ -67,6 +71,7 @@ __all__ = [
     "Mix",
     "NotFoundError",
     "OutOfRangeError",
+    "QueryView",
     "ReadOnlyError",
     "Row",
     "Sample",
@@ -85,7 +90,9 @@ __all__ = [
     "link",
     "mix",
     "open",
+    "query",
     "read",
+    "tql",
 ]
 
 _MODULES = {
@@ -93,9 +100,11 @@ _MODULES = {
     "Commit": "_commit",
     "Dataset": "_dataset",
     "Diff": "_versions",
+    "Explanation": "_query",
     "Group": "_tensor",
     "Link": "_link",
     "Mix": "_mix",
+    "QueryView": "_result",
     "Row": "_row",
     "Sample": "_sample",
     "Storage": "_storage",
@@ -109,12 +118,15 @@ _MODULES = {
     "link": "_link",
     "mix": "_mix",
     "open": "_dataset",
+    "query": "_result",
     "read": "_sample",
 }
 
 
 def __getattr__(name: str) -> object:
     module = _MODULES.get(name)
+    if name == "tql":
+        return import_module(f"{__name__}.tql")
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{module}"), name)

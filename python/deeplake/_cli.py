@@ -18,6 +18,7 @@ from deeplake import _native, _storage, _uri
 from deeplake._cli_bench import bench
 from deeplake._cli_create import Interrupted, create
 from deeplake._cli_output import json_option, show, size, table
+from deeplake._cli_query import query
 from deeplake._cli_versions import register
 from deeplake._errors import Error
 from deeplake._version import __version__
@@ -230,6 +231,7 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
 
 cli.add_command(create)
 cli.add_command(bench)
+cli.add_command(query)
 register(cli)
 
 

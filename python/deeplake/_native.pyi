@@ -306,6 +306,35 @@ def mix(views: list[View], how: Mapping[str, Any], options: Mapping[str, Any]) -
         options: as in `View.loader`.
     """
 
+def query(
+    view: View | None,
+    text: str,
+    params: list[tuple[str, Any, str]],
+    functions: list[Any],
+    options: Mapping[str, Any] | None = None,
+) -> tuple[View, dict[str, Any]]:
+    """Asks a query of a view, or of the datasets that it names.
+
+    Args:
+        params: for each ? what its numbers count ("", "date", "timestamp", "interval"), the value, and its dtype.
+        functions: `deeplake.tql.Function`s; they live as long as the result.
+        options: `seed`, `budget` (bytes), `threads`, `commits` (to open again), `storage` and `environ`.
+    Returns:
+        A view of the result, and `query`, `uri`, `commits`, `outputs`, `explanation`, `text`, as `dl_query` says.
+    """
+
+def explain(
+    view: View | None,
+    text: str,
+    params: list[tuple[str, Any, str]],
+    functions: list[Any],
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Returns what `query` would do; with the option `analyze`, what it did."""
+
+def functions() -> list[dict[str, str]]:
+    """Returns the functions that every query knows: `name`, `signature`, `doc`."""
+
 @final
 class Epoch:
     """One pass over a view. It is its own iterator."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deeplake import _index
+from deeplake._errors import UnsupportedError
 from deeplake._index import Rows
 from deeplake._source import Pinned, Source
 
@@ -33,9 +34,10 @@ class Row(Mapping[str, Any]):
 
     @property
     def index(self) -> int:
-        """The number of the row in the dataset."""
+        """The number of the row in the dataset. Raises UnsupportedError where a query made it of several rows."""
         block = self._block
-        return int(_index.compose(block.source.rows, block.rows)[self._position])
+        rows = _index.compose(block.source.rows, block.rows)
+        return int(block.source.version.numbers(rows[self._position : self._position + 1])[0])
 
     def __getitem__(self, name: str) -> Any:
         try:
@@ -64,7 +66,11 @@ class Row(Mapping[str, Any]):
         return _row, (block.source.select(block.rows[self._position : self._position + 1]),)
 
     def __repr__(self) -> str:
-        return f"Row({self.index}: {', '.join(self)})"
+        try:
+            number = f"{self.index}: "
+        except UnsupportedError:
+            number = ""
+        return f"Row({number}{', '.join(self)})"
 
 
 def _row(source: Pinned) -> Row:

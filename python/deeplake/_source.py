@@ -74,6 +74,10 @@ class Version:
             self._description = {tensor["name"]: tensor for tensor in self.root().describe()["tensors"]}
         return self._description
 
+    def numbers(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Returns the numbers that some of its rows have in the dataset."""
+        return _index.as_array(rows)
+
 
 def _version(uri: str, commit: str, branch: str, storage: Storage | None) -> Version:
     return Version(uri, commit, None, storage, branch=branch)
@@ -181,6 +185,10 @@ class Pinned(Source):
 
     def tensors(self) -> dict[str, dict[str, Any]]:
         return self.version.tensors()
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Returns the numbers that the rows have in the dataset."""
+        return self.version.numbers(self.rows)
 
     def select(self, rows: Rows) -> Pinned:
         """Returns the rows at some positions of this selection."""

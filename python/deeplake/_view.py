@@ -25,6 +25,8 @@ from deeplake.transforms import Native, Together
 
 if TYPE_CHECKING:
     from deeplake._jax import JaxBatches
+    from deeplake._query import Explanation
+    from deeplake._result import QueryView
     from deeplake._tensorflow import TensorFlowDataset
     from deeplake._torch import MapDataset, TorchLoader
 
@@ -336,8 +338,10 @@ class View(Loadable):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """For each row its number in the dataset."""
-        return _index.as_array(self._source.pinned().rows)
+        """For each row its number in the dataset, -1 for none; UnsupportedError where a query joined or made them."""
+        return self._source.pinned().numbers()
+
+    indices = rows
 
     def __len__(self) -> int:
         return self._source.length()
@@ -371,6 +375,84 @@ class View(Loadable):
         pinned = self._source.pinned()
         picked = np.fromiter((bool(fn(row)) for row in _row.rows(pinned)), np.bool_)
         return View(pinned.select(np.flatnonzero(picked)))
+
+    @checks_keywords
+    def query(
+        self, text: str, *params: Any, seed: int = 0, memory: int | None = None, threads: int | None = None
+    ) -> QueryView:
+        """Asks a query of the rows as they are now; docs/tql.md is the language.
+
+        What the query computes is computed now or, where that costs more than to read it, when it is looked at; stored
+        tensors are read when they are looked at.
+
+        Args:
+            text: a SELECT; without FROM, or `FROM dataset`, it is about these rows.
+            params: the values of each ?: numbers, str, None, dates, dicts, arrays.
+            seed: of RANDOM(), SAMPLE BY.
+            memory: bytes that sorting, grouping and joining may hold; a quarter of the machine's by default.
+            threads: one for each core by default.
+        Raises:
+            InvalidArgumentError: the query is wrong; line, column and what was expected are named.
+            NotFoundError: there is no such tensor, function or dataset.
+            TensorTypeError: an operation does not suit the type of a tensor. All this is found before data is read.
+        """
+        from deeplake._result import ask
+
+        return ask(self._source.pinned(), text, params, seed=seed, memory=memory, threads=threads)
+
+    @checks_keywords
+    def explain(
+        self,
+        text: str,
+        *params: Any,
+        analyze: bool = False,
+        seed: int = 0,
+        memory: int | None = None,
+        threads: int | None = None,
+    ) -> Explanation:
+        """Returns how a query would be carried out: the plan, rows, chunks that are left out, bytes to read.
+
+        Args:
+            text, params, seed, memory, threads: as in `query`.
+            analyze: run it, and say what really happened.
+        """
+        from deeplake._query import Question
+
+        pinned = self._source.pinned()
+        question = Question(text, params, seed, memory, threads)
+        return question.explain(pinned.view(), pinned.version.storage, analyze=analyze)
+
+    @checks_keywords
+    def to_arrow(
+        self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
+    ) -> Any:
+        """Reads all rows into a `pyarrow.Table`, a column for each tensor; a hole is null.
+
+        Numbers without axes are columns of their dtype, class labels dictionaries of their names, arrays (nested)
+        lists, of a fixed size where all have one shape, text and json strings, sequences lists.
+
+        Args:
+            tensors: names; None takes all.
+            images: "encoded" gives the JPEG or PNG files, as binary; "pixels" arrays.
+        Raises:
+            UnsupportedError: pyarrow is not installed, or there is no Arrow type for a tensor.
+            TensorTypeError: samples of a tensor have different numbers of axes.
+        """
+        from deeplake._arrow import to_arrow
+
+        return to_arrow(self._source.pinned(), tensors, images)
+
+    @checks_keywords
+    def to_pandas(
+        self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
+    ) -> Any:
+        """Reads all rows into a `pandas.DataFrame`; arguments and columns are those of `to_arrow`.
+
+        Class labels are categories; integers and bools with holes have pandas' nullable dtypes, lists are objects.
+        """
+        from deeplake._arrow import to_pandas
+
+        return to_pandas(self._source.pinned(), tensors, images)
 
     def split(self, fractions: Sequence[float], *, seed: int | None = 0) -> list[View]:
         """Returns views of distinct rows, drawn at random, one for each fraction.

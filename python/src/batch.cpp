@@ -42,6 +42,10 @@ py::object text_of(const char* data, std::int64_t size, std::int32_t dtype, cons
     return dtype == DL_JSON ? loads(result) : result;
 }
 
+py::object wrap_copy(const Batch&, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape, const py::object&) {
+    return py::array(numpy_dtype(dtype), shape, data);  // without a base it copies
+}
+
 // The entries of a list or text, row after row.
 py::list entries(const Batch& b, const BatchColumn& c, Wrap wrap, const py::object& convert) {
     py::list out;
@@ -177,6 +181,14 @@ py::tuple shape_of(const Array& a) {
 }
 
 }  // namespace
+
+py::object copy_array(const dl_array& a, std::int64_t rows) {
+    const BatchColumn c = copy(a, rows);
+    const Batch none{};
+    if (c.kind == DL_KIND_ARRAY) return wrap_copy(none, c.data, c.dtype, c.shape, py::none());
+    const py::list all = entries(none, c, wrap_copy, py::none());
+    return c.sequence ? sequences(c, all) : all;
+}
 
 std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch) {
     // Whatever happens, the handle is given back.

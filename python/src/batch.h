@@ -55,4 +55,7 @@ struct Batch {
     std::vector<BatchColumn> columns;
 };
 
+// A column in memory that is not ours, as Python objects that are: an array, or a list with None for what is missing.
+py::object copy_array(const dl_array& a, std::int64_t rows);
+
 }  // namespace deeplake

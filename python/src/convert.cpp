@@ -101,6 +101,13 @@ std::int32_t dtype_of(const py::dtype& dtype) {
     return 0;
 }
 
+std::int32_t dtype_by_name(const std::string& name) {
+    for (const Type& t : types) {
+        if (name == t.name) return t.dtype;
+    }
+    return 0;
+}
+
 const char* dtype_name(std::int32_t dtype) {
     for (const Type& t : types) {
         if (t.dtype == dtype) return t.name;

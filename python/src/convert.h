@@ -45,6 +45,9 @@ Numbers to_rows(const py::object& rows);
 // The dtype of the core for one of NumPy, 0 if it has none.
 std::int32_t dtype_of(const py::dtype& dtype);
 
+// The dtype of the core by its name, 0 if there is none.
+std::int32_t dtype_by_name(const std::string& name);
+
 // The name of a dtype of the core.
 const char* dtype_name(std::int32_t dtype);
 

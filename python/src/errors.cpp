@@ -1,5 +1,9 @@
 #include "errors.h"
 
+#include <cstdint>
+#include <map>
+#include <mutex>
+
 namespace deeplake {
 namespace {
 
@@ -15,6 +19,28 @@ const char* class_of(dl_status status) {
     return names[status > 0 && status < count ? status : 0];
 }
 
+// What functions of the user's raised. Of a failure that nobody raises the oldest are dropped.
+constexpr size_t most_remembered = 64;
+
+std::map<std::uint64_t, py::object>& remembered() {
+    static auto* all = new std::map<std::uint64_t, py::object>;  // never destroyed: the interpreter may be gone
+    return *all;
+}
+
+std::mutex& remembering() {
+    static auto* mutex = new std::mutex;
+    return *mutex;
+}
+
+py::object recall(const py::dict& details) {
+    const std::lock_guard<std::mutex> lock(remembering());
+    const auto found = remembered().find(py::cast<std::uint64_t>(details["cause"]));
+    if (found == remembered().end()) return py::none();
+    py::object cause = std::move(found->second);
+    remembered().erase(found);
+    return cause;
+}
+
 void raise(const Failure& failure) {
     py::object cls = py::module_::import("deeplake._errors").attr(class_of(failure.status()));
     // A path in a message need not be UTF-8.
@@ -22,6 +48,12 @@ void raise(const Failure& failure) {
         failure.what(), static_cast<Py_ssize_t>(std::char_traits<char>::length(failure.what())), "replace"));
     if (!failure.details().empty()) {
         py::object more = py::module_::import("json").attr("loads")(failure.details());
+        if (more.contains("cause")) {
+            py::object error = cls(text);
+            error.attr("__cause__") = recall(more);
+            PyErr_SetObject(cls.ptr(), error.ptr());
+            return;
+        }
         PyErr_SetObject(cls.ptr(), cls(text, more).ptr());
         return;
     }
@@ -29,6 +61,14 @@ void raise(const Failure& failure) {
 }
 
 }  // namespace
+
+std::string remember(py::object raised) {
+    static std::uint64_t number = 0;
+    const std::lock_guard<std::mutex> lock(remembering());
+    remembered()[++number] = std::move(raised);
+    if (remembered().size() > most_remembered) remembered().erase(remembered().begin());
+    return std::to_string(number);
+}
 
 void register_errors() {
     py::register_local_exception_translator([](std::exception_ptr p) {

@@ -36,6 +36,9 @@ inline void check(dl_status status, const dl_error& err) {
     throw Failure(status, err.message, more);
 }
 
+// Keeps what a function of the user's raised until the failure that it causes is raised, and returns its number.
+std::string remember(py::object raised);
+
 // Teaches pybind11 to translate Failure.
 void register_errors();
 

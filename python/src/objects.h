@@ -18,7 +18,12 @@ using DatasetHandle = Handle<dl_dataset>;
 
 struct ViewHandle : Handle<dl_view> {
     explicit ViewHandle(std::shared_ptr<DatasetHandle> ds) : Handle(ds->core()), dataset(std::move(ds)) {}
+    // A view that is made of another, or (of datasets that a query opens) of none.
+    explicit ViewHandle(const std::shared_ptr<ViewHandle>& of) : Handle(of->core()), dataset(of->dataset), view(of) {}
+    explicit ViewHandle(const Core& core) : Handle(core) {}
     std::shared_ptr<DatasetHandle> dataset;
+    std::shared_ptr<ViewHandle> view;
+    std::shared_ptr<void> functions;  // that reading it calls
 };
 
 struct Dataset {
@@ -50,6 +55,7 @@ void register_batch(py::module_& m);
 void register_loader(py::module_& m);
 void register_sample(py::module_& m);
 void register_ingest(py::module_& m);
+void register_query(py::module_& m);
 void register_runtime(py::module_& m);
 
 }  // namespace deeplake

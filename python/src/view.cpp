@@ -34,7 +34,7 @@ View select(const View& self, const py::object& rows) {
     const dl_view h = self.handle->get();
     const std::int64_t* data = at.data();
     const std::int64_t n = at.size();
-    View v{std::make_shared<ViewHandle>(self.handle->dataset)};
+    View v{std::make_shared<ViewHandle>(self.handle)};
     dl_view out{0};
     call([&](dl_error* err) { return c.view_select(h, data, n, &out, err); });
     v.handle->set(out);
@@ -44,7 +44,7 @@ View select(const View& self, const py::object& rows) {
 View slice(const View& self, std::int64_t start, std::int64_t stop, std::int64_t step) {
     const Core& c = self.handle->core();
     const dl_view h = self.handle->get();
-    View v{std::make_shared<ViewHandle>(self.handle->dataset)};
+    View v{std::make_shared<ViewHandle>(self.handle)};
     dl_view out{0};
     call([&](dl_error* err) { return c.view_slice(h, start, stop, step, &out, err); });
     v.handle->set(out);
@@ -56,7 +56,7 @@ View weigh(const View& self, const py::array_t<double, py::array::c_style | py::
     const dl_view h = self.handle->get();
     const double* data = weights.data();
     const std::int64_t n = weights.size();
-    View v{std::make_shared<ViewHandle>(self.handle->dataset)};
+    View v{std::make_shared<ViewHandle>(self.handle)};
     dl_view out{0};
     call([&](dl_error* err) { return c.view_weigh(h, data, n, &out, err); });
     v.handle->set(out);

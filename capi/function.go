@@ -1,0 +1,109 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"context"
+	"strings"
+	"unsafe"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/tensor"
+)
+
+// function is a dl_function as a query calls it.
+type function struct {
+	c    C.dl_function
+	name string
+	typ  array.Type
+}
+
+// maxFunctions bounds what a query is given.
+const maxFunctions = 1 << 16
+
+// functionsOf reads the functions of a call.
+func functionsOf(p *C.dl_functions, n C.int64_t) (map[string]query.User, error) {
+	if n < 0 || n > maxFunctions || (n > 0 && p == nil) {
+		return nil, errs.New(errs.Invalid, "read functions: there are %d, want 0 to %d and a pointer that is not NULL", int64(n), maxFunctions)
+	}
+	out := map[string]query.User{}
+	for _, c := range unsafe.Slice(p, int(n)) {
+		f := &function{c: c, name: strings.ToUpper(text(c.name))}
+		d := tensor.DType(c.dtype)
+		if !d.Valid() || c.call == nil || c.done == nil || c.ndim > tensor.MaxDims || c.ndim < -1 {
+			return nil, errs.New(errs.Invalid, "read function %q: its dtype is %d and it has %d axes, or a pointer is NULL", f.name, int32(c.dtype), int32(c.ndim))
+		}
+		f.typ = array.Type{DType: d, Dims: array.Unranked}
+		if c.ndim >= 0 {
+			f.typ.Dims = int(c.ndim)
+			f.typ.Shape = append(tensor.Shape{}, unsafe.Slice((*int64)(unsafe.Pointer(c.shape)), int(c.ndim))...)
+		}
+		f.c.name, f.c.shape = nil, nil // memory of this call
+		out[f.name] = f
+	}
+	return out, nil
+}
+
+// Type is what the function returns.
+func (f *function) Type() array.Type { return f.typ }
+
+// Call calls back into the host. What the function raised comes back as a raised error.
+func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Column, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		return nil, errs.New(errs.Invalid, "call function %q: it has no arguments, want at least one", f.name)
+	}
+	full := make([]*array.Column, len(args))
+	for i, a := range args {
+		full[i] = a.Expand()
+	}
+	n := full[0].N
+	lent := lend(full)
+	defer lent.takeBack()
+	var (
+		e    C.dl_error
+		out  C.dl_rows
+		kept unsafe.Pointer
+	)
+	if C.dl_function_call(&f.c, (*C.dl_array_in)(lent.all), C.int64_t(lent.n), C.int64_t(n), &out, &kept, &e) != C.DL_OK {
+		return nil, raisedBy(&e)
+	}
+	defer C.dl_function_done(&f.c, kept)
+	if int64(out.n) != int64(n) {
+		return nil, errs.New(errs.Invalid, "call function %q: it returned %d values for %d rows", f.name, int64(out.n), n)
+	}
+	var rows tensor.Rows
+	if err := columnOf((*C.dl_rows_in)(unsafe.Pointer(&out)), &rows); err != nil {
+		return nil, errs.Wrap(errs.Invalid, "take result of function", f.name, err)
+	}
+	c, err := columnOfRows(&rows, n, f.typ)
+	if err != nil {
+		return nil, errs.Wrap(errs.Type, "take result of function", f.name, err)
+	}
+	return c, nil
+}
+
+// raised is what a function of the host failed with, in its words.
+type raised struct {
+	error
+	details string // JSON
+}
+
+func (r *raised) Unwrap() error { return r.error }
+
+func raisedBy(e *C.dl_error) error {
+	words := C.GoString(&e.message[0])
+	kind := errs.Kind(e.status)
+	err := errs.New(kind, "%s", words)
+	if e.flags&C.DL_ERROR_DETAILS == 0 {
+		return err
+	}
+	return &raised{err, C.GoString(&e.message[len(words)+1])}
+}

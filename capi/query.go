@@ -1,0 +1,374 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"unsafe"
+
+	"deeplake/core/array"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/scan"
+	"deeplake/core/tensor"
+)
+
+// asking are the options of dl_query.
+type asking struct {
+	reaching
+	Seed    uint64            `json:"seed"`
+	Budget  int64             `json:"budget"`
+	Threads int               `json:"threads"`
+	Commits map[string]string `json:"commits"`
+	Places  map[string]string `json:"places"`
+	Analyze bool              `json:"analyze"`
+}
+
+// question is a query that was checked, and what it is asked of.
+type question struct {
+	plan    *query.Plan
+	view    *viewing // nil: the datasets that it names
+	sources *sources
+	words   string // what decides the answer, besides the versions
+}
+
+// told is what dl_query says of a query.
+type told struct {
+	Query       string             `json:"query"`
+	URI         string             `json:"uri"`
+	Commits     map[string]string  `json:"commits,omitempty"`
+	Outputs     []output           `json:"outputs,omitempty"`
+	Explanation *query.Explanation `json:"explanation,omitempty"`
+	Text        string             `json:"text,omitempty"`
+}
+
+// output is a column of a result.
+type output struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Computed bool   `json:"computed"`
+}
+
+// inquiry is a call of dl_query, before anything is done.
+type inquiry struct {
+	view      C.dl_view
+	text      string
+	params    *C.dl_rows_in
+	paramsN   C.int64_t
+	functions *C.dl_functions
+	n         C.int64_t
+	options   string
+}
+
+// prepare checks a query. The caller closes sources, also after an error where it is not nil.
+func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
+	var o asking
+	if err := parse("query", a.options, &o); err != nil {
+		return nil, o, err
+	}
+	if o.Budget < 0 || o.Threads < 0 {
+		return nil, o, errs.New(errs.Invalid, `query: "budget" is %d and "threads" %d, want at least 0`, o.Budget, o.Threads)
+	}
+	place, err := o.options()
+	if err != nil {
+		return nil, o, err
+	}
+	with := query.Options{Seed: o.Seed, Budget: o.Budget, Threads: o.Threads}
+	if with.Functions, err = functionsOf(a.functions, a.n); err != nil {
+		return nil, o, err
+	}
+	var spoken []byte
+	if with.Params, spoken, err = paramsOf(a.params, a.paramsN); err != nil {
+		return nil, o, err
+	}
+	q := &question{sources: &sources{Tables: scan.NewTables(lib.env, place), commits: o.Commits, names: o.Places}}
+	var from query.Table
+	if a.view.id != 0 {
+		if q.view, err = lib.views.get(uint64(a.view.id)); err != nil {
+			return nil, o, err
+		}
+		from = q.view.answer().Table()
+	}
+	if q.plan, err = query.Prepare(ctx, a.text, from, q.sources, with); err != nil {
+		q.sources.close()
+		return nil, o, err
+	}
+	seed, err := json.Marshal(o.Seed)
+	q.words = q.plan.Text() + "\x00" + string(seed) + "\x00" + string(spoken)
+	return q, o, err
+}
+
+// base is the view that the answer describes itself by.
+func (q *question) base() (*dataset.View, error) {
+	if q.view != nil {
+		return q.view.answer().Base(), nil
+	}
+	if q.sources.first == nil {
+		return nil, errs.New(errs.Invalid, "query: it is asked of no dataset; name one by FROM")
+	}
+	return q.sources.first, nil
+}
+
+func (q *question) tell() told {
+	t := told{Query: q.plan.Text(), Commits: q.sources.used}
+	if v, err := q.base(); err == nil {
+		t.URI = v.URI()
+	}
+	return t
+}
+
+// explain says what the query does, and if it was run what it did.
+func (q *question) explain(ctx context.Context, done *query.Done) (told, error) {
+	t := q.tell()
+	e, err := q.plan.Explain(ctx)
+	if err != nil {
+		return t, err
+	}
+	e.Done = done
+	t.Explanation, t.Text = e, e.String()
+	return t, nil
+}
+
+//export dlgo_query
+func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows_in, paramsN C.int64_t, functions *C.dl_functions, functionsN C.int64_t, options *C.dl_text, out *C.dl_view, told *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("query", out != nil && told != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		a := inquiry{h, text(words), params, paramsN, functions, functionsN, text(options)}
+		q, _, err := a.prepare(ctx)
+		if err != nil {
+			return err
+		}
+		v, result, err := q.answer(ctx)
+		if err != nil {
+			q.sources.close()
+			return err
+		}
+		t := q.tell()
+		for _, o := range result.Outputs {
+			t.Outputs = append(t.Outputs, output{o.Name, o.Type.String(), o.Drawn < 0})
+		}
+		if err := fillJSON(told, t); err != nil {
+			v.close()
+			return err
+		}
+		out.id = C.uint64_t(lib.views.put(v))
+		return nil
+	})
+}
+
+// answer runs the query. The view that it gives owns what was opened.
+func (q *question) answer(ctx context.Context) (*viewing, *query.Result, error) {
+	base, err := q.base()
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := q.plan.Run(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := scan.Answered(ctx, lib.env, base, result, q.words)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := &owner{sources: q.sources}
+	if q.view != nil {
+		of.above = q.view.owner
+		of.above.take()
+	}
+	v := answered(answer, of)
+	v.asked, v.done = q, &result.Done
+	return v, result, nil
+}
+
+//export dlgo_query_explain
+func dlgo_query_explain(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows_in, paramsN C.int64_t, functions *C.dl_functions, functionsN C.int64_t, options *C.dl_text, told *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("explain query", told != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		a := inquiry{h, text(words), params, paramsN, functions, functionsN, text(options)}
+		if a.text == "" && h.id != 0 {
+			v, err := lib.views.get(uint64(h.id))
+			if err != nil {
+				return err
+			}
+			if v.asked == nil {
+				return errs.New(errs.Invalid, "explain query: the view is no answer to one")
+			}
+			t, err := v.asked.explain(ctx, v.done)
+			if err != nil {
+				return err
+			}
+			return fillJSON(told, t)
+		}
+		q, o, err := a.prepare(ctx)
+		if err != nil {
+			return err
+		}
+		defer q.sources.close()
+		var done *query.Done
+		if o.Analyze {
+			result, err := q.plan.Run(ctx)
+			if err != nil {
+				return err
+			}
+			done = &result.Done
+		}
+		t, err := q.explain(ctx, done)
+		if err != nil {
+			return err
+		}
+		return fillJSON(told, t)
+	})
+}
+
+//export dlgo_query_functions
+func dlgo_query_functions(out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	type line struct {
+		Name      string `json:"name"`
+		Signature string `json:"signature"`
+		Doc       string `json:"doc"`
+	}
+	return call(e, func() error {
+		lines := []line{}
+		for _, name := range query.FunctionNames() {
+			signature, doc := query.Help(name)
+			lines = append(lines, line{name, signature, doc})
+		}
+		return fillJSON(out, lines)
+	})
+}
+
+// units are what int64 parameters may count.
+var units = map[string]array.Unit{"": array.None, "date": array.Date, "timestamp": array.Timestamp, "interval": array.Interval}
+
+// paramsOf reads the parameters of a query, and what tells them from others.
+func paramsOf(p *C.dl_rows_in, n C.int64_t) (values []any, words []byte, err error) {
+	rows, err := columnsOf(p, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range rows {
+		in := &unsafe.Slice(p, int(n))[i]
+		unit, known := units[rows[i].Tensor]
+		if !known || in.n != 1 {
+			return nil, nil, errs.New(errs.Invalid, "read parameter %d: it counts %q and has %d rows, want one row", i+1, rows[i].Tensor, int64(in.n))
+		}
+		v, err := paramOf(&rows[i], unit)
+		if err != nil {
+			return nil, nil, errs.New(errs.KindOf(err), "read parameter %d: %w", i+1, err)
+		}
+		values = append(values, v)
+		words = appendWords(words, &rows[i])
+	}
+	return values, words, nil
+}
+
+func paramOf(rows *tensor.Rows, unit array.Unit) (any, error) {
+	if rows.Array == nil && len(rows.Samples) == 1 && rows.Samples[0].Form == tensor.FormHole {
+		return nil, nil
+	}
+	t := array.Type{Unit: unit}
+	if rows.Array != nil {
+		t.DType, t.Dims, t.Shape = rows.Array.DType, len(rows.Array.Shape), rows.Array.Shape
+	} else if len(rows.Samples) == 1 {
+		s := &rows.Samples[0]
+		t.DType, t.Dims, t.Shape = s.DType, len(s.Shape), append(tensor.Shape{}, s.Shape...)
+	}
+	switch t.DType {
+	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
+		return nil, errs.New(errs.Type, "its dtype is %s, want another", t.DType)
+	}
+	c, err := columnOfRows(rows, 1, t)
+	if err != nil || t.Dims > 0 || unit != array.None {
+		return c, err
+	}
+	switch v := c.Value(0).(type) {
+	case bool:
+		return v, nil
+	case int64:
+		if t.DType == tensor.Int64 {
+			return v, nil
+		}
+	case float64:
+		if t.DType == tensor.Float64 {
+			return v, nil
+		}
+	case string:
+		if t.DType == tensor.String {
+			return v, nil
+		}
+	}
+	return c, nil
+}
+
+func appendWords(words []byte, rows *tensor.Rows) []byte {
+	words = append(words, rows.Tensor...)
+	words = append(words, 0)
+	if rows.Array != nil {
+		words = append(words, rows.Array.DType.String()+rows.Array.Shape.String()...)
+		return append(words, rows.Array.Data...)
+	}
+	for _, s := range rows.Samples {
+		words = append(words, byte(s.Form), byte(s.DType))
+		words = append(words, s.Shape.String()...)
+		words = append(words, s.Data...)
+	}
+	return words
+}
+
+// sources are the datasets that a query names. It owns them.
+type sources struct {
+	*scan.Tables
+	commits map[string]string // versions to be opened again, by name or name@ref
+	names   map[string]string // where the host says that a name lies
+	used    map[string]string
+	first   *dataset.View
+}
+
+// Table opens a dataset at a version. Preparing a query calls it from one goroutine.
+func (p *sources) Table(ctx context.Context, name, ref string) (query.Table, error) {
+	key, uri := name, name
+	if ref != "" {
+		key += "@" + ref
+	}
+	if commit := p.commits[key]; commit != "" {
+		ref = commit
+	}
+	if place := p.names[name]; place != "" {
+		uri = place
+	}
+	t, err := p.Tables.Table(ctx, uri, ref)
+	if err != nil {
+		return nil, err
+	}
+	v := p.View(uri, ref)
+	if p.first == nil {
+		p.first = v
+	}
+	if _, commit, _, err := v.Identity(); err == nil {
+		if p.used == nil {
+			p.used = map[string]string{}
+		}
+		p.used[key] = commit
+	}
+	return t, nil
+}
+
+// close closes what was opened. It was opened for reading: there is nothing to lose.
+func (p *sources) close() { _ = p.Close() }

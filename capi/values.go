@@ -1,0 +1,267 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// columnOfRows makes a column of n rows of type t out of what the caller passed. It copies, and refuses another dtype.
+func columnOfRows(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
+	if in.RowItems != nil {
+		return nil, errs.New(errs.Type, "the rows are lists, want arrays")
+	}
+	if in.Array != nil {
+		if in.Array.DType != t.DType {
+			return nil, errs.New(errs.Type, "the values have dtype %s, want %s", in.Array.DType, t.DType)
+		}
+		if want := int64(n) * elementsOf(in.Array.Shape) * int64(t.DType.Size()); int64(len(in.Array.Data)) != want {
+			return nil, errs.New(errs.Invalid, "the values have %d bytes, want %d", len(in.Array.Data), want)
+		}
+		return array.FromArrays(t, in.Array.Shape, elements(t.DType, in.Array.Data), nil), nil
+	}
+	if len(in.Samples) != n {
+		return nil, errs.New(errs.Invalid, "there are %d values for %d rows", len(in.Samples), n)
+	}
+	if !t.DType.Fixed() {
+		return textOf(in.Samples, t)
+	}
+	shapes := make([]tensor.Shape, n)
+	var data []byte
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if s.Form == tensor.FormHole {
+			continue
+		}
+		if s.Form != tensor.FormArray || s.DType != t.DType {
+			return nil, errs.New(errs.Type, "row %d has dtype %s, want %s", i, s.DType, t.DType)
+		}
+		if int64(len(s.Data)) != elementsOf(s.Shape)*int64(s.DType.Size()) {
+			return nil, errs.New(errs.Invalid, "row %d has %d bytes, want %d", i, len(s.Data), elementsOf(s.Shape)*int64(s.DType.Size()))
+		}
+		shapes[i] = append(tensor.Shape{}, s.Shape...)
+		data = append(data, s.Data...)
+	}
+	return array.FromRows(t, shapes, elements(t.DType, data)), nil
+}
+
+func textOf(in []tensor.Sample, t array.Type) (*array.Column, error) {
+	text, null := make([]string, len(in)), make([]bool, len(in))
+	holes := false
+	for i := range in {
+		s := &in[i]
+		if null[i] = s.Form == tensor.FormHole; null[i] {
+			holes = true
+			continue
+		}
+		if s.Form != tensor.FormText || s.DType != t.DType {
+			return nil, errs.New(errs.Type, "row %d has dtype %s, want %s", i, s.DType, t.DType)
+		}
+		text[i] = string(s.Data)
+	}
+	if !holes {
+		null = nil
+	}
+	return array.From(t, text, null), nil
+}
+
+func elementsOf(s tensor.Shape) int64 {
+	n := int64(1)
+	for _, axis := range s {
+		n *= axis
+	}
+	return n
+}
+
+// elements copies memory into a slice of what a dtype's elements are in a column.
+func elements(d tensor.DType, data []byte) any {
+	switch d {
+	case tensor.Bool:
+		return copied[bool](data)
+	case tensor.Uint8:
+		return copied[uint8](data)
+	case tensor.Uint16:
+		return copied[uint16](data)
+	case tensor.Uint32:
+		return copied[uint32](data)
+	case tensor.Uint64:
+		return copied[uint64](data)
+	case tensor.Int8:
+		return copied[int8](data)
+	case tensor.Int16:
+		return copied[int16](data)
+	case tensor.Int32:
+		return copied[int32](data)
+	case tensor.Int64:
+		return copied[int64](data)
+	case tensor.Float32:
+		return copied[float32](data)
+	default:
+		return copied[float64](data)
+	}
+}
+
+func copied[T any](data []byte) []T {
+	var one T
+	out := make([]T, len(data)/int(unsafe.Sizeof(one)))
+	if len(out) > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), len(data)), data)
+	}
+	return out
+}
+
+// lending are columns that C may look at until they are taken back. Their elements stay where they are; what describes
+// them is in C memory.
+type lending struct {
+	pins runtime.Pinner
+	rest arena
+	all  unsafe.Pointer
+	n    int
+}
+
+// lend describes columns, none of which is Const.
+func lend(columns []*array.Column) *lending {
+	size := len(columns) * C.sizeof_dl_array
+	for _, c := range columns {
+		size += lentBytes(c)
+	}
+	l := &lending{all: C.calloc(1, C.size_t(size+8)), n: len(columns)}
+	l.rest = arena(unsafe.Slice((*byte)(l.all), size)[len(columns)*C.sizeof_dl_array:])
+	for i, c := range columns {
+		l.describe(c, &unsafe.Slice((*C.dl_array)(l.all), len(columns))[i])
+	}
+	return l
+}
+
+func (l *lending) takeBack() {
+	l.pins.Unpin()
+	C.free(l.all)
+}
+
+// lentBytes is what describe takes from the arena.
+func lentBytes(c *array.Column) int {
+	n := 8 + 8*(2+tensor.MaxDims) // the name, and an array's shape
+	if c.List {
+		n += 8 * c.N
+		c = itemsOf(c)
+	}
+	if c.Shapes != nil || c.Null != nil || !c.DType.Fixed() {
+		n += 3 * 8 * c.N
+		for i := range c.N {
+			n += 8 * len(c.ShapeAt(i))
+		}
+	}
+	return n
+}
+
+// itemsOf are the items of a list column, none of them where it has none.
+func itemsOf(c *array.Column) *array.Column {
+	if c.Items != nil {
+		return c.Items
+	}
+	item := c.Type
+	item.List = false
+	return array.Empty(item)
+}
+
+func (l *lending) describe(c *array.Column, out *C.dl_array) {
+	out.name = l.rest.text("")
+	out.dtype = C.int32_t(c.DType)
+	if c.List {
+		marks := l.rest.numbers(c.N)
+		last := 0
+		for i := range marks {
+			marks[i] = -1
+			if !c.IsNull(i) {
+				marks[i] = c.ShapeAt(i)[0]
+			}
+			if len(c.Ends) > i {
+				last = c.Ends[i]
+			}
+		}
+		out.row_items = pointer(marks)
+		c = itemsOf(c).Slice(0, last)
+	}
+	switch {
+	case !c.DType.Fixed():
+		l.describeText(c, out)
+	case c.Shapes == nil && c.Null == nil && out.row_items == nil:
+		out.kind = C.DL_KIND_ARRAY
+		shape := l.rest.numbers(1 + len(c.Same))
+		shape[0] = int64(c.N)
+		copy(shape[1:], c.Same)
+		out.ndim, out.shape = C.int32_t(len(shape)), pointer(shape)
+		out.data, _ = l.pin(c.Data)
+	default:
+		l.describeList(c, out)
+	}
+}
+
+// pin is where the elements of a column are, and the bytes of one.
+func (l *lending) pin(data any) (unsafe.Pointer, int64) {
+	if data == nil {
+		return nil, 0
+	}
+	v := reflect.ValueOf(data)
+	size := int64(v.Type().Elem().Size())
+	if v.Len() == 0 {
+		return nil, size
+	}
+	p := v.UnsafePointer()
+	l.pins.Pin((*byte)(p))
+	return p, size
+}
+
+func (l *lending) describeText(c *array.Column, out *C.dl_array) {
+	out.kind, out.entries = C.DL_KIND_TEXT, C.int64_t(c.N)
+	if c.DType == 0 {
+		out.dtype = C.DL_STRING
+	}
+	offsets, sizes := l.rest.numbers(c.N), l.rest.numbers(c.N)
+	text, _ := c.Data.([]string)
+	var all []byte
+	for i := range offsets {
+		offsets[i], sizes[i] = int64(len(all)), -1
+		if !c.IsNull(i) {
+			all = append(all, text[i]...)
+			sizes[i] = int64(len(text[i]))
+		}
+	}
+	out.offsets, out.sizes = pointer(offsets), pointer(sizes)
+	out.data, _ = l.pin(append(all, 0))
+}
+
+func (l *lending) describeList(c *array.Column, out *C.dl_array) {
+	out.kind, out.entries = C.DL_KIND_LIST, C.int64_t(c.N)
+	offsets, sizes, ndims := l.rest.numbers(c.N), l.rest.numbers(c.N), l.rest.numbers(c.N)
+	var size int64
+	out.data, size = l.pin(c.Data)
+	axes := []int64{}
+	at := int64(0)
+	for i := range offsets {
+		if c.Starts != nil {
+			at = int64(c.Starts[i])
+		}
+		offsets[i], sizes[i] = at*size, -1
+		n := elementsOf(c.Same)
+		if !c.IsNull(i) {
+			shape := c.ShapeAt(i)
+			n = elementsOf(shape)
+			sizes[i], ndims[i] = n*size, int64(len(shape))
+			axes = append(axes, shape...)
+		}
+		at += n
+	}
+	shapes := l.rest.numbers(len(axes))
+	copy(shapes, axes)
+	out.offsets, out.sizes, out.ndims, out.shapes = pointer(offsets), pointer(sizes), pointer(ndims), pointer(shapes)
+}

@@ -1,0 +1,57 @@
+package query
+
+import (
+	"strings"
+
+	"deeplake/core/array"
+)
+
+// Help is what a function is called with, and what it does, in a line each.
+func Help(name string) (signature, doc string) {
+	text := ""
+	if f := array.Find(name); f != nil {
+		text = f.Doc
+	}
+	if also := ownHelp(name); also != "" {
+		text = strings.TrimPrefix(text+"; "+also, "; ")
+	}
+	if i := strings.Index(text, ": "); i > 0 && strings.HasPrefix(text, name+"(") {
+		return text[:i], text[i+2:]
+	}
+	return name + "(...)", text
+}
+
+// ownHelp is Help of what is no function of single rows.
+func ownHelp(name string) string {
+	switch name {
+	case "COUNT":
+		return "COUNT(*), COUNT(x), COUNT(DISTINCT x): the rows of a group, those where x is not NULL, its different values"
+	case "SUM":
+		return "of scalars, with GROUP BY or over all rows, the sum over the rows; NULL of none"
+	case "AVG", "MEAN":
+		return "of scalars, with GROUP BY or over all rows, the mean over the rows; NULL of none"
+	case "MIN", "MAX":
+		return "of scalars, with GROUP BY or over all rows, the least or greatest of the rows; NULL of none"
+	case "STD", "STDDEV":
+		return "of scalars, with GROUP BY or over all rows, the standard deviation of the sample"
+	case "VAR", "VARIANCE":
+		return "VAR(x): of scalars, with GROUP BY or over all rows, the variance of the sample"
+	case "FIRST":
+		return "FIRST(x): the first value of a group"
+	case "LIST":
+		return "LIST(x): the values of a group as a list"
+	case "RANDOM":
+		return "RANDOM(): a number of [0, 1) for each row, the same for the same seed"
+	case "ROW_NUMBER":
+		return "ROW_NUMBER(): the number of the row, from 0"
+	case "DATA":
+		return "DATA(column, row): the value of a column at another row"
+	case "BM25_SIMILARITY":
+		return "BM25_SIMILARITY(text, words): how well a text fits the words, among the texts of all rows that are asked (Robertson and Zaragoza, 2009)"
+	case "MAX_WEIGHT":
+		return "MAX_WEIGHT(condition: weight, ...): in SAMPLE BY, the greatest weight of the conditions that hold; 0 if none does"
+	case "SUM_WEIGHT":
+		return "SUM_WEIGHT(condition: weight, ...): in SAMPLE BY, the sum of the weights of the conditions that hold"
+	}
+	return ""
+}

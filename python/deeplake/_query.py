@@ -1,0 +1,180 @@
+"""Queries: what was asked, and the rows that came of it as something that views are made of."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deeplake import _index, _native, _storage, _uri, tql
+from deeplake._errors import ForkedError, InvalidArgumentError
+from deeplake._index import Rows
+from deeplake._source import Pinned, Version
+from deeplake._storage import Storage
+
+_EPOCH = datetime.date(1970, 1, 1)
+_NAMED = re.compile(r'"(deeplake://[^"]+)"')
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a query is carried out, or was. Its text is a tree for people."""
+
+    text: str
+    plan: Mapping[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query with all that its answer depends on, but the rows that it is asked of. It pickles."""
+
+    text: str
+    params: tuple[Any, ...] = ()
+    seed: int = 0
+    memory: int | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidArgumentError(f"query: the text is a {type(self.text).__name__}, want a str")
+        for name, least, optional in (("seed", 0, False), ("memory", 1, True), ("threads", 1, True)):
+            value = getattr(self, name)
+            if optional and value is None:
+                continue
+            if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
+                raise InvalidArgumentError(f"query: {name} is {value!r}, want an int of {least} to 2**63 - 1")
+        _native_params(self.params)  # what is wrong with them is said now
+
+    def options(self, storage: Storage | None, commits: Mapping[str, str] | None) -> dict[str, Any]:
+        return {
+            "seed": int(self.seed),
+            "budget": self.memory,
+            "threads": self.threads,
+            "commits": commits,
+            "places": {name: _uri.resolve(name) for name in _NAMED.findall(self.text)} or None,
+            **_storage.reach(storage),
+        }
+
+    def ask(
+        self, view: _native.View | None, storage: Storage | None, commits: Mapping[str, str] | None = None
+    ) -> tuple[_native.View, dict[str, Any]]:
+        """Returns the native view of the answer, and what the core says of it."""
+        return _native.query(
+            view, self.text, _native_params(self.params), tql.registered(), self.options(storage, commits)
+        )
+
+    def explain(self, view: _native.View | None, storage: Storage | None, *, analyze: bool) -> Explanation:
+        """Returns the plan; with `analyze` the query runs, and it says what happened."""
+        options = {**self.options(storage, None), "analyze": analyze}
+        about = _native.explain(view, self.text, _native_params(self.params), tql.registered(), options)
+        return Explanation(about["text"], about["explanation"])
+
+
+class Answer(Version):
+    """The rows that a query gave. Another process asks the query again, of the same rows."""
+
+    __slots__ = ("_commits", "_of", "about", "question")
+
+    def __init__(
+        self, of: Pinned | None, question: Question, storage: Storage | None, commits: Mapping[str, str] | None = None
+    ) -> None:
+        base = None if of is None else of.version
+        super().__init__(
+            "" if base is None else base.uri,
+            "" if base is None else base.commit,
+            None,
+            storage,
+            branch="main" if base is None else base.branch,
+            uncommitted=base is not None and base.uncommitted,
+        )
+        self._of = of
+        self._commits = commits
+        self.question = question
+        self.about: dict[str, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.uncommitted:
+            return super().__reduce__()  # which refuses
+        return Answer, (self._of, self.question, self.storage, self._commits)
+
+    def root(self) -> _native.View:
+        root = self._root
+        if root is None or root.generation != _native.generation():
+            if self.uncommitted and root is not None:
+                raise ForkedError(
+                    f'use the result of a query of "{self.uri}" in a forked process: some rows are not committed, and '
+                    "only the parent process has them; commit, or discard, what was written first"
+                )
+            view = None if self._of is None else self._of.view()
+            root, self.about = self.question.ask(view, self.storage, self._commits)
+            self._root = root
+            self._commits = self.about.get("commits")
+            if self._of is None:
+                self.uri = self.about["uri"]
+        return root
+
+    def numbers(self, rows: Rows) -> npt.NDArray[np.int64]:
+        root = self.root()
+        everything = isinstance(rows, range) and rows == range(len(root))
+        return root.rows() if everything else root.select(_index.as_array(rows)).rows()
+
+
+def answer(of: Pinned | None, question: Question, storage: Storage | None) -> Pinned:
+    """Asks a query; returns the rows of its result."""
+    return Pinned(Answer(of, question, storage), None)
+
+
+def _native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
+    """Returns for each parameter what its numbers count, the value, and the type it is stored as."""
+    return [_native_param(number, value) for number, value in enumerate(params, start=1)]
+
+
+def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item() if value.dtype != "datetime64[D]" else value.item()
+    if isinstance(value, np.timedelta64):
+        value = value.astype("timedelta64[us]").item()
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=datetime.timezone.utc)
+        since = value - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+        return "timestamp", since // _MICROSECOND, "int64"
+    if isinstance(value, datetime.date):
+        return "date", (value - _EPOCH).days, "int64"
+    if isinstance(value, datetime.timedelta):
+        return "interval", value // _MICROSECOND, "int64"
+    if value is None or isinstance(value, str):
+        return "", None if value is None else str(value), "string"
+    if isinstance(value, dict):
+        return "", value, "json"
+    if isinstance(value, bool | int | float):
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise InvalidArgumentError(f"query: parameter {number} is {value}, beyond what 64 bits hold")
+        return "", value, "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+    if isinstance(value, bytes):
+        return "", value, "bytes"
+    if hasattr(value, "detach"):  # torch
+        value = value.detach().cpu()
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as err:
+        raise InvalidArgumentError(f"query: parameter {number} is no array: {err}") from err
+    if array.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"query: parameter {number} is a {type(value).__name__} of dtype {array.dtype}, want a number, a str, "
+            "None, a date, a dict, or an array of numbers"
+        )
+    if array.dtype == np.float16:
+        array = array.astype(np.float32)
+    return "", np.ascontiguousarray(array).reshape(array.shape), array.dtype.name

@@ -1,0 +1,78 @@
+"""Results of queries as views, and what views can be turned into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deeplake import _native, _storage
+from deeplake._names import checks_keywords
+from deeplake._query import Answer, Explanation, Question, answer
+from deeplake._source import Pinned
+from deeplake._storage import Storage
+from deeplake._view import View
+
+
+class QueryView(View):
+    """The rows that a query gave: a view like any other, of what was selected.
+
+    It reads one version for ever, and pickles as (version, query, parameters, seed): another process asks the query
+    again. Functions of `deeplake.tql` that it calls have to be registered there too.
+    """
+
+    __slots__ = ()
+    _source: Pinned
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return QueryView, (self._source,)
+
+    @property
+    def text(self) -> str:
+        """The query as it was understood, in its canonical form."""
+        return str(self._answer().about["query"])
+
+    def explain(self, text: str = "", *params: Any, **options: Any) -> Explanation:
+        """Returns how the query was carried out; with a text, how that would be carried out on these rows."""
+        if text:
+            return super().explain(text, *params, **options)
+        about = _native.explain(self._answer().root(), "", [], [])
+        return Explanation(about["text"], about["explanation"])
+
+    def _answer(self) -> Answer:
+        version = self._source.version
+        assert isinstance(version, Answer)
+        version.root()  # asks, if this process has not yet
+        return version
+
+
+@checks_keywords
+def query(
+    text: str,
+    *params: Any,
+    seed: int = 0,
+    memory: int | None = None,
+    threads: int | None = None,
+    storage: Storage | None = None,
+) -> QueryView:
+    """Asks a query of the datasets that its FROM names: `deeplake.query('SELECT * FROM "s3://bucket/flowers"')`.
+
+    Args:
+        text, params, seed, memory, threads: as in `View.query`.
+        storage: settings of the stores of all of them.
+    """
+    _storage.check(storage)
+    return ask(None, text, params, seed=seed, memory=memory, threads=threads, storage=storage)
+
+
+def ask(
+    of: Pinned | None,
+    text: str,
+    params: tuple[Any, ...],
+    *,
+    seed: int,
+    memory: int | None,
+    threads: int | None,
+    storage: Storage | None = None,
+) -> QueryView:
+    """Asks a query of some rows, or of the datasets that it names."""
+    question = Question(text, params, seed, memory, threads)
+    return QueryView(answer(of, question, storage if of is None else of.version.storage))

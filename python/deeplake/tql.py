@@ -1,0 +1,208 @@
+"""Functions of your own for queries: `tql.register("NAME", fn)`, then `ds.query("SELECT * WHERE NAME(images) > 2")`."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deeplake import _native
+from deeplake._errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TensorTypeError
+from deeplake._names import checks_keywords, suggest
+
+__all__ = ["Description", "functions", "register", "unregister"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)), "float32", "float64")
+_TEXTS = {"text": "string", "str": "string", "string": "string"}
+
+_lock = threading.Lock()
+_registered: dict[str, Function] = {}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a function is called with, and what it does."""
+
+    name: str
+    signature: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the user's, as the core calls it."""
+
+    name: str
+    call: Callable[..., Any]
+    dtype: str
+    shape: tuple[int | None, ...] | None
+
+    def __call__(self, columns: list[Any], rows: int) -> Any:
+        """Returns the values of some rows: an array of them, or a list with one for each and None for NULL."""
+        return self._checked(self.call(*columns), rows)
+
+    def failure(self, err: BaseException) -> str:
+        """Returns the message of the error that names this function."""
+        if isinstance(err, _ResultError):
+            return str(err)
+        return f'call function "{self.name}": it raised {type(err).__name__}: {err}'
+
+    def _checked(self, values: Any, rows: int) -> Any:
+        if hasattr(values, "detach"):  # torch
+            values = values.detach().cpu().numpy()
+        if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
+            raise self._wrong(f"a {type(values).__name__}")
+        if len(values) != rows:
+            raise self._wrong(f"{len(values)} values for {rows} rows")
+        if self.dtype == "string":
+            return self._texts(values)
+        if isinstance(values, list | tuple):
+            if self.shape is None or None in self.shape or any(value is None for value in values):
+                return [None if value is None else self._one(value, row) for row, value in enumerate(values)]
+            try:
+                values = np.asarray(values)
+            except ValueError:
+                return [self._one(value, row) for row, value in enumerate(values)]
+        values = self._cast(np.asarray(values), "values")
+        self._check_shape(values.shape[1:], "rows")
+        return values
+
+    def _texts(self, values: Any) -> list[Any]:
+        texts = list(values)
+        for row, text in enumerate(texts):
+            if text is not None and not isinstance(text, str):
+                raise self._wrong(f"a {type(text).__name__} in row {row} of those it was given")
+        return [None if text is None else str(text) for text in texts]
+
+    def _one(self, value: Any, row: int) -> Any:
+        array = self._cast(np.asarray(value), f"row {row} of those it was given")
+        self._check_shape(array.shape, f"row {row} of those it was given")
+        return array
+
+    def _cast(self, array: Any, where: str) -> Any:
+        want = np.dtype(self.dtype)
+        # NumPy's own rule for what is the same kind of thing; True is no kind of 1 there, but counts as one here.
+        if not np.can_cast(array.dtype, want, "same_kind") and array.size:
+            raise self._wrong(f"dtype {array.dtype} in {where}")
+        return np.ascontiguousarray(array, want).reshape(array.shape)
+
+    def _check_shape(self, shape: tuple[int, ...], where: str) -> None:
+        wanted = self.shape
+        if wanted is not None and (
+            len(shape) != len(wanted) or any(w not in (None, s) for s, w in zip(shape, wanted, strict=True))
+        ):
+            raise self._wrong(f"the shape {shape} in {where}")
+
+    def _wrong(self, got: str) -> _ResultError:
+        kind = "str" if self.dtype == "string" else self.dtype
+        each = "" if self.shape == () else " of any shape" if self.shape is None else f" of shape {self.shape}"
+        return _ResultError(
+            f'call function "{self.name}": it returned {got}, want for each row a {kind}{each.replace("None", "any")}'
+        )
+
+
+class _ResultError(TensorTypeError):
+    """A function returned what it was not registered for."""
+
+
+@checks_keywords
+def register(
+    name: str,
+    fn: Callable[..., Any],
+    *,
+    returns: Any = "float64",
+    shape: Sequence[int | None] | None = (),
+    overwrite: bool = False,
+) -> None:
+    """Makes a function that queries of this process can call by `name`.
+
+    It is called with many rows at a time, those that the rest of the query leaves, and from threads of the core. Each
+    argument is a NumPy array whose first axis counts the rows, where all samples have one shape and none is NULL; else
+    a list with an array for each row and None for NULL. Text is a list of str, json a list of Python objects. The
+    arrays are its own.
+
+    Args:
+        name: letters, digits and _, in any case.
+        fn: returns an array whose first axis counts the rows, or a list with a value for each, None for NULL. The same
+            arguments must give the same values: what is not asked for is not computed, and what is may be computed
+            twice.
+        returns: the dtype of the values, a NumPy name or dtype, or "text".
+        shape: of a value: () for numbers, None for an axis that differs between rows; None instead of a shape for any
+            number of axes.
+        overwrite: replace a function of that name; queries that were asked keep the old one.
+    Raises:
+        AlreadyExistsError: there is one of that name, built in or registered.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidArgumentError(f"register function: name is {name!r}, want letters, digits and _, 64 at most")
+    name = name.upper()
+    if not callable(fn):
+        raise InvalidArgumentError(f'register function "{name}": fn is a {type(fn).__name__}, want a callable')
+    axes = _axes(name, shape)
+    function = Function(name, fn, _dtype(name, returns, axes), axes)
+    if any(name == about["name"] for about in _native.functions()):
+        raise AlreadyExistsError(f'register function "{name}": there is a built-in one of that name; take another')
+    with _lock:
+        if name in _registered and not overwrite:
+            raise AlreadyExistsError(f'register function "{name}": it is registered; give overwrite=True to replace it')
+        _registered[name] = function
+
+
+def unregister(name: str) -> None:
+    """Forgets a function that was registered; queries that were asked keep it. Raises NotFoundError."""
+    with _lock:
+        if _registered.pop(name.upper(), None) is None:
+            raise NotFoundError(
+                f'unregister function "{name}": it is not registered{suggest(name.upper(), list(_registered))}'
+            )
+
+
+def functions() -> list[Description]:
+    """Returns the functions that queries can call, those built in and those registered, by name."""
+    built_in = [Description(about["name"], about["signature"], about["doc"]) for about in _native.functions()]
+    with _lock:
+        own = list(_registered.values())
+    ours = [Description(f.name, f"{f.name}(...)", (f.call.__doc__ or "").strip().partition("\n")[0]) for f in own]
+    return sorted([*built_in, *ours], key=lambda about: about.name)
+
+
+def registered() -> list[Function]:
+    """Returns the functions as they are now, for a query."""
+    with _lock:
+        return list(_registered.values())
+
+
+def _axes(name: str, shape: Any) -> tuple[int | None, ...] | None:
+    if shape is None:
+        return None
+    try:
+        axes = tuple(None if axis is None else int(axis) for axis in shape)
+    except (TypeError, ValueError):
+        axes = (-1,)
+    if any(axis is not None and axis < 0 for axis in axes) or len(axes) > 32:
+        raise InvalidArgumentError(
+            f'register function "{name}": shape is {shape!r}, want a tuple of ints >= 0 and None, or None for any'
+        )
+    return axes
+
+
+def _dtype(name: str, returns: Any, shape: tuple[int | None, ...] | None) -> str:
+    if returns is str or (isinstance(returns, str) and returns in _TEXTS):
+        if shape != ():
+            raise InvalidArgumentError(f'register function "{name}": returns text, which has no shape; leave it out')
+        return "string"
+    try:
+        dtype = str(np.dtype(returns).name)
+    except TypeError:
+        dtype = str(returns)
+    if dtype not in _NUMBERS:
+        wanted = ", ".join([*_NUMBERS, "text"])
+        raise InvalidArgumentError(
+            f'register function "{name}": returns is {returns!r}, want one of {wanted}{suggest(dtype, _NUMBERS)}'
+        )
+    return dtype
