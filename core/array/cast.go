@@ -84,7 +84,7 @@ func isFloat[T number]() bool {
 	return one/2 != 0
 }
 
-// convertTo rounds to whole numbers half away from zero, as DuckDB does.
+// convertTo rounds to whole numbers, half to even, as DuckDB does.
 func convertTo[T, S number](v []S, least, most float64) (any, int) {
 	out := make([]T, len(v))
 	bad := -1
@@ -98,7 +98,7 @@ func convertTo[T, S number](v []S, least, most float64) (any, int) {
 		}
 	case isFloat[S]():
 		for i, x := range v {
-			f := math.Round(float64(x))
+			f := math.RoundToEven(float64(x))
 			// the greatest int64 and uint64 are no float64: the next above is
 			if !(f >= least && (f < most || f == most && most < 1<<62)) {
 				if bad < 0 {
