@@ -32,6 +32,7 @@ ORDER = (
     "order",
     "ranks",
     "open",
+    "query",
     "import",
     "lake_epoch",
     "lake_reads",
