@@ -33,10 +33,31 @@ func (v *values) part(ctx context.Context, spans []query.Span) (*array.Column, e
 		if err != nil {
 			return nil, err
 		}
-		return index(c, spans)
+		out, err := index(c, spans)
+		if err != nil && !v.typ.List && v.typ.DType.Fixed() {
+			k := cutter{v: v, spans: spans}
+			err = k.blame(stretches, err)
+		}
+		return out, err
 	}
 	k := cutter{v: v, spans: spans, picture: v.f.column.Encoded()}
 	return k.read(ctx, stretches)
+}
+
+// blame finds the first value that has not what spans say: the error is about a row among those that were read.
+func (k *cutter) blame(stretches []stretch, err error) error {
+	for i := range stretches {
+		s := &stretches[i]
+		for j := range s.n {
+			if s.hole() {
+				break
+			}
+			if _, own := k.of(s.shape(j), s.rowOf(j)); own != nil {
+				return own
+			}
+		}
+	}
+	return err
 }
 
 // index is c[spans].
