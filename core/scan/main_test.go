@@ -1,0 +1,27 @@
+package scan
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"deeplake/core/format"
+)
+
+// TestMain makes the zstd coders of core/format, which all tests share, before any test does: what a synctest bubble
+// makes is of no use outside of it.
+func TestMain(m *testing.M) {
+	schema := &format.Schema{Info: map[string]any{}}
+	for i := range 100 {
+		schema.Info[fmt.Sprintf("member %d", i)] = "the same again and again"
+	}
+	data, err := format.EncodeSchema(schema)
+	if err == nil {
+		_, err = format.DecodeSchema(data)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
