@@ -60,6 +60,11 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 	if err != nil {
 		return nil, err
 	}
+	if rows.List != nil && want == query.Values && part == nil {
+		if c, err := r.dense(ctx, f, typ, column, rows); c != nil || err != nil {
+			return c, err
+		}
+	}
 	if r.worker == nil {
 		r.worker = f.view.NewWorker()
 	}

@@ -1,0 +1,50 @@
+package scan
+
+import (
+	"context"
+
+	"deeplake/core/array"
+	"deeplake/core/query"
+)
+
+// Rows that stand close together are read with those in between: whole blocks are read and checked anyway, and taking
+// values out of memory costs less than asking where each one lies.
+const (
+	apartBytes = 2 << 10  // from one wanted value to the next, on average
+	denseBytes = 16 << 20 // of all, with those in between
+	denseValue = 64       // bytes of a value, at most
+)
+
+// dense reads the rows of a list with all rows in between, where that is the faster way. c is nil where it is not.
+func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int, rows query.Rows) (c *array.Column, err error) {
+	if rows.N < 2 || typ.List || !typ.DType.Fixed() || typ.Dims < 0 || f.column.Encoded() {
+		return nil, nil
+	}
+	if _, step, regular := f.view.Regular(); !regular || step != 1 {
+		return nil, nil
+	}
+	size := int64(f.column.DType().Size())
+	for _, n := range typ.Shape {
+		if n < 0 || size > denseValue {
+			return nil, nil
+		}
+		size *= n
+	}
+	low, high := rows.List[0], rows.List[0]
+	for _, row := range rows.List {
+		low, high = min(low, row), max(high, row)
+	}
+	n := high - low + 1
+	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*apartBytes {
+		return nil, nil
+	}
+	c, err = r.readField(ctx, f, column, query.Rows{From: low, N: n}, query.Values, nil)
+	if err != nil {
+		return nil, err
+	}
+	at := make([]int, rows.N)
+	for i, row := range rows.List {
+		at[i] = int(row - low)
+	}
+	return c.Take(at), nil
+}
