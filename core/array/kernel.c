@@ -1,7 +1,8 @@
 //go:build cgo
 
-/* Loops that gcc and clang turn into vectors: over whole columns, or over rows with eight sums side by side. On x86-64 they are
- * made for AVX2 and chosen when the program runs; elsewhere they are made for what the processor has anyway. */
+/* Loops that gcc and clang turn into vectors: over whole columns, or over rows with eight sums side by side. On x86-64
+ * they are made for AVX2 and chosen when the program runs; elsewhere they are made for what the processor has anyway.
+ */
 #include "kernel.h"
 
 #if defined(__clang__)
@@ -19,31 +20,31 @@ int dl_array_ready(void) { return __builtin_cpu_supports("avx2") && __builtin_cp
 int dl_array_ready(void) { return 1; }
 #endif
 
-#define LOOP(name, T, expression)                                                                              \
+#define LOOP(name, T, expression)                                                                             \
     VECTOR static void name##_cc(uint8_t* restrict dst, const T* restrict a, const T* restrict b, size_t n) { \
-        for (size_t i = 0; i < n; i++) {                                                                       \
-            T x = a[i], y = b[i];                                                                              \
-            dst[i] = expression;                                                                               \
-        }                                                                                                      \
-    }                                                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                                      \
+            T x = a[i], y = b[i];                                                                             \
+            dst[i] = expression;                                                                              \
+        }                                                                                                     \
+    }                                                                                                         \
     VECTOR static void name##_cv(uint8_t* restrict dst, const T* restrict a, const T* b, size_t n) {          \
-        T y = *b;                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                       \
-            T x = a[i];                                                                                        \
-            dst[i] = expression;                                                                               \
-        }                                                                                                      \
-    }                                                                                                          \
+        T y = *b;                                                                                             \
+        for (size_t i = 0; i < n; i++) {                                                                      \
+            T x = a[i];                                                                                       \
+            dst[i] = expression;                                                                              \
+        }                                                                                                     \
+    }                                                                                                         \
     VECTOR static void name##_vc(uint8_t* restrict dst, const T* a, const T* restrict b, size_t n) {          \
-        T x = *a;                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                       \
-            T y = b[i];                                                                                        \
-            dst[i] = expression;                                                                               \
-        }                                                                                                      \
+        T x = *a;                                                                                             \
+        for (size_t i = 0; i < n; i++) {                                                                      \
+            T y = b[i];                                                                                       \
+            dst[i] = expression;                                                                              \
+        }                                                                                                     \
     }
 
-#define LOOPS(T)                \
-    LOOP(eq_##T, T, x == y)     \
-    LOOP(lt_##T, T, x < y)      \
+#define LOOPS(T)            \
+    LOOP(eq_##T, T, x == y) \
+    LOOP(lt_##T, T, x < y)  \
     LOOP(le_##T, T, x <= y)
 
 typedef float f32;
@@ -72,51 +73,72 @@ LOOP(ltt_f32, f32, (x < y) | ((y != y) & (x == x)))
 LOOP(eqt_f64, f64, (x == y) | ((x != x) & (y != y)))
 LOOP(ltt_f64, f64, (x < y) | ((y != y) & (x == x)))
 
-#define SIDES(name, T)                                        \
-    switch (side) {                                           \
-        case DL_COLUMNS: name##_cc(dst, (const T*)a, (const T*)b, n); return 1; \
-        case DL_RIGHT: name##_cv(dst, (const T*)a, (const T*)b, n); return 1;   \
-        default: name##_vc(dst, (const T*)a, (const T*)b, n); return 1;         \
+#define SIDES(name, T)                                   \
+    switch (side) {                                      \
+        case DL_COLUMNS:                                 \
+            name##_cc(dst, (const T*)a, (const T*)b, n); \
+            return 1;                                    \
+        case DL_RIGHT:                                   \
+            name##_cv(dst, (const T*)a, (const T*)b, n); \
+            return 1;                                    \
+        default:                                         \
+            name##_vc(dst, (const T*)a, (const T*)b, n); \
+            return 1;                                    \
     }
 
-#define WHOLE(T)                            \
-    switch (op) {                           \
-        case DL_EQ_TOTAL:                   \
-        case DL_EQ: SIDES(eq_##T, T)        \
-        case DL_LT_TOTAL:                   \
-        case DL_LT: SIDES(lt_##T, T)        \
-        case DL_LE: SIDES(le_##T, T)        \
-    }                                       \
+#define WHOLE(T)             \
+    switch (op) {            \
+        case DL_EQ_TOTAL:    \
+        case DL_EQ:          \
+            SIDES(eq_##T, T) \
+        case DL_LT_TOTAL:    \
+        case DL_LT:          \
+            SIDES(lt_##T, T) \
+        case DL_LE:          \
+            SIDES(le_##T, T) \
+    }                        \
     return 0;
 
-#define FLOAT(T)                             \
-    switch (op) {                            \
-        case DL_EQ_TOTAL: SIDES(eqt_##T, T)  \
-        case DL_LT_TOTAL: SIDES(ltt_##T, T)  \
-    }                                        \
+#define FLOAT(T)              \
+    switch (op) {             \
+        case DL_EQ_TOTAL:     \
+            SIDES(eqt_##T, T) \
+        case DL_LT_TOTAL:     \
+            SIDES(ltt_##T, T) \
+    }                         \
     WHOLE(T)
 
 int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b, size_t n) {
     switch (type) {
-        case DL_U8: WHOLE(u8)
-        case DL_U16: WHOLE(u16)
-        case DL_U32: WHOLE(u32)
-        case DL_U64: WHOLE(u64)
-        case DL_I8: WHOLE(i8)
-        case DL_I16: WHOLE(i16)
-        case DL_I32: WHOLE(i32)
-        case DL_I64: WHOLE(i64)
-        case DL_F32: FLOAT(f32)
-        case DL_F64: FLOAT(f64)
+        case DL_U8:
+            WHOLE(u8)
+        case DL_U16:
+            WHOLE(u16)
+        case DL_U32:
+            WHOLE(u32)
+        case DL_U64:
+            WHOLE(u64)
+        case DL_I8:
+            WHOLE(i8)
+        case DL_I16:
+            WHOLE(i16)
+        case DL_I32:
+            WHOLE(i32)
+        case DL_I64:
+            WHOLE(i64)
+        case DL_F32:
+            FLOAT(f32)
+        case DL_F64:
+            FLOAT(f64)
     }
     return 0;
 }
 
-#define SUM(T)                                                  \
-    VECTOR static int64_t sum_##T(const T* a, size_t n) {       \
-        int64_t s = 0;                                          \
-        for (size_t i = 0; i < n; i++) s += (int64_t)a[i];      \
-        return s;                                               \
+#define SUM(T)                                             \
+    VECTOR static int64_t sum_##T(const T* a, size_t n) {  \
+        int64_t s = 0;                                     \
+        for (size_t i = 0; i < n; i++) s += (int64_t)a[i]; \
+        return s;                                          \
     }
 
 SUM(u8)
@@ -166,37 +188,53 @@ VECTOR static void sum_f64(const f64* a, size_t n, double* sum, double* lost) {
 
 int dl_array_sum(int type, const void* a, size_t n, int64_t* whole, double* sum, double* lost) {
     switch (type) {
-        case DL_U8: *whole = sum_u8(a, n); return 1;
-        case DL_U16: *whole = sum_u16(a, n); return 1;
-        case DL_U32: *whole = sum_u32(a, n); return 1;
-        case DL_I8: *whole = sum_i8(a, n); return 1;
-        case DL_I16: *whole = sum_i16(a, n); return 1;
-        case DL_I32: *whole = sum_i32(a, n); return 1;
-        case DL_F32: sum_f32(a, n, sum, lost); return 1;
-        case DL_F64: sum_f64(a, n, sum, lost); return 1;
+        case DL_U8:
+            *whole = sum_u8(a, n);
+            return 1;
+        case DL_U16:
+            *whole = sum_u16(a, n);
+            return 1;
+        case DL_U32:
+            *whole = sum_u32(a, n);
+            return 1;
+        case DL_I8:
+            *whole = sum_i8(a, n);
+            return 1;
+        case DL_I16:
+            *whole = sum_i16(a, n);
+            return 1;
+        case DL_I32:
+            *whole = sum_i32(a, n);
+            return 1;
+        case DL_F32:
+            sum_f32(a, n, sum, lost);
+            return 1;
+        case DL_F64:
+            sum_f64(a, n, sum, lost);
+            return 1;
     }
     return 0;
 }
 
-#define EXTREME(T)                                                           \
-    VECTOR static int extreme_##T(int most, const T* a, size_t n, T* out) {  \
-        T x = a[0];                                                          \
-        T best[LANES];                                                       \
-        for (int k = 0; k < LANES; k++) best[k] = x;                         \
-        size_t i = 0;                                                        \
-        if (most) {                                                          \
-            for (; i + LANES <= n; i += LANES)                               \
+#define EXTREME(T)                                                                                 \
+    VECTOR static int extreme_##T(int most, const T* a, size_t n, T* out) {                        \
+        T x = a[0];                                                                                \
+        T best[LANES];                                                                             \
+        for (int k = 0; k < LANES; k++) best[k] = x;                                               \
+        size_t i = 0;                                                                              \
+        if (most) {                                                                                \
+            for (; i + LANES <= n; i += LANES)                                                     \
                 for (int k = 0; k < LANES; k++) best[k] = a[i + k] > best[k] ? a[i + k] : best[k]; \
-            for (; i < n; i++) best[0] = a[i] > best[0] ? a[i] : best[0];    \
-            for (int k = 0; k < LANES; k++) x = best[k] > x ? best[k] : x;   \
-        } else {                                                             \
-            for (; i + LANES <= n; i += LANES)                               \
+            for (; i < n; i++) best[0] = a[i] > best[0] ? a[i] : best[0];                          \
+            for (int k = 0; k < LANES; k++) x = best[k] > x ? best[k] : x;                         \
+        } else {                                                                                   \
+            for (; i + LANES <= n; i += LANES)                                                     \
                 for (int k = 0; k < LANES; k++) best[k] = a[i + k] < best[k] ? a[i + k] : best[k]; \
-            for (; i < n; i++) best[0] = a[i] < best[0] ? a[i] : best[0];    \
-            for (int k = 0; k < LANES; k++) x = best[k] < x ? best[k] : x;   \
-        }                                                                    \
-        *out = x;                                                            \
-        return 1;                                                            \
+            for (; i < n; i++) best[0] = a[i] < best[0] ? a[i] : best[0];                          \
+            for (int k = 0; k < LANES; k++) x = best[k] < x ? best[k] : x;                         \
+        }                                                                                          \
+        *out = x;                                                                                  \
+        return 1;                                                                                  \
     }
 
 EXTREME(u8)
@@ -210,11 +248,11 @@ EXTREME(i64)
 EXTREME(f32)
 EXTREME(f64)
 
-#define NANS(T)                                            \
-    VECTOR static int nans_##T(const T* a, size_t n) {     \
-        int any = 0;                                       \
+#define NANS(T)                                             \
+    VECTOR static int nans_##T(const T* a, size_t n) {      \
+        int any = 0;                                        \
         for (size_t i = 0; i < n; i++) any |= a[i] != a[i]; \
-        return any;                                        \
+        return any;                                         \
     }
 
 NANS(f32)
@@ -222,137 +260,172 @@ NANS(f64)
 
 int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
     switch (type) {
-        case DL_U8: return extreme_u8(most, a, n, out);
-        case DL_U16: return extreme_u16(most, a, n, out);
-        case DL_U32: return extreme_u32(most, a, n, out);
-        case DL_U64: return extreme_u64(most, a, n, out);
-        case DL_I8: return extreme_i8(most, a, n, out);
-        case DL_I16: return extreme_i16(most, a, n, out);
-        case DL_I32: return extreme_i32(most, a, n, out);
-        case DL_I64: return extreme_i64(most, a, n, out);
-        case DL_F32: return nans_f32(a, n) ? 2 : extreme_f32(most, a, n, out);
-        case DL_F64: return nans_f64(a, n) ? 2 : extreme_f64(most, a, n, out);
+        case DL_U8:
+            return extreme_u8(most, a, n, out);
+        case DL_U16:
+            return extreme_u16(most, a, n, out);
+        case DL_U32:
+            return extreme_u32(most, a, n, out);
+        case DL_U64:
+            return extreme_u64(most, a, n, out);
+        case DL_I8:
+            return extreme_i8(most, a, n, out);
+        case DL_I16:
+            return extreme_i16(most, a, n, out);
+        case DL_I32:
+            return extreme_i32(most, a, n, out);
+        case DL_I64:
+            return extreme_i64(most, a, n, out);
+        case DL_F32:
+            return nans_f32(a, n) ? 2 : extreme_f32(most, a, n, out);
+        case DL_F64:
+            return nans_f64(a, n) ? 2 : extreme_f64(most, a, n, out);
     }
     return 0;
 }
 
-/* One row: LANES sums, so that the next product need not wait for the last. */
-#define ROW(name, TA, TB, first, second)                                               \
-    VECTOR static inline double name##_row(const TA* a, const TB* b, size_t d, double* aa) { \
-        double s[LANES] = {0}, u[LANES] = {0};                                         \
-        size_t i = 0;                                                                  \
-        for (; i + LANES <= d; i += LANES)                                             \
-            for (int k = 0; k < LANES; k++) {                                          \
-                double x = (double)a[i + k], y = (double)b[i + k];                     \
-                double *p = &s[k], *q = &u[k];                                         \
-                first;                                                                 \
-                second;                                                                \
-            }                                                                          \
-        for (; i < d; i++) {                                                           \
-            double x = (double)a[i], y = (double)b[i];                                 \
-            double *p = &s[0], *q = &u[0];                                             \
-            first;                                                                     \
-            second;                                                                    \
-        }                                                                              \
-        double t = 0, v = 0;                                                           \
-        for (int k = 0; k < LANES; k++) t += s[k], v += u[k];                          \
-        *aa = v;                                                                       \
-        return t;                                                                      \
-    }                                                                                  \
-    VECTOR static void name(const TA* a, const TB* b, size_t step, size_t n, size_t d, double* dst, double* aa) { \
-        for (size_t r = 0; r < n; r++, a += d, b += step) dst[r] = name##_row(a, b, d, aa + r); \
+/* One row: LANES sums side by side, so that the next product need not wait for the last. */
+#define ROW(name, TA, TB, expression)                                      \
+    VECTOR static inline double name(const TA* a, const TB* b, size_t d) { \
+        double s[LANES] = {0}, t = 0;                                      \
+        size_t i = 0;                                                      \
+        for (; i + LANES <= d; i += LANES)                                 \
+            for (int k = 0; k < LANES; k++) {                              \
+                double x = (double)a[i + k], y = (double)b[i + k];         \
+                s[k] += expression;                                        \
+            }                                                              \
+        for (; i < d; i++) {                                               \
+            double x = (double)a[i], y = (double)b[i];                     \
+            s[0] += expression;                                            \
+        }                                                                  \
+        for (int k = 0; k < LANES; k++) t += s[k];                         \
+        return t;                                                          \
     }
 
-#define MEASURES(pair, TA, TB)                                                      \
-    ROW(dot_##pair, TA, TB, *p += x * y, (void)q)                                   \
-    ROW(cos_##pair, TA, TB, *p += x * y, *q += x * x)                               \
-    ROW(l1_##pair, TA, TB, *p += fabs(x - y), (void)q)                              \
-    ROW(l2_##pair, TA, TB, x -= y, *p += x * x; (void)q)
+#define MEASURES(pair, TA, TB)                                                                                         \
+    ROW(dot_##pair, TA, TB, x* y)                                                                                      \
+    ROW(l1_##pair, TA, TB, fabs(x - y))                                                                                \
+    ROW(l2_##pair, TA, TB, (x - y) * (x - y))                                                                          \
+    VECTOR static inline double linf_##pair(const TA* a, const TB* b, size_t d) {                                      \
+        double s[LANES] = {0}, t = 0;                                                                                  \
+        size_t i = 0;                                                                                                  \
+        for (; i + LANES <= d; i += LANES)                                                                             \
+            for (int k = 0; k < LANES; k++) {                                                                          \
+                double x = fabs((double)a[i + k] - (double)b[i + k]);                                                  \
+                s[k] = x > s[k] ? x : s[k];                                                                            \
+            }                                                                                                          \
+        for (; i < d; i++) {                                                                                           \
+            double x = fabs((double)a[i] - (double)b[i]);                                                              \
+            s[0] = x > s[0] ? x : s[0];                                                                                \
+        }                                                                                                              \
+        for (int k = 0; k < LANES; k++) t = s[k] > t ? s[k] : t;                                                       \
+        double sum = l1_##pair(a, b, d); /* it is NaN where a difference is */                                         \
+        return sum != sum ? sum : t;                                                                                   \
+    }                                                                                                                  \
+    VECTOR static int64_t unequal_##pair(const TA* a, const TB* b, size_t d) {                                         \
+        int64_t s = 0;                                                                                                 \
+        for (size_t i = 0; i < d; i++) s += (double)a[i] != (double)b[i];                                              \
+        return s;                                                                                                      \
+    }                                                                                                                  \
+    VECTOR static int measure_##pair(int what, const TA* a, const TB* b, size_t step, size_t n, size_t d, double* dst, \
+                                     int64_t* whole) {                                                                 \
+        for (size_t r = 0; r < n; r++, a += d, b += step) switch (what) {                                              \
+                case DL_DOT:                                                                                           \
+                    dst[r] = dot_##pair(a, b, d);                                                                      \
+                    break;                                                                                             \
+                case DL_COSINE:                                                                                        \
+                    dst[r] = dot_##pair(a, b, d);                                                                      \
+                    dst[n + r] = self_##TA(a, d);                                                                      \
+                    break;                                                                                             \
+                case DL_L1:                                                                                            \
+                    dst[r] = l1_##pair(a, b, d);                                                                       \
+                    break;                                                                                             \
+                case DL_L2:                                                                                            \
+                    dst[r] = l2_##pair(a, b, d);                                                                       \
+                    break;                                                                                             \
+                case DL_LINF:                                                                                          \
+                    dst[r] = linf_##pair(a, b, d);                                                                     \
+                    break;                                                                                             \
+                case DL_UNEQUAL:                                                                                       \
+                    whole[r] = unequal_##pair(a, b, d);                                                                \
+                    break;                                                                                             \
+                default:                                                                                               \
+                    return 0;                                                                                          \
+            }                                                                                                          \
+        return 1;                                                                                                      \
+    }
+
+ROW(square_f32, f32, f32, x* y)
+ROW(square_f64, f64, f64, x* y)
+VECTOR static inline double self_f32(const f32* a, size_t d) { return square_f32(a, a, d); }
+VECTOR static inline double self_f64(const f64* a, size_t d) { return square_f64(a, a, d); }
 
 MEASURES(ff, f32, f32)
 MEASURES(fd, f32, f64)
 MEASURES(dd, f64, f64)
 
-/* The greatest difference; NaN stays. */
-#define FARTHEST(name, TA, TB)                                                                              \
-    VECTOR static void name(const TA* a, const TB* b, size_t step, size_t n, size_t d, double* dst) {        \
-        for (size_t r = 0; r < n; r++, a += d, b += step) {                                                  \
-            double s[LANES] = {0}, sum = 0;                                                                  \
-            size_t i = 0;                                                                                    \
-            double nan[LANES] = {0};                                                                         \
-            for (; i + LANES <= d; i += LANES)                                                               \
-                for (int k = 0; k < LANES; k++) {                                                            \
-                    double x = fabs((double)a[i + k] - (double)b[i + k]);                                    \
-                    nan[k] += x;                                                                             \
-                    s[k] = x > s[k] ? x : s[k];                                                              \
-                }                                                                                            \
-            for (; i < d; i++) {                                                                             \
-                double x = fabs((double)a[i] - (double)b[i]);                                                \
-                nan[0] += x;                                                                                 \
-                s[0] = x > s[0] ? x : s[0];                                                                  \
-            }                                                                                                \
-            double t = 0;                                                                                    \
-            for (int k = 0; k < LANES; k++) t = s[k] > t ? s[k] : t, sum += nan[k];                          \
-            dst[r] = sum != sum ? sum : t;                                                                   \
-        }                                                                                                    \
+/* Sums of bytes are kept in 32 bits for as long as these must hold them. */
+#define BYTES(name, T, expression)                                        \
+    VECTOR static inline int64_t name(const T* a, const T* b, size_t d) { \
+        int64_t s = 0;                                                    \
+        for (size_t at = 0; at < d; at += 16384) {                        \
+            size_t end = d - at < 16384 ? d : at + 16384;                 \
+            int32_t s32 = 0;                                              \
+            for (size_t i = at; i < end; i++) {                           \
+                int16_t x = a[i], y = b[i];                               \
+                s32 += expression;                                        \
+            }                                                             \
+            s += s32;                                                     \
+        }                                                                 \
+        return s;                                                         \
     }
 
-FARTHEST(linf_ff, f32, f32)
-FARTHEST(linf_fd, f32, f64)
-FARTHEST(linf_dd, f64, f64)
-
-/* Products of bytes are added in 32 bits for as long as these must hold them. */
-#define BYTES(name, T)                                                                                             \
-    VECTOR static void name(const T* a, const T* b, size_t step, size_t n, size_t d, int64_t* dot, int64_t* self) { \
-        for (size_t r = 0; r < n; r++, a += d, b += step) {                                                         \
-            int64_t s = 0, q = 0;                                                                                   \
-            for (size_t at = 0; at < d; at += 16384) {                                                              \
-                size_t end = d - at < 16384 ? d : at + 16384;                                                       \
-                int32_t s32 = 0, q32 = 0;                                                                           \
-                for (size_t i = at; i < end; i++) {                                                                 \
-                    int16_t x = a[i], y = b[i];                                                                     \
-                    s32 += x * y;                                                                                   \
-                    q32 += x * x;                                                                                   \
-                }                                                                                                   \
-                s += s32;                                                                                           \
-                q += q32;                                                                                           \
-            }                                                                                                       \
-            dot[r] = s;                                                                                             \
-            self[r] = q;                                                                                            \
-        }                                                                                                           \
+#define WHOLES(T)                                                                                                      \
+    BYTES(dot_##T, T, x* y)                                                                                            \
+    BYTES(l1_##T, T, (x > y ? x - y : y - x))                                                                          \
+    BYTES(unequal_##T, T, (x != y))                                                                                    \
+    VECTOR static inline int64_t linf_##T(const T* a, const T* b, size_t d) {                                          \
+        int16_t s = 0;                                                                                                 \
+        for (size_t i = 0; i < d; i++) {                                                                               \
+            int16_t x = a[i], y = b[i], z = x > y ? x - y : y - x;                                                     \
+            s = z > s ? z : s;                                                                                         \
+        }                                                                                                              \
+        return s;                                                                                                      \
+    }                                                                                                                  \
+    VECTOR static int measure_##T(int what, const T* a, const T* b, size_t step, size_t n, size_t d, int64_t* whole) { \
+        for (size_t r = 0; r < n; r++, a += d, b += step) switch (what) {                                              \
+                case DL_DOT:                                                                                           \
+                    whole[r] = dot_##T(a, b, d);                                                                       \
+                    break;                                                                                             \
+                case DL_COSINE:                                                                                        \
+                case DL_L2:                                                                                            \
+                    whole[r] = dot_##T(a, b, d);                                                                       \
+                    whole[n + r] = dot_##T(a, a, d);                                                                   \
+                    break;                                                                                             \
+                case DL_L1:                                                                                            \
+                    whole[r] = l1_##T(a, b, d);                                                                        \
+                    break;                                                                                             \
+                case DL_LINF:                                                                                          \
+                    whole[r] = linf_##T(a, b, d);                                                                      \
+                    break;                                                                                             \
+                case DL_UNEQUAL:                                                                                       \
+                    whole[r] = unequal_##T(a, b, d);                                                                   \
+                    break;                                                                                             \
+                default:                                                                                               \
+                    return 0;                                                                                          \
+            }                                                                                                          \
+        return 1;                                                                                                      \
     }
 
-BYTES(bytes_i8, i8)
-BYTES(bytes_u8, u8)
-
-#define PAIR(pair, TA, TB)                                                                   \
-    switch (what) {                                                                          \
-        case DL_DOT: dot_##pair((const TA*)a, (const TB*)b, step, n, d, dst, dst + n); return 1;    \
-        case DL_COSINE: cos_##pair((const TA*)a, (const TB*)b, step, n, d, dst, dst + n); return 1; \
-        case DL_L1: l1_##pair((const TA*)a, (const TB*)b, step, n, d, dst, dst + n); return 1;      \
-        case DL_L2: l2_##pair((const TA*)a, (const TB*)b, step, n, d, dst, dst + n); return 1;      \
-        case DL_LINF: linf_##pair((const TA*)a, (const TB*)b, step, n, d, dst); return 1;           \
-    }                                                                                        \
-    return 0;
+WHOLES(i8)
+WHOLES(u8)
 
 int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step, size_t n, size_t d,
                      double* dst, int64_t* whole) {
-    if (type == DL_F32 && type_b == DL_F32) {
-        PAIR(ff, f32, f32)
-    }
-    if (type == DL_F32 && type_b == DL_F64) {
-        PAIR(fd, f32, f64)
-    }
-    if (type == DL_F64 && type_b == DL_F64) {
-        PAIR(dd, f64, f64)
-    }
-    if (type == DL_I8 && type_b == DL_I8) {
-        bytes_i8(a, b, step, n, d, whole, whole + n);
-        return 1;
-    }
-    if (type == DL_U8 && type_b == DL_U8) {
-        bytes_u8(a, b, step, n, d, whole, whole + n);
-        return 1;
-    }
+    if (type == DL_F32 && type_b == DL_F32) return measure_ff(what, a, b, step, n, d, dst, whole);
+    if (type == DL_F32 && type_b == DL_F64) return measure_fd(what, a, b, step, n, d, dst, whole);
+    if (type == DL_F64 && type_b == DL_F64) return measure_dd(what, a, b, step, n, d, dst, whole);
+    if (type == DL_I8 && type_b == DL_I8) return measure_i8(what, a, b, step, n, d, whole);
+    if (type == DL_U8 && type_b == DL_U8) return measure_u8(what, a, b, step, n, d, whole);
     return 0;
 }

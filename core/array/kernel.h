@@ -19,7 +19,7 @@ enum { DL_EQ, DL_LT, DL_LE, DL_EQ_TOTAL, DL_LT_TOTAL };
 enum { DL_COLUMNS, DL_RIGHT, DL_LEFT };
 
 /* What is measured of two vectors. */
-enum { DL_DOT, DL_COSINE, DL_L1, DL_L2, DL_LINF };
+enum { DL_DOT, DL_COSINE, DL_L1, DL_L2, DL_LINF, DL_UNEQUAL };
 
 /* Whether the loops are made for the processor that this runs on. */
 int dl_array_ready(void);
@@ -33,9 +33,10 @@ int dl_array_sum(int type, const void* a, size_t n, int64_t* whole, double* sum,
 /* The least or greatest of n > 0 values without NaN in out; returns 0 where there is no loop, 2 where there was NaN. */
 int dl_array_extreme(int type, int most, const void* a, size_t n, void* out);
 
-/* Rows of d elements measured against rows of b, step elements apart (0: all against one). Types: float32 or float64 a with b of
- * the same type, float32 a with float64 b, and int8 or uint8 both, for DL_DOT, which then is whole[], with whole[n + i] the dot
- * of row i with itself. */
+/* Rows of d elements measured against rows of b, step elements apart (0: all against one). Types: float32 or float64 a
+ * with b of the same type, float32 a with float64 b: in dst; int8 or uint8 both: in whole. DL_UNEQUAL is always in
+ * whole. DL_COSINE gives the products and, n further, those of each row of a with itself, and DL_L2 the squares of
+ * distances, of bytes the same as DL_COSINE. Returns 0 where there is no such loop. */
 int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step, size_t n, size_t d,
                      double* dst, int64_t* whole);
 

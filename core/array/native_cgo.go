@@ -73,7 +73,7 @@ func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows
 	if rows*n < worth || !ready() {
 		return false
 	}
-	what := map[measure]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF}[m]
+	what := map[measure]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
 	return C.dl_array_measure(what, C.int(d), C.int(e), a, b, C.size_t(step), C.size_t(rows), C.size_t(n),
 		(*C.double)(unsafe.SliceData(dst)), (*C.int64_t)(unsafe.SliceData(whole))) != 0
 }

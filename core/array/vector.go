@@ -231,6 +231,9 @@ func measureFloats(m measure, a, b []float64) float64 {
 }
 
 func (p *pairing) ints(dst []int64, null []bool) (over bool) {
+	if p.m == popcount && p.bits(dst, null) || p.m != popcount && p.nativeInts(dst) {
+		return false
+	}
 	if p.m == unequal && (p.x.Float() || p.y.Float()) {
 		a, b := all[float64](p.x.Data), all[float64](p.y.Data)
 		for i := range dst {
@@ -240,9 +243,6 @@ func (p *pairing) ints(dst []int64, null []bool) (over bool) {
 				dst[i] = different(a[lo:hi], b[from:])
 			}
 		}
-		return false
-	}
-	if p.m == popcount && p.bits(dst, null) || p.m == dot && p.nativeBytes(dst) {
 		return false
 	}
 	a, b := all[int64](p.x.Data), all[int64](p.y.Data)

@@ -9,6 +9,23 @@ import (
 	"deeplake/core/tensor"
 )
 
+func (p *pairing) nativeUnequal(dst []int64) bool {
+	k := p.x.each()
+	if !p.x.uniform() || !p.y.uniform() || p.x.Const || k == 0 {
+		return false
+	}
+	a, d := floatData(p.x.Data)
+	b, e := floatData(p.other(p.x.DType).Data)
+	if a == nil || b == nil || d == tensor.Float64 && e != d {
+		return false
+	}
+	step := k
+	if p.y.Const {
+		step = 0
+	}
+	return measureNative(unequal, d, e, a, b, step, len(dst), k, nil, dst)
+}
+
 // native measures in C: rows of one shape against one vector, or against as many.
 func (p *pairing) native(dst []float64) bool {
 	k, rows := p.x.each(), len(dst)
@@ -89,8 +106,8 @@ func floatData(data any) (unsafe.Pointer, tensor.DType) {
 	return nil, 0
 }
 
-// dots is the products of rows of bytes, and of each row of the first column with itself.
-func (p *pairing) dots(rows int) (whole []int64, y *Column, ok bool) {
+// wholes measures rows of bytes.
+func (p *pairing) wholes(m measure, rows int) (whole []int64, y *Column, ok bool) {
 	y = p.y
 	if y.Const && y.DType != p.x.DType {
 		data, bad := convert(y.Data, p.x.DType)
@@ -114,7 +131,7 @@ func (p *pairing) dots(rows int) (whole []int64, y *Column, ok bool) {
 		return nil, nil, false
 	}
 	whole = make([]int64, 2*rows)
-	return whole, y, measureNative(dot, p.x.DType, y.DType, a, b, step, rows, k, nil, whole)
+	return whole, y, measureNative(m, p.x.DType, y.DType, a, b, step, rows, k, nil, whole)
 }
 
 func byteData(data any) unsafe.Pointer {
@@ -136,8 +153,12 @@ func integral(data any) bool {
 	return true
 }
 
-func (p *pairing) nativeBytes(dst []int64) bool {
-	whole, _, ok := p.dots(len(dst))
+// nativeInts is what is a whole number: products of bytes, and elements that differ.
+func (p *pairing) nativeInts(dst []int64) bool {
+	if p.m == unequal && p.x.Float() {
+		return p.nativeUnequal(dst)
+	}
+	whole, _, ok := p.wholes(p.m, len(dst))
 	if ok {
 		copy(dst, whole)
 	}
@@ -146,12 +167,15 @@ func (p *pairing) nativeBytes(dst []int64) bool {
 
 // bytesFloats computes lengths and distances of the exact products.
 func (p *pairing) bytesFloats(dst []float64) bool {
-	if p.m != cosine && p.m != l2Apart && p.m != dot {
-		return false
-	}
-	whole, y, ok := p.dots(len(dst))
+	whole, y, ok := p.wholes(p.m, len(dst))
 	if !ok {
 		return false
+	}
+	if p.m != cosine && p.m != l2Apart {
+		for i := range dst {
+			dst[i] = float64(whole[i])
+		}
+		return true
 	}
 	rows := len(dst)
 	self := make([]int64, rows)
@@ -165,8 +189,8 @@ func (p *pairing) bytesFloats(dst []float64) bool {
 			self[i] = n
 		}
 	} else {
-		q := &pairing{m: dot, x: y, y: y}
-		again, _, ok := q.dots(rows)
+		q := &pairing{x: y, y: y}
+		again, _, ok := q.wholes(dot, rows)
 		if !ok {
 			return false
 		}
@@ -175,8 +199,6 @@ func (p *pairing) bytesFloats(dst []float64) bool {
 	for i := range dst {
 		ab, aa, bb := whole[i], whole[rows+i], self[i]
 		switch p.m {
-		case dot:
-			dst[i] = float64(ab)
 		case cosine:
 			dst[i] = float64(ab) / (math.Sqrt(float64(aa)) * math.Sqrt(float64(bb)))
 		default:
