@@ -186,7 +186,6 @@ func (o *Ordering) Less(i, j int) bool { return o.Compare(i, j) < 0 }
 
 type numbered struct {
 	key uint64
-	at  int
 	row int
 }
 
@@ -196,29 +195,81 @@ func (o *Ordering) Sort(rows []int) {
 		return
 	}
 	first := &o.keys[0]
-	if first.nums == nil || first.null != nil {
+	if first.nums == nil || len(rows) < 64 {
 		slices.SortStableFunc(rows, o.Compare)
 		return
 	}
-	list := make([]numbered, len(rows))
-	for i, r := range rows {
-		list[i] = numbered{first.nums[r], i, r}
+	list, missing := make([]numbered, 0, len(rows)), []int(nil)
+	for _, r := range rows {
+		if first.null != nil && first.null[r] {
+			missing = append(missing, r)
+		} else {
+			list = append(list, numbered{first.nums[r], r})
+		}
 	}
-	more := len(o.keys) > 1
-	slices.SortFunc(list, func(a, b numbered) int {
-		if a.key != b.key {
-			return cmp.Compare(a.key, b.key)
-		}
-		if more {
-			if c := o.Compare(a.row, b.row); c != 0 {
-				return c
-			}
-		}
-		return a.at - b.at
-	})
+	list = radix(list)
+	at := 0
+	if first.last < 0 {
+		at = len(missing)
+	}
+	sorted := rows[at : at+len(list)]
 	for i := range list {
-		rows[i] = list[i].row
+		sorted[i] = list[i].row
 	}
+	if first.last < 0 {
+		copy(rows, missing)
+		missing = rows[:at]
+	} else {
+		copy(rows[len(list):], missing)
+		missing = rows[len(list):]
+	}
+	if len(o.keys) == 1 {
+		return
+	}
+	slices.SortStableFunc(missing, o.Compare)
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].key == list[from].key {
+			to++
+		}
+		if to > from+1 {
+			slices.SortStableFunc(sorted[from:to], o.Compare)
+		}
+		from = to
+	}
+}
+
+// radix sorts by key, byte by byte from the last; those that all keys have in common are left out.
+func radix(list []numbered) []numbered {
+	if len(list) < 2 {
+		return list
+	}
+	var counts [8][256]int
+	for i := range list {
+		k := list[i].key
+		for b := range counts {
+			counts[b][byte(k>>(8*b))]++
+		}
+	}
+	other := make([]numbered, len(list))
+	for b := range counts {
+		c := &counts[b]
+		if c[byte(list[0].key>>(8*b))] == len(list) {
+			continue
+		}
+		sum := 0
+		for i, n := range c {
+			c[i] = sum
+			sum += n
+		}
+		for _, e := range list {
+			at := &c[byte(e.key>>(8*b))]
+			other[*at] = e
+			*at++
+		}
+		list, other = other, list
+	}
+	return list
 }
 
 // Top is the first k rows of n in order, as Sort would have them.
