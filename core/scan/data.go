@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -27,51 +28,96 @@ func bound(d tensor.DType, bits uint64) any {
 
 // bytesOf is the memory of numbers, to be read into.
 func bytesOf[T any](s []T) []byte {
-	if len(s) == 0 {
+	if cap(s) == 0 {
 		return []byte{}
 	}
 	var one T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(one)))
+	size := int(unsafe.Sizeof(one))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
 }
 
-func numbers[T any](n int64) (any, []byte) {
-	s := make([]T, n)
+// room is memory for elements, 8 bytes at a time so that all of them lie where they may.
+type room []uint64
+
+// smallRoom is how many bytes are not worth keeping.
+const smallRoom = 32 << 10
+
+// numbers shows n elements at the front of m.
+func numbers[T any](m room, n int64) (any, []byte) {
+	if len(m) == 0 {
+		return []T{}, []byte{}
+	}
+	var one T
+	s := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(m))), int64(cap(m))*8/int64(unsafe.Sizeof(one)))[:n]
 	return s, bytesOf(s)
 }
 
 // newData makes n elements of a dtype as columns hold them, and shows them as the bytes that are stored. Stored numbers are
 // little-endian, as those of all machines are that this library runs on. Of float16 and bfloat16 the bytes are memory of
-// their own, for widen.
-func newData(d tensor.DType, n int64) (data any, bytes []byte, err error) {
-	switch d {
-	case tensor.Bool:
-		data, bytes = numbers[bool](n)
-	case tensor.Uint8:
-		data, bytes = numbers[uint8](n)
-	case tensor.Uint16:
-		data, bytes = numbers[uint16](n)
-	case tensor.Uint32:
-		data, bytes = numbers[uint32](n)
-	case tensor.Uint64:
-		data, bytes = numbers[uint64](n)
-	case tensor.Int8:
-		data, bytes = numbers[int8](n)
-	case tensor.Int16:
-		data, bytes = numbers[int16](n)
-	case tensor.Int32:
-		data, bytes = numbers[int32](n)
-	case tensor.Int64:
-		data, bytes = numbers[int64](n)
-	case tensor.Float32:
-		data, bytes = numbers[float32](n)
-	case tensor.Float64:
-		data, bytes = numbers[float64](n)
-	case tensor.Float16, tensor.BFloat16:
-		data, bytes = make([]float32, n), make([]byte, 2*n)
-	default:
+// their own, for settle. The memory is not cleared where it was given back to the reader.
+func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err error) {
+	size := int64(d.Size())
+	if d == tensor.Float16 || d == tensor.BFloat16 {
+		return make([]float32, n), make([]byte, 2*n), nil
+	}
+	if size == 0 || d == tensor.Complex64 || d == tensor.Complex128 {
 		return nil, nil, errs.New(errs.Unsupported, "values of dtype %s cannot be computed with", d)
 	}
+	m := r.memory((n*size + 7) / 8)
+	switch d {
+	case tensor.Bool:
+		data, bytes = numbers[bool](m, n)
+	case tensor.Uint8:
+		data, bytes = numbers[uint8](m, n)
+	case tensor.Uint16:
+		data, bytes = numbers[uint16](m, n)
+	case tensor.Uint32:
+		data, bytes = numbers[uint32](m, n)
+	case tensor.Uint64:
+		data, bytes = numbers[uint64](m, n)
+	case tensor.Int8:
+		data, bytes = numbers[int8](m, n)
+	case tensor.Int16:
+		data, bytes = numbers[int16](m, n)
+	case tensor.Int32:
+		data, bytes = numbers[int32](m, n)
+	case tensor.Int64:
+		data, bytes = numbers[int64](m, n)
+	case tensor.Float32:
+		data, bytes = numbers[float32](m, n)
+	default:
+		data, bytes = numbers[float64](m, n)
+	}
 	return data, bytes, nil
+}
+
+// memory gives words: such as were given back, where there are.
+func (r *reader) memory(words int64) room {
+	for i, m := range r.free {
+		if int64(cap(m)) >= words && int64(cap(m)) <= 2*words {
+			r.free = slices.Delete(r.free, i, i+1)
+			return m[:words]
+		}
+	}
+	return make(room, words)
+}
+
+// mostFree is how many pieces of memory are kept.
+const mostFree = 16
+
+// Recycle takes back the memory of a column that Read has given and that nobody will look at any more, nor at anything that
+// shares memory with it. New memory costs several times what reading into old memory does.
+func (r *reader) Recycle(c *array.Column) {
+	if c == nil || c.Items != nil || len(r.free) >= mostFree {
+		return
+	}
+	all := storedBytes(c)
+	all = all[:cap(all)]
+	p := unsafe.Pointer(unsafe.SliceData(all))
+	if len(all) < smallRoom || uintptr(p)%8 != 0 {
+		return
+	}
+	r.free = append(r.free, unsafe.Slice((*uint64)(p), len(all)/8))
 }
 
 // settle makes of bytes that were read what columns hold: numbers of half precision become float32, and every byte of a bool

@@ -200,7 +200,7 @@ func (k *cutter) read(ctx context.Context, stretches []stretch) (*array.Column, 
 		defer fetch(ctx, v.r.worker, spans)()
 	}
 	stored := v.f.column.DType()
-	data, mem, err := newData(stored, total)
+	data, mem, err := v.r.newData(stored, total)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ type reader struct {
 	table  *Table
 	worker *chunk.Worker
 	at     located
+	free   []room // given back, see Recycle
 
 	read, decoded int64
 	counted       *chunk.Chunk // whose blocks before counts are in read

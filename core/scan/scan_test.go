@@ -331,6 +331,10 @@ func readAll(t *testing.T, table *Table, reader query.Reader, column int, want [
 	typ := must[array.Type](t)(table.Resolve(ctx, column))
 	for _, rows := range asked(table.Rows(), r) {
 		c := must[*array.Column](t)(reader.Read(ctx, column, rows, query.Values, nil))
+		if r.IntN(2) == 0 { // memory that is used again
+			reader.(query.Recycler).Recycle(c)
+			c = must[*array.Column](t)(reader.Read(ctx, column, rows, query.Values, nil))
+		}
 		shapes := must[*array.Column](t)(reader.Read(ctx, column, rows, query.Shapes, nil))
 		nulls := must[*array.Column](t)(reader.Read(ctx, column, rows, query.Nulls, nil))
 		lengths := must[*array.Column](t)(reader.Read(ctx, column, rows, query.Length, nil))

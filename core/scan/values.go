@@ -178,7 +178,7 @@ func (v *values) arrays(ctx context.Context, c *array.Column, stretches []stretc
 		return err
 	}
 	stored := v.f.column.DType()
-	data, mem, err := newData(stored, l.total)
+	data, mem, err := v.r.newData(stored, l.total)
 	if err != nil {
 		return err
 	}
@@ -192,6 +192,9 @@ func (v *values) arrays(ctx context.Context, c *array.Column, stretches []stretc
 				return err
 			}
 			v.r.count(s)
+		} else {
+			from, to := l.span(row, s.n)
+			clear(mem[from*size : to*size])
 		}
 		row += int(s.n)
 	}
