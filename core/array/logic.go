@@ -110,18 +110,57 @@ func logic(op string, x, y *Column) (*Column, error) {
 			return logicScalars(op == "AND", t, c[0], c[1], n), nil
 		}, x, y)
 	}
+	and := op == "AND"
 	if x.DType == 0 || y.DType == 0 {
 		n, _ := rowsOf(x, y)
-		return Nothing(t, n), nil
+		return decided(and, t, Nothing(t, n), truths(x), truths(y))
 	}
 	a, b := truths(x), truths(y)
-	and := op == "AND"
-	return zip(op, t, a, b, direct(a.Data.([]bool)), direct(b.Data.([]bool)), func(dst, a, b []bool) {
+	out, err := zip(op, t, a, b, direct(a.Data.([]bool)), direct(b.Data.([]bool)), func(dst, a, b []bool) {
 		for i := range dst {
 			p, q := at(a, i), at(b, i)
 			dst[i] = and && p && q || !and && (p || q)
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	return decided(and, t, out, a, b)
+}
+
+// decided gives the rows of out a value in which one side is NULL, and the other is a single value that decides by itself: where
+// rows differ in their number of axes, such a row must not depend on the others.
+func decided(and bool, t Type, out, a, b *Column) (*Column, error) {
+	var place []int
+	for i := range out.N {
+		c := a
+		if a.IsNull(i) {
+			c = b
+		}
+		if a.IsNull(i) == b.IsNull(i) || len(c.ShapeAt(i)) > 0 {
+			continue
+		}
+		if v, ok := c.Value(i).(bool); !ok || v == and {
+			continue
+		}
+		if place == nil {
+			place = make([]int, out.N)
+			for k := range place {
+				place[k] = k
+			}
+		}
+		place[i] = out.N
+	}
+	if place == nil {
+		return out, nil
+	}
+	wide := t
+	wide.Dims, wide.Shape = Unranked, nil
+	all, err := Concat(wide, []*Column{out, FromBools([]bool{!and}, nil)})
+	if err != nil {
+		return nil, err
+	}
+	return all.Take(place), nil
 }
 
 // logicScalars knows that FALSE AND NULL is FALSE, and TRUE OR NULL is TRUE.

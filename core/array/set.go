@@ -89,7 +89,7 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 	values := s.col
 	switch how {
 	case asNull:
-		return each1(t, x, lanes[int64](nil), func(dst []bool, _ []int64) { clear(dst) }), nil
+		return each1(t, x, direct(make([]int64, vectorOf(x.Data).len())), func(dst []bool, _ []int64) { clear(dst) }), nil
 	case asLabels:
 		if x.Label() && s.Type.Text() {
 			if values, err = labelNumbers(values, x.Names); err != nil {
@@ -130,7 +130,7 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 func (s *Set) findSlow(t Type, x *Column) (*Column, error) {
 	out, err := Compare("=", x, Constant(s.Type, nil, x.N))
 	if s.col.N == 0 {
-		return each1(t, x, lanes[int64](nil), func(dst []bool, _ []int64) { clear(dst) }), nil
+		return each1(t, x, direct(make([]int64, vectorOf(x.Data).len())), func(dst []bool, _ []int64) { clear(dst) }), nil
 	}
 	for i := range s.col.N {
 		var one *Column
