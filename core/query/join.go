@@ -225,10 +225,18 @@ func (s *selected) all(r *run, tables []Table, origin int, conds []*node) (*rel,
 		return nil, err
 	}
 	rows, err := collect(r, sc, tables, 8, nil, -1)
-	if err == nil && rows.rows[origin] == nil {
+	if err != nil {
+		return nil, err
+	}
+	for k := range rows.rows {
+		if k != origin {
+			rows.rows[k] = nil // also where there is no row at all
+		}
+	}
+	if rows.rows[origin] == nil {
 		rows.rows[origin] = []int64{}
 	}
-	return rows, err
+	return rows, nil
 }
 
 // maxPairs bounds how many pairs of rows are looked at together.

@@ -287,8 +287,12 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 	if err := s.rank(r, &src, tables, order); err != nil {
 		return nil, false, err
 	}
+	distinct := most // rows of DISTINCT that are needed: with an order, who knows which
+	if len(order) > 0 {
+		distinct = -1
+	}
 	if s.group != nil {
-		return s.groups(r, src, most)
+		return s.groups(r, src, distinct)
 	}
 	if s.unique {
 		all, err := collect(r, src, tables, 8, nil, -1)
@@ -302,7 +306,7 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 			all, err = s.distinct(r, all, -1)
 			return all, true, err
 		}
-		all, err = s.distinct(r, all, most)
+		all, err = s.distinct(r, all, distinct)
 		return all, false, err
 	}
 	// An index that knows the order, as one of near vectors, would give these rows without a scan.
