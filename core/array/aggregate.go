@@ -242,11 +242,13 @@ func (a *distinctly) Merge(other Aggregator, to []int32) error {
 	if !ok {
 		return otherKind()
 	}
+	n := 1
+	for _, g := range to {
+		n = max(n, int(g)+1) // also groups without a value
+	}
 	for i, part := range b.parts {
-		n := 1
 		for j, g := range b.groups[i] {
 			b.groups[i][j] = int32(target(to, int(g)))
-			n = max(n, int(b.groups[i][j])+1)
 		}
 		if err := a.Add(part, b.groups[i], n); err != nil {
 			return err

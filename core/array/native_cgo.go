@@ -57,7 +57,7 @@ func sumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok
 
 // extremeNative finds the least or greatest in C; false where it cannot, as with NaN.
 func extremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
-	if len(a) < worth || !ready() {
+	if len(a) < worth || !ready() || !d.Fixed() { // C is given no text
 		return out, false
 	}
 	which := C.int(0)

@@ -198,6 +198,9 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 	}
 	sets := newAnswers()
 	n, err := c.askedOf(x.Pos(), "IN", array.Of(tensor.Bool), p, []*node{v}, -1, func(r *run, rows *rel, args []*array.Column) (*array.Column, error) {
+		if rows.n == 0 { // nothing is in there, NULL neither
+			return array.FromBools(make([]bool, args[0].N), nil), nil
+		}
 		set, err := sets.set(r, rows, y, t)
 		if err != nil {
 			return nil, err
