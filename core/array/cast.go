@@ -376,6 +376,9 @@ func parseOne(s string, t Type) (any, error) {
 	if err != nil || strings.ContainsAny(s2, "xX_") {
 		return bad()
 	}
+	if t.Integer() {
+		v = math.Round(v) // half away from zero, where CAST of a float rounds half to even: both as DuckDB does
+	}
 	out, b := convert([]float64{v}, t.DType)
 	if b >= 0 {
 		return bad()

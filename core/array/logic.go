@@ -22,6 +22,9 @@ func LogicType(op string, x, y Type) (Type, error) {
 	}
 	t, err := together(op, tensor.Bool, x, y)
 	t.Weak = false
+	if (x.Dims == 0) != (y.Dims == 0) { // FALSE AND a missing array is FALSE, a single value
+		t = t.withAxes(nil)
+	}
 	return t, err
 }
 

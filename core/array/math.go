@@ -7,8 +7,18 @@ import (
 	"deeplake/core/tensor"
 )
 
-// floating is the float type of results: float32 stays.
+// floating is the float type of results: arrays of float32 stay float32, as in NumPy, single numbers do not, as in SQL.
 func floating(x Type) Type {
+	if x.Dims == 0 {
+		t := x.to(tensor.Float64)
+		t.Weak = x.Weak
+		return t
+	}
+	return rounded(x)
+}
+
+// rounded is the float type of what float32 can hold as well as its argument.
+func rounded(x Type) Type {
 	d := tensor.Float64
 	if x.DType == tensor.Float32 {
 		d = tensor.Float32
@@ -54,7 +64,7 @@ func mathFunctions() []Function {
 		{"DEGREES", "radians as degrees", func(v float64) float64 { return v * 180 / math.Pi }},
 		{"RADIANS", "degrees as radians", func(v float64) float64 { return v * math.Pi / 180 }},
 	} {
-		out = append(out, Function{Name: f.name, Least: 1, Most: 1, Doc: f.name + "(x): " + f.doc, Check: floatCheck(f.name), Call: callFloat(f.f)})
+		out = append(out, Function{Name: f.name, Least: 1, Most: 1, Doc: f.name + "(x): " + f.doc, Check: floatCheck(f.name), Call: callFloat(f.f, floating)})
 	}
 	for _, f := range []struct {
 		name, doc string
@@ -83,10 +93,10 @@ func floatCheck(name string) func([]Type) (Type, error) {
 	return func(args []Type) (Type, error) { return floating(args[0]), wantNumbers(name, args) }
 }
 
-func callFloat(f func(float64) float64) func([]*Column) (*Column, error) {
+func callFloat(f func(float64) float64, typeOf func(Type) Type) func([]*Column) (*Column, error) {
 	return func(args []*Column) (*Column, error) {
 		x := args[0]
-		t := floating(x.Type)
+		t := typeOf(x.Type)
 		if t.DType == tensor.Float32 {
 			return each1(t, x, lanes[float32](x.Data), func(dst, a []float32) {
 				for i, v := range a {
@@ -142,7 +152,7 @@ func keepNumber(name string) func([]Type) (Type, error) {
 
 func kept(x Type) Type {
 	if x.Float() {
-		return floating(x)
+		return rounded(x)
 	}
 	t := x.to(tensor.Int64)
 	t.Weak = x.Weak
@@ -153,7 +163,7 @@ func keeping(name string, whole func(int64) int64, f func(float64) float64) func
 	return func(args []*Column) (*Column, error) {
 		x := args[0]
 		if x.Float() {
-			return callFloat(f)(args)
+			return callFloat(f, rounded)(args)
 		}
 		if err := fits64(name, x); err != nil {
 			return nil, err

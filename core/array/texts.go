@@ -40,25 +40,26 @@ func moreTexts() []Function {
 		}, Call: func(args []*Column) (*Column, error) {
 			return lists(list, args, func(s []string) ([]string, bool) { return strings.Split(s[0], s[1]), true })
 		}},
-		pattern("REGEXP_MATCHES", 2, 2, Of(tensor.Bool), "REGEXP_MATCHES(text, pattern): whether a part of the text matches (RE2)", func(r *regexp.Regexp, args []string) any {
+		pattern("REGEXP_MATCHES", 2, 2, 2, Of(tensor.Bool), "REGEXP_MATCHES(text, pattern): whether a part of the text matches (RE2)", func(r *regexp.Regexp, args []string, _ []int64) any {
 			return r.MatchString(args[0])
 		}),
-		pattern("REGEXP_REPLACE", 3, 3, text, "REGEXP_REPLACE(text, pattern, new): with every match replaced; $1 is the first group (RE2)", func(r *regexp.Regexp, args []string) any {
+		pattern("REGEXP_REPLACE", 3, 3, 3, text, "REGEXP_REPLACE(text, pattern, new): with every match replaced; $1 is the first group (RE2)", func(r *regexp.Regexp, args []string, _ []int64) any {
 			out := r.ReplaceAllString(args[0], args[2])
 			if len(out) > maxRow {
 				return nil
 			}
 			return out
 		}),
-		pattern("REGEXP_EXTRACT", 2, 2, text, "REGEXP_EXTRACT(text, pattern): the first match, or its first group; empty where there is none (RE2)", func(r *regexp.Regexp, args []string) any {
+		pattern("REGEXP_EXTRACT", 2, 3, 2, text, "REGEXP_EXTRACT(text, pattern[, group]): the first match, or a group of it; empty where there is none (RE2)", func(r *regexp.Regexp, args []string, n []int64) any {
 			m := r.FindStringSubmatch(args[0])
-			switch {
-			case m == nil:
-				return ""
-			case len(m) > 1:
-				return m[1]
+			group := int64(0)
+			if len(n) > 0 {
+				group = n[0]
 			}
-			return m[0]
+			if group < 0 || group >= int64(len(m)) {
+				return ""
+			}
+			return m[group]
 		}),
 		textFunction("LPAD", 2, 2, 1, text, "(text, count): spaces in front until there are count characters; the first count of more", func(s []string, n []int64) any { return pad(s[0], n[0], true) }),
 		textFunction("RPAD", 2, 2, 1, text, "(text, count): spaces behind until there are count characters; the first count of more", func(s []string, n []int64) any { return pad(s[0], n[0], false) }),
@@ -174,14 +175,17 @@ func jsonKind(s string) string {
 }
 
 // pattern is a function whose second argument is a regular expression, which is read once where it stays the same.
-func pattern(name string, least, most int, t Type, doc string, f func(r *regexp.Regexp, args []string) any) Function {
+func pattern(name string, least, most, texts int, t Type, doc string, f func(r *regexp.Regexp, args []string, n []int64) any) Function {
 	return Function{Name: name, Least: least, Most: most, Doc: doc, Check: func(args []Type) (Type, error) {
-		return t, wantText(name, args, 0, len(args))
+		if err := wantText(name, args, 0, texts); err != nil {
+			return Type{}, err
+		}
+		return t, wantInts(name, args, texts, len(args))
 	}, Call: func(args []*Column) (*Column, error) {
 		var r *regexp.Regexp
 		var bad error
 		last := ""
-		call := textFunction(name, least, most, most, t, "", func(s []string, _ []int64) any {
+		call := textFunction(name, least, most, texts, t, "", func(s []string, n []int64) any {
 			if r == nil || s[1] != last {
 				var err error
 				if len(s[1]) > 10000 {
@@ -197,7 +201,7 @@ func pattern(name string, least, most int, t Type, doc string, f func(r *regexp.
 				}
 				last = s[1]
 			}
-			return f(r, s)
+			return f(r, s, n)
 		})
 		out, err := call.Call(args)
 		if bad != nil {

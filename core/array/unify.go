@@ -61,7 +61,7 @@ func unifyNumbers(a, b Type) tensor.DType {
 
 func unifyAxes(a, b Type) tensor.Shape {
 	x, y := a.axes(), b.axes()
-	if x == nil || len(x) != len(y) {
+	if x == nil || y == nil || len(x) != len(y) {
 		return nil
 	}
 	out := x.Clone()
