@@ -90,6 +90,24 @@ type frame struct {
 
 	parent *frame // of which these are some rows
 	picked []int  // which
+
+	lent []lent // columns that were read, where they are all rows of a batch
+}
+
+// lent is a column whose memory its reader takes back.
+type lent struct {
+	reader Recycler
+	column *array.Column
+}
+
+// recycle gives the memory back that was read into, but for what kept columns, which somebody may still look at, share. Frames
+// of some of the rows have copies.
+func (f *frame) recycle(kept ...*array.Column) {
+	for _, l := range f.lent {
+		l.reader.Recycle(l.column, kept...)
+	}
+	f.lent = nil
+	clear(f.memo)
 }
 
 // position is where row i stands among the rows that the select draws from: its number, if that is a table.
@@ -204,7 +222,11 @@ func (f *frame) read(origin, column int, rows Rows, want Want, part []Span) (*ar
 	}
 	r := f.w.reader(f.tables[origin])
 	if rows.List == nil || !slices.Contains(rows.List, -1) {
-		return r.Read(f.run.ctx, column, rows, want, part)
+		c, err := r.Read(f.run.ctx, column, rows, want, part)
+		if taker, ok := r.(Recycler); ok && err == nil && f.parent == nil && want == Values {
+			f.lent = append(f.lent, lent{taker, c})
+		}
+		return c, err
 	}
 	there := make([]int64, 0, len(rows.List))
 	places := make([]int, len(rows.List))

@@ -216,7 +216,14 @@ func (g *grouping) run(r *run, src flow) (*rel, error) {
 	}
 	weight := weightOf(need)
 	parts := make([]partial, src.units(r, weight)) // each is changed by the goroutine of its unit alone
-	err := src.each(r, weight, nil, func(unit int, f *frame) error { return g.take(&parts[unit], f) })
+	passing := g.passing()
+	err := src.each(r, weight, nil, func(unit int, f *frame) error {
+		err := g.take(&parts[unit], f)
+		if passing && err == nil {
+			f.recycle()
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -233,6 +240,20 @@ func (g *grouping) run(r *run, src flow) (*rel, error) {
 		}
 	}
 	return g.result(r, &total)
+}
+
+// passing reports whether no aggregate keeps the columns it is given.
+func (g *grouping) passing() bool {
+	return !slices.ContainsFunc(g.slots, func(s slot) bool {
+		if s.agg == nil {
+			return s.key < 0 // a list
+		}
+		switch s.agg.name {
+		case "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE":
+			return false
+		}
+		return true
+	})
 }
 
 // weightOf is the weight of one row of several expressions.

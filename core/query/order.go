@@ -92,6 +92,9 @@ func top(r *run, src flow, tables []Table, order []key, most int) (*rel, error) 
 				return err
 			}
 		}
+		if p := &parts[unit]; p.rows != nil {
+			f.recycle(slices.Concat(p.cols, p.rows.extra)...)
+		}
 		return nil
 	})
 	if err != nil {

@@ -175,8 +175,8 @@ func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 		for k--; from < to && !halted(halt, unit); {
 			sp := s.spans[k]
 			end := min(to, starts[k+1], from+int64(batch))
-			f := s.frame(r, w, sp.from+from-starts[k], sp.from+end-starts[k])
-			f, err := s.filter(f, sp.sure)
+			all := s.frame(r, w, sp.from+from-starts[k], sp.from+end-starts[k])
+			f, err := s.filter(all, sp.sure)
 			if err != nil {
 				return err
 			}
@@ -184,6 +184,9 @@ func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 				if err := do(unit, f); err != nil {
 					return err
 				}
+			}
+			if f != all { // what was computed for f is of copies
+				all.recycle()
 			}
 			if from = end; from == starts[k+1] {
 				k++

@@ -77,9 +77,9 @@ type Reader interface {
 
 // Recycler is what a Reader also is where it can use memory again.
 type Recycler interface {
-	// Recycle takes back the memory of a column that Read has given. Nobody may look at it any more, nor at anything that
-	// shares memory with it (array.Column.Slice does, and what passes a column through).
-	Recycle(c *array.Column)
+	// Recycle takes back the memory of a column that Read has given, unless one of kept shares it. Nobody may look at it any
+	// more, nor at anything else that shares memory with it (array.Column.Slice does, and what passes a column through).
+	Recycle(c *array.Column, kept ...*array.Column)
 }
 
 // Rows are rows of a table: From to From+N, or List.

@@ -93,30 +93,53 @@ func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err e
 
 // memory gives words: such as were given back, where there are.
 func (r *reader) memory(words int64) room {
-	for i, m := range r.free {
-		if int64(cap(m)) >= words && int64(cap(m)) <= 2*words {
-			r.free = slices.Delete(r.free, i, i+1)
-			return m[:words]
+	var m room
+	for i, f := range r.free {
+		if int64(cap(f)) >= words && int64(cap(f)) <= 2*words {
+			m, r.free = f[:words], slices.Delete(r.free, i, i+1)
+			break
 		}
 	}
-	return make(room, words)
+	if m == nil {
+		m = make(room, words)
+	}
+	if words*8 >= smallRoom {
+		if r.given == nil || len(r.given) >= mostGiven {
+			r.given = map[uintptr]bool{}
+		}
+		r.given[uintptr(unsafe.Pointer(unsafe.SliceData(m)))] = true
+	}
+	return m
 }
+
+// mostGiven bounds what a reader remembers of memory that did not come back.
+const mostGiven = 1 << 10
 
 // mostFree is how many pieces of memory are kept.
 const mostFree = 16
 
-// Recycle takes back the memory of a column that Read has given and that nobody will look at any more, nor at anything that
-// shares memory with it. New memory costs several times what reading into old memory does.
-func (r *reader) Recycle(c *array.Column) {
+// Recycle takes back the memory of a column that Read has given, as query.Recycler says. New memory costs several times what
+// reading into old memory does.
+func (r *reader) Recycle(c *array.Column, kept ...*array.Column) {
 	if c == nil || c.Items != nil || len(r.free) >= mostFree {
 		return
 	}
 	all := storedBytes(c)
 	all = all[:cap(all)]
 	p := unsafe.Pointer(unsafe.SliceData(all))
-	if len(all) < smallRoom || uintptr(p)%8 != 0 {
-		return
+	if len(all) < smallRoom || !r.given[uintptr(p)] {
+		return // it is too little, or not of this reader
 	}
+	for _, k := range kept {
+		if k == nil || k.Items != nil {
+			return // who knows
+		}
+		own := storedBytes(k)
+		if q := uintptr(unsafe.Pointer(unsafe.SliceData(own))); q >= uintptr(p) && q < uintptr(p)+uintptr(len(all)) {
+			return
+		}
+	}
+	delete(r.given, uintptr(p))
 	r.free = append(r.free, unsafe.Slice((*uint64)(p), len(all)/8))
 }
 

@@ -46,5 +46,7 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	for i, row := range rows.List {
 		at[i] = int(row - low)
 	}
-	return c.Take(at), nil
+	out := c.Take(at)
+	r.Recycle(c, out)
+	return out, nil
 }

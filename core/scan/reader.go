@@ -16,7 +16,9 @@ type reader struct {
 	table  *Table
 	worker *chunk.Worker
 	at     located
-	free   []room // given back, see Recycle
+	free   []room           // given back, see Recycle
+	given  map[uintptr]bool // where memory lies that may be given back
+	lent   []any            // what keeps columns where they lie that were lent
 
 	read, decoded int64
 	counted       *chunk.Chunk // whose blocks before counts are in read
@@ -87,7 +89,9 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 	if err != nil || r.at.at == nil {
 		return c, err
 	}
-	return c.Take(r.at.at), nil
+	out := c.Take(r.at.at)
+	r.Recycle(c, out)
+	return out, nil
 }
 
 // checkRows refuses rows that a table does not have.
