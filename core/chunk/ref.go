@@ -1,6 +1,8 @@
 package chunk
 
 import (
+	"sync/atomic"
+
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -13,6 +15,8 @@ type Chunk struct {
 	Key   string
 	Index *format.Index
 	Links LinkReader // reads the items of a linked chunk
+
+	shown *atomic.Pointer[shown] // made by Open; nil in it: nobody has asked yet
 }
 
 // Ref is one sample of one tensor, found but not read: what a batch must know to give it a place. Resolving a Ref reads

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"context"
+	"sync/atomic"
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
@@ -250,5 +251,5 @@ func Open(store storage.Provider, key string, rawDir []byte) (*Chunk, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Corrupt, "read the directory of chunk", key, err)
 	}
-	return &Chunk{Store: store, Key: key, Index: dir.Index()}, nil
+	return &Chunk{Store: store, Key: key, Index: dir.Index(), shown: new(atomic.Pointer[shown])}, nil
 }

@@ -82,6 +82,15 @@ type Recycler interface {
 	Recycle(c *array.Column, kept ...*array.Column)
 }
 
+// Lender is what a Reader also is where columns may lie in memory already.
+type Lender interface {
+	// Lend shows rows of a column where they lie; nil: they have to be read. Nobody may look at them, nor at anything that
+	// shares memory with them, when Return has been called.
+	Lend(ctx context.Context, column int, rows Rows) (*array.Column, error)
+	// Return ends the use of all that was lent.
+	Return()
+}
+
 // Rows are rows of a table: From to From+N, or List.
 type Rows struct {
 	From, N int64

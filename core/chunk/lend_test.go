@@ -1,0 +1,127 @@
+package chunk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"deeplake/core/codec"
+	"deeplake/core/codec/all"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/storage/faultstore"
+	"deeplake/core/storage/local"
+	"deeplake/core/storage/mem"
+	"deeplake/core/tensor"
+)
+
+// TestLend: items are shown where they lie as Items reads them, and not at all where they are damaged, compressed or cannot
+// be shown.
+func TestLend(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	reg := all.All()
+	var space mem.Space
+	memory, err := space.Open(ctx, "lent", storage.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk, err := local.Open(ctx, t.TempDir(), storage.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = disk.Close() })
+	for name, store := range map[string]storage.Provider{"memory": memory, "disk": disk} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const n = 20_000
+			c := storeNumbers(t, store, n)
+			w := NewWorker(reg)
+			defer w.Close()
+			r := rand.New(rand.NewPCG(1, 2))
+			for range 200 {
+				item := r.Int64N(n)
+				count := 1 + r.Int64N(min(n-item, 5000))
+				want := make([]byte, 8*count)
+				if err := w.Items(ctx, c, item, count, want); err != nil {
+					t.Fatal(err)
+				}
+				got, keep := c.Lend(ctx, item, count)
+				if got == nil && (name == "memory" || runtime.GOOS == "linux") || got != nil && !bytes.Equal(got, want) {
+					t.Fatalf("items %d to %d are shown as %d bytes, which are not those that are read", item, item+count, len(got))
+				}
+				runtime.KeepAlive(keep)
+			}
+			if got, _ := c.Lend(ctx, 3, 0); got != nil {
+				t.Error("no items were shown")
+			}
+			damage := storeNumbers(t, store, n)
+			flipped, err := store.Get(ctx, damage.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flipped[100_000] ^= 1
+			if err := store.Put(ctx, damage.Key, flipped); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if got, _ := damage.Lend(ctx, 0, n); got != nil {
+					t.Fatal("damaged items were shown")
+				}
+				if got, _ := damage.Lend(ctx, 0, 1000); got == nil && (name == "memory" || runtime.GOOS == "linux") {
+					t.Error("items before the damage were not shown")
+				}
+			}
+			if err := w.Items(ctx, damage, 0, n, make([]byte, 8*n)); !errs.Is(err, errs.Corrupt) {
+				t.Errorf("read damaged items = %v, want errs.Corrupt", err)
+			}
+			short := storeNumbers(t, store, n)
+			if err := store.Put(ctx, short.Key, flipped[:70_000]); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := short.Lend(ctx, 0, n); got != nil {
+				t.Error("items were shown of a chunk that ends before them")
+			}
+		})
+	}
+	t.Run("not shown", func(t *testing.T) {
+		t.Parallel()
+		c := storeNumbers(t, memory, 100)
+		for name, other := range map[string]*Chunk{
+			"by hand":   {Store: c.Store, Key: c.Key, Index: c.Index},
+			"no mapper": {Store: faultstore.New(memory, nil), Key: c.Key, Index: c.Index, shown: new(atomic.Pointer[shown])},
+			"pictures":  storePictures(t, memory, reg, codec.JPEG, 1)[0].Chunk,
+		} {
+			if got, keep := other.Lend(ctx, 0, 1); got != nil || keep != nil {
+				t.Errorf("%s: an item was shown", name)
+			}
+		}
+	})
+}
+
+// storeNumbers makes a chunk of n numbers, one after the other.
+func storeNumbers(t *testing.T, store storage.Provider, n int) *Chunk {
+	t.Helper()
+	session := NewSession(store)
+	b := NewBuilder(&Spec{DType: tensor.Int64, Target: 8 << 20}, session)
+	for i := range n {
+		if _, err := b.Add(t.Context(), Item{Data: binary.LittleEndian.AppendUint64(nil, uint64(i)*0x9e3779b97f4a7c15), Shape: tensor.Shape{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stream.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(store, "data/"+s.Session.String()+"/0", s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,105 @@
+package scan
+
+import (
+	"context"
+	"slices"
+	"unsafe"
+
+	"deeplake/core/array"
+	"deeplake/core/codec"
+	"deeplake/core/query"
+	"deeplake/core/tensor"
+)
+
+var _ query.Lender = (*reader)(nil)
+
+// Lend shows rows of a column where they lie, as query.Lender says.
+func (r *reader) Lend(ctx context.Context, column int, rows query.Rows) (*array.Column, error) {
+	f := r.table.fields[column]
+	if rows.List != nil || rows.N == 0 || f.compute != nil || checkRows(rows, r.table.rows) != nil {
+		return nil, nil
+	}
+	return r.lies(ctx, f, column, rows)
+}
+
+// Return lets go of what keeps memory where it is.
+func (r *reader) Return() {
+	clear(r.lent)
+	r.lent = r.lent[:0]
+}
+
+// lies is rows of a column as they lie in memory; nil where they do not, or not in one piece. What is wrong with them is
+// found when they are read.
+func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows) (*array.Column, error) {
+	d := f.column.DType()
+	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() {
+		return nil, nil
+	}
+	typ, err := r.table.Resolve(ctx, column)
+	if err != nil || typ.List || typ.Dims < 0 || slices.Contains(typ.Shape, -1) {
+		return nil, nil
+	}
+	if err := r.at.locate(ctx, f, rows); err != nil || len(r.at.pieces) != 1 || r.at.at != nil {
+		return nil, nil
+	}
+	p := &r.at.pieces[0]
+	if p.Chunk == nil || p.Tiles != nil {
+		return nil, nil
+	}
+	x := p.Chunk.Index
+	shape := x.Shape(p.First)
+	if x.DType() != d || !x.Uniform() || x.Sequence() || x.SampleCodec() != codec.None || !shape.Equal(typ.Shape) && len(shape)+len(typ.Shape) > 0 {
+		return nil, nil
+	}
+	mem, keep := p.Chunk.Lend(ctx, p.First, p.Rows)
+	if mem == nil || len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(d.Size()) != 0 {
+		return nil, nil
+	}
+	r.lent = append(r.lent, keep)
+	r.read += int64(len(mem))
+	r.decoded += int64(len(mem))
+	if shape == nil {
+		shape = tensor.Shape{}
+	}
+	return &array.Column{Type: typ, N: int(rows.N), Same: shape, Data: shown(d, mem)}, nil
+}
+
+// plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not, since a byte that is
+// neither 0 nor 1 must not be seen as one.
+func plainNumber(d tensor.DType) bool {
+	switch d {
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float64:
+		return true
+	}
+	return false
+}
+
+// shown is memory of others as the elements that lie there; nobody writes to them.
+func shown(d tensor.DType, mem []byte) any {
+	switch d {
+	case tensor.Uint8:
+		return mem
+	case tensor.Uint16:
+		return elements[uint16](mem)
+	case tensor.Uint32:
+		return elements[uint32](mem)
+	case tensor.Uint64:
+		return elements[uint64](mem)
+	case tensor.Int8:
+		return elements[int8](mem)
+	case tensor.Int16:
+		return elements[int16](mem)
+	case tensor.Int32:
+		return elements[int32](mem)
+	case tensor.Int64:
+		return elements[int64](mem)
+	case tensor.Float32:
+		return elements[float32](mem)
+	}
+	return elements[float64](mem)
+}
+
+func elements[T any](mem []byte) []T {
+	var one T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/int(unsafe.Sizeof(one)))
+}

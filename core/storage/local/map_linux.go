@@ -1,0 +1,66 @@
+package local
+
+import (
+	"context"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+var _ storage.Mapper = (*Provider)(nil)
+
+// Map shows an object in the memory of the page cache. The file is unmapped some time after the last use of the Mapping.
+func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error) {
+	const op = "map"
+	if err := canceled(ctx, op, key); err != nil {
+		return nil, err
+	}
+	f := p.files.acquire(key)
+	if f == nil {
+		var err error
+		if f, err = p.openCached(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	defer f.release()
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return nil, p.readError(op, key, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size == 0 || st.Size != int64(int(st.Size)) {
+		return nil, errs.New(errs.Unsupported, "%s %q: a file of %d bytes below %q", op, key, st.Size, p.root)
+	}
+	data, err := unix.Mmap(f.fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil { // there are file systems without, and systems with a limit
+		return nil, errs.Wrap(errs.Unsupported, op, key, err)
+	}
+	m := &storage.Mapping{Data: data, Ready: func(off, n int64) error { return p.ready(key, data, off, n) }}
+	runtime.AddCleanup(m, func(data []byte) { _ = unix.Munmap(data) }, data)
+	return m, nil
+}
+
+// ready has the system read what is not in memory yet. A page that cannot be read would end the process when it is touched;
+// here it is an error. Systems older than Linux 5.14 do not know the request.
+func (p *Provider) ready(key string, data []byte, off, n int64) error {
+	const op = "map"
+	if off < 0 || n < 0 || n > int64(len(data))-off {
+		return truncated(op, key, p.root, len(data), off, int(n))
+	}
+	if n == 0 {
+		return nil
+	}
+	page := int64(unix.Getpagesize())
+	from := off / page * page
+	for {
+		err := unix.Madvise(data[from:off+n], unix.MADV_POPULATE_READ)
+		if err == nil {
+			return nil
+		}
+		if err != unix.EINTR {
+			return p.readError(op, key, err)
+		}
+	}
+}
