@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
 )
@@ -149,5 +150,51 @@ func TestSavedViewOfNoCommit(t *testing.T) {
 	}
 	if at, err := time.Parse(time.RFC3339Nano, l.Saved.Time); err != nil || time.Since(at) > time.Hour {
 		t.Errorf("saved at %q: %v", l.Saved.Time, err)
+	}
+}
+
+// TestSavedViewsAreCopied holds that a copy with history has the views, and that fsck finds a damaged one.
+func TestSavedViewsAreCopied(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := upTo(t, env, "mem://d", 20)
+	defer func() { _ = d.Close() }()
+	v := must[*View](t)(d.View(ctx))
+	for _, name := range []string{"one", "two"} {
+		if err := d.Versions().SaveView(ctx, SavedView{Name: name}, v, must[*View](t)(v.Select([]int64{7, 3})), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	appendUpTo(t, d, 0, 3)
+	_ = must[version.CopyReport](t)(Copy(ctx, env, "mem://d", "mem://c", CopyOptions{CopyOptions: version.CopyOptions{History: true}}))
+	c := must[*Dataset](t)(Open(ctx, env, "mem://c", OpenOptions{}))
+	defer func() { _ = c.Close() }()
+	l := must[*Loaded](t)(c.Versions().LoadView(ctx, "two"))
+	defer func() { _ = l.Dataset.Close() }()
+	if rows := readAll(t, l.Rows, "x"); len(rows) != 2 || string(rows[0]) != string(int64s(7)) {
+		t.Errorf("rows of the copy are %v", rows)
+	}
+	if r := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) > 0 {
+		t.Errorf("a copy has problems: %+v", r.Problems)
+	}
+	store := must[storage.Provider](t)(env.Stores.Open(ctx, "mem://c", storage.Options{}))
+	key := format.ViewKey("one", 0)
+	data := must[[]byte](t)(store.Get(ctx, key))
+	data[len(data)-1] ^= 1
+	if err := store.Put(ctx, key, data); err != nil {
+		t.Fatal(err)
+	}
+	if r := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 1 || r.Problems[0].Key != key {
+		t.Errorf("problems are %+v, want one of %q", r.Problems, key)
+	}
+	if _, err := c.Versions().LoadView(ctx, "one"); !errs.Is(err, errs.Corrupt) {
+		t.Errorf("a damaged view: %v", err)
+	}
+	if err := Delete(ctx, env, "mem://c", storage.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.List(ctx, "", "", func(o storage.Object) bool { t.Errorf("%q is left", o.Key); return true }); err != nil {
+		t.Error(err)
 	}
 }

@@ -99,6 +99,9 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 	if err := f.orphans(ctx); err != nil {
 		return f.report, err
 	}
+	if err := f.views(ctx); err != nil {
+		return f.report, err
+	}
 	return f.finish(ctx)
 }
 

@@ -183,3 +183,28 @@ func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.
 	}
 	return r.load(ctx, rec)
 }
+
+// views reads what is newest of every saved view.
+func (f *fsck) views(ctx context.Context) error {
+	last := map[string]uint64{}
+	lost := "the saved view cannot be opened, or listed; no commit is concerned"
+	if err := f.repo.Store.List(ctx, format.ViewsPrefix(), "", func(o storage.Object) bool {
+		name, n, err := format.ParseViewKey(o.Key)
+		if err != nil {
+			f.add(Problem{Key: o.Key, What: "view", Error: err.Error(), Lost: lost})
+			return true
+		}
+		last[name] = max(last[name], n)
+		return true
+	}); err != nil {
+		return err
+	}
+	for name, n := range last {
+		if _, err := f.repo.viewAt(ctx, name, n); isDamage(err) {
+			f.add(Problem{Key: format.ViewKey(name, n), What: "view", Error: err.Error(), Lost: lost})
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
