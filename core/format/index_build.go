@@ -97,7 +97,7 @@ func (x *Index) addShapes(d *Directory) error {
 		x.runShape = make([]uint32, 0, len(d.Shapes))
 	}
 	x.axes = tensor.Shape{} // not nil: a scalar has a shape, if one without axes
-	seen := map[string]uint32{}
+	seen := make(map[string]uint32, min(len(d.Shapes), 128))
 	var key []byte
 	for _, run := range d.Shapes {
 		if _, err := run.Shape.Bytes(d.DType); err != nil {

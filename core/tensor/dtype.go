@@ -33,15 +33,12 @@ const (
 	Bytes      DType = 34
 )
 
-var dtypes = map[DType]struct {
-	name string
-	size int
-}{
-	Bool: {"bool", 1}, Uint8: {"uint8", 1}, Uint16: {"uint16", 2}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8},
-	Int8: {"int8", 1}, Int16: {"int16", 2}, Int32: {"int32", 4}, Int64: {"int64", 8},
-	Float16: {"float16", 2}, BFloat16: {"bfloat16", 2}, Float32: {"float32", 4}, Float64: {"float64", 8},
-	Complex64: {"complex64", 8}, Complex128: {"complex128", 16},
-	String: {"string", 0}, JSON: {"json", 0}, Bytes: {"bytes", 0},
+var dtypes = map[DType]string{
+	Bool: "bool", Uint8: "uint8", Uint16: "uint16", Uint32: "uint32", Uint64: "uint64",
+	Int8: "int8", Int16: "int16", Int32: "int32", Int64: "int64",
+	Float16: "float16", BFloat16: "bfloat16", Float32: "float32", Float64: "float64",
+	Complex64: "complex64", Complex128: "complex128",
+	String: "string", JSON: "json", Bytes: "bytes",
 }
 
 // DTypes lists every dtype in order of its stored value.
@@ -54,10 +51,10 @@ func DTypes() []DType {
 func ParseDType(name string) (DType, error) {
 	names := make([]string, 0, len(dtypes))
 	for _, d := range DTypes() {
-		if dtypes[d].name == name {
+		if dtypes[d] == name {
 			return d, nil
 		}
-		names = append(names, dtypes[d].name)
+		names = append(names, dtypes[d])
 	}
 	return 0, errs.New(errs.Type, "unknown dtype %q (want one of %s)%s", name, strings.Join(names, ", "), errs.Suggest(name, names))
 }
@@ -66,15 +63,29 @@ func ParseDType(name string) (DType, error) {
 func (d DType) Valid() bool { _, ok := dtypes[d]; return ok }
 
 // Size is the number of bytes of one element, 0 for String, JSON and Bytes.
-func (d DType) Size() int { return dtypes[d].size }
+func (d DType) Size() int {
+	switch d {
+	case Bool, Uint8, Int8:
+		return 1
+	case Uint16, Int16, Float16, BFloat16:
+		return 2
+	case Uint32, Int32, Float32:
+		return 4
+	case Uint64, Int64, Float64, Complex64:
+		return 8
+	case Complex128:
+		return 16
+	}
+	return 0
+}
 
 // Fixed reports whether elements have a fixed size, so that samples are arrays.
-func (d DType) Fixed() bool { return dtypes[d].size > 0 }
+func (d DType) Fixed() bool { return d.Size() > 0 }
 
 // String is the NumPy name.
 func (d DType) String() string {
 	if n, ok := dtypes[d]; ok {
-		return n.name
+		return n
 	}
 	return "dtype(?)"
 }
