@@ -35,10 +35,11 @@ type question struct {
 	view    *viewing // nil: the datasets that it names
 	sources *sources
 	words   string // what decides the answer, besides the versions
+	seed    uint64
 }
 
-// told is what dl_query says of a query.
-type told struct {
+// tell is what dl_query says of a query.
+type tell struct {
 	Query       string             `json:"query"`
 	URI         string             `json:"uri"`
 	Commits     map[string]string  `json:"commits,omitempty"`
@@ -56,6 +57,7 @@ type output struct {
 
 // inquiry is a call of dl_query, before anything is done.
 type inquiry struct {
+	asked     *viewing // instead of view
 	view      C.dl_view
 	text      string
 	params    *C.dl_rows_in
@@ -88,10 +90,13 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	}
 	q := &question{sources: &sources{Tables: scan.NewTables(lib.env, place), commits: o.Commits, names: o.Places}}
 	var from query.Table
+	q.seed, q.view = o.Seed, a.asked
 	if a.view.id != 0 {
 		if q.view, err = lib.views.get(uint64(a.view.id)); err != nil {
 			return nil, o, err
 		}
+	}
+	if q.view != nil {
 		from = q.view.answer().Table()
 	}
 	if q.plan, err = query.Prepare(ctx, a.text, from, q.sources, with); err != nil {
@@ -114,8 +119,8 @@ func (q *question) base() (*dataset.View, error) {
 	return q.sources.first, nil
 }
 
-func (q *question) tell() told {
-	t := told{Query: q.plan.Text(), Commits: q.sources.used}
+func (q *question) tell() tell {
+	t := tell{Query: q.plan.Text(), Commits: q.sources.used}
 	if v, err := q.base(); err == nil {
 		t.URI = v.URI()
 	}
@@ -123,7 +128,7 @@ func (q *question) tell() told {
 }
 
 // explain says what the query does, and if it was run what it did.
-func (q *question) explain(ctx context.Context, done *query.Done) (told, error) {
+func (q *question) explain(ctx context.Context, done *query.Done) (tell, error) {
 	t := q.tell()
 	e, err := q.plan.Explain(ctx)
 	if err != nil {
@@ -144,7 +149,7 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 		if err != nil {
 			return err
 		}
-		a := inquiry{h, text(words), params, paramsN, functions, functionsN, text(options)}
+		a := inquiry{nil, h, text(words), params, paramsN, functions, functionsN, text(options)}
 		q, _, err := a.prepare(ctx)
 		if err != nil {
 			return err
@@ -201,7 +206,7 @@ func dlgo_query_explain(c C.dl_context, h C.dl_view, words *C.dl_text, params *C
 		if err != nil {
 			return err
 		}
-		a := inquiry{h, text(words), params, paramsN, functions, functionsN, text(options)}
+		a := inquiry{nil, h, text(words), params, paramsN, functions, functionsN, text(options)}
 		if a.text == "" && h.id != 0 {
 			v, err := lib.views.get(uint64(h.id))
 			if err != nil {
@@ -371,4 +376,8 @@ func (p *sources) Table(ctx context.Context, name, ref string) (query.Table, err
 }
 
 // close closes what was opened. It was opened for reading: there is nothing to lose.
-func (p *sources) close() { _ = p.Close() }
+func (p *sources) close() {
+	if p != nil {
+		_ = p.Close()
+	}
+}

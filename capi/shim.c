@@ -114,6 +114,15 @@ FORWARD(query_explain,
          int64_t functions_n, dl_text* options, dl_buffer* json, dl_error* err),
         (ctx, view, text, params, params_n, functions, functions_n, options, json, err))
 FORWARD(query_functions, (dl_buffer* json, dl_error* err), (json, err))
+FORWARD(dataset_save_view,
+        (dl_context ctx, dl_dataset ds, dl_view view, dl_text* name, dl_text* options, dl_error* err),
+        (ctx, ds, view, name, options, err))
+FORWARD(dataset_load_view,
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_rows_in* params, int64_t params_n, dl_functions* functions,
+         int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json, dl_error* err),
+        (ctx, ds, name, params, params_n, functions, functions_n, options, out, json, err))
+FORWARD(view_materialize, (dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err),
+        (ctx, view, uri, options, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err), (view, name, out, err))
 FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes, dl_error* err),
         (ctx, column, rows, n, sizes, err))

@@ -86,10 +86,16 @@ func operationOf(name string) (operation, error) {
 		return asked("copy", copyTo), nil
 	case "progress":
 		return asked("progress", progress), nil
+	case "views":
+		return asked("list views", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Views(ctx) }), nil
+	case "delete_view":
+		return asked("delete view", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+			return nil, ds.Versions().DeleteView(ctx, o.Name)
+		}), nil
 	}
 	all := []string{
-		"branches", "checkout", "copy", "create_branch", "create_tag", "delete_branch", "delete_tag", "delete_tensor", "diff", "fsck", "gc", "graph",
-		"merge", "progress", "rechunk", "rename_tensor", "tags",
+		"branches", "checkout", "copy", "create_branch", "create_tag", "delete_branch", "delete_tag", "delete_tensor", "delete_view", "diff", "fsck",
+		"gc", "graph", "merge", "progress", "rechunk", "rename_tensor", "tags", "views",
 	}
 	return nil, errs.New(errs.Invalid, "run %q: no such operation (want one of %q)%s", name, all, errs.Suggest(name, all))
 }

@@ -47,7 +47,8 @@ func answered(a *scan.Answer, of *owner) *viewing {
 type owner struct {
 	views   atomic.Int64
 	sources *sources
-	above   *owner // of the view that was asked; nil: nobody
+	dataset *dataset.Dataset // that a saved view opened; nil: none
+	above   *owner           // of the view that was asked; nil: nobody
 }
 
 func (o *owner) take() {
@@ -59,6 +60,9 @@ func (o *owner) take() {
 func (o *owner) leave() {
 	if o != nil && o.views.Add(-1) == 0 {
 		o.sources.close()
+		if o.dataset != nil {
+			_ = o.dataset.Close() // opened for reading
+		}
 		o.above.leave()
 	}
 }

@@ -300,6 +300,7 @@ DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
  * the dataset is at. The names and their options:
  * - "branches"; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name", "create"};
  * - "tags"; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit", "all"};
+ * - "views" (those that were saved); "delete_view" {"name"};
  * - "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
  * - "rename_tensor" {"old", "new"}; "delete_tensor" {"name"};
  * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
@@ -383,6 +384,21 @@ DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_i
 DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
                                   dl_functions* functions, int64_t functions_n, dl_text* options, dl_buffer* json,
                                   dl_error* err);
+
+/* Saves a view of ds, or the answer to a query of it, under a name, with JSON options {"params" (a list, what the
+ * params of the query are to be known by), "replace"}. What is computed is computed again when it is loaded. */
+DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view view, dl_text* name, dl_text* options,
+                                      dl_error* err);
+
+/* Loads a saved view, at the commit that it is of. A query that is asked again gets params, functions and options as
+ * dl_query. *out and *json as there, "query" missing where none was asked; the caller may close ds before *out. */
+DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name, dl_rows_in* params,
+                                      int64_t params_n, dl_functions* functions, int64_t functions_n, dl_text* options,
+                                      dl_view* out, dl_buffer* json, dl_error* err);
+
+/* Copies the rows of a view into a new dataset at uri, with JSON options {"overwrite", "message", "threads", "storage",
+ * "environ"}. After a failure there is no dataset. */
+DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err);
 
 /* The functions that every query knows as JSON: [{"name", "signature", "doc"}]. The buffer is the caller's. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);

@@ -14,6 +14,7 @@ from deeplake import _index, _native, _storage, _uri
 from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords
+from deeplake._saved import SavedView, as_view, load, saved_views
 from deeplake._source import Live
 from deeplake._storage import Storage
 from deeplake._tensor import Tensor
@@ -275,6 +276,23 @@ class Dataset(View):
         at = handle.describe()["head"]["commit"]
         live = Live(self.uri, handle, branch=self._source.branch, at=at, read_only=True, storage=self._source.storage)
         return Dataset(live)
+
+    def views(self) -> list[SavedView]:
+        """Returns what is known of the views that were saved, by name."""
+        return saved_views(self._source.handle())
+
+    def load_view(self, name: str) -> View:
+        """Returns a view that was saved, at the version that it was saved with.
+
+        Raises:
+            NotFoundError: there is none of that name, or its version has expired.
+        """
+        source = self._source
+        return as_view(load(source.handle(), name, self.uri, source.branch, source.storage))
+
+    def delete_view(self, name: str) -> None:
+        """Forgets a view that was saved. Raises NotFoundError."""
+        self._source.handle().run("delete_view", {"name": name})
 
     @property
     def branches(self) -> Branches:

@@ -54,7 +54,7 @@ class Question:
                 continue
             if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
                 raise InvalidArgumentError(f"query: {name} is {value!r}, want an int of {least} to 2**63 - 1")
-        _native_params(self.params)  # what is wrong with them is said now
+        native_params(self.params)  # what is wrong with them is said now
 
     def options(self, storage: Storage | None, commits: Mapping[str, str] | None) -> dict[str, Any]:
         return {
@@ -71,23 +71,29 @@ class Question:
     ) -> tuple[_native.View, dict[str, Any]]:
         """Returns the native view of the answer, and what the core says of it."""
         return _native.query(
-            view, self.text, _native_params(self.params), tql.registered(), self.options(storage, commits)
+            view, self.text, native_params(self.params), tql.registered(), self.options(storage, commits)
         )
 
     def explain(self, view: _native.View | None, storage: Storage | None, *, analyze: bool) -> Explanation:
         """Returns the plan; with `analyze` the query runs, and it says what happened."""
         options = {**self.options(storage, None), "analyze": analyze}
-        about = _native.explain(view, self.text, _native_params(self.params), tql.registered(), options)
+        about = _native.explain(view, self.text, native_params(self.params), tql.registered(), options)
         return Explanation(about["text"], about["explanation"])
 
 
 class Answer(Version):
     """The rows that a query gave. Another process asks the query again, of the same rows."""
 
-    __slots__ = ("_commits", "_of", "about", "question")
+    __slots__ = ("about", "commits", "of", "question")
 
     def __init__(
-        self, of: Pinned | None, question: Question, storage: Storage | None, commits: Mapping[str, str] | None = None
+        self,
+        of: Pinned | None,
+        question: Question,
+        storage: Storage | None,
+        commits: Mapping[str, str] | None = None,
+        *,
+        ready: tuple[_native.View, dict[str, Any]] | None = None,
     ) -> None:
         base = None if of is None else of.version
         super().__init__(
@@ -98,15 +104,17 @@ class Answer(Version):
             branch="main" if base is None else base.branch,
             uncommitted=base is not None and base.uncommitted,
         )
-        self._of = of
-        self._commits = commits
+        self.of = of
+        self.commits = commits
         self.question = question
         self.about: dict[str, Any] = {}
+        if ready is not None:
+            self._root, self.about = ready
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             return super().__reduce__()  # which refuses
-        return Answer, (self._of, self.question, self.storage, self._commits)
+        return Answer, (self.of, self.question, self.storage, self.commits)
 
     def root(self) -> _native.View:
         root = self._root
@@ -116,13 +124,16 @@ class Answer(Version):
                     f'use the result of a query of "{self.uri}" in a forked process: some rows are not committed, and '
                     "only the parent process has them; commit, or discard, what was written first"
                 )
-            view = None if self._of is None else self._of.view()
-            root, self.about = self.question.ask(view, self.storage, self._commits)
+            view = None if self.of is None else self.of.view()
+            root, self.about = self.question.ask(view, self.storage, self.commits)
             self._root = root
-            self._commits = self.about.get("commits")
-            if self._of is None:
+            self.commits = self.about.get("commits")
+            if self.of is None:
                 self.uri = self.about["uri"]
         return root
+
+    def handle(self) -> _native.Dataset | None:
+        return None if self.of is None else self.of.version.handle()
 
     def numbers(self, rows: Rows) -> npt.NDArray[np.int64]:
         root = self.root()
@@ -135,7 +146,7 @@ def answer(of: Pinned | None, question: Question, storage: Storage | None) -> Pi
     return Pinned(Answer(of, question, storage), None)
 
 
-def _native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
+def native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
     """Returns for each parameter what its numbers count, the value, and the type it is stored as."""
     return [_native_param(number, value) for number, value in enumerate(params, start=1)]
 

@@ -74,6 +74,11 @@ class Version:
             self._description = {tensor["name"]: tensor for tensor in self.root().describe()["tensors"]}
         return self._description
 
+    def handle(self) -> _native.Dataset | None:
+        """Returns the dataset that it was taken from, if that is still open in this process."""
+        owner = self._owner
+        return owner if owner is not None and owner.alive else None
+
     def numbers(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Returns the numbers that some of its rows have in the dataset."""
         return _index.as_array(rows)

@@ -24,9 +24,11 @@ from deeplake._tensor import Group, Tensor
 from deeplake.transforms import Native, Together
 
 if TYPE_CHECKING:
+    from deeplake._dataset import Dataset
     from deeplake._jax import JaxBatches
     from deeplake._query import Explanation
     from deeplake._result import QueryView
+    from deeplake._storage import Storage
     from deeplake._tensorflow import TensorFlowDataset
     from deeplake._torch import MapDataset, TorchLoader
 
@@ -421,6 +423,57 @@ class View(Loadable):
         pinned = self._source.pinned()
         question = Question(text, params, seed, memory, threads)
         return question.explain(pinned.view(), pinned.version.storage, analyze=analyze)
+
+    @checks_keywords
+    def save(self, name: str, *, replace: bool = False) -> None:
+        """Saves the view under a name, with the version that it is of: `Dataset.load_view` gives it back.
+
+        What is saved is the query, its parameters and the row numbers. Columns that the query computed are computed
+        again when it is loaded. It is no part of a version; `gc` keeps what it needs.
+
+        Args:
+            replace: take the place of a view of that name.
+        Raises:
+            AlreadyExistsError: the name is taken.
+            InvalidArgumentError: rows are not committed.
+            UnsupportedError: it cannot be asked again: a part of a result with computed columns, or a query of a part
+                of the rows that computes.
+        """
+        from deeplake._saved import save
+
+        save(self._source.pinned(), name, replace=replace)
+
+    @checks_keywords
+    def materialize(
+        self,
+        uri: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        message: str = "",
+        threads: int | None = None,
+        storage: Storage | None = None,
+    ) -> Dataset:
+        """Copies the rows, in their order, into a new dataset, and opens it.
+
+        Tensors keep htype, dtype, compression, class names and info; JPEG and PNG files are copied as they are. What a
+        query computed becomes tensors. After a failure there is no dataset.
+
+        Args:
+            uri: where, as in `deeplake.create`.
+            overwrite: delete a dataset that is there, with all its versions.
+            message: of the commit.
+            threads: one for each core by default.
+            storage: settings of the new dataset's store.
+        Raises:
+            AlreadyExistsError: there is a dataset, and `overwrite` is False.
+        """
+        from deeplake._dataset import open as open_dataset
+        from deeplake._saved import materialize
+
+        place = materialize(
+            self._source.pinned(), uri, overwrite=overwrite, message=message, threads=threads, storage=storage
+        )
+        return open_dataset(place, storage=storage)
 
     @checks_keywords
     def to_arrow(

@@ -168,6 +168,47 @@ py::object explain(const py::object& view, const std::string& text, const py::li
     return json.json();
 }
 
+void save(const Dataset& ds, const View& view, const std::string& name, const py::object& options) {
+    const Core& c = ds.handle->core();
+    const std::string json = options_json(options);
+    const dl_dataset d = ds.handle->get();
+    const dl_view h = view.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_save_view(ctx, d, h, name.c_str(), json.c_str(), err);
+    });
+}
+
+py::tuple load(const Dataset& ds, const std::string& name, const py::list& params, const py::object& functions,
+               const py::object& options) {
+    const Asked asked("", params, functions, options);
+    const Core& c = ds.handle->core();
+    const dl_dataset d = ds.handle->get();
+    auto handle = std::make_shared<ViewHandle>(ds.handle);
+    handle->functions = asked.functions;
+    dl_view out{0};
+    Buffer json;
+    try {
+        call_long(c, [&](dl_context ctx, dl_error* err) {
+            return c.dataset_load_view(ctx, d, name.c_str(), asked.params.data(),
+                                       static_cast<std::int64_t>(asked.params.size()), asked.functions->data(),
+                                       asked.functions->size(), asked.json.c_str(), &out, json.out(), err);
+        });
+    } catch (...) {
+        handle->set(out);
+        throw;
+    }
+    handle->set(out);
+    return py::make_tuple(View{std::move(handle)}, json.json());
+}
+
+void materialize(const View& self, const std::string& uri, const py::object& options) {
+    const Core& c = self.handle->core();
+    const std::string json = options_json(options);
+    const dl_view h = self.handle->get();
+    call_long(
+        c, [&](dl_context ctx, dl_error* err) { return c.view_materialize(ctx, h, uri.c_str(), json.c_str(), err); });
+}
+
 py::object functions() {
     const Core& c = core();
     Buffer json;
@@ -182,6 +223,9 @@ void register_query(py::module_& m) {
     m.def("query", query, arg("view"), arg("text"), arg("params"), arg("functions"), arg("options") = py::none());
     m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"), arg("options") = py::none());
     m.def("functions", functions);
+    m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
+    m.def("load_view", load, arg("dataset"), arg("name"), arg("params"), arg("functions"), arg("options") = py::none());
+    m.def("materialize", materialize, arg("view"), arg("uri"), arg("options") = py::none());
 }
 
 }  // namespace deeplake

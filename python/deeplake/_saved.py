@@ -1,0 +1,164 @@
+"""Views under a name, and views as datasets of their own."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake import _native, _storage, _uri, tql
+from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from deeplake._names import suggest
+from deeplake._query import Answer, Question, native_params
+from deeplake._source import Pinned, Version, open_native
+
+if TYPE_CHECKING:
+    from deeplake._storage import Storage
+    from deeplake._view import View
+
+
+@dataclass(frozen=True)
+class SavedView:
+    """What is known of a view that was saved.
+
+    Attributes:
+        name: its name.
+        query: what was asked, "" for rows that were selected in another way.
+        rows: how many rows it has; None where the query is asked again when it is loaded.
+        commit: id of the version that it is of.
+        version: number of that version.
+        author: who saved it.
+        time: when.
+    """
+
+    name: str
+    query: str
+    rows: int | None
+    commit: str
+    version: int
+    author: str
+    time: datetime.datetime
+    _about: dict[str, Any] = field(repr=False, compare=False)
+
+
+def saved_views(handle: _native.Dataset) -> list[SavedView]:
+    """Returns the saved views of a dataset, by name."""
+    return [
+        SavedView(
+            about["name"],
+            about["query"],
+            about["rows"] if about["listed"] else None,
+            about["commit"],
+            about["version"],
+            about["author"],
+            # fromisoformat of Python 3.10 takes neither Z nor nine digits.
+            datetime.datetime.fromisoformat(about["time"].rstrip("Z")[:26].split(".")[0] + "+00:00"),
+            about,
+        )
+        for about in handle.run("views") or ()
+    ]
+
+
+def save(pinned: Pinned, name: str, *, replace: bool) -> None:
+    """Saves a view under a name."""
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"save view: name is a {type(name).__name__}, want a str")
+    version = pinned.version
+    params: list[Any] = []
+    if isinstance(version, Answer):
+        if version.of is None:
+            raise UnsupportedError(
+                f'save view "{name}": it is of no single dataset; ask it by ds.query, or materialize it'
+            )
+        params = [_written(value) for value in version.question.params]
+        if version.commits:
+            params.append({"commits": dict(version.commits)})
+    handle = version.handle()
+    if handle is None:
+        handle = open_native(version.uri, version.storage)
+    _native.save_view(handle, pinned.view(), name, {"params": params, "replace": replace})
+
+
+def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Storage | None) -> Pinned:
+    """Loads a saved view. One that computes is computed again."""
+    views = {view.name: view for view in saved_views(handle)}
+    if name not in views:
+        raise NotFoundError(f'load view "{name}" of "{uri}": there is none of that name{suggest(name, list(views))}')
+    about = views[name]._about
+    written = about["params"] or []
+    commits = None
+    if written and isinstance(written[-1], dict) and "commits" in written[-1]:
+        commits = written.pop()["commits"]
+    question = Question(about["query"], tuple(_read(value) for value in written), about["seed"])
+    options = question.options(storage, commits)
+    view, told = _native.load_view(handle, name, native_params(question.params), tql.registered(), options)
+    of = Version(uri, about["commit"], None, storage, branch=branch)
+    if not question.text:
+        return Pinned(of, view.rows())
+    return Pinned(Answer(Pinned(of, None), question, storage, commits, ready=(view, told)), None)
+
+
+def materialize(
+    pinned: Pinned, uri: Any, *, overwrite: bool, message: str, threads: int | None, storage: Storage | None
+) -> str:
+    """Copies rows into a new dataset; returns where it lies."""
+    _storage.check(storage)
+    place = _uri.resolve(uri)
+    options = {"overwrite": overwrite, "message": message, "threads": threads, **_storage.reach(storage)}
+    _native.materialize(pinned.view(), place, options)
+    return place
+
+
+def _written(value: Any) -> Any:
+    """Returns a parameter as JSON from which `_read` makes it again."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value if not isinstance(value, float) or np.isfinite(value) else {"number": repr(value)}
+    if isinstance(value, dict):
+        return {"json": value}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, datetime.datetime):
+        return {"timestamp": value.isoformat()}
+    if isinstance(value, datetime.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, datetime.timedelta):
+        return {"interval": value // datetime.timedelta(microseconds=1)}
+    if hasattr(value, "detach"):  # torch
+        value = value.detach().cpu()
+    array = np.asarray(value)
+    if array.dtype.kind in "mM":
+        return {"time": str(array), "dtype": str(array.dtype)}
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"array": data, "dtype": array.dtype.str, "shape": list(array.shape)}
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "number" in value:
+        return float(value["number"])
+    if "json" in value:
+        return value["json"]
+    if "bytes" in value:
+        return base64.b64decode(value["bytes"])
+    if "timestamp" in value:
+        return datetime.datetime.fromisoformat(value["timestamp"])
+    if "date" in value:
+        return datetime.date.fromisoformat(value["date"])
+    if "interval" in value:
+        return datetime.timedelta(microseconds=value["interval"])
+    if "time" in value:
+        return np.array(value["time"], value["dtype"])[()]
+    array = np.frombuffer(base64.b64decode(value["array"]), value["dtype"]).reshape(value["shape"])
+    return array.copy()
+
+
+def as_view(pinned: Pinned) -> View:
+    """Returns rows as the view that they are."""
+    from deeplake._result import QueryView
+    from deeplake._view import View
+
+    return QueryView(pinned) if isinstance(pinned.version, Answer) else View(pinned)
