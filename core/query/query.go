@@ -15,7 +15,7 @@ type Options struct {
 	Params    []any // of each ?: nil, bool, int64, float64, string, or an *array.Column of one row
 	Seed      uint64
 	Budget    int64           // bytes of memory that may be held; 0: 4 GiB
-	Threads   int             // 0: as many as there are cores
+	Threads   int             // 0: as many as there are cores, more where rows come over a network
 	Functions map[string]User // by upper-case name
 }
 

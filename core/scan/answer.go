@@ -297,7 +297,7 @@ func (a *Answer) NewWorker() *chunk.Worker { return a.base.NewWorker() }
 
 // Remote reports whether reads are requests over a network.
 func (a *Answer) Remote() bool {
-	return slices.ContainsFunc(a.table.fields, func(f *field) bool { return f.view != nil && f.view.Remote() })
+	return a.table.Remote()
 }
 
 // Traffic is what the stores have done since they were opened.

@@ -486,6 +486,32 @@ func TestMaterializeFails(t *testing.T) {
 	}
 }
 
+func TestMaterializeOver(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	v := must[*dataset.View](t)(small(t, env, "mem://d").View(ctx))
+	small(t, env, "mem://old")
+	a := ask(t, env, v, "SELECT x + 1 AS more, name, label AS kind WHERE x > 4 ORDER BY x")
+	if err := a.Materialize(ctx, env, Copy{URI: "mem://d", Overwrite: true}); !errs.Is(err, errs.Invalid) {
+		t.Errorf("over itself: %v", err)
+	}
+	if err := a.Materialize(ctx, env, Copy{URI: "mem://old", Overwrite: true}); err != nil {
+		t.Fatal(err)
+	}
+	d := must[*dataset.Dataset](t)(dataset.Open(ctx, env, "mem://old", dataset.OpenOptions{}))
+	defer func() { _ = d.Close() }()
+	c := Plain(must[*dataset.View](t)(d.View(ctx)))
+	for name, want := range map[string]string{"more": "6 9 10", "name": "a c e", "kind": "0 0 1"} {
+		if got := says(t, c, name); got != want {
+			t.Errorf("%q is %s, want %s", name, got, want)
+		}
+	}
+	if err := ask(t, env, v, "SELECT x AS \"a//b\"").Materialize(ctx, env, Copy{URI: "mem://bad"}); err == nil || !strings.Contains(err.Error(), "AS") {
+		t.Errorf("a column that no tensor can be called: %v", err)
+	}
+}
+
 func TestTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

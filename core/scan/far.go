@@ -12,6 +12,9 @@ import (
 // aheadBytes bounds what is held for one read.
 const aheadBytes = 256 << 20
 
+// oneRequest is how much the worker asks for at once by itself.
+const oneRequest = 512 << 10
+
 // ahead begins to fetch what stretches take, where they lie behind a network, in requests of many blocks, all at once. What
 // is a single request anyway is left to the worker. done ends it.
 func (v *values) ahead(ctx context.Context, stretches []stretch) (done func()) {
@@ -27,7 +30,7 @@ func (v *values) ahead(ctx context.Context, stretches []stretch) (done func()) {
 
 // fetch begins to fetch spans for a worker, until done is called.
 func fetch(ctx context.Context, w *chunk.Worker, spans []chunk.Span) (done func()) {
-	if len(spans) < 2 {
+	if len(spans) == 0 || len(spans) == 1 && spans[0].Bytes <= oneRequest {
 		return func() {}
 	}
 	g := task.New(ctx, 0)

@@ -34,6 +34,9 @@ func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	if len(a.table.fields) == 0 {
 		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
 	}
+	if err := a.notInto(ctx, env, &o); err != nil {
+		return err
+	}
 	d, err := dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, Storage: o.Storage})
 	if err != nil {
 		return err
@@ -50,6 +53,24 @@ func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 		return errs.New(errs.KindOf(err), "materialize %q: %w; what was written could not be removed: %w", o.URI, err, gone)
 	}
 	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
+}
+
+// notInto refuses to overwrite what is being read.
+func (a *Answer) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
+	if !o.Overwrite {
+		return nil
+	}
+	store, err := env.Stores.Open(ctx, o.URI, o.Storage)
+	if err != nil {
+		return nil // there is nothing, or Create says what is wrong
+	}
+	defer func() { _ = store.Close() }()
+	for _, v := range append([]*dataset.View{a.base}, a.drawn...) {
+		if v.URI() == store.URI() {
+			return errs.New(errs.Invalid, "materialize %q: the rows are read from there; take another place", o.URI)
+		}
+	}
+	return nil
 }
 
 // copier copies an answer.

@@ -20,7 +20,10 @@ type Table struct {
 	fields []*field
 }
 
-var _ query.Table = (*Table)(nil)
+var (
+	_ query.Table   = (*Table)(nil)
+	_ query.Distant = (*Table)(nil)
+)
 
 // field is a column of a table: a tensor of a view that has as many rows as the table, or what is computed when it is read.
 type field struct {
