@@ -205,7 +205,7 @@ func subSlow(dst, a, b []int64, fail func(p, q int64)) {
 
 // mulInts looks first whether all factors are small, where nothing can go wrong.
 func mulInts(dst, a, b []int64, fail func(p, q int64)) {
-	large := uint64(0)
+	large, left, right := uint64(0), a, b
 	if len(a) == 1 {
 		a, b = b, a
 	}
@@ -227,7 +227,7 @@ func mulInts(dst, a, b []int64, fail func(p, q int64)) {
 		return
 	}
 	for i := range dst {
-		p, q := at(a, i), at(b, i)
+		p, q := at(left, i), at(right, i)
 		if !timesFits(p, q) {
 			fail(p, q)
 		}

@@ -255,7 +255,13 @@ func (c *Column) repeated(n int) *Column {
 func forAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
 	n, constant := rowsOf(cols...)
 	if !constant {
-		return f(cols, n)
+		long := make([]*Column, len(cols))
+		for i, c := range cols {
+			if long[i] = c; c.Const && c.N != n {
+				long[i] = c.repeated(n)
+			}
+		}
+		return f(long, n)
 	}
 	single := make([]*Column, len(cols))
 	for i, c := range cols {

@@ -67,10 +67,8 @@ func (t Type) String() string {
 	switch {
 	case t.Dims == Unranked:
 		b.WriteString(" array")
-	case t.Dims > 0 && t.Shape != nil:
-		b.WriteString(" " + t.Shape.String())
 	case t.Dims > 0:
-		b.WriteString(" (" + strings.TrimSuffix(strings.Repeat("?, ", t.Dims), ", ") + ")")
+		b.WriteString(" " + t.axes().String())
 	}
 	return b.String()
 }
