@@ -27,19 +27,43 @@ _UNITS = {"date": "date32", "timestamp": "timestamp", "interval": "duration"}
 def to_arrow(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
     """Returns the rows as a `pyarrow.Table`, a column for each tensor."""
     pa = _package("pyarrow")
-    check_names("convert to Arrow", tensors)
-    if images not in ("encoded", "pixels"):
-        raise InvalidArgumentError(f'convert to Arrow: images is "{images}", want "encoded" or "pixels"')
-    names = source.names() if tensors is None else list(tensors)
+    names = _names(source, tensors, images)
     columns = [_column(pa, source, name, source.require(name), images) for name in names]
     return pa.Table.from_arrays(columns, names=names)
 
 
 def to_pandas(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
-    """Returns the rows as a `pandas.DataFrame`."""
-    pd = _package("pandas")
-    table = to_arrow(source, tensors, images)
-    return pd.DataFrame({name: _series(pd, table.column(name)) for name in table.column_names}, copy=False)
+    """Returns the rows as a `pandas.DataFrame`; arrays are NumPy arrays, None for a hole."""
+    pd, pa = _package("pandas"), _package("pyarrow")
+    columns = {}
+    for name in _names(source, tensors, images):
+        about = source.require(name)
+        if _is_array(about, images):
+            columns[name] = _cells(pd, source, name, about)
+        else:
+            columns[name] = _series(pd, _column(pa, source, name, about, images))
+    return pd.DataFrame(columns, copy=False)
+
+
+def _names(source: Pinned, tensors: Sequence[str] | None, images: str) -> list[str]:
+    check_names("convert to Arrow", tensors)
+    if images not in ("encoded", "pixels"):
+        raise InvalidArgumentError(f'convert to Arrow: images is "{images}", want "encoded" or "pixels"')
+    return source.names() if tensors is None else list(tensors)
+
+
+def _is_array(about: Mapping[str, Any], images: str) -> bool:
+    if about["sequence"] or about["dtype"] in ("string", "json", "bytes") or shape_of(about) == ():
+        return False
+    return not (images == "encoded" and about["compression"] in _FILES)
+
+
+def _cells(pd: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> Any:
+    cells = np.empty(source.length(), object)
+    for rows in _blocks(source, about):
+        for at, value in zip(rows, source.read(rows, name, "list"), strict=True):
+            cells[at] = value
+    return pd.Series(cells)
 
 
 def _series(pd: Any, column: Any) -> Any:
@@ -147,7 +171,7 @@ def _arrays(pa: Any, values: Sequence[Any], about: Mapping[str, Any], name: str)
     flat = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0, _numpy_dtype(about, name))
     leaves = _numbers(pa, flat, None, about, name)
     ndim = ndims.pop()
-    if stated is not None and None not in stated and len(stated) == ndim and math.prod(_ints(stated)) > 0:
+    if stated and None not in stated and len(stated) == ndim and math.prod(_ints(stated)) > 0:
         return _fixed(pa, leaves, _ints(stated), holes)
     table = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), ndim)
     if ndim == 0:
