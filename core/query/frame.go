@@ -91,7 +91,8 @@ type frame struct {
 	parent *frame // of which these are some rows
 	picked []int  // which
 
-	lent []lent // columns that were read, where they are all rows of a batch
+	lent  []lent                // columns that were read, where they are all rows of a batch
+	shows map[int]*array.Column // columns that are shown where they lie; nil: those that cannot be
 }
 
 // lent is a column whose memory its reader takes back.
@@ -178,7 +179,7 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 	case n.extra >= 0:
 		return f.taken(n.extra), nil
 	case n.ref != nil && f.parent != nil && len(f.picked)*few > f.parent.n && n.cost < dear/10 && n.size <= 64:
-		v, err := f.parent.eval(n) // a run of rows costs less to read than most of its rows one by one
+		v, err := f.parent.borrow(n) // a run of rows costs less to read than most of its rows one by one
 		if err != nil {
 			return nil, err
 		}
@@ -191,8 +192,12 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 		return nil, errs.New(errs.Internal, "compute %s: there is no way", n.say)
 	}
 	args := make([]*array.Column, len(n.args))
+	eval := f.eval
+	if n.apart {
+		eval = f.borrow
+	}
 	for i, a := range n.args {
-		v, err := f.eval(a)
+		v, err := eval(a)
 		if err != nil {
 			return nil, err
 		}

@@ -248,11 +248,7 @@ func (g *grouping) passing() bool {
 		if s.agg == nil {
 			return s.key < 0 // a list
 		}
-		switch s.agg.name {
-		case "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE":
-			return false
-		}
-		return true
+		return !s.agg.passes()
 	})
 }
 
@@ -299,7 +295,7 @@ func (g *grouping) take(p *partial, f *frame) error {
 	if len(g.keys) > 0 {
 		cols := make([]*array.Column, len(g.keys))
 		for i, k := range g.keys {
-			v, err := f.eval(k)
+			v, err := f.borrow(k)
 			if err != nil {
 				return err
 			}
@@ -317,8 +313,12 @@ func (g *grouping) take(p *partial, f *frame) error {
 		}
 		v := array.Constant(array.Of(tensor.Bool), true, f.n)
 		if s.agg.arg != nil {
+			eval := f.eval
+			if s.agg.passes() {
+				eval = f.borrow
+			}
 			var err error
-			if v, err = f.eval(s.agg.arg); err != nil {
+			if v, err = eval(s.agg.arg); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,7 @@ type node struct {
 	// alone computes the values where args are not wanted for all rows, as of CASE; it evaluates them itself.
 	alone func(f *frame, n *node) (*array.Column, error)
 
+	apart bool          // what it gives shares no memory with the args
 	ref   *ref          // a column of an origin
 	extra int           // a column that was computed before, of the frame's extra ones; -1: no
 	value *array.Column // a constant, of one row

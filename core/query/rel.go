@@ -123,7 +123,8 @@ func parallel(r *run, n int, halt *atomic.Int64, do func(w *worker, unit int) er
 				if err := r.alive(); err != nil {
 					return err
 				}
-				if err := do(w, unit); err != nil {
+				err := do(w, unit)
+				if w.ended(); err != nil {
 					return err
 				}
 			}

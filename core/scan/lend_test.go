@@ -1,0 +1,50 @@
+package scan
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"deeplake/core/array"
+	"deeplake/core/query"
+)
+
+// TestLend: what is shown where it lies is what is read, and what is compressed or has holes is read.
+func TestLend(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const n = 300_000
+	for _, uri := range []string{"mem://lent", "file://" + t.TempDir() + "/d"} {
+		table := Of(numbersSet(t, testEnv(), uri, n))
+		r := table.Reader().(*reader)
+		defer r.Close()
+		random := rand.New(rand.NewPCG(1, 2))
+		shown := map[string]int{}
+		for range 300 {
+			column := random.IntN(len(table.Columns()))
+			from := random.Int64N(n)
+			rows := query.Rows{From: from, N: random.Int64N(min(n-from, 70_000) + 1)}
+			c := must[*array.Column](t)(r.Lend(ctx, column, rows))
+			if c == nil {
+				continue
+			}
+			name := table.Columns()[column].Name
+			shown[name]++
+			if want := must[*array.Column](t)(r.Read(ctx, column, rows, query.Values, nil)); !reflect.DeepEqual(c, want) {
+				t.Fatalf("rows %d to %d of %q are shown otherwise than they are read", rows.From, rows.From+rows.N, name)
+			}
+			r.Return()
+		}
+		if shown["y"] > 0 || runtime.GOOS == "linux" && (shown["x"] == 0 || shown["v"] == 0) {
+			t.Errorf("%s: shown are %v, want x and v, not y which is compressed", uri, shown)
+		}
+		if c := must[*array.Column](t)(r.Lend(ctx, 0, query.Rows{List: []int64{1, 2}, N: 2})); c != nil {
+			t.Error("a list of rows was shown")
+		}
+		if c := must[*array.Column](t)(r.Lend(ctx, 0, query.Rows{From: n - 1, N: 2})); c != nil {
+			t.Error("rows behind the last were shown")
+		}
+	}
+}
