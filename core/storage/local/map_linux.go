@@ -33,6 +33,9 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size == 0 || st.Size != int64(int(st.Size)) {
 		return nil, errs.New(errs.Unsupported, "%s %q: a file of %d bytes below %q", op, key, st.Size, p.root)
 	}
+	if !steady(f.fd) {
+		return nil, errs.New(errs.Unsupported, "%s %q: the file system below %q is none whose pages stay readable", op, key, p.root)
+	}
 	data, err := unix.Mmap(f.fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil { // there are file systems without, and systems with a limit
 		return nil, errs.Wrap(errs.Unsupported, op, key, err)
@@ -40,6 +43,20 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 	m := &storage.Mapping{Data: data, Ready: func(off, n int64) error { return p.ready(key, data, off, n) }}
 	runtime.AddCleanup(m, func(data []byte) { _ = unix.Munmap(data) }, data)
 	return m, nil
+}
+
+// steady reports whether a file lies on a file system of this machine. On those of others a file that somebody removes there,
+// or a server that goes away, ends the process that touches its pages; such files are read.
+func steady(fd int) bool {
+	var st unix.Statfs_t
+	if unix.Fstatfs(fd, &st) != nil {
+		return false
+	}
+	switch uint32(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
+		return true
+	}
+	return false
 }
 
 // ready has the system read what is not in memory yet. A page that cannot be read would end the process when it is touched;
