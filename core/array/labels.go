@@ -75,7 +75,7 @@ func classHint(name string, names []string) string {
 
 // compareLabels compares labels with text, or with labels that have other names.
 func compareLabels(op string, t Type, x, y *Column) (*Column, error) {
-	if !x.Label() || !y.Text() && y.Const == false && x.Const {
+	if !x.Label() {
 		return compareLabels(flip(op), t, y, x)
 	}
 	if y.Text() && y.Const {

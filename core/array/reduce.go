@@ -42,11 +42,6 @@ func reduce[A, R element](d tensor.DType, x *Column, a lane[A], f func(row []A) 
 	return out
 }
 
-// wantArray refuses what has no numbers to reduce.
-func wantArray(name string) func(args []Type) error {
-	return func(args []Type) error { return wantNumbers(name, args) }
-}
-
 func reduceFunctions() []Function {
 	one := func(name, doc string, t func(x Type) Type, call func(x *Column) (*Column, error)) Function {
 		return Function{Name: name, Least: 1, Most: 2, Doc: name + "(x[, axis]): " + doc,

@@ -19,7 +19,7 @@ func shapeFunctions() []Function {
 		}},
 		{Name: "LENGTH", Least: 1, Most: 1, Doc: "LENGTH(x): characters of text, bytes, items of a list or of JSON, size of the first axis", Check: func(args []Type) (Type, error) {
 			x := args[0]
-			if x.Scalar() && x.DType != 0 && !x.Label() && dtypeHasLength(x.DType) == false {
+			if x.Scalar() && x.DType != 0 && !x.Label() && !dtypeHasLength(x.DType) {
 				return Type{}, wrong("LENGTH", 0, x, "text, a list or an array")
 			}
 			return Of(tensor.Int64), nil
@@ -121,7 +121,7 @@ func length(args []*Column) (*Column, error) {
 }
 
 func jsonLength(s string) (int64, bool) {
-	v, ok := parseJSON(s)
+	v, _ := parseJSON(s)
 	switch x := v.(type) {
 	case string:
 		return int64(utf8.RuneCountInString(x)), true
@@ -131,7 +131,7 @@ func jsonLength(s string) (int64, bool) {
 			return int64(len(list)), true
 		}
 		var object map[string]json.RawMessage
-		ok = json.Unmarshal([]byte(x.text), &object) == nil
+		ok := json.Unmarshal([]byte(x.text), &object) == nil
 		return int64(len(object)), ok
 	}
 	return 0, false
