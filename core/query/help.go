@@ -15,8 +15,8 @@ func Help(name string) (signature, doc string) {
 	if also := ownHelp(name); also != "" {
 		text = strings.TrimPrefix(text+"; "+also, "; ")
 	}
-	if i := strings.Index(text, ": "); i > 0 && strings.HasPrefix(text, name+"(") {
-		return text[:i], text[i+2:]
+	if i := strings.Index(text, "): "); i > 0 && strings.HasPrefix(text, name+"(") {
+		return text[:i+1], text[i+3:]
 	}
 	return name + "(...)", text
 }
@@ -35,9 +35,19 @@ func ownHelp(name string) string {
 	case "STD", "STDDEV":
 		return "of scalars, with GROUP BY or over all rows, the standard deviation of the sample"
 	case "VAR", "VARIANCE":
-		return "VAR(x): of scalars, with GROUP BY or over all rows, the variance of the sample"
-	case "FIRST":
-		return "FIRST(x): the first value of a group"
+		return "of scalars, with GROUP BY or over all rows, the variance of the sample"
+	case "STDDEV_POP", "VAR_POP":
+		return name + "(x): with GROUP BY or over all rows, as STD and VAR, of the population"
+	case "MEDIAN":
+		return "MEDIAN(x): with GROUP BY or over all rows, the value in the middle, or the mean of the two there"
+	case "BOOL_AND", "BOOL_OR":
+		return name + "(x): with GROUP BY or over all rows, whether all are true, or one is"
+	case "STRING_AGG":
+		return "STRING_AGG(text): the texts of a group, with commas between them"
+	case "FIRST", "LAST":
+		return name + "(x): the value of the first or last row of a group"
+	case "ANY_VALUE":
+		return "ANY_VALUE(x): the first value of a group that is not NULL"
 	case "LIST":
 		return "LIST(x): the values of a group as a list"
 	case "RANDOM":

@@ -176,12 +176,12 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 		return nil, err
 	}
 	y := p.outs[0].x
-	if v.t.Names != nil && !sameNames(v.t.Names, y.t.Names) {
+	if v.t.Names != nil && (y.t.Text() || y.t.Names != nil) && !sameNames(v.t.Names, y.t.Names) {
 		if v, err = c.named(v); err != nil {
 			return nil, err
 		}
 	}
-	if y.t.Names != nil && v.t.Names == nil {
+	if y.t.Names != nil && v.t.Names == nil && v.t.Text() {
 		if y, err = c.named(y); err != nil {
 			return nil, err
 		}
