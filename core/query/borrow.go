@@ -34,7 +34,7 @@ func (f *frame) borrow(n *node) (*array.Column, error) {
 	return f.eval(n)
 }
 
-// shown is a stored column where it lies, for as long as its batch; nil: it has to be read.
+// shown is a stored column where it lies, for as long as its batch; nil: it has to be read, or lies in several pieces.
 func (f *frame) shown(n *node) *array.Column {
 	if n.ref == nil || n.ref.want != Values || n.ref.part != nil || f.rows[n.ref.origin].List != nil {
 		return nil
@@ -42,19 +42,87 @@ func (f *frame) shown(n *node) *array.Column {
 	if v, asked := f.shows[n.id]; asked {
 		return v
 	}
-	l, ok := f.w.reader(f.tables[n.ref.origin]).(Lender)
-	if !ok {
-		return nil
+	v := f.lend(n, f.rows[n.ref.origin])
+	if v != nil && v.N < f.n {
+		v = nil
 	}
-	v, err := l.Lend(f.run.ctx, n.ref.column, f.rows[n.ref.origin])
-	if err != nil {
-		v = nil // reading says what is wrong
-	}
+	f.show(n, v)
+	return v
+}
+
+func (f *frame) show(n *node, v *array.Column) {
 	if f.shows == nil {
 		f.shows = map[int]*array.Column{}
 	}
 	f.shows[n.id] = v
+}
+
+func (f *frame) lend(n *node, rows Rows) *array.Column {
+	l, ok := f.w.reader(f.tables[n.ref.origin]).(Lender)
+	if !ok {
+		return nil
+	}
+	v, err := l.Lend(f.run.ctx, n.ref.column, rows)
+	if err != nil {
+		return nil // reading says what is wrong
+	}
 	return v
+}
+
+// large is how many bytes a value has for which it pays to compute pieces of a batch one by one.
+const large = 256
+
+// inPieces computes n where one of its args is a column of large values, and the others constants: for each piece of memory
+// that the column lies in. nil: that is not so.
+func (f *frame) inPieces(n *node) (*array.Column, error) {
+	if !n.apart || !n.t.Scalar() || f.parent != nil {
+		return nil, nil
+	}
+	var of *node
+	for _, a := range n.args {
+		switch {
+		case a.constant():
+		case of == nil && a.size >= large && a.ref != nil && a.ref.want == Values && a.ref.part == nil && f.memo[a.id] == nil:
+			of = a
+		default:
+			return nil, nil
+		}
+	}
+	if of == nil || f.rows[of.ref.origin].List != nil {
+		return nil, nil
+	}
+	all := f.rows[of.ref.origin]
+	var parts []*array.Column
+	for from := 0; from < f.n; {
+		if err := f.run.alive(); err != nil {
+			return nil, err
+		}
+		rows := Rows{From: all.From + int64(from), N: int64(f.n - from)}
+		v := f.lend(of, rows)
+		if v == nil || v.N == 0 {
+			return nil, nil
+		}
+		if v.N == f.n {
+			f.show(of, v)
+			return nil, nil // as any other
+		}
+		rows.N = int64(v.N)
+		g := &frame{run: f.run, w: f.w, tables: f.tables, n: v.N, first: f.first + int64(from), rows: make([]Rows, len(f.rows)), memo: map[int]*array.Column{}}
+		g.rows[of.ref.origin] = rows
+		args := make([]*array.Column, len(n.args))
+		for i, a := range n.args {
+			if args[i] = v; a.constant() {
+				args[i], _ = g.eval(a) // which cannot fail
+			}
+		}
+		part, err := n.compute(g, args)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+		from += v.N
+	}
+	return array.Concat(n.t, parts)
 }
 
 // ended ends the use of all that was shown to a worker.

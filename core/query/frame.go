@@ -191,6 +191,9 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 	case n.compute == nil:
 		return nil, errs.New(errs.Internal, "compute %s: there is no way", n.say)
 	}
+	if v, err := f.inPieces(n); v != nil || err != nil {
+		return v, err
+	}
 	args := make([]*array.Column, len(n.args))
 	eval := f.eval
 	if n.apart {

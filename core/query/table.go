@@ -84,8 +84,8 @@ type Recycler interface {
 
 // Lender is what a Reader also is where columns may lie in memory already.
 type Lender interface {
-	// Lend shows rows of a column where they lie; nil: they have to be read. Nobody may look at them, nor at anything that
-	// shares memory with them, when Return has been called.
+	// Lend shows the first rows of a range where they lie, as many of them as lie together; nil: they have to be read. Nobody
+	// may look at them, nor at anything that shares memory with them, when Return has been called.
 	Lend(ctx context.Context, column int, rows Rows) (*array.Column, error)
 	// Return ends the use of all that was lent.
 	Return()

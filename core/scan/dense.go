@@ -38,7 +38,11 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*apartBytes {
 		return nil, nil
 	}
-	c, err = r.readField(ctx, f, column, query.Rows{From: low, N: n}, query.Values, nil)
+	all, lent := query.Rows{From: low, N: n}, len(r.lent)
+	whole, err := r.lies(ctx, f, column, all)
+	if err == nil && (whole == nil || int64(whole.N) < n) {
+		whole, err = r.readField(ctx, f, column, all, query.Values, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +50,9 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	for i, row := range rows.List {
 		at[i] = int(row - low)
 	}
-	out := c.Take(at)
-	r.Recycle(c, out)
+	out := whole.Take(at)
+	r.Recycle(whole, out) // not what only lies there
+	clear(r.lent[lent:])
+	r.lent = r.lent[:lent]
 	return out, nil
 }

@@ -28,8 +28,8 @@ func (r *reader) Return() {
 	r.lent = r.lent[:0]
 }
 
-// lies is rows of a column as they lie in memory; nil where they do not, or not in one piece. What is wrong with them is
-// found when they are read.
+// lies is rows of a column as they lie in memory, those of the first piece; nil where they do not. What is wrong with them
+// is found when they are read.
 func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows) (*array.Column, error) {
 	d := f.column.DType()
 	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() {
@@ -39,7 +39,7 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	if err != nil || typ.List || typ.Dims < 0 || slices.Contains(typ.Shape, -1) {
 		return nil, nil
 	}
-	if err := r.at.locate(ctx, f, rows); err != nil || len(r.at.pieces) != 1 || r.at.at != nil {
+	if err := r.at.locate(ctx, f, rows); err != nil || len(r.at.pieces) == 0 || r.at.at != nil {
 		return nil, nil
 	}
 	p := &r.at.pieces[0]
@@ -52,7 +52,7 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 		return nil, nil
 	}
 	mem, keep := p.Chunk.Lend(ctx, p.First, p.Rows)
-	if mem == nil || len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(d.Size()) != 0 {
+	if len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(d.Size()) != 0 {
 		return nil, nil
 	}
 	r.lent = append(r.lent, keep)
@@ -61,7 +61,7 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	if shape == nil {
 		shape = tensor.Shape{}
 	}
-	return &array.Column{Type: typ, N: int(rows.N), Same: shape, Data: shown(d, mem)}, nil
+	return &array.Column{Type: typ, N: int(p.Rows), Same: shape, Data: shown(d, mem)}, nil
 }
 
 // plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not, since a byte that is

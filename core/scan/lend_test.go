@@ -32,6 +32,9 @@ func TestLend(t *testing.T) {
 			}
 			name := table.Columns()[column].Name
 			shown[name]++
+			if rows.N = int64(c.N); c.N == 0 {
+				t.Fatalf("no row of %q is shown, and not nil", name)
+			}
 			if want := must[*array.Column](t)(r.Read(ctx, column, rows, query.Values, nil)); !reflect.DeepEqual(c, want) {
 				t.Fatalf("rows %d to %d of %q are shown otherwise than they are read", rows.From, rows.From+rows.N, name)
 			}
