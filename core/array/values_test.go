@@ -26,6 +26,14 @@ func array(v ...float64) *Column {
 	return Constant(Type{DType: tensor.Float64, Dims: 1, Shape: tensor.Shape{int64(len(v))}, Weak: true}, v, 1)
 }
 
+func bits8(v ...uint8) *Column {
+	return FromArrays(Type{DType: tensor.Uint8}, tensor.Shape{int64(len(v))}, v, nil)
+}
+
+func whole(v ...int64) *Column {
+	return Constant(Type{DType: tensor.Int64, Dims: 1, Shape: tensor.Shape{int64(len(v))}, Weak: true}, v, 1)
+}
+
 func ints8(v ...int8) *Column {
 	return FromArrays(Type{DType: tensor.Int8}, tensor.Shape{int64(len(v))}, v, nil)
 }
@@ -186,6 +194,8 @@ func TestFunctions(t *testing.T) {
 		{"PROD", []*Column{array(2, 3, 4)}, "float64: 24"}, {"SUM", []*Column{weak("a")}, "error: SUM: argument 1 is text, want numbers"},
 		{"DOT", []*Column{array(1, 2), array(3, 4)}, "float64: 11"}, {"DOT", []*Column{array(1, 2), array(1)}, "error: DOT of float64 (2,) and float64 (1,): want vectors of one shape"},
 		{"COSINE_SIMILARITY", []*Column{array(0, 0), array(3, 4)}, "float64: NaN"}, {"HAMMING_DISTANCE", []*Column{array(1, 2), array(1, 3)}, "int64: 1"},
+		{"HAMMING_DISTANCE", []*Column{bits8(1, 0xff), whole(2, 0xf0)}, "int64: 6"}, {"HAMMING_DISTANCE", []*Column{whole(2, 0xf0), bits8(1, 0xff)}, "int64: 6"},
+		{"HAMMING_DISTANCE", []*Column{bits8(1, 2), whole(2, 300)}, "error: HAMMING_DISTANCE: 300 does not fit uint8, of which the other vector is"},
 		{"MAXSIM", []*Column{matrix, matrix}, "float64: 109"},
 		{"SHAPE", []*Column{matrix}, "int64 (2,): [2 3]"}, {"NDIM", []*Column{matrix}, "int64: 2"}, {"SIZE", []*Column{matrix}, "int64: 6"}, {"SHAPE", []*Column{weak(int64(1))}, "int64 (0,): []"},
 		{"FLATTEN", []*Column{matrix}, "int64 (6,): [1 2 3 4 5 6]"}, {"TRANSPOSE", []*Column{matrix}, "int64 (3, 2): (3, 2)[1 4 2 5 3 6]"},

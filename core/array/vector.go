@@ -115,8 +115,13 @@ func pairs(name string, m measure, x, y *Column) (*Column, error) {
 	if x.DType == 0 || y.DType == 0 {
 		return Nothing(t, n), nil
 	}
-	if m == unequal && x.DType == tensor.Uint8 && y.DType == tensor.Uint8 {
-		m = popcount
+	if m == unequal {
+		if x, y, err = packed(name, x, y); err != nil {
+			return nil, err
+		}
+		if x.DType == tensor.Uint8 && y.DType == tensor.Uint8 {
+			m = popcount
+		}
 	}
 	if m == dot && t.DType == tensor.Int64 {
 		if err := fits64(name, x, y); err != nil {
@@ -143,6 +148,24 @@ func pairs(name string, m measure, x, y *Column) (*Column, error) {
 		}
 		return out.blank(), nil
 	}, x, y)
+}
+
+// packed makes bytes of whole numbers written in the query, where they meet bytes.
+func packed(name string, x, y *Column) (*Column, *Column, error) {
+	switch {
+	case x.DType == tensor.Uint8 && y.Weak && !y.Float():
+		data, bad := convert(y.Data, tensor.Uint8)
+		if bad >= 0 {
+			return nil, nil, errs.New(errs.Range, "%s: %v does not fit uint8, of which the other vector is", name, vectorOf(y.Data).at(bad))
+		}
+		out := *y
+		out.DType, out.Data = tensor.Uint8, data
+		return x, &out, nil
+	case y.DType == tensor.Uint8 && x.Weak && !x.Float():
+		y, x, err := packed(name, y, x)
+		return x, y, err
+	}
+	return x, y, nil
 }
 
 func sameShapes(name string, x, y *Column, null []bool, n int) error {
