@@ -57,7 +57,8 @@ func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 	})
 }
 
-func (rl *rel) unitSize(batch int) int { return max(batch, min(unitRows, batch*16)) }
+// unitSize is how many rows one goroutine takes in a row: every goroutine some.
+func (rl *rel) unitSize(batch int) int { return max(batch, min(unitRows, rl.n/16, batch*16)) }
 
 func (rl *rel) units(_ *run, weight float64) int {
 	size := rl.unitSize(batchRows(weight))
