@@ -300,8 +300,16 @@ func fast[T cmp.Ordered](op nativeOp, plain kernel[T, bool]) kernel[T, bool] {
 	}
 }
 
+// wordsOf shows bools eight at a time, but for those that are left over.
+func wordsOf(d []bool) []uint64 {
+	if len(d) < 8 {
+		return nil // there is no word to point to
+	}
+	return unsafe.Slice((*uint64)(pointer(d)), len(d)/8)
+}
+
 func invert(dst []bool) {
-	words := unsafe.Slice((*uint64)(pointer(dst)), len(dst)/8)
+	words := wordsOf(dst)
 	for i, v := range words {
 		words[i] = v ^ 0x0101010101010101
 	}
