@@ -14,7 +14,6 @@ type aggregate struct {
 	name     string
 	distinct bool
 	arg      *node // nil: COUNT(*)
-	where    *node // the rows that count; nil: all
 	t        array.Type
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"deeplake/core/array"
 )
 
 // Explanation is what a query does: before it is run as far as index pages tell, and after what really happened.
@@ -240,24 +238,24 @@ func (s *selected) explainOrigin(e *explainer, k int, conds []*node) *Step {
 func texts(conds []*node) string {
 	all := make([]string, len(conds))
 	for i, n := range conds {
-		all[i] = n.words1()
+		all[i] = n.sentence()
 	}
 	return strings.Join(all, " and then ")
 }
 
-// words1 is an expression for people.
-func (x *node) words1() string {
+// sentence is an expression for people.
+func (x *node) sentence() string {
 	if x.compute == nil || len(x.args) == 0 || strings.ContainsAny(x.say, "([ ") && x.say != "IS NULL" && x.say != "IS NOT NULL" {
 		return x.say
 	}
 	switch len(x.args) {
 	case 1:
 		if x.say == "IS NULL" || x.say == "IS NOT NULL" {
-			return x.args[0].words1() + " " + x.say
+			return x.args[0].sentence() + " " + x.say
 		}
 	case 2:
 		if x.say != "IN" {
-			return x.args[0].words1() + " " + x.say + " " + x.args[1].words1()
+			return x.args[0].sentence() + " " + x.say + " " + x.args[1].sentence()
 		}
 	}
 	return x.say + "(" + says(x.args) + ")"
@@ -274,5 +272,3 @@ func (u *united) explain(e *explainer) *Step {
 func (u *ungrouping) explain(e *explainer) *Step {
 	return &Step{Does: "a row for each item", Rows: -1, Inputs: []*Step{u.of.explain(e)}}
 }
-
-var _ = array.None

@@ -40,7 +40,6 @@ type key struct {
 type sampling struct {
 	weight  *node
 	replace bool
-	limit   *node
 	count   int64   // -1: as many as there are rows
 	percent float64 // of the rows; < 0: count
 	at      Pos

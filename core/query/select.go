@@ -6,22 +6,20 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
 )
 
 // selected is a select that was checked.
 type selected struct {
-	scope   *scope
-	single  bool // one origin, without joins
-	joins   []join
-	where   []*node
-	expand  *expansion
-	group   *grouping // nil: rows
-	having  *node     // over groups
-	unique  bool
-	on      []*node // DISTINCT ON; nil: all results
-	outs    []out
-	ungroup *ungrouping
+	scope  *scope
+	single bool // one origin, without joins
+	joins  []join
+	where  []*node
+	expand *expansion
+	group  *grouping // nil: rows
+	having *node     // over groups
+	unique bool
+	on     []*node // DISTINCT ON; nil: all results
+	outs   []out
 
 	c *checker // for keys to sort by, while the statement is checked
 }
@@ -586,5 +584,3 @@ func (c *checker) table(x *Source) (Table, error) {
 	c.opened[key] = t
 	return t, nil
 }
-
-var _ = tensor.Bool

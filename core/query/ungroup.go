@@ -3,7 +3,6 @@ package query
 import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
 )
 
 // ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken apart, other results repeat.
@@ -150,5 +149,3 @@ func (u *ungrouping) counts(cols []*array.Column, n int) ([]int, error) {
 	}
 	return counts, nil
 }
-
-var _ = tensor.Bool

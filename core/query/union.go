@@ -12,7 +12,6 @@ type united struct {
 	left, right body
 	outs        []out
 	stored      bool // both sides give the same columns of one table: rows, not values, are put together
-	width       int  // origins of that table's rel
 }
 
 func (u *united) columns() []out { return u.outs }
