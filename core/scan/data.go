@@ -217,7 +217,7 @@ func valueBytes(c *array.Column, i int) []byte {
 		return append([]byte{}, text[i]...)
 	}
 	all, size := storedBytes(c), c.DType.Size()
-	from, to := i, i+1
+	var from, to int
 	if c.Shapes != nil {
 		from, to = c.Starts[i], c.Starts[i+1]
 	} else {
