@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"deeplake/core/tensor"
@@ -215,6 +216,36 @@ func TestNorms(t *testing.T) {
 	for _, name := range []string{"L1_NORM", "L2_NORM", "LINF_NORM"} {
 		if got, err := Find(name).Apply(nan); err != nil || got.Value(0).(float64) == got.Value(0).(float64) {
 			t.Errorf("%s with NaN: %s", name, show(got, err))
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for n := range 300 {
+		for _, share := range []int{1, 2, 20} {
+			d := make([]bool, n+3)
+			for i := range d {
+				d[i] = r.IntN(share) == 0
+			}
+			d = d[r.IntN(3):][:n]
+			var want []int
+			for i, v := range d {
+				if v {
+					want = append(want, i)
+				}
+			}
+			if got := Pick(FromBools(d, nil)); !slices.Equal(got, want) {
+				t.Fatalf("%v: %v", d, got)
+			}
+			null := make([]bool, n)
+			for i := range null {
+				null[i] = r.IntN(3) == 0
+			}
+			want = slices.DeleteFunc(want, func(i int) bool { return null[i] })
+			if got := Pick(FromBools(d, null)); !slices.Equal(got, want) {
+				t.Fatalf("%v, NULL %v: %v", d, null, got)
+			}
 		}
 	}
 }
