@@ -1,0 +1,117 @@
+package query
+
+import (
+	"strings"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+)
+
+// from checks what rows are drawn from.
+func (c *checker) from(s *selected, x *Select) error {
+	first := x.From
+	if first == nil {
+		first = &Source{At: x.At, Name: askedName}
+	}
+	o, err := c.origin(first, s.scope)
+	if err != nil {
+		return err
+	}
+	s.scope.origins = []*origin{o}
+	s.single = len(x.Joins) == 0
+	for i := range x.Joins {
+		if err := c.join(s, &x.Joins[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askedName is what FROM calls the dataset that is asked.
+const askedName = "dataset"
+
+// origin finds what FROM names: a query of WITH, the dataset that is asked, or one by its URI.
+func (c *checker) origin(x *Source, s *scope) (*origin, error) {
+	if x.Query != nil {
+		p, err := c.inner(x.Query, s)
+		if err != nil {
+			return nil, err
+		}
+		return derivedOrigin(x.As, x.At, p), nil
+	}
+	as := x.As
+	if as == "" {
+		as = x.Name
+	}
+	if q := c.with[x.Name]; q != nil && x.Ref == nil {
+		before := c.with
+		c.with = q.with
+		p, err := c.inner(q.query, s)
+		c.with = before
+		if err != nil {
+			return nil, err
+		}
+		return derivedOrigin(as, x.At, p), nil
+	}
+	t, err := c.table(x)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := t.(Distant); ok && d.Remote() {
+		c.far = true
+	}
+	fields := t.Columns()
+	return &origin{name: as, at: x.At, table: t, fields: fields, types: make([]*array.Type, len(fields))}, nil
+}
+
+func (c *checker) table(x *Source) (Table, error) {
+	ref := ""
+	switch r := x.Ref.(type) {
+	case nil:
+	case *Name:
+		ref = r.Name
+	case *Literal:
+		if text, ok := r.Value.(string); ok {
+			ref = text
+		} else {
+			ref = literal(r.Value)
+		}
+	default:
+		return nil, c.fail(x.At, "a version is %s, want a name or a number", Text(x.Ref))
+	}
+	uri := strings.ContainsAny(x.Name, "/:.")
+	if !uri && strings.EqualFold(x.Name, askedName) && ref == "" {
+		if c.asked == nil {
+			return nil, c.fail(x.At, "no dataset is asked; name one, as in FROM \"s3://bucket/name\"")
+		}
+		return c.asked, nil
+	}
+	if c.asked != nil && ref == "" && x.Name == c.asked.Name() {
+		return c.asked, nil
+	}
+	if !uri && strings.EqualFold(x.Name, askedName) && c.asked != nil {
+		x = &Source{At: x.At, Name: c.asked.Name()}
+	} else if !uri {
+		names := []string{askedName}
+		for name := range c.with {
+			names = append(names, name)
+		}
+		return nil, mistake(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in double quotes", x.Name, errs.Suggest(x.Name, names), askedName)
+	}
+	key := x.Name + "\x00" + ref
+	if t := c.opened[key]; t != nil {
+		return t, nil
+	}
+	if c.tables == nil {
+		return nil, mistake(c.text, x.At, errs.Unsupported, "other datasets cannot be opened here")
+	}
+	t, err := c.tables.Table(c.ctx, x.Name, ref)
+	if errs.Is(err, errs.Canceled) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, mistake(c.text, x.At, errs.KindOf(err), "%w", err)
+	}
+	c.opened[key] = t
+	return t, nil
+}
