@@ -49,6 +49,9 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if err != nil {
 		return nil, err
 	}
+	if n := marks(text); len(o.Params) > n {
+		return nil, errs.New(errs.Invalid, "query: %d values are given for its parameters, and it has %d of them", len(o.Params), n)
+	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget
 	}
@@ -64,6 +67,20 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		return nil, err
 	}
 	return &Plan{text: text, canonical: s.String(), o: o, plan: p, far: c.far}, nil
+}
+
+// marks is how many ? a query has that was read.
+func marks(text string) (n int) {
+	list, err := tokens(text)
+	if err != nil {
+		return 0
+	}
+	for _, t := range list {
+		if t.word == "?" {
+			n++
+		}
+	}
+	return n
 }
 
 // Text is the query in its canonical form.

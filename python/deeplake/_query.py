@@ -92,12 +92,13 @@ class Answer(Version):
         question: Question,
         storage: Storage | None,
         commits: Mapping[str, str] | None = None,
+        uri: str = "",
         *,
         ready: tuple[_native.View, dict[str, Any]] | None = None,
     ) -> None:
         base = None if of is None else of.version
         super().__init__(
-            "" if base is None else base.uri,
+            uri if base is None else base.uri,
             "" if base is None else base.commit,
             None,
             storage,
@@ -114,7 +115,7 @@ class Answer(Version):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             return super().__reduce__()  # which refuses
-        return Answer, (self.of, self.question, self.storage, self.commits)
+        return Answer, (self.of, self.question, self.storage, self.commits, self.uri)
 
     def root(self) -> _native.View:
         root = self._root
@@ -129,7 +130,7 @@ class Answer(Version):
             self._root = root
             self.commits = self.about.get("commits")
             if self.of is None:
-                self.uri = self.about["uri"]
+                self.uri = str(self.about["uri"]).removeprefix("file://")
         return root
 
     def handle(self) -> _native.Dataset | None:

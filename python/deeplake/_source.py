@@ -173,10 +173,10 @@ class Pinned(Source):
     """Some rows of one version, in an order. It never changes, and pickles as (uri, commit, selection)."""
 
     def __init__(self, version: Version, rows: Rows | None) -> None:
-        self.uri = version.uri
         self.version = version
         self.columns = {}
         self.rows = range(len(version.root())) if rows is None else rows
+        self.uri = version.uri  # an answer knows it once it is there
         self._view: _native.View | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
