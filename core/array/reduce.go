@@ -1,7 +1,9 @@
 package array
 
 import (
+	"bytes"
 	"math"
+	"unsafe"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -77,10 +79,8 @@ func reduceFunctions() []Function {
 			}
 			b := truths(x)
 			return reduce(tensor.Bool, b, direct(b.Data.([]bool)), func(v []bool) (bool, bool) {
-				for _, e := range v {
-					if e == want {
-						return want, true
-					}
+				if bytes.IndexByte(bytesOf(v), oneOf(want)) >= 0 {
+					return want, true
 				}
 				return !want && (empty || len(v) > 0), true
 			}), nil
@@ -89,7 +89,7 @@ func reduceFunctions() []Function {
 	return []Function{
 		one("SUM", "the sum of the elements of each row", sum, sumRows),
 		one("PROD", "the product of the elements of each row", sum, prodRows),
-		one("MEAN", "the mean of the elements of each row, NaN of nothing", float, floats(func(v []float64) (float64, bool) { return sumOf(v) / float64(len(v)), true })),
+		one("MEAN", "the mean of the elements of each row, NaN of nothing", float, meanRows),
 		one("STD", "the standard deviation of all elements of each row (of the population)", float, floats(func(v []float64) (float64, bool) { return math.Sqrt(variance(v)), true })),
 		one("VAR", "the variance of all elements of each row (of the population)", float, floats(func(v []float64) (float64, bool) { return variance(v), true })),
 		one("AMIN", "the least element of each row, NULL of nothing", own, func(x *Column) (*Column, error) { return extremeRows(x, false), nil }),
@@ -199,6 +199,15 @@ func linesAlong(name string, x *Column, axis func(i int) int64, axes *Column, n 
 	return FromRows(x.Type.bare().withAxes(tensor.Shape{-1}), lines, dst.cut(0, at).data()), shapes, nil
 }
 
+func bytesOf(v []bool) []byte { return unsafe.Slice((*byte)(pointer(v)), len(v)) }
+
+func oneOf(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
 func sumOf(v []float64) float64 {
 	var s [4]float64
 	for len(v) >= 4 {
@@ -223,7 +232,59 @@ func variance(v []float64) float64 {
 	return s / float64(len(v))
 }
 
+// small is the sums of rows of numbers of which no row can have too many for int64; nil of others.
+func small(x *Column) *Column {
+	switch d := x.Data.(type) {
+	case []uint8:
+		return smallOf(x, d)
+	case []uint16:
+		return smallOf(x, d)
+	case []uint32:
+		return smallOf(x, d)
+	case []int8:
+		return smallOf(x, d)
+	case []int16:
+		return smallOf(x, d)
+	case []int32:
+		return smallOf(x, d)
+	}
+	return nil
+}
+
+func smallOf[T number](x *Column, d []T) *Column {
+	dtype := dtypeOf(d)
+	return reduce(tensor.Int64, x, direct(d), func(v []T) (int64, bool) {
+		if whole, _, _, ok := sumNative(dtype, v); ok {
+			return whole, true
+		}
+		s := int64(0)
+		for _, e := range v {
+			s += int64(e)
+		}
+		return s, true
+	})
+}
+
+func meanRows(x *Column) (*Column, error) {
+	sums := small(x)
+	if sums == nil {
+		return reduce(tensor.Float64, x, lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v) / float64(len(v)), true }), nil
+	}
+	dst := make([]float64, sums.held())
+	for i, s := range sums.Data.([]int64) {
+		if !x.IsNull(i) {
+			lo, hi := x.span(i)
+			dst[i] = float64(s) / float64(hi-lo)
+		}
+	}
+	sums.Type, sums.Data = Of(tensor.Float64), dst
+	return sums, nil
+}
+
 func sumRows(x *Column) (*Column, error) {
+	if sums := small(x); sums != nil {
+		return sums, nil
+	}
 	if x.Float() {
 		return reduce(tensor.Float64, x, lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v), true }), nil
 	}
@@ -299,6 +360,9 @@ func extremeRows(x *Column, most bool) *Column {
 
 func extremeOf[T number](d tensor.DType, x *Column, a lane[T], most bool) *Column {
 	return reduce(d, x, a, func(v []T) (T, bool) {
+		if best, ok := extremeNative(d, most, v); ok {
+			return best, true
+		}
 		i := argOf(v, most)
 		if i < 0 {
 			return 0, false

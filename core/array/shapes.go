@@ -166,10 +166,15 @@ func transpose(args []*Column) (*Column, error) {
 	out := retyped(x, t)
 	src := vectorOf(x.Data)
 	dst := src.fresh(src.len())
+	var last tensor.Shape
+	var order []int
 	for i := range x.held() {
 		if s := x.ShapeAt(i); s != nil {
 			lo, hi := x.span(i)
-			dst.gather(lo, src.cut(lo, hi), turned(s), 1)
+			if last == nil || !s.Equal(last) {
+				last, order = s, turned(s)
+			}
+			dst.gather(lo, src.cut(lo, hi), order, 1)
 		}
 	}
 	out.Data = dst.data()

@@ -313,6 +313,38 @@ func mustBe(t *testing.T) func(c *Column, err error) *Column {
 	}
 }
 
+// TestLongRows reduces rows that are long enough for the loops in C, by the same rules as short ones.
+func TestLongRows(t *testing.T) {
+	const n = 1000
+	for _, d := range []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float64} {
+		v := allocate(d, n)
+		sum, least, most := 0.0, 1e9, -1e9
+		for i := range n {
+			k := int64(i * 7 % 100)
+			if d == tensor.Bool {
+				k %= 2
+			} else if !unsigned(d) {
+				k -= 50
+			}
+			v.copy(i, vectorOf(single(d, k)))
+			sum, least, most = sum+float64(k), min(least, float64(k)), max(most, float64(k))
+		}
+		x := FromArrays(Type{DType: d}, tensor.Shape{n}, v.data(), nil)
+		for name, want := range map[string]float64{"SUM": sum, "MEAN": sum / n, "AMIN": least, "AMAX": most, "ANY": 1, "ALL": 0} {
+			got, err := Find(name).Apply(x)
+			if err != nil || asFloat(got.Value(0)) != want {
+				t.Errorf("%s of %s: %s, want %v", name, d, show(got, err), want)
+			}
+		}
+	}
+	nan := FromArrays(Type{DType: tensor.Float64}, tensor.Shape{100}, append(make([]float64, 99), math.NaN()), nil)
+	for _, name := range []string{"AMIN", "AMAX", "SUM", "MEAN"} {
+		if got, err := Find(name).Apply(nan); err != nil || !math.IsNaN(asFloat(got.Value(0))) {
+			t.Errorf("%s with NaN: %s", name, show(got, err))
+		}
+	}
+}
+
 // TestHugeRows: what a row would become is known before memory is asked for.
 func TestHugeRows(t *testing.T) {
 	tall := FromArrays(Type{DType: tensor.Int8}, tensor.Shape{40000, 1}, make([]int8, 40000), nil)
