@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
@@ -82,6 +83,10 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 		changed = changed || !sameType(out.args[i].t, a.t)
 	}
 	if changed {
+		name, _, call := strings.Cut(n.say, "(")
+		if call && slices.Contains(array.Aggregates(), name) {
+			return nil, c.fail(n.at, "%s is of the array in each row; aggregate what it gives over the rows, as in %s(%s)", n.say, name, n.say)
+		}
 		return nil, c.fail(n.at, "%s is computed of each row, and is neither grouped by nor an aggregate; group by it, or aggregate", n.say)
 	}
 	out.id = c.intern("of groups ", n.id)

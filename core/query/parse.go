@@ -17,12 +17,27 @@ func Parse(text string) (*Statement, error) {
 	}
 	s := p.statement()
 	if p.err == nil && p.now().kind != atEnd {
+		p.misspelt()
 		p.want("the end of the query", clauses()...)
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
 	return s, nil
+}
+
+// misspelt finds that what was read as a name before the place where nothing fits was meant to begin a clause: SELECT a FRM b.
+func (p *parser) misspelt() {
+	if p.i == 0 {
+		return
+	}
+	before := p.tokens[p.i-1]
+	if before.kind != aWord || before.word != "" {
+		return
+	}
+	if hint := errs.Suggest(strings.ToUpper(before.text), clauses()); hint != "" {
+		p.fail(before.at, "%s is read as a name here, and nothing can follow it%s", before.text, hint)
+	}
 }
 
 // clauses begin what may follow where a query could end.
