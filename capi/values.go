@@ -51,6 +51,9 @@ func columnOfRows(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
 		shapes[i] = append(tensor.Shape{}, s.Shape...)
 		data = append(data, s.Data...)
 	}
+	if n == 1 && len(data) > 0 { // a parameter: of one shape, as the fast loops want it
+		return array.FromArrays(t, shapes[0], elements(t.DType, data), nil), nil
+	}
 	return array.FromRows(t, shapes, elements(t.DType, data)), nil
 }
 
