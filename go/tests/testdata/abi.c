@@ -302,6 +302,96 @@ static void panics(const char* where) {
     WANT((err.flags & DL_ERROR_POISONED) && strstr(err.message, "panic") != NULL && json.release == NULL);
 }
 
+/* twice doubles int64 numbers; it fails if told so by self. */
+static dl_status twice(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out, void** kept,
+                       dl_error* e) {
+    if (*(int*)self != 0) {
+        e->status = DL_TYPE;
+        e->flags = DL_ERROR_DETAILS;
+        memcpy(e->message, "no\0{\"own\": 1}", 14);
+        return DL_TYPE;
+    }
+    const dl_array* a = &args[0];
+    if (args_n != 1 || a->kind != DL_KIND_ARRAY || a->dtype != DL_INT64 || a->ndim != 1 || a->shape[0] != rows) exit(3);
+    int64_t* made = malloc((size_t)rows * sizeof *made);
+    for (int64_t i = 0; i < rows; i++) made[i] = 2 * ((int64_t*)a->data)[i];
+    *kept = made;
+    *out = (dl_rows){.n = rows, .data = made, .bytes = rows * (int64_t)sizeof *made, .dtype = DL_INT64};
+    return DL_OK;
+}
+
+static void done(void* self, void* kept) {
+    (void)self;
+    free(kept);
+}
+
+static void queries(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_view view = {0}, answer = {0}, part = {0};
+    OK(dl_dataset_view(none, ds, &view, &err));
+    dl_buffer json = {0};
+    int fails = 0;
+    dl_function f = {.name = "twice", .dtype = DL_INT64, .self = &fails, .call = twice, .done = done};
+    int64_t least = 15;
+    dl_rows param = {.tensor = "", .n = 1, .data = &least, .bytes = sizeof least, .dtype = DL_INT64};
+    const char* text = "SELECT t, TWICE(SUM(x)) AS y WHERE SUM(x) > ? ORDER BY y DESC";
+    OK(dl_query(none, view, text, &param, 1, &f, 1, "{\"seed\": 3}", &answer, &json, &err));
+    WANT(contains(&json, "\"name\":\"y\",\"type\":\"int64\",\"computed\":true"));
+    int64_t n = 0, rows[8];
+    OK(dl_view_len(answer, &n, &err));
+    WANT(n == 8); /* sums are 3, 12, 21, ... */
+    OK(dl_view_rows(answer, rows, n, &err));
+    WANT(rows[0] == 9 && rows[7] == 2);
+    OK(dl_view_slice(answer, 0, 2, 1, &part, &err));
+    OK(dl_query_explain(none, answer, "", NULL, 0, NULL, 0, "", &json, &err));
+    WANT(contains(&json, "\"done\""));
+    OK(dl_view_close(answer, &err));
+    int64_t first[] = {0};
+    dl_batch batch = {0};
+    const dl_array* arrays = NULL;
+    OK(dl_view_read(none, part, first, 1, "{\"tensors\": [\"y\"]}", &batch, &err));
+    OK(dl_batch_arrays(batch, &arrays, &n, rows, &err));
+    WANT(n == 1 && arrays[0].dtype == DL_INT64 && *(int64_t*)arrays[0].data == 2 * (27 + 28 + 29));
+    OK(dl_batch_release(batch, &err));
+    OK(dl_view_close(part, &err));
+
+    fails = 1;
+    FAILS(DL_TYPE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
+    WANT((err.flags & DL_ERROR_DETAILS) && strcmp(err.message + strlen(err.message) + 1, "{\"own\": 1}") == 0);
+    FAILS(DL_INVALID, dl_query(none, view, text, NULL, 0, &f, 1, "", &answer, &json, &err));
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, -1, &f, 1, "", &answer, &json, &err));
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, NULL, 1, "", &answer, &json, &err));
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "{\"sead\": 1}", &answer, &json, &err));
+    FAILS(DL_INVALID, dl_query(none, view, "SELECT", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    FAILS(DL_INVALID, dl_query(none, view, "SELECT x", NULL, 0, NULL, 0, "", NULL, &json, &err));
+    FAILS(DL_CLOSED, dl_query(none, part, "SELECT x", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    f.call = NULL;
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
+    WANT(json.release == NULL);
+    OK(dl_query_functions(&json, &err));
+    WANT(contains(&json, "\"COSINE_SIMILARITY\""));
+    dl_context gone = {0};
+    OK(dl_context_new(0, &gone, &err));
+    OK(dl_context_cancel(gone, &err));
+    FAILS(DL_CANCELED, dl_query(gone, view, "SELECT SUM(x) AS y", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    OK(dl_context_close(gone, &err));
+
+    OK(dl_query(none, view, "SELECT x WHERE SUM(x) > 60", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    WANT(contains(&json, "\"query\""));
+    OK(dl_dataset_save_view(none, ds, answer, "large", "", &err));
+    FAILS(DL_EXISTS, dl_dataset_save_view(none, ds, answer, "large", "", &err));
+    OK(dl_view_close(answer, &err));
+    OK(dl_dataset_load_view(none, ds, "large", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    WANT(contains(&json, "\"uri\""));
+    OK(dl_view_len(answer, &n, &err));
+    WANT(n == 3);
+    OK(dl_view_materialize(none, answer, "mem://copy", "", &err));
+    FAILS(DL_EXISTS, dl_view_materialize(none, answer, "mem://copy", "", &err));
+    OK(dl_view_close(answer, &err));
+    OK(dl_view_close(view, &err));
+    OK(dl_dataset_close(ds, &err));
+}
+
 /* Threads use and close the same handles. */
 static dl_dataset shared;
 
@@ -333,8 +423,8 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(const char*);
-    } cases[] = {{"batches", batches}, {"loader", loader},   {"stored", stored}, {"arguments", arguments},
-                 {"forked", forked},   {"threads", threads}, {"panic", panics}};
+    } cases[] = {{"batches", batches}, {"loader", loader}, {"stored", stored},   {"arguments", arguments},
+                 {"queries", queries}, {"forked", forked}, {"threads", threads}, {"panic", panics}};
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run(argv[2]);
