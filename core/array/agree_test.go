@@ -190,6 +190,12 @@ func agrees(t *testing.T, f *Function, pick []string, args []*Column) bool {
 	if c, err := f.Call(none); err != nil || c.N != 0 || sound(c) != "" {
 		t.Errorf("%s: of no rows: %s", what, show(c, err))
 	}
+	for i, a := range args {
+		none[i] = &Column{Type: a.Type}
+	}
+	if c, err := f.Call(none); err != nil || c.N != 0 || sound(c) != "" {
+		t.Errorf("%s: of columns that hold nothing at all: %s", what, show(c, err))
+	}
 	return true
 }
 

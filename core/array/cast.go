@@ -15,6 +15,8 @@ func convert(data any, d tensor.DType) (out any, bad int) {
 		return data, -1
 	}
 	switch v := data.(type) {
+	case nil:
+		return allocate(d, 0).data(), -1
 	case []bool:
 		small := make([]uint8, len(v))
 		for i, b := range v {
@@ -213,8 +215,8 @@ func Cast(x *Column, to Type) (*Column, error) {
 	if bad >= 0 {
 		for i := range x.held() {
 			if lo, hi := x.span(i); !x.IsNull(i) && lo < hi {
-				if _, bad := convert(vectorOf(x.Data).cut(lo, hi).data(), t.DType); bad >= 0 {
-					return nil, errs.New(errs.Range, "CAST: %v of row %d does not fit %s", vectorOf(x.Data).at(lo+bad), i, t.DType)
+				if _, bad := convert(x.vector().cut(lo, hi).data(), t.DType); bad >= 0 {
+					return nil, errs.New(errs.Range, "CAST: %v of row %d does not fit %s", x.vector().at(lo+bad), i, t.DType)
 				}
 			}
 		}
@@ -239,7 +241,7 @@ func castText(x *Column, t Type) *Column {
 		return mapText(out, t, jsonText)
 	}
 	format := formatter(x)
-	src := vectorOf(x.Data)
+	src := x.vector()
 	out := *x
 	out.Type = t
 	dst := make([]string, src.len())
@@ -296,7 +298,7 @@ func formatFloat(v float64, bits int) string {
 
 // mapText makes text of text; f says whether there is any.
 func mapText(x *Column, t Type, f func(string) (string, bool)) *Column {
-	src := x.Data.([]string)
+	src := elems[string](x)
 	out := *x
 	out.Type = t
 	dst := make([]string, len(src))
@@ -324,7 +326,7 @@ func mapText(x *Column, t Type, f func(string) (string, bool)) *Column {
 
 // parseTexts reads numbers, bools and times of texts.
 func parseTexts(x *Column, t Type) (*Column, error) {
-	src := x.Data.([]string)
+	src := elems[string](x)
 	out := *x
 	out.Type = t
 	v := allocate(t.DType, len(src))

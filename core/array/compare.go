@@ -249,7 +249,7 @@ func compareSigned(op string, t Type, x, y *Column) (*Column, error) {
 		return nil, err
 	}
 	answer := op == "<" || op == "<=" || op == "!="
-	d, e := small.Data.([]bool), beyond.Data.([]bool)
+	d, e := elems[bool](small), elems[bool](beyond)
 	for i := range d {
 		if e[i] {
 			d[i] = answer

@@ -164,6 +164,20 @@ func vectorOf(data any) vector {
 	return nil
 }
 
+// vector is Data with its methods; a column without rows may have none.
+func (c *Column) vector() vector {
+	if v := vectorOf(c.Data); v != nil {
+		return v
+	}
+	return allocate(c.DType, 0)
+}
+
+// elems is Data, where it is known what it holds; a column without rows may have none.
+func elems[T element](c *Column) []T {
+	d, _ := c.Data.([]T)
+	return d
+}
+
 // allocate makes room for n elements of a dtype.
 func allocate(d tensor.DType, n int) vector {
 	switch d {

@@ -154,7 +154,7 @@ func texts(c *Column) (*Column, func(i int) string) {
 	case c.DType == tensor.JSON:
 		c = mapText(c, c.Type.to(tensor.String), jsonText)
 	}
-	d := c.Data.([]string)
+	d := elems[string](c)
 	if c.Const {
 		return c, func(int) string { return d[0] }
 	}

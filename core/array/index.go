@@ -27,7 +27,7 @@ func itemValue(c *Column, row int) (v int64, given, null bool) {
 		return 0, false, true
 	}
 	lo, _ := c.span(row)
-	switch x := vectorOf(c.Data).at(lo).(type) {
+	switch x := c.vector().at(lo).(type) {
 	case int64:
 		return x, true, false
 	case uint64:
@@ -282,7 +282,7 @@ func Index(x *Column, items []Item) (*Column, error) {
 }
 
 func indexJSON(t Type, x *Column, items []Item, n int) (*Column, error) {
-	d := x.Data.([]string)
+	d := elems[string](x)
 	out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
 	dst := make([]string, n)
 	for i := range n {
@@ -383,7 +383,7 @@ func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
 		}
 		total += elements(shapes[i])
 	}
-	v, src := allocate(t.DType, total), vectorOf(x.Data)
+	v, src := allocate(t.DType, total), x.vector()
 	at := 0
 	for i, s := range shapes {
 		if s != nil && elements(s) > 0 {
@@ -425,7 +425,7 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	}
 	k, each := elements(shape), x.each()
 	out := &Column{Type: t.withAxes(shape), N: x.N, Same: shape, Null: x.Null}
-	v, src := allocate(t.DType, k*x.N), vectorOf(x.Data)
+	v, src := allocate(t.DType, k*x.N), x.vector()
 	if k > 0 {
 		for i := range x.N {
 			v.crop(i*k, src, i*each, x.Same, cuts)

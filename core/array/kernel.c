@@ -303,6 +303,24 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
     }
 
 #define MEASURES(pair, TA, TB)                                                                                         \
+    VECTOR static inline double dot_self_##pair(const TA* a, const TB* b, size_t d, double* self) {                    \
+        double s[LANES] = {0}, q[LANES] = {0}, t = 0, u = 0;                                                           \
+        size_t i = 0;                                                                                                  \
+        for (; i + LANES <= d; i += LANES)                                                                             \
+            for (int k = 0; k < LANES; k++) {                                                                          \
+                double x = (double)a[i + k], y = (double)b[i + k];                                                     \
+                s[k] += x * y;                                                                                         \
+                q[k] += x * x;                                                                                         \
+            }                                                                                                          \
+        for (; i < d; i++) {                                                                                           \
+            double x = (double)a[i], y = (double)b[i];                                                                 \
+            s[0] += x * y;                                                                                             \
+            q[0] += x * x;                                                                                             \
+        }                                                                                                              \
+        for (int k = 0; k < LANES; k++) t += s[k], u += q[k];                                                          \
+        *self = u;                                                                                                     \
+        return t;                                                                                                      \
+    }                                                                                                                  \
     ROW(dot_##pair, TA, TB, x* y)                                                                                      \
     ROW(l1_##pair, TA, TB, fabs(x - y))                                                                                \
     ROW(l2_##pair, TA, TB, (x - y) * (x - y))                                                                          \
@@ -334,8 +352,7 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
                     dst[r] = dot_##pair(a, b, d);                                                                      \
                     break;                                                                                             \
                 case DL_COSINE:                                                                                        \
-                    dst[r] = dot_##pair(a, b, d);                                                                      \
-                    dst[n + r] = self_##TA(a, d);                                                                      \
+                    dst[r] = dot_self_##pair(a, b, d, &dst[n + r]);                                                    \
                     break;                                                                                             \
                 case DL_L1:                                                                                            \
                     dst[r] = l1_##pair(a, b, d);                                                                       \
@@ -354,11 +371,6 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
             }                                                                                                          \
         return 1;                                                                                                      \
     }
-
-ROW(square_f32, f32, f32, x* y)
-ROW(square_f64, f64, f64, x* y)
-VECTOR static inline double self_f32(const f32* a, size_t d) { return square_f32(a, a, d); }
-VECTOR static inline double self_f64(const f64* a, size_t d) { return square_f64(a, a, d); }
 
 MEASURES(ff, f32, f32)
 MEASURES(fd, f32, f64)

@@ -35,7 +35,7 @@ func labelNumbers(c *Column, names []string) (*Column, error) {
 	}
 	t := c.Type.to(tensor.Int64)
 	var bad error
-	out := each1(t, c, direct(c.Data.([]string)), func(dst []int64, a []string) {
+	out := each1(t, c, direct(elems[string](c)), func(dst []int64, a []string) {
 		for i, name := range a {
 			v, ok := index[name]
 			if !ok && bad == nil {

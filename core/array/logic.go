@@ -67,7 +67,7 @@ func Truth(c *Column) (*Column, error) {
 		return b, nil
 	}
 	out := &Column{Type: Of(tensor.Bool), N: b.N, Const: b.Const, Null: b.Null, Same: tensor.Shape{}}
-	d, dst := b.Data.([]bool), make([]bool, b.held())
+	d, dst := elems[bool](b), make([]bool, b.held())
 	for i := range dst {
 		lo, hi := b.span(i)
 		for _, v := range d[lo:hi] {
@@ -97,7 +97,7 @@ func Not(x *Column) (*Column, error) {
 		return Nothing(t, x.N), nil
 	}
 	b := truths(x)
-	return each1(t, b, direct(b.Data.([]bool)), func(dst, a []bool) {
+	return each1(t, b, direct(elems[bool](b)), func(dst, a []bool) {
 		for i, v := range a {
 			dst[i] = !v
 		}
@@ -121,7 +121,7 @@ func logic(op string, x, y *Column) (*Column, error) {
 		return decided(and, t, Nothing(t, n), truths(x), truths(y))
 	}
 	a, b := truths(x), truths(y)
-	out, err := zip(op, t, a, b, direct(a.Data.([]bool)), direct(b.Data.([]bool)), func(dst, a, b []bool) {
+	out, err := zip(op, t, a, b, direct(elems[bool](a)), direct(elems[bool](b)), func(dst, a, b []bool) {
 		for i := range dst {
 			p, q := at(a, i), at(b, i)
 			dst[i] = and && p && q || !and && (p || q)
@@ -176,7 +176,7 @@ func logicScalars(and bool, t Type, x, y *Column, n int) *Column {
 			return make([]bool, n), Nothing(t, n).Expand().Null
 		}
 		c = truths(c).Expand()
-		return c.Data.([]bool), c.Null
+		return elems[bool](c), c.Null
 	}
 	a, an := flat(x)
 	b, bn := flat(y)
@@ -218,7 +218,7 @@ func IsNull(c *Column) *Column {
 // Pick is the number of each row where a condition is true, as a WHERE takes them.
 func Pick(c *Column) []int {
 	if c.Const {
-		if c.N == 0 || c.IsNull(0) || !c.Data.([]bool)[0] {
+		if c.N == 0 || c.IsNull(0) || !elems[bool](c)[0] {
 			return nil
 		}
 		out := make([]int, c.N)

@@ -61,7 +61,7 @@ func onePerRow(c *Column) *Column {
 	v := allocate(c.DType, c.N)
 	for i, null := range c.Null {
 		if !null {
-			v.copy(i, vectorOf(c.Data).cut(c.Starts[i], c.Starts[i]+1))
+			v.copy(i, c.vector().cut(c.Starts[i], c.Starts[i]+1))
 		}
 	}
 	out.Data = v.data()
@@ -96,31 +96,41 @@ func Constant(t Type, value any, n int) *Column {
 
 // Nothing is n rows without a value.
 func Nothing(t Type, n int) *Column {
-	out := &Column{Type: t, N: n, Const: true, Null: []bool{true}}
-	s := t.axes()
-	known := s != nil
-	for _, d := range s {
-		known = known && d >= 0
-	}
+	out := Empty(t)
+	out.N, out.Const, out.Null = n, true, []bool{true}
 	switch {
 	case t.DType == 0:
 	case t.List:
-		item := t
-		item.List = false
 		out.Ends = []int{0}
-		out.Items = Nothing(item, 0).Expand()
-	case known && elements(s) <= block:
-		out.Same, out.Data = s, allocate(t.DType, elements(s)).data()
+	case out.Shapes != nil:
+		out.Shapes, out.Starts = []tensor.Shape{nil}, []int{0, 0}
 	default:
-		out.Shapes, out.Starts, out.Data = []tensor.Shape{nil}, []int{0, 0}, allocate(t.DType, 0).data()
+		out.Data = allocate(t.DType, out.each()).data()
 	}
 	return out
 }
 
 // Empty is no rows.
 func Empty(t Type) *Column {
-	out := Nothing(t, 0).Expand()
-	out.Null = nil
+	out := &Column{Type: t}
+	if t.DType == 0 {
+		return out
+	}
+	if t.List {
+		out.Ends, out.Items = []int{}, Empty(itemType(t))
+		return out
+	}
+	s := t.axes()
+	known := s != nil
+	for _, d := range s {
+		known = known && d >= 0
+	}
+	out.Data = allocate(t.DType, 0).data()
+	if known && elements(s) <= block {
+		out.Same = s
+	} else {
+		out.Shapes, out.Starts = []tensor.Shape{}, []int{0}
+	}
 	return out
 }
 
@@ -205,10 +215,10 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 	}
 	for _, p := range ready {
 		if same || p.Shapes == nil {
-			v.copy(at, vectorOf(p.Data))
+			v.copy(at, p.vector())
 		}
 		if same {
-			at += vectorOf(p.Data).len()
+			at += p.vector().len()
 			continue
 		}
 		at = out.append(p, v, at)
@@ -227,7 +237,7 @@ func (c *Column) total() int {
 
 // append adds the rows of p to a ragged column that is being made.
 func (c *Column) append(p *Column, v vector, at int) int {
-	from := vectorOf(p.Data)
+	from := p.vector()
 	for i := range p.N {
 		s := p.ShapeAt(i)
 		if s != nil {

@@ -78,7 +78,7 @@ func reduceFunctions() []Function {
 				return Nothing(Of(tensor.Bool), x.N), nil
 			}
 			b := truths(x)
-			return reduce(tensor.Bool, b, direct(b.Data.([]bool)), func(v []bool) (bool, bool) {
+			return reduce(tensor.Bool, b, direct(elems[bool](b)), func(v []bool) (bool, bool) {
 				if bytes.IndexByte(bytesOf(v), oneOf(want)) >= 0 {
 					return want, true
 				}
@@ -167,7 +167,7 @@ func reduceAxis(name string, args []*Column, call func(x *Column) (*Column, erro
 func linesAlong(name string, x *Column, axis func(i int) int64, axes *Column, n int) (*Column, []tensor.Shape, error) {
 	shapes := make([]tensor.Shape, n)
 	x = x.Expand()
-	src := vectorOf(x.Data)
+	src := x.vector()
 	dst := allocate(x.DType, x.total())
 	var lines []tensor.Shape
 	at := 0
@@ -271,7 +271,7 @@ func meanRows(x *Column) (*Column, error) {
 		return reduce(tensor.Float64, x, lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v) / float64(len(v)), true }), nil
 	}
 	dst := make([]float64, sums.held())
-	for i, s := range sums.Data.([]int64) {
+	for i, s := range elems[int64](sums) {
 		if !x.IsNull(i) {
 			lo, hi := x.span(i)
 			dst[i] = float64(s) / float64(hi-lo)

@@ -97,7 +97,7 @@ func (c *Column) Value(row int) any {
 		return c.Take([]int{row}).Expand() // its data alone
 	}
 	lo, _ := c.span(row)
-	return vectorOf(c.Data).at(lo)
+	return c.vector().at(lo)
 }
 
 // Bytes is about how much memory the column takes.
@@ -141,13 +141,16 @@ func (c *Column) Slice(from, to int) *Column {
 		out.Starts = c.Starts[from : to+1 : to+1]
 	case c.Data != nil:
 		k := c.each()
-		out.Data = vectorOf(c.Data).cut(from*k, to*k).data()
+		out.Data = c.vector().cut(from*k, to*k).data()
 	}
 	return &out
 }
 
 // Take is the given rows in their order; -1 gives NULL.
 func (c *Column) Take(rows []int) *Column {
+	if len(rows) == 0 {
+		return Empty(c.Type)
+	}
 	out := &Column{Type: c.Type, N: len(rows)}
 	missing := false
 	for _, r := range rows {
@@ -184,7 +187,7 @@ func (c *Column) Take(rows []int) *Column {
 		k := c.each()
 		out.Same = c.Same
 		v := allocate(c.DType, len(rows)*k)
-		v.gather(0, vectorOf(c.Data), rows, k)
+		v.gather(0, c.vector(), rows, k)
 		out.Data = v.data()
 	}
 	return out
@@ -201,7 +204,7 @@ func (c *Column) takeRagged(out *Column, rows []int) {
 		}
 		out.Starts[i+1] = n
 	}
-	from, to := vectorOf(c.Data), allocate(c.DType, n)
+	from, to := c.vector(), allocate(c.DType, n)
 	for i, r := range rows {
 		if r >= 0 {
 			to.copy(out.Starts[i], from.cut(c.Starts[r], c.Starts[r+1]))
@@ -314,7 +317,7 @@ func (c *Column) blank() *Column {
 	if c.Null == nil || !c.uniform() || c.Data == nil {
 		return c
 	}
-	v, k := vectorOf(c.Data), c.each()
+	v, k := c.vector(), c.each()
 	for i, null := range c.Null {
 		if null {
 			v.clear(i*k, (i+1)*k)

@@ -60,7 +60,7 @@ func sound(c *Column) string {
 	switch {
 	case c.Null != nil && len(c.Null) != held:
 		return fmt.Sprint(len(c.Null), " flags for ", held, " rows")
-	case c.DType == 0:
+	case c.DType == 0, c.N == 0 && c.Data == nil && c.Items == nil:
 		return ""
 	case c.List:
 		if len(c.Ends) != held || c.Items == nil && held > 0 {

@@ -41,7 +41,7 @@ func NewSet(c *Column) (*Set, error) {
 	if keep.Shapes != nil {
 		lo = keep.Starts[0]
 	}
-	s.col = From(s.Type, vectorOf(keep.Data).cut(lo, lo+n).data(), nil)
+	s.col = From(s.Type, keep.vector().cut(lo, lo+n).data(), nil)
 	return s, nil
 }
 
@@ -74,7 +74,7 @@ func IsIn(x *Column, s *Set) (*Column, error) {
 	}
 	null := make([]bool, out.held())
 	copy(null, out.Null)
-	for i, v := range out.Data.([]bool) {
+	for i, v := range elems[bool](out) {
 		null[i] = null[i] || !v
 	}
 	out.Null = null
@@ -89,7 +89,7 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 	values := s.col
 	switch how {
 	case asNull:
-		return each1(t, x, direct(make([]int64, vectorOf(x.Data).len())), func(dst []bool, _ []int64) { clear(dst) }), nil
+		return each1(t, x, direct(make([]int64, x.vector().len())), func(dst []bool, _ []int64) { clear(dst) }), nil
 	case asLabels:
 		if x.Label() && s.Type.Text() {
 			if values, err = labelNumbers(values, x.Names); err != nil {
@@ -115,7 +115,7 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 	}
 	switch how {
 	case asText:
-		return each1(t, x, direct(x.Data.([]string)), member(values.Data.([]string))), nil
+		return each1(t, x, direct(elems[string](x)), member(elems[string](values))), nil
 	case asInts:
 		return each1(t, x, lanes[int64](x.Data), memberInts(all[int64](values.Data))), nil
 	case asUints:
@@ -130,7 +130,7 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 func (s *Set) findSlow(t Type, x *Column) (*Column, error) {
 	out, err := Compare("=", x, Constant(s.Type, nil, x.N))
 	if s.col.N == 0 {
-		return each1(t, x, direct(make([]int64, vectorOf(x.Data).len())), func(dst []bool, _ []int64) { clear(dst) }), nil
+		return each1(t, x, direct(make([]int64, x.vector().len())), func(dst []bool, _ []int64) { clear(dst) }), nil
 	}
 	for i := range s.col.N {
 		var one *Column

@@ -90,7 +90,7 @@ func dense(c *Column) *Column {
 			return c
 		}
 	}
-	v := vectorOf(c.Data).cut(c.Starts[0], c.Starts[c.N])
+	v := c.vector().cut(c.Starts[0], c.Starts[c.N])
 	return &Column{Type: c.Type, N: c.N, Same: c.Shapes[0], Data: v.data()}
 }
 
@@ -100,7 +100,7 @@ func length(args []*Column) (*Column, error) {
 		if x.Label() {
 			x = labelText(x)
 		}
-		d := x.Data.([]string)
+		d := elems[string](x)
 		return scalars(Of(tensor.Int64), []*Column{x}, func(i int) (int64, bool) {
 			switch x.DType {
 			case tensor.Bytes:
@@ -164,7 +164,7 @@ func transpose(args []*Column) (*Column, error) {
 		return Nothing(t, x.N), err
 	}
 	out := retyped(x, t)
-	src := vectorOf(x.Data)
+	src := x.vector()
 	dst := src.fresh(src.len())
 	var last tensor.Shape
 	var order []int
@@ -223,7 +223,7 @@ func nonzero(args []*Column) (*Column, error) {
 	}
 	return forAll(func(c []*Column, n int) (*Column, error) {
 		x := truths(c[0])
-		d := x.Data.([]bool)
+		d := elems[bool](x)
 		var data []int64
 		shapes := make([]tensor.Shape, n)
 		for i := range n {

@@ -66,7 +66,7 @@ func Order(keys []Key) (*Ordering, error) {
 		case c.DType == tensor.JSON:
 			key.texts, key.desc = jsonOrder(c), k.Desc
 		case dtypeOf(c.Data) == tensor.String:
-			key.texts, key.desc = c.Data.([]string), k.Desc
+			key.texts, key.desc = elems[string](c), k.Desc
 		default:
 			key.nums = numberOrder(c, k.Desc)
 		}
@@ -132,7 +132,7 @@ func floatOrder(v float64) uint64 {
 // jsonOrder gives texts that have the order of the values: bools, numbers, strings, the rest.
 func jsonOrder(c *Column) []string {
 	out := make([]string, c.N)
-	for i, s := range c.Data.([]string) {
+	for i, s := range elems[string](c) {
 		if c.IsNull(i) {
 			continue
 		}

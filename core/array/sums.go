@@ -230,7 +230,7 @@ func (a *sumFloats) Add(c *Column, group []int32, groups int) error {
 		a.addNarrow(d)
 		return nil
 	}
-	d := c.Data.([]float64)
+	d := elems[float64](c)
 	if _, sum, lost, ok := sumNative(tensor.Float64, d); ok {
 		a.add(0, sum)
 		a.lost[0] += lost

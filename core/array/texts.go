@@ -113,7 +113,7 @@ func lists(t Type, args []*Column, f func(s []string) ([]string, bool)) (*Column
 		read := make([]func(int) string, len(c))
 		for i := range c {
 			if c[i].DType == tensor.JSON {
-				d := c[i].Data.([]string)
+				d := elems[string](c[i])
 				at := c[i].here
 				read[i] = func(row int) string { return d[at(row)] }
 				continue

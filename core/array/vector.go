@@ -156,7 +156,7 @@ func packed(name string, x, y *Column) (*Column, *Column, error) {
 	case x.DType == tensor.Uint8 && y.Weak && !y.Float():
 		data, bad := convert(y.Data, tensor.Uint8)
 		if bad >= 0 {
-			return nil, nil, errs.New(errs.Range, "%s: %v does not fit uint8, of which the other vector is", name, vectorOf(y.Data).at(bad))
+			return nil, nil, errs.New(errs.Range, "%s: %v does not fit uint8, of which the other vector is", name, y.vector().at(bad))
 		}
 		out := *y
 		out.DType, out.Data = tensor.Uint8, data

@@ -56,10 +56,7 @@ func (p *pairing) native(dst []float64) bool {
 		}
 	case cosine:
 		if p.y.Const {
-			one := all[float64](p.y.Data)
-			if e == tensor.Float32 {
-				one = all[float64](p.other(p.x.DType).Data)
-			}
+			one := all[float64](p.other(p.x.DType).Data)
 			n := math.Sqrt(measureFloats(dot, one, one))
 			for i := range dst {
 				dst[i] /= math.Sqrt(out[rows+i]) * n
@@ -77,22 +74,24 @@ func (p *pairing) native(dst []float64) bool {
 	return true
 }
 
-// other is the second column as the loops want it: a vector written in the query has the dtype of the column.
+// other is the second column as the loops want it: a vector written in the query has the dtype of the column. What meets
+// many rows is made float64 once, not for each of them.
 func (p *pairing) other(d tensor.DType) *Column {
 	y := p.y
-	if !y.Const || y.DType == d {
+	if !y.Const || y.DType == tensor.Float64 && (d != tensor.Float32 || !y.Weak) {
 		return y
 	}
-	to := tensor.Float64
-	if d == tensor.Float32 && (y.Weak || y.DType == tensor.Float32) {
-		to = d
+	data, bad := y.Data, -1
+	if d == tensor.Float32 && y.Weak {
+		if data, bad = convert(data, d); bad >= 0 {
+			return y
+		}
 	}
-	data, bad := convert(y.Data, to)
-	if bad >= 0 {
+	if data, bad = convert(data, tensor.Float64); bad >= 0 {
 		return y
 	}
 	out := *y
-	out.DType, out.Data = to, data
+	out.DType, out.Data = tensor.Float64, data
 	return &out
 }
 
@@ -210,7 +209,7 @@ func (p *pairing) bytesFloats(dst []float64) bool {
 
 // bits counts the bits that differ, eight bytes at a time.
 func (p *pairing) bits(dst []int64, null []bool) bool {
-	a, b := p.x.Data.([]uint8), p.y.Data.([]uint8)
+	a, b := elems[uint8](p.x), elems[uint8](p.y)
 	for i := range dst {
 		if null != nil && null[i] {
 			continue
