@@ -200,6 +200,9 @@ func (c *Column) SampleBytes() (stored, decoded float64) {
 	} else if c.Encoded() {
 		decoded *= 10
 	}
+	if c.Sequence() { // shapes are those of items, of which a row may have many
+		decoded = max(decoded, stored)
+	}
 	return stored, decoded
 }
 
