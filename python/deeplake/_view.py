@@ -391,7 +391,7 @@ class View(Loadable):
             text: a SELECT; without FROM, or `FROM dataset`, it is about these rows.
             params: the values of each ?: numbers, str, None, dates, dicts, arrays.
             seed: of RANDOM(), SAMPLE BY.
-            memory: bytes that sorting, grouping and joining may hold; a quarter of the machine's by default.
+            memory: bytes that sorting, grouping and joining may hold, 4 GiB by default.
             threads: one for each core by default.
         Raises:
             InvalidArgumentError: the query is wrong; line, column and what was expected are named.

@@ -46,7 +46,11 @@ class Generator:
         own = self.columns("int")
         if depth <= 0 or self.chance(0.3):
             return self.pick(*own, str(self.random.randint(-3, 9))) if own else str(self.random.randint(-3, 9))
-        kind = self.random.randrange(8)
+        kind = self.random.randrange(10)
+        if kind == 8 and self.columns("date"):
+            return f"EXTRACT({self.pick('year', 'month', 'day', 'dow', 'doy', 'quarter')} FROM {self.date(0)})"
+        if kind == 9:
+            return f"CAST({self.pick(self.float, self.bool)(depth - 1)} AS BIGINT)"
         if kind < 3:
             return f"({self.int(depth - 1)} {self.pick('+', '-', '*')} {self.int(depth - 1)})"
         if kind == 3:
@@ -64,7 +68,11 @@ class Generator:
         if depth <= 0 or self.chance(0.3):
             literal = f"CAST({self.random.randint(-8, 8) / 4} AS DOUBLE)"
             return self.pick(*own, literal) if own else literal
-        kind = self.random.randrange(7)
+        kind = self.random.randrange(9)
+        if kind == 7:
+            return f"ROUND({self.float(depth - 1)})"
+        if kind == 8:
+            return f"{self.pick('GREATEST', 'LEAST')}({self.float(depth - 1)}, {self.float(depth - 1)})"
         if kind < 2:
             return f"({self.float(depth - 1)} {self.pick('+', '-', '*')} {self.pick(self.float, self.int)(depth - 1)})"
         if kind == 2:
@@ -82,7 +90,13 @@ class Generator:
         literal = "'" + self.pick(*WORDS) + "'"
         if depth <= 0 or self.chance(0.4):
             return self.pick(*own, literal) if own else literal
-        kind = self.random.randrange(5)
+        kind = self.random.randrange(8)
+        if kind == 5:
+            return f"REPLACE({self.text(depth - 1)}, '{self.pick('a', 'b')}', '{self.pick('', 'xy')}')"
+        if kind == 6:
+            return f"{self.pick('LEFT', 'RIGHT')}({self.text(depth - 1)}, {self.random.randint(0, 3)})"
+        if kind == 7:
+            return f"CAST({self.pick(self.int, self.bool)(depth - 1)} AS VARCHAR)"
         if kind == 0:
             return f"({self.text(depth - 1)} || {self.text(depth - 1)})"
         if kind == 1:
@@ -102,7 +116,11 @@ class Generator:
         own = self.columns("bool")
         if depth <= 0 or self.chance(0.1):
             return self.pick(*own, "TRUE", "FALSE") if own else self.pick("TRUE", "FALSE")
-        kind = self.random.randrange(14)
+        kind = self.random.randrange(16)
+        if kind == 14:
+            return f"{self.pick('STARTS_WITH', 'ENDS_WITH', 'CONTAINS')}({self.text(depth - 1)}, '{self.pick('a', 'b', '')}')"
+        if kind == 15:
+            return f"({self.date(0)} {self.pick('<', '>=', '=')} {self.date(0)})"
         if kind < 4:
             make = self.pick(self.int, self.float, self.text, self.date)
             return f"({make(depth - 1)} {self.pick('=', '!=', '<', '<=', '>', '>=')} {make(depth - 1)})"
@@ -157,7 +175,16 @@ class Generator:
             self.scope = {f"u.c{i}": k for i, (_, k) in enumerate(outs)}
             listed = ", ".join(f"{x} AS c{i}" for i, (x, _) in enumerate(outs))
             return f"FROM (SELECT {listed} FROM {{{table.name}}} WHERE {inner.bool(2)}) AS u"
+        if kind < 0.76:
+            return self.grouped_source(table)
         other = self.pick(*self.tables)
+        if kind < 0.84 and (common := [n for n in table.columns if n in other.columns]):
+            using = self.pick(*common)
+            both = {n: k for n, k in table.columns.items() if n not in other.columns}
+            rest = {n: k for n, k in other.columns.items() if n not in table.columns}
+            self.scope = {**both, **rest, using: table.columns[using]}
+            how = self.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+            return f"FROM {{{table.name}}} AS x {how} {{{other.name}}} AS y USING ({using})"
         left = {f"x.{name}": k for name, k in table.columns.items()}
         right = {f"y.{name}": k for name, k in other.columns.items()}
         how = self.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN")
@@ -173,8 +200,26 @@ class Generator:
             on += f" AND {self.bool(2)}"
         return f"{text} ON {on}"
 
+    def grouped_source(self, table: Table) -> str:
+        """A query with groups as a source."""
+        inner = Generator(self.random.randrange(1 << 30), self.tables)
+        inner.scope = dict(table.columns)
+        kind = self.pick("int", "text", "bool")
+        key = getattr(inner, kind)(1)
+        if not any(name in key for name in inner.scope):
+            key, kind = inner.pick(*inner.columns("text")), "text"
+        self.scope = {"u.k": kind, "u.n": "int", "u.m": "float"}
+        value = inner.pick(*inner.columns("float"))
+        return f"FROM (SELECT {key} AS k, COUNT(*) AS n, MAX({value}) AS m FROM {{{table.name}}} GROUP BY {key}) AS u"
+
     def aggregate(self, depth: int) -> str:
-        kind = self.random.randrange(6)
+        kind = self.random.randrange(9)
+        if kind == 6:
+            return f"{self.pick('BOOL_AND', 'BOOL_OR')}({self.bool(depth)})"
+        if kind == 7:
+            return f"{self.pick('STDDEV', 'MEDIAN', 'STDDEV_POP')}({self.pick(*self.columns('float'), 'CAST(1.5 AS DOUBLE)')})"
+        if kind == 8:
+            return f"(SUM({self.int(1)}) - COUNT(*))"
         if kind == 0:
             return "COUNT(*)"
         if kind == 1:
@@ -208,7 +253,12 @@ class Generator:
             sub = f"SELECT {self.pick(*columns)} FROM {{{table.name}}}"
             if self.chance(0.5):
                 sub += f" WHERE {self.pick(*columns)} IS NOT NULL"
-            kind = self.random.randrange(3)
+            kind = self.random.randrange(4)
+            outer = [n for n in self.columns("int") if n.startswith(("x.", "u."))]
+            if kind == 3 and outer:
+                inner = self.pick(*columns)
+                what = f"SELECT 1 FROM {{{table.name}}} AS z WHERE z.{inner} = {self.pick(*outer)}"
+                return f"{self.pick('', 'NOT ')}EXISTS ({what})"
             if kind == 0:
                 return f"{self.int(1)} {self.pick('', 'NOT ')}IN ({sub})"
             if kind == 1:
@@ -252,5 +302,7 @@ class Generator:
                 text += f" LIMIT {self.random.randint(0, 8)}"
                 if self.chance(0.4):
                     text += f" OFFSET {self.random.randint(0, 4)}"
+        if not ordered and kinds and self.chance(0.1):
+            text = f"WITH w AS ({text}) SELECT c0, COUNT(*) AS n FROM w GROUP BY c0"
         places = {table.name: f'"mem://{table.name}"' for table in self.tables}
         return Query(text.format(**places), text.format(**{table.name: table.name for table in self.tables}), ordered)

@@ -7,7 +7,7 @@ import pickle
 import deeplake
 import numpy as np
 import pytest
-from conftest import picture
+from conftest import host, picture
 
 
 @pytest.fixture
@@ -302,3 +302,12 @@ def test_a_copy_that_fails_leaves_nothing(ds, tmp_path):
     finally:
         deeplake.tql.unregister("BREAKS")
     assert not deeplake.exists(str(tmp_path / "no"))
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "jax"])
+def test_other_hosts(ds, name):
+    host(name)
+    view = ds.query("SELECT image, v * 2 AS w, x AS y WHERE x < 20")
+    batches = list(view.tensorflow(batch_size=10) if name == "tensorflow" else view.jax(batch_size=10))
+    assert [int(y) for batch in batches for y in np.asarray(batch["y"])] == list(range(20))
+    assert np.asarray(batches[0]["w"])[1].tolist() == [6, 8, 10] and batches[0]["image"].shape == (10, 24, 32, 3)
