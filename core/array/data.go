@@ -21,6 +21,7 @@ type vector interface {
 	fresh(n int) vector
 	cut(lo, hi int) vector
 	copy(at int, from vector) // the dtypes are equal
+	move(at int, from vector, lo, hi int)
 	gather(at int, from vector, rows []int, k int)
 	clear(lo, hi int)
 	crop(at int, from vector, lo int, shape tensor.Shape, cuts []cut)
@@ -36,6 +37,9 @@ func (v vec[T]) fresh(n int) vector       { return make(vec[T], n) }
 func (v vec[T]) cut(lo, hi int) vector    { return v[lo:hi:hi] }
 func (v vec[T]) copy(at int, from vector) { copy(v[at:], from.(vec[T])) }
 func (v vec[T]) clear(lo, hi int)         { clear(v[lo:hi]) }
+
+// move copies a part of from, as copy does of its cut, without allocating.
+func (v vec[T]) move(at int, from vector, lo, hi int) { copy(v[at:], from.(vec[T])[lo:hi]) }
 
 // gather takes rows of k elements; -1 leaves what is there.
 func (v vec[T]) gather(at int, from vector, rows []int, k int) {

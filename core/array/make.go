@@ -61,7 +61,7 @@ func onePerRow(c *Column) *Column {
 	v := allocate(c.DType, c.N)
 	for i, null := range c.Null {
 		if !null {
-			v.copy(i, c.vector().cut(c.Starts[i], c.Starts[i]+1))
+			v.move(i, c.vector(), c.Starts[i], c.Starts[i]+1)
 		}
 	}
 	out.Data = v.data()
@@ -242,7 +242,7 @@ func (c *Column) append(p *Column, v vector, at int) int {
 		s := p.ShapeAt(i)
 		if s != nil {
 			lo, hi := p.span(i)
-			v.copy(at, from.cut(lo, hi))
+			v.move(at, from, lo, hi)
 			at += hi - lo
 		}
 		c.Shapes, c.Starts = append(c.Shapes, s), append(c.Starts, at)

@@ -189,7 +189,7 @@ func linesAlong(name string, x *Column, axis func(i int) int64, axes *Column, n 
 			for in := range inner {
 				for j := range size {
 					from := lo + (o*size+j)*inner + in
-					dst.copy(at, src.cut(from, from+1))
+					dst.move(at, src, from, from+1)
 					at++
 				}
 				lines = append(lines, tensor.Shape{int64(size)})

@@ -207,7 +207,7 @@ func (c *Column) takeRagged(out *Column, rows []int) {
 	from, to := c.vector(), allocate(c.DType, n)
 	for i, r := range rows {
 		if r >= 0 {
-			to.copy(out.Starts[i], from.cut(c.Starts[r], c.Starts[r+1]))
+			to.move(out.Starts[i], from, c.Starts[r], c.Starts[r+1])
 		}
 	}
 	out.Data = to.data()

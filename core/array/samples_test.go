@@ -183,7 +183,7 @@ func raggedForm(c *Column) *Column {
 	for i := range c.N {
 		if !c.IsNull(i) {
 			lo, hi := c.span(i)
-			v.copy(at, vectorOf(c.Data).cut(lo, hi))
+			v.move(at, vectorOf(c.Data), lo, hi)
 			at += hi - lo
 			out.Shapes[i] = c.Same
 		}

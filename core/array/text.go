@@ -91,7 +91,7 @@ func joinRows(t Type, x, y *Column, n int) (*Column, error) {
 		from := at
 		for _, c := range []*Column{x, y} {
 			lo, hi := c.span(i)
-			v.copy(at, c.vector().cut(lo, hi))
+			v.move(at, c.vector(), lo, hi)
 			at += hi - lo
 		}
 		shapes[i] = tensor.Shape{int64(at - from)}
