@@ -20,6 +20,13 @@ int dl_array_ready(void) { return __builtin_cpu_supports("avx2") && __builtin_cp
 int dl_array_ready(void) { return 1; }
 #endif
 
+/* gcc 12 makes vectors of two sums at once only where they stand by themselves. */
+#if defined(__GNUC__)
+#define ALONE __attribute__((noinline))
+#else
+#define ALONE
+#endif
+
 #define LOOP(name, T, expression)                                                                             \
     VECTOR static void name##_cc(uint8_t* restrict dst, const T* restrict a, const T* restrict b, size_t n) { \
         for (size_t i = 0; i < n; i++) {                                                                      \
@@ -148,7 +155,7 @@ SUM(i8)
 SUM(i16)
 SUM(i32)
 
-enum { LANES = 16 };
+enum { LANES = 16, HALF = 8 };
 
 VECTOR static void sum_f32(const f32* a, size_t n, double* sum, double* lost) {
     double s[LANES] = {0};
@@ -303,21 +310,21 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
     }
 
 #define MEASURES(pair, TA, TB)                                                                                         \
-    VECTOR static inline double dot_self_##pair(const TA* a, const TB* b, size_t d, double* self) {                    \
-        double s[LANES] = {0}, q[LANES] = {0}, t = 0, u = 0;                                                           \
+    VECTOR static ALONE double dot_self_##pair(const TA* a, const TB* b, size_t d, double* self) {                     \
+        double s[HALF] = {0}, q[HALF] = {0}, t = 0, u = 0;                                                             \
         size_t i = 0;                                                                                                  \
-        for (; i + LANES <= d; i += LANES)                                                                             \
-            for (int k = 0; k < LANES; k++) {                                                                          \
+        for (; i + HALF <= d; i += HALF)                                                                               \
+            for (int k = 0; k < HALF; k++) {                                                                           \
                 double x = (double)a[i + k], y = (double)b[i + k];                                                     \
                 s[k] += x * y;                                                                                         \
                 q[k] += x * x;                                                                                         \
             }                                                                                                          \
         for (; i < d; i++) {                                                                                           \
             double x = (double)a[i], y = (double)b[i];                                                                 \
-            s[0] += x * y;                                                                                             \
-            q[0] += x * x;                                                                                             \
+            t += x * y;                                                                                                \
+            u += x * x;                                                                                                \
         }                                                                                                              \
-        for (int k = 0; k < LANES; k++) t += s[k], u += q[k];                                                          \
+        for (int k = 0; k < HALF; k++) t += s[k], u += q[k];                                                           \
         *self = u;                                                                                                     \
         return t;                                                                                                      \
     }                                                                                                                  \
