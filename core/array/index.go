@@ -27,6 +27,9 @@ func itemValue(c *Column, row int) (v int64, given, null bool) {
 		return 0, false, true
 	}
 	lo, _ := c.span(row)
+	if d, ok := c.Data.([]int64); ok { // as numbers in a query are
+		return d[lo], true, false
+	}
 	switch x := c.vector().at(lo).(type) {
 	case int64:
 		return x, true, false
@@ -358,39 +361,35 @@ func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
 		return indexUniform(t, x, items)
 	}
 	shapes := make([]tensor.Shape, n)
-	cuts := make([][]cut, n)
-	var last tensor.Shape
 	total := 0
+	list := &cutter{items: items}
 	for i := range n {
 		s := x.ShapeAt(i)
 		if s == nil {
 			continue
 		}
-		if i > 0 && fixedItems(items) && s.Equal(x.ShapeAt(i-1)) && cuts[i-1] != nil {
-			cuts[i], shapes[i] = cuts[i-1], shapes[i-1]
-		} else {
-			list, out, null, err := cutsOf(s, items, i)
-			if err != nil {
-				return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
-			}
-			if null {
-				continue
-			}
-			if out.Equal(last) && last != nil {
-				out = last
-			}
-			cuts[i], shapes[i], last = list, out, out
+		cuts, null, err := list.of(s, i)
+		if err != nil {
+			return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
 		}
-		total += elements(shapes[i])
+		if !null {
+			shapes[i] = list.shape(cuts)
+			total += elements(shapes[i])
+		}
 	}
 	v, src := allocate(t.DType, total), x.vector()
 	at := 0
 	for i, s := range shapes {
-		if s != nil && elements(s) > 0 {
-			lo, _ := x.span(i)
-			v.crop(at, src, lo, x.ShapeAt(i), cuts[i])
-			at += elements(s)
+		if s == nil || elements(s) == 0 {
+			continue
 		}
+		cuts, _, err := list.of(x.ShapeAt(i), i)
+		if err != nil {
+			return nil, err
+		}
+		lo, _ := x.span(i)
+		v.crop(at, src, lo, x.ShapeAt(i), cuts)
+		at += elements(s)
 	}
 	return dense(FromRows(t, shapes, v.data())), nil
 }
@@ -411,7 +410,8 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	if x.N == 0 {
 		return Empty(t), nil
 	}
-	cuts, shape, null, err := cutsOf(x.Same, items, 0)
+	list := &cutter{items: items}
+	cuts, null, err := list.of(x.Same, 0)
 	if err != nil {
 		for i := range x.N {
 			if !x.IsNull(i) {
@@ -423,6 +423,7 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	if null {
 		return Nothing(t, x.N), nil
 	}
+	shape := list.shape(cuts)
 	k, each := elements(shape), x.each()
 	out := &Column{Type: t.withAxes(shape), N: x.N, Same: shape, Null: x.Null}
 	v, src := allocate(t.DType, k*x.N), x.vector()
@@ -436,27 +437,45 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	return out, nil
 }
 
-// cutsOf is what items take of an array, and the shape of that.
-func cutsOf(s tensor.Shape, items []Item, row int) (cuts []cut, out tensor.Shape, null bool, err error) {
-	axes, err := axesOf(len(s), items)
-	if err != nil {
-		return nil, nil, false, errs.New(errs.Range, "shape %s: %w", s, err)
+// cutter finds what items take of arrays, one row after the other.
+type cutter struct {
+	items []Item
+	axes  []*Item // of the items, for as many axes as the last row had
+	cuts  []cut
+	sizes []int64 // of the shapes that were made
+}
+
+// of is what the items take of an array of shape s, until the next call.
+func (c *cutter) of(s tensor.Shape, row int) (cuts []cut, null bool, err error) {
+	if c.axes == nil || len(c.axes) != len(s) {
+		if c.axes, err = axesOf(len(s), c.items); err != nil {
+			return nil, false, errs.New(errs.Range, "shape %s: %w", s, err)
+		}
+		c.cuts = make([]cut, len(s))
 	}
-	cuts = make([]cut, len(s))
-	out = make(tensor.Shape, 0, len(s))
-	for i, it := range axes {
-		c := cut{0, 1, int(s[i]), false}
+	for i, it := range c.axes {
+		c.cuts[i] = cut{0, 1, int(s[i]), false}
 		if it != nil {
 			var none bool
-			if c, none, err = cutOf(it, row, int(s[i])); err != nil {
-				return nil, nil, false, err
+			if c.cuts[i], none, err = cutOf(it, row, int(s[i])); err != nil {
+				return nil, false, err
 			}
 			null = null || none
 		}
-		cuts[i] = c
-		if !c.drop {
-			out = append(out, int64(c.count))
+	}
+	return c.cuts, null, nil
+}
+
+// shape is the shape of what is cut out.
+func (c *cutter) shape(cuts []cut) tensor.Shape {
+	from := len(c.sizes)
+	for _, k := range cuts {
+		if !k.drop {
+			c.sizes = append(c.sizes, int64(k.count))
 		}
 	}
-	return cuts, out, null, nil
+	if from == len(c.sizes) {
+		return tensor.Shape{}
+	}
+	return tensor.Shape(c.sizes[from:len(c.sizes):len(c.sizes)])
 }

@@ -225,11 +225,20 @@ func sumOf(v []float64) float64 {
 
 func variance(v []float64) float64 {
 	mean := sumOf(v) / float64(len(v))
-	s := 0.0
-	for _, e := range v {
-		s += (e - mean) * (e - mean)
+	n := float64(len(v))
+	var s [4]float64
+	for len(v) >= 4 {
+		a, b, c, d := v[0]-mean, v[1]-mean, v[2]-mean, v[3]-mean
+		s[0] += a * a
+		s[1] += b * b
+		s[2] += c * c
+		s[3] += d * d
+		v = v[4:]
 	}
-	return s / float64(len(v))
+	for _, e := range v {
+		s[0] += (e - mean) * (e - mean)
+	}
+	return (s[0] + s[1] + (s[2] + s[3])) / n
 }
 
 // small is the sums of rows of numbers of which no row can have too many for int64; nil of others.

@@ -69,10 +69,14 @@ func shapeOf(args []*Column) (*Column, error) {
 	return forAll(func(c []*Column, n int) (*Column, error) {
 		x := c[0]
 		var data []int64
+		var last tensor.Shape
 		shapes := make([]tensor.Shape, n)
 		for i := range n {
 			if s := x.ShapeAt(i); s != nil {
-				shapes[i] = tensor.Shape{int64(len(s))}
+				if last == nil || last[0] != int64(len(s)) {
+					last = tensor.Shape{int64(len(s))}
+				}
+				shapes[i] = last
 				data = append(data, s...)
 			}
 		}
