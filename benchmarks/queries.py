@@ -74,6 +74,7 @@ class Ours:
         total = sum(map(len, rows["images"].bytes(range(count))))
         seconds = time.perf_counter() - begin
         indices = rows.indices.tolist()
+        label = np.dtype(ds["labels"].dtype).itemsize
         ds.close()
         return {
             "seconds": seconds,
@@ -84,6 +85,7 @@ class Ours:
             "count": count,
             "bytes": total,
             "rows": indices,
+            "label": label,
         }
 
     def paper(self, text: str) -> dict[str, Any]:
