@@ -1,6 +1,8 @@
 package array
 
 import (
+	"sync"
+
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -10,6 +12,27 @@ type Set struct {
 	Type Type
 	col  *Column // the values, as scalars
 	null bool    // NULL is among them
+
+	mu      sync.Mutex
+	finders map[comparing]any // of values as they are, each made when it is first needed
+}
+
+// finder is what make gives; where the values were not converted it is made once.
+func finder[F any](s *Set, h comparing, values *Column, make func() F) F {
+	if values != s.col {
+		return make()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := s.finders[h].(F); ok {
+		return f
+	}
+	f := make()
+	if s.finders == nil {
+		s.finders = map[comparing]any{}
+	}
+	s.finders[h] = f
+	return f
 }
 
 // NewSet makes a set of the elements of a column.
@@ -82,12 +105,12 @@ func IsIn(x *Column, s *Set) (*Column, error) {
 }
 
 func (s *Set) find(t Type, x *Column) (*Column, error) {
-	how, err := comparison("IN", x.Type, s.Type)
+	h, err := comparison("IN", x.Type, s.Type)
 	if err != nil {
 		return nil, err
 	}
 	values := s.col
-	switch how {
+	switch h {
 	case asNull:
 		return each1(t, x, direct(make([]int64, x.vector().len())), func(dst []bool, _ []int64) { clear(dst) }), nil
 	case asLabels:
@@ -95,7 +118,7 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 			if values, err = labelNumbers(values, x.Names); err != nil {
 				return nil, err
 			}
-			how = asInts
+			h = asInts
 			break
 		}
 		if x.Label() {
@@ -104,26 +127,31 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 		if values.Label() {
 			values = labelText(values)
 		}
-		how = asText
+		h = asText
 	case asTime:
 		if x, values, err = sameTime(x, values); err != nil {
 			return nil, err
 		}
-		how = asInts
+		h = asInts
 	case asJSON, asMixed:
 		return s.findSlow(t, x)
 	}
-	switch how {
+	switch h {
 	case asText:
-		return each1(t, x, direct(elems[string](x)), member(elems[string](values))), nil
+		f := finder(s, h, values, func() func(dst []bool, a []string) { return member(elems[string](values)) })
+		return each1(t, x, direct(elems[string](x)), f), nil
 	case asInts:
-		return each1(t, x, lanes[int64](x.Data), memberInts(all[int64](values.Data))), nil
+		f := finder(s, h, values, func() func(dst []bool, a []int64) { return memberInts(all[int64](values.Data)) })
+		return each1(t, x, lanes[int64](x.Data), f), nil
 	case asUints:
-		return each1(t, x, lanes[uint64](x.Data), member(all[uint64](values.Data))), nil
+		f := finder(s, h, values, func() func(dst []bool, a []uint64) { return member(all[uint64](values.Data)) })
+		return each1(t, x, lanes[uint64](x.Data), f), nil
 	case asFloat32:
-		return each1(t, x, lanes[float32](x.Data), memberFloats(all[float32](values.Data))), nil
+		f := finder(s, h, values, func() func(dst []bool, a []float32) { return memberFloats(all[float32](values.Data)) })
+		return each1(t, x, lanes[float32](x.Data), f), nil
 	}
-	return each1(t, x, lanes[float64](x.Data), memberFloats(all[float64](values.Data))), nil
+	f := finder(s, h, values, func() func(dst []bool, a []float64) { return memberFloats(all[float64](values.Data)) })
+	return each1(t, x, lanes[float64](x.Data), f), nil
 }
 
 // findSlow compares with one value after the other.

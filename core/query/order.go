@@ -265,6 +265,9 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	total := 0.0
 	positive := 0
 	for i := range weights {
+		if i%mostRows == 0 && r.alive() != nil {
+			return nil, r.alive()
+		}
 		if v.IsNull(i) {
 			continue
 		}
@@ -294,7 +297,11 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 		return nil, err
 	}
 	if s.replace {
-		return rows.take(drawWith(r.o.Seed, weights, int(count))), nil
+		picked, err := drawWith(r, weights, int(count))
+		if err != nil {
+			return nil, err
+		}
+		return rows.take(picked), nil
 	}
 	return rows.take(drawWithout(r.o.Seed, weights, int(count))), nil
 }
@@ -302,7 +309,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 // sampleDraws sets the draws of SAMPLE BY apart from those of RANDOM.
 const sampleDraws = 1 << 40
 
-func drawWith(seed uint64, weights []float64, count int) []int {
+func drawWith(r *run, weights []float64, count int) ([]int, error) {
 	sums := make([]float64, len(weights))
 	total := 0.0
 	for i, w := range weights {
@@ -311,14 +318,17 @@ func drawWith(seed uint64, weights []float64, count int) []int {
 	}
 	picked := make([]int, count)
 	for k := range picked {
-		at := draw(seed, sampleDraws, uint64(k)) * total
+		if k%mostRows == 0 && r.alive() != nil {
+			return nil, r.alive()
+		}
+		at := draw(r.o.Seed, sampleDraws, uint64(k)) * total
 		i := sort.Search(len(sums), func(i int) bool { return sums[i] > at })
 		for i >= len(sums) || weights[i] == 0 { // rounding may lead behind the last
 			i--
 		}
 		picked[k] = i
 	}
-	return picked
+	return picked, nil
 }
 
 func drawWithout(seed uint64, weights []float64, count int) []int {
