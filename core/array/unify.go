@@ -30,8 +30,8 @@ func Unify(a, b Type) (Type, error) {
 		if a.DType != b.DType {
 			out.DType = tensor.Int64
 		}
-	case a.Label() && b.Text(), b.Label() && a.Text():
-		out.DType = tensor.String
+	case a.Label() && (b.Text() || b.Label()), b.Label() && a.Text(): // numbers of other classes mean nothing
+		out.DType, out.HType = tensor.String, ""
 	case a.Unit != b.Unit:
 		if a.Unit+b.Unit != Date+Timestamp || a.Unit == None || b.Unit == None {
 			return Type{}, bad

@@ -2,6 +2,8 @@ package query
 
 import (
 	"math"
+
+	"deeplake/core/tensor"
 )
 
 // verdict is what a bound says of a condition.
@@ -33,7 +35,7 @@ func testOf(cond *node) (test, bool) {
 			return perhaps
 		}}, true
 	case cond.compute == nil || len(cond.args) < 2:
-		if cond.say == "NOT" && len(cond.args) == 1 || cond.say == "IS NOT NULL" && len(cond.args) == 1 {
+		if cond.op == "NOT" && len(cond.args) == 1 || cond.op == "IS NOT NULL" && len(cond.args) == 1 {
 			if t, ok := testOf(cond.args[0]); ok && cond.args[0].ref != nil {
 				return test{t.column, func(z *Zone) verdict { return [...]verdict{perhaps, always, never}[t.judge(z)] }}, true
 			}
@@ -41,7 +43,7 @@ func testOf(cond *node) (test, bool) {
 		return test{}, false
 	}
 	x := cond.args[0]
-	op := cond.say
+	op := cond.op
 	switch op {
 	case "IN":
 		if !boundedRef(x) {
@@ -49,9 +51,12 @@ func testOf(cond *node) (test, bool) {
 		}
 		var low, high any
 		for _, y := range cond.args[1:] {
-			v := numberOf(y)
-			if v == nil {
+			v := numberOf(x, y)
+			if v == nil || y.t.Weak && x.t.DType == tensor.Float32 { // which the other values of the list say
 				return test{}, false
+			}
+			if low != nil && !atMost(low, v) && !atMost(v, low) || high != nil && !atMost(high, v) && !atMost(v, high) {
+				return test{}, false // nobody can say which of them is less
 			}
 			if low == nil || before(v, low) {
 				low = v
@@ -72,7 +77,7 @@ func testOf(cond *node) (test, bool) {
 			x, y = y, x
 			op = map[string]string{"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
 		}
-		v := numberOf(y)
+		v := numberOf(x, y)
 		if v == nil {
 			return test{}, false
 		}
@@ -99,7 +104,7 @@ func boundedRef(x *node) bool {
 
 // shapeTest is for SHAPE(x)[i] op v.
 func shapeTest(op string, x *node, v any) (test, bool) {
-	if len(x.args) != 2 || x.args[0].ref == nil || x.args[0].ref.want != Shapes || x.args[0].t.Dims != 1 || !x.args[1].constant() || x.say == "ARRAY" {
+	if len(x.args) != 2 || x.args[0].ref == nil || x.args[0].ref.want != Shapes || x.args[0].t.Dims != 1 || !x.args[1].constant() || x.op != "index x," {
 		return test{}, false
 	}
 	axis, ok := x.args[1].value.Value(0).(int64)
@@ -152,12 +157,16 @@ func judge(op string, low, high, v any) verdict {
 	return perhaps
 }
 
-// numberOf is the value of a constant that can be held against bounds; nil for others.
-func numberOf(x *node) any {
-	if !x.constant() || !x.t.Scalar() || !x.t.DType.Fixed() || x.value.IsNull(0) {
+// numberOf is the value of a constant y that can be held against bounds of x, as it is compared with x; nil for others.
+func numberOf(x, y *node) any {
+	if !y.constant() || !y.t.Scalar() || !y.t.DType.Fixed() || y.value.IsNull(0) || x.t.Unit != y.t.Unit {
 		return nil
 	}
-	switch v := x.value.Value(0).(type) {
+	v := y.value.Value(0)
+	if y.t.Weak && x.t.DType == tensor.Float32 { // of which the number takes the dtype
+		v = float64(float32(toFloat(v)))
+	}
+	switch v := v.(type) {
 	case int64, uint64, bool:
 		return v
 	case float64:

@@ -219,7 +219,7 @@ func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
 		return c.apply(at, name, t, 10, args, f.Call)
 	}
 	switch {
-	case name == "L2_NORM" && len(x) == 1 && x[0].say == "-" && x[0].compute != nil && len(x[0].args) == 2 && !x[0].t.Scalar():
+	case name == "L2_NORM" && len(x) == 1 && x[0].op == "-" && x[0].compute != nil && len(x[0].args) == 2 && !x[0].t.Scalar():
 		return call("L2_DISTANCE", x[0].args...)
 	case !stored || !x[0].t.DType.Fixed() && !x[0].t.List:
 		if stored && name == "LENGTH" && x[0].t.DType == tensor.Bytes {

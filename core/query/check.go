@@ -90,7 +90,7 @@ func (c *checker) make(n *node, op string) (*node, error) {
 		fold = fold && a.constant()
 	}
 	n.extra = -1
-	n.id = c.intern(key...)
+	n.id, n.op = c.intern(key...), op
 	if n.say == "" {
 		n.say = op
 	}

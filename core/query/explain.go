@@ -238,24 +238,28 @@ func (s *selected) explainOrigin(e *explainer, k int, conds []*node) *Step {
 func texts(conds []*node) string {
 	all := make([]string, len(conds))
 	for i, n := range conds {
-		all[i] = n.sentence()
+		all[i] = n.sentence(8)
 	}
 	return strings.Join(all, " and then ")
 }
 
-// sentence is an expression for people.
-func (x *node) sentence() string {
+// sentence is an expression for people, as far as depth operators below it.
+func (x *node) sentence(depth int) string {
+	if depth == 0 && len(x.args) > 0 {
+		return "..."
+	}
+	depth--
 	if x.compute == nil || len(x.args) == 0 || strings.ContainsAny(x.say, "([ ") && x.say != "IS NULL" && x.say != "IS NOT NULL" {
 		return x.say
 	}
 	switch len(x.args) {
 	case 1:
 		if x.say == "IS NULL" || x.say == "IS NOT NULL" {
-			return x.args[0].sentence() + " " + x.say
+			return x.args[0].sentence(depth) + " " + x.say
 		}
 	case 2:
 		if x.say != "IN" {
-			return x.args[0].sentence() + " " + x.say + " " + x.args[1].sentence()
+			return x.args[0].sentence(depth) + " " + x.say + " " + x.args[1].sentence(depth)
 		}
 	}
 	return x.say + "(" + says(x.args) + ")"

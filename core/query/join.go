@@ -55,7 +55,7 @@ func (c *checker) join(s *selected, x *Join) error {
 
 // joinOn adds a condition: as equal keys where that is what it says.
 func (c *checker) joinOn(j *join, n *node, k int) error {
-	if n.say == "=" && n.compute != nil && len(n.args) == 2 && n.t.Scalar() {
+	if n.op == "=" && n.compute != nil && len(n.args) == 2 && n.t.Scalar() {
 		a, b := n.args[0], n.args[1]
 		if sideOf(a, k) == 1 && sideOf(b, k) == 0 {
 			a, b = b, a
@@ -214,7 +214,7 @@ func (s *selected) pushed() (own [][]*node, rest []*node) {
 // fixed reports whether a condition depends on nothing but values: neither on where a row stands nor on the query around.
 func (x *node) fixed() bool {
 	ok := true
-	x.each(func(n *node) { ok = ok && (n.alone == nil || n.say == "CASE") && n.bound == 0 })
+	x.each(func(n *node) { ok = ok && (n.alone == nil || n.op == "CASE") && n.bound == 0 })
 	return ok
 }
 

@@ -8,6 +8,7 @@ import (
 type node struct {
 	at    Pos
 	id    int // equal nodes have equal ids: what one of them gives the others give too
+	op    string // what it does; say may be anything
 	t     array.Type
 	depth int
 	args  []*node
@@ -40,15 +41,28 @@ type ref struct {
 // constant reports whether x is the same for all rows.
 func (x *node) constant() bool { return x.value != nil }
 
-// each calls fn for x and all below.
+// each calls fn for x and all below, once for what is an argument in several places.
 func (x *node) each(fn func(*node)) {
-	fn(x)
-	if x.also != nil {
-		x.also.each(fn)
+	if len(x.args) == 0 && x.also == nil {
+		fn(x)
+		return
 	}
-	for _, a := range x.args {
-		a.each(fn)
+	seen := map[*node]bool{}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		fn(n)
+		if n.also != nil {
+			visit(n.also)
+		}
+		for _, a := range n.args {
+			visit(a)
+		}
 	}
+	visit(x)
 }
 
 // refs lists what x reads, each once.
@@ -84,25 +98,21 @@ func (x *node) aggregates() bool {
 
 // price is the cost of one row with all args and, for what is read, reading.
 func (x *node) price() float64 {
-	total := x.cost
-	for _, a := range x.args {
-		total += a.price()
-	}
+	total := 0.0
+	x.each(func(n *node) { total += n.cost })
 	return total
 }
 
 // weight is how many bytes one row takes while x is computed.
 func (x *node) weight() float64 {
-	total := x.size
-	for _, a := range x.args {
-		total += a.weight()
-	}
+	total := 0.0
+	x.each(func(n *node) { total += n.size })
 	return total
 }
 
 // conjuncts are the parts of a condition that must all hold.
 func conjuncts(x *node, out []*node) []*node {
-	if x.say == "AND" && x.compute != nil && len(x.args) == 2 && x.args[0].t.Scalar() && x.args[1].t.Scalar() {
+	if x.op == "AND" && x.compute != nil && len(x.args) == 2 && x.args[0].t.Scalar() && x.args[1].t.Scalar() {
 		return conjuncts(x.args[1], conjuncts(x.args[0], out))
 	}
 	return append(out, x)
