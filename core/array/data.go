@@ -88,11 +88,33 @@ func crop[T element](dst, src []T, shape tensor.Shape, cuts []cut) int {
 		return copy(dst[:c.count*inner], src[c.start*inner:])
 	}
 	n := 0
+	if last := cuts[1]; len(cuts) == 2 && last.count <= shortRun { // as of the channels of pictures
+		at, row := c.start*inner+last.start, c.step*inner
+		if last.count == 2 && last.step == 1 {
+			for range c.count {
+				from, to := src[at:at+2], dst[n:n+2]
+				to[0], to[1] = from[0], from[1]
+				at, n = at+row, n+2
+			}
+			return n
+		}
+		for range c.count {
+			for k, from := 0, at; k < last.count; k, from = k+1, from+last.step {
+				dst[n] = src[from]
+				n++
+			}
+			at += row
+		}
+		return n
+	}
 	for i := range c.count {
 		n += crop(dst[n:], src[(c.start+i*c.step)*inner:], shape[1:], cuts[1:])
 	}
 	return n
 }
+
+// shortRun is how many elements cost less to copy one by one than together.
+const shortRun = 8
 
 func (v vec[T]) bytes() int64 {
 	var one T
