@@ -210,10 +210,16 @@ func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
 	return out, nil
 }
 
-// Ints is the values of a column of whole numbers, one a row and none of them NULL; ok says that it is such a column.
-func Ints(c *Column) (values []int64, ok bool) {
-	if c.Const || c.Null != nil || !c.Scalar() || c.DType < tensor.Uint8 || c.DType > tensor.Int64 || c.DType == tensor.Uint64 || !c.uniform() {
-		return nil, false
+// Whole reports whether Ints can say all that rows of a type are.
+func Whole(t Type) bool {
+	return t.Scalar() && t.DType >= tensor.Uint8 && t.DType <= tensor.Int64 && t.DType != tensor.Uint64
+}
+
+// Ints is the values of a column of a type that is Whole, and which of them are NULL; null is nil where none is.
+func Ints(c *Column) (values []int64, null []bool) {
+	c = c.Expand()
+	if c.DType == 0 {
+		return make([]int64, c.N), c.nulls()
 	}
-	return all[int64](c.Data), true
+	return all[int64](c.Data), c.Null
 }

@@ -358,3 +358,44 @@ func TestLateOutputs(t *testing.T) {
 		t.Errorf("a row behind the last: %v", err)
 	}
 }
+
+// TestGroupsAcrossBatches: a key is one group whether the other rows of its batch have values or not.
+func TestGroupsAcrossBatches(t *testing.T) {
+	t.Parallel()
+	n := 200_000
+	k, null, wide := make([]int64, n), make([]bool, n), make([]int64, n)
+	want := map[any]int64{}
+	for i := range n {
+		k[i] = int64(i%7) - 2
+		null[i] = i > 100_000 && i%5 == 0
+		wide[i] = k[i] * 1_000_000_000
+		if null[i] {
+			want[nil]++
+		} else {
+			want[k[i]]++
+		}
+	}
+	table := &memTable{name: "mem://n", n: n, zone: 1000}
+	for _, c := range []struct {
+		name string
+		col  *array.Column
+	}{{"k", array.FromInts(k, null)}, {"wide", array.FromInts(wide, null)}} {
+		table.fields = append(table.fields, query.Field{Name: c.name, Type: c.col.Type, Cost: 5, Bytes: 8, Size: 8})
+		table.types, table.columns = append(table.types, c.col.Type), append(table.columns, c.col)
+	}
+	for _, text := range []string{"SELECT k, COUNT(*) AS n GROUP BY k", "SELECT wide / 1000000000 AS k, COUNT(*) AS n GROUP BY wide", "SELECT k, COUNT(*) AS n GROUP BY k, wide"} {
+		rows := ask(t, table, text, query.Options{Threads: 2})
+		if len(rows) != len(want) {
+			t.Errorf("%s: %d groups, want %d: %v", text, len(rows), len(want), rows)
+		}
+		for _, row := range rows {
+			key := row[0]
+			if f, ok := key.(float64); ok {
+				key = int64(f)
+			}
+			if row[1] != want[key] {
+				t.Errorf("%s: %v has %v rows, want %d", text, row[0], row[1], want[key])
+			}
+		}
+	}
+}

@@ -14,6 +14,7 @@ type grouping struct {
 	keys   []*node // of rows
 	slots  []slot
 	byID   map[int]int // slot of a node
+	lifted map[*node]*node
 	across string
 	by     bool // GROUP BY was written
 }
@@ -27,7 +28,7 @@ type slot struct {
 }
 
 func newGrouping(keys []*node, across string, by bool) *grouping {
-	g := &grouping{keys: keys, byID: map[int]int{}, across: across, by: by}
+	g := &grouping{keys: keys, byID: map[int]int{}, lifted: map[*node]*node{}, across: across, by: by}
 	for i, k := range keys {
 		if _, ok := g.byID[k.id]; !ok {
 			g.byID[k.id] = len(g.slots)
@@ -72,6 +73,9 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	case n.also != nil:
 		return nil, c.fail(n.at, "%s: DATA has no place next to groups", n.say)
 	}
+	if seen := g.lifted[n]; seen != nil {
+		return seen, nil
+	}
 	out := *n
 	out.args = make([]*node, len(n.args))
 	changed := false
@@ -90,6 +94,7 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 		return nil, c.fail(n.at, "%s is computed of each row, and is neither grouped by nor an aggregate; group by it, or aggregate", n.say)
 	}
 	out.id = c.intern("of groups ", n.id)
+	g.lifted[n] = &out
 	return &out, nil
 }
 
@@ -138,43 +143,37 @@ func spaceType(t array.Type) array.Type {
 
 // groups are those found so far, numbered as they came.
 type groups struct {
-	ints  map[int64]int32 // one key, an integer
+	keys [][]*array.Column // of each key: the values of new groups, batch by batch
+	n    int
+
 	bytes map[string]int32
-	keys  [][]*array.Column // of each key: the values of new groups, batch by batch
-	n     int
 	buf   []byte
+
+	// Instead of bytes, with one key that is an integer.
+	whole bool
+	few   []int32 // of small values: the number, plus 1
+	ints  map[int64]int32
+	null  int32 // plus 1
 }
 
-func newGroups(keys int) *groups {
-	return &groups{bytes: map[string]int32{}, keys: make([][]*array.Column, keys)}
+func newGroups(keys []*node) *groups {
+	g := &groups{keys: make([][]*array.Column, len(keys))}
+	if g.whole = len(keys) == 1 && array.Whole(keys[0].t); g.whole {
+		g.few, g.ints = make([]int32, fewInts), map[int64]int32{}
+	} else {
+		g.bytes = map[string]int32{}
+	}
+	return g
 }
 
 // number gives each row its group.
 func (g *groups) number(cols []*array.Column, n int) []int32 {
 	out := make([]int32, n)
 	var fresh []int
-	if len(cols) == 1 {
-		if values, ok := array.Ints(cols[0]); ok {
-			if g.ints == nil {
-				g.ints = map[int64]int32{}
-			}
-			last, lastID := int64(0), int32(-1)
-			for i, v := range values {
-				if v != last || lastID < 0 {
-					id, seen := g.ints[v]
-					if !seen {
-						id = int32(g.n)
-						g.n++
-						g.ints[v] = id
-						fresh = append(fresh, i)
-					}
-					last, lastID = v, id
-				}
-				out[i] = lastID
-			}
-			g.keep(cols, fresh)
-			return out
-		}
+	if g.whole {
+		fresh = g.numberInts(out, cols[0])
+		g.keep(cols, fresh)
+		return out
 	}
 	for i := range n {
 		g.buf = g.buf[:0]
@@ -192,6 +191,41 @@ func (g *groups) number(cols []*array.Column, n int) []int32 {
 	}
 	g.keep(cols, fresh)
 	return out
+}
+
+// fewInts is how large the integers are that are looked up in a table: labels, bytes, days of a year.
+const fewInts = 1 << 12
+
+// numberInts is number for one key that is an integer. It returns the rows that begin a group.
+func (g *groups) numberInts(out []int32, c *array.Column) (fresh []int) {
+	values, null := array.Ints(c)
+	begin := func(i int) int32 {
+		fresh = append(fresh, i)
+		g.n++
+		return int32(g.n - 1)
+	}
+	for i, v := range values {
+		switch {
+		case null != nil && null[i]:
+			if g.null == 0 {
+				g.null = begin(i) + 1
+			}
+			out[i] = g.null - 1
+		case uint64(v) < fewInts:
+			if g.few[v] == 0 {
+				g.few[v] = begin(i) + 1
+			}
+			out[i] = g.few[v] - 1
+		default:
+			id, seen := g.ints[v]
+			if !seen {
+				id = begin(i)
+				g.ints[v] = id
+			}
+			out[i] = id
+		}
+	}
+	return fresh
 }
 
 func (g *groups) keep(cols []*array.Column, rows []int) {
@@ -267,7 +301,7 @@ func weightOf(nodes []*node) float64 {
 }
 
 func (g *grouping) begin(p *partial) error {
-	p.began, p.groups = true, newGroups(len(g.keys))
+	p.began, p.groups = true, newGroups(g.keys)
 	if len(g.keys) == 0 {
 		p.groups.n = 1
 	}
