@@ -239,3 +239,26 @@ def test_mistakes(on_disk, args, code, words):
     done = cli("query", on_disk, *args)
     assert done.returncode == code and words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_names_in_from(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEPLAKE_ROOTS", f"me={tmp_path}")
+    monkeypatch.chdir(tmp_path)
+    with deeplake.create("deeplake://me/flowers") as made:
+        made.create_tensor("x", dtype="int64")
+        made.extend({"x": [1, 2, 3]})
+        made.commit()
+        made.tags.create("first")
+        made.append({"x": 4})
+        made.commit()
+    for name in ("deeplake://me/flowers", f"{tmp_path}/flowers", f"file://{tmp_path}/flowers"):
+        assert len(deeplake.query(f'SELECT x FROM "{name}"')) == 4, name
+    assert deeplake.query('SELECT x FROM "deeplake://me/flowers"@first')["x"][:].tolist() == [1, 2, 3]
+    assert deeplake.query("SELECT x FROM \"deeplake://me/flowers\" AT 'main'")["x"][-1] == 4
+    assert "deeplake://me/nothing" in str(_error('SELECT x FROM "deeplake://me/nothing"'))
+
+
+def _error(text):
+    with pytest.raises(deeplake.NotFoundError) as caught:
+        deeplake.query(text)
+    return caught.value

@@ -78,6 +78,7 @@ def test_what_is_not_committed_is_asked_too(ds):
     ds.delete([0, 1, 2])
     assert len(ds.query("SELECT x WHERE x < 5")) == 2
     assert len(view) == 2  # stays what it was
+    ds.discard()
 
 
 def test_it_keeps_its_version(ds):
