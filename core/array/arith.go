@@ -271,7 +271,7 @@ func remainder(t Type, x, y *Column, a, b lane[int64]) (*Column, error) {
 			lo, hi := y.span(i)
 			for _, v := range b(lo, hi, make([]int64, hi-lo)) {
 				if v == 0 && !out.IsNull(i) {
-					return nil, errs.New(errs.Invalid, "remainder: array of row %d by zero", i)
+					return nil, inRow(errs.Invalid, i, "remainder: array of row %d by zero", here)
 				}
 			}
 		}

@@ -64,7 +64,7 @@ func boxReader(name string, c *Column) func(row int, into []box) ([]box, error) 
 		s := c.ShapeAt(row)
 		if len(s) < 1 || len(s) > 2 || s[len(s)-1] != 4 {
 			if !(len(s) > 0 && elements(s) == 0) { // no boxes at all, however that is written
-				return nil, errs.New(errs.Type, "%s: row %d has shape %s, want (4,) or (boxes, 4)", name, row, s)
+				return nil, inRow(errs.Type, row, "%s: row %d has shape %s, want (4,) or (boxes, 4)", name, here, s)
 			}
 		}
 		lo, hi := c.span(row)
@@ -249,12 +249,12 @@ func normalize(args []*Column) (*Column, error) {
 			}
 			lo, hi := r.span(i)
 			if hi-lo != 4 {
-				return nil, errs.New(errs.Type, "NORMALIZE: the region of row %d has shape %s, want (4,)", i, r.ShapeAt(i))
+				return nil, inRow(errs.Type, i, "NORMALIZE: the region of row %d has shape %s, want (4,)", here, r.ShapeAt(i))
 			}
 			v := b(lo, hi, region)
 			w, h := v[2]-v[0], v[3]-v[1]
 			if w == 0 || h == 0 {
-				return nil, errs.New(errs.Invalid, "NORMALIZE: the region %v of row %d is empty; it is [x0, y0, x1, y1]", v, i)
+				return nil, inRow(errs.Invalid, i, "NORMALIZE: the region %v of row %d is empty; it is [x0, y0, x1, y1]", v, here)
 			}
 			x0, y0 := v[0], v[1]
 			if lo, hi = x.span(i); hi-lo > len(scratch) {
@@ -263,7 +263,7 @@ func normalize(args []*Column) (*Column, error) {
 			p := a(lo, hi, scratch)
 			shapes[i] = x.ShapeAt(i)
 			if len(p)%4 != 0 {
-				return nil, errs.New(errs.Type, "NORMALIZE: row %d has shape %s, want (4,) or (boxes, 4)", i, shapes[i])
+				return nil, inRow(errs.Type, i, "NORMALIZE: row %d has shape %s, want (4,) or (boxes, 4)", here, shapes[i])
 			}
 			for ; len(p) >= 4; p = p[4:] {
 				if x.Boxes == "LTWH" || x.Boxes == "CCWH" {

@@ -216,7 +216,7 @@ func Cast(x *Column, to Type) (*Column, error) {
 		for i := range x.held() {
 			if lo, hi := x.span(i); !x.IsNull(i) && lo < hi {
 				if _, bad := convert(x.vector().cut(lo, hi).data(), t.DType); bad >= 0 {
-					return nil, errs.New(errs.Range, "CAST: %v of row %d does not fit %s", x.vector().at(lo+bad), i, t.DType)
+					return nil, inRow(errs.Range, i, "CAST: %v of row %d does not fit %s", x.vector().at(lo+bad), here, t.DType)
 				}
 			}
 		}

@@ -321,7 +321,7 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 			lo, hi := x.items(i)
 			c, none, err := cutOf(&items[0], i, hi-lo)
 			if err != nil {
-				return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
+				return nil, inRow(errs.KindOf(err), i, "row %d: %w", here, err)
 			}
 			if null[i] = none; !none {
 				for k := range c.count {
@@ -370,7 +370,7 @@ func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
 		}
 		cuts, null, err := list.of(s, i)
 		if err != nil {
-			return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
+			return nil, inRow(errs.KindOf(err), i, "row %d: %w", here, err)
 		}
 		if !null {
 			shapes[i] = list.shape(cuts)
@@ -415,7 +415,7 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	if err != nil {
 		for i := range x.N {
 			if !x.IsNull(i) {
-				return nil, errs.New(errs.KindOf(err), "row %d: %w", i, err)
+				return nil, inRow(errs.KindOf(err), i, "row %d: %w", here, err)
 			}
 		}
 		return Nothing(t, x.N), nil

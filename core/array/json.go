@@ -295,10 +295,10 @@ func fromJSON(x *Column, t Type) (*Column, error) {
 			case string:
 				one, err = parseOne(y, t)
 			case opaque:
-				err = errs.New(errs.Type, "CAST: the JSON value of row %d is no %s", i, t)
+				err = inRow(errs.Type, i, "CAST: the JSON value of row %d is no %s", here, t)
 			default:
 				if one = single(t.DType, y); one == nil || t.Unit != None {
-					err = errs.New(errs.Range, "CAST: %s of row %d does not fit %s", src[i], i, t)
+					err = inRow(errs.Range, i, "CAST: %s of row %d does not fit %s", src[i], here, t)
 				}
 			}
 			if err != nil {

@@ -301,5 +301,5 @@ func room(what string, row int, s tensor.Shape, d tensor.DType) error {
 	if err == nil && n <= maxRow {
 		return nil
 	}
-	return errs.New(errs.Invalid, "%s: row %d would have shape %s of %s, more than 1 GiB", what, row, s, d)
+	return inRow(errs.Invalid, row, "%s: row %d would have shape %s of %s, more than 1 GiB", what, here, s, d)
 }

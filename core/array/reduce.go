@@ -180,7 +180,7 @@ func linesAlong(name string, x *Column, axis func(i int) int64, axes *Column, n 
 			a += int64(len(s))
 		}
 		if a < 0 || a >= int64(len(s)) {
-			return nil, nil, errs.New(errs.Range, "%s: row %d of shape %s has no axis %d", name, i, s, axis(i))
+			return nil, nil, inRow(errs.Range, i, "%s: row %d of shape %s has no axis %d", name, here, s, axis(i))
 		}
 		shapes[i] = append(append(tensor.Shape{}, s[:a]...), s[a+1:]...)
 		size, inner := int(s[a]), elements(s[a+1:])

@@ -87,7 +87,7 @@ func onlyOne(c *Column) (*Column, error) {
 		case c.IsNull(i) || lo == hi:
 			rows[i] = -1
 		case hi-lo > 1:
-			return nil, errs.New(errs.Type, "ORDER BY: row %d is an array of shape %s, want a single value", i, c.ShapeAt(i))
+			return nil, inRow(errs.Type, i, "ORDER BY: row %d is an array of shape %s, want a single value", here, c.ShapeAt(i))
 		}
 	}
 	return From(c.Type, c.Data, nil).Take(rows), nil

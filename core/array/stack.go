@@ -99,7 +99,7 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 		first := all.ShapeAt(row * k)
 		for i := 1; i < k; i++ {
 			if s := all.ShapeAt(row*k + i); !s.Equal(first) {
-				return nil, errs.New(errs.Type, "ARRAY of shapes %s and %s in row %d, want equal ones", first, s, row)
+				return nil, inRow(errs.Type, row, "ARRAY of shapes %s and %s in row %d, want equal ones", first, s, here)
 			}
 		}
 		shapes[row] = append(tensor.Shape{int64(k)}, first...)
@@ -143,7 +143,7 @@ func JoinItems(c *Column) (*Column, error) {
 			if k == 0 {
 				shape = append(tensor.Shape{0}, rest...)
 			} else if !rest.Equal(shape[1:]) {
-				return nil, errs.New(errs.Type, "join items of shapes %s and %s in row %d, want arrays that are equal but for their first axis", items.ShapeAt(at), s, i)
+				return nil, inRow(errs.Type, i, "join items of shapes %s and %s in row %d, want arrays that are equal but for their first axis", items.ShapeAt(at), s, here)
 			}
 			shape[0] += one
 		}

@@ -177,7 +177,7 @@ func sameShapes(name string, x, y *Column, null []bool, n int) error {
 			continue
 		}
 		if a, b := x.ShapeAt(i), y.ShapeAt(i); !a.Equal(b) {
-			return errs.New(errs.Type, "%s of row %d: the shapes %s and %s differ", name, i, a, b)
+			return inRow(errs.Type, i, "%s of row %d: the shapes %s and %s differ", name, here, a, b)
 		}
 	}
 	return nil
@@ -341,7 +341,7 @@ func maxsim(args []*Column) (*Column, error) {
 			}
 			s, u := x.ShapeAt(i), y.ShapeAt(i)
 			if len(s) != 2 || len(u) != 2 || s[1] != u[1] {
-				return nil, errs.New(errs.Type, "MAXSIM of row %d: the shapes %s and %s are no vectors of one length", i, s, u)
+				return nil, inRow(errs.Type, i, "MAXSIM of row %d: the shapes %s and %s are no vectors of one length", here, s, u)
 			}
 			lo, hi := x.span(i)
 			from, to := y.span(i)

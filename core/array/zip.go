@@ -64,7 +64,7 @@ func (z *zipper[A, R]) run() (*Column, error) {
 	if !ok {
 		for i := range z.n {
 			if out.Null == nil || !out.Null[i] {
-				return nil, errs.New(errs.Type, "%s of row %d: the shapes %s and %s do not fit each other", z.what, i, x.Same, y.Same)
+				return nil, inRow(errs.Type, i, "%s of row %d: the shapes %s and %s do not fit each other", z.what, here, x.Same, y.Same)
 			}
 		}
 		return Nothing(z.t, z.n), nil
@@ -172,7 +172,7 @@ func (z *zipper[A, R]) ragged(out *Column) (*Column, error) {
 			a, b := z.x.ShapeAt(i), z.y.ShapeAt(i)
 			s, ok := spread(a, b)
 			if !ok {
-				return nil, errs.New(errs.Type, "%s of row %d: the shapes %s and %s do not fit each other", z.what, i, a, b)
+				return nil, inRow(errs.Type, i, "%s of row %d: the shapes %s and %s do not fit each other", z.what, here, a, b)
 			}
 			if err := room(z.what, i, s, z.t.DType); err != nil {
 				return nil, err

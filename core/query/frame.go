@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,11 +27,20 @@ type run struct {
 // answers are the outcomes of subqueries that were run, by plan and by what the query around gave.
 type answers struct {
 	mu   sync.Mutex
-	seen map[string]*rel
+	seen map[string]*answered
 	sets map[*rel]*array.Set
 }
 
-func newAnswers() *answers { return &answers{seen: map[string]*rel{}, sets: map[*rel]*array.Set{}} }
+// answered is the outcome of a subquery.
+type answered struct {
+	done chan struct{} // closed when the others are set
+	rows *rel          // nil: it failed
+	run  *run
+}
+
+func newAnswers() *answers {
+	return &answers{seen: map[string]*answered{}, sets: map[*rel]*array.Set{}}
+}
 
 // hold accounts for memory that stays until the query has ended.
 func (r *run) hold(bytes int64) error {
@@ -156,13 +166,22 @@ func (f *frame) eval(n *node) (*array.Column, error) {
 	}
 	v, err := f.compute(n)
 	if err != nil {
-		return nil, placed(f.run.text, n.at, err)
+		return nil, placed(f.run.text, n.at, f.inTable(err))
 	}
 	if v.N != f.n {
 		return nil, errs.New(errs.Internal, "compute %s: %d rows came of %d", n.say, v.N, f.n)
 	}
 	f.memo[n.id] = v
 	return v, nil
+}
+
+// inTable makes an error about a row of the frame one about the row of the table.
+func (f *frame) inTable(err error) error {
+	var r *array.RowError
+	if errors.As(err, &r) && r.Row < f.n {
+		return r.At(f.position(r.Row))
+	}
+	return err
 }
 
 func (f *frame) compute(n *node) (*array.Column, error) {

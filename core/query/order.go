@@ -44,7 +44,7 @@ func top(r *run, src flow, tables []Table, order []key, most int) (*rel, error) 
 		cols []*array.Column
 	}
 	parts := make([]part, src.units(r, weight))
-	step := batchRows(weight)
+	step := r.batch(weight)
 	best := func(p *part) error {
 		if p.rows.n <= most {
 			return nil
@@ -283,7 +283,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	count := s.count
 	switch {
 	case s.percent >= 0:
-		count = int64(math.Round(s.percent / 100 * float64(rows.n)))
+		count = int64(min(math.Round(s.percent/100*float64(rows.n)), maxDrawn))
 	case count < 0:
 		count = int64(rows.n)
 	}
@@ -292,6 +292,9 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	}
 	if count > 0 && positive == 0 {
 		return nil, placed(r.text, s.at, errs.New(errs.Invalid, "SAMPLE BY: no row has a weight above 0, of %d rows", rows.n))
+	}
+	if count > maxDrawn {
+		return nil, placed(r.text, s.at, errs.New(errs.Invalid, "SAMPLE BY: %d rows are to be drawn, want %d at most", count, int64(maxDrawn)))
 	}
 	if err := r.hold(count * 8 * int64(len(rows.rows)+1)); err != nil {
 		return nil, err
@@ -305,6 +308,9 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	}
 	return rows.take(drawWithout(r.o.Seed, weights, int(count))), nil
 }
+
+// maxDrawn bounds the rows that are drawn, far beyond what memory holds.
+const maxDrawn = 1 << 40
 
 // sampleDraws sets the draws of SAMPLE BY apart from those of RANDOM.
 const sampleDraws = 1 << 40

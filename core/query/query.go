@@ -16,6 +16,7 @@ type Options struct {
 	Seed      uint64
 	Budget    int64           // bytes of memory that may be held; 0: 4 GiB
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
+	Batch     int             // rows that are computed at once, at most; 0: as many as pay
 	Functions map[string]User // by upper-case name
 }
 
@@ -58,8 +59,8 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if o.Threads == 0 {
 		o.Threads = task.Cores()
 	}
-	if o.Budget < 0 || o.Threads < 0 {
-		return nil, errs.New(errs.Invalid, "prepare a query: memory is %d bytes and threads %d, want positive numbers", o.Budget, o.Threads)
+	if o.Budget < 0 || o.Threads < 0 || o.Batch < 0 {
+		return nil, errs.New(errs.Invalid, "prepare a query: memory is %d bytes, threads %d and rows at once %d, want positive numbers", o.Budget, o.Threads, o.Batch)
 	}
 	c := &checker{ctx: ctx, text: text, o: &o, tables: tables, asked: from, opened: map[string]Table{}, with: map[string]*named{}, ids: map[string]int{}}
 	p, err := c.statement(s, nil, nil)

@@ -121,7 +121,7 @@ func TestRandomExpressions(t *testing.T) {
 	done := 0
 	for range rounds {
 		text := p.expr(3)
-		whole, err := exprOn(t, table, "SELECT id, "+text+" AS r")
+		whole, err := exprOn(t, table, "SELECT id, "+text+" AS r", 0)
 		if errs.Is(err, errs.Internal) {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -130,12 +130,12 @@ func TestRandomExpressions(t *testing.T) {
 		}
 		done++
 		for i := range table.n {
-			one, err := exprOn(t, table, fmt.Sprintf("SELECT id, %s AS r WHERE id = %d", text, i))
+			one, err := exprOn(t, table, fmt.Sprintf("SELECT id, %s AS r WHERE id = %d", text, i), 0)
 			if err != nil || len(one) != 1 || fmt.Sprint(one[0]) != fmt.Sprint(whole[i]) {
 				t.Fatalf("%s: row %d by itself gives %v, %v, among all %v", text, i, one, err, whole[i])
 			}
 		}
-		some, err := exprOn(t, table, fmt.Sprintf("SELECT id, %s AS r WHERE id %% 2 = 0 AND NOT (%s) IS NULL ORDER BY id DESC", text, text))
+		some, err := exprOn(t, table, fmt.Sprintf("SELECT id, %s AS r WHERE id %% 2 = 0 AND NOT (%s) IS NULL ORDER BY id DESC", text, text), 2)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -151,9 +151,9 @@ func TestRandomExpressions(t *testing.T) {
 }
 
 // exprOn runs a query and holds the types of its columns against what was foretold.
-func exprOn(t *testing.T, table query.Table, text string) ([][]any, error) {
+func exprOn(t *testing.T, table query.Table, text string, batch int) ([][]any, error) {
 	t.Helper()
-	plan, err := query.Prepare(t.Context(), text, table, nil, query.Options{Threads: 1})
+	plan, err := query.Prepare(t.Context(), text, table, nil, query.Options{Threads: 1, Batch: batch})
 	if err != nil {
 		return nil, err
 	}

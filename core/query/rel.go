@@ -42,9 +42,18 @@ func batchRows(weight float64) int {
 	return int(min(mostRows, max(16, batchBytes/weight)))
 }
 
+// batch is how many rows are computed at once in this run.
+func (r *run) batch(weight float64) int {
+	n := batchRows(weight)
+	if r.o.Batch > 0 {
+		n = min(n, r.o.Batch)
+	}
+	return n
+}
+
 // each hands out the rows of a rel.
 func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int, f *frame) error) error {
-	size := batchRows(weight)
+	size := r.batch(weight)
 	return parallel(r, rl.units(r, weight), halt, func(w *worker, unit int) error {
 		from := unit * rl.unitSize(size)
 		for to := min(rl.n, from+rl.unitSize(size)); from < to && !halted(halt, unit); from += size {
@@ -60,8 +69,8 @@ func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 // unitSize is how many rows one goroutine takes in a row: every goroutine some.
 func (rl *rel) unitSize(batch int) int { return max(batch, min(unitRows, rl.n/16, batch*16)) }
 
-func (rl *rel) units(_ *run, weight float64) int {
-	size := rl.unitSize(batchRows(weight))
+func (rl *rel) units(r *run, weight float64) int {
+	size := rl.unitSize(r.batch(weight))
 	return (rl.n + size - 1) / size
 }
 

@@ -130,20 +130,20 @@ func (s *scan) weight(weight float64) float64 {
 	return weight
 }
 
-func (s *scan) units(_ *run, weight float64) int {
-	size := s.unitSize(weight)
+func (s *scan) units(r *run, weight float64) int {
+	size := s.unitSize(r, weight)
 	return int((s.n + int64(size) - 1) / int64(size))
 }
 
 // unitSize is how many rows one goroutine takes in a row: many, so that blocks are read once, but every goroutine some.
-func (s *scan) unitSize(weight float64) int {
-	batch := batchRows(s.weight(weight))
+func (s *scan) unitSize(r *run, weight float64) int {
+	batch := r.batch(s.weight(weight))
 	return int(max(int64(batch), min(unitRows, s.n/16, int64(batch)*16)))
 }
 
 // each hands out the rows that hold.
 func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int, f *frame) error) error {
-	batch, size := batchRows(s.weight(weight)), s.unitSize(weight)
+	batch, size := r.batch(s.weight(weight)), s.unitSize(r, weight)
 	starts := make([]int64, len(s.spans)+1) // of spans, counted in rows of all spans
 	for i, sp := range s.spans {
 		starts[i+1] = starts[i] + sp.to - sp.from
@@ -206,7 +206,7 @@ func (s *scan) filter(f *frame, sure bool) (*frame, error) {
 
 // where is the frame of the rows for which a condition holds. Few rows are computed at once where they are large.
 func (f *frame) where(cond *node) (*frame, error) {
-	step := batchRows(cond.weight())
+	step := f.run.batch(cond.weight())
 	var picked []int
 	for from := 0; from < f.n; from += step {
 		to := min(f.n, from+step)

@@ -1,0 +1,45 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+
+	"deeplake/core/errs"
+)
+
+// RowError is about one row of a column, counted from the first row of the column. Who knows where the column's rows stand
+// in a table says so with At.
+type RowError struct {
+	Row    int
+	kind   errs.Kind
+	format string
+	args   []any
+}
+
+// hereRow stands for the row in the arguments of a RowError.
+type hereRow uint8
+
+const here hereRow = 0
+
+func inRow(kind errs.Kind, row int, format string, args ...any) error {
+	return &RowError{Row: row, kind: kind, format: format, args: args}
+}
+
+// At is the error as one about the given row.
+func (e *RowError) At(row int64) error { return errs.New(e.kind, "%w", e.with(row)) }
+
+func (e *RowError) with(row int64) error {
+	args := slices.Clone(e.args)
+	for i, a := range args {
+		if _, ok := a.(hereRow); ok {
+			args[i] = row
+		}
+	}
+	return fmt.Errorf(e.format, args...)
+}
+
+// Error names the row as it is counted in the column.
+func (e *RowError) Error() string { return e.with(int64(e.Row)).Error() }
+
+// Unwrap shows the kind.
+func (e *RowError) Unwrap() error { return errs.New(e.kind, "row %d", e.Row) }
