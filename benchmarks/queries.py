@@ -199,7 +199,7 @@ class Three:
         import deeplake
         from deeplake.core.sample import Sample
 
-        files = query_data.far_files()
+        files = query_data.files("photos-q75")
         one, other, labels = query_data.boxes(self._rows)
         ds = deeplake.empty(self._place, overwrite=True)
         with ds:
