@@ -118,15 +118,16 @@ def _bytes(pa: Any, source: Pinned, name: str, about: Mapping[str, Any], kind: A
 def _scalars(pa: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> Any:
     parts = []
     for rows in _blocks(source, about):
+        try:
+            parts.append(_numbers(pa, source.read(rows, name, "stack"), None, about, name))
+            continue
+        except TensorTypeError:
+            pass  # a row is a hole
         holes = source.column(name).sizes(rows) < 0
-        if holes.all():
-            values = np.zeros(len(rows), _numpy_dtype(about, name))
-        elif holes.any():
-            values = np.zeros(len(rows), _numpy_dtype(about, name))
+        values = np.zeros(len(rows), _numpy_dtype(about, name))
+        if not holes.all():
             values[~holes] = source.read(rows[~holes], name, "stack")
-        else:
-            values = source.read(rows, name, "stack")
-        parts.append(_numbers(pa, values, holes if holes.any() else None, about, name))
+        parts.append(_numbers(pa, values, holes, about, name))
     return _joined(pa, parts, name)
 
 
