@@ -14,6 +14,9 @@ import (
 // maxNested bounds how deep expressions may be nested, so that no query takes more stack than there is.
 const maxNested = 5000
 
+// maxBelow bounds the queries of FROM: each of a chain of WITH that names the one before twice would double them.
+const maxBelow = 10_000
+
 // checker makes nodes of expressions: it finds names, types and constants. It reads no samples.
 type checker struct {
 	ctx    context.Context
@@ -25,12 +28,14 @@ type checker struct {
 	with   map[string]*named
 	ids    map[string]int
 	calls  int // of what gives something else each time
+	belows int // queries of FROM
 	deep   int
 	far    bool // a table lies behind a network
 }
 
 // scope is where the names of an expression are looked for.
 type scope struct {
+	number  int // tells selects apart
 	origins []*origin
 	outer   *scope              // of the query around a subquery
 	using   map[string][][2]int // columns that USING has made one: origin and column, the first of which counts
@@ -249,6 +254,9 @@ func (c *checker) param(x *Param) (*node, error) {
 		n.say = fmt.Sprintf("?%d", x.Number+1)
 		return n, nil
 	case *array.Column:
+		if v == nil || v.N != 1 {
+			return nil, c.fail(x.Pos(), "parameter %d is a column, want one of one row", x.Number+1)
+		}
 		n := c.constantNode(x.Pos(), v)
 		n.say = fmt.Sprintf("?%d", x.Number+1)
 		return n, nil

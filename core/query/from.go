@@ -33,7 +33,7 @@ const askedName = "dataset"
 // origin finds what FROM names: a query of WITH, the dataset that is asked, or one by its URI.
 func (c *checker) origin(x *Source, s *scope) (*origin, error) {
 	if x.Query != nil {
-		p, err := c.inner(x.Query, s)
+		p, err := c.below(x.Query, s)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,11 @@ func (c *checker) origin(x *Source, s *scope) (*origin, error) {
 	if q := c.with[x.Name]; q != nil && x.Ref == nil {
 		before := c.with
 		c.with = q.with
-		p, err := c.inner(q.query, s)
+		around := s
+		if q.alone {
+			around = &scope{}
+		}
+		p, err := c.below(q.query, around)
 		c.with = before
 		if err != nil {
 			return nil, err

@@ -246,14 +246,7 @@ type partial struct {
 
 // run makes the rel of the groups, in order of their first rows.
 func (g *grouping) run(r *run, src flow) (*rel, error) {
-	var need []*node
-	need = append(need, g.keys...)
-	for _, s := range g.slots {
-		if s.agg != nil && s.agg.arg != nil {
-			need = append(need, s.agg.arg)
-		}
-	}
-	weight := weightOf(need)
+	weight := weightOf(g.needs())
 	parts := make([]partial, src.units(r, weight)) // each is changed by the goroutine of its unit alone
 	passing := g.passing()
 	err := src.each(r, weight, nil, func(unit int, f *frame) error {
@@ -279,6 +272,17 @@ func (g *grouping) run(r *run, src flow) (*rel, error) {
 		}
 	}
 	return g.result(r, &total)
+}
+
+// needs is what is computed of rows.
+func (g *grouping) needs() []*node {
+	all := slices.Clone(g.keys)
+	for _, s := range g.slots {
+		if s.agg != nil && s.agg.arg != nil {
+			all = append(all, s.agg.arg)
+		}
+	}
+	return all
 }
 
 // passing reports whether no aggregate keeps the columns it is given.

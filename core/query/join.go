@@ -3,6 +3,7 @@ package query
 import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/tensor"
 )
 
 // join adds the rows of one more origin.
@@ -60,7 +61,9 @@ func (c *checker) joinOn(j *join, n *node, k int) error {
 		if sideOf(a, k) == 1 && sideOf(b, k) == 0 {
 			a, b = b, a
 		}
-		if sideOf(a, k) == 0 && sideOf(b, k) == 1 {
+		// Values of some types can be compared, and yet become of no one type: JSON and numbers, large ones without a sign.
+		unsigned := (a.t.DType == tensor.Uint64) != (b.t.DType == tensor.Uint64)
+		if _, err := array.Unify(a.t, b.t); err == nil && a.t.Scalar() && b.t.Scalar() && !unsigned && sideOf(a, k) == 0 && sideOf(b, k) == 1 {
 			return c.joinKeys(j, n.at, a, b)
 		}
 	}

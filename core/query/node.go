@@ -7,7 +7,7 @@ import (
 // node is an expression of which the type is known, and which can be computed for the rows of a frame.
 type node struct {
 	at    Pos
-	id    int // equal nodes have equal ids: what one of them gives the others give too
+	id    int    // equal nodes have equal ids: what one of them gives the others give too
 	op    string // what it does; say may be anything
 	t     array.Type
 	depth int

@@ -77,7 +77,7 @@ func (c *checker) statement(s *Statement, outer *scope, bound *[]*node) (*plan, 
 			for name, q := range c.with {
 				seen[name] = q
 			}
-			c.with[s.With[i].Name] = &named{s.With[i].Query, seen}
+			c.with[s.With[i].Name] = &named{s.With[i].Query, seen, outer == nil}
 		}
 	}
 	b, err := c.body(s.Body, outer, bound)
@@ -124,6 +124,7 @@ func (c *checker) statement(s *Statement, outer *scope, bound *[]*node) (*plan, 
 type named struct {
 	query *Statement
 	with  map[string]*named
+	alone bool // there is no query around the statement that it begins
 }
 
 // sortKey is an expression to sort by: the number of a result, its name, or anything over the rows.

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -61,7 +62,7 @@ func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 		}
 		return rk.score(v), nil
 	}
-	return c.make(n, fmt.Sprint(bm25Name, " ", list))
+	return c.make(n, fmt.Sprint(bm25Name, " ", s.number, " ", list)) // each select ranks its own rows
 }
 
 // wordsOf cuts a text into words: letters and digits, in lower case.
@@ -101,31 +102,24 @@ func (k *ranking) score(v *array.Column) *array.Column {
 	return array.FromFloats(out, null)
 }
 
+// ranked are the expressions in which BM25 may be: over rows, or over groups where there are such.
+func (s *selected) ranked() []*node {
+	all := slices.Concat(nodesOf(s.outs), s.on, s.keys)
+	if s.having != nil {
+		all = append(all, s.having)
+	}
+	return all
+}
+
 // rank learns what BM25 needs of all rows; the rows are then those that it has looked at.
-func (s *selected) rank(r *run, src *flow, tables []Table, order []key) error {
+func rank(r *run, src *flow, tables []Table, in []*node) error {
 	var wanted []*node
-	look := func(x *node) {
+	for _, x := range in {
 		x.each(func(n *node) {
 			if n.words != nil && r.ranks[n.id] == nil {
 				wanted = append(wanted, n)
 			}
 		})
-	}
-	for _, o := range s.outs {
-		look(o.x)
-	}
-	for _, k := range order {
-		look(k.x)
-	}
-	for _, n := range s.on {
-		look(n)
-	}
-	if s.group != nil {
-		for _, slot := range s.group.slots {
-			if slot.agg != nil && slot.agg.arg != nil {
-				look(slot.agg.arg)
-			}
-		}
 	}
 	if len(wanted) == 0 {
 		return nil

@@ -16,6 +16,7 @@ type selected struct {
 	unique bool
 	on     []*node // DISTINCT ON; nil: all results
 	outs   []out
+	keys   []*node // that the statement sorts, spreads or draws by
 
 	c *checker // for keys to sort by, while the statement is checked
 }
@@ -29,7 +30,8 @@ type expansion struct {
 func (s *selected) columns() []out { return s.outs }
 
 func (c *checker) selected(x *Select, outer *scope, bound *[]*node) (body, error) {
-	s := &selected{scope: &scope{outer: outer, bound: bound}, unique: x.Distinct, c: c}
+	c.calls++
+	s := &selected{scope: &scope{number: c.calls, outer: outer, bound: bound}, unique: x.Distinct, c: c}
 	if err := c.from(s, x); err != nil {
 		return nil, err
 	}
@@ -254,8 +256,12 @@ func (s *selected) node(c *checker, x Expr) (*node, error) {
 
 func (s *selected) key(c *checker, x Expr) (*node, error) {
 	n, err := s.node(c, x)
-	if err != nil || !s.unique || s.on != nil {
-		return n, err
+	if err != nil {
+		return nil, err
+	}
+	s.keys = append(s.keys, n)
+	if !s.unique || s.on != nil {
+		return n, nil
 	}
 	for _, o := range s.outs {
 		if o.x.id == n.id {
@@ -276,9 +282,15 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 		if err != nil {
 			return nil, false, err
 		}
-		src = s.expand.run(all)
+		if src, err = s.expand.run(r, all); err != nil {
+			return nil, false, err
+		}
 	}
-	if err := s.rank(r, &src, tables, order); err != nil {
+	in := s.ranked()
+	if s.group != nil {
+		in = s.group.needs()
+	}
+	if err := rank(r, &src, tables, in); err != nil {
 		return nil, false, err
 	}
 	distinct := most // rows of DISTINCT that are needed: with an order, who knows which
@@ -286,7 +298,7 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 		distinct = -1
 	}
 	if s.group != nil {
-		return s.groups(r, src, distinct)
+		return s.groups(r, src, order, distinct)
 	}
 	if s.unique {
 		all, err := collect(r, src, tables, 8, nil, -1)
@@ -319,9 +331,13 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 }
 
 // groups makes the rows of groups.
-func (s *selected) groups(r *run, src flow, most int64) (*rel, bool, error) {
+func (s *selected) groups(r *run, src flow, order []key, most int64) (*rel, bool, error) {
 	rows, err := s.group.run(r, src)
 	if err != nil {
+		return nil, false, err
+	}
+	src = rows
+	if err := rank(r, &src, nil, s.ranked()); err != nil {
 		return nil, false, err
 	}
 	if s.having != nil {
@@ -329,14 +345,21 @@ func (s *selected) groups(r *run, src flow, most int64) (*rel, bool, error) {
 			return nil, false, err
 		}
 	}
-	if s.unique {
-		rows, err = s.distinct(r, rows, most)
+	if !s.unique {
+		return rows, false, nil
 	}
-	return rows, false, err
+	sorted := s.on != nil && len(order) > 0
+	if sorted { // the first of each in this order
+		if rows, err = ordered(r, rows, order, -1); err != nil {
+			return nil, false, err
+		}
+	}
+	rows, err = s.distinct(r, rows, most)
+	return rows, sorted, err
 }
 
 // run puts to each row those before and behind it.
-func (e *expansion) run(all *rel) *rel {
+func (e *expansion) run(r *run, all *rel) (*rel, error) {
 	n := all.tables[0].Rows()
 	var rows []int64
 	last := int64(-1) // the highest row that is there, with merge
@@ -346,9 +369,18 @@ func (e *expansion) run(all *rel) *rel {
 			from = max(from, last+1)
 			last = max(last, to)
 		}
+		if from > to {
+			continue
+		}
+		if err := r.hold((to - from + 1) * 8); err != nil {
+			return nil, err
+		}
 		for k := from; k <= to; k++ {
 			rows = append(rows, k)
 		}
+		if err := r.alive(); err != nil {
+			return nil, err
+		}
 	}
-	return &rel{n: len(rows), tables: all.tables, rows: [][]int64{rows}}
+	return &rel{n: len(rows), tables: all.tables, rows: [][]int64{rows}}, nil
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
@@ -19,6 +20,14 @@ func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	c.calls++
 	p.number = c.calls
 	return p, nil
+}
+
+// below checks a query that FROM names. It sees what the select itself sees around it, but not the select's own rows.
+func (c *checker) below(q *Statement, s *scope) (*plan, error) {
+	if c.belows++; c.belows > maxBelow {
+		return nil, c.fail(q.At, "more than %d queries are in FROM, those of WITH counted each time", maxBelow)
+	}
+	return c.statement(q, s.outer, s.bound)
 }
 
 // fromOutside is a value of the query around: within, it is the same for all rows.
@@ -53,11 +62,11 @@ func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node
 			cols[i] = v
 		}
 		if len(cols) == own { // the same for all rows
-			rows, err := p.answer(f.run, nil, most)
+			rows, r, err := p.answer(f.run, nil, most)
 			if err != nil {
 				return nil, err
 			}
-			v, err := take(f.run, rows, cols)
+			v, err := take(r, rows, cols)
 			if err == nil && own == 0 {
 				one := *v.Expand()
 				one.Const, one.N = true, f.n
@@ -78,48 +87,92 @@ func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most in
 		for k := range bound {
 			bound[k] = cols[own+k].Slice(i, i+1)
 		}
-		rows, err := p.answer(f.run, bound, most)
+		rows, r, err := p.answer(f.run, bound, most)
 		if err != nil {
 			return nil, err
 		}
-		r := *f.run
-		r.bound = bound
 		args := make([]*array.Column, own)
 		for k := range args {
 			args[k] = cols[k].Slice(i, i+1)
 		}
-		if parts[i], err = take(&r, rows, args); err != nil {
+		if parts[i], err = take(r, rows, args); err != nil {
 			return nil, err
 		}
 	}
 	return array.Concat(n.t, parts)
 }
 
-// answer is the rows of a subquery, computed once for equal values of what it takes from the query around.
-func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, error) {
+// answer is the rows of a subquery, and the run over which its results are computed. They are found once for equal values of
+// what it takes from the query around; who else asks waits.
+func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, *run, error) {
 	key := []byte(fmt.Sprint(p.number, " "))
 	for _, b := range bound {
 		key = array.AppendKey(key, b, 0)
 	}
-	r.answers.mu.Lock()
-	seen := r.answers.seen[string(key)]
-	r.answers.mu.Unlock()
-	if seen != nil {
-		return seen, nil
+	for {
+		r.answers.mu.Lock()
+		a := r.answers.seen[string(key)]
+		mine := a == nil
+		if mine {
+			a = &answered{done: make(chan struct{})}
+			r.answers.seen[string(key)] = a
+		}
+		r.answers.mu.Unlock()
+		if mine {
+			if err := r.answers.find(string(key), a, func() error { return p.find(a, r, bound, most) }); err != nil {
+				return nil, nil, err
+			}
+		}
+		select {
+		case <-a.done:
+		case <-r.ctx.Done():
+			return nil, nil, r.alive()
+		}
+		if a.rows != nil {
+			own := *a.run
+			own.ctx = r.ctx
+			return a.rows, &own, nil
+		}
 	}
+}
+
+// find calls find, and lets those go on who wait for what it finds. Where it fails somebody may ask again, who has not given up.
+func (s *answers) find(key string, a *answered, find func() error) error {
+	defer func() {
+		if a.rows == nil {
+			s.mu.Lock()
+			delete(s.seen, key)
+			s.mu.Unlock()
+		}
+		close(a.done)
+	}()
+	return find()
+}
+
+// find runs a subquery.
+func (p *plan) find(a *answered, r *run, bound []*array.Column, most int64) error {
 	inner := *r
 	inner.ranks = map[int]*ranking{}
+	inner.bound = bound
 	if bound != nil {
-		inner.bound, inner.threads = bound, 1
+		inner.threads = 1
 	}
+	inner.used = new(atomic.Int64) // what it holds on the way is free afterwards
+	inner.used.Store(r.used.Load())
 	rows, err := p.run(&inner, most)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.answers.mu.Lock()
-	r.answers.seen[string(key)] = rows
-	r.answers.mu.Unlock()
-	return rows, r.hold(int64(rows.n*8 + 64))
+	inner.used = r.used
+	bytes := int64(rows.n * 8 * len(rows.rows))
+	for _, c := range rows.extra {
+		bytes += c.Bytes()
+	}
+	if err := r.hold(bytes + 512); err != nil {
+		return err
+	}
+	a.run, a.rows = &inner, rows
+	return nil
 }
 
 // one is the plan's only column.
@@ -196,12 +249,11 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
-	sets := newAnswers()
 	n, err := c.askedOf(x.Pos(), "IN", array.Of(tensor.Bool), p, []*node{v}, -1, func(r *run, rows *rel, args []*array.Column) (*array.Column, error) {
 		if rows.n == 0 { // nothing is in there, NULL neither
 			return array.FromBools(make([]bool, args[0].N), nil), nil
 		}
-		set, err := sets.set(r, rows, y, t)
+		set, err := r.answers.set(r, rows, y, t)
 		if err != nil {
 			return nil, err
 		}

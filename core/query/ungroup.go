@@ -1,6 +1,8 @@
 package query
 
 import (
+	"math"
+
 	"deeplake/core/array"
 	"deeplake/core/errs"
 )
@@ -66,7 +68,11 @@ func (u *ungrouping) key(c *checker, x Expr) (*node, error) {
 	for _, o := range u.outs {
 		s.aliases[o.name] = o.x
 	}
-	return c.expr(x, s)
+	n, err := c.expr(x, s)
+	if err != nil {
+		return nil, err
+	}
+	return n, c.noRanks(n, s.place)
 }
 
 func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
@@ -93,6 +99,9 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 		}
 		for i := range rows.n {
 			step, ok := v.Value(i).(int64)
+			if u, big := v.Value(i).(uint64); big {
+				step, ok = int64(min(u, math.MaxInt64)), true
+			}
 			if !ok || step < 1 {
 				return nil, false, placed(r.text, u.by.at, errs.New(errs.Invalid, "UNGROUP BY: row %d would take %v items, want at least 1", i, v.Value(i)))
 			}
@@ -109,6 +118,9 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 		for at := 0; at < n; at += step {
 			repeat, from, to = append(repeat, i), append(from, at), append(to, min(n, at+step))
 		}
+	}
+	if err := r.hold(int64(len(repeat)) * 24); err != nil {
+		return nil, false, err
 	}
 	out := &rel{n: len(repeat)}
 	for i, c := range cols {

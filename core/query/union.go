@@ -102,7 +102,11 @@ func (u *united) key(c *checker, x Expr) (*node, error) {
 	for _, o := range u.outs {
 		s.aliases[o.name] = o.x
 	}
-	return c.expr(x, s)
+	n, err := c.expr(x, s)
+	if err != nil {
+		return nil, err
+	}
+	return n, c.noRanks(n, s.place)
 }
 
 func (u *united) run(r *run, _ []key, _ int64) (*rel, bool, error) {
