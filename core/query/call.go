@@ -17,6 +17,12 @@ type aggregate struct {
 	t        array.Type
 }
 
+// The operations of nodes that ask where a row stands.
+const (
+	rowNumberOp = "ROW_NUMBER"
+	randomOp    = "RANDOM "
+)
+
 // own are the functions that need more than columns.
 func own() []string {
 	return []string{"RANDOM", "ROW_NUMBER", "DATA", "BM25_SIMILARITY", "MAX_WEIGHT", "SUM_WEIGHT"}
@@ -276,6 +282,7 @@ func (c *checker) random(x *Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
+	c.places = true
 	c.calls++
 	which, seed := uint64(c.calls), c.o.Seed
 	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), cost: cheap, say: "RANDOM()"}
@@ -286,7 +293,7 @@ func (c *checker) random(x *Call) (*node, error) {
 		}
 		return array.FromFloats(out, nil), nil
 	}
-	return c.make(n, fmt.Sprint("RANDOM ", which))
+	return c.make(n, fmt.Sprint(randomOp, which))
 }
 
 // draw is a number in [0, 1) made of three numbers by splitmix64 (Steele, Lea and Flood, 2014).
@@ -305,6 +312,7 @@ func (c *checker) rowNumber(x *Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
+	c.places = true
 	n := &node{at: x.Pos(), t: array.Of(tensor.Int64), cost: cheap, say: "ROW_NUMBER()"}
 	n.alone = func(f *frame, _ *node) (*array.Column, error) {
 		out := make([]int64, f.n)
@@ -313,7 +321,7 @@ func (c *checker) rowNumber(x *Call) (*node, error) {
 		}
 		return array.FromInts(out, nil), nil
 	}
-	return c.make(n, "ROW_NUMBER")
+	return c.make(n, rowNumberOp)
 }
 
 // data is DATA(column, row): the value of a column in another row of its table.

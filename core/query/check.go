@@ -31,6 +31,7 @@ type checker struct {
 	belows int // queries of FROM
 	deep   int
 	far    bool // a table lies behind a network
+	places bool // RANDOM or ROW_NUMBER is called
 }
 
 // scope is where the names of an expression are looked for.

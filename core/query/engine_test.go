@@ -357,6 +357,21 @@ func TestLateOutputs(t *testing.T) {
 	if _, err := r.Outputs[0].Compute(t.Context(), []int64{2000}); !errs.Is(err, errs.Range) {
 		t.Errorf("a row behind the last: %v", err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	p, err = query.Prepare(ctx, "SELECT b - 1 AS c FROM (SELECT image + 1 AS b, image FROM dataset) d", table, nil, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = p.Run(ctx); err != nil || r.Outputs[0].Values != nil {
+		t.Fatalf("%v, want what is large left for later", err)
+	}
+	cancel() // the query has ended, with all that it began
+	if v, err = r.Outputs[0].Compute(t.Context(), []int64{7, 3}); err != nil || v.Data.([]float32)[1] != data[7*side*side+1] {
+		t.Errorf("of a query in FROM: %v", err)
+	}
+	if _, err = r.Outputs[0].Compute(ctx, []int64{7, 3}); !errs.Is(err, errs.Canceled) {
+		t.Errorf("given up while it is computed: %v", err)
+	}
 }
 
 // TestGroupsAcrossBatches: a key is one group whether the other rows of its batch have values or not.

@@ -22,6 +22,7 @@ type run struct {
 	tally   *tally           // what happens, for explain
 	answers *answers         // of subqueries
 	ranks   map[int]*ranking // of BM25, by node
+	places  bool             // somebody asks where rows stand
 }
 
 // answers are the outcomes of subqueries that were run, by plan and by what the query around gave.

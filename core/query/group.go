@@ -410,6 +410,9 @@ func (g *grouping) merge(r *run, total, p *partial) error {
 func (g *grouping) result(r *run, total *partial) (*rel, error) {
 	n := total.groups.n
 	out := &rel{n: n, extra: make([]*array.Column, len(g.slots))}
+	if err := out.stand(r); err != nil {
+		return nil, err
+	}
 	for i, s := range g.slots {
 		v, err := g.column(total, i)
 		if err != nil && s.agg != nil {

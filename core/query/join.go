@@ -1,6 +1,9 @@
 package query
 
 import (
+	"slices"
+	"strings"
+
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -177,8 +180,19 @@ func (s *selected) source(r *run) (flow, []Table, error) {
 			return nil, nil, err
 		}
 	}
+	slices.SortStableFunc(rest, func(a, b *node) int { return a.stands() - b.stands() })
 	for _, cond := range rest {
+		if cond.stands() > 0 && rows.places == nil {
+			if err := rows.stand(r); err != nil {
+				return nil, nil, err
+			}
+		}
 		if rows, err = filtered(r, rows, cond); err != nil {
+			return nil, nil, err
+		}
+	}
+	if rows.places == nil {
+		if err := rows.stand(r); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -212,6 +226,17 @@ func (s *selected) pushed() (own [][]*node, rest []*node) {
 		}
 	}
 	return own, rest
+}
+
+// stands is 1 where x asks where rows stand, which is counted among those that all other conditions leave.
+func (x *node) stands() int {
+	asks := 0
+	x.each(func(n *node) {
+		if n.op == rowNumberOp || strings.HasPrefix(n.op, randomOp) {
+			asks = 1
+		}
+	})
+	return asks
 }
 
 // fixed reports whether a condition depends on nothing but values: neither on where a row stands nor on the query around.

@@ -198,12 +198,18 @@ func (f *frame) rel() *rel {
 	for i := range f.extra {
 		out.extra = append(out.extra, f.taken(i))
 	}
+	if len(f.rows) != 1 {
+		out.places = f.places
+	}
 	return out
 }
 
 // joined is the rows of a and behind them those of b, of the same tables and without extra columns.
 func joined(a, b *rel) *rel {
 	out := &rel{n: a.n + b.n, tables: a.tables, rows: make([][]int64, len(a.rows))}
+	if a.places != nil {
+		out.places = append(slices.Clip(a.places), b.places...)
+	}
 	for k := range a.rows {
 		if a.rows[k] != nil {
 			out.rows[k] = append(slices.Clip(a.rows[k]), b.rows[k]...)

@@ -288,6 +288,9 @@ func (rl *rel) cut(from, to int) *rel {
 	for _, c := range rl.extra {
 		out.extra = append(out.extra, c.Slice(from, to))
 	}
+	if rl.places != nil {
+		out.places = rl.places[from:to]
+	}
 	return out
 }
 
@@ -354,13 +357,15 @@ type derivedReader struct {
 func (r *derivedReader) Bytes() (read, decoded int64) { return 0, 0 } // its own readers are counted
 func (r *derivedReader) Close()                       { r.w.close() }
 
-func (r *derivedReader) Read(_ context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error) {
+func (r *derivedReader) Read(ctx context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error) {
 	picked := make([]int, rows.N)
 	for i := range picked {
 		picked[i] = int(rows.At(i))
 	}
 	few := r.d.rows.take(picked)
-	f := few.frame(r.d.r, r.w, 0, few.n)
+	now := *r.d.r
+	now.ctx = ctx // the query itself may have ended long ago
+	f := few.frame(&now, r.w, 0, few.n)
 	x := r.d.outs[column].x
 	if x.ref != nil && x.ref.want == Values && x.ref.part == nil { // no more than what is wanted is read below either
 		return f.read(x.ref.origin, x.ref.column, f.rows[x.ref.origin], want, part)

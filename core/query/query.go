@@ -38,6 +38,7 @@ type Plan struct {
 	o         Options
 	plan      *plan
 	far       bool // a table lies behind a network
+	places    bool // somebody asks where rows stand
 }
 
 // farThreads is how many batches are on their way where each waits for a network.
@@ -67,7 +68,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{text: text, canonical: s.String(), o: o, plan: p, far: c.far}, nil
+	return &Plan{text: text, canonical: s.String(), o: o, plan: p, far: c.far, places: c.places}, nil
 }
 
 // marks is how many ? a query has that was read.
@@ -90,7 +91,7 @@ func (p *Plan) Text() string { return p.canonical }
 func (p *Plan) newRun(ctx context.Context) *run {
 	return &run{
 		ctx: ctx, text: p.text, o: &p.o, threads: p.o.Threads, used: new(atomic.Int64), tally: new(tally), answers: newAnswers(),
-		ranks: map[int]*ranking{},
+		ranks: map[int]*ranking{}, places: p.places,
 	}
 }
 

@@ -16,6 +16,19 @@ type rel struct {
 	tables []Table
 	rows   [][]int64 // of each table, n of them, -1: none; nil: the table is not joined yet
 	extra  []*array.Column
+	places []int64 // where the rows stood when they were made; nil: nobody asks, or they are of one table, where they stand
+}
+
+// stand notes where rows stand, which stays with them when they are sorted or taken out.
+func (rl *rel) stand(r *run) error {
+	if !r.places {
+		return nil
+	}
+	rl.places = make([]int64, rl.n)
+	for i := range rl.places {
+		rl.places[i] = int64(i)
+	}
+	return r.hold(int64(rl.n) * 8)
 }
 
 // flow is rows on their way, in batches.
@@ -83,7 +96,10 @@ func (rl *rel) frame(r *run, w *worker, from, to int) *frame {
 			f.rows[k] = Rows{List: list[from:to], N: int64(to - from)}
 		}
 	}
-	if len(rl.rows) == 1 {
+	switch {
+	case rl.places != nil:
+		f.places = rl.places[from:to]
+	case len(rl.rows) == 1:
 		f.places = rl.rows[0][from:to] // ROW_NUMBER and RANDOM are by row of the table
 	}
 	f.extra = make([]*array.Column, len(rl.extra))
@@ -110,6 +126,14 @@ func (rl *rel) take(rows []int) *rel {
 	}
 	for k, c := range rl.extra {
 		out.extra[k] = c.Take(rows)
+	}
+	if rl.places != nil {
+		out.places = make([]int64, len(rows))
+		for i, row := range rows {
+			if out.places[i] = -1; row >= 0 {
+				out.places[i] = rl.places[row]
+			}
+		}
 	}
 	return out
 }
@@ -150,6 +174,9 @@ func halted(halt *atomic.Int64, unit int) bool { return halt != nil && int64(uni
 
 // collect makes a rel of a flow: of its rows as they come, or, with most >= 0, of as many of the first.
 func collect(r *run, src flow, tables []Table, weight float64, keep func(f *frame) ([]int, error), most int64) (*rel, error) {
+	if all, ok := src.(*rel); ok && keep == nil && most < 0 {
+		return all, nil
+	}
 	type part struct {
 		rows [][]int64
 		n    int
