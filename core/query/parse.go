@@ -282,6 +282,9 @@ func (p *parser) selected() *Select {
 			}
 		}
 	}
+	if s.Group == nil && p.take("HAVING") { // of all rows
+		s.Having = p.expr()
+	}
 	if p.is("UNGROUP") {
 		s.Ungroup = &Ungroup{At: p.advance().at}
 		p.need("BY")

@@ -21,6 +21,7 @@ type plan struct {
 	sample  *sampling
 	corr    []*node // what it takes from the query around
 	number  int     // tells subqueries apart
+	same    int     // is that of other subqueries that give the same
 }
 
 // out is one column of a result.

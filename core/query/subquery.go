@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"deeplake/core/array"
@@ -19,6 +20,12 @@ func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	p.corr = corr
 	c.calls++
 	p.number = c.calls
+	alone := 0
+	text := q.String()
+	if strings.Contains(text, "RANDOM(") || strings.Contains(text, "?") { // else the same words in the same place give the same
+		alone = p.number
+	}
+	p.same = c.intern("query ", alone, " ", s.number, " ", len(s.origins), " ", text)
 	return p, nil
 }
 
@@ -76,7 +83,7 @@ func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node
 		}
 		return f.eachRow(n, p, own, cols, most, take)
 	}
-	return c.make(n, fmt.Sprint(op, " ", p.number))
+	return c.make(n, fmt.Sprint(op, " ", p.same))
 }
 
 // eachRow asks a subquery for each row by itself, once for equal values of what it takes.
