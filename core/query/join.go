@@ -276,6 +276,12 @@ func (j *join) run(r *run, left, right *rel) (*rel, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(j.left)+len(j.rest) == 0 && left.n > 0 { // better now than when memory is full
+		most := (r.o.Budget - r.used.Load()) / int64(16+8*len(left.rows))
+		if int64(right.n) > most/int64(left.n) {
+			return nil, r.hold(r.o.Budget + 1)
+		}
+	}
 	p := &pairing{r: r, j: j, left: left, right: right, seenRight: make([]bool, right.n)}
 	every := make([]int, right.n)
 	for i := range every {

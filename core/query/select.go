@@ -361,21 +361,31 @@ func (s *selected) groups(r *run, src flow, order []key, most int64) (*rel, bool
 // run puts to each row those before and behind it.
 func (e *expansion) run(r *run, all *rel) (*rel, error) {
 	n := all.tables[0].Rows()
-	var rows []int64
 	last := int64(-1) // the highest row that is there, with merge
-	for _, row := range all.rows[0] {
-		from, to := max(0, row-min(row, e.before)), row+min(e.after, n-1-row)
+	reach := func(row int64) (from, to int64) {
+		from, to = max(0, row-min(row, e.before)), row+min(e.after, n-1-row)
 		if e.merge {
 			from = max(from, last+1)
 			last = max(last, to)
 		}
-		if from > to {
-			continue
+		return from, to
+	}
+	total := int64(0)
+	for _, row := range all.rows[0] {
+		if from, to := reach(row); from <= to {
+			total += to - from + 1
 		}
-		if err := r.hold((to - from + 1) * 8); err != nil {
-			return nil, err
+		if total > r.o.Budget { // no sum overflows
+			break
 		}
-		for k := from; k <= to; k++ {
+	}
+	if err := r.hold(total * 8); err != nil {
+		return nil, err
+	}
+	rows := make([]int64, 0, total)
+	last = -1
+	for _, row := range all.rows[0] {
+		for k, to := reach(row); k <= to; k++ {
 			rows = append(rows, k)
 		}
 		if err := r.alive(); err != nil {
