@@ -16,9 +16,9 @@ import query_data
 from loaders import Loop
 
 
-def read_loop(threads: int, megabytes: int, file: str = "") -> Loop:
-    """The limit: every byte of memory added up, or of a file that is in the page cache."""
-    options = ["-t", str(threads), "-m", str(megabytes), *(["-f", file] if file else [])]
+def read_loop(threads: int, megabytes: int, file: str = "", small: bool = False) -> Loop:
+    """The limit: every byte of memory added up, in huge pages or small ones, or of a file that is in the page cache."""
+    options = ["-t", str(threads), "-m", str(megabytes), *(["-f", file] if file else []), *(["-s"] if small else [])]
     return Loop([str(data.program("read_limit")), *options])
 
 

@@ -2,12 +2,13 @@
  * look at every value.
  *
  *     cc -O2 -o read_limit read_limit.c -lpthread
- *     read_limit [-t threads] [-m megabytes] [-f file]
+ *     read_limit [-t threads] [-m megabytes] [-s] [-f file]
  *
  * Each line of standard input starts one round, answered with "bytes seconds". In a round the threads together read the
- * given megabytes. Memory: each thread adds up, 64 bytes at once, 512 MiB of its own (huge pages where the system
- * grants them), again and again. File: each takes the next megabyte of the file, round and round, by pread into one
- * buffer of its own, which stays in the cache, and adds that up. */
+ * given megabytes. Memory: each thread adds up, 64 bytes at once, 512 MiB of its own (huge
+ * pages where the system grants them; with -s small ones, as those of the page cache are), again and again. File: each
+ * takes the next megabyte of the file, round and round, by pread into one buffer of its own, which stays in the cache,
+ * and adds that up. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -46,10 +47,10 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static unsigned char* memory(size_t n) {
+static unsigned char* memory(size_t n, int advice) {
     unsigned char* p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) die("no memory for", "a buffer");
-    madvise(p, n, MADV_HUGEPAGE);
+    madvise(p, n, advice);
     memset(p, 1, n);
     return p;
 }
@@ -83,12 +84,13 @@ static void* run(void* arg) {
 }
 
 int main(int argc, char** argv) {
-    int threads = 1, file = -1, option;
+    int threads = 1, file = -1, advice = MADV_HUGEPAGE, option;
     long long megabytes = 4000;
     struct stat about = {0};
-    while ((option = getopt(argc, argv, "t:m:f:")) != -1) {
+    while ((option = getopt(argc, argv, "t:m:sf:")) != -1) {
         if (option == 't') threads = atoi(optarg);
         if (option == 'm') megabytes = atoll(optarg);
+        if (option == 's') advice = MADV_NOHUGEPAGE;
         if (option == 'f' && ((file = open(optarg, O_RDONLY)) < 0 || fstat(file, &about) != 0))
             die("cannot open", optarg);
         if (option == '?') return 2;
@@ -100,7 +102,7 @@ int main(int argc, char** argv) {
     atomic_llong left, next;
     for (int i = 0; i < threads; i++) {
         workers[i] = (worker){.file = file, .left = &left, .next = &next};
-        workers[i].source = memory(file < 0 ? source_bytes : BLOCK);
+        workers[i].source = memory(file < 0 ? source_bytes : BLOCK, advice);
         if (file >= 0) workers[i].blocks = (uint64_t)about.st_size / BLOCK;
     }
     char line[64];
