@@ -60,7 +60,7 @@ func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return rk.score(v), nil
+		return rk.score(f.run, v)
 	}
 	return c.make(n, fmt.Sprint(bm25Name, " ", s.number, " ", list)) // each select ranks its own rows
 }
@@ -84,11 +84,14 @@ func (k *ranking) counts(text string, out []float64) float64 {
 	return float64(len(words))
 }
 
-func (k *ranking) score(v *array.Column) *array.Column {
+func (k *ranking) score(r *run, v *array.Column) (*array.Column, error) {
 	out := make([]float64, v.N)
 	null := make([]bool, v.N)
 	counts := make([]float64, len(k.words))
 	for i := range out {
+		if i%wordsStep == 0 && r.ctx.Err() != nil {
+			return nil, r.alive()
+		}
 		text, ok := v.Value(i).(string)
 		if null[i] = !ok; !ok {
 			continue
@@ -99,7 +102,7 @@ func (k *ranking) score(v *array.Column) *array.Column {
 			out[i] += idf * tf * (bm25K1 + 1) / (tf + bm25K1*(1-bm25B+bm25B*n/max(k.length, 1e-9)))
 		}
 	}
-	return array.FromFloats(out, null)
+	return array.FromFloats(out, null), nil
 }
 
 // ranked are the expressions in which BM25 may be: over rows, or over groups where there are such.
@@ -133,13 +136,33 @@ func rank(r *run, src *flow, tables []Table, in []*node) error {
 		*src = all
 	}
 	for _, n := range wanted {
-		v, err := computed(r, all, n.args[0])
+		k, err := learn(r, all, n)
 		if err != nil {
 			return err
 		}
-		k := &ranking{words: n.words, with: make([]float64, len(n.words))}
+		r.ranks[n.id] = k
+	}
+	return nil
+}
+
+// learn counts the words of all texts. What it counts are whole numbers, so it does not matter who counts first.
+func learn(r *run, all *rel, n *node) (*ranking, error) {
+	weight := n.args[0].weight()
+	parts := make([]ranking, all.units(r, weight)) // each is changed by the goroutine of its unit alone
+	err := all.each(r, weight, nil, func(unit int, f *frame) error {
+		v, err := f.eval(n.args[0])
+		if err != nil {
+			return err
+		}
+		k := &parts[unit]
+		if k.words == nil {
+			k.words, k.with = n.words, make([]float64, len(n.words))
+		}
 		counts := make([]float64, len(k.words))
 		for i := range v.N {
+			if i%wordsStep == 0 && r.ctx.Err() != nil {
+				return r.alive()
+			}
 			text, ok := v.Value(i).(string)
 			if !ok {
 				continue
@@ -152,8 +175,22 @@ func rank(r *run, src *flow, tables []Table, in []*node) error {
 				}
 			}
 		}
-		k.length /= max(k.docs, 1)
-		r.ranks[n.id] = k
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	k := &ranking{words: n.words, with: make([]float64, len(n.words))}
+	for _, p := range parts {
+		k.docs += p.docs
+		k.length += p.length
+		for w := range p.with {
+			k.with[w] += p.with[w]
+		}
+	}
+	k.length /= max(k.docs, 1)
+	return k, nil
 }
+
+// wordsStep is how many texts are counted without looking whether the caller has given up.
+const wordsStep = 1 << 12
