@@ -25,6 +25,7 @@ type node struct {
 	bound int           // what the query around gives, plus 1
 	also  *node         // a column that is read besides the args
 	words []string      // what BM25 looks for
+	slow  bool          // a query is run for each row
 
 	cost float64 // of computing one row, in nanoseconds, without args
 	size float64 // of one row's value, in bytes
@@ -106,8 +107,22 @@ func (x *node) price() float64 {
 // weight is how many bytes one row takes while x is computed.
 func (x *node) weight() float64 {
 	total := 0.0
-	x.each(func(n *node) { total += n.size })
+	x.each(func(n *node) {
+		if total += n.size; n.slow {
+			total += batchBytes / slowRows
+		}
+	})
 	return total
+}
+
+// slowRows is for how many rows at most a query is run one by one before somebody looks whether that is enough.
+const slowRows = 64
+
+// slows reports whether a query is run for each row.
+func (x *node) slows() bool {
+	slow := false
+	x.each(func(n *node) { slow = slow || n.slow })
+	return slow
 }
 
 // conjuncts are the parts of a condition that must all hold.

@@ -127,6 +127,11 @@ func (s *scan) weight(weight float64) float64 {
 	if len(s.conds) > 0 {
 		weight = max(weight, s.conds[0].weight())
 	}
+	for _, c := range s.conds {
+		if c.slows() {
+			weight = max(weight, c.weight())
+		}
+	}
 	return weight
 }
 

@@ -57,7 +57,7 @@ func (c *checker) fromOutside(x *Name, n *node, s *scope) *node {
 // asked makes a node that answers something of a subquery for each row: take makes the answer of the plan's rows.
 func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*node, error) {
 	own := len(args)
-	n := &node{at: at, t: t, args: append(args, p.corr...), cost: dear, say: op}
+	n := &node{at: at, t: t, args: append(args, p.corr...), cost: dear, say: op, slow: len(p.corr) > 0}
 	n.compute = nil
 	n.alone = func(f *frame, n *node) (*array.Column, error) {
 		cols := make([]*array.Column, len(n.args))
