@@ -64,8 +64,9 @@ def _numbers(result: Result, rows: int) -> None:
         made = {
             OURS: Contender(OURS, "queries", "Ours", uri=str(place), threads=threads),
             DUCK: Contender(DUCK, "queries", "Duck", file=str(query_data.parquet(rows)), threads=threads),
-            LANCE: _lance(rows, threads),
         }
+        if _there("lance", result):
+            made[LANCE] = _lance(rows, threads)
         files = _joined(place)
         wide = rows * (8 + 8 + 4 + 4 + 1)
         limit = Contender(FILES, "queries", "read_loop", threads=threads, megabytes=wide // 1_000_000, file=str(files))
@@ -81,7 +82,8 @@ def _numbers(result: Result, rows: int) -> None:
             ("filter, three columns as arrays", ROWS, lance, "arrays", "1 row in 20"),
         ):
             entries = {OURS: Entry(made[OURS], {"text": text}), DUCK: Entry(made[DUCK], {"text": text})}
-            entries[LANCE] = Entry(made[LANCE], other)
+            if LANCE in made:
+                entries[LANCE] = Entry(made[LANCE], other)
             turns = race(entries, call=call, rounds=result.rounds)
             bare = race({FILES: Entry(limit)}, rounds=result.rounds)
             result.watch(turns)
@@ -92,10 +94,20 @@ def _numbers(result: Result, rows: int) -> None:
             ours = turns[OURS]
             wants = (2.0, 1.5) if call == "table" else (None, None)
             for name, want in zip((DUCK, LANCE), wants, strict=True):
+                if name not in made:
+                    continue
                 result.figures.append(Figure(f"{title}: times {name}", faster(turns[name], ours), want, "less"))
             result.figures.append(Figure(f"{title}: times {FILES}", faster(turns[FILES], ours), None, "less"))
     files.unlink()
-    result.checks.append("DuckDB, pylance and we give the same counts, sums, means and bounds")
+    result.checks.append(f"{'; '.join(made)}: the same counts, sums, means and bounds")
+
+
+def _there(peer: str, result: Result) -> bool:
+    """Reports whether a peer takes part: the short comparison makes no environment for it."""
+    if result.full or (environments.PLACE / peer / "installed").exists():
+        return True
+    result.notes.append(f"Without {peer}: python benchmarks/environments.py {peer} makes its environment.")
+    return False
 
 
 def _lance(rows: int, threads: int) -> Contender:
@@ -278,7 +290,9 @@ def _append(turn: Turn, more: Turn) -> None:
 
 
 def _paper(result: Result, rows: int) -> None:
-    few = min(rows, 10_000)
+    if not _there("deeplake3", result):
+        return
+    few = min(rows, 10_000 if result.full else 2_000)
     place = query_data.paper_lake(rows)
     with ExitStack() as stack:
         made = {
