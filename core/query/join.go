@@ -6,7 +6,6 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
 )
 
 // join adds the rows of one more origin.
@@ -64,9 +63,7 @@ func (c *checker) joinOn(j *join, n *node, k int) error {
 		if sideOf(a, k) == 1 && sideOf(b, k) == 0 {
 			a, b = b, a
 		}
-		// Values of some types can be compared, and yet become of no one type: JSON and numbers, large ones without a sign.
-		unsigned := (a.t.DType == tensor.Uint64) != (b.t.DType == tensor.Uint64)
-		if _, err := array.Unify(a.t, b.t); err == nil && a.t.Scalar() && b.t.Scalar() && !unsigned && sideOf(a, k) == 0 && sideOf(b, k) == 1 {
+		if _, ok := meets(a.t, b.t); ok && sideOf(a, k) == 0 && sideOf(b, k) == 1 {
 			return c.joinKeys(j, n.at, a, b)
 		}
 	}

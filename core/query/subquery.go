@@ -252,19 +252,20 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 	if _, err := array.CompareType("=", v.t, y.t); err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
-	t, err := array.Unify(v.t, y.t)
-	if err != nil {
-		return nil, placed(c.text, x.Pos(), err)
-	}
+	t, meet := meets(v.t, y.t)
 	n, err := c.askedOf(x.Pos(), "IN", array.Of(tensor.Bool), p, []*node{v}, -1, func(r *run, rows *rel, args []*array.Column) (*array.Column, error) {
 		if rows.n == 0 { // nothing is in there, NULL neither
 			return array.FromBools(make([]bool, args[0].N), nil), nil
 		}
-		set, err := r.answers.set(r, rows, y, t)
+		become := func(c *array.Column) (*array.Column, error) { return c, nil }
+		if meet {
+			become = func(c *array.Column) (*array.Column, error) { return array.Become(c, t) }
+		}
+		set, err := r.answers.set(r, rows, y, become)
 		if err != nil {
 			return nil, err
 		}
-		a, err := array.Become(args[0], t)
+		a, err := become(args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +278,7 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 }
 
 // set is the values of a query as a set, made once.
-func (a *answers) set(r *run, rows *rel, x *node, t array.Type) (*array.Set, error) {
+func (a *answers) set(r *run, rows *rel, x *node, become func(*array.Column) (*array.Column, error)) (*array.Set, error) {
 	a.mu.Lock()
 	set := a.sets[rows]
 	a.mu.Unlock()
@@ -288,7 +289,7 @@ func (a *answers) set(r *run, rows *rel, x *node, t array.Type) (*array.Set, err
 	if err != nil {
 		return nil, err
 	}
-	if v, err = array.Become(v, t); err != nil {
+	if v, err = become(v); err != nil {
 		return nil, err
 	}
 	if set, err = array.NewSet(v); err != nil {

@@ -29,7 +29,10 @@ func (c *checker) in(x *In, s *scope) (*node, error) {
 			fixed = false
 			continue
 		}
-		list[i] = b
+		if list[i] = b; i > 0 {
+			_, ok := meets(list[0].t, b.t)
+			fixed = fixed && ok
+		}
 	}
 	var n *node
 	if fixed {
@@ -61,7 +64,7 @@ func (c *checker) anyOf(at Pos, v *node, list []*node) (*node, error) {
 }
 
 func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
-	t := v.t
+	t := array.Type{}
 	for _, y := range list {
 		if _, err := array.CompareType("=", v.t, y.t); err != nil {
 			return nil, placed(c.text, y.at, err)
@@ -70,6 +73,10 @@ func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
 		if t, err = array.Unify(t, y.t); err != nil {
 			return nil, placed(c.text, y.at, err)
 		}
+	}
+	both, meet := meets(v.t, t)
+	if meet {
+		t = both
 	}
 	parts := make([]*array.Column, len(list))
 	for i, y := range list {
@@ -87,12 +94,23 @@ func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
 		return nil, placed(c.text, at, err)
 	}
 	return c.apply(at, "IN", array.Of(tensor.Bool), 20, append([]*node{v}, list...), func(a []*array.Column) (*array.Column, error) {
-		x, err := array.Become(a[0], t)
-		if err != nil {
-			return nil, err
+		x := a[0]
+		if meet {
+			var err error
+			if x, err = array.Become(x, t); err != nil {
+				return nil, err
+			}
 		}
 		return array.IsIn(x, set)
 	})
+}
+
+// meets is the one type that values of both become to be compared; false: they are compared as they are. JSON with numbers
+// is, and large numbers without a sign with others.
+func meets(a, b array.Type) (array.Type, bool) {
+	t, err := array.Unify(a, b)
+	signed := t.DType == tensor.Int64 && (a.DType == tensor.Uint64 || b.DType == tensor.Uint64)
+	return t, err == nil && !signed
 }
 
 // array is ARRAY[...]: numbers, or arrays of one shape, one after the other.
