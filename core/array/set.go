@@ -13,6 +13,10 @@ type Set struct {
 	col  *Column // the values, as scalars
 	null bool    // NULL is among them
 
+	// Stop, unless it is nil, is asked now and then while a table of the values is made. When it says true the table is left as
+	// it is, and what IsIn gives means nothing.
+	Stop func() bool
+
 	mu      sync.Mutex
 	finders map[comparing]any // of values as they are, each made when it is first needed
 }
@@ -138,19 +142,19 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 	}
 	switch h {
 	case asText:
-		f := finder(s, h, values, func() func(dst []bool, a []string) { return member(elems[string](values)) })
+		f := finder(s, h, values, func() func(dst []bool, a []string) { return member(elems[string](values), s.Stop) })
 		return each1(t, x, direct(elems[string](x)), f), nil
 	case asInts:
-		f := finder(s, h, values, func() func(dst []bool, a []int64) { return memberInts(all[int64](values.Data)) })
+		f := finder(s, h, values, func() func(dst []bool, a []int64) { return memberInts(all[int64](values.Data), s.Stop) })
 		return each1(t, x, lanes[int64](x.Data), f), nil
 	case asUints:
-		f := finder(s, h, values, func() func(dst []bool, a []uint64) { return member(all[uint64](values.Data)) })
+		f := finder(s, h, values, func() func(dst []bool, a []uint64) { return member(all[uint64](values.Data), s.Stop) })
 		return each1(t, x, lanes[uint64](x.Data), f), nil
 	case asFloat32:
-		f := finder(s, h, values, func() func(dst []bool, a []float32) { return memberFloats(all[float32](values.Data)) })
+		f := finder(s, h, values, func() func(dst []bool, a []float32) { return memberFloats(all[float32](values.Data), s.Stop) })
 		return each1(t, x, lanes[float32](x.Data), f), nil
 	}
-	f := finder(s, h, values, func() func(dst []bool, a []float64) { return memberFloats(all[float64](values.Data)) })
+	f := finder(s, h, values, func() func(dst []bool, a []float64) { return memberFloats(all[float64](values.Data), s.Stop) })
 	return each1(t, x, lanes[float64](x.Data), f), nil
 }
 
@@ -176,7 +180,7 @@ func (s *Set) findSlow(t Type, x *Column) (*Column, error) {
 
 const few = 4 // so many are compared one by one
 
-func member[T comparable](values []T) func(dst []bool, a []T) {
+func member[T comparable](values []T, stop func() bool) func(dst []bool, a []T) {
 	if len(values) <= few {
 		return func(dst []bool, a []T) {
 			for i, v := range a {
@@ -189,7 +193,10 @@ func member[T comparable](values []T) func(dst []bool, a []T) {
 		}
 	}
 	m := make(map[T]struct{}, len(values))
-	for _, v := range values {
+	for i, v := range values {
+		if i%(1<<16) == 0 && stop != nil && stop() {
+			break
+		}
 		m[v] = struct{}{}
 	}
 	return func(dst []bool, a []T) {
@@ -200,16 +207,16 @@ func member[T comparable](values []T) func(dst []bool, a []T) {
 }
 
 // memberInts looks small numbers up in a table.
-func memberInts(values []int64) func(dst []bool, a []int64) {
+func memberInts(values []int64, stop func() bool) func(dst []bool, a []int64) {
 	if len(values) <= few {
-		return member(values)
+		return member(values, stop)
 	}
 	least, most := values[0], values[0]
 	for _, v := range values {
 		least, most = min(least, v), max(most, v)
 	}
 	if uint64(most)-uint64(least) >= 1<<16 {
-		return member(values)
+		return member(values, stop)
 	}
 	table := make([]bool, most-least+1)
 	for _, v := range values {
@@ -223,12 +230,12 @@ func memberInts(values []int64) func(dst []bool, a []int64) {
 	}
 }
 
-func memberFloats[T float32 | float64](values []T) func(dst []bool, a []T) {
+func memberFloats[T float32 | float64](values []T, stop func() bool) func(dst []bool, a []T) {
 	nan := false
 	for _, v := range values {
 		nan = nan || v != v
 	}
-	f := member(values)
+	f := member(values, stop)
 	if !nan {
 		return f
 	}

@@ -295,6 +295,7 @@ func (a *answers) set(r *run, rows *rel, x *node, become func(*array.Column) (*a
 	if set, err = array.NewSet(v); err != nil {
 		return nil, err
 	}
+	set.Stop = func() bool { return r.ctx.Err() != nil }
 	a.mu.Lock()
 	a.sets[rows] = set
 	a.mu.Unlock()
