@@ -242,21 +242,14 @@ func arranged(r *run, rows *rel, by []*node) (*rel, error) {
 	}
 	seen := make([]int, len(counts))
 	places := make([]float64, len(ids))
-	picked := make([]int, len(ids))
 	for i, id := range ids {
 		places[i] = (float64(seen[id]) + 0.5) / float64(counts[id])
 		seen[id]++
-		picked[i] = i
 	}
-	slices.SortStableFunc(picked, func(a, b int) int {
-		switch {
-		case places[a] < places[b]:
-			return -1
-		case places[a] > places[b]:
-			return 1
-		}
-		return 0
-	})
+	picked, err := first(r, []key{{x: by[0]}}, []*array.Column{array.FromFloats(places, nil)}, len(places))
+	if err != nil {
+		return nil, err
+	}
 	return rows.take(picked), nil
 }
 
@@ -312,7 +305,11 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 		}
 		return rows.take(picked), nil
 	}
-	return rows.take(drawWithout(r.o.Seed, weights, int(count))), nil
+	picked, err := s.drawWithout(r, weights, int(count))
+	if err != nil {
+		return nil, err
+	}
+	return rows.take(picked), nil
 }
 
 // maxDrawn bounds the rows that are drawn, far beyond what memory holds.
@@ -343,25 +340,14 @@ func drawWith(r *run, weights []float64, count int) ([]int, error) {
 	return picked, nil
 }
 
-func drawWithout(seed uint64, weights []float64, count int) []int {
-	picked := make([]int, 0, len(weights))
-	keys := make([]float64, len(weights))
+func (s *sampling) drawWithout(r *run, weights []float64, count int) ([]int, error) {
+	keys, never := make([]float64, len(weights)), make([]bool, len(weights)) // the latter come last
 	for i, w := range weights {
-		if w > 0 {
-			keys[i] = -math.Log1p(-draw(seed, sampleDraws, uint64(i))) / w
-			picked = append(picked, i)
+		if never[i] = w == 0; w > 0 {
+			keys[i] = -math.Log1p(-draw(r.o.Seed, sampleDraws, uint64(i))) / w
 		}
 	}
-	slices.SortStableFunc(picked, func(a, b int) int {
-		switch {
-		case keys[a] < keys[b]:
-			return -1
-		case keys[a] > keys[b]:
-			return 1
-		}
-		return 0
-	})
-	return picked[:min(count, len(picked))]
+	return first(r, []key{{x: s.weight}}, []*array.Column{array.FromFloats(keys, never)}, count)
 }
 
 func toFloat(v any) float64 {
