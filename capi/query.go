@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -22,6 +23,7 @@ import (
 type asking struct {
 	reaching
 	Seed    uint64            `json:"seed"`
+	Each    []int             `json:"each"`
 	Budget  int64             `json:"budget"`
 	Threads int               `json:"threads"`
 	Commits map[string]string `json:"commits"`
@@ -80,7 +82,7 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	if err != nil {
 		return nil, o, err
 	}
-	with := query.Options{Seed: o.Seed, Budget: o.Budget, Threads: o.Threads}
+	with := query.Options{Seed: o.Seed, Budget: o.Budget, Threads: o.Threads, Each: o.Each}
 	if with.Functions, err = functionsOf(a.functions, a.n); err != nil {
 		return nil, o, err
 	}
@@ -105,6 +107,9 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	}
 	seed, err := json.Marshal(o.Seed)
 	q.words = q.plan.Text() + "\x00" + string(seed) + "\x00" + string(spoken)
+	if len(o.Each) > 0 {
+		q.words += fmt.Sprint("\x00", o.Each)
+	}
 	return q, o, err
 }
 

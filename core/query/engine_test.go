@@ -414,3 +414,61 @@ func TestGroupsAcrossBatches(t *testing.T) {
 		}
 	}
 }
+
+// TestEach: values that are taken in turn give what asking with one after the other gives, and rows are read once.
+func TestEach(t *testing.T) {
+	t.Parallel()
+	n, d, turns := 30_000, 8, 5
+	r := rand.New(rand.NewPCG(8, 9))
+	data, id := make([]float32, n*d), make([]int64, n)
+	for i := range data {
+		data[i] = r.Float32()
+	}
+	for i := range id {
+		id[i] = int64(i)
+	}
+	e := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{int64(d)}, data, nil)
+	ids := array.FromInts(id, nil)
+	table := &counted{memTable: &memTable{name: "mem://e", n: n, zone: 1000, columns: []*array.Column{ids, e}, types: []array.Type{ids.Type, e.Type}}}
+	table.fields = []query.Field{{Name: "id", Type: ids.Type, Cost: 5, Bytes: 8, Size: 8}, {Name: "e", Type: e.Type, Cost: 50, Bytes: 32, Size: 32}}
+	wanted := make([]float32, turns*d)
+	for i := range wanted {
+		wanted[i] = r.Float32()
+	}
+	matrix := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{int64(turns), int64(d)}, wanted, nil)
+	text := "SELECT id, L2_NORM(e - ?) AS far WHERE id % 3 = 0 ORDER BY far LIMIT 7 OFFSET 2"
+	var want [][]any
+	for i := range turns {
+		one := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{int64(d)}, wanted[i*d:(i+1)*d], nil)
+		want = append(want, ask(t, table, text, query.Options{Params: []any{one}, Threads: 2})...)
+	}
+	before := table.values.Load()
+	got := ask(t, table, text, query.Options{Params: []any{matrix}, Each: []int{0}, Threads: 2})
+	if fmt.Sprint(got) != fmt.Sprint(want) || len(got) != 7*turns {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if read := table.values.Load() - before; read > int64(2*n+7*turns*2) {
+		t.Errorf("%d values were read, want each of %d rows once", read, n)
+	}
+	few := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Each: []int{0}, Batch: 7, Threads: 3})
+	if all := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Each: []int{0}}); fmt.Sprint(few) != fmt.Sprint(all) {
+		t.Errorf("batches of 7 give %v, large ones %v", few, all)
+	}
+	for _, c := range []struct {
+		text   string
+		params []any
+		each   []int
+		want   string
+	}{
+		{"SELECT id ORDER BY DOT(e, ?)", []any{matrix}, []int{0}, "a LIMIT"},
+		{"SELECT id WHERE DOT(e, ?) > 1 ORDER BY id LIMIT 1", []any{matrix}, []int{0}, "no place in WHERE"},
+		{"SELECT COUNT(*) AS n ORDER BY n LIMIT 1", nil, []int{0}, "there are 0 parameters"},
+		{"SELECT id ORDER BY id + ? LIMIT 1", []any{int64(1)}, []int{0}, "want an array"},
+		{"SELECT id FROM (SELECT id) ORDER BY id + ? LIMIT 1", []any{array.FromArrays(array.Type{DType: tensor.Int64}, tensor.Shape{2}, []int64{1, 2}, nil)}, []int{0}, "not a query in FROM"},
+		{"SELECT id ORDER BY DOT(e, ?), id + ? LIMIT 1", []any{matrix, array.FromArrays(array.Type{DType: tensor.Int64}, tensor.Shape{2}, []int64{1, 2}, nil)}, []int{0, 1}, "5 and 2 values"},
+	} {
+		if _, _, err := answer(t.Context(), c.text, table, nil, query.Options{Params: c.params, Each: c.each}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+	}
+}

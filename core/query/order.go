@@ -32,94 +32,133 @@ func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
 	return rows.take(picked), nil
 }
 
-// top is the first most rows of a flow in order of keys. No more than some are held at a time.
-func top(r *run, src flow, tables []Table, order []key, most int) (*rel, error) {
-	nodes := make([]*node, len(order))
-	for i, k := range order {
-		nodes[i] = k.x
-	}
-	weight := weightOf(nodes)
-	type part struct {
-		rows *rel
-		cols []*array.Column
-	}
-	parts := make([]part, src.units(r, weight))
-	step := r.batch(weight)
-	best := func(p *part) error {
-		if p.rows.n <= most {
-			return nil
-		}
-		picked, err := first(r, order, p.cols, most)
+// best is the first rows so far in an order, at most most of them, and what they are sorted by.
+type best struct {
+	order []key
+	most  int
+	rows  *rel
+	cols  []*array.Column
+}
+
+// look takes the rows of a frame in.
+func (b *best) look(f *frame) error {
+	more := best{rows: f.rel(), cols: make([]*array.Column, len(b.order))}
+	for i, k := range b.order {
+		v, err := f.eval(k.x)
 		if err != nil {
 			return err
 		}
-		p.rows = p.rows.take(picked)
-		for i := range p.cols {
-			p.cols[i] = p.cols[i].Take(picked)
-		}
+		more.cols[i] = v
+	}
+	return b.add(f.run, &more)
+}
+
+// add takes rows in that come behind those before.
+func (b *best) add(r *run, more *best) error {
+	if more.rows == nil {
 		return nil
 	}
-	add := func(p *part, more part) error {
-		if p.rows == nil {
-			*p = more
-			return best(p)
-		}
-		p.rows = joined(p.rows, more.rows)
-		for i := range p.cols {
-			v, err := array.Concat(order[i].x.t, []*array.Column{p.cols[i], more.cols[i]})
+	if b.rows == nil {
+		b.rows, b.cols = more.rows, more.cols
+	} else {
+		b.rows = joined(b.rows, more.rows)
+		for i := range b.cols {
+			v, err := array.Concat(b.order[i].x.t, []*array.Column{b.cols[i], more.cols[i]})
 			if err != nil {
 				return err
 			}
-			p.cols[i] = v
+			b.cols[i] = v
 		}
-		return best(p)
 	}
-	err := src.each(r, weight, nil, func(unit int, f *frame) error {
-		for from := 0; from < f.n; from += step {
-			g := f
-			if f.n > step {
-				g = f.only(listed(from, min(f.n, from+step)))
-			}
-			more := part{rows: g.rel(), cols: make([]*array.Column, len(order))}
-			for i := range order {
-				v, err := g.eval(nodes[i])
-				if err != nil {
-					return err
-				}
-				more.cols[i] = v
-			}
-			if err := add(&parts[unit], more); err != nil {
-				return err
-			}
-		}
-		if p := &parts[unit]; p.rows != nil {
-			f.recycle(slices.Concat(p.cols, p.rows.extra)...)
-		}
+	if b.rows.n <= b.most {
 		return nil
-	})
+	}
+	picked, err := first(r, b.order, b.cols, b.most)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all := part{}
-	for _, p := range parts {
-		if p.rows != nil {
-			if err := add(&all, p); err != nil {
-				return nil, err
-			}
-		}
+	b.rows = b.rows.take(picked)
+	for i := range b.cols {
+		b.cols[i] = b.cols[i].Take(picked)
 	}
-	if all.rows == nil {
+	return nil
+}
+
+// sorted is the rows in order.
+func (b *best) sorted(r *run, tables []Table) (*rel, error) {
+	if b.rows == nil {
 		out := &rel{tables: tables, rows: make([][]int64, len(tables))}
 		for k := range out.rows {
 			out.rows[k] = []int64{}
 		}
 		return out, nil
 	}
-	picked, err := first(r, order, all.cols, most)
+	picked, err := first(r, b.order, b.cols, b.most)
 	if err != nil {
 		return nil, err
 	}
-	return all.rows.take(picked), nil
+	return b.rows.take(picked), nil
+}
+
+// top is the first most rows of a flow, in each of several orders. The flow comes once; no more than some rows are held at a
+// time.
+func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, error) {
+	weight := 0.0
+	for _, order := range orders {
+		sum := 0.0
+		for _, k := range order {
+			sum += k.x.weight()
+		}
+		weight = max(weight, sum)
+	}
+	units := make([][]best, src.units(r, weight)) // each is changed by the goroutine of its unit alone
+	step := r.batch(weight)
+	err := src.each(r, weight, nil, func(unit int, f *frame) error {
+		if units[unit] == nil {
+			units[unit] = make([]best, len(orders))
+			for i, order := range orders {
+				units[unit][i] = best{order: order, most: most}
+			}
+		}
+		var kept []*array.Column
+		for from := 0; from < f.n; from += step {
+			g := f
+			if f.n > step {
+				g = f.only(listed(from, min(f.n, from+step)))
+			}
+			for i := range orders {
+				if err := units[unit][i].look(g); err != nil {
+					return err
+				}
+			}
+		}
+		for i := range orders {
+			if b := &units[unit][i]; b.rows != nil {
+				kept = append(append(kept, b.cols...), b.rows.extra...)
+			}
+		}
+		f.recycle(kept...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*rel, len(orders))
+	for i, order := range orders {
+		all := best{order: order, most: most}
+		for _, unit := range units {
+			if unit == nil {
+				continue
+			}
+			if err := all.add(r, &unit[i]); err != nil {
+				return nil, err
+			}
+		}
+		if out[i], err = all.sorted(r, tables); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // sortRun is how many rows are sorted without looking whether the caller has given up.

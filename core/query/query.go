@@ -18,6 +18,10 @@ type Options struct {
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
 	Batch     int             // rows that are computed at once, at most; 0: as many as pay
 	Functions map[string]User // by upper-case name
+	// Each are parameters, by their numbers, whose first axis is values that are taken in turn: the query is asked with each of
+	// them, and reads its rows once for all. It has to have one SELECT, with ORDER BY and LIMIT; they belong into ORDER BY and
+	// into the results. The rows of all answers come one answer behind the other.
+	Each []int
 }
 
 // User is a function of the user.
@@ -37,8 +41,9 @@ type Plan struct {
 	canonical string
 	o         Options
 	plan      *plan
-	far       bool // a table lies behind a network
-	places    bool // somebody asks where rows stand
+	turns     []*plan // of each of Options.Each; else the plan alone
+	far       bool    // a table lies behind a network
+	places    bool    // somebody asks where rows stand
 }
 
 // farThreads is how many batches are on their way where each waits for a network.
@@ -63,12 +68,26 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if o.Budget < 0 || o.Threads < 0 || o.Batch < 0 {
 		return nil, errs.New(errs.Invalid, "prepare a query: memory is %d bytes, threads %d and rows at once %d, want positive numbers", o.Budget, o.Threads, o.Batch)
 	}
-	c := &checker{ctx: ctx, text: text, o: &o, tables: tables, asked: from, opened: map[string]Table{}, with: map[string]*named{}, ids: map[string]int{}}
-	p, err := c.statement(s, nil, nil)
+	turns, err := turnsOf(&o)
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{text: text, canonical: s.String(), o: o, plan: p, far: c.far, places: c.places}, nil
+	c := &checker{ctx: ctx, text: text, tables: tables, asked: from, opened: map[string]Table{}, with: map[string]*named{}, ids: map[string]int{}}
+	out := &Plan{text: text, canonical: s.String(), o: o}
+	for _, params := range turns {
+		with := o
+		with.Params, c.o = params, &with
+		p, err := c.statement(s, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.turns = append(out.turns, p)
+	}
+	out.plan, out.far, out.places = out.turns[0], c.far, c.places
+	if len(o.Each) > 0 {
+		return out, c.together(s, out.turns)
+	}
+	return out, nil
 }
 
 // marks is how many ? a query has that was read.
@@ -140,7 +159,14 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	if p.far {
 		r.threads = max(r.threads, farThreads)
 	}
-	rows, err := p.plan.run(r, -1)
+	var rows *rel
+	var err error
+	var own []*array.Column // results that differ from turn to turn
+	if len(p.o.Each) > 0 {
+		rows, own, err = eachTurn(r, p.turns)
+	} else {
+		rows, err = p.plan.run(r, -1)
+	}
 	if err := r.alive(); err != nil {
 		return nil, err
 	}
@@ -148,11 +174,13 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	out := &Result{N: int64(rows.n)}
-	for _, o := range p.plan.outs {
+	for i, o := range p.plan.outs {
 		t := o.x.t
 		t.Weak = false
 		q := Output{Name: o.name, Type: t, Drawn: -1, Size: o.x.size, x: o.x, rows: rows, r: r}
-		if err := q.settle(out); err != nil {
+		if own != nil && own[i] != nil {
+			q.Values = own[i]
+		} else if err := q.settle(out); err != nil {
 			if dead := r.alive(); dead != nil {
 				err = dead
 			}

@@ -317,8 +317,11 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 	}
 	// An index that knows the order, as one of near vectors, would give these rows without a scan.
 	if len(order) > 0 && most >= 0 && most <= mostTop {
-		rows, err := top(r, src, tables, order, int(most))
-		return rows, true, err
+		rows, err := top(r, src, tables, [][]key{order}, int(most))
+		if err != nil {
+			return nil, false, err
+		}
+		return rows[0], true, nil
 	}
 	if len(order) > 0 {
 		most = -1
