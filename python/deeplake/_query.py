@@ -61,6 +61,7 @@ class Question:
             "seed": int(self.seed),
             "budget": self.memory,
             "threads": self.threads,
+            "each": [number for number, value in enumerate(self.params) if isinstance(value, tql.Each)],
             "commits": commits,
             "places": {name: _uri.resolve(name) for name in _NAMED.findall(self.text)} or None,
             **_storage.reach(storage),
@@ -153,6 +154,8 @@ def native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
 
 
 def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
+    if isinstance(value, tql.Each):
+        value = value.values
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item() if value.dtype != "datetime64[D]" else value.item()
     if isinstance(value, np.timedelta64):

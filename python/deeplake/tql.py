@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from deeplake import _native
 from deeplake._errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TensorTypeError
 from deeplake._names import checks_keywords, suggest
 
-__all__ = ["Description", "functions", "register", "unregister"]
+__all__ = ["Description", "Each", "each", "functions", "register", "unregister"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)), "float32", "float64")
@@ -31,6 +32,35 @@ class Description:
     name: str
     signature: str
     doc: str
+
+
+@dataclass(frozen=True)
+class Each:
+    """Values that a parameter takes one after the other; made by `each`."""
+
+    values: npt.NDArray[Any]
+
+
+def each(values: Any) -> Each:
+    """Returns a parameter that takes the rows of an array in turn: the query is asked with each, reading rows once.
+
+    The view has the rows of all answers, one answer behind the other, each of the same number of rows. The query has
+    one SELECT with ORDER BY and LIMIT; the values belong into ORDER BY and into the results, not into WHERE.
+
+    Args:
+        values: an array, or what makes one, of shape (queries, ...): 1 to 16,384 numbers, vectors, or sets of vectors.
+
+    Raises:
+        InvalidArgumentError: it has no axis to take values from; while asking: the query is of another form.
+    """
+    if hasattr(values, "detach"):  # torch
+        values = values.detach().cpu()
+    array = np.asarray(values)
+    if array.ndim == 0 or array.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"each: values are of shape {array.shape} and dtype {array.dtype}, want an array of numbers of one axis or more"
+        )
+    return Each(array)
 
 
 @dataclass(frozen=True)
