@@ -58,7 +58,7 @@ def each(values: Any) -> Each:
     array = np.asarray(values)
     if array.ndim == 0 or array.dtype.kind not in "biuf":
         raise InvalidArgumentError(
-            f"each: values are of shape {array.shape} and dtype {array.dtype}, want an array of numbers of one axis or more"
+            f"each: values are of shape {array.shape} and dtype {array.dtype}, want an array of numbers with an axis"
         )
     return Each(array)
 
