@@ -38,11 +38,12 @@ type best struct {
 	most  int
 	rows  *rel
 	cols  []*array.Column
+	full  bool // there are most of them, in order
 }
 
 // look takes the rows of a frame in.
 func (b *best) look(f *frame) error {
-	more := best{rows: f.rel(), cols: make([]*array.Column, len(b.order))}
+	more := best{cols: make([]*array.Column, len(b.order))}
 	for i, k := range b.order {
 		v, err := f.eval(k.x)
 		if err != nil {
@@ -50,7 +51,50 @@ func (b *best) look(f *frame) error {
 		}
 		more.cols[i] = v
 	}
+	picked, some, err := b.better(more.cols[0])
+	if err != nil {
+		return placed(f.run.text, b.order[0].x.at, err)
+	}
+	if some {
+		if len(picked) == 0 {
+			return nil
+		}
+		f = f.only(picked)
+		for i, c := range more.cols {
+			more.cols[i] = c.Take(picked)
+		}
+	}
+	more.rows = f.rel()
 	return b.add(f.run, &more)
+}
+
+// better are the rows that may come before the last of those that are there, by the first key: most of a large table do not. some
+// is false where that cannot be told at little cost.
+func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
+	k := b.order[0]
+	if !b.full || k.nullsFirst || c.N < few || !c.Scalar() || !c.DType.Fixed() {
+		return nil, false, nil
+	}
+	last := b.cols[0].Value(b.cols[0].N - 1)
+	if last == nil {
+		return nil, false, nil
+	}
+	op := "<"
+	if k.desc {
+		op = ">"
+	}
+	if len(b.order) > 1 { // the other keys decide between equal ones
+		op += "="
+	}
+	t := c.Type
+	t.Names, t.Weak = nil, false
+	plain := *c
+	plain.Type = t
+	holds, err := array.Compare(op, &plain, array.Constant(t, last, c.N))
+	if err != nil {
+		return nil, false, err
+	}
+	return array.Pick(holds), true, nil
 }
 
 // add takes rows in that come behind those before.
@@ -81,6 +125,7 @@ func (b *best) add(r *run, more *best) error {
 	for i := range b.cols {
 		b.cols[i] = b.cols[i].Take(picked)
 	}
+	b.full = true
 	return nil
 }
 
