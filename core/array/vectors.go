@@ -9,11 +9,14 @@ import (
 	"deeplake/core/tensor"
 )
 
-func (p *pairing) nativeUnequal(dst []int64) bool {
+// regular reports whether rows of one shape are measured against one vector, or against as many.
+func (p *pairing) regular() bool {
+	return p.x.uniform() && p.y.uniform() && !p.x.Const && p.x.each() > 0
+}
+
+// measure measures floats in C; false where it cannot.
+func (p *pairing) measure(m measure, rows int, dst []float64, whole []int64) bool {
 	k := p.x.each()
-	if !p.x.uniform() || !p.y.uniform() || p.x.Const || k == 0 {
-		return false
-	}
 	a, d := floatData(p.x.Data)
 	b, e := floatData(p.other(p.x.DType).Data)
 	if a == nil || b == nil || d == tensor.Float64 && e != d {
@@ -23,29 +26,24 @@ func (p *pairing) nativeUnequal(dst []int64) bool {
 	if p.y.Const {
 		step = 0
 	}
-	return measureNative(unequal, d, e, a, b, step, len(dst), k, nil, dst)
+	return measureNative(m, d, e, a, b, step, rows, k, dst, whole)
+}
+
+func (p *pairing) nativeUnequal(dst []int64) bool {
+	return p.regular() && p.measure(unequal, len(dst), nil, dst)
 }
 
 // native measures in C: rows of one shape against one vector, or against as many.
 func (p *pairing) native(dst []float64) bool {
-	k, rows := p.x.each(), len(dst)
-	if !p.x.uniform() || !p.y.uniform() || p.x.Const || k == 0 {
+	if !p.regular() {
 		return false
 	}
 	if p.x.DType == tensor.Int8 || p.x.DType == tensor.Uint8 {
 		return p.bytesFloats(dst)
 	}
-	a, d := floatData(p.x.Data)
-	b, e := floatData(p.other(p.x.DType).Data)
-	if a == nil || b == nil || d == tensor.Float64 && e != d {
-		return false
-	}
-	step := k
-	if p.y.Const {
-		step = 0
-	}
+	rows := len(dst)
 	out := make([]float64, 2*rows)
-	if !measureNative(p.m, d, e, a, b, step, rows, k, out, nil) {
+	if !p.measure(p.m, rows, out, nil) {
 		return false
 	}
 	copy(dst, out[:rows])
@@ -64,7 +62,8 @@ func (p *pairing) native(dst []float64) bool {
 			return true
 		}
 		self := make([]float64, 2*rows)
-		if !measureNative(dot, e, e, b, b, step, rows, k, self, nil) {
+		b := p.other(p.x.DType)
+		if !(&pairing{x: b, y: b}).measure(dot, rows, self, nil) {
 			return false
 		}
 		for i := range dst {

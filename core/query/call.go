@@ -185,7 +185,7 @@ func (c *checker) nameForText(name string, x *node, args []*node) (*node, error)
 		return c.named(x)
 	case "COALESCE", "NULLIF", "GREATEST", "LEAST":
 		for _, a := range args {
-			if isText(a.t) {
+			if a.t.Text() {
 				return c.named(x)
 			}
 		}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 
 	"deeplake/core/array"
@@ -116,17 +117,17 @@ func (c *checker) truth(x *node) (*node, error) {
 // the number of the class, else both become names.
 func (c *checker) byName(a, b *node) (*node, *node, error) {
 	switch {
-	case a.t.Names != nil && isText(b.t):
+	case a.t.Names != nil && b.t.Text():
 		if b.constant() && b.t.Scalar() {
 			n, err := c.class(a.t, b)
 			return a, n, err
 		}
 		n, err := c.named(a)
 		return n, b, err
-	case b.t.Names != nil && isText(a.t):
+	case b.t.Names != nil && a.t.Text():
 		y, x, err := c.byName(b, a)
 		return x, y, err
-	case a.t.Names != nil && b.t.Names != nil && !sameNames(a.t.Names, b.t.Names):
+	case a.t.Names != nil && b.t.Names != nil && !slices.Equal(a.t.Names, b.t.Names):
 		x, err := c.named(a)
 		if err != nil {
 			return nil, nil, err
@@ -135,20 +136,6 @@ func (c *checker) byName(a, b *node) (*node, *node, error) {
 		return x, y, err
 	}
 	return a, b, nil
-}
-
-func isText(t array.Type) bool { return t.DType == tensor.String }
-
-func sameNames(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // class is the number of a class that a constant names.
@@ -256,7 +243,7 @@ func (c *checker) between(x *Between, s *scope) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.t.Names != nil && (isText(low.t) || isText(high.t)) { // by name, as text
+	if v.t.Names != nil && (low.t.Text() || high.t.Text()) { // by name, as text
 		if v, err = c.named(v); err != nil {
 			return nil, err
 		}

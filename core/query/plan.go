@@ -142,6 +142,19 @@ func (c *checker) sortKey(b body, x Expr) (*node, error) {
 	return b.key(c, x)
 }
 
+// resultKey is an expression over results alone.
+func (c *checker) resultKey(outs []out, place string, x Expr) (*node, error) {
+	s := &scope{rows: true, place: place, aliases: map[string]*node{}}
+	for _, o := range outs {
+		s.aliases[o.name] = o.x
+	}
+	n, err := c.expr(x, s)
+	if err != nil {
+		return nil, err
+	}
+	return n, c.noRanks(n, place)
+}
+
 // count is a constant number of rows.
 func (c *checker) count(x Expr, what string) (int64, error) {
 	n, err := c.expr(x, &scope{rows: true, place: what})

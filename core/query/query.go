@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -245,24 +246,12 @@ func (out *Result) draw(table Table, rows []int64) int {
 		}
 	}
 	for i, d := range out.Drawn {
-		if d.Table == table && equalRows(d.Rows, rows) {
+		if d.Table == table && slices.Equal(d.Rows, rows) {
 			return i
 		}
 	}
 	out.Drawn = append(out.Drawn, Drawn{table, rows})
 	return len(out.Drawn) - 1
-}
-
-func equalRows(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // Compute computes the output for rows of the result. It may be called in parallel.

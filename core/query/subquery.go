@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -236,7 +237,7 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 		return nil, err
 	}
 	y := p.outs[0].x
-	if v.t.Names != nil && (y.t.Text() || y.t.Names != nil) && !sameNames(v.t.Names, y.t.Names) {
+	if v.t.Names != nil && (y.t.Text() || y.t.Names != nil) && !slices.Equal(v.t.Names, y.t.Names) {
 		if v, err = c.named(v); err != nil {
 			return nil, err
 		}

@@ -64,15 +64,7 @@ func itemType(t array.Type) array.Type {
 }
 
 func (u *ungrouping) key(c *checker, x Expr) (*node, error) {
-	s := &scope{rows: true, place: "ORDER BY of UNGROUP BY", aliases: map[string]*node{}}
-	for _, o := range u.outs {
-		s.aliases[o.name] = o.x
-	}
-	n, err := c.expr(x, s)
-	if err != nil {
-		return nil, err
-	}
-	return n, c.noRanks(n, s.place)
+	return c.resultKey(u.outs, "ORDER BY of UNGROUP BY", x)
 }
 
 func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {

@@ -98,15 +98,7 @@ func (u *united) base() *selected {
 }
 
 func (u *united) key(c *checker, x Expr) (*node, error) {
-	s := &scope{rows: true, place: "ORDER BY of " + u.op, aliases: map[string]*node{}}
-	for _, o := range u.outs {
-		s.aliases[o.name] = o.x
-	}
-	n, err := c.expr(x, s)
-	if err != nil {
-		return nil, err
-	}
-	return n, c.noRanks(n, s.place)
+	return c.resultKey(u.outs, "ORDER BY of "+u.op, x)
 }
 
 func (u *united) run(r *run, _ []key, _ int64) (*rel, bool, error) {

@@ -47,11 +47,16 @@ func askTable(t testing.TB, env *dataset.Env, v *dataset.View, from query.Table,
 // cells reads a column of an answer row by row.
 func cells(t testing.TB, a *Answer, name string) []cell {
 	t.Helper()
-	ctx := context.Background()
-	col := must[Column](t)(a.Column(name))
 	w := a.NewWorker()
 	defer w.Close()
-	out := make([]cell, a.Len())
+	return rowByRow(t, must[Column](t)(a.Column(name)), a.Len(), w)
+}
+
+// rowByRow decodes each of n rows by itself. What lies stored has to be there too.
+func rowByRow(t testing.TB, col Column, n int64, w *chunk.Worker) []cell {
+	t.Helper()
+	ctx := context.Background()
+	out := make([]cell, n)
 	for i := range out {
 		refs := make([]chunk.Ref, 1)
 		if err := col.Resolve(ctx, []int64{int64(i)}, refs); err != nil {
@@ -478,8 +483,8 @@ func TestMaterializeFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := Plain(v)
 	err := a.Materialize(ctx, env, Copy{URI: "mem://copy", Progress: func(int64, int64) { cancel() }})
-	if err == nil {
-		t.Skip("it was done before it was ended")
+	if !errs.Is(err, errs.Canceled) {
+		t.Errorf("ended by its own progress: %v", err)
 	}
 	if found, err := dataset.Exists(context.Background(), env, "mem://copy", storage.Options{}); err != nil || found {
 		t.Errorf("a dataset is left: %v, %v", found, err)

@@ -120,6 +120,9 @@ func (m *copier) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil { // a store need not notice
+		return errs.Cause(ctx, "copy rows")
+	}
 	message := m.o.Message
 	if message == "" {
 		message = "materialize"

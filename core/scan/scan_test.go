@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"deeplake/core/array"
-	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
 	"deeplake/core/query"
@@ -194,35 +193,9 @@ type cell struct {
 // oracle reads a column row by row.
 func oracle(t testing.TB, v *dataset.View, name string) []cell {
 	t.Helper()
-	ctx := context.Background()
-	col := must[*dataset.Column](t)(v.Column(name))
 	w := v.NewWorker()
 	defer w.Close()
-	out := make([]cell, v.Len())
-	for i := range out {
-		refs := make([]chunk.Ref, 1)
-		if err := col.Resolve(ctx, []int64{int64(i)}, refs); err != nil {
-			t.Fatal(err)
-		}
-		if out[i].hole = refs[0].Hole(); out[i].hole {
-			continue
-		}
-		if col.Sequence() {
-			items := make([]chunk.Ref, refs[0].Items)
-			if err := col.Items(ctx, &refs[0], items); err != nil {
-				t.Fatal(err)
-			}
-			refs = items
-		}
-		for k := range refs {
-			data := make([]byte, refs[k].Size)
-			if err := col.Decode(ctx, &refs[k], data, w); err != nil {
-				t.Fatal(err)
-			}
-			out[i].data, out[i].shapes = append(out[i].data, data), append(out[i].shapes, refs[k].Shape)
-		}
-	}
-	return out
+	return rowByRow(t, must[*dataset.Column](t)(v.Column(name)), v.Len(), w)
 }
 
 // widened is what halves become.

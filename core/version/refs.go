@@ -64,31 +64,39 @@ func (r *Repo) noSuchBranch(ctx context.Context, name string) error {
 	return errs.New(errs.NotFound, "dataset %q has no branch %q; its branches are %s%s", r.Store.URI(), name, quoted(names), errs.Suggest(name, names))
 }
 
-// branchHead reads the newest object about a name: its number is next-1. Without one, next is 0.
-func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, next uint64, err error) {
+// nextNumber is the number behind that of the newest object about a name, whose keys begin with after; 0: there is none.
+func (r *Repo) nextNumber(
+	ctx context.Context, prefix, after string, parse func(key string) (string, uint64, error), key func(n uint64) string,
+) (next uint64, err error) {
 	var bad error
-	err = r.Store.List(ctx, format.HeadsPrefix(), format.HeadAfter(name), func(o storage.Object) bool {
-		if !strings.HasPrefix(o.Key, format.HeadAfter(name)) {
+	err = r.Store.List(ctx, prefix, after, func(o storage.Object) bool {
+		if !strings.HasPrefix(o.Key, after) {
 			return false
 		}
-		_, n, err := format.ParseHeadKey(o.Key)
+		_, n, err := parse(o.Key)
 		next, bad = max(next, n+1), err
 		return err == nil
 	})
 	if errs.Is(err, errs.Unsupported) {
 		last, err := r.lastNumber(ctx, 0, func(ctx context.Context, n uint64) (err error) {
-			_, err = r.Store.Get(ctx, format.HeadKey(name, n))
+			_, err = r.Store.Get(ctx, key(n))
 			return err
 		})
 		if err != nil || last < 0 {
-			return head, 0, err
+			return 0, err
 		}
-		next = uint64(last) + 1
-	} else if err != nil {
-		return head, 0, err
+		return uint64(last) + 1, nil
 	}
-	if bad != nil || next == 0 {
-		return head, next, bad
+	if err != nil {
+		return 0, err
+	}
+	return next, bad
+}
+
+// branchHead reads the newest object about a name: its number is next-1. Without one, next is 0.
+func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, next uint64, err error) {
+	if next, err = r.nextNumber(ctx, format.HeadsPrefix(), format.HeadAfter(name), format.ParseHeadKey, func(n uint64) string { return format.HeadKey(name, n) }); err != nil || next == 0 {
+		return head, next, err
 	}
 	head, err = r.head(ctx, format.HeadKey(name, next-1))
 	return head, next, err

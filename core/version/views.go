@@ -3,7 +3,6 @@ package version
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -19,29 +18,8 @@ type View struct {
 
 // newestView reads the newest object about a name: its number is next-1. Without one, next is 0.
 func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64, err error) {
-	var bad error
-	err = r.Store.List(ctx, format.ViewsPrefix(), format.ViewAfter(name), func(o storage.Object) bool {
-		if !strings.HasPrefix(o.Key, format.ViewAfter(name)) {
-			return false
-		}
-		_, n, err := format.ParseViewKey(o.Key)
-		next, bad = max(next, n+1), err
-		return err == nil
-	})
-	if errs.Is(err, errs.Unsupported) {
-		last, err := r.lastNumber(ctx, 0, func(ctx context.Context, n uint64) (err error) {
-			_, err = r.Store.Get(ctx, format.ViewKey(name, n))
-			return err
-		})
-		if err != nil || last < 0 {
-			return v, 0, err
-		}
-		next = uint64(last) + 1
-	} else if err != nil {
-		return v, 0, err
-	}
-	if bad != nil || next == 0 {
-		return v, next, bad
+	if next, err = r.nextNumber(ctx, format.ViewsPrefix(), format.ViewAfter(name), format.ParseViewKey, func(n uint64) string { return format.ViewKey(name, n) }); err != nil || next == 0 {
+		return v, next, err
 	}
 	v, err = r.viewAt(ctx, name, next-1)
 	return v, next, err

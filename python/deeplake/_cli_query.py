@@ -6,6 +6,8 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,6 +52,10 @@ def query(
         raise click.UsageError(f"got {len(words)} arguments, want a query, or a URI and a query")
     if sum((as_json, as_csv, parquet is not None)) > 1:
         raise click.UsageError("--json, --csv and --parquet exclude each other")
+    if (explain or analyze) and (as_csv or parquet is not None):
+        raise click.UsageError("--explain and --analyze exclude --csv and --parquet: they give no rows")
+    if parquet is not None and not Path(parquet).absolute().parent.is_dir():
+        raise click.UsageError(f'--parquet {parquet}: there is no directory "{Path(parquet).parent}"')
     values = [_param(text) for text in params]
     if explain or analyze:
         from deeplake._query import Question
@@ -153,9 +159,19 @@ def _write_json(result: QueryView) -> None:
     names = list(result.tensors)
     before = "["
     for row in _rows(result, _WRITTEN_ELEMENTS):
-        click.echo(before + json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False), nl=False)
+        cells = {name: _finite(value) for name, value in zip(names, row, strict=True)}
+        click.echo(before + json.dumps(cells, ensure_ascii=False, allow_nan=False), nl=False)
         before = ",\n"
     click.echo("]" if before != "[" else "[]")
+
+
+def _finite(value: Any) -> Any:
+    """Returns null for what JSON has no number for: NaN and the infinities."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _write_csv(result: QueryView) -> None:
@@ -170,5 +186,9 @@ def _write_csv(result: QueryView) -> None:
 def _write_parquet(result: QueryView, path: str) -> None:
     from deeplake._arrow import _package
 
+    parquet = _package("pyarrow.parquet")
     data = result.to_arrow()
-    _package("pyarrow.parquet").write_table(data, path)
+    try:
+        parquet.write_table(data, path)
+    except OSError as err:
+        raise click.ClickException(f"write {path}: {err}") from err

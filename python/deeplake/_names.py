@@ -41,6 +41,14 @@ def checks_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return checked
 
 
+def check_text(called: str, what: str, text: Any) -> None:
+    """Refuses what C cannot be told as a string: no str, a NUL within, half of a surrogate pair."""
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"{called}: {what} is a {type(text).__name__}, want a str")
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidArgumentError(f"{called}: {what} is {text!r}, want text without NUL and without half a character")
+
+
 def check_names(called: str, names: Any) -> None:
     """Refuses what is neither None nor a collection of names; an iterator would be used up by looking at it."""
     listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from deeplake import _index, _native, _storage, _uri, tql
 from deeplake._errors import ForkedError, InvalidArgumentError
 from deeplake._index import Rows
+from deeplake._names import check_text
 from deeplake._source import Pinned, Version
 from deeplake._storage import Storage
 
@@ -46,8 +47,7 @@ class Question:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise InvalidArgumentError(f"query: the text is a {type(self.text).__name__}, want a str")
+        check_text("query", "the text", self.text)
         for name, least, optional in (("seed", 0, False), ("memory", 1, True), ("threads", 1, True)):
             value = getattr(self, name)
             if optional and value is None:

@@ -28,13 +28,17 @@ class QueryView(View):
     @property
     def text(self) -> str:
         """The query as it was understood, in its canonical form."""
-        return str(self._answer().about["query"])
+        answer = self._answer()
+        return str(answer.about.get("query") or answer.question.text)
 
     def explain(self, text: str = "", *params: Any, **options: Any) -> Explanation:
         """Returns how the query was carried out; with a text, how that would be carried out on these rows."""
-        if text:
+        if text != "" or params or options:
             return super().explain(text, *params, **options)
-        about = _native.explain(self._answer().root(), "", [], [])
+        answer = self._answer()
+        if answer.about.get("query") is None and answer.of is not None:  # loaded by its rows, not asked
+            return answer.question.explain(answer.of.view(), answer.storage, analyze=False)
+        about = _native.explain(answer.root(), "", [], [])
         return Explanation(about["text"], about["explanation"])
 
     def _answer(self) -> Answer:

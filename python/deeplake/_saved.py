@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake import _native, _storage, _uri, tql
-from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
-from deeplake._names import suggest
+from deeplake._errors import NotFoundError, UnsupportedError
+from deeplake._names import check_text, suggest
 from deeplake._query import Answer, Question, native_params
 from deeplake._source import Pinned, Version, open_native
 
@@ -64,8 +64,7 @@ def saved_views(handle: _native.Dataset) -> list[SavedView]:
 
 def save(pinned: Pinned, name: str, *, replace: bool) -> None:
     """Saves a view under a name."""
-    if not isinstance(name, str):
-        raise InvalidArgumentError(f"save view: name is a {type(name).__name__}, want a str")
+    check_text("save view", "name", name)
     version = pinned.version
     params: list[Any] = []
     if isinstance(version, Answer):
@@ -84,6 +83,7 @@ def save(pinned: Pinned, name: str, *, replace: bool) -> None:
 
 def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Storage | None) -> Pinned:
     """Loads a saved view. One that computes is computed again."""
+    check_text("load view", "name", name)
     views = {view.name: view for view in saved_views(handle)}
     if name not in views:
         raise NotFoundError(f'load view "{name}" of "{uri}": there is none of that name{suggest(name, list(views))}')
@@ -106,6 +106,7 @@ def materialize(
 ) -> str:
     """Copies rows into a new dataset; returns where it lies."""
     _storage.check(storage)
+    check_text("materialize", "message", message)
     place = _uri.resolve(uri)
     options = {"overwrite": overwrite, "message": message, "threads": threads, **_storage.reach(storage)}
     _native.materialize(pinned.view(), place, options)
@@ -116,6 +117,8 @@ def _written(value: Any) -> Any:
     """Returns a parameter as JSON from which `_read` makes it again."""
     if value is None or isinstance(value, str | bool | int | float):
         return value if not isinstance(value, float) or np.isfinite(value) else {"number": repr(value)}
+    if isinstance(value, tql.Each):
+        return {"each": _written(value.values)}
     if isinstance(value, dict):
         return {"json": value}
     if isinstance(value, bytes):
@@ -130,7 +133,7 @@ def _written(value: Any) -> Any:
         value = value.detach().cpu()
     array = np.asarray(value)
     if array.dtype.kind in "mM":
-        return {"time": str(array), "dtype": str(array.dtype)}
+        return {"time": int(array.astype(np.int64)), "dtype": str(array.dtype)}
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"array": data, "dtype": array.dtype.str, "shape": list(array.shape)}
 
@@ -140,6 +143,8 @@ def _read(value: Any) -> Any:
         return value
     if "number" in value:
         return float(value["number"])
+    if "each" in value:
+        return tql.Each(_read(value["each"]))
     if "json" in value:
         return value["json"]
     if "bytes" in value:
@@ -151,7 +156,7 @@ def _read(value: Any) -> Any:
     if "interval" in value:
         return datetime.timedelta(microseconds=value["interval"])
     if "time" in value:
-        return np.array(value["time"], value["dtype"])[()]
+        return np.array(value["time"], np.int64).astype(value["dtype"])[()]
     array = np.frombuffer(base64.b64decode(value["array"]), value["dtype"]).reshape(value["shape"])
     return array.copy()
 

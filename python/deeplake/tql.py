@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,15 @@ __all__ = ["Description", "Each", "each", "functions", "register", "unregister"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)), "float32", "float64")
 _TEXTS = {"text": "string", "str": "string", "string": "string"}
+
+# Words behind which a parenthesis is read as something else than the arguments of a function; see docs/tql.ebnf.
+_WORDS = frozenset(
+    """
+    ACROSS ALL AND ARRANGE ARRAY AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END EXCEPT EXISTS EXPAND EXTRACT
+    FALSE FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT IS JOIN LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OUTER
+    RIGHT SAMPLE SELECT THEN TRUE UNGROUP UNION USING WHEN WHERE WITH
+    """.split()
+)
 
 _lock = threading.Lock()
 _registered: dict[str, Function] = {}
@@ -55,7 +65,10 @@ def each(values: Any) -> Each:
     """
     if hasattr(values, "detach"):  # torch
         values = values.detach().cpu()
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as err:  # rows of different lengths
+        raise InvalidArgumentError(f"each: {err}") from err
     if array.ndim == 0 or array.dtype.kind not in "biuf":
         raise InvalidArgumentError(
             f"each: values are of shape {array.shape} and dtype {array.dtype}, want an array of numbers with an axis"
@@ -80,13 +93,19 @@ class Function:
         """Returns the message of the error that names this function."""
         if isinstance(err, _ResultError):
             return str(err)
-        return f'call function "{self.name}": it raised {type(err).__name__}: {err}'
+        try:
+            text = str(err)
+        except Exception:
+            text = "a message that cannot be made"
+        return f'call function "{self.name}": it raised {type(err).__name__}: {text}'
 
     def _checked(self, values: Any, rows: int) -> Any:
         if hasattr(values, "detach"):  # torch
             values = values.detach().cpu().numpy()
         if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
             raise self._wrong(f"a {type(values).__name__}")
+        if isinstance(values, np.ndarray) and values.ndim == 0:
+            raise self._wrong("an array without axes")
         if len(values) != rows:
             raise self._wrong(f"{len(values)} values for {rows} rows")
         if self.dtype == "string":
@@ -119,6 +138,10 @@ class Function:
         # NumPy's own rule for what is the same kind of thing; True is no kind of 1 there, but counts as one here.
         if not np.can_cast(array.dtype, want, "same_kind") and array.size:
             raise self._wrong(f"dtype {array.dtype} in {where}")
+        if want.kind in "iu" and array.dtype.kind in "iu" and array.size:
+            holds = np.iinfo(want)
+            if int(array.min()) < holds.min or int(array.max()) > holds.max:
+                raise self._wrong(f"numbers of {array.min()} to {array.max()} in {where}")
         return np.ascontiguousarray(array, want).reshape(array.shape)
 
     def _check_shape(self, shape: tuple[int, ...], where: str) -> None:
@@ -175,6 +198,8 @@ def register(
         raise InvalidArgumentError(f'register function "{name}": fn is a {type(fn).__name__}, want a callable')
     axes = _axes(name, shape)
     function = Function(name, fn, _dtype(name, returns, axes), axes)
+    if name in _WORDS:
+        raise InvalidArgumentError(f'register function "{name}": it is a word of the language; take another')
     if any(name == about["name"] for about in _native.functions()):
         raise AlreadyExistsError(f'register function "{name}": there is a built-in one of that name; take another')
     with _lock:
@@ -185,6 +210,8 @@ def register(
 
 def unregister(name: str) -> None:
     """Forgets a function that was registered; queries that were asked keep it. Raises NotFoundError."""
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"unregister function: name is {name!r}, want a str")
     with _lock:
         if _registered.pop(name.upper(), None) is None:
             raise NotFoundError(
@@ -211,8 +238,8 @@ def _axes(name: str, shape: Any) -> tuple[int | None, ...] | None:
     if shape is None:
         return None
     try:
-        axes = tuple(None if axis is None else int(axis) for axis in shape)
-    except (TypeError, ValueError):
+        axes = tuple(None if axis is None else -1 if isinstance(axis, bool) else index(axis) for axis in shape)
+    except TypeError:
         axes = (-1,)
     if any(axis is not None and axis < 0 for axis in axes) or len(axes) > 32:
         raise InvalidArgumentError(

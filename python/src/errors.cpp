@@ -64,9 +64,13 @@ void raise(const Failure& failure) {
 
 std::string remember(py::object raised) {
     static std::uint64_t number = 0;
+    py::object forgotten;  // ends when the lock is free: what its destructors do may wait for others
     const std::lock_guard<std::mutex> lock(remembering());
     remembered()[++number] = std::move(raised);
-    if (remembered().size() > most_remembered) remembered().erase(remembered().begin());
+    if (remembered().size() > most_remembered) {
+        forgotten = std::move(remembered().begin()->second);
+        remembered().erase(remembered().begin());
+    }
     return std::to_string(number);
 }
 

@@ -13,11 +13,14 @@
 namespace deeplake {
 namespace {
 
+// What of a message is kept: the core puts the place in the query around it, and the details have to fit behind that.
+constexpr size_t most_said = 1000;
+
 void complain(dl_error* err, dl_status status, const std::string& message, const std::string& details = {}) {
     const size_t room = sizeof err->message;
     err->status = status;
     err->flags = 0;
-    const size_t n = std::min(message.size(), room - 1);
+    const size_t n = std::min(message.size(), most_said);
     std::memcpy(err->message, message.data(), n);
     err->message[n] = 0;
     if (!details.empty() && n + 1 + details.size() < room) {
@@ -81,14 +84,25 @@ class Functions {
         } catch (py::error_already_set& e) {
             // What is raised in the thread that waits for the query names this as its cause.
             const std::string id = remember(e.value());
-            complain(err, DL_INVALID, py::cast<std::string>(callee.attr("failure")(e.value())),
-                     "{\"cause\": " + id + "}");
+            complain(err, DL_INVALID, said(callee, e.value()), "{\"cause\": " + id + "}");
         } catch (const Failure& e) {
             complain(err, e.status(), e.what());
         } catch (const std::exception& e) {
             complain(err, DL_INTERNAL, e.what());
         }
         return err->status;
+    }
+
+    // The message about an exception, whose own may be none that can be shown. Nothing may be thrown out of here: the core
+    // has called us.
+    static std::string said(py::handle callee, const py::object& raised) {
+        try {
+            const py::object text = callee.attr("failure")(raised).attr("encode")("utf-8", "backslashreplace");
+            return py::cast<std::string>(text);
+        } catch (...) {
+            PyErr_Clear();
+            return "call function: it raised an exception whose message cannot be read";
+        }
     }
 
     static void done(void*, void* kept) {
