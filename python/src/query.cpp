@@ -93,8 +93,8 @@ class Functions {
         return err->status;
     }
 
-    // The message about an exception, whose own may be none that can be shown. Nothing may be thrown out of here: the core
-    // has called us.
+    // The message about an exception, whose own may be none that can be shown. Nothing may be thrown out of here: the
+    // core has called us.
     static std::string said(py::handle callee, const py::object& raised) {
         try {
             const py::object text = callee.attr("failure")(raised).attr("encode")("utf-8", "backslashreplace");
