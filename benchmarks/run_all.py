@@ -1,10 +1,10 @@
 """`make bench-all`: ours against every other loader and format, one after the other.
 
-python benchmarks/run_all.py [--short] [--only NAME]... [chapter...]
+python benchmarks/run_all.py [--short] [--images N] [--rounds N] [--only NAME]... [chapter...]
 
-The whole takes about four hours, 12 GB of disk under build/bench and a machine that does nothing else; --short half
-an hour there, and twice that where others keep the cores busy. Tables and plots go to benchmarks/results/peers. Who
-cannot take part is named there with the reason.
+The whole, over 20,000 images in five rounds, takes about four hours, 12 GB of disk under build/bench and a machine that
+does nothing else; --short half an hour there, and twice that where others keep the cores busy. Tables and plots go to
+benchmarks/results/peers. Who cannot take part is named there with the reason.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ CROPPED = {
 def main() -> int:
     parser = argparse.ArgumentParser(description="everybody side by side")
     parser.add_argument("--short", action="store_true", help="3,000 images and fewer rounds, for a machine in use")
+    parser.add_argument("--images", type=int, help="how many images (20,000)")
+    parser.add_argument("--rounds", type=int, help="how often everybody takes a turn (5)")
     parser.add_argument(
         "--only", action="append", default=[], help="only entrants whose name contains this; the rest stays as it was"
     )
@@ -40,7 +42,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.short:
         os.environ.setdefault("DEEPLAKE_BENCH_LIMIT_S", "120")  # who hangs costs no more than the others
-    chapters = _chapters(arguments.short, arguments.only)
+    count, rounds = (3_000, 2) if arguments.short else (20_000, 5)
+    chapters = _chapters(arguments.short, arguments.images or count, arguments.rounds or rounds, arguments.only)
     unknown = sorted(set(arguments.chapters) - set(chapters))
     if unknown:
         parser.error(f"no chapter {', '.join(unknown)}; there are {', '.join(chapters)}")
@@ -64,8 +67,7 @@ def _clear() -> None:
                 shutil.rmtree(place, ignore_errors=True)
 
 
-def _chapters(short: bool, only: list[str]) -> dict[str, Callable[[], Chapter]]:
-    count, rounds = (3_000, 2) if short else (20_000, 5)
+def _chapters(short: bool, count: int, rounds: int, only: list[str]) -> dict[str, Callable[[], Chapter]]:
     few = max(2, rounds - 2)
     found: dict[str, Callable[[], Chapter]] = {}
     for name in SETS[1:] if short else SETS:
