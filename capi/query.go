@@ -255,12 +255,16 @@ func dlgo_query_functions(out *C.dl_buffer, e *C.dl_error) C.dl_status {
 		Doc       string `json:"doc"`
 	}
 	return call(e, func() error {
-		lines := []line{}
+		var told struct {
+			Functions []line   `json:"functions"`
+			Words     []string `json:"words"`
+		}
 		for _, name := range query.FunctionNames() {
 			signature, doc := query.Help(name)
-			lines = append(lines, line{name, signature, doc})
+			told.Functions = append(told.Functions, line{name, signature, doc})
 		}
-		return fillJSON(out, lines)
+		told.Words = query.Reserved()
+		return fillJSON(out, told)
 	})
 }
 

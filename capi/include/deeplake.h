@@ -400,7 +400,8 @@ DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* na
  * "environ"}. After a failure there is no dataset. */
 DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err);
 
-/* The functions that every query knows as JSON: [{"name", "signature", "doc"}]. The buffer is the caller's. */
+/* The functions that every query knows, and the words of the language, which a dl_function cannot be named, as JSON:
+ * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The buffer is the caller's. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 
 /* ---- Column: bytes as stored ---- */

@@ -347,8 +347,8 @@ def load_view(
 def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) -> None:
     """Copies the rows into a new dataset; options `overwrite`, `message`, `threads`, `storage`, `environ`."""
 
-def functions() -> list[dict[str, str]]:
-    """Returns the functions that every query knows: `name`, `signature`, `doc`."""
+def vocabulary() -> dict[str, Any]:
+    """Returns the `functions` that every query knows: `name`, `signature`, `doc`; and the `words` of the language."""
 
 @final
 class Epoch:

@@ -22,15 +22,6 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)), "float32", "float64")
 _TEXTS = {"text": "string", "str": "string", "string": "string"}
 
-# Words behind which a parenthesis is read as something else than the arguments of a function; see docs/tql.ebnf.
-_WORDS = frozenset(
-    """
-    ACROSS ALL AND ARRANGE ARRAY AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END EXCEPT EXISTS EXPAND EXTRACT
-    FALSE FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT IS JOIN LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OUTER
-    RIGHT SAMPLE SELECT THEN TRUE UNGROUP UNION USING WHEN WHERE WITH
-    """.split()
-)
-
 _lock = threading.Lock()
 _registered: dict[str, Function] = {}
 
@@ -198,10 +189,11 @@ def register(
         raise InvalidArgumentError(f'register function "{name}": fn is a {type(fn).__name__}, want a callable')
     axes = _axes(name, shape)
     function = Function(name, fn, _dtype(name, returns, axes), axes)
-    if name in _WORDS:
-        raise InvalidArgumentError(f'register function "{name}": it is a word of the language; take another')
-    if any(name == about["name"] for about in _native.functions()):
+    known = _native.vocabulary()
+    if any(name == about["name"] for about in known["functions"]):
         raise AlreadyExistsError(f'register function "{name}": there is a built-in one of that name; take another')
+    if name in known["words"]:
+        raise InvalidArgumentError(f'register function "{name}": it is a word of the language; take another')
     with _lock:
         if name in _registered and not overwrite:
             raise AlreadyExistsError(f'register function "{name}": it is registered; give overwrite=True to replace it')
@@ -221,7 +213,8 @@ def unregister(name: str) -> None:
 
 def functions() -> list[Description]:
     """Returns the functions that queries can call, those built in and those registered, by name."""
-    built_in = [Description(about["name"], about["signature"], about["doc"]) for about in _native.functions()]
+    known = _native.vocabulary()["functions"]
+    built_in = [Description(about["name"], about["signature"], about["doc"]) for about in known]
     with _lock:
         own = list(_registered.values())
     ours = [Description(f.name, f"{f.name}(...)", (f.call.__doc__ or "").strip().partition("\n")[0]) for f in own]

@@ -223,7 +223,7 @@ void materialize(const View& self, const std::string& uri, const py::object& opt
         c, [&](dl_context ctx, dl_error* err) { return c.view_materialize(ctx, h, uri.c_str(), json.c_str(), err); });
 }
 
-py::object functions() {
+py::object vocabulary() {
     const Core& c = core();
     Buffer json;
     call([&](dl_error* err) { return c.query_functions(json.out(), err); });
@@ -236,7 +236,7 @@ void register_query(py::module_& m) {
     using py::arg;
     m.def("query", query, arg("view"), arg("text"), arg("params"), arg("functions"), arg("options") = py::none());
     m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"), arg("options") = py::none());
-    m.def("functions", functions);
+    m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
     m.def("load_view", load, arg("dataset"), arg("name"), arg("params"), arg("functions"), arg("options") = py::none());
     m.def("materialize", materialize, arg("view"), arg("uri"), arg("options") = py::none());
