@@ -35,8 +35,11 @@ func functionsOf(p *C.dl_functions, n C.int64_t) (map[string]query.User, error) 
 	for _, c := range unsafe.Slice(p, int(n)) {
 		f := &function{c: c, name: strings.ToUpper(text(c.name))}
 		d := tensor.DType(c.dtype)
-		if !d.Valid() || c.call == nil || c.done == nil || c.ndim > tensor.MaxDims || c.ndim < -1 {
-			return nil, errs.New(errs.Invalid, "read function %q: its dtype is %d and it has %d axes, or a pointer is NULL", f.name, int32(c.dtype), int32(c.ndim))
+		if !d.Valid() || f.name == "" || c.call == nil || c.done == nil || c.ndim > tensor.MaxDims || c.ndim < -1 || c.ndim > 0 && c.shape == nil {
+			return nil, errs.New(errs.Invalid, "read function %q: its dtype is %d and it has %d axes, or it has no name, or a pointer is NULL", f.name, int32(c.dtype), int32(c.ndim))
+		}
+		if unheld(d) {
+			return nil, errs.New(errs.Type, "read function %q: its dtype is %s, want another", f.name, d)
 		}
 		f.typ = array.Type{DType: d, Dims: array.Unranked}
 		if c.ndim >= 0 {
@@ -72,8 +75,8 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 		out  C.dl_rows
 		kept unsafe.Pointer
 	)
-	if C.dl_function_call(&f.c, (*C.dl_array_in)(lent.all), C.int64_t(lent.n), C.int64_t(n), &out, &kept, &e) != C.DL_OK {
-		return nil, raisedBy(&e)
+	if status := C.dl_function_call(&f.c, (*C.dl_array_in)(lent.all), C.int64_t(lent.n), C.int64_t(n), &out, &kept, &e); status != C.DL_OK {
+		return nil, f.raisedBy(status, &e)
 	}
 	defer C.dl_function_done(&f.c, kept)
 	if int64(out.n) != int64(n) {
@@ -90,6 +93,14 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 	return c, nil
 }
 
+// kindOfStatus is the kind of a status that the host gave; what is none is its mistake.
+func kindOfStatus(s C.dl_status) errs.Kind {
+	if s < 1 || int(s) > len(errs.Table()) {
+		return errs.Invalid
+	}
+	return errs.Kind(s)
+}
+
 // raised is what a function of the host failed with, in its words.
 type raised struct {
 	error
@@ -98,11 +109,18 @@ type raised struct {
 
 func (r *raised) Unwrap() error { return r.error }
 
-func raisedBy(e *C.dl_error) error {
+// raisedBy is the error of a call that gave status: what it says of itself counts, if it says anything.
+func (f *function) raisedBy(status C.dl_status, e *C.dl_error) error {
+	e.message[len(e.message)-1] = 0 // whatever it wrote
 	words := C.GoString(&e.message[0])
-	kind := errs.Kind(e.status)
-	err := errs.New(kind, "%s", words)
-	if e.flags&C.DL_ERROR_DETAILS == 0 {
+	if words == "" {
+		return errs.New(kindOfStatus(status), "call function %q: it failed with status %d, and does not say why", f.name, int32(status))
+	}
+	if e.status != C.DL_OK {
+		status = e.status
+	}
+	err := errs.New(kindOfStatus(status), "%s", words)
+	if e.flags&C.DL_ERROR_DETAILS == 0 || len(words)+1 >= len(e.message) {
 		return err
 	}
 	return &raised{err, C.GoString(&e.message[len(words)+1])}

@@ -7,8 +7,8 @@ import "C"
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -33,17 +33,18 @@ type asking struct {
 
 // question is a query that was checked, and what it is asked of.
 type question struct {
-	plan    *query.Plan
-	view    *viewing // nil: the datasets that it names
-	sources *sources
-	words   string // what decides the answer, besides the versions
-	seed    uint64
+	plan  *query.Plan
+	view  *viewing // nil: the datasets that it names
+	owner *owner   // of what it opened: the question's, until there is an answer
+	words string   // what decides the answer, besides the versions
+	seed  uint64
 }
 
 // tell is what dl_query says of a query.
 type tell struct {
-	Query       string             `json:"query"`
+	Query       string             `json:"query,omitempty"`
 	URI         string             `json:"uri"`
+	Origin      string             `json:"origin,omitempty"` // where the rows lie, if elsewhere
 	Commits     map[string]string  `json:"commits,omitempty"`
 	Outputs     []output           `json:"outputs,omitempty"`
 	Explanation *query.Explanation `json:"explanation,omitempty"`
@@ -69,7 +70,7 @@ type inquiry struct {
 	options   string
 }
 
-// prepare checks a query. The caller closes sources, also after an error where it is not nil.
+// prepare checks a query. The caller leaves the owner of the question, or makes a view of it.
 func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	var o asking
 	if err := parse("query", a.options, &o); err != nil {
@@ -90,27 +91,33 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	if with.Params, spoken, err = paramsOf(a.params, a.paramsN); err != nil {
 		return nil, o, err
 	}
-	q := &question{sources: &sources{Tables: scan.NewTables(lib.env, place), commits: o.Commits, names: o.Places}}
+	q := &question{seed: o.Seed, view: a.asked}
+	of := &owner{sources: &sources{Tables: scan.NewTables(lib.env, place), commits: o.Commits, names: o.Places}}
 	var from query.Table
-	q.seed, q.view = o.Seed, a.asked
 	if a.view.id != 0 {
 		if q.view, err = lib.views.get(uint64(a.view.id)); err != nil {
 			return nil, o, err
 		}
 	}
 	if q.view != nil {
+		// What it reads stays open, whatever another thread closes meanwhile.
+		if err := q.view.owner.take(); err != nil {
+			return nil, o, err
+		}
+		of.above = q.view.owner
 		from = q.view.answer().Table()
+		q.words = q.view.answer().Words() + "\x00"
 	}
-	if q.plan, err = query.Prepare(ctx, a.text, from, q.sources, with); err != nil {
-		q.sources.close()
+	q.owner = owned(of)
+	if q.plan, err = query.Prepare(ctx, a.text, from, of.sources, with); err != nil {
+		of.leave()
 		return nil, o, err
 	}
-	seed, err := json.Marshal(o.Seed)
-	q.words = q.plan.Text() + "\x00" + string(seed) + "\x00" + string(spoken)
+	q.words += fmt.Sprintf("%s\x00%d\x00%s", q.plan.Text(), o.Seed, spoken)
 	if len(o.Each) > 0 {
 		q.words += fmt.Sprint("\x00", o.Each)
 	}
-	return q, o, err
+	return q, o, nil
 }
 
 // base is the view that the answer describes itself by.
@@ -118,16 +125,38 @@ func (q *question) base() (*dataset.View, error) {
 	if q.view != nil {
 		return q.view.answer().Base(), nil
 	}
-	if q.sources.first == nil {
+	opened := q.owner.sources.Views()
+	if len(opened) == 0 {
 		return nil, errs.New(errs.Invalid, "query: it is asked of no dataset; name one by FROM")
 	}
-	return q.sources.first, nil
+	return opened[0], nil
+}
+
+// reads is all views that the query reads.
+func (q *question) reads() []*dataset.View {
+	opened := q.owner.sources.Views()
+	if q.view != nil {
+		return slices.Concat(q.view.answer().Reads(), opened)
+	}
+	return opened
 }
 
 func (q *question) tell() tell {
-	t := tell{Query: q.plan.Text(), Commits: q.sources.used}
+	t := tell{Query: q.plan.Text(), Commits: q.owner.sources.used}
 	if v, err := q.base(); err == nil {
 		t.URI = v.URI()
+	}
+	return t
+}
+
+// tellAnswer says what the query was, and what came of it.
+func (q *question) tellAnswer(a *scan.Answer, outputs []query.Output) tell {
+	t := q.tell()
+	if at := a.Origin(); at != nil && at.URI() != t.URI {
+		t.Origin = at.URI()
+	}
+	for _, o := range outputs {
+		t.Outputs = append(t.Outputs, output{o.Name, o.Type.String(), o.Drawn < 0})
 	}
 	return t
 }
@@ -159,16 +188,14 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 		if err != nil {
 			return err
 		}
-		v, result, err := q.answer(ctx)
+		answer, result, err := q.answer(ctx)
 		if err != nil {
-			q.sources.close()
+			q.owner.leave()
 			return err
 		}
-		t := q.tell()
-		for _, o := range result.Outputs {
-			t.Outputs = append(t.Outputs, output{o.Name, o.Type.String(), o.Drawn < 0})
-		}
-		if err := fillJSON(told, t); err != nil {
+		v := answered(answer, q.owner)
+		v.asked, v.done = q, &result.Done
+		if err := fillJSON(told, q.tellAnswer(answer, result.Outputs)); err != nil {
 			v.close()
 			return err
 		}
@@ -177,8 +204,8 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 	})
 }
 
-// answer runs the query. The view that it gives owns what was opened.
-func (q *question) answer(ctx context.Context) (*viewing, *query.Result, error) {
+// answer runs the query.
+func (q *question) answer(ctx context.Context) (*scan.Answer, *query.Result, error) {
 	base, err := q.base()
 	if err != nil {
 		return nil, nil, err
@@ -187,18 +214,8 @@ func (q *question) answer(ctx context.Context) (*viewing, *query.Result, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err := scan.Answered(ctx, lib.env, base, result, q.words)
-	if err != nil {
-		return nil, nil, err
-	}
-	of := &owner{sources: q.sources}
-	if q.view != nil {
-		of.above = q.view.owner
-		of.above.take()
-	}
-	v := answered(answer, of)
-	v.asked, v.done = q, &result.Done
-	return v, result, nil
+	answer, err := scan.Answered(ctx, lib.env, base, q.reads(), result, q.words)
+	return answer, result, err
 }
 
 //export dlgo_query_explain
@@ -230,7 +247,7 @@ func dlgo_query_explain(c C.dl_context, h C.dl_view, words *C.dl_text, params *C
 		if err != nil {
 			return err
 		}
-		defer q.sources.close()
+		defer q.owner.leave()
 		var done *query.Done
 		if o.Analyze {
 			result, err := q.plan.Run(ctx)
@@ -304,8 +321,7 @@ func paramOf(rows *tensor.Rows, unit array.Unit) (any, error) {
 		s := &rows.Samples[0]
 		t.DType, t.Dims, t.Shape = s.DType, len(s.Shape), append(tensor.Shape{}, s.Shape...)
 	}
-	switch t.DType {
-	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
+	if unheld(t.DType) {
 		return nil, errs.New(errs.Type, "its dtype is %s, want another", t.DType)
 	}
 	c, err := columnOfRows(rows, 1, t)
@@ -352,7 +368,6 @@ type sources struct {
 	commits map[string]string // versions to be opened again, by name or name@ref
 	names   map[string]string // where the host says that a name lies
 	used    map[string]string
-	first   *dataset.View
 }
 
 // Table opens a dataset at a version. Preparing a query calls it from one goroutine.
@@ -371,11 +386,7 @@ func (p *sources) Table(ctx context.Context, name, ref string) (query.Table, err
 	if err != nil {
 		return nil, err
 	}
-	v := p.View(uri, ref)
-	if p.first == nil {
-		p.first = v
-	}
-	if _, commit, _, err := v.Identity(); err == nil {
+	if _, commit, _, err := p.View(uri, ref).Identity(); err == nil {
 		if p.used == nil {
 			p.used = map[string]string{}
 		}

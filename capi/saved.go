@@ -72,33 +72,32 @@ func dlgo_dataset_load_view(c C.dl_context, d C.dl_dataset, name *C.dl_text, par
 			return err
 		}
 		a := inquiry{params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
-		of := &owner{}
 		var q *question
-		var done *query.Done
+		var result *query.Result
 		answer, at, err := scan.Load(ctx, ds, text(name), func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*scan.Answer, error) {
 			a.text, a.asked = s.Query, newViewing(base)
 			var err error
 			if q, _, err = a.prepare(ctx); err != nil {
 				return nil, err
 			}
-			of.sources = q.sources
-			result, err := q.plan.Run(ctx)
-			if err != nil {
-				q.sources.close()
-				return nil, err
-			}
-			done = &result.Done
-			return scan.Answered(ctx, lib.env, base, result, q.words)
+			var answer *scan.Answer
+			answer, result, err = q.answer(ctx)
+			return answer, err
 		})
+		of := owned(&owner{})
+		if q != nil {
+			of = q.owner
+		}
 		if err != nil {
+			of.leave()
 			return err
 		}
 		of.dataset = at
 		v := answered(answer, of)
-		v.asked, v.done = q, done
 		t := tell{URI: ds.URI()}
 		if q != nil {
-			t = q.tell()
+			v.asked, v.done = q, &result.Done
+			t = q.tellAnswer(answer, result.Outputs)
 		}
 		if err := fillJSON(told, t); err != nil {
 			v.close()

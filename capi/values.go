@@ -15,6 +15,15 @@ import (
 	"deeplake/core/tensor"
 )
 
+// unheld reports whether columns hold no values of a dtype.
+func unheld(d tensor.DType) bool {
+	switch d {
+	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
+		return true
+	}
+	return false
+}
+
 // columnOfRows makes a column of n rows of type t out of what the caller passed. It copies, and refuses another dtype.
 func columnOfRows(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
 	if in.RowItems != nil {
@@ -153,11 +162,12 @@ func (l *lending) takeBack() {
 // lentBytes is what describe takes from the arena.
 func lentBytes(c *array.Column) int {
 	n := 8 + 8*(2+tensor.MaxDims) // the name, and an array's shape
-	if c.List {
+	list := c.List
+	if list {
 		n += 8 * c.N
 		c = itemsOf(c)
 	}
-	if c.Shapes != nil || c.Null != nil || !c.DType.Fixed() {
+	if list || c.Shapes != nil || c.Null != nil || !c.DType.Fixed() {
 		n += 3 * 8 * c.N
 		for i := range c.N {
 			n += 8 * len(c.ShapeAt(i))

@@ -36,29 +36,45 @@ func newViewing(v *dataset.View) *viewing {
 	return &viewing{view: v, source: source, reader: loader.NewReader(source)}
 }
 
-// answered is the view of an answer. It owns the datasets that the query opened, with all views that are made of it.
+// answered is the view of an answer. It owns the datasets that the query opened, with all views that are made of it: of is
+// the caller's share, which goes to it.
 func answered(a *scan.Answer, of *owner) *viewing {
 	source := loader.SourceOf(a)
-	of.take()
 	return &viewing{result: a, source: source, reader: loader.NewReader(source), owner: of}
 }
 
-// owner closes what a query opened when the last view is closed that it is read by.
+// owner closes what a query opened when the last share of it is left: each view that reads it has one.
 type owner struct {
-	views   atomic.Int64
+	shares  atomic.Int64
 	sources *sources
 	dataset *dataset.Dataset // that a saved view opened; nil: none
 	above   *owner           // of the view that was asked; nil: nobody
 }
 
-func (o *owner) take() {
-	if o != nil {
-		o.views.Add(1)
+// owned is o with one share, the caller's.
+func owned(o *owner) *owner {
+	o.shares.Store(1)
+	return o
+}
+
+// take takes another share; errs.Closed if the last one was left.
+func (o *owner) take() error {
+	if o == nil {
+		return nil
+	}
+	for {
+		n := o.shares.Load()
+		if n == 0 {
+			return errs.New(errs.Closed, "use view: it is closed")
+		}
+		if o.shares.CompareAndSwap(n, n+1) {
+			return nil
+		}
 	}
 }
 
 func (o *owner) leave() {
-	if o != nil && o.views.Add(-1) == 0 {
+	if o != nil && o.shares.Add(-1) == 0 {
 		o.sources.close()
 		if o.dataset != nil {
 			_ = o.dataset.Close() // opened for reading
@@ -86,8 +102,12 @@ func (v *viewing) part(ofView func(*dataset.View) (*dataset.View, error), ofAnsw
 		}
 		return newViewing(part), nil
 	}
+	if err := v.owner.take(); err != nil {
+		return nil, err
+	}
 	part, err := ofAnswer(v.result)
 	if err != nil {
+		v.owner.leave()
 		return nil, err
 	}
 	return answered(part, v.owner), nil

@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -211,6 +212,9 @@ func (c *Column) Declared() tensor.Shape { return c.ct.schema.Shape }
 
 // URI is that of the dataset.
 func (v *View) URI() string { return v.d.URI() }
+
+// Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.
+func (v *View) Place() string { return storage.Place(v.d.store) }
 
 // Counted is a view of n rows that is of no use but to be sliced: it checks what Slice is given.
 func (v *View) Counted(n int64) *View {

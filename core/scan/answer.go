@@ -52,7 +52,8 @@ type Answer struct {
 	view   *dataset.View   // its rows are those of this view, its columns tensors of it; else nil
 	base   *dataset.View   // of the dataset that was asked
 	origin *dataset.View   // that its rows are of, one for one; nil: none, or several
-	drawn  []*dataset.View // whose commits it depends on
+	drawn  []*dataset.View // the rows of datasets that came of it
+	reads  []*dataset.View // all that it was computed from, with base
 	table  *Table
 	part   bool   // of another answer
 	words  string // names what was asked, and of it what was selected
@@ -60,14 +61,17 @@ type Answer struct {
 
 // Plain is the rows of a view.
 func Plain(v *dataset.View) *Answer {
-	return &Answer{view: v, base: v, origin: v, drawn: []*dataset.View{v}, table: Of(v)}
+	own := []*dataset.View{v}
+	return &Answer{view: v, base: v, origin: v, drawn: own, reads: own, table: Of(v)}
 }
 
 // Answered is what a query on a view has answered with. words say all that decides the rows besides the datasets: the query
-// in its canonical form, parameters, seed. Computed columns are kept in memory, each in the chunks of a dataset of its own;
-// those that are computed when they are read, of one element type, stay so. ctx ends the computing of the others.
-func Answered(ctx context.Context, env *dataset.Env, base *dataset.View, r *query.Result, words string) (*Answer, error) {
-	a := &Answer{base: base, table: &Table{name: base.URI(), rows: r.N}, words: words}
+// in its canonical form, parameters, seed, and the Words of an answer that was asked. reads are all views that the query reads,
+// base among them, and the Reads of such an answer, in an order that the same query always has. Computed columns are kept in
+// memory, each in the chunks of a dataset of its own; those that are computed when they are read, of one element type, stay
+// so. ctx ends the computing of the others.
+func Answered(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Answer, error) {
+	a := &Answer{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, words: words}
 	d := drawer{result: r, views: map[drawnView]*dataset.View{}}
 	var kept []int
 	for i := range r.Outputs {
@@ -172,6 +176,7 @@ func (d *drawer) stored(o *query.Output, f *field) error {
 	if f.view, err = d.rows(o.Drawn, from.view); err != nil {
 		return err
 	}
+	f.kept = from.kept
 	f.column, err = f.view.Column(from.column.Name())
 	return err
 }
@@ -197,35 +202,32 @@ func at(compute func(ctx context.Context, rows []int64) (*array.Column, error), 
 	}
 }
 
-// finish says what the rows are of.
+// finish says what the rows are of. Kept columns are of no dataset that anybody knows.
 func (d *drawer) finish(a *Answer) error {
-	plain := len(d.result.Drawn) == 1
 	for i := range d.result.Drawn {
 		t, err := d.table(i)
 		if err != nil {
 			return err
 		}
-		var first *dataset.View
 		for _, f := range t.fields {
-			if f.view != nil && first == nil {
-				first = f.view
+			if f.view == nil || f.kept {
+				continue
+			}
+			v, err := d.rows(i, f.view)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(a.drawn, v) {
+				a.drawn = append(a.drawn, v)
 			}
 		}
-		if first == nil {
-			plain = false
-			continue
-		}
-		v, err := d.rows(i, first)
-		if err != nil {
-			return err
-		}
-		a.drawn = append(a.drawn, v)
 	}
 	if len(a.drawn) == 1 && len(d.result.Drawn) == 1 {
 		a.origin = a.drawn[0]
 	}
+	plain := a.origin != nil
 	for _, f := range a.table.fields {
-		plain = plain && f.view != nil && f.view == a.origin
+		plain = plain && f.view == a.origin
 	}
 	if plain {
 		a.view = a.origin
@@ -251,8 +253,17 @@ func (a *Answer) Table() *Table { return a.table }
 // View is the view that has the same rows and tensors, perhaps under other names; false: there is none.
 func (a *Answer) View() (*dataset.View, bool) { return a.view, a.view != nil }
 
+// Origin is the rows that these are of, one for one; nil: there are none, or of several.
+func (a *Answer) Origin() *dataset.View { return a.origin }
+
 // Base is the view that was asked.
 func (a *Answer) Base() *dataset.View { return a.base }
+
+// Reads is all that the answer was computed from, Base among it. Nobody may change it.
+func (a *Answer) Reads() []*dataset.View { return a.reads }
+
+// Words name what was asked, and of it what was selected; "" of a view.
+func (a *Answer) Words() string { return a.words }
 
 // Column finds a column by name.
 func (a *Answer) Column(name string) (Column, error) {
@@ -304,7 +315,7 @@ func (a *Answer) Remote() bool {
 func (a *Answer) Traffic() storage.Stats {
 	var sum storage.Stats
 	seen := map[string]bool{}
-	for _, v := range append([]*dataset.View{a.base}, a.drawn...) {
+	for _, v := range a.reads {
 		if uri := v.URI(); !seen[uri] {
 			seen[uri] = true
 			sum.Add(v.Traffic())
@@ -324,7 +335,8 @@ func (a *Answer) Identity() (dataset, commit, selection string, err error) {
 	}
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%s\x00%d", a.words, a.table.rows)
-	for _, v := range a.drawn {
+	seen := map[string]bool{} // asked again, two names of a version may be one
+	for _, v := range slices.Concat(a.drawn, a.reads) {
 		d, c, rows, err := v.Identity()
 		if err != nil {
 			return "", "", "", err
@@ -332,7 +344,10 @@ func (a *Answer) Identity() (dataset, commit, selection string, err error) {
 		if c == "" {
 			commit = "" // who knows what those rows will be
 		}
-		_, _ = fmt.Fprintf(sum, "\x00%s %s %s", d, c, rows)
+		if line := fmt.Sprintf("\x00%s %s %s", d, c, rows); !seen[line] {
+			seen[line] = true
+			_, _ = sum.Write([]byte(line))
+		}
 	}
 	return dataset, commit, fmt.Sprintf("query %s*%d", hex.EncodeToString(sum.Sum(nil)[:16]), a.table.rows), nil
 }
@@ -377,7 +392,7 @@ func (a *Answer) Slice(start, stop, step int64) (*Answer, error) {
 
 // derive is n other rows of a.
 func (a *Answer) derive(n int64, words string, of func(*dataset.View) (*dataset.View, error), row func(i int64) int64) (*Answer, error) {
-	out := &Answer{base: a.base, part: true, words: words, table: &Table{name: a.table.name, rows: n}}
+	out := &Answer{base: a.base, reads: a.reads, part: true, words: words, table: &Table{name: a.table.name, rows: n}}
 	views := map[*dataset.View]*dataset.View{}
 	same := func(v *dataset.View) (*dataset.View, error) {
 		if v == nil || views[v] != nil {
@@ -401,7 +416,7 @@ func (a *Answer) derive(n int64, words string, of func(*dataset.View) (*dataset.
 		out.drawn = append(out.drawn, w)
 	}
 	for _, f := range a.table.fields {
-		g := &field{name: f.name, compute: f.compute, typ: f.typ}
+		g := &field{name: f.name, kept: f.kept, compute: f.compute, typ: f.typ}
 		if f.compute != nil {
 			g.compute = func(ctx context.Context, rows []int64) (*array.Column, error) {
 				own := make([]int64, len(rows))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,15 +26,16 @@ import (
 // ask answers a query on a view.
 func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ...any) *Answer {
 	t.Helper()
-	tables := NewTables(env, storage.Options{})
-	t.Cleanup(func() { _ = tables.Close() })
-	return askTable(t, env, v, Of(v), tables, text, params...)
+	return askAnswer(t, env, Plain(v), text, params...)
 }
 
-func askTable(t testing.TB, env *dataset.Env, v *dataset.View, from query.Table, tables query.Tables, text string, params ...any) *Answer {
+// askAnswer asks a query of an answer.
+func askAnswer(t testing.TB, env *dataset.Env, a *Answer, text string, params ...any) *Answer {
 	t.Helper()
 	ctx := context.Background()
-	p, err := query.Prepare(ctx, text, from, tables, query.Options{Params: params})
+	tables := NewTables(env, storage.Options{})
+	t.Cleanup(func() { _ = tables.Close() })
+	p, err := query.Prepare(ctx, text, a.Table(), tables, query.Options{Params: params})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -41,7 +43,8 @@ func askTable(t testing.TB, env *dataset.Env, v *dataset.View, from query.Table,
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	return must[*Answer](t)(Answered(ctx, env, v, r, p.Text()))
+	words := fmt.Sprintf("%s\x00%s %v", a.Words(), p.Text(), params)
+	return must[*Answer](t)(Answered(ctx, env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, words))
 }
 
 // cells reads a column of an answer row by row.
@@ -213,7 +216,7 @@ func TestAnswer(t *testing.T) {
 				}
 			}
 		}
-		again := askTable(t, env, v, a.Table(), nil, "SELECT * LIMIT 1 OFFSET 1")
+		again := askAnswer(t, env, a, "SELECT * LIMIT 1 OFFSET 1")
 		for name, want := range c.want {
 			if w := strings.Fields(want); len(w) > 1 && !strings.Contains(want, "[") && says(t, again, name) != w[1] {
 				t.Errorf("%s: asked again, column %q is %s, want %s", c.query, name, says(t, again, name), w[1])
@@ -277,6 +280,48 @@ func TestAnswerIdentity(t *testing.T) {
 		seen[id], seen[identity(part)] = q, "part of "+q
 		if _, bad := seen[identity(must[*Answer](t)(a.Select([]int64{0})))]; bad {
 			t.Errorf("%s: parts are alike", q)
+		}
+	}
+	// Of answers, and of other datasets: what was asked before counts, and every version that was read.
+	other := small(t, env, "mem://other")
+	of := func(steps ...string) string {
+		a := Plain(v)
+		for _, q := range steps {
+			a = askAnswer(t, env, a, q)
+		}
+		return identity(a)
+	}
+	nested := [][]string{
+		{"SELECT x + 1 AS y", "SELECT y * 2 AS z"}, {"SELECT x + 100 AS y", "SELECT y * 2 AS z"},
+		{"SELECT x, x + 1 AS y", "SELECT *"}, {"SELECT x, x + 2 AS y", "SELECT *"}, {"SELECT x + 1 AS y WHERE x > 2", "SELECT *"},
+		{"SELECT x % 3 AS g, COUNT(*) AS n GROUP BY x % 3", "SELECT n ORDER BY g"}, {"SELECT x % 2 AS g, COUNT(*) AS n GROUP BY x % 2", "SELECT n ORDER BY g"},
+	}
+	foreign := []string{
+		"SELECT a.label AS l, COUNT(*) AS n FROM dataset a JOIN \"mem://other\" b ON a.x = b.x GROUP BY a.label",
+		"SELECT x + 1 AS y WHERE x < (SELECT MAX(x) FROM \"mem://other\")",
+		"SELECT x, x + 1 AS y WHERE x IN (SELECT x FROM \"mem://other\" WHERE x > 4)",
+	}
+	was := map[string]string{}
+	for _, q := range foreign {
+		nested = append(nested, []string{q}, []string{q, "SELECT *"})
+	}
+	for _, steps := range nested {
+		id := of(steps...)
+		if before := seen[id]; before != "" {
+			t.Errorf("%q is %s", steps, before)
+		}
+		if id != of(steps...) {
+			t.Errorf("%q is not itself", steps)
+		}
+		seen[id], was[steps[0]] = fmt.Sprint(steps), id
+	}
+	if err := other.DeleteRows(ctx, []int64{0}); err != nil {
+		t.Fatal(err)
+	}
+	_ = must[version.Committed](t)(other.Commit(ctx, ""))
+	for _, q := range foreign {
+		if of(q, "SELECT *") == was[q] {
+			t.Errorf("%s: another version of what was joined is the same", q)
 		}
 	}
 	some := ask(t, env, v, "SELECT * WHERE x > 4")
@@ -368,7 +413,7 @@ func TestLazy(t *testing.T) {
 			t.Errorf("row %d is %v of %v, want %v", i, got, c[i].shapes[0], want)
 		}
 	}
-	if got := says(t, askTable(t, env, a.Base(), part.Table(), nil, "SELECT z[0] + 1 AS one, SHAPE(z)[0] AS n LIMIT 2"), "one"); got != "1801 7" {
+	if got := says(t, askAnswer(t, env, part, "SELECT z[0] + 1 AS one, SHAPE(z)[0] AS n LIMIT 2"), "one"); got != "1801 7" {
 		t.Errorf("asked again: %s", got)
 	}
 }
@@ -497,9 +542,26 @@ func TestMaterializeOver(t *testing.T) {
 	env := testEnv()
 	v := must[*dataset.View](t)(small(t, env, "mem://d").View(ctx))
 	small(t, env, "mem://old")
+	small(t, env, "mem://other")
 	a := ask(t, env, v, "SELECT x + 1 AS more, name, label AS kind WHERE x > 4 ORDER BY x")
 	if err := a.Materialize(ctx, env, Copy{URI: "mem://d", Overwrite: true}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("over itself: %v", err)
+	}
+	for _, q := range []string{
+		"SELECT a.x + b.x AS s, a.label AS l FROM dataset a JOIN \"mem://other\" b ON a.x = b.x",
+		"SELECT COUNT(*) AS n FROM dataset a JOIN \"mem://other\" b ON a.x = b.x",
+		"SELECT x + 1 AS y WHERE x < (SELECT MAX(x) FROM \"mem://other\")",
+		"SELECT x FROM \"mem://other\"",
+	} {
+		first := ask(t, env, v, q)
+		part := must[*Answer](t)(first.Slice(0, 1, 1))
+		for i, a := range []*Answer{first, askAnswer(t, env, first, "SELECT *"), part, askAnswer(t, env, part, "SELECT COUNT(*) AS c")} {
+			for _, uri := range []string{"mem://d", "mem://other"} {
+				if err := a.Materialize(ctx, env, Copy{URI: uri, Overwrite: true}); !errs.Is(err, errs.Invalid) {
+					t.Errorf("%s, %d: over %s, which it reads: %v", q, i, uri, err)
+				}
+			}
+		}
 	}
 	if err := a.Materialize(ctx, env, Copy{URI: "mem://old", Overwrite: true}); err != nil {
 		t.Fatal(err)
@@ -542,5 +604,26 @@ func TestTables(t *testing.T) {
 	}
 	if err := tables.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMaterializeOverLink takes other names of the directory that the rows are read from.
+func TestMaterializeOverLink(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	dir := t.TempDir()
+	if err := os.Symlink(dir+"/d", dir+"/link"); err != nil {
+		t.Skip(err)
+	}
+	d := small(t, env, dir+"/d")
+	v := must[*dataset.View](t)(d.View(ctx))
+	for _, uri := range []string{dir + "/link", dir + "/d/../link/", "file://" + dir + "/link"} {
+		if err := ask(t, env, v, "SELECT x + 1 AS y").Materialize(ctx, env, Copy{URI: uri, Overwrite: true}); !errs.Is(err, errs.Invalid) {
+			t.Errorf("over %q: %v", uri, err)
+		}
+	}
+	if got := says(t, ask(t, env, v, "SELECT x LIMIT 2"), "x"); got != "5 3" {
+		t.Errorf("what is left is %s", got)
 	}
 }

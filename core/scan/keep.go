@@ -118,7 +118,7 @@ func keep(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int,
 	}
 	for k, i := range outputs {
 		f := fields[i]
-		f.view = v
+		f.view, f.kept = v, true
 		if f.column, err = v.Column(cols[k].name); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
 }
 
-// notInto refuses to overwrite what is being read.
+// notInto refuses to overwrite what is being read, and what the query is asked of when it is asked again.
 func (a *Answer) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	if !o.Overwrite {
 		return nil
@@ -65,9 +65,10 @@ func (a *Answer) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 		return nil // there is nothing, or Create says what is wrong
 	}
 	defer func() { _ = store.Close() }()
-	for _, v := range append([]*dataset.View{a.base}, a.drawn...) {
-		if v.URI() == store.URI() {
-			return errs.New(errs.Invalid, "materialize %q: the rows are read from there; take another place", o.URI)
+	place := storage.Place(store)
+	for _, v := range a.reads {
+		if v.Place() == place {
+			return errs.New(errs.Invalid, "materialize %q: the rows are computed from what is there (%q); take another place", o.URI, v.URI())
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func TestRecycle(t *testing.T) {
 					result.Drawn[k].Table = c.Table
 				}
 			}
-			answers[i] = must[*Answer](t)(Answered(ctx, env, v, result, text))
+			answers[i] = must[*Answer](t)(Answered(ctx, env, v, []*dataset.View{v}, result, text))
 		}
 		for _, name := range answers[0].Names() {
 			if got, want := says(t, answers[0], name), says(t, answers[1], name); got != want || got == "" {

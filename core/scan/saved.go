@@ -76,7 +76,8 @@ func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx c
 }
 
 func load(ctx context.Context, l *dataset.Loaded, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error)) (*Answer, error) {
-	a := &Answer{view: l.Rows, base: l.Base, origin: l.Rows, drawn: []*dataset.View{l.Rows}}
+	own := []*dataset.View{l.Rows}
+	a := &Answer{view: l.Rows, base: l.Base, origin: l.Rows, drawn: own, reads: own}
 	if l.Rows != nil {
 		a.table = &Table{name: l.Base.URI(), rows: l.Rows.Len()}
 	}

@@ -30,6 +30,7 @@ type field struct {
 	name    string
 	view    *dataset.View
 	column  *dataset.Column
+	kept    bool                                                           // view is of what was computed, in memory
 	compute func(ctx context.Context, rows []int64) (*array.Column, error) // instead of view and column
 
 	mu       sync.Mutex
@@ -85,7 +86,7 @@ func (f *field) describe() query.Field {
 	return q
 }
 
-// units are the names of units in the info of a tensor, under "unit".
+// unitName is a unit in the info of a tensor, under "unit".
 func unitName(u array.Unit) string {
 	return [...]string{array.None: "", array.Date: "date", array.Timestamp: "timestamp", array.Interval: "interval"}[u]
 }

@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"deeplake/core/dataset"
@@ -17,6 +18,7 @@ type Tables struct {
 
 	mu     sync.Mutex
 	opened map[[2]string]*opening
+	views  []*dataset.View // of what is open, in the order in which it was opened
 }
 
 var _ query.Tables = (*Tables)(nil)
@@ -47,7 +49,13 @@ func (t *Tables) Table(ctx context.Context, name, ref string) (query.Table, erro
 		t.opened[key] = o
 	}
 	t.mu.Unlock()
-	o.once.Do(func() { o.err = o.open(ctx, t, name, ref) })
+	o.once.Do(func() {
+		if o.err = o.open(ctx, t, name, ref); o.err == nil {
+			t.mu.Lock()
+			t.views = append(t.views, o.view)
+			t.mu.Unlock()
+		}
+	})
 	if o.err != nil {
 		t.mu.Lock()
 		if t.opened[key] == o {
@@ -84,6 +92,13 @@ func (t *Tables) View(name, ref string) *dataset.View {
 	return o.view
 }
 
+// Views is the rows of all that Table has opened, in that order.
+func (t *Tables) Views() []*dataset.View {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.views)
+}
+
 // Close closes the datasets.
 func (t *Tables) Close() error {
 	t.mu.Lock()
@@ -94,6 +109,6 @@ func (t *Tables) Close() error {
 			all = append(all, o.d.Close())
 		}
 	}
-	t.opened = map[[2]string]*opening{}
+	t.opened, t.views = map[[2]string]*opening{}, nil
 	return errors.Join(all...)
 }

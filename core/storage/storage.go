@@ -62,6 +62,20 @@ type Stream interface {
 	Abort()
 }
 
+// Placed is implemented by providers whose URIs are not the only ones of what they hold.
+type Placed interface {
+	// Place names where the objects lie: it is the same for all URIs of a place, while that exists.
+	Place() string
+}
+
+// Place names where the objects of p lie: by that two providers are told to be of one place, by their URIs else.
+func Place(p Provider) string {
+	if at, ok := p.(Placed); ok {
+		return at.Place()
+	}
+	return p.URI()
+}
+
 // NoBucket is found by errors.As in an errs.NotFound that is about the bucket, so that it does not pass for one about an
 // object.
 type NoBucket struct{ Err error }

@@ -5,6 +5,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ type Provider struct {
 var (
 	_ storage.Provider = (*Provider)(nil)
 	_ storage.Streamer = (*Provider)(nil)
+	_ storage.Placed   = (*Provider)(nil)
 	_ storage.Opener   = Open
 )
 
@@ -191,6 +193,16 @@ func (p *Provider) open(path string, flags int) (int, error) {
 
 // URI is "file://" and the absolute path of the directory.
 func (p *Provider) URI() string { return uriOf(p.root) }
+
+// Place is the device and the inode of the directory: links and mounts lead to one by several paths. Of a directory that is
+// gone it is the URI.
+func (p *Provider) Place() string {
+	var st unix.Stat_t
+	if err := unix.Stat(p.root, &st); err != nil {
+		return p.URI()
+	}
+	return fmt.Sprintf("file %d %d", st.Dev, st.Ino)
+}
 
 // Close closes the descriptors; those that a read in progress uses, when it ends. Streams that are still open stay with
 // their owner, who must Abort them. The second Close is errs.Closed.
