@@ -302,14 +302,26 @@ static void panics(const char* where) {
     WANT((err.flags & DL_ERROR_POISONED) && strstr(err.message, "panic") != NULL && json.release == NULL);
 }
 
+/* How twice fails. */
+enum { WELL = 0, WITH_DETAILS, WITHOUT_WORDS, WITH_NO_STATUS, WITH_TOO_MANY_WORDS };
+
 /* twice doubles int64 numbers; it fails if told so by self. */
 static dl_status twice(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out, void** kept,
                        dl_error* e) {
-    if (*(int*)self != 0) {
-        e->status = DL_TYPE;
-        e->flags = DL_ERROR_DETAILS;
-        memcpy(e->message, "no\0{\"own\": 1}", 14);
-        return DL_TYPE;
+    switch (*(int*)self) {
+        case WITH_DETAILS:
+            e->status = DL_TYPE;
+            e->flags = DL_ERROR_DETAILS;
+            memcpy(e->message, "no\0{\"own\": 1}", 14);
+            return DL_TYPE;
+        case WITHOUT_WORDS:
+            return DL_RANGE;
+        case WITH_NO_STATUS:
+            return 999;
+        case WITH_TOO_MANY_WORDS:
+            e->flags = DL_ERROR_DETAILS;
+            memset(e->message, 'a', sizeof e->message);
+            return DL_RANGE;
     }
     const dl_array* a = &args[0];
     if (args_n != 1 || a->kind != DL_KIND_ARRAY || a->dtype != DL_INT64 || a->ndim != 1 || a->shape[0] != rows) exit(3);
@@ -330,7 +342,7 @@ static void queries(const char* uri) {
     dl_view view = {0}, answer = {0}, part = {0};
     OK(dl_dataset_view(none, ds, &view, &err));
     dl_buffer json = {0};
-    int fails = 0;
+    int fails = WELL;
     dl_function f = {.name = "twice", .dtype = DL_INT64, .self = &fails, .call = twice, .done = done};
     int64_t least = 15;
     dl_rows param = {.tensor = "", .n = 1, .data = &least, .bytes = sizeof least, .dtype = DL_INT64};
@@ -355,9 +367,24 @@ static void queries(const char* uri) {
     OK(dl_batch_release(batch, &err));
     OK(dl_view_close(part, &err));
 
-    fails = 1;
+    fails = WITH_DETAILS;
     FAILS(DL_TYPE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
     WANT((err.flags & DL_ERROR_DETAILS) && strcmp(err.message + strlen(err.message) + 1, "{\"own\": 1}") == 0);
+    fails = WITHOUT_WORDS;
+    FAILS(DL_RANGE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
+    WANT(strstr(err.message, "\"TWICE\"") != NULL && strstr(err.message, "does not say why") != NULL);
+    fails = WITH_NO_STATUS;
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
+    fails = WITH_TOO_MANY_WORDS;
+    FAILS(DL_RANGE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
+    fails = WELL;
+    dl_function bad = f;
+    bad.name = NULL;
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &bad, 1, "", &answer, &json, &err));
+    bad = f, bad.ndim = 1;
+    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &bad, 1, "", &answer, &json, &err));
+    bad = f, bad.dtype = DL_FLOAT16;
+    FAILS(DL_TYPE, dl_query(none, view, text, &param, 1, &bad, 1, "", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, text, NULL, 0, &f, 1, "", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, text, &param, -1, &f, 1, "", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, NULL, 1, "", &answer, &json, &err));
@@ -382,11 +409,30 @@ static void queries(const char* uri) {
     FAILS(DL_EXISTS, dl_dataset_save_view(none, ds, answer, "large", "", &err));
     OK(dl_view_close(answer, &err));
     OK(dl_dataset_load_view(none, ds, "large", NULL, 0, NULL, 0, "", &answer, &json, &err));
-    WANT(contains(&json, "\"uri\""));
+    WANT(strstr(json.data, "\"query\"") == NULL && contains(&json, "\"uri\""));
     OK(dl_view_len(answer, &n, &err));
     WANT(n == 3);
     OK(dl_view_materialize(none, answer, "mem://copy", "", &err));
     FAILS(DL_EXISTS, dl_view_materialize(none, answer, "mem://copy", "", &err));
+    OK(dl_view_close(answer, &err));
+
+    /* Saved with what it computes: asked again, by what is left of the functions. */
+    text = "SELECT TWICE(SUM(x)) AS y";
+    f.call = twice;
+    OK(dl_query(none, view, text, NULL, 0, &f, 1, "", &answer, &json, &err));
+    WANT(strstr(json.data, "\"origin\"") == NULL && contains(&json, "\"uri\""));
+    OK(dl_dataset_save_view(none, ds, answer, "again", "", &err));
+    OK(dl_view_close(answer, &err));
+    FAILS(DL_NOT_FOUND, dl_dataset_load_view(none, ds, "again", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    fails = WITHOUT_WORDS;
+    FAILS(DL_RANGE, dl_dataset_load_view(none, ds, "again", NULL, 0, &f, 1, "", &answer, &json, &err));
+    fails = WELL;
+    OK(dl_dataset_load_view(none, ds, "again", NULL, 0, &f, 1, "", &answer, &json, &err));
+    WANT(contains(&json, "\"outputs\":[{\"name\":\"y\""));
+    OK(dl_view_close(answer, &err));
+    /* All rows of another dataset. */
+    OK(dl_query(none, view, "SELECT * FROM \"mem://copy\"", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    WANT(contains(&json, "\"origin\":\"mem://copy\""));
     OK(dl_view_close(answer, &err));
     OK(dl_view_close(view, &err));
     OK(dl_dataset_close(ds, &err));
@@ -394,6 +440,7 @@ static void queries(const char* uri) {
 
 /* Threads use and close the same handles. */
 static dl_dataset shared;
+static dl_view asked;
 
 static void* use(void* unused) {
     for (int i = 0; i < 200; i++) {
@@ -411,12 +458,48 @@ static void* use(void* unused) {
     return unused;
 }
 
+static void* close_asked(void* unused) {
+    dl_error e;
+    if (dl_view_close(asked, &e) != DL_OK) exit(1);
+    return unused;
+}
+
+/* A view is closed while it is asked: either that is refused, or the answer can be read. */
+static void asked_and_closed(const char* uri) {
+    char text[600];
+    snprintf(text, sizeof text, "SELECT x, SUM(x) AS y FROM \"%s\"", uri);
+    for (int i = 0; i < 200; i++) {
+        dl_view answer = {0}, part = {0};
+        dl_buffer json = {0};
+        OK(dl_query(none, (dl_view){0}, text, NULL, 0, NULL, 0, "", &asked, &json, &err));
+        json.release(&json);
+        pthread_t closer;
+        WANT(pthread_create(&closer, NULL, close_asked, NULL) == 0);
+        dl_status s = dl_view_slice(asked, 0, 2, 1, &part, &err);
+        WANT(s == DL_OK || s == DL_CLOSED);
+        dl_status q = dl_query(none, asked, "SELECT x, y WHERE y > 5", NULL, 0, NULL, 0, "", &answer, &json, &err);
+        WANT(q == DL_OK || q == DL_CLOSED);
+        WANT(pthread_join(closer, NULL) == 0);
+        dl_view opened[] = {s == DL_OK ? part : (dl_view){0}, q == DL_OK ? answer : (dl_view){0}};
+        for (int k = 0; k < 2; k++) {
+            if (opened[k].id == 0) continue;
+            int64_t first[] = {0};
+            dl_batch batch = {0};
+            OK(dl_view_read(none, opened[k], first, 1, "{\"tensors\": [\"x\"]}", &batch, &err));
+            OK(dl_batch_release(batch, &err));
+            OK(dl_view_close(opened[k], &err));
+        }
+        if (q == DL_OK) json.release(&json);
+    }
+}
+
 static void threads(const char* uri) {
     pthread_t all[4];
     shared = make(uri);
     for (int i = 0; i < 4; i++) WANT(pthread_create(&all[i], NULL, use, NULL) == 0);
     OK(dl_dataset_close(shared, &err));
     for (int i = 0; i < 4; i++) WANT(pthread_join(all[i], NULL) == 0);
+    asked_and_closed(uri);
 }
 
 int main(int argc, char** argv) {
