@@ -67,10 +67,12 @@ func (d *Dataset) canSave(name string, base, rows *View) error {
 	for _, v := range []*View{base, rows} {
 		switch {
 		case v == nil:
+		case v.Place() != storage.Place(d.store):
+			return errs.New(errs.Invalid, "save view %q: its rows are of dataset %q, not of %q; save it there, or materialize it", name, v.URI(), d.URI())
 		case v.dirty:
 			return errs.New(errs.Invalid, "save view %q: it shows changes that are not committed; commit() first", name)
 		case v.snap.Record.UUID != base.snap.Record.UUID:
-			return errs.New(errs.Invalid, "save view %q: its rows are of another commit or dataset", name)
+			return errs.New(errs.Invalid, "save view %q: its rows are of another commit", name)
 		}
 	}
 	return nil
@@ -156,12 +158,13 @@ const mostListed = 1 << 30
 func (v *View) ofRuns(runs []format.ViewRun) (*View, error) {
 	total := int64(0)
 	for _, r := range runs {
-		if r.Start >= 0 && r.Start+r.Count > v.n {
-			return nil, errs.New(errs.Corrupt, "it has row %d, and its commit has %d rows", r.Start+r.Count-1, v.n)
+		if r.Start >= 0 && r.Count > v.n-r.Start {
+			return nil, errs.New(errs.Corrupt, "it has %d rows from row %d on, and its commit has %d rows", r.Count, r.Start, v.n)
 		}
-		if total += r.Count; len(runs) > 1 && total > mostListed {
+		if whole := len(runs) == 1 && r.Start >= 0; !whole && r.Count > mostListed-total {
 			return nil, errs.New(errs.Unsupported, "it lists more than %d rows", int64(mostListed))
 		}
+		total += r.Count
 	}
 	if runs == nil {
 		return v.Slice(0, 0, 1)

@@ -3,7 +3,10 @@ package dataset
 import (
 	"context"
 	"encoding/json"
+	"math"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +199,60 @@ func TestSavedViewsAreCopied(t *testing.T) {
 	}
 	if err := store.List(ctx, "", "", func(o storage.Object) bool { t.Errorf("%q is left", o.Key); return true }); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSaveViewOfAnother holds that a view is saved where its rows are, by whatever path that is opened.
+func TestSaveViewOfAnother(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	dir := t.TempDir()
+	d, other := upTo(t, env, dir+"/d", 5), upTo(t, env, dir+"/other", 5)
+	defer func() { _, _ = d.Close(), other.Close() }()
+	v := must[*View](t)(other.View(ctx))
+	s := SavedView{Name: "v", Query: "SELECT x"}
+	for _, rows := range []*View{nil, v} {
+		if err := d.Versions().SaveView(ctx, s, v, rows, false); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), dir+"/other") {
+			t.Errorf("of another dataset: %v", err)
+		}
+	}
+	if err := os.Symlink(dir+"/other", dir+"/link"); err != nil {
+		t.Skip(err)
+	}
+	link := must[*Dataset](t)(Open(ctx, env, dir+"/link", OpenOptions{}))
+	defer func() { _ = link.Close() }()
+	if err := link.Versions().SaveView(ctx, s, v, v, false); err != nil {
+		t.Errorf("by a link: %v", err)
+	}
+}
+
+// TestRunsOfAll takes lists of runs that nobody has saved.
+func TestRunsOfAll(t *testing.T) {
+	t.Parallel()
+	d := upTo(t, testEnv(), "mem://d", 20)
+	defer func() { _ = d.Close() }()
+	base := must[*View](t)(d.View(t.Context()))
+	for _, c := range []struct {
+		runs []format.ViewRun
+		want errs.Kind // 0: none
+		rows int64
+	}{
+		{nil, 0, 0},
+		{[]format.ViewRun{{Start: 0, Count: 20}}, 0, 20},
+		{[]format.ViewRun{{Start: -1, Count: 3}, {Start: 19, Count: 1}}, 0, 4},
+		{[]format.ViewRun{{Start: 19, Count: 2}}, errs.Corrupt, 0},
+		{[]format.ViewRun{{Start: 1, Count: math.MaxInt64}}, errs.Corrupt, 0},
+		{[]format.ViewRun{{Start: -1, Count: 1 << 50}}, errs.Unsupported, 0},
+		{[]format.ViewRun{{Start: 0, Count: 20}, {Start: -1, Count: math.MaxInt64}}, errs.Unsupported, 0},
+		{[]format.ViewRun{{Start: -1, Count: 1}, {Start: -1, Count: 1 << 30}}, errs.Unsupported, 0},
+	} {
+		v, err := base.ofRuns(c.runs)
+		switch {
+		case c.want == 0 && (err != nil || v.Len() != c.rows):
+			t.Errorf("%v: %v, want %d rows", c.runs, err, c.rows)
+		case c.want != 0 && !errs.Is(err, c.want):
+			t.Errorf("%v: %v, want %v", c.runs, err, c.want)
+		}
 	}
 }
