@@ -111,11 +111,17 @@ func (c *Chunk) BlockBytes(item, count int64) int64 {
 	if count <= 0 || x.Linked() {
 		return x.ItemsBytes(item, count)
 	}
-	first, _ := x.BlockOf(item)
-	last, _ := x.BlockOf(item + count - 1)
-	from, _, _ := x.BlockRange(first)
-	to, n, _ := x.BlockRange(last)
-	return to + n - from
+	from, to := c.Blocks(item, count)
+	return to - from
+}
+
+// Blocks is where the blocks lie in a chunk of its own bytes that hold consecutive items, of which there are some.
+func (c *Chunk) Blocks(item, count int64) (from, to int64) {
+	first, _ := c.Index.BlockOf(item)
+	last, _ := c.Index.BlockOf(item + count - 1)
+	from, _, _ = c.Index.BlockRange(first)
+	to, n, _ := c.Index.BlockRange(last)
+	return from, to + n
 }
 
 // Region is the part of an array between two corners: from each From to before To.

@@ -17,9 +17,8 @@ type Copy struct {
 	URI       string
 	Storage   storage.Options
 	Overwrite bool
-	Message   string                  // of the commit; "": "materialize"
-	Threads   int                     // 0: as many as there are cores
-	Progress  func(done, total int64) // rows; nil: nobody asks. It is called from one goroutine at a time
+	Message   string // of the commit; "": "materialize"
+	Threads   int    // 0: as many as there are cores
 }
 
 const (
@@ -106,9 +105,6 @@ func (m *copier) run(ctx context.Context) error {
 			at := from + int64(i)*step
 			if err = m.d.Append(ctx, rows, min(step, to-at)); err != nil {
 				break
-			}
-			if m.o.Progress != nil {
-				m.o.Progress(min(at+step, to), n)
 			}
 		}
 		if err != nil {

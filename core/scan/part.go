@@ -283,25 +283,11 @@ func (k *cutter) fill(ctx context.Context, s *stretch, cuts []cut, places [][]by
 		parts = append(parts, codec.Part{Region: region, To: &taker{dst: places[j], row: len(places[j]) / region.Height}})
 		v.r.count(&stretch{piece: s.piece, item: s.item + int64(j), n: 1})
 	}
-	for from := 0; from < len(refs); {
-		to, sum := from, int64(0)
-		for to < len(refs) && (to == from || sum+refs[to].Stored <= runBytes) {
-			sum += refs[to].Stored
-			to++
-		}
-		bad, err := -1, ctx.Err()
-		if err != nil {
-			return err
-		}
-		w.DecodeParts(ctx, refs[from:to], parts[from:to], v.f.column.Channels(), func(i int, e error) {
-			if bad < 0 || i < bad {
-				bad, err = i, e
-			}
-		})
-		if err != nil {
-			return v.named(s, at[from+bad], err)
-		}
-		from = to
+	bad, err := inRuns(ctx, refs, func(from, to int, failed func(i int, err error)) {
+		w.DecodeParts(ctx, refs[from:to], parts[from:to], v.f.column.Channels(), failed)
+	})
+	if err != nil {
+		return v.named(s, at[bad], err)
 	}
 	return nil
 }

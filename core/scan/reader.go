@@ -126,15 +126,12 @@ func (r *reader) count(s *stretch) {
 		r.read += s.stored()
 		return
 	}
-	first, _ := ch.Index.BlockOf(s.item)
-	last, _ := ch.Index.BlockOf(s.item + s.n - 1)
-	from, _, _ := ch.Index.BlockRange(first)
-	to, n, _ := ch.Index.BlockRange(last)
-	if r.counted != ch || r.counts > to+n || r.counts < from {
+	from, to := ch.Blocks(s.item, s.n)
+	if r.counted != ch || r.counts > to || r.counts < from {
 		r.counts = from
 	}
-	r.read += to + n - r.counts
-	r.counted, r.counts = ch, to+n
+	r.read += to - r.counts
+	r.counted, r.counts = ch, to
 }
 
 // values reads what a reader has located.

@@ -229,37 +229,37 @@ func (v *values) fill(ctx context.Context, s *stretch, dst []byte) error {
 		n := refs[k].Size
 		places[k], dst = dst[:n:n], dst[n:]
 	}
-	return v.inRuns(s, refs, func(from, to int, failed func(i int, err error)) {
+	bad, err := inRuns(ctx, refs, func(from, to int, failed func(i int, err error)) {
 		w.DecodeRun(ctx, refs[from:to], places[from:to], v.f.column.Channels(), failed)
-	}, ctx)
+	})
+	return v.named(s, int64(bad), err)
 }
 
 // runBytes bounds the files that are read before they are decoded together.
 const runBytes = 8 << 20
 
-// inRuns decodes files in runs, until one of them fails.
-func (v *values) inRuns(s *stretch, refs []*chunk.Ref, decode func(from, to int, failed func(i int, err error)), ctx context.Context) error {
+// inRuns decodes files in runs, until some of them fail: the first of those is bad.
+func inRuns(ctx context.Context, refs []*chunk.Ref, decode func(from, to int, failed func(i int, err error))) (bad int, err error) {
 	for from := 0; from < len(refs); {
 		to, sum := from, int64(0)
 		for to < len(refs) && (to == from || sum+refs[to].Stored <= runBytes) {
 			sum += refs[to].Stored
 			to++
 		}
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return from, errs.Cause(ctx, "decode files")
 		}
-		bad, err := -1, error(nil)
 		decode(from, to, func(i int, e error) {
-			if bad < 0 || i < bad {
-				bad, err = i, e
+			if err == nil || from+i < bad {
+				bad, err = from+i, e
 			}
 		})
 		if err != nil {
-			return v.named(s, int64(from+bad), err)
+			return bad, err
 		}
 		from = to
 	}
-	return nil
+	return 0, nil
 }
 
 // named says which row an error is about: the one of value i of a stretch, or its first.
