@@ -207,9 +207,6 @@ func (c *Column) SampleBytes() (stored, decoded float64) {
 	return stored, decoded
 }
 
-// Declared is the shape that the tensor was created with, -1 for axes that vary; nil: any.
-func (c *Column) Declared() tensor.Shape { return c.ct.schema.Shape }
-
 // URI is that of the dataset.
 func (v *View) URI() string { return v.d.URI() }
 
@@ -223,7 +220,7 @@ func (v *View) Counted(n int64) *View {
 	return out
 }
 
-// Spec makes another tensor of the same kind.
+// Spec makes another tensor of the same kind. Its shape is the one that was declared: -1 for axes that vary, nil: any.
 func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
 	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: ts.DType, Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,

@@ -70,14 +70,12 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	if len(rows) > maxItems {
 		return nil, errs.New(errs.Invalid, "read rows: %d rows at once, want at most %d", len(rows), maxItems)
 	}
+	n := src.Len()
 	for _, row := range rows {
-		if n := src.Len(); row < 0 || row >= n {
+		if row < 0 || row >= n {
 			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
 		}
 	}
-	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}
-	w := &work{}
-	p := &plan{view: append([]int64{}, rows...)}
 	if remote(src) {
 		cols := make([]Column, len(fields))
 		for i := range fields {
@@ -85,6 +83,12 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 		}
 		warm(ctx, cols, rows)
 	}
+	if b, err := r.bulk(ctx, fields, rows, &all); b != nil || err != nil {
+		return b, err
+	}
+	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}
+	w := &work{}
+	p := &plan{view: append([]int64{}, rows...)}
 	if err := pl.plan(ctx, w, p); err != nil {
 		return nil, err
 	}
@@ -112,28 +116,9 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 		far = newErrand(ctx, int(w.jobs), w.plan.spans)
 		defer far.close()
 	}
-	loop := func(ctx context.Context) error {
-		scratch := r.workers.borrow()
-		defer r.workers.giveBack(scratch)
-		defer scratch.Hold(nil)
-		m := &meter{zero: time.Now()}
-		for k := w.next.Add(1) - 1; k < w.jobs && ctx.Err() == nil; k = w.next.Add(1) - 1 {
-			far.lend(scratch, m)
-			w.run(ctx, &w.plan.jobs[k], scratch, &halt)
-			far.done(k)
-		}
-		return nil
-	}
-	var err error
-	if threads = int(min(int64(threads), w.jobs)); threads < 2 {
-		err = task.Call(func() error { return loop(ctx) })
-	} else {
-		g := task.New(ctx, 0)
-		for range threads {
-			g.Go(loop)
-		}
-		err = g.Wait()
-	}
+	err := r.share(ctx, int(w.jobs), threads, &far, &w.next, func(ctx context.Context, k int64, scratch *chunk.Worker) {
+		w.run(ctx, &w.plan.jobs[k], scratch, &halt)
+	})
 	if err == nil && ctx.Err() != nil {
 		err = errs.Cause(ctx, "load batch")
 	}
@@ -146,4 +131,28 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 		return nil, err
 	}
 	return w.batch, nil
+}
+
+// share does jobs on up to threads goroutines, until ctx ends; next is the one to be taken.
+func (r *Reader) share(ctx context.Context, jobs, threads int, far *errand, next *atomic.Int64, run func(ctx context.Context, k int64, w *chunk.Worker)) error {
+	loop := func(ctx context.Context) error {
+		scratch := r.workers.borrow()
+		defer r.workers.giveBack(scratch)
+		defer scratch.Hold(nil)
+		m := &meter{zero: time.Now()}
+		for k := next.Add(1) - 1; k < int64(jobs) && ctx.Err() == nil; k = next.Add(1) - 1 {
+			far.lend(scratch, m)
+			run(ctx, k, scratch)
+			far.done(k)
+		}
+		return nil
+	}
+	if threads = min(threads, jobs); threads < 2 {
+		return task.Call(func() error { return loop(ctx) })
+	}
+	g := task.New(ctx, 0)
+	for range threads {
+		g.Go(loop)
+	}
+	return g.Wait()
 }

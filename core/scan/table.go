@@ -148,7 +148,7 @@ func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
 
 // unseen is what is said of the shape of a tensor without samples: what is declared, what its htype demands, or scalars.
 func unseen(c *dataset.Column) (int, tensor.Shape) {
-	if s := c.Declared(); s != nil {
+	if s := c.Spec().Shape; s != nil {
 		return len(s), s
 	}
 	for n := range 3 {

@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"math"
 	"sort"
 
 	"deeplake/core/errs"
@@ -111,6 +112,19 @@ func (m RowMap) Physical(i int64) int64 {
 	}
 	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > i }) - 1
 	return m.physical[k] + i - m.logical[k]
+}
+
+// Run is the physical row of user row i, and the first user row behind i that does not lie the same number of rows further.
+func (m RowMap) Run(i int64) (row, end int64) {
+	if m.logical == nil {
+		return i, math.MaxInt64
+	}
+	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > i }) - 1
+	end = math.MaxInt64
+	if k+1 < len(m.logical) {
+		end = m.logical[k+1]
+	}
+	return m.physical[k] + i - m.logical[k], end
 }
 
 // Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie together, in order.

@@ -1,0 +1,174 @@
+package loader
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/tensor"
+)
+
+// LotsColumn is what a Column also is where many small samples of one shape can be read for less than one by one.
+type LotsColumn interface {
+	// Lots finds rows as Resolve does, all at once. nil: they are not of one shape, or not all of them have a sample.
+	Lots(ctx context.Context, rows []int64) (*chunk.Lots, error)
+}
+
+const (
+	bulkRows   = 64      // fewer are read one by one: what is done once for all would cost more
+	bulkSample = 8 << 10 // bytes of a sample, at most: larger ones take longer to copy than to find
+
+	// What a job of a bulk read costs, about, in nanoseconds: a sample, a block, and the whole.
+	bulkItemCost  = 4
+	bulkBlockCost = 20_000
+	bulkJobCost   = 200_000
+)
+
+// bulk is a read of many samples of one shape in each tensor: what Read does for any samples, without a Ref for each.
+type bulk struct {
+	reader *Reader
+	rows   []int64
+	fields []field
+	lots   []*chunk.Lots // of each field
+	jobs   []bulkJob
+	batch  *Batch
+	next   atomic.Int64
+
+	mu   sync.Mutex
+	bad  int // the first place whose sample could not be read
+	of   int // and its field
+	fail error
+}
+
+// bulkJob is samples of one lot.
+type bulkJob struct{ field, lot, from, to int }
+
+// bulk reads rows if that can be done in bulk; else the batch is nil, and what is wrong with the rows, if anything is, is
+// found when they are read one by one.
+func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Options) (*Batch, error) {
+	if len(rows) < bulkRows || o.ReturnIndex {
+		return nil, nil
+	}
+	for i := range fields {
+		if !fields[i].even() {
+			return nil, nil
+		}
+	}
+	b := &bulk{reader: r, rows: rows, fields: fields, batch: &Batch{Rows: len(rows)}}
+	var l layout
+	for i := range fields {
+		f := &fields[i]
+		lots, err := f.col.(LotsColumn).Lots(ctx, rows)
+		if err != nil || lots == nil || lots.Size > bulkSample || f.collate == Pad && len(lots.Shape) > 0 {
+			return nil, nil
+		}
+		if n, err := lots.Shape.Bytes(f.dtype); err != nil || n != lots.Size {
+			return nil, nil
+		}
+		c := BatchColumn{Name: f.name, DType: f.dtype, Kind: KindArray, Count: len(rows), Size: int64(len(rows)) * lots.Size,
+			Shape: append(tensor.Shape{int64(len(rows))}, lots.Shape...)}
+		if c.Offset, err = l.array(len(rows), lots.Size); err != nil {
+			return nil, err
+		}
+		b.lots = append(b.lots, lots)
+		b.batch.Columns = append(b.batch.Columns, c)
+	}
+	var err error
+	if b.batch.Slab, err = r.ring.Get(l.used); err != nil {
+		return nil, err
+	}
+	if err := b.read(ctx, min(o.Workers, task.Cores())); err != nil {
+		b.batch.Release()
+		return nil, err
+	}
+	return b.batch, nil
+}
+
+// even reports whether samples of the field may be read in bulk: into one array, as they are stored.
+func (f *field) even() bool {
+	_, ok := f.col.(LotsColumn)
+	return ok && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
+}
+
+// read fills the arrays on up to threads goroutines.
+func (b *bulk) read(ctx context.Context, threads int) error {
+	b.cut()
+	var far errand
+	if remote(b.reader.src) {
+		far = newErrand(ctx, len(b.jobs), b.spans)
+		defer far.close()
+	}
+	err := b.reader.share(ctx, len(b.jobs), threads, &far, &b.next, b.run)
+	if err == nil && ctx.Err() != nil {
+		err = errs.Cause(ctx, "load batch")
+	}
+	if err == nil && b.fail != nil {
+		name, row := b.fields[b.of].name, b.rows[b.bad]
+		var ref [1]chunk.Ref
+		if b.fields[b.of].col.Resolve(ctx, b.rows[b.bad:b.bad+1], ref[:]) == nil {
+			row = ref[0].Row
+		}
+		err = rowError(name, row, b.fail)
+	}
+	return err
+}
+
+// cut makes jobs of whole blocks.
+func (b *bulk) cut() {
+	for i, l := range b.lots {
+		if l.Made != nil {
+			b.jobs = append(b.jobs, bulkJob{field: i})
+		}
+		for k := range l.Lots {
+			lot := &l.Lots[k]
+			from, cost := lot.From, int64(0)
+			for at := lot.From; at < lot.To; {
+				end := lot.Chunk.BlockEnd(l.Items, at, lot.To)
+				cost += bulkBlockCost + int64(end-at)*(bulkItemCost+l.Size/8)
+				if at = end; cost >= bulkJobCost || at == lot.To {
+					b.jobs = append(b.jobs, bulkJob{field: i, lot: k, from: from, to: at})
+					from, cost = at, 0
+				}
+			}
+		}
+	}
+}
+
+// spans appends what a job needs: its blocks one by one, as a job of single samples would.
+func (b *bulk) spans(k int, out []chunk.Span) []chunk.Span {
+	j := &b.jobs[k]
+	l := b.lots[j.field]
+	for at := j.from; at < j.to; {
+		c := l.Lots[j.lot].Chunk
+		out = c.Spans(l.Items[at], 1, out)
+		at = c.BlockEnd(l.Items, at, j.to)
+	}
+	return out
+}
+
+// run does one job.
+func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
+	j := &b.jobs[k]
+	l, dst := b.lots[j.field], b.batch.Data(&b.batch.Columns[j.field])
+	if l.Made != nil {
+		copy(dst, l.Made)
+		return
+	}
+	w.Gather(ctx, l, &l.Lots[j.lot], j.from, j.to, dst, func(from, to int, err error) {
+		first := from
+		if l.Places != nil {
+			first = int(l.Places[from])
+			for _, p := range l.Places[from:to] {
+				first = min(first, int(p))
+			}
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.fail == nil || first < b.bad || first == b.bad && b.fields[j.field].name < b.fields[b.of].name {
+			b.bad, b.of, b.fail = first, j.field, err
+		}
+	})
+}
