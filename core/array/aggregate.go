@@ -18,6 +18,9 @@ type Aggregator interface {
 	Result() (*Column, error)
 }
 
+// Keeper is an Aggregator that keeps values, about so many bytes of them by now.
+type Keeper interface{ Held() int64 }
+
 var aggregates = []string{"COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "STDDEV_POP", "VAR_POP",
 	"FIRST", "LAST", "ANY_VALUE", "LIST", "MEDIAN", "BOOL_AND", "BOOL_OR", "STRING_AGG"}
 
@@ -205,13 +208,21 @@ type distinctly struct {
 	seen   map[string]struct{}
 	parts  []*Column
 	groups [][]int32
+	held   int64
 }
+
+// Held is part of Keeper.
+func (a *distinctly) Held() int64 { return a.held }
 
 func (a *distinctly) Add(c *Column, group []int32, groups int) error {
 	part, of := a.fresh(c, group)
 	a.parts, a.groups = append(a.parts, part), append(a.groups, of)
+	a.held += 2*part.Bytes() + int64(len(of))*keptRow
 	return a.inner.Add(part, of, groups)
 }
+
+// keptRow is about how many bytes a value takes that is looked up, besides its own.
+const keptRow = 32
 
 // fresh is the rows whose values are new, without NULL, and their groups.
 func (a *distinctly) fresh(c *Column, group []int32) (*Column, []int32) {

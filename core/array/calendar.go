@@ -28,7 +28,7 @@ func timeFunctions() []Function {
 			if err != nil || field == "" {
 				return Nothing(Of(tensor.Int64), args[1].N), err
 			}
-			if strings.EqualFold(field, "epoch") {
+			if strings.EqualFold(strings.TrimSuffix(strings.ToLower(field), "s"), "epoch") {
 				return nil, errs.New(errs.Invalid, "DATE_PART: the epoch is no whole number; EPOCH(x) gives it")
 			}
 			return Extract(field, args[1])

@@ -143,7 +143,11 @@ type gathering struct {
 	group    []int32
 	groups   int
 	done     []bool // of FIRST: the group has its row
+	held     int64
 }
+
+// Held is part of Keeper.
+func (a *gathering) Held() int64 { return a.held }
 
 func (a *gathering) one() bool { return a.name == "FIRST" || a.name == "ANY_VALUE" }
 
@@ -165,11 +169,14 @@ func (a *gathering) Add(c *Column, group []int32, groups int) error {
 			}
 		}
 		if len(rows) > 0 {
-			a.parts = append(a.parts, c.Take(rows))
+			part := c.Take(rows)
+			a.parts = append(a.parts, part)
+			a.held += part.Bytes() + int64(len(rows))*4
 		}
 		return nil
 	}
 	a.parts = append(a.parts, c)
+	a.held += c.Bytes() + int64(c.N)*4
 	if group == nil {
 		group = make([]int32, c.N)
 	}

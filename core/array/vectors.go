@@ -11,7 +11,7 @@ import (
 
 // regular reports whether rows of one shape are measured against one vector, or against as many.
 func (p *pairing) regular() bool {
-	return p.x.uniform() && p.y.uniform() && !p.x.Const && p.x.each() > 0
+	return p.x.uniform() && p.y.uniform() && !p.x.Const && p.x.each() > 0 && p.y.each() == p.x.each()
 }
 
 // measure measures floats in C; false where it cannot.

@@ -17,7 +17,7 @@ func apart(op string) bool {
 // passes reports whether an aggregate looks at the columns it is given, and keeps nothing of them.
 func (a *aggregate) passes() bool {
 	switch a.name {
-	case "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE":
+	case "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "STDDEV_POP", "VAR_POP", "BOOL_AND", "BOOL_OR":
 		return true
 	}
 	return false

@@ -248,7 +248,6 @@ func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
 
 // user calls a function that the user has registered.
 func (c *checker) user(x *Call, u User, args []*node) (*node, error) {
-	c.calls++
 	n := &node{at: x.Pos(), t: u.Type(), args: args, cost: dear, say: Text(x)}
 	n.compute = func(f *frame, a []*array.Column) (*array.Column, error) {
 		full := make([]*array.Column, len(a))
@@ -277,14 +276,14 @@ func (c *checker) none(x *Call) error {
 	return nil
 }
 
-// random is a number in [0, 1) for each row, the same for the same seed, row and call.
+// random is a number in [0, 1) for each row, the same for the same seed, row and call: what a query of WITH draws is the same
+// wherever it is named.
 func (c *checker) random(x *Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
 	c.places = true
-	c.calls++
-	which, seed := uint64(c.calls), c.o.Seed
+	which, seed := c.nth(x.Pos()), c.o.Seed
 	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), cost: cheap, say: "RANDOM()"}
 	n.alone = func(f *frame, _ *node) (*array.Column, error) {
 		out := make([]float64, f.n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deeplake/core/array"
@@ -27,11 +28,15 @@ type checker struct {
 	opened map[string]Table
 	with   map[string]*named
 	ids    map[string]int
-	calls  int // of what gives something else each time
+	calls  int // selects of this turn
+	asks   int // subqueries of all turns
+	turned int // parameters that were met and are taken in turn
 	belows int // queries of FROM
 	deep   int
 	far    bool // a table lies behind a network
 	places bool // RANDOM or ROW_NUMBER is called
+
+	randoms []int // where RANDOM stands in the text; nil until somebody asks
 }
 
 // scope is where the names of an expression are looked for.
@@ -248,6 +253,9 @@ func (c *checker) time(x *Time) (*node, error) {
 func (c *checker) param(x *Param) (*node, error) {
 	if x.Number >= len(c.o.Params) {
 		return nil, c.fail(x.Pos(), "there is no value for parameter %d, %d are given", x.Number+1, len(c.o.Params))
+	}
+	if slices.Contains(c.o.Each, x.Number) {
+		c.turned++
 	}
 	switch v := c.o.Params[x.Number].(type) {
 	case nil, bool, int64, float64, string:

@@ -198,15 +198,21 @@ func TestBudget(t *testing.T) {
 	for _, text := range []string{
 		"SELECT id", "SELECT id + 1 AS y", "SELECT id, SUM(x) GROUP BY id", "SELECT DISTINCT x", "SELECT id ORDER BY x",
 		"SELECT a.id FROM dataset AS a, dataset AS b", "SELECT id SAMPLE BY x LIMIT 1000000000",
-		"SELECT k, LIST(x) AS l GROUP BY k", "SELECT x EXCEPT SELECT x + 1",
+		"SELECT k, LIST(x) AS l GROUP BY k", "SELECT x EXCEPT SELECT x + 1", "SELECT id ORDER BY x LIMIT 50000", "SELECT LAST(x) AS l", "SELECT MEDIAN(x) AS m", "SELECT COUNT(DISTINCT x) AS n",
+		"SELECT id, FIRST(x) AS f GROUP BY id",
 	} {
 		_, _, err := answer(t.Context(), text, table, nil, query.Options{Threads: 2, Budget: 200_000})
 		if err == nil || !strings.Contains(err.Error(), "more than 0 MB of memory") {
 			t.Errorf("%s: %v, want an error about memory", text, err)
 		}
 	}
-	if rows := ask(t, table, "SELECT SUM(x) AS s, COUNT(*) AS n", query.Options{Budget: 200_000}); len(rows) != 1 {
-		t.Error("an aggregate of all rows holds none of them")
+	for _, text := range []string{
+		"SELECT SUM(x) AS s, COUNT(*) AS n", "SELECT FIRST(x) AS f, ANY_VALUE(x) AS a, BOOL_AND(x > 0) AS b, STDDEV_POP(x) AS s",
+		"SELECT COUNT(DISTINCT k) AS n", "SELECT id ORDER BY x LIMIT 1", "SELECT id ORDER BY x DESC LIMIT 1",
+	} {
+		if rows := ask(t, table, text, query.Options{Budget: 200_000, Batch: 1000}); len(rows) != 1 {
+			t.Errorf("%s: %d rows, want one", text, len(rows))
+		}
 	}
 }
 
@@ -358,6 +364,15 @@ func TestLateOutputs(t *testing.T) {
 	if _, err := r.Outputs[0].Compute(t.Context(), []int64{2000}); !errs.Is(err, errs.Range) {
 		t.Errorf("a row behind the last: %v", err)
 	}
+	stopped, stop := context.WithCancel(t.Context())
+	defer stop()
+	o := query.Options{Functions: map[string]query.User{"STOP": stopping(stop)}}
+	if p, err = query.Prepare(stopped, "SELECT image * 2 AS twice, STOP(image[0, 0]) AS s", table, nil, o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = p.Run(stopped); !errs.Is(err, errs.Canceled) {
+		t.Errorf("given up behind what is left for later: %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	p, err = query.Prepare(ctx, "SELECT b - 1 AS c FROM (SELECT image + 1 AS b, image FROM dataset) d", table, nil, query.Options{})
 	if err != nil {
@@ -373,6 +388,16 @@ func TestLateOutputs(t *testing.T) {
 	if _, err = r.Outputs[0].Compute(ctx, []int64{7, 3}); !errs.Is(err, errs.Canceled) {
 		t.Errorf("given up while it is computed: %v", err)
 	}
+}
+
+// stopping is a function that ends the query that calls it.
+type stopping func()
+
+func (s stopping) Type() array.Type { return array.Of(tensor.Float32) }
+
+func (s stopping) Call(ctx context.Context, args []*array.Column) (*array.Column, error) {
+	s()
+	return args[0], nil
 }
 
 // TestGroupsAcrossBatches: a key is one group whether the other rows of its batch have values or not.
@@ -455,12 +480,26 @@ func TestEach(t *testing.T) {
 	if all := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Each: []int{0}}); fmt.Sprint(few) != fmt.Sprint(all) {
 		t.Errorf("batches of 7 give %v, large ones %v", few, all)
 	}
+	if none := ask(t, table, "SELECT id ORDER BY DOT(e, ?) LIMIT 0", query.Options{Params: []any{matrix}, Each: []int{0}, Batch: 7}); len(none) != 0 {
+		t.Errorf("LIMIT 0 gives %d rows", len(none))
+	}
+	for _, where := range []string{"RANDOM() < 2", "id = (SELECT MAX(id) FROM dataset)", "id <= (SELECT ? + MIN(RANDOM()) FROM dataset)"} {
+		text := "SELECT id WHERE " + where + " ORDER BY DOT(e, ?) LIMIT 1"
+		o := query.Options{Params: []any{matrix}, Each: []int{0}, Threads: 2}
+		if strings.Contains(where, "?") {
+			o = query.Options{Params: []any{int64(9), matrix}, Each: []int{1}, Threads: 2}
+		}
+		if rows := ask(t, table, text, o); len(rows) != turns {
+			t.Errorf("%s: %d rows, want %d", text, len(rows), turns)
+		}
+	}
 	for _, c := range []struct {
 		text   string
 		params []any
 		each   []int
 		want   string
 	}{
+		{"SELECT id WHERE id < (SELECT MAX(DOT(e, ?)) FROM dataset) ORDER BY id LIMIT 1", []any{matrix}, []int{0}, "no place in WHERE"},
 		{"SELECT id ORDER BY DOT(e, ?)", []any{matrix}, []int{0}, "a LIMIT"},
 		{"SELECT id WHERE DOT(e, ?) > 1 ORDER BY id LIMIT 1", []any{matrix}, []int{0}, "no place in WHERE"},
 		{"SELECT COUNT(*) AS n ORDER BY n LIMIT 1", nil, []int{0}, "there are 0 parameters"},

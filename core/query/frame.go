@@ -198,7 +198,7 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 		return &v, nil
 	case n.extra >= 0:
 		return f.taken(n.extra), nil
-	case n.ref != nil && f.parent != nil && len(f.picked)*few > f.parent.n && n.cost < dear/10 && n.size <= 64:
+	case n.ref != nil && n.ref.part == nil && f.parent != nil && len(f.picked)*few > f.parent.n && n.cost < dear/10 && n.size <= 64:
 		v, err := f.parent.borrow(n) // a run of rows costs less to read than most of its rows one by one
 		if err != nil {
 			return nil, err

@@ -242,6 +242,7 @@ type partial struct {
 	groups *groups
 	aggs   []array.Aggregator
 	began  bool
+	held   int64 // bytes that aggs keep
 }
 
 // run makes the rel of the groups, in order of their first rows.
@@ -369,7 +370,19 @@ func (g *grouping) take(p *partial, f *frame) error {
 			return placed(f.run.text, s.agg.at(), err)
 		}
 	}
-	return nil
+	return f.run.hold(p.grown())
+}
+
+// grown is how many bytes the aggregates keep more than when it was last asked.
+func (p *partial) grown() int64 {
+	before := p.held
+	p.held = 0
+	for _, a := range p.aggs {
+		if k, ok := a.(array.Keeper); ok {
+			p.held += k.Held()
+		}
+	}
+	return p.held - before
 }
 
 func (a *aggregate) at() Pos {

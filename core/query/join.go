@@ -355,6 +355,7 @@ type pairing struct {
 	rows   []int
 	ends   []int
 	ca, cb []int
+	looked int64 // pairs before those
 }
 
 // add adds a row of the left with the rows it may go together with.
@@ -409,6 +410,13 @@ func (p *pairing) look() ([]bool, error) {
 			pairs.rows[k] = list
 		}
 	}
+	if p.r.places {
+		pairs.places = make([]int64, len(p.ca))
+		for i := range pairs.places {
+			pairs.places[i] = p.looked + int64(i)
+		}
+	}
+	p.looked += int64(len(p.ca))
 	holds := make([]bool, len(p.ca))
 	weight := weightOf(p.j.rest)
 	err := pairs.each(p.r, weight, nil, func(_ int, f *frame) error {

@@ -88,16 +88,13 @@ func (c *checker) logical(at Pos, op string, a, b *node) (*node, error) {
 			return nil, placed(c.text, n.at, err)
 		}
 	}
-	t, fn := logic(a.t), array.And
+	t, err := array.LogicType(op, a.t, b.t)
+	if err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	fn := array.And
 	if op == "OR" {
 		fn = array.Or
-	}
-	if !a.t.Scalar() || !b.t.Scalar() {
-		wide, err := array.CompareType("=", logic(a.t), logic(b.t))
-		if err != nil {
-			return nil, placed(c.text, at, err)
-		}
-		t = wide
 	}
 	return c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return fn(v[0], v[1]) })
 }

@@ -39,6 +39,7 @@ type best struct {
 	rows  *rel
 	cols  []*array.Column
 	full  bool // there are most of them, in order
+	held  int64
 }
 
 // look takes the rows of a frame in.
@@ -129,6 +130,19 @@ func (b *best) add(r *run, more *best) error {
 	return nil
 }
 
+// hold accounts for what is there now.
+func (b *best) hold(r *run) error {
+	before := b.held
+	b.held = 0
+	if b.rows != nil {
+		b.held = int64(b.rows.n) * 8 * int64(len(b.rows.rows))
+	}
+	for _, c := range b.cols {
+		b.held += c.Bytes()
+	}
+	return r.hold(b.held - before)
+}
+
 // sorted is the rows in order.
 func (b *best) sorted(r *run, tables []Table) (*rel, error) {
 	if b.rows == nil {
@@ -148,6 +162,9 @@ func (b *best) sorted(r *run, tables []Table) (*rel, error) {
 // top is the first most rows of a flow, in each of several orders. The flow comes once; no more than some rows are held at a
 // time.
 func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, error) {
+	if most == 0 {
+		src = &rel{tables: tables, rows: make([][]int64, len(tables))}
+	}
 	weight := 0.0
 	for _, order := range orders {
 		sum := 0.0
@@ -179,6 +196,9 @@ func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, er
 		}
 		for i := range orders {
 			if b := &units[unit][i]; b.rows != nil {
+				if err := b.hold(r); err != nil {
+					return err
+				}
 				kept = append(append(kept, b.cols...), b.rows.extra...)
 			}
 		}
@@ -196,6 +216,10 @@ func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, er
 				continue
 			}
 			if err := all.add(r, &unit[i]); err != nil {
+				return nil, err
+			}
+			r.used.Add(-unit[i].held)
+			if err := all.hold(r); err != nil {
 				return nil, err
 			}
 		}

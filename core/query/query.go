@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -77,7 +78,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	out := &Plan{text: text, canonical: s.String(), o: o}
 	for _, params := range turns {
 		with := o
-		with.Params, c.o = params, &with
+		with.Params, c.o, c.calls = params, &with, 0
 		p, err := c.statement(s, nil, nil)
 		if err != nil {
 			return nil, err
@@ -103,6 +104,23 @@ func marks(text string) (n int) {
 		}
 	}
 	return n
+}
+
+// nth is which RANDOM of the text stands at a place; its number, unlike the place, is the same in the canonical form.
+func (c *checker) nth(at Pos) uint64 {
+	if c.randoms == nil {
+		list, err := tokens(c.text)
+		if err != nil {
+			return 0
+		}
+		for _, t := range list {
+			if t.kind == aWord && strings.EqualFold(t.text, "RANDOM") {
+				c.randoms = append(c.randoms, t.at.Offset)
+			}
+		}
+	}
+	i, _ := slices.BinarySearch(c.randoms, at.Offset)
+	return uint64(i + 1)
 }
 
 // Text is the query in its canonical form.
@@ -227,7 +245,6 @@ func (q *Output) settle(out *Result) error {
 		}
 	}
 	if q.Size*float64(q.rows.n) > lazySize && q.x.fixed() && len(q.x.refs()) > 0 && q.Type.DType.Fixed() && !q.Type.List {
-		q.r.ctx = context.WithoutCancel(q.r.ctx) // it will be read when the query has long ended
 		return nil
 	}
 	v, err := computed(q.r, q.rows, q.x)

@@ -12,7 +12,7 @@ type scan struct {
 	table  Table
 	origin int // which of the select's
 	tables []Table
-	conds  []*node // cheapest first
+	conds  []*node // in the order of inTurn
 	spans  []span  // rows that may hold; set by prepare
 	n      int64   // of spans together
 	zones  int     // that were looked at
@@ -26,17 +26,7 @@ type span struct {
 }
 
 func newScan(tables []Table, origin int, conds []*node) *scan {
-	s := &scan{table: tables[origin], tables: tables, origin: origin, conds: slices.Clone(conds)}
-	slices.SortStableFunc(s.conds, func(a, b *node) int {
-		switch pa, pb := a.price(), b.price(); {
-		case pa < pb:
-			return -1
-		case pa > pb:
-			return 1
-		}
-		return 0
-	})
-	return s
+	return &scan{table: tables[origin], tables: tables, origin: origin, conds: inTurn(conds)}
 }
 
 // prepare asks the index which rows may hold at all.

@@ -14,17 +14,20 @@ import (
 // inner checks a query within another one. What it takes from there becomes plan.corr.
 func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	var corr []*node
+	turned := c.turned
 	p, err := c.statement(q, s, &corr)
 	if err != nil {
 		return nil, err
 	}
 	p.corr = corr
-	c.calls++
-	p.number = c.calls
+	c.asks++
+	p.number = c.asks
 	alone := 0
 	text := q.String()
 	if strings.Contains(text, "RANDOM(") || strings.Contains(text, "?") { // else the same words in the same place give the same
-		alone = p.number
+		if alone = q.At.Offset + 1; c.turned > turned {
+			alone = -p.number
+		}
 	}
 	p.same = c.intern("query ", alone, " ", s.number, " ", len(s.origins), " ", text)
 	return p, nil

@@ -11,7 +11,8 @@ type united struct {
 	all         bool
 	left, right body
 	outs        []out
-	stored      bool // both sides give the same columns of one table: rows, not values, are put together
+	x, y        []*node // the columns of both sides as outs have them
+	stored      bool    // both sides give the same columns of one table: rows, not values, are put together
 }
 
 func (u *united) columns() []out { return u.outs }
@@ -37,16 +38,19 @@ func (c *checker) union(x *Union, outer *scope, bound *[]*node) (body, error) {
 			return nil, placed(c.text, b[i].x.at, errs.New(errs.Type, "%s: column %q: %w", x.Op, a[i].name, err))
 		}
 		if u.stored {
-			u.outs = append(u.outs, a[i])
+			u.outs, u.x, u.y = append(u.outs, a[i]), append(u.x, a[i].x), append(u.y, b[i].x)
 			continue
 		}
 		t.Weak = false
-		if a[i].x, err = c.become(a[i].x, t); err != nil {
+		x, err := c.become(a[i].x, t)
+		if err != nil {
 			return nil, err
 		}
-		if b[i].x, err = c.become(b[i].x, t); err != nil {
+		y, err := c.become(b[i].x, t)
+		if err != nil {
 			return nil, err
 		}
+		u.x, u.y = append(u.x, x), append(u.y, y) // not in the sides themselves: what DISTINCT there tells apart may become equal
 		u.outs = append(u.outs, out{a[i].name, &node{at: a[i].x.at, id: -2000000 - i, t: t, extra: i, size: a[i].x.size, say: a[i].name}})
 	}
 	return u, nil
@@ -110,7 +114,7 @@ func (u *united) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	x, y := nodesOf(u.left.columns()), nodesOf(u.right.columns())
+	x, y := u.x, u.y
 	if u.op == "UNION" && u.all {
 		rows, err := u.together(r, a, b, x, y)
 		return rows, false, err

@@ -357,7 +357,7 @@ func (c *checker) part(x *Index, v *node, args []*node, items []array.Item, wher
 	}
 	r := *v.ref
 	r.part = spans
-	n := &node{at: x.Pos(), t: t, ref: &r, extra: -1, cost: v.cost, size: sizeOf(t), say: Text(x)}
+	n := &node{at: x.Pos(), t: t, ref: &r, extra: -1, cost: v.cost + dear/10, size: sizeOf(t), say: Text(x)}
 	key := []any{"column ", r.origin, " ", r.column, " part ", shapeOf(items, where)}
 	for _, a := range args[1:] {
 		key = append(key, " ", a.id)
