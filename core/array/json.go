@@ -179,6 +179,38 @@ func compareValues(a, b any) (int, bool) {
 	return compareFloat(asFloat(a), asFloat(b)), true
 }
 
+// coarse is the same for values that compareValues finds equal; of others, large whole numbers may have it in common with
+// their neighbours.
+func coarse(v any) string {
+	switch x := v.(type) {
+	case string:
+		return "text " + x
+	case opaque:
+		return "json " + canonicalJSON(x.text)
+	case bool:
+		return strconv.FormatBool(x)
+	}
+	return strconv.FormatFloat(same64(asFloat(v)), 'g', -1, 64)
+}
+
+// Coarse gives values of JSON, and what is compared with them, a text that is the same wherever = holds, so that not all pairs
+// need be compared.
+func Coarse(c *Column) (*Column, error) {
+	if c.Label() {
+		c = labelText(c)
+	}
+	return forAll(func(c []*Column, n int) (*Column, error) {
+		dst, null := make([]string, n), make([]bool, n)
+		for i := range dst {
+			v := jsonValue(c[0], i)
+			if null[i] = v == nil; v != nil {
+				dst[i] = coarse(v)
+			}
+		}
+		return FromStrings(dst, null), nil
+	}, c)
+}
+
 // compareJSON compares numbers with numbers and strings with strings; what cannot be compared is NULL.
 func compareJSON(op string, t Type, x, y *Column) (*Column, error) {
 	return forAll(func(c []*Column, n int) (*Column, error) {

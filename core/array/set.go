@@ -1,6 +1,7 @@
 package array
 
 import (
+	"slices"
 	"sync"
 
 	"deeplake/core/errs"
@@ -137,8 +138,10 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 			return nil, err
 		}
 		h = asInts
-	case asJSON, asMixed:
-		return s.findSlow(t, x)
+	case asJSON:
+		return s.findJSON(t, x)
+	case asMixed:
+		return s.findMixed(t, x), nil
 	}
 	switch h {
 	case asText:
@@ -158,24 +161,82 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 	return each1(t, x, lanes[float64](x.Data), f), nil
 }
 
-// findSlow compares with one value after the other.
-func (s *Set) findSlow(t Type, x *Column) (*Column, error) {
-	out, err := Compare("=", x, Constant(s.Type, nil, x.N))
-	if s.col.N == 0 {
-		return each1(t, x, direct(make([]int64, x.vector().len())), func(dst []bool, _ []int64) { clear(dst) }), nil
-	}
-	for i := range s.col.N {
-		var one *Column
-		if one, err = Compare("=", x, s.col.Slice(i, i+1).once().repeated(x.N)); err != nil {
-			return nil, err
+// findMixed looks signed numbers up among unsigned ones, or the other way round: both have what is not below zero.
+func (s *Set) findMixed(t Type, x *Column) *Column {
+	f := finder(s, asMixed, s.col, func() func(dst []bool, a []uint64) {
+		values, ok := s.col.Data.([]uint64)
+		if !ok {
+			for _, v := range all[int64](s.col.Data) {
+				if v >= 0 {
+					values = append(values, uint64(v))
+				}
+			}
 		}
-		if i == 0 {
-			out = one
-		} else if out, err = Or(out, one); err != nil {
-			return nil, err
-		}
+		return member(values, s.Stop)
+	})
+	if x.DType == tensor.Uint64 {
+		return each1(t, x, lanes[uint64](x.Data), f)
 	}
-	return out, err
+	wide := make([]uint64, block)
+	return each1(t, x, lanes[int64](x.Data), func(dst []bool, a []int64) {
+		for i, v := range a {
+			wide[i] = uint64(v)
+		}
+		f(dst, wide[:len(a)])
+		for i, v := range a {
+			dst[i] = dst[i] && v >= 0
+		}
+	})
+}
+
+// kinds are values of JSON by what coarse says of them, and how many there are of each kind.
+type kinds struct {
+	values map[string][]any
+	counts map[int]int
+}
+
+// findJSON looks values up as = compares them: what is in there is, and what cannot be compared with all of the others is NULL.
+func (s *Set) findJSON(t Type, x *Column) (*Column, error) {
+	k := finder(s, asJSON, s.col, func() *kinds {
+		k := &kinds{map[string][]any{}, map[int]int{}}
+		values := s.col
+		if values.Label() {
+			values = labelText(values)
+		}
+		for i := range values.N {
+			if i%(1<<12) == 0 && s.Stop != nil && s.Stop() {
+				break
+			}
+			v := jsonValue(values, i)
+			if v == nil {
+				continue
+			}
+			k.counts[rank(v)]++
+			if key := coarse(v); !slices.Contains(k.values[key], v) {
+				k.values[key] = append(k.values[key], v)
+			}
+		}
+		return k
+	})
+	if x.Label() {
+		x = labelText(x)
+	}
+	return forAll(func(c []*Column, n int) (*Column, error) {
+		dst, null := make([]bool, n), make([]bool, n)
+		for i := range dst {
+			v := jsonValue(c[0], i)
+			if v == nil {
+				null[i] = s.col.N > 0 || c[0].IsNull(i)
+				continue
+			}
+			for _, w := range k.values[coarse(v)] {
+				order, ok := compareValues(v, w)
+				dst[i] = dst[i] || ok && order == 0
+			}
+			null[i] = !dst[i] && k.counts[rank(v)] < s.col.N
+		}
+		return &Column{Type: t, N: n, Same: tensor.Shape{}, Null: null, Data: dst}, nil
+	}, x)
 }
 
 const few = 4 // so many are compared one by one

@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/tensor"
 )
 
 // join adds the rows of one more origin.
@@ -63,11 +64,44 @@ func (c *checker) joinOn(j *join, n *node, k int) error {
 		if sideOf(a, k) == 1 && sideOf(b, k) == 0 {
 			a, b = b, a
 		}
-		if _, ok := meets(a.t, b.t); ok && sideOf(a, k) == 0 && sideOf(b, k) == 1 {
-			return c.joinKeys(j, n.at, a, b)
+		if sideOf(a, k) == 0 && sideOf(b, k) == 1 && a.t.Scalar() && b.t.Scalar() {
+			if _, ok := meets(a.t, b.t); ok {
+				return c.joinKeys(j, n.at, a, b)
+			}
+			if err := c.joinCoarse(j, n.at, a, b); err != nil {
+				return err
+			}
 		}
 	}
 	j.rest = append(j.rest, n)
+	return nil
+}
+
+// joinCoarse makes two keys that are equal wherever = holds between values of no one type: JSON, and large numbers without a
+// sign with others. The condition itself is asked of what is left.
+func (c *checker) joinCoarse(j *join, at Pos, a, b *node) error {
+	if a.t.DType != tensor.JSON && b.t.DType != tensor.JSON {
+		if !a.t.Number() || !b.t.Number() || a.t.Unit != b.t.Unit {
+			return nil
+		}
+		double := array.Of(tensor.Float64)
+		for _, x := range []**node{&a, &b} {
+			var err error
+			if *x, err = c.become(*x, double); err != nil {
+				return err
+			}
+		}
+	} else {
+		for _, x := range []**node{&a, &b} {
+			var err error
+			*x, err = c.apply(at, "coarse", array.Of(tensor.String), moderate, []*node{*x}, func(v []*array.Column) (*array.Column, error) { return array.Coarse(v[0]) })
+			if err != nil {
+				return err
+			}
+			(*x).say = (*x).args[0].say
+		}
+	}
+	j.left, j.right = append(j.left, a), append(j.right, b)
 	return nil
 }
 

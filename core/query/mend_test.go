@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"deeplake/core/array"
@@ -45,6 +46,53 @@ func TestLogicTypes(t *testing.T) {
 		o := r.Outputs[0]
 		if o.Values.Dims != o.Type.Dims || o.Values.DType != o.Type.DType {
 			t.Errorf("%s: the plan says %s, the values are %s", text, o.Type, o.Values.Type)
+		}
+	}
+}
+
+// TestManyOfNoType: values of no one type are looked up, not compared in pairs: of these there are 10^10.
+func TestManyOfNoType(t *testing.T) {
+	t.Parallel()
+	n := 100_000
+	i, u, j := make([]int64, n), make([]uint64, n), make([]string, n)
+	for k := range n {
+		i[k], u[k], j[k] = int64(k-10), uint64(k), strconv.Itoa(k-20)
+	}
+	u[0], j[0] = 1<<63, `"x"`
+	table := tableWith([]string{"i", "u", "j"}, array.FromInts(i, nil), array.From(array.Of(tensor.Uint64), u, nil),
+		array.From(array.Of(tensor.JSON), j, nil))
+	for _, c := range []struct {
+		text string
+		want int
+	}{
+		{"WHERE i IN (SELECT u FROM dataset)", n - 11},
+		{"WHERE u IN (SELECT i FROM dataset)", n - 11},
+		{"WHERE j IN (SELECT i FROM dataset)", n - 10},
+		{"WHERE j IN (SELECT j FROM dataset)", n},
+		{"WHERE i IN (SELECT j FROM dataset)", n - 10},
+		{"AS a JOIN dataset AS b ON a.i = b.u", n - 11},
+		{"AS a JOIN dataset AS b ON a.j = b.i", n - 10},
+		{"AS a LEFT JOIN dataset AS b ON b.u = a.i", n},
+		{"AS a LEFT JOIN dataset AS b ON b.j = a.u AND b.j != 7 WHERE b.j IS NULL", 21 + 1},
+	} {
+		text := "SELECT COUNT(*) AS n FROM dataset " + c.text
+		if got := ask(t, table, text, query.Options{Threads: 2}); fmt.Sprint(got) != fmt.Sprintf("[[%d]]", c.want) {
+			t.Errorf("%s: %v, want %d", text, got, c.want)
+		}
+	}
+}
+
+// TestJoinExactly: keys that large numbers have in common are not all there is to a join.
+func TestJoinExactly(t *testing.T) {
+	t.Parallel()
+	big := int64(1) << 53
+	table := tableWith([]string{"i", "u", "j"}, array.FromInts([]int64{big, big + 1, -1}, nil),
+		array.From(array.Of(tensor.Uint64), []uint64{uint64(big) + 1, uint64(big) + 2, 1<<64 - 1}, nil),
+		array.From(array.Of(tensor.JSON), []string{strconv.FormatInt(big+1, 10), "9007199254740992.0", "null"}, nil))
+	for on, want := range map[string]int{"a.i = b.u": 1, "a.i = b.j": 3, "a.j = b.i": 3} {
+		text := "SELECT COUNT(*) AS n FROM dataset AS a JOIN dataset AS b ON " + on
+		if got := ask(t, table, text, query.Options{}); fmt.Sprint(got) != fmt.Sprintf("[[%d]]", want) {
+			t.Errorf("%s: %v, want %d", text, got, want)
 		}
 	}
 }
