@@ -101,7 +101,10 @@ func constantText(name string, c *Column) (string, error) {
 }
 
 func truncate(args []*Column) (*Column, error) {
-	x := micros(args[1])
+	x, err := micros(args[1])
+	if err != nil {
+		return nil, err
+	}
 	t := x.Type.to(tensor.Int64)
 	t.Unit = Timestamp
 	field, err := constantText("DATE_TRUNC", args[0])

@@ -203,7 +203,11 @@ func Cast(x *Column, to Type) (*Column, error) {
 	case x.Text():
 		return parseTexts(x, t)
 	case x.Unit == Date && t.Unit == Timestamp:
-		return retyped(micros(x), t), nil
+		out, err := micros(x)
+		if err != nil {
+			return nil, err
+		}
+		return retyped(out, t), nil
 	case x.Unit == Timestamp && t.Unit == Date:
 		return each1(t, x, lanes[int64](x.Data), func(dst, a []int64) {
 			for i, v := range a {

@@ -2,7 +2,6 @@ package array
 
 import (
 	"sort"
-	"strconv"
 	"sync"
 
 	"deeplake/core/errs"
@@ -52,34 +51,6 @@ func Names() []string {
 	}
 	sort.Strings(out)
 	return out
-}
-
-// Apply checks the arguments of f and calls it.
-func (f *Function) Apply(args ...*Column) (*Column, error) {
-	types := make([]Type, len(args))
-	for i, a := range args {
-		types[i] = a.Type
-	}
-	if _, err := f.Accepts(types); err != nil {
-		return nil, err
-	}
-	return f.Call(args)
-}
-
-// Accepts is Check with the number of arguments looked at, too.
-func (f *Function) Accepts(args []Type) (Type, error) {
-	n := len(args)
-	if n < f.Least || f.Most >= 0 && n > f.Most {
-		want := strconv.Itoa(f.Least)
-		switch {
-		case f.Most < 0:
-			want = "at least " + want
-		case f.Most > f.Least:
-			want += " to " + strconv.Itoa(f.Most)
-		}
-		return Type{}, errs.New(errs.Invalid, "%s: got %d arguments, want %s: %s", f.Name, n, want, f.Doc)
-	}
-	return f.Check(args)
 }
 
 // wrong is the error of an argument that a function cannot take.

@@ -71,6 +71,35 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 	return dst
 }
 
+// AppendSigns appends which zeros of a row are negative, for somebody to whom they are not what AppendKey takes them for.
+func AppendSigns(dst []byte, c *Column, row int) []byte {
+	if c.IsNull(row) {
+		return dst
+	}
+	if c.List {
+		for i, hi := c.items(row); i < hi; i++ {
+			dst = AppendSigns(dst, c.Items, i)
+		}
+		return dst
+	}
+	lo, hi := c.span(row)
+	switch d := c.Data.(type) {
+	case []float32:
+		for i, v := range d[lo:hi] {
+			if v == 0 && math.Signbit(float64(v)) {
+				dst = binary.AppendUvarint(dst, uint64(i+1))
+			}
+		}
+	case []float64:
+		for i, v := range d[lo:hi] {
+			if v == 0 && math.Signbit(v) {
+				dst = binary.AppendUvarint(dst, uint64(i+1))
+			}
+		}
+	}
+	return append(dst, 0)
+}
+
 // same64 writes NaN and zero in one way.
 func same64(v float64) float64 {
 	if v != v {

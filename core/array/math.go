@@ -2,6 +2,7 @@ package array
 
 import (
 	"math"
+	"math/bits"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -212,6 +213,9 @@ func round(args []*Column) (*Column, error) {
 		return nil, err
 	}
 	t := kept(x.Type)
+	if !x.Float() {
+		return roundInts(t, x, digits)
+	}
 	places := func(v float64, digits int64) float64 {
 		scale := math.Pow(10, float64(min(max(digits, -400), 400)))
 		if out := f(v*scale) / scale; out-out == 0 {
@@ -237,4 +241,52 @@ func round(args []*Column) (*Column, error) {
 	}
 	out.Type = t
 	return out, nil
+}
+
+// roundInts rounds whole numbers, without a detour through floating point.
+func roundInts(t Type, x, digits *Column) (*Column, error) {
+	if err := fits64("ROUND", x); err != nil {
+		return nil, err
+	}
+	even := x.Dims != 0
+	var over error
+	out, err := zip("ROUND", t, x, digits, lanes[int64](x.Data), lanes[int64](digits.Data), func(dst, a, b []int64) {
+		for i := range dst {
+			v, ok := roundInt(at(a, i), at(b, i), even)
+			if dst[i] = v; !ok && over == nil {
+				over = errs.New(errs.Range, "ROUND: %d to %d digits does not fit int64; CAST(... AS DOUBLE) computes with floating point", at(a, i), at(b, i))
+			}
+		}
+	})
+	if err == nil {
+		err = over
+	}
+	return out, err
+}
+
+// roundInt rounds to a multiple of 10^-digits: what lies in the middle away from zero, or to an even multiple.
+func roundInt(v, digits int64, even bool) (int64, bool) {
+	switch {
+	case digits >= 0:
+		return v, true
+	case digits < -19:
+		return 0, true
+	}
+	scale := uint64(1)
+	for range -digits {
+		scale *= 10
+	}
+	size := magnitude(v)
+	times, rest := size/scale, size%scale
+	if up := scale - rest; rest > up || rest == up && (!even || times%2 == 1) {
+		times++
+	}
+	high, low := bits.Mul64(times, scale)
+	switch {
+	case high == 0 && low <= math.MaxInt64 && v >= 0:
+		return int64(low), true
+	case high == 0 && low <= 1<<63 && v < 0:
+		return -int64(low), true
+	}
+	return 0, false
 }

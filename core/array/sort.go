@@ -324,24 +324,6 @@ func (o *Ordering) Top(n, k int) []int {
 	return heap
 }
 
-// SortRows puts rows into the order of keys; equal ones stay as they stand.
-func SortRows(keys []Key, rows []int) error {
-	o, err := Order(keys)
-	if err == nil {
-		o.Sort(rows)
-	}
-	return err
-}
-
-// TopK is the first k rows in the order of keys.
-func TopK(keys []Key, k int) ([]int, error) {
-	o, err := Order(keys)
-	if err != nil {
-		return nil, err
-	}
-	return o.Top(o.n, k), nil
-}
-
 func compareOrdered[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
 
 // compareFloat has NaN above all numbers.

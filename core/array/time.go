@@ -298,7 +298,10 @@ func Extract(field string, x *Column) (*Column, error) {
 		return Nothing(t, x.N), err
 	}
 	field = strings.TrimSuffix(strings.ToLower(field), "s")
-	x2 := micros(x)
+	x2, err := micros(x)
+	if err != nil {
+		return nil, err
+	}
 	a := lanes[int64](x2.Data)
 	if field == "epoch" {
 		return each1(t, x2, a, func(dst []float64, a []int64) {
@@ -373,7 +376,9 @@ func sameTime(x, y *Column) (*Column, *Column, error) {
 		y, err = Cast(y, OfUnit(x.Unit))
 	}
 	if err == nil && x.Unit != y.Unit {
-		x, y = micros(x), micros(y)
+		if x, err = micros(x); err == nil {
+			y, err = micros(y)
+		}
 	}
 	return x, y, err
 }

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"math"
+
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -13,10 +15,10 @@ func timeArith(op string, x, y Type) (Type, error) {
 	unit := None
 	ok := true
 	if x.DType == 0 {
-		x.Unit = y.Unit
+		x = unknown(op, y)
 	}
 	if y.DType == 0 {
-		y.Unit = x.Unit
+		y = unknown(op, x)
 	}
 	whole := func(t Type) bool { return t.Integer() }
 	switch a, b := x.Unit, y.Unit; {
@@ -43,18 +45,45 @@ func timeArith(op string, x, y Type) (Type, error) {
 	return t, err
 }
 
+// unknown is the type of a NULL that meets a time: one with which op gives something.
+func unknown(op string, other Type) Type {
+	t := Type{DType: tensor.Int64, Unit: other.Unit, Shape: tensor.Shape{}}
+	switch {
+	case op == "*" || op == "/":
+		t.Unit = None
+	case op == "+":
+		t.Unit = Interval
+	}
+	return t
+}
+
 // micros makes microseconds of dates.
-func micros(c *Column) *Column {
+func micros(c *Column) (*Column, error) {
 	if c.Unit != Date {
-		return c
+		return c, nil
 	}
 	t := c.Type
 	t.Unit = Timestamp
-	return each1(t, c, lanes[int64](c.Data), func(dst, a []int64) {
+	beyond := func(v int64) bool { return v > math.MaxInt64/day || v < math.MinInt64/day }
+	over := false
+	out := each1(t, c, lanes[int64](c.Data), func(dst, a []int64) {
 		for i, v := range a {
+			over = over || beyond(v)
 			dst[i] = v * day
 		}
 	})
+	if !over {
+		return out, nil
+	}
+	days := all[int64](c.Data)
+	for i := range c.held() {
+		for lo, hi := c.span(i); lo < hi && !c.IsNull(i); lo++ {
+			if beyond(days[lo]) {
+				return nil, inRow(errs.Range, i, "%s of row %d does not fit a timestamp, whose years go from -290307 to 294247", FormatTime(Date, days[lo]), here)
+			}
+		}
+	}
+	return out, nil
 }
 
 func arithTime(op string, t Type, x, y *Column) (*Column, error) {
@@ -77,7 +106,13 @@ func arithTime(op string, t Type, x, y *Column) (*Column, error) {
 	case t.Unit == Date || t.Unit == None:
 		out, err = arithInts(op, plain, x, y)
 	default:
-		out, err = arithInts(op, plain, micros(x), micros(y))
+		if x, err = micros(x); err != nil {
+			return nil, err
+		}
+		if y, err = micros(y); err != nil {
+			return nil, err
+		}
+		out, err = arithInts(op, plain, x, y)
 	}
 	if err != nil {
 		return nil, err

@@ -151,7 +151,7 @@ func sizeOf(t array.Type) float64 {
 // constantNode is a node of one value.
 func (c *checker) constantNode(at Pos, value *array.Column) *node {
 	key := []any{"constant ", value.DType, value.Unit, value.Weak, value.Shape, " "}
-	n := &node{at: at, t: value.Type, value: value, extra: -1, id: c.intern(append(key, string(array.AppendKey(nil, value, 0)))...)}
+	n := &node{at: at, t: value.Type, value: value, extra: -1, id: c.intern(append(key, string(array.AppendSigns(array.AppendKey(nil, value, 0), value, 0)))...)}
 	n.size = 0
 	return n
 }

@@ -112,7 +112,7 @@ func (p *plan) explain(e *explainer) *Step {
 	on := func(does string, rows int64) { s = &Step{Does: does, Rows: rows, Inputs: []*Step{s}} }
 	if len(p.order) > 0 {
 		does := "sort by "
-		if p.limit >= 0 && len(p.arrange) == 0 && p.limit+p.offset <= mostTop {
+		if p.limit >= 0 && len(p.arrange) == 0 && p.limit <= mostTop-p.offset {
 			does = fmt.Sprintf("keep the first %s by ", thousands(p.limit+p.offset))
 		}
 		for i, k := range p.order {

@@ -118,7 +118,7 @@ func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most in
 func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, *run, error) {
 	key := []byte(fmt.Sprint(p.number, " "))
 	for _, b := range bound {
-		key = array.AppendKey(key, b, 0)
+		key = array.AppendSigns(array.AppendKey(key, b, 0), b, 0)
 	}
 	for {
 		r.answers.mu.Lock()

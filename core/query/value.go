@@ -82,7 +82,7 @@ func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
 	for i, y := range list {
 		var err error
 		if parts[i], err = array.Become(y.value, t); err != nil {
-			return nil, placed(c.text, y.at, err)
+			return c.anyOf(at, v, list) // which the type of the others does not hold
 		}
 	}
 	values, err := array.Concat(t, parts)
