@@ -478,6 +478,24 @@ enum {
  * error of a sample comes at its batch and ends the epoch. */
 DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err);
 
+/* A batch in plain memory: what dl_batch_place, dl_batch_memory and dl_batch_arrays tell of one. */
+typedef struct dl_parcel {
+    dl_memory* memory; /* the parcel's reference: whoever keeps what `data` points at takes one more */
+    dl_array_in* arrays;
+    int64_t n; /* arrays */
+    int64_t rows;
+    int64_t position;
+    int32_t last;
+    int32_t reserved;
+} dl_parcel;
+
+/* dl_epoch_next without a handle, all of a batch in one call: with DL_NEXT_BATCH the caller gives *out back by
+ * dl_parcel_free. Both hand out the batches of the same pass, each batch once. */
+DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_parcel** out, dl_error* err);
+
+/* Gives a parcel back: from any thread, it never fails and never enters the runtime. */
+DL_API void dl_parcel_free(dl_parcel* parcel);
+
 /* Stops reading ahead and waits for the threads of the epoch. */
 DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
 
