@@ -217,6 +217,7 @@ func (c *checker) grouped(s *selected, x *Select) error {
 		keys = append(keys, n)
 	}
 	s.group = newGrouping(keys, x.Across, len(x.Group) > 0)
+	s.group.whole = x.Ungroup != nil
 	for i := range s.outs {
 		n, err := c.lift(s.group, s.outs[i].x)
 		if err != nil {
