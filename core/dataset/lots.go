@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -128,36 +129,39 @@ const (
 // sortRows sorts rows, none of which is negative, and says where each was. Rows that are equal stay in their order. It looks
 // at 11 bits of all rows at a time, which takes a fraction of comparing them.
 func sortRows(rows []int64) []int32 {
-	n := len(rows)
-	places := make([]int32, n)
-	for i := range places {
-		places[i] = int32(i)
-	}
-	otherRows, otherPlaces := make([]int64, n), make([]int32, n)
-	from, to, fromAt, toAt := rows, otherRows, places, otherPlaces
+	places := make([]int32, len(rows))
 	most := slices.Max(rows)
-	swapped := false
-	for bits := 0; most>>bits > 0; bits += digitBits {
+	if most > math.MaxUint32 {
+		for i := range places {
+			places[i] = int32(i)
+		}
+		slices.SortFunc(places, func(a, b int32) int { return cmp.Or(cmp.Compare(rows[a], rows[b]), cmp.Compare(a, b)) })
+		slices.Sort(rows)
+		return places
+	}
+	from, to := make([]uint64, len(rows)), make([]uint64, len(rows)) // row and place in one word
+	for i, row := range rows {
+		from[i] = uint64(row)<<32 | uint64(i)
+	}
+	for bits := 32; uint64(most)<<32>>bits > 0; bits += digitBits {
 		var counts [digits]int32
-		for _, row := range from {
-			counts[row>>bits&(digits-1)]++
+		for _, v := range from {
+			counts[v>>bits&(digits-1)]++
 		}
 		sum := int32(0)
 		for i, c := range counts {
 			counts[i] = sum
 			sum += c
 		}
-		for i, row := range from {
-			k := &counts[row>>bits&(digits-1)]
-			to[*k], toAt[*k] = row, fromAt[i]
+		for _, v := range from {
+			k := &counts[v>>bits&(digits-1)]
+			to[*k] = v
 			*k++
 		}
-		from, to, fromAt, toAt = to, from, toAt, fromAt
-		swapped = !swapped
+		from, to = to, from
 	}
-	if swapped {
-		copy(rows, from)
-		return fromAt
+	for i, v := range from {
+		rows[i], places[i] = int64(v>>32), int32(uint32(v))
 	}
 	return places
 }

@@ -119,9 +119,6 @@ func (b *bulk) read(ctx context.Context, threads int) error {
 // cut makes jobs of whole blocks.
 func (b *bulk) cut() {
 	for i, l := range b.lots {
-		if l.Made != nil {
-			b.jobs = append(b.jobs, bulkJob{field: i})
-		}
 		for k := range l.Lots {
 			lot := &l.Lots[k]
 			from, cost := lot.From, int64(0)
@@ -153,10 +150,6 @@ func (b *bulk) spans(k int, out []chunk.Span) []chunk.Span {
 func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
 	j := &b.jobs[k]
 	l, dst := b.lots[j.field], b.batch.Data(&b.batch.Columns[j.field])
-	if l.Made != nil {
-		copy(dst, l.Made)
-		return
-	}
 	w.Gather(ctx, l, &l.Lots[j.lot], j.from, j.to, dst, func(from, to int, err error) {
 		first := from
 		if l.Places != nil {
