@@ -13,7 +13,8 @@
 /* Fills out with malloc'ed data, which it then owns. */
 void dl_buffer_fill(dl_buffer* out, char* data, int64_t size);
 
-/* A parcel with `size` zeroed bytes behind it, which takes over a reference to the memory; NULL without memory for it. */
+/* A parcel with `size` zeroed bytes behind it, which takes over a reference to the memory; NULL without memory for it.
+ */
 dl_parcel* dl_parcel_new(dl_memory* memory, int64_t size);
 
 /* Calls what a dl_function points at, which Go cannot do itself. */
