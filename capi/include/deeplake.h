@@ -400,7 +400,8 @@ DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* na
                                       dl_view* out, dl_buffer* json, dl_error* err);
 
 /* Copies the rows of a view into a new dataset at uri, with JSON options {"overwrite", "message", "threads", "storage",
- * "environ"}. After a failure there is no dataset. */
+ * "environ"}. An empty one without versions, as a process leaves it that is killed, counts as none. After a failure
+ * there is no dataset. */
 DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err);
 
 /* The functions that every query knows, and the words of the language, which a dl_function cannot be named, as JSON:
