@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"deeplake/core/chunk"
+	"deeplake/core/errs"
 )
 
 // Lots finds many rows of the view at once, in any order, repeats allowed. It is Resolve for rows that all have a sample, and
@@ -22,7 +23,7 @@ func (c *Column) Lots(ctx context.Context, rows []int64) (*chunk.Lots, error) {
 		return nil, nil
 	}
 	if !rising {
-		l.Places = sortRows(l.Items)
+		l.Places = sortRows(ctx, l.Items)
 	}
 	f := lotFinder{finder: finder{c: c}, lots: l}
 	for at := 0; at < len(l.Items); {
@@ -65,6 +66,9 @@ type lotFinder struct {
 // next finds the entry of the row at, and makes a lot of all rows that follow it there. It returns where those end, -1: it
 // has no lot.
 func (f *lotFinder) next(ctx context.Context, at int) (int, error) {
+	if ctx.Err() != nil {
+		return -1, errs.Cause(ctx, "find samples")
+	}
 	live := f.lots.Items
 	row := live[at]
 	if row >= f.ends {
@@ -127,8 +131,8 @@ const (
 )
 
 // sortRows sorts rows, none of which is negative, and says where each was. Rows that are equal stay in their order. It looks
-// at 11 bits of all rows at a time, which takes a fraction of comparing them.
-func sortRows(rows []int64) []int32 {
+// at 11 bits of all rows at a time, which takes a fraction of comparing them. When ctx ends they are in no order.
+func sortRows(ctx context.Context, rows []int64) []int32 {
 	places := make([]int32, len(rows))
 	most := slices.Max(rows)
 	if most > math.MaxUint32 {
@@ -143,7 +147,7 @@ func sortRows(rows []int64) []int32 {
 	for i, row := range rows {
 		from[i] = uint64(row)<<32 | uint64(i)
 	}
-	for bits := 32; uint64(most)<<32>>bits > 0; bits += digitBits {
+	for bits := 32; uint64(most)<<32>>bits > 0 && ctx.Err() == nil; bits += digitBits {
 		var counts [digits]int32
 		for _, v := range from {
 			counts[v>>bits&(digits-1)]++
