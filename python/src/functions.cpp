@@ -19,6 +19,7 @@ void complain(dl_error* err, dl_status status, const std::string& message, const
     err->flags = 0;
     const size_t n = std::min(message.size(), most_said);
     std::memcpy(err->message, message.data(), n);
+    std::replace(err->message, err->message + n, '\0', ' ');  // details begin behind the first
     err->message[n] = 0;
     if (!details.empty() && n + 1 + details.size() < room) {
         std::memcpy(err->message + n + 1, details.c_str(), details.size() + 1);
