@@ -10,6 +10,17 @@ import (
 type Limit struct {
 	At    float64
 	Above bool
+	Room  []float64 // if it has two for each row, the values are put here, so that not all of them need memory of their own
+}
+
+// Sought is a vector that rows are measured against, as the loops want it: they need not convert it again and again.
+func Sought(y *Column) *Column {
+	if d, ok := y.Data.([]float32); ok && !y.Weak && !y.List {
+		wide := *y
+		wide.DType, wide.Data = tensor.Float64, all[float64](d)
+		return &wide
+	}
+	return y
 }
 
 // rough is what a float32 pass over rows of a measure is held against, so that those of which it tells that they are beyond
@@ -81,6 +92,15 @@ func (l Limit) rough(m measure, b []float64) (*rough, bool) {
 	}
 	out.slope *= math.Abs(out.slope)
 	return out, off < 0.1
+}
+
+// room is where the values of rows are put, and memory for twice as many that begins there; nil: it is made where it is needed.
+func (l *Limit) room(rows int) (dst, twice []float64) {
+	if l == nil || len(l.Room) < 2*rows {
+		return make([]float64, rows), nil
+	}
+	clear(l.Room[:rows])
+	return l.Room[:rows:rows], l.Room[: 2*rows : 2*rows]
 }
 
 // near measures as measure does, but for rows that are beyond the limit.

@@ -147,8 +147,8 @@ func pairs(name string, m measure, x, y *Column, l *Limit) (*Column, error) {
 				return nil, errs.New(errs.Range, "%s: the result of a row does not fit int64; CAST(... AS DOUBLE) computes with floating point", name)
 			}
 		} else {
-			p.limit = l
-			dst := make([]float64, n)
+			dst, twice := l.room(n)
+			p.limit, p.twice = l, twice
 			out.Data = dst
 			p.floats(dst, out.Null)
 		}
@@ -193,7 +193,8 @@ func sameShapes(name string, x, y *Column, null []bool, n int) error {
 type pairing struct {
 	m     measure
 	x, y  *Column
-	limit *Limit // nil: every value is wanted
+	limit *Limit    // nil: every value is wanted
+	twice []float64 // memory for two values a row, where those wanted are put first; nil: there is none
 }
 
 func newPairing(m measure, x, y *Column) *pairing {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"deeplake/core/array"
@@ -25,6 +26,16 @@ func newCutoff(k key) *cutoff {
 	if c.measure.near == nil || c.measure.compute == nil || k.nullsFirst {
 		return nil
 	}
+	own := *c.measure
+	own.args = slices.Clone(own.args)
+	for i, a := range own.args {
+		if a.constant() {
+			wide := *a
+			wide.value = array.Sought(a.value)
+			own.args[i] = &wide
+		}
+	}
+	c.measure = &own
 	c.bits.Store(math.Float64bits(math.NaN()))
 	return c
 }
@@ -45,8 +56,8 @@ func (c *cutoff) move(v float64) {
 	}
 }
 
-// within is the first key of rows of a frame, where those behind cut may have any value that is behind it as well; nil: the
-// key has to be computed as others are, which also says what is wrong.
+// within is the first key of rows of a frame, for as long as its worker does not ask again: rows that are behind cut may have
+// any value that is behind it as well. nil: the key has to be computed as others are, which also says what is wrong.
 func (b *best) within(f *frame) (v *array.Column, cut any) {
 	if b.cut == nil {
 		return nil, nil
@@ -60,9 +71,19 @@ func (b *best) within(f *frame) (v *array.Column, cut any) {
 	if c.minus {
 		l = array.Limit{At: -at, Above: c.desc}
 	}
+	if len(f.w.room) < 2*f.n {
+		f.w.room = make([]float64, 2*f.n)
+	}
+	l.Room = f.w.room
 	n := *c.measure
 	n.id = unknown
-	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) { return n.near(args, l) }
+	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) {
+		v, err := n.near(args, l)
+		if err == nil { // of several pieces each has its own
+			l.Room = l.Room[min(len(l.Room), 2*v.N):]
+		}
+		return v, err
+	}
 	v, err := f.compute(&n)
 	if err == nil && c.minus {
 		v, err = array.Neg(v)
