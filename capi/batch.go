@@ -40,20 +40,49 @@ func (b *batch) arrays() ([]C.dl_array, error) {
 	if b.gone {
 		return nil, errs.New(errs.Closed, "describe batch: it is released")
 	}
-	n := len(b.Columns)
 	if b.layout == nil {
-		size := n * C.sizeof_dl_array
-		for i := range b.Columns {
-			size += layoutBytes(&b.Columns[i])
-		}
+		size := describedBytes(b.Batch)
 		b.layout = C.calloc(1, C.size_t(size+8))
-		rest := arena(unsafe.Slice((*byte)(b.layout), size)[n*C.sizeof_dl_array:])
-		all := unsafe.Slice((*C.dl_array)(b.layout), n)
-		for i := range all {
-			describe(b.Batch, &b.Columns[i], &all[i], &rest)
-		}
+		describeAll(b.Batch, b.layout, size)
 	}
-	return unsafe.Slice((*C.dl_array)(b.layout), n), nil
+	return unsafe.Slice((*C.dl_array)(b.layout), len(b.Columns)), nil
+}
+
+// describedBytes is what describeAll fills.
+func describedBytes(b *loader.Batch) int {
+	size := len(b.Columns) * C.sizeof_dl_array
+	for i := range b.Columns {
+		size += layoutBytes(&b.Columns[i])
+	}
+	return size
+}
+
+// describeAll writes the dl_arrays of a batch, and what they point at, to size zeroed bytes of C memory.
+func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
+	n := len(b.Columns)
+	rest := arena(unsafe.Slice((*byte)(to), size)[n*C.sizeof_dl_array:])
+	all := unsafe.Slice((*C.dl_array)(to), n)
+	for i := range all {
+		describe(b, &b.Columns[i], &all[i], &rest)
+	}
+}
+
+// parcel makes plain memory of b, which is released or lives on in it.
+func parcel(b *loader.Batch) (*C.dl_parcel, error) {
+	size := describedBytes(b)
+	p := C.dl_parcel_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
+	if p == nil {
+		b.Release()
+		return nil, errs.New(errs.Storage, "describe batch: no memory for %d bytes", size)
+	}
+	arrays := unsafe.Add(unsafe.Pointer(p), C.sizeof_dl_parcel)
+	describeAll(b, arrays, size)
+	p.arrays, p.n = (*C.dl_array_in)(arrays), C.int64_t(len(b.Columns))
+	p.rows, p.position = C.int64_t(b.Rows), C.int64_t(b.Position)
+	if b.Last {
+		p.last = 1
+	}
+	return p, nil
 }
 
 // arena is C memory that is handed out from the front, in multiples of 8 bytes.

@@ -13,6 +13,10 @@
 /* Fills out with malloc'ed data, which it then owns. */
 void dl_buffer_fill(dl_buffer* out, char* data, int64_t size);
 
+/* A parcel with `size` zeroed bytes behind it, which takes over a reference to the memory; NULL without memory for it.
+ */
+dl_parcel* dl_parcel_new(dl_memory* memory, int64_t size);
+
 /* Calls what a dl_function points at, which Go cannot do itself. */
 dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
                            void** kept, dl_error* err);
@@ -72,6 +76,7 @@ extern __typeof__(dl_loader_stats) dlgo_loader_stats;
 extern __typeof__(dl_loader_trace) dlgo_loader_trace;
 extern __typeof__(dl_loader_close) dlgo_loader_close;
 extern __typeof__(dl_epoch_next) dlgo_epoch_next;
+extern __typeof__(dl_epoch_take) dlgo_epoch_take;
 extern __typeof__(dl_epoch_close) dlgo_epoch_close;
 extern __typeof__(dl_batch_arrays) dlgo_batch_arrays;
 extern __typeof__(dl_batch_place) dlgo_batch_place;

@@ -198,30 +198,65 @@ func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out *C
 		if err := wantOut("next batch", state != nil && out != nil); err != nil {
 			return err
 		}
-		p, err := lib.epochs.get(uint64(h.id))
+		b, found, err := nextBatch(h, timeoutMS)
 		if err != nil {
 			return err
 		}
+		if *state = found; b != nil {
+			out.id = C.uint64_t(lib.batches.put(&batch{Batch: b}))
+		}
+		return nil
+	})
+}
+
+//export dlgo_epoch_take
+func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **C.dl_parcel, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("take batch", state != nil && out != nil); err != nil {
+			return err
+		}
+		b, found, err := nextBatch(h, timeoutMS)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			p, err := parcel(b)
+			if err != nil {
+				return err
+			}
+			*out = p
+		}
+		*state = found
+		return nil
+	})
+}
+
+// nextBatch is the next batch of an epoch, or nil and why there is none: DL_NEXT_END, DL_NEXT_PENDING.
+func nextBatch(h C.dl_epoch, timeoutMS C.int64_t) (*loader.Batch, C.int32_t, error) {
+	p, err := lib.epochs.get(uint64(h.id))
+	if err != nil {
+		return nil, 0, err
+	}
+	b, ready, err := p.Try() // most often it is: a context with a deadline costs more than all the rest
+	if !ready && err == nil {
 		ctx := context.Background()
 		if timeoutMS >= 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, time.Duration(timeoutMS)*time.Millisecond)
 			defer cancel()
 		}
-		b, err := p.Next(ctx)
-		switch {
-		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && kindOf(err) == errs.Canceled:
-			*state = C.DL_NEXT_PENDING
-		case err != nil:
-			return err
-		case b == nil:
-			*state = C.DL_NEXT_END
-		default:
-			*state = C.DL_NEXT_BATCH
-			out.id = C.uint64_t(lib.batches.put(&batch{Batch: b}))
+		b, err = p.Next(ctx)
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && kindOf(err) == errs.Canceled {
+			return nil, C.DL_NEXT_PENDING, nil
 		}
-		return nil
-	})
+	}
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case b == nil:
+		return nil, C.DL_NEXT_END, nil
+	}
+	return b, C.DL_NEXT_BATCH, nil
 }
 
 //export dlgo_epoch_close

@@ -29,6 +29,20 @@ void dl_memory_release(dl_memory* memory) {
     dl_slab_release(slab_of(memory));
 }
 
+dl_parcel* dl_parcel_new(dl_memory* memory, int64_t size) {
+    dl_parcel* parcel = calloc(1, sizeof *parcel + (size_t)size);
+    if (parcel == NULL) return NULL;
+    parcel->memory = memory;
+    atomic_fetch_add(&references, 1);
+    return parcel;
+}
+
+void dl_parcel_free(dl_parcel* parcel) {
+    if (parcel == NULL) return;
+    dl_memory_release(parcel->memory);
+    free(parcel);
+}
+
 /* One allocation: the tensor in either form, its memory, then shape and strides. */
 typedef struct lease {
     union {

@@ -149,6 +149,8 @@ FORWARD(loader_trace, (dl_loader loader, dl_buffer* json, dl_error* err), (loade
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
 FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
         (epoch, timeout_ms, state, out, err))
+FORWARD(epoch_take, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_parcel** out, dl_error* err),
+        (epoch, timeout_ms, state, out, err))
 FORWARD(epoch_close, (dl_epoch epoch, dl_error* err), (epoch, err))
 FORWARD(batch_arrays, (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
         (batch, arrays, n, rows, err))

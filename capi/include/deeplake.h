@@ -355,7 +355,7 @@ DL_API dl_status dl_view_close(dl_view view, dl_error* err);
  * it takes to call it stays valid until the views of the queries that it was given to are closed. */
 typedef struct dl_function {
     dl_text* name;
-    int32_t dtype; /* of the result */
+    int32_t dtype; /* of the result: any but float16, bfloat16 and complex ones */
     int32_t ndim;  /* axes of a row of it; -1: they differ */
     dl_int* shape; /* ndim axes, -1 where rows differ */
     void* self;
@@ -367,13 +367,16 @@ typedef const dl_function dl_functions; /* dl_functions*: several */
 
 /* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself. params are the values of
  * its ?, columns of one row each, whose `tensor` says what int64 numbers count: "" nothing, "date" days, "timestamp"
- * and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold), "threads"},
- * how the datasets that it names are opened ("storage", "environ"), and "commits", what of that is to be opened again:
- * {"uri" or "uri@ref": commit}.
+ * and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold), "threads",
+ * "each" (params by their numbers from 0 on, arrays whose first axis is values to be taken in turn: the query is asked
+ * with each, and the answers come one behind the other)}, how the datasets that it names are opened ("storage",
+ * "environ"), "places", where those lie whose names are not their URIs: {name: uri}, and "commits", what of that is to
+ * be opened again: {"name" or "name@ref": commit}.
  *
  * *out gets a view of the result, which works as any other; the caller closes it before the view that was asked. *json
- * gets {"query" (its canonical form), "uri", "commits" as above, "outputs": [{"name", "type", "computed"}],
- * "explanation", "text" (the same for people)}, and is the caller's. */
+ * gets {"query" (its canonical form), "uri" (of the dataset that was asked, or the first that it names), "origin" (of
+ * the dataset that all rows are of, where that is another), "commits" as above, "outputs": [{"name", "type",
+ * "computed"}]}, and is the caller's. */
 DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
                           dl_functions* functions, int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json,
                           dl_error* err);
@@ -391,13 +394,14 @@ DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view vie
                                       dl_error* err);
 
 /* Loads a saved view, at the commit that it is of. A query that is asked again gets params, functions and options as
- * dl_query. *out and *json as there, "query" missing where none was asked; the caller may close ds before *out. */
+ * dl_query. *out and *json as there, with "uri" alone where none was asked; the caller may close ds before *out. */
 DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name, dl_rows_in* params,
                                       int64_t params_n, dl_functions* functions, int64_t functions_n, dl_text* options,
                                       dl_view* out, dl_buffer* json, dl_error* err);
 
 /* Copies the rows of a view into a new dataset at uri, with JSON options {"overwrite", "message", "threads", "storage",
- * "environ"}. After a failure there is no dataset. */
+ * "environ"}. An empty one without versions, as a process leaves it that is killed, counts as none. After a failure
+ * there is no dataset. */
 DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err);
 
 /* The functions that every query knows, and the words of the language, which a dl_function cannot be named, as JSON:
@@ -474,6 +478,24 @@ enum {
 /* Waits at most timeout_ms for the next batch (negative: for ever). With DL_NEXT_BATCH the caller releases *out. The
  * error of a sample comes at its batch and ends the epoch. */
 DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err);
+
+/* A batch in plain memory: what dl_batch_place, dl_batch_memory and dl_batch_arrays tell of one. */
+typedef struct dl_parcel {
+    dl_memory* memory; /* the parcel's reference: whoever keeps what `data` points at takes one more */
+    dl_array_in* arrays;
+    int64_t n; /* arrays */
+    int64_t rows;
+    int64_t position;
+    int32_t last;
+    int32_t reserved;
+} dl_parcel;
+
+/* dl_epoch_next without a handle, all of a batch in one call: with DL_NEXT_BATCH the caller gives *out back by
+ * dl_parcel_free. Both hand out the batches of the same pass, each batch once. */
+DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_parcel** out, dl_error* err);
+
+/* Gives a parcel back: from any thread, it never fails and never enters the runtime. */
+DL_API void dl_parcel_free(dl_parcel* parcel);
 
 /* Stops reading ahead and waits for the threads of the epoch. */
 DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);

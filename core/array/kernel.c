@@ -309,9 +309,6 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
         return t;                                                          \
     }
 
-/* Rows come from both halves by turns: two runs of memory are read faster than one, by a quarter of small pages. */
-#define TURN(k, n) ((k) % 2 == 0 ? (k) / 2 : ((n) + 1) / 2 + (k) / 2)
-
 #define MEASURES(pair, TA, TB)                                                                                         \
     VECTOR static ALONE double dot_self_##pair(const TA* a, const TB* b, size_t d, double* self) {                     \
         double s[HALF] = {0}, q[HALF] = {0}, t = 0, u = 0;                                                             \
@@ -358,7 +355,7 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
     VECTOR static int measure_##pair(int what, const TA* a, const TB* b, size_t step, size_t n, size_t d, double* dst, \
                                      int64_t* whole) {                                                                 \
         for (size_t k = 0; k < n; k++) {                                                                               \
-            size_t r = TURN(k, n);                                                                                     \
+            size_t r = DL_TURN(k, n);                                                                                  \
             const TA* x = a + r * d;                                                                                   \
             const TB* y = b + r * step;                                                                                \
             switch (what) {                                                                                            \

@@ -40,4 +40,20 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out);
 int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step, size_t n, size_t d,
                      double* dst, int64_t* whole);
 
+/* Rows come from both halves by turns: two runs of memory are read faster than one, by a quarter of small pages. */
+#define DL_TURN(k, n) ((k) % 2 == 0 ? (k) / 2 : ((n) + 1) / 2 + (k) / 2)
+
+/* Where a row need not be measured: v, what a float32 pass makes of it, is beyond at + s * l, with l the length that
+ * the pass found (1 of distances) and slope = s * |s|. Beyond is above, or below. */
+typedef struct {
+    double at, slope;
+    int above;
+} dl_array_limit;
+
+/* As dl_array_measure of float32 rows and one float64 b, DL_DOT, DL_COSINE or DL_L2, but for rows that are beyond a
+ * limit, which get an infinity that is (squares of distances below it, 0). rough is b as float32, with zeros up to a
+ * multiple of 32. */
+int dl_array_near(int what, const float* a, const double* b, const float* rough, size_t n, size_t d,
+                  const dl_array_limit* limit, double* dst);
+
 #endif

@@ -12,6 +12,8 @@ package array
 #cgo nocallback dl_array_extreme
 #cgo noescape dl_array_measure
 #cgo nocallback dl_array_measure
+#cgo noescape dl_array_near
+#cgo nocallback dl_array_near
 #include "kernel.h"
 */
 import "C"
@@ -68,12 +70,30 @@ func extremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
 	return out, ok
 }
 
-// measureNative measures rows of n elements in C; false where it cannot. dst and whole have room for two values a row.
+// measureNative measures rows of n elements in C; false where it cannot. dst and whole have room for two values a row. What a
+// row has must not depend on how many others there are, so that few rows are measured here, too.
 func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows, n int, dst []float64, whole []int64) bool {
-	if rows*n < worth || !ready() {
+	if rows*n == 0 || !ready() {
 		return false
 	}
-	what := map[measure]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
-	return C.dl_array_measure(what, C.int(d), C.int(e), a, b, C.size_t(step), C.size_t(rows), C.size_t(n),
+	return C.dl_array_measure(nativeMeasure(m), C.int(d), C.int(e), a, b, C.size_t(step), C.size_t(rows), C.size_t(n),
 		(*C.double)(unsafe.SliceData(dst)), (*C.int64_t)(unsafe.SliceData(whole))) != 0
+}
+
+func nativeMeasure(m measure) C.int {
+	return map[measure]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
+}
+
+// nearNative measures rows in C against one vector, but for those that r tells to be beyond the limit; false where it cannot.
+// dst has room for two values a row.
+func nearNative(m measure, a []float32, b []float64, r *rough, rows int, dst []float64) bool {
+	if len(a) == 0 || len(a) != rows*len(b) || !ready() {
+		return false
+	}
+	limit := C.dl_array_limit{at: C.double(r.at), slope: C.double(r.slope)}
+	if r.above {
+		limit.above = 1
+	}
+	return C.dl_array_near(nativeMeasure(m), (*C.float)(pointer(a)), (*C.double)(pointer(b)), (*C.float)(pointer(r.vector)), C.size_t(rows), C.size_t(len(b)),
+		&limit, (*C.double)(unsafe.SliceData(dst))) != 0
 }

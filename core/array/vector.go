@@ -69,14 +69,19 @@ func vectorFunctions() []Function {
 	pair := func(name, doc string, m measure) Function {
 		return Function{Name: name, Least: 2, Most: 2, Doc: name + "(a, b): " + doc,
 			Check: func(args []Type) (Type, error) { return pairType(name, m, args[0], args[1]) },
-			Call:  func(args []*Column) (*Column, error) { return pairs(name, m, args[0], args[1]) }}
+			Call:  func(args []*Column) (*Column, error) { return pairs(name, m, args[0], args[1], nil) }}
+	}
+	sought := func(name, doc string, m measure) Function {
+		f := pair(name, doc, m)
+		f.Near = func(args []*Column, l Limit) (*Column, error) { return pairs(name, m, args[0], args[1], &l) }
+		return f
 	}
 	return []Function{
-		pair("DOT", "the sum of the products of the elements of two vectors", dot),
-		pair("COSINE_SIMILARITY", "DOT divided by both lengths; NaN where one has none", cosine),
+		sought("DOT", "the sum of the products of the elements of two vectors", dot),
+		sought("COSINE_SIMILARITY", "DOT divided by both lengths; NaN where one has none", cosine),
 		pair("HAMMING_DISTANCE", "bits that differ, of uint8; elements that differ, otherwise", unequal),
 		pair("L1_DISTANCE", "L1_NORM(a - b), without writing the difference down", l1Apart),
-		pair("L2_DISTANCE", "L2_NORM(a - b), without writing the difference down", l2Apart),
+		sought("L2_DISTANCE", "L2_NORM(a - b), without writing the difference down", l2Apart),
 		pair("LINF_DISTANCE", "LINF_NORM(a - b), without writing the difference down", linfApart),
 		{Name: "MAXSIM", Least: 2, Most: 2, Doc: "MAXSIM(a, b): for (n, d) and (m, d): of each row of b the greatest DOT with a row of a, added up",
 			Check: maxsimType, Call: maxsim},
@@ -105,8 +110,8 @@ func pairType(name string, m measure, x, y Type) (Type, error) {
 	return Of(d), nil
 }
 
-// pairs measures two vectors a row, of equal shapes.
-func pairs(name string, m measure, x, y *Column) (*Column, error) {
+// pairs measures two vectors a row, of equal shapes; with a limit as Function.Near says.
+func pairs(name string, m measure, x, y *Column, l *Limit) (*Column, error) {
 	t, err := pairType(name, m, x.Type, y.Type)
 	if err != nil {
 		return nil, err
@@ -142,7 +147,8 @@ func pairs(name string, m measure, x, y *Column) (*Column, error) {
 				return nil, errs.New(errs.Range, "%s: the result of a row does not fit int64; CAST(... AS DOUBLE) computes with floating point", name)
 			}
 		} else {
-			dst := make([]float64, n)
+			dst, twice := l.room(n)
+			p.limit, p.twice = l, twice
 			out.Data = dst
 			p.floats(dst, out.Null)
 		}
@@ -185,8 +191,10 @@ func sameShapes(name string, x, y *Column, null []bool, n int) error {
 
 // pairing measures the rows of two columns whose shapes are known to be equal.
 type pairing struct {
-	m    measure
-	x, y *Column
+	m     measure
+	x, y  *Column
+	limit *Limit    // nil: every value is wanted
+	twice []float64 // memory for two values a row, where those wanted are put first; nil: there is none
 }
 
 func newPairing(m measure, x, y *Column) *pairing {

@@ -42,17 +42,22 @@ func (p *pairing) native(dst []float64) bool {
 		return p.bytesFloats(dst)
 	}
 	rows := len(dst)
-	out := make([]float64, 2*rows)
-	if !p.measure(p.m, rows, out, nil) {
+	out := dst
+	if p.m == cosine {
+		if out = p.twice; out == nil {
+			out = make([]float64, 2*rows)
+		}
+	}
+	if !p.near(rows, out) && !p.measure(p.m, rows, out, nil) {
 		return false
 	}
-	copy(dst, out[:rows])
 	switch p.m {
 	case l2Apart:
 		for i, v := range dst {
 			dst[i] = math.Sqrt(v)
 		}
 	case cosine:
+		copy(dst, out[:rows])
 		if p.y.Const {
 			one := all[float64](p.other(p.x.DType).Data)
 			n := math.Sqrt(measureFloats(dot, one, one))

@@ -19,7 +19,6 @@ type Lots struct {
 	Lots   []Lot
 	Items  []int64 // of each sample, in its chunk: those of a lot follow each other, and rise
 	Places []int32 // where each sample belongs in the order that was asked for; nil: in this one
-	Made   []byte  // samples that are stored nowhere, in the order that was asked for; then there are no lots
 }
 
 // Lot is samples of one chunk.

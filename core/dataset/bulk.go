@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -50,12 +51,18 @@ func (v *View) Row(i int64) int64 { return v.live(i) }
 // Regular reports whether the rows of v are start, start+step, ... of the dataset.
 func (v *View) Regular() (start, step int64, ok bool) { return v.start, v.step, v.list == nil }
 
+// drawBlock is how many rows are drawn between looks at the context: a megabyte of them.
+const drawBlock = 1 << 17
+
 // Draw is Select for rows of which some may be missing, -1: such a row has no sample in any tensor.
-func (v *View) Draw(rows []int64) (*View, error) {
+func (v *View) Draw(ctx context.Context, rows []int64) (*View, error) {
 	out := v.derive()
 	out.list = make([]int64, len(rows))
 	out.n = int64(len(rows))
 	for i, row := range rows {
+		if i%drawBlock == 0 && ctx.Err() != nil {
+			return nil, errs.Cause(ctx, "draw rows")
+		}
 		switch {
 		case row == -1:
 			out.list[i] = -1

@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 
 	"deeplake/core/chunk"
+	"deeplake/core/errs"
 )
 
 // Lots finds many rows of the view at once, in any order, repeats allowed. It is Resolve for rows that all have a sample, and
@@ -21,7 +23,7 @@ func (c *Column) Lots(ctx context.Context, rows []int64) (*chunk.Lots, error) {
 		return nil, nil
 	}
 	if !rising {
-		l.Places = sortRows(l.Items)
+		l.Places = sortRows(ctx, l.Items)
 	}
 	f := lotFinder{finder: finder{c: c}, lots: l}
 	for at := 0; at < len(l.Items); {
@@ -64,6 +66,9 @@ type lotFinder struct {
 // next finds the entry of the row at, and makes a lot of all rows that follow it there. It returns where those end, -1: it
 // has no lot.
 func (f *lotFinder) next(ctx context.Context, at int) (int, error) {
+	if ctx.Err() != nil {
+		return -1, errs.Cause(ctx, "find samples")
+	}
 	live := f.lots.Items
 	row := live[at]
 	if row >= f.ends {
@@ -126,38 +131,41 @@ const (
 )
 
 // sortRows sorts rows, none of which is negative, and says where each was. Rows that are equal stay in their order. It looks
-// at 11 bits of all rows at a time, which takes a fraction of comparing them.
-func sortRows(rows []int64) []int32 {
-	n := len(rows)
-	places := make([]int32, n)
-	for i := range places {
-		places[i] = int32(i)
-	}
-	otherRows, otherPlaces := make([]int64, n), make([]int32, n)
-	from, to, fromAt, toAt := rows, otherRows, places, otherPlaces
+// at 11 bits of all rows at a time, which takes a fraction of comparing them. When ctx ends they are in no order.
+func sortRows(ctx context.Context, rows []int64) []int32 {
+	places := make([]int32, len(rows))
 	most := slices.Max(rows)
-	swapped := false
-	for bits := 0; most>>bits > 0; bits += digitBits {
+	if most > math.MaxUint32 {
+		for i := range places {
+			places[i] = int32(i)
+		}
+		slices.SortFunc(places, func(a, b int32) int { return cmp.Or(cmp.Compare(rows[a], rows[b]), cmp.Compare(a, b)) })
+		slices.Sort(rows)
+		return places
+	}
+	from, to := make([]uint64, len(rows)), make([]uint64, len(rows)) // row and place in one word
+	for i, row := range rows {
+		from[i] = uint64(row)<<32 | uint64(i)
+	}
+	for bits := 32; uint64(most)<<32>>bits > 0 && ctx.Err() == nil; bits += digitBits {
 		var counts [digits]int32
-		for _, row := range from {
-			counts[row>>bits&(digits-1)]++
+		for _, v := range from {
+			counts[v>>bits&(digits-1)]++
 		}
 		sum := int32(0)
 		for i, c := range counts {
 			counts[i] = sum
 			sum += c
 		}
-		for i, row := range from {
-			k := &counts[row>>bits&(digits-1)]
-			to[*k], toAt[*k] = row, fromAt[i]
+		for _, v := range from {
+			k := &counts[v>>bits&(digits-1)]
+			to[*k] = v
 			*k++
 		}
-		from, to, fromAt, toAt = to, from, toAt, fromAt
-		swapped = !swapped
+		from, to = to, from
 	}
-	if swapped {
-		copy(rows, from)
-		return fromAt
+	for i, v := range from {
+		rows[i], places[i] = int64(v>>32), int32(uint32(v))
 	}
 	return places
 }

@@ -147,7 +147,7 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 	if l.Base, err = newView(at, snap, false); err != nil || !v.Listed {
 		return l, err
 	}
-	l.Rows, err = l.Base.ofRuns(v.View.Rows)
+	l.Rows, err = l.Base.ofRuns(ctx, v.View.Rows)
 	return l, err
 }
 
@@ -155,7 +155,7 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 const mostListed = 1 << 30
 
 // ofRuns is the view of runs of rows of v, which is all rows of a commit.
-func (v *View) ofRuns(runs []format.ViewRun) (*View, error) {
+func (v *View) ofRuns(ctx context.Context, runs []format.ViewRun) (*View, error) {
 	total := int64(0)
 	for _, r := range runs {
 		if r.Start >= 0 && r.Count > v.n-r.Start {
@@ -182,7 +182,7 @@ func (v *View) ofRuns(runs []format.ViewRun) (*View, error) {
 			rows = append(rows, row)
 		}
 	}
-	return v.Draw(rows)
+	return v.Draw(ctx, rows)
 }
 
 // Views lists the saved views by name.

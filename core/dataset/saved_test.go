@@ -51,7 +51,7 @@ func TestSavedViews(t *testing.T) {
 		lists := map[string][]int64{"one run": {3, 4, 5}, "none": {}, "all sorts": {7, 7, -1, -1, 9, 10, 2, 0, 19}, "missing": {-1}, "Groß": {1}}
 		for name, rows := range lists {
 			s := SavedView{Name: name, Query: "SELECT x AS y WHERE x > ?", Params: json.RawMessage("[2]"), Seed: 5, Columns: []format.ViewColumn{{Name: "y", Tensor: "x"}}}
-			if err := d.Versions().SaveView(ctx, s, base, must[*View](t)(base.Draw(rows)), false); err != nil {
+			if err := d.Versions().SaveView(ctx, s, base, must[*View](t)(base.Draw(ctx, rows)), false); err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Versions().SaveView(ctx, s, base, nil, false); !errs.Is(err, errs.Exists) {
@@ -247,7 +247,7 @@ func TestRunsOfAll(t *testing.T) {
 		{[]format.ViewRun{{Start: 0, Count: 20}, {Start: -1, Count: math.MaxInt64}}, errs.Unsupported, 0},
 		{[]format.ViewRun{{Start: -1, Count: 1}, {Start: -1, Count: 1 << 30}}, errs.Unsupported, 0},
 	} {
-		v, err := base.ofRuns(c.runs)
+		v, err := base.ofRuns(t.Context(), c.runs)
 		switch {
 		case c.want == 0 && (err != nil || v.Len() != c.rows):
 			t.Errorf("%v: %v, want %d rows", c.runs, err, c.rows)

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -43,7 +44,7 @@ type bulk struct {
 	fail error
 }
 
-// bulkJob is samples of one lot.
+// bulkJob is samples [from, to) of a field, the first of which is in the given lot.
 type bulkJob struct{ field, lot, from, to int }
 
 // bulk reads rows if that can be done in bulk; else the batch is nil, and what is wrong with the rows, if anything is, is
@@ -119,18 +120,18 @@ func (b *bulk) read(ctx context.Context, threads int) error {
 // cut makes jobs of whole blocks.
 func (b *bulk) cut() {
 	for i, l := range b.lots {
-		if l.Made != nil {
-			b.jobs = append(b.jobs, bulkJob{field: i})
-		}
+		j, cost := bulkJob{field: i}, int64(0)
 		for k := range l.Lots {
 			lot := &l.Lots[k]
-			from, cost := lot.From, int64(0)
 			for at := lot.From; at < lot.To; {
 				end := lot.Chunk.BlockEnd(l.Items, at, lot.To)
+				if cost == 0 {
+					j.lot, j.from = k, at
+				}
 				cost += bulkBlockCost + int64(end-at)*(bulkItemCost+l.Size/8)
-				if at = end; cost >= bulkJobCost || at == lot.To {
-					b.jobs = append(b.jobs, bulkJob{field: i, lot: k, from: from, to: at})
-					from, cost = at, 0
+				if at = end; cost >= bulkJobCost || at == len(l.Items) {
+					j.to, cost = at, 0
+					b.jobs = append(b.jobs, j)
 				}
 			}
 		}
@@ -139,36 +140,41 @@ func (b *bulk) cut() {
 
 // spans appends what a job needs: its blocks one by one, as a job of single samples would.
 func (b *bulk) spans(k int, out []chunk.Span) []chunk.Span {
-	j := &b.jobs[k]
-	l := b.lots[j.field]
-	for at := j.from; at < j.to; {
-		c := l.Lots[j.lot].Chunk
-		out = c.Spans(l.Items[at], 1, out)
-		at = c.BlockEnd(l.Items, at, j.to)
-	}
+	b.jobs[k].eachLot(b.lots[b.jobs[k].field], func(l *chunk.Lots, lot *chunk.Lot, from, to int) {
+		for at := from; at < to; at = lot.Chunk.BlockEnd(l.Items, at, to) {
+			out = lot.Chunk.Spans(l.Items[at], 1, out)
+		}
+	})
 	return out
+}
+
+// eachLot calls fn for what of the job is in each lot.
+func (j *bulkJob) eachLot(l *chunk.Lots, fn func(l *chunk.Lots, lot *chunk.Lot, from, to int)) {
+	for k, from := j.lot, j.from; from < j.to; k++ {
+		to := min(l.Lots[k].To, j.to)
+		fn(l, &l.Lots[k], from, to)
+		from = to
+	}
 }
 
 // run does one job.
 func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
 	j := &b.jobs[k]
-	l, dst := b.lots[j.field], b.batch.Data(&b.batch.Columns[j.field])
-	if l.Made != nil {
-		copy(dst, l.Made)
-		return
-	}
-	w.Gather(ctx, l, &l.Lots[j.lot], j.from, j.to, dst, func(from, to int, err error) {
-		first := from
-		if l.Places != nil {
-			first = int(l.Places[from])
-			for _, p := range l.Places[from:to] {
-				first = min(first, int(p))
-			}
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.fail == nil || first < b.bad || first == b.bad && b.fields[j.field].name < b.fields[b.of].name {
-			b.bad, b.of, b.fail = first, j.field, err
-		}
+	dst := b.batch.Data(&b.batch.Columns[j.field])
+	j.eachLot(b.lots[j.field], func(l *chunk.Lots, lot *chunk.Lot, from, to int) {
+		w.Gather(ctx, l, lot, from, to, dst, func(from, to int, err error) { b.failed(j.field, from, to, err) })
 	})
+}
+
+// failed notes that samples of a field could not be read, if one of them comes before those that are noted.
+func (b *bulk) failed(field, from, to int, err error) {
+	first := from
+	if places := b.lots[field].Places; places != nil {
+		first = int(slices.Min(places[from:to]))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fail == nil || first < b.bad || first == b.bad && b.fields[field].name < b.fields[b.of].name {
+		b.bad, b.of, b.fail = first, field, err
+	}
 }

@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
-	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
@@ -53,8 +50,10 @@ func (c *watchedColumn) Lots(ctx context.Context, rows []int64) (*chunk.Lots, er
 
 // bulkSet is a dataset of numbers in chunks of all sorts.
 type bulkSet struct {
-	d    *dataset.Dataset
-	rows int64
+	d     *dataset.Dataset
+	env   *dataset.Env
+	space *mem.Space
+	rows  int64
 }
 
 func (s *bulkSet) fill(t testing.TB, r *rand.Rand, n int64) []tensor.Rows {
@@ -99,7 +98,8 @@ func newBulkSet(t testing.TB, r *rand.Rand, uri string) *bulkSet {
 			t.Fatal(err)
 		}
 	}
-	env := &dataset.Env{Stores: storage.Registry{"mem": (&mem.Space{}).Open, "file": local.Open}, Codecs: all.All(), Writer: "test"}
+	space := &mem.Space{}
+	env := &dataset.Env{Stores: storage.Registry{"mem": space.Open, "file": local.Open}, Codecs: all.All(), Writer: "test"}
 	d, err := dataset.Create(ctx, env, uri, dataset.CreateOptions{})
 	check(err)
 	t.Cleanup(func() { _ = d.Close() })
@@ -108,7 +108,7 @@ func newBulkSet(t testing.TB, r *rand.Rand, uri string) *bulkSet {
 	}
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "holes", DType: "int32"}))
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "ragged", DType: "uint8"}))
-	s := &bulkSet{d: d}
+	s := &bulkSet{d: d, env: env, space: space}
 	for range 1 + r.IntN(3) {
 		n := 1 + r.Int64N(3000)
 		rows := s.fill(t, r, n)
@@ -325,72 +325,5 @@ func TestBulkLeaves(t *testing.T) {
 		}
 		bulk.Release()
 		alone.Release()
-	}
-}
-
-// TestBulkDamage holds that damage is met as it is one by one: the same error, about the first row that it touches.
-func TestBulkDamage(t *testing.T) {
-	t.Parallel()
-	for name, harm := range map[string]func(t *testing.T, path string){
-		"flipped": func(t *testing.T, path string) {
-			data, err := os.ReadFile(path)
-			if err == nil {
-				data[len(data)/3] ^= 4
-				err = os.WriteFile(path, data, 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		},
-		"cut": func(t *testing.T, path string) {
-			if err := os.Truncate(path, 1000); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"gone": func(t *testing.T, path string) {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := rand.New(rand.NewPCG(5, 8))
-			dir := t.TempDir()
-			s := newBulkSet(t, r, "file://"+dir+"/d")
-			v, err := s.d.View(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			failed := 0
-			var paths []string
-			_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-				if err == nil && !e.IsDir() && strings.Contains(path, "data") {
-					paths = append(paths, path)
-				}
-				return nil
-			})
-			for i := 0; i < len(paths); i += 3 {
-				harm(t, paths[i])
-			}
-			for _, spec := range bulkTensors() {
-				for range 3 {
-					rows := pick(r, s.rows)
-					bulk, alone, _, err, want := both(t, v, rows, ReadOptions{Tensors: []string{spec.Name}, Workers: 2})
-					if fmt.Sprint(err) != fmt.Sprint(want) || errs.KindOf(err) != errs.KindOf(want) {
-						t.Errorf("%s: %v, want %v", spec.Name, err, want)
-					}
-					if err != nil {
-						failed++
-						continue
-					}
-					bulk.Release()
-					alone.Release()
-				}
-			}
-			if failed == 0 {
-				t.Errorf("nothing failed with %d files damaged", len(paths))
-			}
-		})
 	}
 }

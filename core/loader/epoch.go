@@ -248,29 +248,51 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 		}
 	}
 	defer func() { <-e.turn }()
+	for {
+		b, ready, err := e.step()
+		if ready || err != nil {
+			return b, err
+		}
+		if err := e.pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Try is Next without the wait: it reports whether there was a batch, or the end of the epoch (nil), to be had at once.
+func (e *Epoch) Try() (b *Batch, ready bool, err error) {
+	select {
+	case e.turn <- struct{}{}:
+	default:
+		return nil, false, nil
+	}
+	defer func() { <-e.turn }()
+	return e.step()
+}
+
+// step takes the next batch that has rows, as far as those are ready that come before it. The caller has the turn.
+func (e *Epoch) step() (b *Batch, ready bool, err error) {
 	e.consumed()
 	for {
 		w, end, err := e.take()
 		if end || err != nil {
 			e.shut(err)
-			return nil, err
+			return nil, true, err
 		}
 		if w == nil {
-			if err := e.pause(ctx); err != nil {
-				return nil, err
-			}
-			continue
+			return nil, false, nil
 		}
+		e.room.Signal() // without the lock, which the planner takes first of all
 		if w.batch == nil || w.loaded == 0 {
 			if err := e.emptied(w); err != nil {
 				e.shut(err)
-				return nil, err
+				return nil, true, err
 			}
 			continue
 		}
 		w.batch.Position, w.batch.Last = e.share.behind(w.seq), w.seq == e.batches-1
 		e.handed, e.handedAt = w.seq, e.meters.consumer.track.mark()
-		return w.batch, nil
+		return w.batch, true, nil
 	}
 }
 
@@ -331,7 +353,6 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	}
 	e.queue = append(e.queue[:0], e.queue[1:]...)
 	e.taken++
-	e.room.Signal()
 	e.counts.add(w)
 	return w, false, nil
 }

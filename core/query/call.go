@@ -152,7 +152,7 @@ func (c *checker) function(at Pos, name string, args []*node) (*node, error) {
 	}
 	n, err := c.apply(at, name, t, 10, args, f.Call)
 	if err == nil {
-		n.say = name + "(" + says(args) + ")"
+		n.say, n.near = name+"("+says(args)+")", f.Near
 	}
 	return n, err
 }
@@ -222,7 +222,11 @@ func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
 		if err != nil {
 			return nil, placed(c.text, at, err)
 		}
-		return c.apply(at, name, t, 10, args, f.Call)
+		n, err := c.apply(at, name, t, 10, args, f.Call)
+		if err == nil {
+			n.near = f.Near
+		}
+		return n, err
 	}
 	switch {
 	case name == "L2_NORM" && len(x) == 1 && x[0].op == "-" && x[0].compute != nil && len(x[0].args) == 2 && !x[0].t.Scalar():

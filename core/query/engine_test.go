@@ -192,6 +192,34 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// asked counts how often somebody looks whether it has ended.
+type asked struct {
+	context.Context
+	looks atomic.Int64
+}
+
+func (a *asked) Err() error {
+	a.looks.Add(1)
+	return a.Context.Err()
+}
+
+// TestCancelExpand is of one row that takes millions with it: between them the context is looked at, too.
+func TestCancelExpand(t *testing.T) {
+	t.Parallel()
+	table := numbers(4 << 20)
+	looks := func(text string) int64 {
+		ctx := &asked{Context: t.Context()}
+		if _, _, err := answer(ctx, text, table, nil, query.Options{Threads: 1}); err != nil {
+			t.Fatal(err)
+		}
+		return ctx.looks.Load()
+	}
+	plain := looks("SELECT id WHERE id = 0 LIMIT 1")
+	if got := looks("SELECT id WHERE id = 0 EXPAND BY 0 4000000 LIMIT 1") - plain; got < 30 {
+		t.Errorf("the context was looked at %d times while 32 MB of rows were put, want at least once for each", got)
+	}
+}
+
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	table := numbers(100_000)

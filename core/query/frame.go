@@ -63,6 +63,7 @@ func (r *run) alive() error {
 type worker struct {
 	readers map[Table]Reader
 	tally   *tally
+	room    []float64 // for values that are looked at and forgotten
 }
 
 func newWorker(t *tally) *worker { return &worker{readers: map[Table]Reader{}, tally: t} }

@@ -17,6 +17,7 @@ type grouping struct {
 	lifted map[*node]*node
 	across string
 	by     bool // GROUP BY was written
+	whole  bool // lists have NULL too, so that UNGROUP BY finds the items of a row at one place
 }
 
 // slot is one extra column: a key, or an aggregate, of which LIST is the values of all rows of the group.
@@ -442,12 +443,41 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 				return nil, placed(r.text, s.agg.at(), err)
 			}
 		}
+		if v.List && !g.whole {
+			v = withoutNull(v)
+		}
 		out.extra[i] = v
 		if err := r.hold(v.Bytes()); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// withoutNull is lists without the items that are NULL: a dataset has no place for those, and a list is to be the same wherever
+// it is looked at.
+func withoutNull(c *array.Column) *array.Column {
+	c = c.Expand()
+	if c.Items == nil {
+		return c
+	}
+	items := c.Items.Expand()
+	kept, ends := make([]int, 0, items.N), make([]int, c.N)
+	from := 0
+	for i, end := range c.Ends {
+		for at := from; at < end; at++ {
+			if !items.IsNull(at) {
+				kept = append(kept, at)
+			}
+		}
+		from, ends[i] = end, len(kept)
+	}
+	if len(kept) == from {
+		return c
+	}
+	out := array.FromLists(items.Take(kept), ends, c.Null)
+	out.Type = c.Type
+	return out
 }
 
 // column is one column of the groups.

@@ -17,6 +17,9 @@ type node struct {
 	// alone computes the values where args are not wanted for all rows, as of CASE; it evaluates them itself.
 	alone func(f *frame, n *node) (*array.Column, error)
 
+	// near is compute for somebody who does not want values beyond a limit, as array.Function.Near says; nil: there is none.
+	near func(args []*array.Column, l array.Limit) (*array.Column, error)
+
 	apart bool          // what it gives shares no memory with the args
 	ref   *ref          // a column of an origin
 	extra int           // a column that was computed before, of the frame's extra ones; -1: no

@@ -40,19 +40,25 @@ type best struct {
 	cols  []*array.Column
 	full  bool // there are most of them, in order
 	held  int64
+	cut   *cutoff
 }
 
 // look takes the rows of a frame in.
 func (b *best) look(f *frame) error {
 	more := best{cols: make([]*array.Column, len(b.order))}
+	within, cut := b.within(f) // nil: all rows are wanted, or nobody knows
 	for i, k := range b.order {
+		if i == 0 && within != nil {
+			more.cols[0] = within
+			continue
+		}
 		v, err := f.eval(k.x)
 		if err != nil {
 			return err
 		}
 		more.cols[i] = v
 	}
-	picked, some, err := b.better(more.cols[0])
+	picked, some, err := b.better(more.cols[0], cut)
 	if err != nil {
 		return placed(f.run.text, b.order[0].x.at, err)
 	}
@@ -69,23 +75,21 @@ func (b *best) look(f *frame) error {
 	return b.add(f.run, &more)
 }
 
-// better are the rows that may come before the last of those that are there, by the first key: most of a large table do not. some
-// is false where that cannot be told at little cost.
-func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
+// better are the rows that may come before the last of those that are there, by the first key: most of a large table do not.
+// cut is a value that rows may not be behind either. some is false where that cannot be told at little cost.
+func (b *best) better(c *array.Column, cut any) (picked []int, some bool, err error) {
 	k := b.order[0]
-	if !b.full || k.nullsFirst || c.N < few || !c.Scalar() || !c.DType.Fixed() {
+	last, op := cut, "<=" // rows of this unit may come before equal ones of another
+	if own := b.last(); own != nil && (cut == nil || own == cut) && (c.N >= few || cut != nil) {
+		if last = own; len(b.order) == 1 { // else the other keys decide between equal ones
+			op = "<"
+		}
+	}
+	if last == nil || k.nullsFirst || !c.Scalar() || !c.DType.Fixed() {
 		return nil, false, nil
 	}
-	last := b.cols[0].Value(b.cols[0].N - 1)
-	if last == nil {
-		return nil, false, nil
-	}
-	op := "<"
 	if k.desc {
-		op = ">"
-	}
-	if len(b.order) > 1 { // the other keys decide between equal ones
-		op += "="
+		op = map[string]string{"<": ">", "<=": ">="}[op]
 	}
 	t := c.Type
 	t.Names, t.Weak = nil, false
@@ -96,6 +100,14 @@ func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 		return nil, false, err
 	}
 	return array.Pick(holds), true, nil
+}
+
+// last is the first key of the last row; nil where more rows are wanted, or it has none.
+func (b *best) last() any {
+	if !b.full || b.most == 0 || !b.cols[0].Scalar() || !b.cols[0].DType.Fixed() {
+		return nil
+	}
+	return b.cols[0].Value(b.cols[0].N - 1)
 }
 
 // add takes rows in that come behind those before.
@@ -127,6 +139,9 @@ func (b *best) add(r *run, more *best) error {
 		b.cols[i] = b.cols[i].Take(picked)
 	}
 	b.full = true
+	if last, ok := b.last().(float64); ok && b.cut != nil {
+		b.cut.move(last)
+	}
 	return nil
 }
 
@@ -173,13 +188,17 @@ func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, er
 		}
 		weight = max(weight, sum)
 	}
+	cuts := make([]*cutoff, len(orders))
+	for i, order := range orders {
+		cuts[i] = newCutoff(order[0])
+	}
 	units := make([][]best, src.units(r, weight)) // each is changed by the goroutine of its unit alone
 	step := r.batch(weight)
 	err := src.each(r, weight, nil, func(unit int, f *frame) error {
 		if units[unit] == nil {
 			units[unit] = make([]best, len(orders))
 			for i, order := range orders {
-				units[unit][i] = best{order: order, most: most}
+				units[unit][i] = best{order: order, most: most, cut: cuts[i]}
 			}
 		}
 		var kept []*array.Column

@@ -217,6 +217,7 @@ func (c *checker) grouped(s *selected, x *Select) error {
 		keys = append(keys, n)
 	}
 	s.group = newGrouping(keys, x.Across, len(x.Group) > 0)
+	s.group.whole = x.Ungroup != nil
 	for i := range s.outs {
 		n, err := c.lift(s.group, s.outs[i].x)
 		if err != nil {
@@ -361,6 +362,9 @@ func (s *selected) groups(r *run, src flow, order []key, most int64) (*rel, bool
 	return rows, sorted, err
 }
 
+// expandBlock is how many rows are put between looks at the context: a megabyte of them.
+const expandBlock = 1 << 17
+
 // run puts to each row those before and behind it.
 func (e *expansion) run(r *run, all *rel) (*rel, error) {
 	n := all.tables[0].Rows()
@@ -388,11 +392,13 @@ func (e *expansion) run(r *run, all *rel) (*rel, error) {
 	rows := make([]int64, 0, total)
 	last = -1
 	for _, row := range all.rows[0] {
-		for k, to := reach(row); k <= to; k++ {
-			rows = append(rows, k)
-		}
-		if err := r.alive(); err != nil {
-			return nil, err
+		for from, to := reach(row); from <= to; from += expandBlock {
+			if err := r.alive(); err != nil {
+				return nil, err
+			}
+			for k := from; k <= to && k < from+expandBlock; k++ {
+				rows = append(rows, k)
+			}
 		}
 	}
 	return &rel{n: len(rows), tables: all.tables, rows: [][]int64{rows}}, nil

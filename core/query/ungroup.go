@@ -121,6 +121,9 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 			if v, err = array.Items(c, repeat, from, to, u.by == nil); err != nil {
 				return nil, false, placed(r.text, u.outs[i].x.at, err)
 			}
+			if v.List {
+				v = withoutNull(v)
+			}
 		}
 		if err := r.hold(v.Bytes()); err != nil {
 			return nil, false, err

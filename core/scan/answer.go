@@ -79,7 +79,7 @@ func Answered(ctx context.Context, env *dataset.Env, base *dataset.View, reads [
 		f := &field{name: unused(o.Name, a.table.fields)}
 		switch {
 		case o.Drawn >= 0:
-			if err := d.stored(o, f); err != nil {
+			if err := d.stored(ctx, o, f); err != nil {
 				return nil, err
 			}
 		case o.Values == nil && !o.Type.List && o.Type.DType != 0:
@@ -92,7 +92,7 @@ func Answered(ctx context.Context, env *dataset.Env, base *dataset.View, reads [
 	if err := keep(ctx, env, r, kept, a.table.fields); err != nil {
 		return nil, err
 	}
-	if err := d.finish(a); err != nil {
+	if err := d.finish(ctx, a); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -131,12 +131,12 @@ func (d *drawer) table(i int) (*Table, error) {
 }
 
 // rows is the drawn rows of a view.
-func (d *drawer) rows(i int, v *dataset.View) (*dataset.View, error) {
+func (d *drawer) rows(ctx context.Context, i int, v *dataset.View) (*dataset.View, error) {
 	key := drawnView{i, v}
 	if out := d.views[key]; out != nil {
 		return out, nil
 	}
-	out, err := draw(v, d.result.Drawn[i].Rows)
+	out, err := draw(ctx, v, d.result.Drawn[i].Rows)
 	if err == nil {
 		d.views[key] = out
 	}
@@ -144,7 +144,7 @@ func (d *drawer) rows(i int, v *dataset.View) (*dataset.View, error) {
 }
 
 // draw is the given rows of v, -1 being none; of rows that are equally far from each other a view that lists none.
-func draw(v *dataset.View, rows []int64) (*dataset.View, error) {
+func draw(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, error) {
 	n := int64(len(rows))
 	if n > 1 && rows[0] >= 0 && rows[1] > rows[0] {
 		step := rows[1] - rows[0]
@@ -158,11 +158,11 @@ func draw(v *dataset.View, rows []int64) (*dataset.View, error) {
 			return v.Slice(rows[0], rows[n-1]+1, step)
 		}
 	}
-	return v.Draw(rows)
+	return v.Draw(ctx, rows)
 }
 
 // stored makes f the column of a table at its drawn rows.
-func (d *drawer) stored(o *query.Output, f *field) error {
+func (d *drawer) stored(ctx context.Context, o *query.Output, f *field) error {
 	t, err := d.table(o.Drawn)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (d *drawer) stored(o *query.Output, f *field) error {
 		f.compute = at(from.compute, d.result.Drawn[o.Drawn].Rows)
 		return nil
 	}
-	if f.view, err = d.rows(o.Drawn, from.view); err != nil {
+	if f.view, err = d.rows(ctx, o.Drawn, from.view); err != nil {
 		return err
 	}
 	f.kept = from.kept
@@ -203,7 +203,7 @@ func at(compute func(ctx context.Context, rows []int64) (*array.Column, error), 
 }
 
 // finish says what the rows are of. Kept columns are of no dataset that anybody knows.
-func (d *drawer) finish(a *Answer) error {
+func (d *drawer) finish(ctx context.Context, a *Answer) error {
 	for i := range d.result.Drawn {
 		t, err := d.table(i)
 		if err != nil {
@@ -213,7 +213,7 @@ func (d *drawer) finish(a *Answer) error {
 			if f.view == nil || f.kept {
 				continue
 			}
-			v, err := d.rows(i, f.view)
+			v, err := d.rows(ctx, i, f.view)
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,8 @@ const (
 
 // Materialize makes a dataset of the answer's rows, in their order: its columns become tensors with the htype, dtype,
 // compression, class names and info that they have, files (JPEG, PNG) are copied as they are, and what is computed is computed.
-// A dataset that is there is errs.Exists, unless it is to be overwritten. After an error no dataset is left.
+// A dataset that is there is errs.Exists, unless it is to be overwritten, or empty: without tensors and commits, as a copy
+// leaves it that is killed. After an error no dataset is left but such a one that was there.
 func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
 	if len(a.table.fields) == 0 {
 		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
@@ -36,7 +37,7 @@ func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	if err := a.notInto(ctx, env, &o); err != nil {
 		return err
 	}
-	d, err := dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, Storage: o.Storage})
+	d, fresh, err := o.begin(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -48,10 +49,43 @@ func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 		return d.Close()
 	}
 	_ = d.Close()
-	if gone := dataset.Delete(context.WithoutCancel(ctx), env, o.URI, o.Storage); gone != nil {
-		return errs.New(errs.KindOf(err), "materialize %q: %w; what was written could not be removed: %w", o.URI, err, gone)
+	if fresh {
+		if gone := o.undo(context.WithoutCancel(ctx), env); gone != nil {
+			return errs.New(errs.KindOf(err), "materialize %q: %w; what was written could not be removed: %w", o.URI, err, gone)
+		}
 	}
 	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
+}
+
+// begin makes the dataset, or opens the empty one that is there.
+func (o *Copy) begin(ctx context.Context, env *dataset.Env) (d *dataset.Dataset, fresh bool, err error) {
+	d, err = dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, Storage: o.Storage})
+	if err == nil || o.Overwrite || !errs.Is(err, errs.Exists) {
+		return d, true, err
+	}
+	d, failed := dataset.Open(ctx, env, o.URI, dataset.OpenOptions{Storage: o.Storage})
+	if failed != nil {
+		return nil, false, failed
+	}
+	if about, failed := d.Describe(); failed != nil || len(about.Tensors) > 0 || about.Head.Version > 0 {
+		_ = d.Close()
+		return nil, false, err
+	}
+	return d, false, nil
+}
+
+// undo removes the dataset, unless somebody has committed to it meanwhile.
+func (o *Copy) undo(ctx context.Context, env *dataset.Env) error {
+	d, err := dataset.Open(ctx, env, o.URI, dataset.OpenOptions{Storage: o.Storage})
+	if err != nil {
+		return err
+	}
+	about, err := d.Describe()
+	_ = d.Close()
+	if err != nil || about.Head.Version > 0 {
+		return err
+	}
+	return dataset.Delete(ctx, env, o.URI, o.Storage)
 }
 
 // notInto refuses to overwrite what is being read, and what the query is asked of when it is asked again.
@@ -84,6 +118,10 @@ type copier struct {
 
 func (m *copier) run(ctx context.Context) error {
 	if err := m.schema(ctx); err != nil {
+		return err
+	}
+	// Two copies to one place would otherwise be laid one behind the other; of two that set the info one is refused.
+	if err := m.d.SetInfo(ctx, map[string]any{}); err != nil {
 		return err
 	}
 	step, err := m.step(ctx)

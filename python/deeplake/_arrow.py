@@ -95,8 +95,21 @@ def _column(pa: Any, source: Pinned, name: str, about: Mapping[str, Any], images
         return _bytes(pa, source, name, about, pa.large_binary())
     if shape_of(about) == ():
         return _scalars(pa, source, name, about)
-    parts = [_arrays(pa, source.read(rows, name, "list"), about, name) for rows in _blocks(source, about)]
-    return _joined(pa, parts, name)
+    return _joined(pa, [_block(pa, source, rows, name, about) for rows in _blocks(source, about)], name)
+
+
+def _block(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str, about: Mapping[str, Any]) -> Any:
+    """Returns some rows of a tensor of arrays: as one array where all have the same shape, else one by one."""
+    shape = shape_of(about)
+    if shape and None not in shape and math.prod(_ints(shape)) > 0:
+        try:
+            values = source.read(rows, name, "stack")
+        except TensorTypeError:
+            pass  # a row is a hole
+        else:
+            leaves = _numbers(pa, values.reshape(-1), None, about, name)
+            return _fixed(pa, leaves, _ints(shape), np.zeros(len(rows), np.bool_))
+    return _arrays(pa, source.read(rows, name, "list"), about, name)
 
 
 def _blocks(source: Pinned, about: Mapping[str, Any]) -> Iterator[npt.NDArray[np.int64]]:

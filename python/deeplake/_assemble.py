@@ -25,6 +25,9 @@ class Host(Protocol):
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
         """Returns all columns in the host's arrays."""
 
+    def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
+        """Returns what `columns` makes of the batches of an epoch; None where that needs Python."""
+
     def array(self, array: _native.Array) -> Any:
         """Returns one array of a batch in the host's form."""
 
@@ -46,6 +49,9 @@ class NumPy:
 
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
         return batch.numpy()
+
+    def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
+        return epoch.stream(position)
 
     def array(self, array: _native.Array) -> Any:
         return array.numpy()
@@ -95,6 +101,10 @@ class Assembly:
         except StopIteration as err:
             # It would end the epoch without a word.
             raise InvalidArgumentError("load: a transform or collate function raised StopIteration") from err
+
+    def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
+        """Returns the batches of an epoch, from a position, as calls of this give them; None if only calls can."""
+        return None if self._in_python else self._host.stream(epoch, position)
 
     def _assemble(self, batch: _native.Batch) -> Any:
         raw = batch.columns()

@@ -54,7 +54,9 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print("deeplake:", " ".join(message.split()), file=sys.stderr)
+    """Ends the program with a message: its lines as they are, since a query is shown with the place under it."""
+    lines = ["".join(c if c.isprintable() else " " for c in line).rstrip() for line in message.splitlines()]
+    print("deeplake:", "\n".join(line for line in lines if line).lstrip(), file=sys.stderr)
     sys.exit(code)
 
 

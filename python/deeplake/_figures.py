@@ -9,6 +9,8 @@ from pathlib import Path
 from time import perf_counter, time_ns
 from typing import Any
 
+from deeplake import _native
+
 # Spans of Python's own work that a trace holds at most.
 _SPANS = 1 << 16
 # More than this share of the time in the loop's thread, and Python is what the loop waits for.
@@ -19,8 +21,23 @@ class Work:
     """The time that Python took to make batches of what the core gave, in the thread of the loop."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self._seconds = 0.0
+        self._stream: _native.Stream | None = None  # makes batches without Python, and takes the time itself
         self.spans: list[tuple[int, float]] | None = None  # (nanoseconds since 1970, seconds), for a trace
+
+    @property
+    def seconds(self) -> float:
+        """The time until now."""
+        return self._seconds + (0.0 if self._stream is None else self._stream.seconds)
+
+    def follow(self, stream: _native.Stream) -> _native.Stream:
+        """Counts the time of `stream`, which is returned, as well."""
+        self._stream = stream
+        return stream
+
+    def settle(self) -> None:
+        """Lets go of the stream; its time stays counted."""
+        self._seconds, self._stream = self.seconds, None
 
     def timed(self, make: Any) -> Any:
         """Returns `make` with its time taken."""
@@ -31,7 +48,7 @@ class Work:
                 return make(batch)
             finally:
                 took = perf_counter() - began
-                self.seconds += took
+                self._seconds += took
                 if self.spans is not None and len(self.spans) < _SPANS:
                     self.spans.append((time_ns() - int(took * 1e9), took))
 

@@ -30,6 +30,9 @@ class Jax(NumPy):
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
         return {name: self._column(value) for name, value in batch.columns().items()}
 
+    def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
+        return None
+
     def _column(self, value: Any) -> Any:
         # An Array as it is: placing gives it to JAX by DLPack.
         return _lists(value) if isinstance(value, list) else value

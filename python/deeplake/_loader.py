@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from deeplake import _native
@@ -16,22 +15,40 @@ from deeplake._plan import Options, Plan, check_int
 from deeplake._source import Pinned, check_bfloat16
 
 
-@dataclass
 class _Progress:
     """How far one iteration has come, counting what was handed over and not what was made ahead."""
 
-    epoch: int
-    position: int  # samples of the epoch, those of all ranks
-    over: bool = False  # the last batch was handed over
-    ahead: deque[tuple[int, bool]] = field(default_factory=deque)  # (position, over) of batches on their way
+    def __init__(self, epoch: int, position: int) -> None:
+        self.epoch = epoch
+        self._at = position, False
+        self._ahead: deque[tuple[int, bool]] = deque()  # what `_at` will be, of batches on their way
+        self._stream: _native.Stream | None = None  # where nothing is between core and consumer, it knows
+
+    @property
+    def position(self) -> int:
+        """Samples of the epoch, those of all ranks."""
+        return self._at[0] if self._stream is None else self._stream.position
+
+    @property
+    def over(self) -> bool:
+        """Whether the last batch was handed over."""
+        return self._at[1] if self._stream is None else self._stream.last
 
     def made(self, batch: _native.Batch) -> _native.Batch:
-        self.ahead.append((batch.position, batch.last))
+        self._ahead.append((batch.position, batch.last))
         return batch
 
     def handed(self, batch: Any) -> Any:
-        self.position, self.over = self.ahead.popleft()
+        self._at = self._ahead.popleft()
         return batch
+
+    def follow(self, stream: _native.Stream) -> _native.Stream:
+        self._stream = stream
+        return stream
+
+    def settle(self) -> None:
+        """Lets go of the core; what is known stays known."""
+        self._at, self._stream = (self.position, self.over), None
 
 
 class Passes:
@@ -125,15 +142,25 @@ class Passes:
         work = self._work = self._worked()
         try:
             # Nothing here holds on to a batch: its memory is used again as soon as the consumer lets go of it.
-            batches = map(work.timed(self._assembly), map(progress.made, epoch))
-            yield from map(progress.handed, self._watched(batches))
+            yield from self._handed(epoch, progress, work)
         finally:
             epoch.close()
+            progress.settle()
+            work.settle()
             self._write_trace(work)
         if self._epoch == progress.epoch:
             self._epoch = progress.epoch + 1
         if self._newest is progress:
             self._newest = None
+
+    def _handed(self, epoch: _native.Epoch, progress: _Progress, work: Work) -> Iterator[Any]:
+        """Returns the batches of an iteration, each of which counts once the consumer gets it."""
+        if isinstance(self._assembly, Assembly) and work.spans is None and not self._is_watched():
+            stream = self._assembly.stream(epoch, progress.position)
+            if stream is not None:
+                return progress.follow(work.follow(stream))
+        batches = map(work.timed(self._assembly), map(progress.made, epoch))
+        return map(progress.handed, self._watched(batches))
 
     def _worked(self) -> Work:
         work = Work()
@@ -146,6 +173,10 @@ class Passes:
         options = self._plan.options
         if options.trace is not None:
             write_trace(options.trace, self._plan.native().trace(), work, *options.ranks())
+
+    def _is_watched(self) -> bool:
+        """Returns whether `_watched` does anything."""
+        return self._plan.options.progress
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Returns the same batches one for one, seen by whoever wants to see them."""

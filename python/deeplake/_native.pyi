@@ -245,6 +245,22 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 @final
+class Stream:
+    """The rest of an epoch as dicts of columns: `Epoch.stream`."""
+
+    @property
+    def position(self) -> int:
+        """`Batch.position` of the newest batch; before the first, what `Epoch.stream` was told."""
+    @property
+    def last(self) -> bool:
+        """Whether the newest batch is the last one of its pass."""
+    @property
+    def seconds(self) -> float:
+        """The time that making Python's objects has taken."""
+    def __iter__(self) -> Stream: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
 class Batch:
     """The samples of some rows, in one piece of memory."""
 
@@ -361,6 +377,14 @@ class Epoch:
     def __iter__(self) -> Epoch: ...
     def __next__(self) -> Batch:
         """Returns the next batch. Raises StopIteration at the end; an error of a sample at its batch."""
+    def stream(self, position: int, convert: Callable[[Any], Any] | None = None) -> Stream:
+        """Returns an iterator over the batches as dicts, by which a batch is one call of the core.
+
+        Args:
+            position: what the stream says of itself until it has given a batch.
+            convert: makes the host's array of a DLPack capsule; None gives NumPy's. Columns are otherwise as in
+                `Batch.columns`.
+        """
     def close(self) -> None:
         """Stops reading ahead. Batches handed out stay valid."""
 

@@ -85,7 +85,7 @@ class Question:
 class Answer(Version):
     """The rows that a query gave. Another process asks the query again, of the same rows."""
 
-    __slots__ = ("about", "commits", "of", "question")
+    __slots__ = ("_origin", "about", "commits", "of", "question")
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class Answer(Version):
         storage: Storage | None,
         commits: Mapping[str, str] | None = None,
         uri: str = "",
+        origin: str = "",
         *,
         ready: tuple[_native.View, dict[str, Any]] | None = None,
     ) -> None:
@@ -110,13 +111,24 @@ class Answer(Version):
         self.commits = commits
         self.question = question
         self.about: dict[str, Any] = {}
+        self._origin = origin
         if ready is not None:
-            self._root, self.about = ready
+            self._answered(*ready)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             return super().__reduce__()  # which refuses
-        return Answer, (self.of, self.question, self.storage, self.commits, self.uri)
+        return Answer, (self.of, self.question, self.storage, self.commits, self.uri, self._origin)
+
+    @property
+    def origin(self) -> str:
+        return self._origin or self.uri
+
+    def _answered(self, root: _native.View, about: dict[str, Any]) -> None:
+        self._root, self.about = root, about
+        self._origin = str(about.get("origin", "")).removeprefix("file://")
+        if self.of is None:
+            self.uri = str(about["uri"]).removeprefix("file://")
 
     def root(self) -> _native.View:
         root = self._root
@@ -127,11 +139,9 @@ class Answer(Version):
                     "only the parent process has them; commit, or discard, what was written first"
                 )
             view = None if self.of is None else self.of.view()
-            root, self.about = self.question.ask(view, self.storage, self.commits)
-            self._root = root
-            self.commits = self.about.get("commits")
-            if self.of is None:
-                self.uri = str(self.about["uri"]).removeprefix("file://")
+            root, about = self.question.ask(view, self.storage, self.commits)
+            self._answered(root, about)
+            self.commits = about.get("commits")
         return root
 
     def handle(self) -> _native.Dataset | None:

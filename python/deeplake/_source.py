@@ -68,6 +68,11 @@ class Version:
             root = self._root = self._owner.view()
         return root
 
+    @property
+    def origin(self) -> str:
+        """Where the dataset lies that the rows are of."""
+        return self.uri
+
     def tensors(self) -> dict[str, dict[str, Any]]:
         """Returns the descriptions of the tensors by name, in order of creation."""
         if self._description is None:
@@ -176,7 +181,7 @@ class Pinned(Source):
         self.version = version
         self.columns = {}
         self.rows = range(len(version.root())) if rows is None else rows
-        self.uri = version.uri  # an answer knows it once it is there
+        self.uri = version.origin  # an answer knows it once it is there
         self._view: _native.View | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:

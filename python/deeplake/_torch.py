@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,12 @@ except ImportError as err:
 
 _END = object()
 
+# What torch.from_dlpack does with a capsule, without what it asks beforehand, which takes longer than all the rest.
+_from_capsule: Callable[[Any], torch.Tensor] = getattr(torch._C, "_from_dlpack", torch.from_dlpack)
+
 
 def _tensor(array: _native.Array) -> torch.Tensor:
-    # The capsule, not the array: what torch asks of an array beforehand takes longer than all the rest.
-    return torch.from_dlpack(array.__dlpack__())
+    return _from_capsule(array.__dlpack__())
 
 
 class Torch:
@@ -36,6 +38,9 @@ class Torch:
 
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
         return batch.columns(_tensor)
+
+    def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
+        return epoch.stream(position, _from_capsule)
 
     def array(self, array: _native.Array) -> Any:
         return _tensor(array)
@@ -107,6 +112,9 @@ class _Stream(Passes, IterableDataset):
     def __len__(self) -> int:
         """The number of rows."""
         return self._plan.source.length()
+
+    def _is_watched(self) -> bool:
+        return super()._is_watched() or "accelerate.state" in sys.modules
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
         batches = super()._watched(batches)

@@ -456,16 +456,19 @@ class View(Loadable):
         """Copies the rows, in their order, into a new dataset, and opens it.
 
         Tensors keep htype, dtype, compression, class names and info; JPEG and PNG files are copied as they are. What a
-        query computed becomes tensors. After a failure there is no dataset.
+        query computed becomes tensors. After a failure there is no dataset. A process that is killed may leave an empty
+        one, to which the same call copies again.
 
         Args:
             uri: where, as in `deeplake.create`.
-            overwrite: delete a dataset that is there, with all its versions.
+            overwrite: first delete a dataset that is there, with all its versions; never one that the rows are of.
             message: of the commit.
             threads: one for each core by default.
             storage: settings of the new dataset's store.
         Raises:
-            AlreadyExistsError: there is a dataset, and `overwrite` is False.
+            AlreadyExistsError: there is a dataset with tensors or versions, and `overwrite` is False.
+            ConflictError: another process has copied to the same place meanwhile.
+            InvalidArgumentError: what is to be overwritten is what the rows are computed from.
         """
         from deeplake._dataset import open as open_dataset
         from deeplake._saved import materialize

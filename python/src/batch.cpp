@@ -10,7 +10,8 @@ namespace deeplake {
 namespace {
 
 // Makes Python's object for an array.
-using Wrap = py::object (*)(const Batch&, void*, std::int32_t, std::vector<py::ssize_t>, const py::object& convert);
+using Wrap = py::object (*)(const std::shared_ptr<Memory>&, void*, std::int32_t, std::vector<py::ssize_t>,
+                            const py::object& convert);
 
 py::array to_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
                    const std::vector<py::ssize_t>& shape) {
@@ -19,15 +20,15 @@ py::array to_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32
     return py::array(numpy_dtype(dtype), shape, data, base);
 }
 
-py::object wrap_array(const Batch& b, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape,
-                      const py::object& convert) {
-    py::object array = py::cast(Array{b.memory, data, dtype, std::move(shape)});
+py::object wrap_array(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
+                      std::vector<py::ssize_t> shape, const py::object& convert) {
+    py::object array = py::cast(Array{memory, data, dtype, std::move(shape)});
     return convert.is_none() ? array : convert(array);
 }
 
-py::object wrap_numpy(const Batch& b, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape,
-                      const py::object&) {
-    return to_numpy(b.memory, data, dtype, shape);
+py::object wrap_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
+                      std::vector<py::ssize_t> shape, const py::object&) {
+    return to_numpy(memory, data, dtype, shape);
 }
 
 py::object text_of(const char* data, std::int64_t size, std::int32_t dtype, const py::object& loads) {
@@ -42,12 +43,13 @@ py::object text_of(const char* data, std::int64_t size, std::int32_t dtype, cons
     return dtype == DL_JSON ? loads(result) : result;
 }
 
-py::object wrap_copy(const Batch&, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape, const py::object&) {
+py::object wrap_copy(const std::shared_ptr<Memory>&, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape,
+                     const py::object&) {
     return py::array(numpy_dtype(dtype), shape, data);  // without a base it copies
 }
 
 // The entries of a list or text, row after row.
-py::list entries(const Batch& b, const BatchColumn& c, Wrap wrap, const py::object& convert) {
+py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wrap wrap, const py::object& convert) {
     py::list out;
     py::object loads = c.dtype == DL_JSON ? py::object(py::module_::import("json").attr("loads")) : py::none();
     const std::int64_t* axes = c.shapes.data();
@@ -59,7 +61,7 @@ py::list entries(const Batch& b, const BatchColumn& c, Wrap wrap, const py::obje
         } else if (c.kind == DL_KIND_TEXT) {
             out.append(text_of(at, c.sizes[i], c.dtype, loads));
         } else {
-            out.append(wrap(b, at, c.dtype, std::vector<py::ssize_t>(axes, axes + ndim), convert));
+            out.append(wrap(memory, at, c.dtype, std::vector<py::ssize_t>(axes, axes + ndim), convert));
         }
         axes += ndim;
     }
@@ -86,10 +88,10 @@ py::dict to_dict(const Batch& b, Wrap wrap, const py::object& convert) {
     py::dict out;
     for (const BatchColumn& c : b.columns) {
         if (c.kind == DL_KIND_ARRAY) {
-            out[py::str(c.name)] = wrap(b, c.data, c.dtype, c.shape, convert);
+            out[py::str(c.name)] = wrap(b.memory, c.data, c.dtype, c.shape, convert);
             continue;
         }
-        py::list all = entries(b, c, wrap, convert);
+        py::list all = entries(b.memory, c, wrap, convert);
         out[py::str(c.name)] = c.sequence ? sequences(c, all) : all;
     }
     return out;
@@ -111,14 +113,12 @@ BatchColumn copy(const dl_array& a, std::int64_t rows) {
     return c;
 }
 
-// The Array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers rename theirs.
-py::object pack(const Array& a, bool versioned) {
-    std::vector<std::int64_t> shape(a.shape.begin(), a.shape.end());
+// An array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers rename theirs.
+py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype, std::int32_t ndim, dl_int* shape,
+                bool versioned) {
     void* tensor = nullptr;
     dl_error err;
-    check(a.memory->core().memory_tensor(a.memory->raw(), a.data, a.dtype, static_cast<std::int32_t>(shape.size()),
-                                         shape.data(), versioned, &tensor, &err),
-          err);
+    check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, &tensor, &err), err);
     const char* name = versioned ? "dltensor_versioned" : "dltensor";
     PyObject* capsule = PyCapsule_New(tensor, name, [](PyObject* self) {
         const char* is = PyCapsule_GetName(self);
@@ -145,6 +145,24 @@ py::object pack(const Array& a, bool versioned) {
     return py::reinterpret_steal<py::object>(capsule);
 }
 
+py::object pack_array(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
+                      const std::vector<py::ssize_t>& shape, bool versioned) {
+    const std::vector<std::int64_t> axes(shape.begin(), shape.end());
+    return pack(memory->core(), memory->raw(), data, dtype, static_cast<std::int32_t>(axes.size()), axes.data(),
+                versioned);
+}
+
+py::object called(const py::object& convert, const py::object& with) {
+    PyObject* made = PyObject_CallOneArg(convert.ptr(), with.ptr());
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
+}
+
+py::object wrap_capsule(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
+                        std::vector<py::ssize_t> shape, const py::object& convert) {
+    return called(convert, pack_array(memory, data, dtype, shape, false));
+}
+
 // The protocol's method: an array that is in CPU memory and can be had without a copy, nothing else.
 py::object dlpack(const Array& self, const py::object&, const py::object& max_version, const py::object& device,
                   const py::object& copy) {
@@ -158,7 +176,7 @@ py::object dlpack(const Array& self, const py::object&, const py::object& max_ve
         throw py::error_already_set();
     }
     const bool versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
-    return pack(self, versioned);
+    return pack_array(self.memory, self.data, self.dtype, self.shape, versioned);
 }
 
 py::object as_array(const Array& self, const py::object& dtype, const py::object& copy) {
@@ -184,7 +202,7 @@ py::tuple shape_of(const Array& a) {
 
 py::object copy_array(const dl_array& a, std::int64_t rows) {
     const BatchColumn c = copy(a, rows);
-    const Batch none{};
+    const std::shared_ptr<Memory> none;
     if (c.kind == DL_KIND_ARRAY) return wrap_copy(none, c.data, c.dtype, c.shape, py::none());
     const py::list all = entries(none, c, wrap_copy, py::none());
     return c.sequence ? sequences(c, all) : all;
@@ -207,6 +225,42 @@ std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch) {
     check(core.batch_place(batch, &out->position, &out->last, &err), err);
     check(core.batch_arrays(batch, &arrays, &n, &out->rows, &err), err);
     for (std::int64_t i = 0; i < n; i++) out->columns.push_back(copy(arrays[i], out->rows));
+    return out;
+}
+
+std::shared_ptr<Batch> unpack(const Parcel& parcel) {
+    auto out = std::make_shared<Batch>();
+    parcel.core().memory_retain(parcel->memory);
+    out->memory = std::make_shared<Memory>(parcel.core(), parcel->memory);
+    out->rows = parcel->rows;
+    out->position = parcel->position;
+    out->last = parcel->last;
+    for (std::int64_t i = 0; i < parcel->n; i++) out->columns.push_back(copy(parcel->arrays[i], out->rows));
+    return out;
+}
+
+py::dict columns_of(const Parcel& parcel, const py::object& convert) {
+    const Core& core = parcel.core();
+    py::dict out;
+    std::shared_ptr<Memory> memory;
+    for (std::int64_t i = 0; i < parcel->n; i++) {
+        const dl_array& a = parcel->arrays[i];
+        if (a.kind == DL_KIND_ARRAY && !convert.is_none()) {
+            out[a.name] = called(convert, pack(core, parcel->memory, a.data, a.dtype, a.ndim, a.shape, false));
+            continue;
+        }
+        if (!memory) {
+            core.memory_retain(parcel->memory);
+            memory = std::make_shared<Memory>(core, parcel->memory);
+        }
+        if (a.kind == DL_KIND_ARRAY) {
+            out[a.name] = to_numpy(memory, a.data, a.dtype, {a.shape, a.shape + a.ndim});
+            continue;
+        }
+        const BatchColumn c = copy(a, parcel->rows);
+        const py::list all = entries(memory, c, convert.is_none() ? wrap_numpy : wrap_capsule, convert);
+        out[a.name] = c.sequence ? sequences(c, all) : all;
+    }
     return out;
 }
 

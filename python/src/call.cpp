@@ -6,11 +6,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
+
+#include "functions.h"
 
 namespace deeplake {
 namespace {
@@ -99,32 +102,49 @@ bool finalizing() {
 #endif
 }
 
-void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f) {
+void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f, const Interrupt& interrupt) {
     dl_error err;
-    if (!on_main_thread()) {
+    Running* const inside = Running::here();
+    if (!on_main_thread() && inside == nullptr) {
         check(without_gil([&] { return f(dl_context{0}, &err); }), err);
         return;
     }
     dl_context context{0};
     check(core.context_new(0, &context, &err), err);
-    Proxy& p = proxy(core);
     const std::function<dl_status()> body = [&] { return f(context, &err); };
-    if (!p.start(body)) {
-        const dl_status status = without_gil([&] { return f(context, &err); });
-        core.context_close(context, nullptr);
-        check(status, err);
-        return;
-    }
-    bool interrupted = false;
-    while (!without_gil([&] { return p.wait(); })) {
-        if (!interrupted && PyErr_CheckSignals() != 0) {
-            interrupted = true;
-            core.context_cancel(context, nullptr);
+    std::optional<py::error_already_set> raised;
+    dl_status status = DL_OK;
+    Proxy* const p = on_main_thread() ? &proxy(core) : nullptr;
+    if (p != nullptr && p->start(body)) {
+        std::uint64_t press = 0;
+        while (!without_gil([&] { return p->wait(); })) {
+            if (PyErr_CheckSignals() != 0) {
+                press = Running::press();
+                core.context_cancel(context, nullptr);
+                if (raised) {
+                    PyErr_Clear();
+                } else {
+                    raised.emplace();
+                }
+            }
+            if (raised && interrupt) interrupt(press);  // functions begin until the core has noticed
         }
+        status = p->finish();
+    } else {
+        if (inside != nullptr) {
+            inside->waits_for = [&](std::uint64_t press) {
+                core.context_cancel(context, nullptr);
+                if (interrupt) interrupt(press);
+            };
+        }
+        status = without_gil(body);
+        if (inside != nullptr) inside->waits_for = nullptr;
     }
-    const dl_status status = p.finish();
     core.context_close(context, nullptr);
-    if (interrupted) throw py::error_already_set();
+    if (raised) {
+        if (status != DL_OK) forget(err);
+        throw py::error_already_set(*raised);
+    }
     check(status, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <functional>
 
 #include "core.h"
@@ -30,8 +31,13 @@ void call(F&& f) {
     check(without_gil([&] { return f(&err); }), err);
 }
 
+// What stops f besides its context, called with the GIL and the number of the signal, again and again until f returns.
+using Interrupt = std::function<void(std::uint64_t press)>;
+
 // Calls f, which may take long, and throws what it failed with. On the main thread signals are looked after at least
 // ten times a second; if one raises, the context that f was given is canceled, f is waited for, and that is thrown.
-void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f);
+// In a function that a query calls, f is stopped with that query.
+void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f,
+               const Interrupt& interrupt = {});
 
 }  // namespace deeplake

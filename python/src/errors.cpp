@@ -49,8 +49,14 @@ void raise(const Failure& failure) {
     if (!failure.details().empty()) {
         py::object more = py::module_::import("json").attr("loads")(failure.details());
         if (more.contains("cause")) {
+            py::object cause = recall(more);
+            // Who ends the program, or interrupts it, means all of it.
+            if (!cause.is_none() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {
+                PyErr_SetObject(py::type::handle_of(cause).ptr(), cause.ptr());
+                return;
+            }
             py::object error = cls(text);
-            error.attr("__cause__") = recall(more);
+            error.attr("__cause__") = cause;
             PyErr_SetObject(cls.ptr(), error.ptr());
             return;
         }
@@ -72,6 +78,12 @@ std::string remember(py::object raised) {
         remembered().erase(remembered().begin());
     }
     return std::to_string(number);
+}
+
+void forget(const dl_error& err) {
+    if ((err.flags & DL_ERROR_DETAILS) == 0) return;
+    const py::dict more = py::module_::import("json").attr("loads")(err.message + std::strlen(err.message) + 1);
+    if (more.contains("cause")) recall(more);
 }
 
 void register_errors() {

@@ -39,6 +39,9 @@ inline void check(dl_status status, const dl_error& err) {
 // Keeps what a function of the user's raised until the failure that it causes is raised, and returns its number.
 std::string remember(py::object raised);
 
+// Drops what is kept for a failure that will not be raised.
+void forget(const dl_error& err);
+
 // Teaches pybind11 to translate Failure.
 void register_errors();
 

@@ -7,26 +7,9 @@
 namespace deeplake {
 namespace {
 
-struct LoaderHandle : Handle<dl_loader> {
-    LoaderHandle(const Core& core, std::vector<std::shared_ptr<ViewHandle>> v) : Handle(core), views(std::move(v)) {}
-    std::vector<std::shared_ptr<ViewHandle>> views;
-};
-
-struct EpochHandle : Handle<dl_epoch> {
-    explicit EpochHandle(std::shared_ptr<LoaderHandle> l) : Handle(l->core()), loader(std::move(l)) {}
-    std::shared_ptr<LoaderHandle> loader;
-};
-
 struct Loader {
     std::shared_ptr<LoaderHandle> handle;
 };
-
-struct Epoch {
-    std::shared_ptr<EpochHandle> handle;
-};
-
-// How long a wait for a batch goes without looking for signals.
-constexpr std::int64_t slice_ms = 25;
 
 Loader open(const View& self, const py::object& options) {
     const Core& c = self.handle->core();
@@ -117,23 +100,19 @@ py::bytes trace(const Loader& self) {
 }
 
 std::shared_ptr<Batch> next(const Epoch& self) {
-    const Core& c = self.handle->core();
-    for (;;) {
-        const dl_epoch h = self.handle->get();
-        dl_batch batch{0};
-        std::int32_t state = DL_NEXT_END;
-        call([&](dl_error* err) { return c.epoch_next(h, slice_ms, &state, &batch, err); });
-        if (state == DL_NEXT_BATCH) return take_batch(c, batch);
-        if (state == DL_NEXT_END) throw py::stop_iteration();
-        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    }
+    const Parcel parcel = next_parcel(*self.handle);
+    if (!parcel) throw py::stop_iteration();
+    return unpack(parcel);
 }
 
 }  // namespace
 
 void register_loader(py::module_& m) {
     using py::arg;
-    declare<Epoch>(m, "Epoch").def("__iter__", [](py::object self) { return self; }).def("__next__", next);
+    declare<Epoch>(m, "Epoch")
+        .def("__iter__", [](py::object self) { return self; })
+        .def("__next__", next)
+        .def("stream", stream, arg("position"), arg("convert") = py::none());
     declare<Loader>(m, "Loader")
         .def("__len__", [](const Loader& self) { return length(self, py::none()); })
         .def("batches", length, arg("pass_") = py::none())

@@ -28,6 +28,7 @@ PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
     deeplake::register_view(m);
     deeplake::register_column(m);
     deeplake::register_batch(m);
+    deeplake::register_stream(m);
     deeplake::register_loader(m);
     deeplake::register_sample(m);
     deeplake::register_ingest(m);

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "deeplake.h"
 #include "handle.h"
@@ -34,10 +36,55 @@ struct View {
     std::shared_ptr<ViewHandle> handle;
 };
 
+struct LoaderHandle : Handle<dl_loader> {
+    LoaderHandle(const Core& core, std::vector<std::shared_ptr<ViewHandle>> v) : Handle(core), views(std::move(v)) {}
+    std::vector<std::shared_ptr<ViewHandle>> views;
+};
+
+struct EpochHandle : Handle<dl_epoch> {
+    explicit EpochHandle(std::shared_ptr<LoaderHandle> l) : Handle(l->core()), loader(std::move(l)) {}
+    std::shared_ptr<LoaderHandle> loader;
+};
+
+struct Epoch {
+    std::shared_ptr<EpochHandle> handle;
+};
+
 struct Batch;
 
 // Takes what the core knows of a batch and releases the handle. What the result holds is plain memory.
 std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch);
+
+// A parcel of the core, given back at the end.
+class Parcel {
+  public:
+    Parcel() = default;
+    Parcel(const Core& core, dl_parcel* raw) : core_(&core), raw_(raw) {}
+    Parcel(Parcel&& other) noexcept : core_(other.core_), raw_(other.raw_) { other.raw_ = nullptr; }
+    Parcel& operator=(Parcel&&) = delete;
+    ~Parcel() {
+        if (raw_ != nullptr) core_->parcel_free(raw_);
+    }
+    explicit operator bool() const { return raw_ != nullptr; }
+    const dl_parcel* operator->() const { return raw_; }
+    const Core& core() const { return *core_; }
+
+  private:
+    const Core* core_ = nullptr;
+    dl_parcel* raw_ = nullptr;
+};
+
+// Waits for the next batch of an epoch, and looks after signals meanwhile. At the end there is none.
+Parcel next_parcel(const EpochHandle& epoch);
+
+// The batch of a parcel.
+std::shared_ptr<Batch> unpack(const Parcel& parcel);
+
+// The columns of a parcel by name: arrays as what `convert` makes of DLPack capsules, or NumPy's if it is None.
+py::dict columns_of(const Parcel& parcel, const py::object& convert);
+
+// An iterator over the rest of an epoch as `columns_of` gives them; its position is as said until the first batch.
+py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert);
 
 // Declares alive, generation and close of a class with a member `handle`.
 template <class T>
@@ -53,6 +100,7 @@ void register_view(py::module_& m);
 void register_column(py::module_& m);
 void register_batch(py::module_& m);
 void register_loader(py::module_& m);
+void register_stream(py::module_& m);
 void register_sample(py::module_& m);
 void register_ingest(py::module_& m);
 void register_query(py::module_& m);

@@ -1,5 +1,6 @@
 #include "batch.h"
 #include "convert.h"
+#include "functions.h"
 #include "objects.h"
 
 namespace deeplake {
@@ -84,12 +85,13 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
     const auto read_rows = [&](dl_context ctx, dl_error* err) {
         return c.view_read(ctx, h, data, n, json.c_str(), &out, err);
     };
-    if (n <= 1) {  // the time to hand it to another thread and back would be most of it
+    // For one row the time to hand it to another thread and back would be most of it.
+    if (n <= 1 && !calls_functions(*self.handle)) {
         call([&](dl_error* err) { return read_rows(dl_context{0}, err); });
         return take_batch(c, out);
     }
     try {
-        call_long(c, read_rows);
+        call_long(c, read_rows, [&](std::uint64_t press) { interrupt_functions(*self.handle, press); });
     } catch (...) {
         if (out.id != 0) c.batch_release(out, nullptr);  // read just as the user gave up
         throw;

@@ -182,6 +182,61 @@ static void loader(const char* uri) {
     OK(dl_dataset_close(ds, &err));
 }
 
+/* Parcels and handles of one pass: each batch once, and memory that outlives what described it. */
+static void parcels(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_view view = {0};
+    dl_loader l = {0};
+    dl_epoch epoch = {0};
+    OK(dl_dataset_view(none, ds, &view, &err));
+    OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"collate_of\": {\"t\": \"list\"}}", &l, &err));
+    OK(dl_loader_start(l, "", &epoch, &err));
+    int32_t state = -1;
+    dl_parcel* parcel = NULL;
+    dl_memory* kept = NULL;
+    const int32_t* data = NULL;
+    FAILS(DL_INVALID, dl_epoch_take(epoch, -1, &state, NULL, &err));
+    FAILS(DL_INVALID, dl_epoch_take(epoch, -1, NULL, &parcel, &err));
+    WANT(state == -1 && parcel == NULL);
+    int seen[ROWS] = {0};
+    for (int turn = 0;; turn++) {
+        if (turn == 1) { /* a handle in between */
+            dl_batch batch = {0};
+            const dl_array* a = NULL;
+            int64_t columns = 0, rows = 0;
+            OK(dl_epoch_next(epoch, -1, &state, &batch, &err));
+            OK(dl_batch_arrays(batch, &a, &columns, &rows, &err));
+            for (int i = 0; i < rows; i++) seen[((int32_t*)a[0].data)[i * WIDTH] / WIDTH]++;
+            OK(dl_batch_release(batch, &err));
+            continue;
+        }
+        OK(dl_epoch_take(epoch, -1, &state, &parcel, &err));
+        if (state == DL_NEXT_END) break;
+        WANT(state == DL_NEXT_BATCH && parcel->n == 2 && parcel->last == (parcel->position == ROWS));
+        const dl_array *x = &parcel->arrays[0], *t = &parcel->arrays[1];
+        WANT(strcmp(x->name, "x") == 0 && x->kind == DL_KIND_ARRAY && x->dtype == DL_INT32);
+        WANT(x->ndim == 2 && x->shape[0] == parcel->rows && x->shape[1] == WIDTH);
+        WANT(strcmp(t->name, "t") == 0 && t->kind == DL_KIND_TEXT && t->entries == parcel->rows);
+        for (int i = 0; i < parcel->rows; i++) seen[((int32_t*)x->data)[i * WIDTH] / WIDTH]++;
+        if (turn == 0) {
+            kept = parcel->memory;
+            data = x->data;
+            dl_memory_retain(kept);
+        }
+        dl_parcel_free(parcel);
+    }
+    for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
+    OK(dl_loader_close(l, &err));
+    FAILS(DL_CLOSED, dl_epoch_take(epoch, -1, &state, &parcel, &err));
+    WANT(dl_memory_references() == 1);
+    for (int i = 0; i < 4; i++) check_row(data + i * WIDTH, i);
+    dl_memory_release(kept);
+    dl_parcel_free(NULL);
+    WANT(dl_memory_references() == 0);
+    OK(dl_view_close(view, &err));
+    OK(dl_dataset_close(ds, &err));
+}
+
 static void stored(const char* uri) {
     dl_dataset ds = make(uri);
     dl_view view = {0};
@@ -506,8 +561,9 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(const char*);
-    } cases[] = {{"batches", batches}, {"loader", loader}, {"stored", stored},   {"arguments", arguments},
-                 {"queries", queries}, {"forked", forked}, {"threads", threads}, {"panic", panics}};
+    } cases[] = {{"batches", batches}, {"loader", loader},       {"parcels", parcels},
+                 {"stored", stored},   {"arguments", arguments}, {"queries", queries},
+                 {"forked", forked},   {"threads", threads},     {"panic", panics}};
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run(argv[2]);

@@ -233,12 +233,41 @@ def test_without_a_dataset(on_disk):
         (["SELECT x", "--json", "--csv"], 2, "exclude"),
         (["SELECT x", "more"], 2, "3 arguments"),
         (["SELECT x WHERE x = ?"], 1, "?"),
+        (["SELECT x", "--explain", "--csv"], 2, "they give no rows"),
+        (["SELECT x", "--analyze", "--parquet", "rows.parquet"], 2, "they give no rows"),
+        (["SELECT x", "--parquet", "there-is-none/rows.parquet"], 2, 'there is no directory "there-is-none"'),
+        (["SELECT x", "--parquet", "."], 2, "is a directory"),
     ],
 )
 def test_mistakes(on_disk, args, code, words):
     done = cli("query", on_disk, *args)
     assert done.returncode == code and words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_place_of_a_mistake(on_disk):
+    done = cli("query", on_disk, "SELECT x\nWHERE\tnope > 3")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("deeplake: query, line 2, column 7: ") and len(lines) == 3
+    assert lines[1] == "  WHERE nope > 3" and lines[2] == "        ^"
+    assert (
+        cli("info", on_disk + "\x1b[31m\n").stderr.count("\x1b") == 0
+    )  # nothing that a terminal would take for orders
+
+
+def test_json_of_what_is_no_number(tmp_path):
+    uri = str(tmp_path / "ds")
+    with deeplake.create(uri) as ds:
+        ds.create_tensor("x", dtype="float64")
+        ds.create_tensor("m", "json")
+        ds.extend({"x": [np.nan, np.inf, 1.5], "m": [{"a": [1.0, None]}, None, [2]]})
+        ds.commit()
+    done = cli("query", uri, "SELECT x, -x AS y, [x, 1] AS z, m", "--json")
+    assert json.loads(done.stdout, parse_constant=pytest.fail) == [
+        {"x": None, "y": None, "z": [None, 1.0], "m": {"a": [1.0, None]}},
+        {"x": None, "y": None, "z": [None, 1.0], "m": None},
+        {"x": 1.5, "y": -1.5, "z": [1.5, 1.0], "m": [2]},
+    ], done.stderr
 
 
 def test_names_in_from(tmp_path, monkeypatch):

@@ -65,6 +65,27 @@ def test_what_they_get(ds, register):
     assert ds["v"][0].tolist() == [0, 1]
 
 
+def test_lists_of_items_of_one_shape(register):
+    # What describes them to C is more than one array's shape.
+    ds = deeplake.create("mem://lists", overwrite=True)
+    ds.create_tensor("q", "sequence[generic]", dtype="int64")
+    ds.create_tensor("t", "sequence[text]")
+    items = np.arange(40 * 50 * 3).reshape(40, 50, 3)
+    ds.extend({"q": list(items), "t": [[f"{i} {k}" for k in range(120)] for i in range(40)]})
+    ds.commit()
+    got = {}
+
+    def total(q, t):
+        assert all(isinstance(item, np.ndarray) and item.shape == (3,) for item in q[0])
+        assert len(t[0]) == 120 and t[0][119].endswith(" 119")
+        got[int(np.asarray(q[0])[0, 0])] = True
+        return np.array([np.sum(row) for row in q])
+
+    register("TOTAL", total)
+    assert ds.query("SELECT TOTAL(q, t) AS n")["n"][:].tolist() == items.sum((1, 2)).tolist()
+    assert 0 in got
+
+
 def test_rows_that_are_left(ds, register):
     seen = []
     register("SEEN", lambda x: (seen.extend(x.tolist()), x)[1])

@@ -175,6 +175,53 @@ def test_states_are_exact(ds):
             loader(other).load_state_dict(state)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (["SELECT x + 1 AS y", "SELECT y * 2 AS z"], ["SELECT x + 100 AS y", "SELECT y * 2 AS z"]),
+        (["SELECT x, x + 1 AS y", "SELECT y * 2 AS z"], ["SELECT x, x + 2 AS y", "SELECT y * 2 AS z"]),
+        (
+            ["SELECT x % 10 AS g, SUM(x) AS s GROUP BY x % 10", "SELECT s AS z"],
+            ["SELECT x % 10 AS g, MAX(x) AS s GROUP BY x % 10", "SELECT s AS z"],
+        ),
+    ],
+)
+def test_states_of_results_of_results(ds, one, other):
+    def loader(texts):
+        view = ds
+        for text in texts:
+            view = view.query(text)
+        return view.batches(batch_size=4, shuffle=True, seed=4)
+
+    whole = [batch["z"].tolist() for batch in loader(one)]
+    first = loader(one)
+    next(iter(first))
+    second = loader(one)
+    second.load_state_dict(first.state_dict())
+    assert [batch["z"].tolist() for batch in second] == whole[1:]
+    with pytest.raises(deeplake.InvalidArgumentError):
+        loader(other).load_state_dict(first.state_dict())
+
+
+def test_where_rows_lie(ds, tmp_path):
+    place = str(tmp_path / "flowers")
+    with deeplake.create(place) as other:
+        other.create_tensor("x", dtype="int64")
+        other.extend({"x": np.arange(5)})
+        other.commit()
+    here, there = ds.query("SELECT x"), ds.query(f'SELECT * FROM "{place}" WHERE x > 1')
+    assert here.uri == ds.uri and there.uri == place and there[1:].uri == place and place in repr(there)
+    joined = ds.query(f'SELECT a.x, b.x AS y FROM dataset AS a JOIN "{place}" AS b ON a.x = b.x')
+    assert joined.uri == ds.uri
+    if not ds.uri.startswith("mem://"):
+        for part in (there, there[[1, 0]]):
+            back = pickle.loads(pickle.dumps(part))
+            assert back.uri == place and back["x"][:].tolist() == part["x"][:].tolist()
+    there.save("elsewhere")
+    assert ds.load_view("elsewhere")["x"][:].tolist() == [2, 3, 4]
+    assert ds.load_view("elsewhere").uri == place
+
+
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 def test_ranks_share_a_result(ds, world_size):
     view = ds.query("SELECT x, x + 1 AS y WHERE x < 50")
@@ -293,6 +340,23 @@ def test_materialize(ds, tmp_path):
         assert made.head.message == "again"
     with ds[3:5].materialize(f"mem://{tmp_path.name}") as made:
         assert made["x"][:].tolist() == [3, 4]
+
+
+def test_a_copy_spares_what_it_reads(ds, tmp_path):
+    place = str(tmp_path / "other")
+    with deeplake.create(place) as other:
+        other.create_tensor("x", dtype="int64")
+        other.extend({"x": np.arange(5)})
+        other.commit()
+    link = tmp_path / "link"
+    link.symlink_to(place)
+    joined = ds.query(f'SELECT a.x AS ax FROM dataset AS a JOIN "{place}" AS b ON a.x = b.x')
+    below = ds.query(f'SELECT x + 1 AS y WHERE x < (SELECT MAX(x) FROM "{place}")')
+    for view in (joined, below, below[1:], below.query("SELECT y * 2 AS z"), deeplake.open(place).query("SELECT x")):
+        for target in (place, link):
+            with pytest.raises(deeplake.InvalidArgumentError, match="take another place"):
+                view.materialize(target, overwrite=True)
+    assert len(deeplake.open(place)) == 5 and len(below) == 4
 
 
 def test_a_copy_that_fails_leaves_nothing(ds, tmp_path):

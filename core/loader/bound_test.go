@@ -1,0 +1,107 @@
+package loader
+
+import (
+	"testing"
+	"time"
+
+	"deeplake/core/tensor"
+)
+
+// awaitReady waits until n batches lie ready.
+func awaitReady(t *testing.T, e *Epoch, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); e.Stats().Ready < n; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d batches are ready, want %d", e.Stats().Ready, n)
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// The memory of an epoch that runs is bounded by the batches made ahead, the one that the consumer has and the one it
+// takes: with all of these there at once no later epoch maps more, however it ends and whatever runs beside it.
+func TestMemoryComesOnce(t *testing.T) {
+	t.Parallel()
+	const prefetch, batches, beside = 3, 12, 2
+	src := newFake(batches*8, &fakeColumn{name: "x", dtype: tensor.Uint8, shape: fixedShape(16, 16, 3)})
+	l := open(t, src, Options{BatchSize: 8, Workers: 2, Prefetch: prefetch, Shuffle: Window})
+
+	// Slow consumers, who let go of a batch when they have the next: between the two, everything is there.
+	var running [beside]*Epoch
+	var held [beside]*Batch
+	for i := range running {
+		running[i] = start(t, l, int64(i))
+		held[i] = next(t, running[i])
+	}
+	for range 3 {
+		var taken [beside]*Batch
+		for i, e := range running {
+			awaitReady(t, e, prefetch)
+			taken[i] = next(t, e)
+		}
+		for _, e := range running {
+			awaitReady(t, e, prefetch)
+		}
+		for i := range held {
+			held[i].Release()
+		}
+		held = taken
+	}
+	for i, e := range running {
+		held[i].Release()
+		e.Close()
+	}
+	most := l.ring.Stats().Created
+	if most != beside*(prefetch+2) {
+		t.Errorf("%d slabs, want %d", most, beside*(prefetch+2))
+	}
+
+	for epoch := range int64(200) {
+		one, other := start(t, l, epoch), start(t, l, epoch+1)
+		last := next(t, other)
+		for b, step := next(t, one), int64(0); b != nil; b, step = next(t, one), step+1 {
+			last.Release()
+			last = b
+			if epoch%3 == step {
+				break
+			}
+		}
+		last.Release()
+		other.Close()
+		one.Close()
+	}
+	if s := l.ring.Stats(); s.Created != most || s.Slabs != s.FreeSlabs {
+		t.Errorf("200 epochs later %d slabs, want %d, all free: %+v", s.Created, most, s)
+	}
+}
+
+// Try gives what Next gives, never waits, and tells a batch that is not there from the end.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	src := newFake(3, &fakeColumn{name: "x", dtype: tensor.Int64, shape: fixedShape(), find: func(int64) error {
+		<-gate
+		return nil
+	}})
+	l := open(t, src, Options{BatchSize: 1, Workers: 1, ReturnIndex: true})
+	e := start(t, l, 0)
+	if b, ready, err := e.Try(); b != nil || ready || err != nil {
+		t.Fatalf("before a batch: %v, %v, %v", b, ready, err)
+	}
+	close(gate)
+	for i := range int64(3) {
+		awaitReady(t, e, 1)
+		b, ready, err := e.Try()
+		if !ready || err != nil || index(t, b)[0] != i || b.Last != (i == 2) {
+			t.Fatalf("batch %d: %v, %v, %v", i, b, ready, err)
+		}
+		b.Release()
+	}
+	if b, ready, err := e.Try(); b != nil || !ready || err != nil {
+		t.Errorf("at the end: %v, %v, %v", b, ready, err)
+	}
+	e.Close()
+	if _, ready, err := e.Try(); !ready || err == nil {
+		t.Errorf("closed: %v, %v", ready, err)
+	}
+}

@@ -1,0 +1,158 @@
+#include "functions.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "batch.h"
+#include "convert.h"
+#include "input.h"
+
+namespace deeplake {
+namespace {
+
+// What of a message is kept: the core puts the place in the query around it, and the details have to fit behind that.
+constexpr size_t most_said = 1000;
+
+void complain(dl_error* err, dl_status status, const std::string& message, const std::string& details = {}) {
+    const size_t room = sizeof err->message;
+    err->status = status;
+    err->flags = 0;
+    const size_t n = std::min(message.size(), most_said);
+    std::memcpy(err->message, message.data(), n);
+    std::replace(err->message, err->message + n, '\0', ' ');  // details begin behind the first
+    err->message[n] = 0;
+    if (!details.empty() && n + 1 + details.size() < room) {
+        std::memcpy(err->message + n + 1, details.c_str(), details.size() + 1);
+        err->flags |= DL_ERROR_DETAILS;
+    }
+}
+
+std::vector<Running*>& running() {
+    static auto* all = new std::vector<Running*>;  // never destroyed: threads of the core end after everything
+    return *all;
+}
+
+thread_local Running* innermost = nullptr;
+
+}  // namespace
+
+Running::Running(const void* owner) : owner_(owner), outer_(innermost), thread_(PyThread_get_thread_ident()) {
+    running().push_back(this);
+    innermost = this;
+}
+
+Running::~Running() {
+    running().erase(std::find(running().begin(), running().end(), this));
+    innermost = outer_;
+    if (told_ == 0) return;
+    // What was asked for and not yet raised must not hit what this thread does next, but the call around this one.
+    PyThreadState_SetAsyncExc(thread_, outer_ != nullptr && outer_->told_ != 0 ? PyExc_KeyboardInterrupt : nullptr);
+}
+
+Running* Running::here() { return innermost; }
+
+std::uint64_t Running::press() {
+    static std::uint64_t number = 0;
+    return ++number;
+}
+
+void Running::interrupt(const void* owner, std::uint64_t press) {
+    for (Running* call : running()) {
+        if (call->owner_ != owner || call->telling_) continue;
+        call->telling_ = true;
+        if (call->told_ < press) {
+            call->told_ = press;
+            PyThreadState_SetAsyncExc(call->thread_, PyExc_KeyboardInterrupt);
+        }
+        if (call->waits_for) call->waits_for(press);  // again: there functions begin, too, until the core has noticed
+        call->telling_ = false;
+    }
+}
+
+Functions::Functions(const py::object& functions) {
+    for (py::handle f : functions) {
+        const auto name = py::cast<std::string>(f.attr("name"));
+        names_.push_back(name);
+        callees_.push_back({this, py::reinterpret_borrow<py::object>(f)});
+        const py::object shape = f.attr("shape");
+        shapes_.emplace_back();
+        if (!shape.is_none()) {
+            for (py::handle axis : shape) shapes_.back().push_back(axis.is_none() ? -1 : py::cast<std::int64_t>(axis));
+        }
+        dl_function out{};
+        out.name = names_.back().c_str();
+        out.dtype = dtype_by_name(py::cast<std::string>(f.attr("dtype")));
+        out.ndim = shape.is_none() ? -1 : static_cast<std::int32_t>(shapes_.back().size());
+        out.shape = shapes_.back().data();
+        out.self = &callees_.back();
+        out.call = invoke;
+        out.done = done;
+        all_.push_back(out);
+    }
+}
+
+// Comes from any thread of the core.
+dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows, dl_rows* out,
+                            void** kept, dl_error* err) {
+    if (finalizing()) {
+        complain(err, DL_CANCELED, "call function: the interpreter ends");
+        return DL_CANCELED;
+    }
+    const py::gil_scoped_acquire gil;
+    const auto* const of = static_cast<const Callee*>(self);
+    const py::handle callee = of->call;
+    const Running call(of->owner);
+    try {
+        py::list columns;
+        for (std::int64_t i = 0; i < args_n; i++) columns.append(copy_array(args[i], rows));
+        const py::object result = callee(columns, rows);
+        const std::string dtype = py::cast<std::string>(callee.attr("dtype"));
+        auto values = std::make_unique<Columns>("take result of", py::dict(py::arg("value") = result),
+                                                py::dict(py::arg("value") = dtype));
+        *out = values->data()[0];
+        *kept = values.release();
+        return DL_OK;
+    } catch (py::error_already_set& e) {
+        // What is raised in the thread that waits for the query names this as its cause.
+        const std::string id = remember(e.value());
+        complain(err, DL_INVALID, said(callee, e.value()), "{\"cause\": " + id + "}");
+    } catch (const Failure& e) {
+        complain(err, e.status(), e.what());
+    } catch (const std::exception& e) {
+        complain(err, DL_INTERNAL, e.what());
+    }
+    return err->status;
+}
+
+// The message about an exception, whose own may be none that can be shown. Nothing may be thrown out of here: the core
+// has called us.
+std::string Functions::said(py::handle callee, const py::object& raised) {
+    try {
+        const py::object text = callee.attr("failure")(raised).attr("encode")("utf-8", "backslashreplace");
+        return py::cast<std::string>(text);
+    } catch (...) {
+        PyErr_Clear();
+        return "call function: it raised an exception whose message cannot be read";
+    }
+}
+
+void Functions::done(void*, void* kept) {
+    if (finalizing()) return;
+    const py::gil_scoped_acquire gil;
+    delete static_cast<Columns*>(kept);
+}
+
+bool calls_functions(const ViewHandle& view) {
+    for (const ViewHandle* v = &view; v != nullptr; v = v->view.get()) {
+        if (v->functions && static_cast<const Functions*>(v->functions.get())->size() > 0) return true;
+    }
+    return false;
+}
+
+void interrupt_functions(const ViewHandle& view, std::uint64_t press) {
+    for (const ViewHandle* v = &view; v != nullptr; v = v->view.get()) {
+        if (v->functions) Running::interrupt(v->functions.get(), press);
+    }
+}
+
+}  // namespace deeplake

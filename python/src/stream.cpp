@@ -1,0 +1,93 @@
+#include <atomic>
+#include <chrono>
+
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+// How long a wait for a batch goes without looking for signals.
+constexpr std::int64_t slice_ms = 25;
+
+using Clock = std::chrono::steady_clock;
+
+// The rest of a pass as dicts of columns. Python's loop asks it directly: between that and the core is nothing else.
+class Stream {
+  public:
+    Stream(std::shared_ptr<EpochHandle> epoch, std::int64_t position, py::object convert)
+        : epoch_(std::move(epoch)), convert_(std::move(convert)), position_(position) {}
+
+    // The next batch, a new reference; nullptr at the end.
+    PyObject* next() {
+        const Parcel parcel = next_parcel(*epoch_);
+        if (!parcel) return nullptr;
+        const auto began = Clock::now();
+        py::dict columns = columns_of(parcel, convert_);
+        spent_ += (Clock::now() - began).count();
+        position_ = parcel->position;
+        last_ = parcel->last != 0;
+        return columns.release().ptr();
+    }
+
+    std::int64_t position() const { return position_; }
+    bool last() const { return last_; }
+    double seconds() const { return std::chrono::duration<double>(Clock::duration(spent_)).count(); }
+
+  private:
+    std::shared_ptr<EpochHandle> epoch_;
+    py::object convert_;
+    std::atomic<std::int64_t> position_;
+    std::atomic<bool> last_{false};
+    std::atomic<Clock::rep> spent_{0};
+};
+
+// tp_iternext. Through pybind11's call of a method it would take twice as long.
+PyObject* next(PyObject* self) {
+    try {
+        const auto held = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
+        return static_cast<Stream*>(held.value_ptr())->next();
+    } catch (py::error_already_set& e) {
+        e.restore();
+#ifdef __GLIBCXX__
+    } catch (abi::__forced_unwind&) {
+        throw;
+#endif
+    } catch (...) {
+        py::detail::try_translate_exceptions();
+    }
+    return nullptr;
+}
+
+PyObject* itself(PyObject* self) { return Py_NewRef(self); }
+
+}  // namespace
+
+Parcel next_parcel(const EpochHandle& epoch) {
+    const Core& c = epoch.core();
+    for (;;) {
+        const dl_epoch h = epoch.get();
+        dl_parcel* parcel = nullptr;
+        std::int32_t state = DL_NEXT_END;
+        call([&](dl_error* err) { return c.epoch_take(h, slice_ms, &state, &parcel, err); });
+        if (state == DL_NEXT_BATCH) return {c, parcel};
+        if (state == DL_NEXT_END) return {};
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+}
+
+py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert) {
+    return py::cast(std::make_unique<Stream>(epoch.handle, position, convert));
+}
+
+void register_stream(py::module_& m) {
+    const auto iterator = [](PyHeapTypeObject* type) {
+        type->ht_type.tp_iter = itself;
+        type->ht_type.tp_iternext = next;
+    };
+    py::class_<Stream>(m, "Stream", py::is_final(), py::custom_type_setup(iterator))
+        .def_property_readonly("position", &Stream::position)
+        .def_property_readonly("last", &Stream::last)
+        .def_property_readonly("seconds", &Stream::seconds);
+}
+
+}  // namespace deeplake
