@@ -45,7 +45,7 @@ func (x *node) fails() bool {
 func (n *node) safe() bool {
 	switch {
 	case n.ref != nil:
-		return n.ref.part == nil
+		return n.t.Dims >= 0 && !slices.ContainsFunc(n.ref.part, func(s Span) bool { return s.At != nil }) || n.ref.part == nil // slices are cut
 	case n.compute == nil && n.alone == nil, n.op == "CASE", n.op == rowNumberOp, strings.HasPrefix(n.op, randomOp):
 		return true
 	}
@@ -62,12 +62,15 @@ func (n *node) safe() bool {
 		return true
 	case "DOT", "COSINE_SIMILARITY", "HAMMING_DISTANCE", "L1_DISTANCE", "L2_DISTANCE", "LINF_DISTANCE":
 		return known(n.args[0].t) && known(n.args[1].t)
-	case "index x,": // of a shape whose length is known
+	case "index x,": // of JSON, or of a shape whose length is known
 		at, ok := int64(0), n.args[1].constant()
 		if ok {
 			at, ok = n.args[1].value.Value(0).(int64)
 		}
 		shape := n.args[0]
+		if shape.t.DType == tensor.JSON { // what is missing is NULL
+			return true
+		}
 		return ok && shape.ref != nil && shape.ref.want == Shapes && known(shape.t) && len(shape.t.Shape) == 1 && at < shape.t.Shape[0] && at >= -shape.t.Shape[0]
 	}
 	return strings.HasPrefix(n.op, "EXTRACT ")

@@ -3,6 +3,7 @@ package query_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"deeplake/core/array"
@@ -94,5 +95,43 @@ func TestJoinExactly(t *testing.T) {
 		if got := ask(t, table, text, query.Options{}); fmt.Sprint(got) != fmt.Sprintf("[[%d]]", want) {
 			t.Errorf("%s: %v, want %d", text, got, want)
 		}
+	}
+}
+
+// TestCheapestFirst: what cannot fail is asked by its price, what can fail behind what is written ahead of it.
+func TestCheapestFirst(t *testing.T) {
+	t.Parallel()
+	e := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{2}, make([]float32, 4), nil)
+	table := tableWith([]string{"i", "s", "e", "j"}, array.FromInts([]int64{1, 2}, nil), array.FromStrings([]string{"1", "2"}, nil), e,
+		array.From(array.Of(tensor.JSON), []string{"{}", "{}"}, nil))
+	table.fields[2].Cost = 1000
+	for where, want := range map[string]string{
+		"e[0] > 0 AND i = 1":                            "i = 1 and then e[0] > 0",
+		"s LIKE 'a%b' AND i = 1":                        "i = 1 and then s LIKE 'a%b'",
+		"s LIKE 'a%b' AND CAST(s AS INT) = 1":           "s LIKE 'a%b' and then CAST(s AS int) = 1",
+		"CAST(s AS INT) = 1 AND s LIKE 'a%b' AND i = 1": "i = 1 and then CAST(s AS int) = 1 and then s LIKE 'a%b'",
+		"L2_NORM(e) > 1 AND j['a'] = 1 AND i % 2 = 1":   "i % 2 = 1 and then j['a'] = 1 and then L2_NORM(e) > 1",
+		"L2_NORM(e) > 1 AND e[1:][0] = 1 AND i + 1 < 9": "L2_NORM(e) > 1 and then e[1:][0] = 1 and then i + 1 < 9",
+		"L2_NORM(e) > 1 AND SHAPE(e)[0] > 1 AND i = 1":  "i = 1 and then SHAPE(e)[0] > 1 and then L2_NORM(e) > 1",
+		"e[1] > 1 AND SHAPE(e)[0] > 1":                  "SHAPE(e)[0] > 1 and then e[1] > 1",
+	} {
+		p, err := query.Prepare(t.Context(), "SELECT i WHERE "+where, table, nil, query.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := p.Explain(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := x.String(); !strings.Contains(text, "where "+want+",") {
+			t.Errorf("%s: want %s, got\n%s", where, want, text)
+		}
+	}
+	p, err := query.Prepare(t.Context(), "SELECT i ORDER BY i LIMIT 9223372036854775807 OFFSET 1", table, nil, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := p.Explain(t.Context()); err != nil || !strings.Contains(x.String(), "sort by i") {
+		t.Errorf("all rows but one are no few: %v, %v", x, err)
 	}
 }
