@@ -335,8 +335,10 @@ DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_
 /* Writes the dataset row of each row into rows, which has room for n == length numbers. */
 DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* err);
 
-/* Reads n rows into a batch, with JSON options as dl_loader_open's, as far as they make sense here. The caller releases
- * *out. */
+/* Reads n rows into a batch, with JSON options as dl_loader_open's, as far as they make sense here. "mark_holes", for
+ * one stacked tensor, allows zeros in place of missing samples: then the array NAME_null, of bools, says which those
+ * are; a batch without holes has none. Few rows, and samples that differ in shape, fail as they do without it. The
+ * caller releases *out. */
 DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_int* rows, int64_t n, dl_text* options, dl_batch* out,
                               dl_error* err);
 

@@ -19,6 +19,7 @@ type Lots struct {
 	Lots   []Lot
 	Items  []int64 // of each sample, in its chunk: those of a lot follow each other, and rise
 	Places []int32 // where each sample belongs in the order that was asked for; nil: in this one
+	Holes  []int32 // places of the rows that have no sample, in no order
 }
 
 // Lot is samples of one chunk.

@@ -10,57 +10,86 @@ import (
 	"deeplake/core/errs"
 )
 
-// Lots finds many rows of the view at once, in any order, repeats allowed. It is Resolve for rows that all have a sample, and
-// all of one shape: it reads the same index pages and looks at each chunk once. nil says that they have not; then, and after
-// an error, Resolve has to be asked.
+// Lots finds many rows of the view at once, in any order, repeats allowed. It is Resolve for rows whose samples are all of one
+// shape: it reads the same index pages and looks at each chunk once. nil says that they are not, or that there are none; then,
+// and after an error, Resolve has to be asked.
 func (c *Column) Lots(ctx context.Context, rows []int64) (*chunk.Lots, error) {
 	if len(rows) == 0 || len(rows) > math.MaxInt32 || c.Sequence() || c.Encoded() || !c.ct.dtype.Fixed() {
 		return nil, nil
 	}
-	l := &chunk.Lots{Items: make([]int64, len(rows))}
-	rising, ok := c.view.lives(rows, l.Items)
-	if !ok {
+	l := &chunk.Lots{}
+	if !c.view.lives(ctx, rows, l) {
 		return nil, nil
 	}
-	if !rising {
-		l.Places = sortRows(ctx, l.Items)
-	}
-	f := lotFinder{finder: finder{c: c}, lots: l}
-	for at := 0; at < len(l.Items); {
+	f := lotFinder{finder: finder{c: c}, lots: l, rows: l.Items}
+	l.Items = l.Items[:0]
+	for at := 0; at < len(f.rows); {
 		var err error
 		if at, err = f.next(ctx, at); err != nil || at < 0 {
 			return nil, err
 		}
 	}
+	if len(l.Lots) == 0 {
+		return nil, nil
+	}
+	if l.Places != nil {
+		l.Places = l.Places[:len(l.Items)]
+	}
 	return l, nil
 }
 
-// lives fills live with the rows of the snapshot at positions of the view. rising says that none is smaller than the one
-// before it; ok is false where there is a position, or a row, that does not exist.
-func (v *View) lives(rows, live []int64) (rising, ok bool) {
-	rising = true
-	last := int64(0)
+// lives makes the items of l the rows of the snapshot at positions of the view, rising, and notes those that do not exist as
+// holes. It reports whether all positions are in the view.
+func (v *View) lives(ctx context.Context, rows []int64, l *chunk.Lots) bool {
+	live := make([]int64, 0, len(rows))
+	rising, last := true, int64(0)
 	for i, row := range rows {
 		if uint64(row) >= uint64(v.n) {
-			return false, false
+			return false
 		}
-		row = v.live(row)
-		if row < last {
-			if rising = false; row < 0 {
-				return false, false
+		if row = v.live(row); row < 0 { // see Draw
+			if l.Places == nil {
+				l.Places = placesTo(i, len(rows))
 			}
+			l.Holes = append(l.Holes, int32(i))
+			continue
 		}
-		live[i], last = row, row
+		rising = rising && row >= last
+		live, last = append(live, row), row
+		if l.Places != nil {
+			l.Places = append(l.Places, int32(i))
+		}
 	}
-	return rising, true
+	l.Items = live
+	if rising {
+		return true
+	}
+	order := sortRows(ctx, live)
+	if l.Places != nil {
+		for k, i := range order {
+			order[k] = l.Places[i]
+		}
+	}
+	l.Places = order
+	return true
+}
+
+// placesTo is the places before n, with room for more.
+func placesTo(n, room int) []int32 {
+	out := make([]int32, n, room)
+	for i := range out {
+		out[i] = int32(i)
+	}
+	return out
 }
 
 // lotFinder turns rows into lots.
 type lotFinder struct {
 	finder
-	lots *chunk.Lots
-	ends int64 // the first row of the snapshot to which shift does not apply
-	move int64 // from rows of the snapshot to physical ones
+	lots *chunk.Lots // its items take the place of rows, since there are no more of them
+	rows []int64     // of the snapshot, rising
+	ends int64       // the first row of the snapshot to which shift does not apply
+	move int64       // from rows of the snapshot to physical ones
 }
 
 // next finds the entry of the row at, and makes a lot of all rows that follow it there. It returns where those end, -1: it
@@ -69,8 +98,7 @@ func (f *lotFinder) next(ctx context.Context, at int) (int, error) {
 	if ctx.Err() != nil {
 		return -1, errs.Cause(ctx, "find samples")
 	}
-	live := f.lots.Items
-	row := live[at]
+	row := f.rows[at]
 	if row >= f.ends {
 		var physical int64
 		physical, f.ends = f.c.view.snap.Live.Run(row)
@@ -79,8 +107,12 @@ func (f *lotFinder) next(ctx context.Context, at int) (int, error) {
 	row += f.move
 	if f.chunk == nil || row < f.entry.Row || row >= f.entry.Row+f.entry.Rows {
 		e, ok, err := f.c.tree.Find(ctx, row)
-		if err != nil || !ok || e.Tiles > 0 {
+		if err != nil || e.Tiles > 0 {
 			return -1, err
+		}
+		if !ok {
+			f.hole(at)
+			return at + 1, nil
 		}
 		f.entry = e
 		if f.chunk, err = f.c.view.d.chunks.get(ctx, f.c.tree, &e, 0); err != nil {
@@ -90,21 +122,38 @@ func (f *lotFinder) next(ctx context.Context, at int) (int, error) {
 			return -1, err
 		}
 	}
+	return f.take(at), nil
+}
+
+// hole notes that a row has no sample: from now on samples have other places than rows.
+func (f *lotFinder) hole(at int) {
+	l := f.lots
+	if l.Places == nil {
+		l.Places = placesTo(len(f.rows), len(f.rows))
+	}
+	l.Holes = append(l.Holes, l.Places[at])
+}
+
+// take makes a lot of the rows from at on that are in the entry.
+func (f *lotFinder) take(at int) int {
+	l := f.lots
 	stop := min(f.ends, f.entry.Row+f.entry.Rows-f.move)
 	shift := f.move + f.entry.First - f.entry.Row
-	end, last, repeats := at, int64(-1), false
-	for ; end < len(live) && live[end] < stop; end++ {
-		item := live[end] + shift
+	from, last, repeats, end := len(l.Items), int64(-1), false, at
+	for ; end < len(f.rows) && f.rows[end] < stop; end++ {
+		item := f.rows[end] + shift
 		repeats = repeats || item == last
-		live[end], last = item, item
+		l.Items, last = append(l.Items, item), item
 	}
-	if n := len(f.lots.Lots) - 1; n >= 0 && f.lots.Lots[n].Chunk == f.chunk && live[at-1] < live[at] { // behind deleted rows
-		f.lots.Lots[n].To = end
-		f.lots.Lots[n].Repeats = f.lots.Lots[n].Repeats || repeats
-		return end, nil
+	if from < at { // there are holes
+		copy(l.Places[from:], l.Places[at:end])
 	}
-	f.lots.Lots = append(f.lots.Lots, chunk.Lot{Chunk: f.chunk, From: at, To: end, Repeats: repeats})
-	return end, nil
+	if n := len(l.Lots) - 1; n >= 0 && l.Lots[n].Chunk == f.chunk && l.Items[from-1] < l.Items[from] { // behind deleted rows
+		l.Lots[n].To, l.Lots[n].Repeats = len(l.Items), l.Lots[n].Repeats || repeats
+	} else {
+		l.Lots = append(l.Lots, chunk.Lot{Chunk: f.chunk, From: from, To: len(l.Items), Repeats: repeats})
+	}
+	return end
 }
 
 // fits reports whether the samples of the entry may be in lots, with those before.

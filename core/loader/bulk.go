@@ -14,7 +14,7 @@ import (
 
 // LotsColumn is what a Column also is where many small samples of one shape can be read for less than one by one.
 type LotsColumn interface {
-	// Lots finds rows as Resolve does, all at once. nil: they are not of one shape, or not all of them have a sample.
+	// Lots finds rows as Resolve does, all at once. nil: their samples are not of one shape, or there are none.
 	Lots(ctx context.Context, rows []int64) (*chunk.Lots, error)
 }
 
@@ -34,6 +34,7 @@ type bulk struct {
 	rows   []int64
 	fields []field
 	lots   []*chunk.Lots // of each field
+	at     []int         // its column in the batch
 	jobs   []bulkJob
 	batch  *Batch
 	next   atomic.Int64
@@ -48,8 +49,8 @@ type bulk struct {
 type bulkJob struct{ field, lot, from, to int }
 
 // bulk reads rows if that can be done in bulk; else the batch is nil, and what is wrong with the rows, if anything is, is
-// found when they are read one by one.
-func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Options) (*Batch, error) {
+// found when they are read one by one. mark is ReadOptions.MarkHoles.
+func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Options, mark bool) (*Batch, error) {
 	if len(rows) < bulkRows || o.ReturnIndex {
 		return nil, nil
 	}
@@ -63,7 +64,7 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	for i := range fields {
 		f := &fields[i]
 		lots, err := f.col.(LotsColumn).Lots(ctx, rows)
-		if err != nil || lots == nil || lots.Size > bulkSample || f.collate == Pad && len(lots.Shape) > 0 {
+		if err != nil || lots == nil || lots.Size > bulkSample || len(lots.Holes) > 0 && !mark || f.collate == Pad && len(lots.Shape) > 0 {
 			return nil, nil
 		}
 		if n, err := lots.Shape.Bytes(f.dtype); err != nil || n != lots.Size {
@@ -74,8 +75,15 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 		if c.Offset, err = l.array(len(rows), lots.Size); err != nil {
 			return nil, err
 		}
-		b.lots = append(b.lots, lots)
+		b.lots, b.at = append(b.lots, lots), append(b.at, len(b.batch.Columns))
 		b.batch.Columns = append(b.batch.Columns, c)
+		if len(lots.Holes) > 0 {
+			null := BatchColumn{Name: f.name + NullSuffix, DType: tensor.Bool, Kind: KindArray, Count: len(rows), Size: int64(len(rows)), Shape: tensor.Shape{int64(len(rows))}}
+			if null.Offset, err = l.array(len(rows), 1); err != nil {
+				return nil, err
+			}
+			b.batch.Columns = append(b.batch.Columns, null)
+		}
 	}
 	var err error
 	if b.batch.Slab, err = r.ring.Get(l.used); err != nil {
@@ -96,6 +104,7 @@ func (f *field) even() bool {
 
 // read fills the arrays on up to threads goroutines.
 func (b *bulk) read(ctx context.Context, threads int) error {
+	b.mark()
 	b.cut()
 	var far errand
 	if remote(b.reader.src) {
@@ -115,6 +124,21 @@ func (b *bulk) read(ctx context.Context, threads int) error {
 		err = rowError(name, row, b.fail)
 	}
 	return err
+}
+
+// mark makes zeros of holes, and says where they are.
+func (b *bulk) mark() {
+	for i, l := range b.lots {
+		if len(l.Holes) == 0 {
+			continue
+		}
+		data, null := b.batch.Data(&b.batch.Columns[b.at[i]]), b.batch.Data(&b.batch.Columns[b.at[i]+1])
+		clear(null)
+		for _, p := range l.Holes {
+			null[p] = 1
+			clear(data[int64(p)*l.Size : (int64(p)+1)*l.Size])
+		}
+	}
 }
 
 // cut makes jobs of whole blocks.
@@ -160,7 +184,7 @@ func (j *bulkJob) eachLot(l *chunk.Lots, fn func(l *chunk.Lots, lot *chunk.Lot, 
 // run does one job.
 func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
 	j := &b.jobs[k]
-	dst := b.batch.Data(&b.batch.Columns[j.field])
+	dst := b.batch.Data(&b.batch.Columns[b.at[j.field]])
 	j.eachLot(b.lots[j.field], func(l *chunk.Lots, lot *chunk.Lot, from, to int) {
 		w.Gather(ctx, l, lot, from, to, dst, func(from, to int, err error) { b.failed(j.field, from, to, err) })
 	})

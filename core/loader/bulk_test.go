@@ -14,6 +14,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
+	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
@@ -209,6 +210,17 @@ func TestBulk(t *testing.T) {
 			for range 4 {
 				v := whole
 				switch r.IntN(4) {
+				case 2:
+					rows := pick(r, s.rows)
+					for i := range rows {
+						if r.IntN(9) == 0 {
+							rows[i] = -1
+						}
+					}
+					if v, err = whole.Draw(context.Background(), rows); err == nil {
+						compareMarked(t, v, pick(r, v.Len()), "holes")
+					}
+					v = whole
 				case 0:
 					v, err = whole.Select(pick(r, s.rows))
 				case 1:
@@ -221,6 +233,7 @@ func TestBulk(t *testing.T) {
 				for _, name := range names {
 					compareBulk(t, v, pick(r, v.Len()), []string{name}, name != "holes" && name != "ragged")
 				}
+				compareMarked(t, v, pick(r, v.Len()), "holes")
 				compareBulk(t, v, pick(r, v.Len()), names[:2+r.IntN(10)], true)
 			}
 		})
@@ -248,6 +261,44 @@ func compareBulk(t *testing.T, v *dataset.View, rows []int64, names []string, mu
 		}
 		if !bytes.Equal(bulk.Data(a), alone.Data(b)) {
 			t.Fatalf("%s: %d rows differ from what is read one by one", a.Name, len(rows))
+		}
+	}
+}
+
+// compareMarked holds marked holes against those of a list.
+func compareMarked(t *testing.T, v *dataset.View, rows []int64, name string) {
+	t.Helper()
+	alone, err := readOnce(context.Background(), SourceOf[*dataset.Column](v), rows, ReadOptions{Tensors: []string{name}, Collate: List})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Release()
+	want := &alone.Columns[0]
+	holes := 0
+	for i := range rows {
+		if want.Null != nil && want.Null[i] {
+			holes++
+		}
+	}
+	b, err := readOnce(context.Background(), SourceOf[*dataset.Column](v), rows, ReadOptions{Tensors: []string{name}, MarkHoles: true})
+	if holes == len(rows) {
+		if !errs.Is(err, errs.Type) {
+			t.Errorf("holes alone: %v, want errs.Type", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	if len(b.Columns) != 1+min(holes, 1) {
+		t.Fatalf("%d columns with %d holes", len(b.Columns), holes)
+	}
+	for i := range rows {
+		got := b.Data(&b.Columns[0])[4*i : 4*i+4]
+		null := holes > 0 && b.Data(&b.Columns[1])[i] == 1
+		if null != (want.Null != nil && want.Null[i]) || !null && !bytes.Equal(got, alone.Item(want, i)) || null && !bytes.Equal(got, make([]byte, 4)) {
+			t.Fatalf("row %d of %d: %v, null is %v", i, len(rows), got, null)
 		}
 	}
 }

@@ -19,12 +19,18 @@ type ReadOptions struct {
 	CollateOf   map[string]string         `json:"collate_of"`
 	Decode      map[string]string         `json:"decode"`
 	ReturnIndex bool                      `json:"return_index"`
+	MarkHoles   bool                      `json:"mark_holes"`  // see NullSuffix
 	Workers     int                       `json:"num_workers"` // threads; few rows use fewer
 	Transform   map[string]transform.Spec `json:"transform"`
 	Together    []Together                `json:"together"`
 	Seed        uint64                    `json:"seed"`  // of the draws of transforms
 	Epoch       int64                     `json:"epoch"` // of the draws of transforms
 }
+
+// NullSuffix is behind the name of a tensor in the name of the column, of bools, that says which of its rows are holes, where
+// MarkHoles asked for it: holes of a stacked column are zeros then. There is none where there is no hole. It is an allowance:
+// a few rows, or what cannot be read in bulk, are an error as ever.
+const NullSuffix = "_null"
 
 // keptSlabs bounds the memory that a Reader keeps for the next read.
 const keptSlabs = 4 << 20
@@ -83,7 +89,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 		}
 		warm(ctx, cols, rows)
 	}
-	if b, err := r.bulk(ctx, fields, rows, &all); b != nil || err != nil {
+	if b, err := r.bulk(ctx, fields, rows, &all, o.MarkHoles && len(fields) == 1); b != nil || err != nil {
 		return b, err
 	}
 	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}

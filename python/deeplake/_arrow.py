@@ -103,12 +103,14 @@ def _block(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str, abou
     shape = shape_of(about)
     if shape and None not in shape and math.prod(_ints(shape)) > 0:
         try:
-            values = source.read(rows, name, "stack")
+            values, holes = source.read_marked(rows, name)
         except TensorTypeError:
-            pass  # a row is a hole
+            pass  # few rows, and one is a hole
         else:
-            leaves = _numbers(pa, values.reshape(-1), None, about, name)
-            return _fixed(pa, leaves, _ints(shape), np.zeros(len(rows), np.bool_))
+            if holes is None:
+                holes = np.zeros(len(rows), np.bool_)
+            leaves = _numbers(pa, values[~holes].reshape(-1) if holes.any() else values.reshape(-1), None, about, name)
+            return _fixed(pa, leaves, _ints(shape), holes)
     return _arrays(pa, source.read(rows, name, "list"), about, name)
 
 
@@ -132,10 +134,10 @@ def _scalars(pa: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> An
     parts = []
     for rows in _blocks(source, about):
         try:
-            parts.append(_numbers(pa, source.read(rows, name, "stack"), None, about, name))
+            parts.append(_numbers(pa, *source.read_marked(rows, name), about, name))
             continue
         except TensorTypeError:
-            pass  # a row is a hole
+            pass  # few rows, and one is a hole
         holes = source.column(name).sizes(rows) < 0
         values = np.zeros(len(rows), _numpy_dtype(about, name))
         if not holes.all():

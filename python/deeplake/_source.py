@@ -167,6 +167,17 @@ class Source:
         """Reads and decodes one tensor: an array (stack, pad), or a list with one value per row (list)."""
         return self.read_all(rows, [name], collate)[name]
 
+    def read_marked(self, rows: Any, name: str) -> tuple[Any, Any]:
+        """Reads a tensor of samples of one shape: an array, and a bool for each row that says where a hole is, or None.
+
+        Raises TensorTypeError where there are holes and the core cannot mark them.
+        """
+        pinned = self.pinned()
+        check_bfloat16(pinned.tensors(), [name])
+        options = {"tensors": [name], "collate": "stack", "mark_holes": True}
+        columns = pinned.view().read(rows, options).numpy()
+        return columns[name], columns.get(f"{name}_null")
+
     def read_all(self, rows: Any, names: list[str], collate: str) -> dict[str, Any]:
         """Reads and decodes several tensors with one call of the core."""
         pinned = self.pinned()

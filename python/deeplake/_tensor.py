@@ -168,9 +168,13 @@ class Tensor:
             return self._source.read(wanted, self._name, "pad")  # type: ignore[no-any-return]
         if shape is not None and None not in shape:
             try:
-                return self._source.read(wanted, self._name, "stack")  # type: ignore[no-any-return]
+                array, holes = self._source.read_marked(wanted, self._name)
             except TensorTypeError:
-                pass  # a row is a hole
+                pass  # few rows, and one is a hole
+            else:
+                if holes is None:
+                    return array  # type: ignore[no-any-return]
+                return [None if hole else value for value, hole in zip(array, holes.tolist(), strict=True)]
         values = self._source.read(wanted, self._name, "list")
         return [sample(value) for value in values]
 

@@ -92,6 +92,31 @@ def test_holes(written: tuple[Path, dict[str, npt.NDArray[Any]]]) -> None:
     np.testing.assert_array_equal(np.stack(got[5:]), columns["triple_float32"][:-5])
 
 
+def test_marked_holes(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    rows = 3000
+    with deeplake.create(tmp_path / "d") as ds:
+        ds.create_tensor("x", dtype="int16", shape=())
+        ds.create_tensor("v", dtype="float32", shape=(2,))
+        ds.create_tensor("none", dtype="int16", shape=())
+        values = [None if row % 5 == 2 else row for row in range(rows)]
+        vectors = [None if row % 7 == 3 else [row, -row] for row in range(rows)]
+        ds.extend({"x": values, "v": vectors, "none": [None] * rows})
+        ds.commit("rows")
+        for view in (ds, ds[::-1], ds[np.random.default_rng(1).integers(0, rows, rows).tolist()]):
+            order = view.rows.tolist()
+            found = view["x"].numpy()
+            assert found == [values[row] for row in order]
+            assert {type(value) for value in found} == {np.int16, type(None)}
+            assert view["none"].numpy() == [None] * rows
+            for value, row in zip(view["v"].numpy(), order, strict=True):
+                assert (None if value is None else value.tolist()) == vectors[row]
+            table = view.to_arrow()
+            assert table["x"].to_pylist() == [values[row] for row in order]
+            assert table["v"].to_pylist() == [vectors[row] for row in order]
+            assert table["none"].to_pylist() == [None] * rows
+
+
 def test_arrow_of_arrays(written: tuple[Path, dict[str, npt.NDArray[Any]]]) -> None:
     pa = pytest.importorskip("pyarrow")
     place, columns = written
