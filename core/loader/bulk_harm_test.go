@@ -36,7 +36,7 @@ func (s *stopping) ReadAt(ctx context.Context, key string, dst []byte, off int64
 // TestBulkStops holds that a read ends with its context: before rows are found, and in the middle of what is read.
 func TestBulkStops(t *testing.T) {
 	t.Parallel()
-	s := newBulkSet(t, rand.New(rand.NewPCG(2, 2)), "mem://d")
+	s := newBulkSet(t, rand.New(rand.NewPCG(2, 2)), "mem://d", false)
 	var store *stopping
 	s.env.Stores["mem"] = func(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
 		p, err := s.space.Open(ctx, name, o)
@@ -152,7 +152,7 @@ func TestBulkDamage(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(5, 8))
 			dir := t.TempDir()
-			s := newBulkSet(t, r, "file://"+dir+"/d")
+			s := newBulkSet(t, r, "file://"+dir+"/d", false)
 			v, err := s.d.View(context.Background())
 			if err != nil {
 				t.Fatal(err)

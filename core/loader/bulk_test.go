@@ -36,6 +36,14 @@ func (w *watched) Column(name string) (Column, error) {
 	return &watchedColumn{Column: c, of: w}, nil
 }
 
+// Remote and Traffic are those of the view, where it is far.
+func (w *watched) Remote() bool {
+	d, ok := w.View.(distant)
+	return ok && d.Remote()
+}
+
+func (w *watched) Traffic() storage.Stats { return w.View.(distant).Traffic() }
+
 type watchedColumn struct {
 	*dataset.Column
 	of *watched
@@ -87,10 +95,10 @@ func bulkTensors() []dataset.TensorSpec {
 				ChunkBytes: 1 << 12})
 		}
 	}
-	return out
+	return append(out, dataset.TensorSpec{Name: "wide", DType: "float64", Shape: tensor.Shape{64}}) // chunks of many blocks
 }
 
-func newBulkSet(t testing.TB, r *rand.Rand, uri string) *bulkSet {
+func newBulkSet(t testing.TB, r *rand.Rand, uri string, far bool) *bulkSet {
 	t.Helper()
 	ctx := context.Background()
 	check := func(err error) {
@@ -100,7 +108,16 @@ func newBulkSet(t testing.TB, r *rand.Rand, uri string) *bulkSet {
 		}
 	}
 	space := &mem.Space{}
-	env := &dataset.Env{Stores: storage.Registry{"mem": space.Open, "file": local.Open}, Codecs: all.All(), Writer: "test"}
+	open := func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+		p, err := space.Open(ctx, rest, o)
+		if err != nil || !far {
+			return p, err
+		}
+		f := newFar(p)
+		f.latency, f.rate = 1, 1e12
+		return f, nil
+	}
+	env := &dataset.Env{Stores: storage.Registry{"mem": open, "file": local.Open}, Codecs: all.All(), Writer: "test"}
 	d, err := dataset.Create(ctx, env, uri, dataset.CreateOptions{})
 	check(err)
 	t.Cleanup(func() { _ = d.Close() })
@@ -202,7 +219,7 @@ func TestBulk(t *testing.T) {
 			if seed%2 == 0 {
 				uri = "file://" + t.TempDir() + "/d"
 			}
-			s := newBulkSet(t, r, uri)
+			s := newBulkSet(t, r, uri, seed%4 == 1)
 			whole, err := s.d.View(context.Background())
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deeplake import _native, _storage
+from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords
 from deeplake._query import Answer, Explanation, Question, answer
 from deeplake._source import Pinned
@@ -33,11 +34,14 @@ class QueryView(View):
 
     def explain(self, text: str = "", *params: Any, **options: Any) -> Explanation:
         """Returns how the query was carried out; with a text, how that would be carried out on these rows."""
-        if text != "" or params or options:
-            return super().explain(text, *params, **options)
+        if text == "" and params:
+            raise InvalidArgumentError("explain: there are parameters and no query; give its text")
         answer = self._answer()
-        if answer.about.get("query") is None and answer.of is not None:  # loaded by its rows, not asked
-            return answer.question.explain(answer.of.view(), answer.storage, analyze=False)
+        loaded = answer.about.get("query") is None and answer.of is not None  # by its rows, not asked
+        if text != "" or (options and not loaded):
+            return super().explain(text, *params, **options)
+        if loaded:
+            return View(answer.of).explain(answer.question.text, *answer.question.params, **options)
         about = _native.explain(answer.root(), "", [], [])
         return Explanation(about["text"], about["explanation"])
 

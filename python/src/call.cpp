@@ -132,13 +132,13 @@ void call_long(const Core& core, const std::function<dl_status(dl_context, dl_er
         status = p->finish();
     } else {
         if (inside != nullptr) {
-            inside->waits_for = [&](std::uint64_t press) {
+            inside->wait_for([&](std::uint64_t press) {
                 core.context_cancel(context, nullptr);
                 if (interrupt) interrupt(press);
-            };
+            });
         }
         status = without_gil(body);
-        if (inside != nullptr) inside->waits_for = nullptr;
+        if (inside != nullptr) inside->wait_for(nullptr);
     }
     core.context_close(context, nullptr);
     if (raised) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "convert.h"
+#include "functions.h"
 #include "objects.h"
 
 namespace deeplake {
@@ -38,11 +39,11 @@ Column open(const View& self, const std::string& name) {
     return column;
 }
 
-// Calls f in the way that the number of rows suggests.
+// Calls f in the way that the number of rows suggests, and what is read for them.
 template <class F>
-void call_rows(const Core& c, std::int64_t n, F&& f) {
-    if (n > many_rows) {
-        call_long(c, f);
+void call_rows(const ColumnHandle& h, std::int64_t n, F&& f) {
+    if (n > many_rows || calls_functions(*h.view)) {
+        call_long(h.core(), f, [&h](std::uint64_t press) { interrupt_functions(*h.view, press); });
     } else {
         call([&](dl_error* err) { return f(dl_context{0}, err); });
     }
@@ -56,7 +57,7 @@ Numbers sizes(const Column& self, const py::object& rows) {
     const std::int64_t* data = at.data();
     const std::int64_t n = at.size();
     std::int64_t* to = out.mutable_data();
-    call_rows(c, n, [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, to, err); });
+    call_rows(*self.handle, n, [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, to, err); });
     return out;
 }
 
@@ -95,7 +96,9 @@ py::object read_one(const Column& self, std::int64_t row) {
         py::object bytes = allocate(room);
         char* to = PyBytes_AS_STRING(bytes.ptr());
         std::int64_t size = 0;
-        call([&](dl_error* err) { return c.column_stored_one(dl_context{0}, h, row, to, room, &size, err); });
+        call_rows(*self.handle, 1, [&](dl_context ctx, dl_error* err) {
+            return c.column_stored_one(ctx, h, row, to, room, &size, err);
+        });
         if (size < 0) return py::none();
         if (size > room) {
             self.handle->guess.store(std::min(size + size / 4, most_guessed), std::memory_order_relaxed);
@@ -117,7 +120,8 @@ py::list read_many(const Column& self, const py::object& rows) {
     const dl_column h = self.handle->get();
     std::vector<std::int64_t> size(static_cast<size_t>(n));
     std::vector<void*> places(static_cast<size_t>(n));
-    call_rows(c, n, [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, size.data(), err); });
+    call_rows(*self.handle, n,
+              [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, size.data(), err); });
     py::list out(n);
     size_t highest = 0;
     for (size_t i = 0; i < size.size(); i++) {
@@ -128,7 +132,7 @@ py::list read_many(const Column& self, const py::object& rows) {
     }
     static Ceiling ceiling;
     if (n > 1 && places[highest] != nullptr) ceiling.raise(places[highest], size[highest]);
-    call_rows(c, n, [&](dl_context ctx, dl_error* err) {
+    call_rows(*self.handle, n, [&](dl_context ctx, dl_error* err) {
         return c.column_stored(ctx, h, data, n, places.data(), size.data(), err);
     });
     return out;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "batch.h"
 #include "convert.h"
@@ -32,16 +34,27 @@ std::vector<Running*>& running() {
     return *all;
 }
 
+// Guards the list and all that lies in it; the GIL does not where there is none. It is taken again where a function of
+// one query waits for another query.
+std::recursive_mutex& guard() {
+    static auto* mutex = new std::recursive_mutex;
+    return *mutex;
+}
+
+using Locked = std::lock_guard<std::recursive_mutex>;
+
 thread_local Running* innermost = nullptr;
 
 }  // namespace
 
 Running::Running(const void* owner) : owner_(owner), outer_(innermost), thread_(PyThread_get_thread_ident()) {
+    const Locked lock(guard());
     running().push_back(this);
     innermost = this;
 }
 
 Running::~Running() {
+    const Locked lock(guard());
     running().erase(std::find(running().begin(), running().end(), this));
     innermost = outer_;
     if (told_ == 0) return;
@@ -53,10 +66,17 @@ Running* Running::here() { return innermost; }
 
 std::uint64_t Running::press() {
     static std::uint64_t number = 0;
+    const Locked lock(guard());
     return ++number;
 }
 
+void Running::wait_for(std::function<void(std::uint64_t press)> stop) {
+    const Locked lock(guard());
+    waits_for_ = std::move(stop);
+}
+
 void Running::interrupt(const void* owner, std::uint64_t press) {
+    const Locked lock(guard());
     for (Running* call : running()) {
         if (call->owner_ != owner || call->telling_) continue;
         call->telling_ = true;
@@ -64,7 +84,7 @@ void Running::interrupt(const void* owner, std::uint64_t press) {
             call->told_ = press;
             PyThreadState_SetAsyncExc(call->thread_, PyExc_KeyboardInterrupt);
         }
-        if (call->waits_for) call->waits_for(press);  // again: there functions begin, too, until the core has noticed
+        if (call->waits_for_) call->waits_for_(press);  // again: there functions begin, too, until the core has noticed
         call->telling_ = false;
     }
 }
@@ -101,7 +121,7 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
     const py::gil_scoped_acquire gil;
     const auto* const of = static_cast<const Callee*>(self);
     const py::handle callee = of->call;
-    const Running call(of->owner);
+    Running call(of->owner);
     try {
         py::list columns;
         for (std::int64_t i = 0; i < args_n; i++) columns.append(copy_array(args[i], rows));

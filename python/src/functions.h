@@ -16,7 +16,7 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// A call of a function that runs in this thread. Everything here needs the GIL, which guards the list of them.
+// A call of a function that runs in this thread. Everything here needs the GIL, or to be attached where there is none.
 class Running {
   public:
     explicit Running(const void* owner);
@@ -32,14 +32,15 @@ class Running {
     // notices when that returns. One that begins meanwhile is missed: call it again until none can.
     static void interrupt(const void* owner, std::uint64_t press);
 
-    // Stops the call of the core that the function waits for; empty while it waits for none.
-    std::function<void(std::uint64_t press)> waits_for;
+    // Says what stops the call of the core that the function waits for; nothing while it waits for none.
+    void wait_for(std::function<void(std::uint64_t press)> stop);
 
   private:
     const void* owner_;
     Running* outer_;
     unsigned long thread_;
     std::uint64_t told_ = 0;
+    std::function<void(std::uint64_t press)> waits_for_;
     bool telling_ = false;  // a function may read what it is part of itself
 };
 

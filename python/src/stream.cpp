@@ -45,7 +45,9 @@ class Stream {
 PyObject* next(PyObject* self) {
     try {
         const auto held = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
-        return static_cast<Stream*>(held.value_ptr())->next();
+        auto* const stream = static_cast<Stream*>(held.value_ptr());
+        if (stream == nullptr) throw py::type_error("Stream: it is made by Epoch.stream alone");
+        return stream->next();
     } catch (py::error_already_set& e) {
         e.restore();
 #ifdef __GLIBCXX__

@@ -84,6 +84,8 @@ def run(question, presses=1):
         'ds.query("SELECT x WHERE NESTED(x) > 0")',
         'view = ds.query("SELECT SPIN_LATE(x) AS y WHERE x < 5000"); late = True; view["y"][:4]',
         'view = ds.query("SELECT SPIN_LATE(x) AS y WHERE x < 5000"); late = True; view["y"][2]',
+        'view = ds.query("SELECT SPIN_LATE(x) AS y WHERE x < 5000"); late = True; view["y"].bytes([1, 2])',
+        'view = ds.query("SELECT SPIN_LATE(x) AS y WHERE x < 5000"); late = True; view["y"].bytes(1)',
         'view = ds.query("SELECT SPIN_LATE(x) AS y WHERE x < 5000"); late = True; view[3:].query("SELECT SUM(y) AS s")',
     ],
 )

@@ -186,6 +186,10 @@ def test_what_loaded_views_were(ds):
     assert "?" in computed.text and "x" in str(computed.explain())
     assert "x > 3" in str(rows.explain("SELECT x WHERE x > 3"))
     assert str(rows.explain("")) == str(rows.explain())
+    for view in (rows, computed):
+        assert view.explain(analyze=True).plan["done"]
+        with pytest.raises(deeplake.InvalidArgumentError, match="parameters and no query"):
+            view.explain("", 3)
     with pytest.raises(deeplake.InvalidArgumentError):
         rows.explain("", 3)
 
