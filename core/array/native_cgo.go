@@ -81,7 +81,7 @@ func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows
 }
 
 func nativeMeasure(m measure) C.int {
-	return map[measure]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
+	return [...]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
 }
 
 // nearNative measures rows in C against one vector, but for those that r tells to be beyond the limit; false where it cannot.

@@ -212,6 +212,9 @@ func (s *Set) findJSON(t Type, x *Column) (*Column, error) {
 				continue
 			}
 			k.counts[rank(v)]++
+			if f, ok := v.(float64); ok && f != f { // NaN, which no JSON is
+				continue
+			}
 			if key := coarse(v); !slices.Contains(k.values[key], v) {
 				k.values[key] = append(k.values[key], v)
 			}

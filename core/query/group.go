@@ -455,7 +455,7 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 }
 
 // withoutNull is lists without the items that are NULL: a dataset has no place for those, and a list is to be the same wherever
-// it is looked at.
+// it is looked at (but in a query with UNGROUP BY, see whole).
 func withoutNull(c *array.Column) *array.Column {
 	c = c.Expand()
 	if c.Items == nil {

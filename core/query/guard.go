@@ -50,18 +50,22 @@ func (n *node) safe() bool {
 		return true
 	}
 	switch n.op {
-	case "AND", "OR", "=", "!=", "<", "<=", ">", ">=", "/", "^", "||":
+	case "AND", "OR", "/", "^", "||":
 		return fitting(n.args)
+	case "=", "!=", "<", "<=", ">", ">=", "IN":
+		return fitting(n.args) && !timed(n.args)
 	case "+", "-", "*", "negative":
 		return fitting(n.args) && (n.t.Float() || !slices.ContainsFunc(n.args, wide))
 	case "%":
-		return n.t.Scalar()
-	case "NOT", "TRUE OF", "IS NULL", "IS NOT NULL", "LIKE", "ILIKE", "IN", "present", "LENGTH", "LOWER", "UPPER", "CONTAINS", "EQUALS", "STARTS_WITH", "ENDS_WITH",
+		return n.t.Scalar() && (n.t.Float() || !slices.ContainsFunc(n.args, unsigned))
+	case "NOT", "TRUE OF", "IS NULL", "IS NOT NULL", "LIKE", "ILIKE", "present", "LENGTH", "LOWER", "UPPER", "CONTAINS", "EQUALS", "STARTS_WITH", "ENDS_WITH",
 		"COALESCE", "ANY", "ALL", "SHAPE", "NDIM", "SIZE", "SQRT", "CBRT", "EXP", "LN", "LOG", "LOG10", "LOG2", "SIN", "COS", "TAN",
-		"ISNAN", "ISINF", "ISFINITE", "L1_NORM", "L2_NORM", "LINF_NORM", "AREA", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND":
+		"ISNAN", "ISINF", "ISFINITE", "L1_NORM", "L2_NORM", "LINF_NORM":
 		return true
 	case "DOT", "COSINE_SIMILARITY", "HAMMING_DISTANCE", "L1_DISTANCE", "L2_DISTANCE", "LINF_DISTANCE":
-		return known(n.args[0].t) && known(n.args[1].t)
+		return known(n.args[0].t) && known(n.args[1].t) && (n.op != "DOT" || n.t.Float())
+	case "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND":
+		return n.args[0].t.Unit != array.Date // of which not all are timestamps
 	case "index x,": // of JSON, or of a shape whose length is known
 		at, ok := int64(0), n.args[1].constant()
 		if ok {
@@ -73,7 +77,7 @@ func (n *node) safe() bool {
 		}
 		return ok && shape.ref != nil && shape.ref.want == Shapes && known(shape.t) && len(shape.t.Shape) == 1 && at < shape.t.Shape[0] && at >= -shape.t.Shape[0]
 	}
-	return strings.HasPrefix(n.op, "EXTRACT ")
+	return strings.HasPrefix(n.op, "EXTRACT ") && n.args[0].t.Unit != array.Date
 }
 
 // fitting reports whether shapes always go together: all but one are single values, or all are known when the query is checked.
@@ -86,6 +90,18 @@ func fitting(args []*node) bool {
 	}
 	return arrays < 2 || all
 }
+
+// timed reports whether a column is made times of to be compared, which not every text or date can be.
+func timed(args []*node) bool {
+	return slices.ContainsFunc(args, func(a *node) bool {
+		return !a.constant() && slices.ContainsFunc(args, func(b *node) bool {
+			return a.t.Unit != b.t.Unit && (a.t.Text() || a.t.Unit == array.Date)
+		})
+	})
+}
+
+// unsigned reports whether values may not fit int64.
+func unsigned(x *node) bool { return !x.constant() && x.t.DType == tensor.Uint64 }
 
 // known reports whether all rows have one shape.
 func known(t array.Type) bool {

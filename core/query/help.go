@@ -49,7 +49,7 @@ func ownHelp(name string) string {
 	case "ANY_VALUE":
 		return "ANY_VALUE(x): the first value of a group that is not NULL"
 	case "LIST":
-		return "LIST(x): the values of a group that are not NULL as a list"
+		return "LIST(x): the values of a group that are not NULL as a list; with UNGROUP BY those that are NULL, too"
 	case "RANDOM":
 		return "RANDOM(): a number of [0, 1) for each row, the same for the same seed"
 	case "ROW_NUMBER":

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -479,6 +480,9 @@ func TestMaterialize(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(5, 2))
 	d := testDataset(t, "mem://d", 5)
+	if err := d.SetInfo(ctx, map[string]any{"who": "me"}); err != nil {
+		t.Fatal(err)
+	}
 	env := testEnv()
 	for name, v := range testViews(t, d, r) {
 		a := Plain(v)
@@ -501,6 +505,9 @@ func TestMaterialize(t *testing.T) {
 					t.Fatalf("%s: row %d of %q differs", name, i, k.Name)
 				}
 			}
+		}
+		if was, is := v.Describe().Info, w.Describe().Info; len(was) == 0 || !maps.Equal(was, is) {
+			t.Errorf("%s: the info is %v, want %v", name, is, was)
 		}
 		x, y := v.Describe().Tensors, w.Describe().Tensors
 		for i := range x {

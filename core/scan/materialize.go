@@ -45,7 +45,10 @@ func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	if m.threads < 1 {
 		m.threads = task.Cores()
 	}
-	if err = m.run(ctx); err == nil {
+	if err = m.run(ctx); err == nil && !fresh {
+		err = o.still(ctx, env)
+	}
+	if err == nil {
 		return d.Close()
 	}
 	_ = d.Close()
@@ -72,6 +75,15 @@ func (o *Copy) begin(ctx context.Context, env *dataset.Env) (d *dataset.Dataset,
 		return nil, false, err
 	}
 	return d, false, nil
+}
+
+// still fails if whoever made the dataset has removed it, after a copy of theirs that failed.
+func (o *Copy) still(ctx context.Context, env *dataset.Env) error {
+	found, err := dataset.Exists(ctx, env, o.URI, o.Storage)
+	if err == nil && !found {
+		err = errs.New(errs.Conflict, "another copy to the same place has failed and removed it meanwhile; try again")
+	}
+	return err
 }
 
 // undo removes the dataset, unless somebody has committed to it meanwhile.
@@ -121,7 +133,11 @@ func (m *copier) run(ctx context.Context) error {
 		return err
 	}
 	// Two copies to one place would otherwise be laid one behind the other; of two that set the info one is refused.
-	if err := m.d.SetInfo(ctx, map[string]any{}); err != nil {
+	info := m.a.base.Describe().Info
+	if info == nil {
+		info = map[string]any{}
+	}
+	if err := m.d.SetInfo(ctx, info); err != nil {
 		return err
 	}
 	step, err := m.step(ctx)
@@ -182,9 +198,6 @@ func (m *copier) schema(ctx context.Context) error {
 			return errs.New(errs.KindOf(err), "column %q: %w; give it another name with AS", f.name, err)
 		}
 		m.tensors = append(m.tensors, tensorOf{name: f.name, typ: typ})
-	}
-	if info := m.a.base.Describe().Info; len(info) > 0 {
-		return m.d.SetInfo(ctx, info)
 	}
 	return nil
 }
