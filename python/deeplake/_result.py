@@ -37,11 +37,10 @@ class QueryView(View):
         if text == "" and params:
             raise InvalidArgumentError("explain: there are parameters and no query; give its text")
         answer = self._answer()
-        loaded = answer.about.get("query") is None and answer.of is not None  # by its rows, not asked
-        if text != "" or (options and not loaded):
-            return super().explain(text, *params, **options)
-        if loaded:
+        if text == "" and answer.about.get("query") is None and answer.of is not None:  # loaded by its rows, not asked
             return View(answer.of).explain(answer.question.text, *answer.question.params, **options)
+        if text != "" or options:
+            return super().explain(text, *params, **options)
         about = _native.explain(answer.root(), "", [], [])
         return Explanation(about["text"], about["explanation"])
 
