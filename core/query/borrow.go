@@ -72,11 +72,24 @@ func (f *frame) lend(n *node, rows Rows) *array.Column {
 // large is how many bytes a value has for which it pays to compute pieces of a batch one by one.
 const large = 256
 
-// inPieces computes n where one of its args is a column of large values, and the others constants: for each piece of memory
-// that the column lies in. nil: that is not so.
+// inPieces computes n by pieces; nil: that cannot be.
 func (f *frame) inPieces(n *node) (*array.Column, error) {
+	var parts []*array.Column
+	found, err := f.pieces(n, func(part *array.Column, _ int) {
+		parts = append(parts, part)
+	})
+	if !found || err != nil {
+		return nil, err
+	}
+	return array.Concat(n.t, parts)
+}
+
+// pieces computes n where one of its args is a column of large values, and the others constants: for each piece of memory
+// that the column lies in, which begins at row from of the frame. found is false where that is not so; what take was given
+// then is of no use.
+func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found bool, err error) {
 	if !n.apart || !n.t.Scalar() || f.parent != nil {
-		return nil, nil
+		return false, nil
 	}
 	var of *node
 	for _, a := range n.args {
@@ -85,26 +98,25 @@ func (f *frame) inPieces(n *node) (*array.Column, error) {
 		case of == nil && a.size >= large && a.ref != nil && a.ref.want == Values && a.ref.part == nil && f.memo[a.id] == nil:
 			of = a
 		default:
-			return nil, nil
+			return false, nil
 		}
 	}
 	if of == nil || f.rows[of.ref.origin].List != nil {
-		return nil, nil
+		return false, nil
 	}
 	all := f.rows[of.ref.origin]
-	var parts []*array.Column
 	for from := 0; from < f.n; {
 		if err := f.run.alive(); err != nil {
-			return nil, err
+			return false, err
 		}
 		rows := Rows{From: all.From + int64(from), N: int64(f.n - from)}
 		v := f.lend(of, rows)
 		if v == nil || v.N == 0 {
-			return nil, nil
+			return false, nil
 		}
 		if v.N == f.n {
 			f.show(of, v)
-			return nil, nil // as any other
+			return false, nil // as any other
 		}
 		rows.N = int64(v.N)
 		g := &frame{run: f.run, w: f.w, tables: f.tables, n: v.N, first: f.first + int64(from), rows: make([]Rows, len(f.rows)), memo: map[int]*array.Column{}}
@@ -117,12 +129,12 @@ func (f *frame) inPieces(n *node) (*array.Column, error) {
 		}
 		part, err := n.compute(g, args)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		parts = append(parts, part)
+		take(part, from)
 		from += v.N
 	}
-	return array.Concat(n.t, parts)
+	return true, nil
 }
 
 // ended ends the use of all that was shown to a worker.

@@ -17,8 +17,13 @@ type cutoff struct {
 	bits    atomic.Uint64
 }
 
-// newCutoff is nil where the key is none of which something is known beforehand.
-func newCutoff(k key) *cutoff {
+// newCutoff is nil where the first key is none of which something is known beforehand, or another one may fail for rows: which
+// rows are left out depends on who was first, and that must not decide whether there is an answer.
+func newCutoff(order []key) *cutoff {
+	k := order[0]
+	if slices.ContainsFunc(order[1:], func(k key) bool { return k.x.fails() }) {
+		return nil
+	}
 	c := &cutoff{measure: k.x, desc: k.desc}
 	if k.x.op == "negative" && k.x.compute != nil {
 		c.measure, c.minus = k.x.args[0], true
@@ -56,16 +61,16 @@ func (c *cutoff) move(v float64) {
 	}
 }
 
-// within is the first key of rows of a frame, for as long as its worker does not ask again: rows that are behind cut may have
-// any value that is behind it as well. nil: the key has to be computed as others are, which also says what is wrong.
-func (b *best) within(f *frame) (v *array.Column, cut any) {
-	if b.cut == nil {
-		return nil, nil
-	}
+// within are the rows of a frame that are not behind what any unit knows to be enough, and their first key. found is false
+// where nothing is known beforehand: the key has then to be computed as others are, which also says what is wrong.
+func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	c := b.cut
+	if c == nil || f.knows(c.measure) {
+		return nil, nil, false
+	}
 	at := c.value()
-	if at != at || f.knows(c.measure) {
-		return nil, nil
+	if at != at {
+		return nil, nil, false
 	}
 	l := array.Limit{At: at, Above: !c.desc}
 	if c.minus {
@@ -77,21 +82,45 @@ func (b *best) within(f *frame) (v *array.Column, cut any) {
 	l.Room = f.w.room
 	n := *c.measure
 	n.id = unknown
-	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) {
-		v, err := n.near(args, l)
-		if err == nil { // of several pieces each has its own
-			l.Room = l.Room[min(len(l.Room), 2*v.N):]
+	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) { return n.near(args, l) }
+	var values []float64
+	plain := true
+	take := func(v *array.Column, from int) {
+		data, ok := v.Data.([]float64)
+		if plain = plain && ok && !v.Const; plain {
+			picked, values = c.pick(data[:v.N], v.Null, &l, from, picked, values)
 		}
-		return v, err
 	}
-	v, err := f.compute(&n)
-	if err == nil && c.minus {
-		v, err = array.Neg(v)
+	whole, err := f.pieces(&n, take)
+	if err == nil && !whole {
+		picked, values = nil, nil
+		var v *array.Column
+		if v, err = f.compute(&n); err == nil && v.N == f.n {
+			take(v, 0)
+		} else {
+			plain = false
+		}
 	}
-	if err != nil || v.N != f.n {
-		return nil, nil
+	if err != nil || !plain {
+		return nil, nil, false
 	}
-	return v, at
+	return picked, array.FromFloats(values, nil), true
+}
+
+// pick adds rows that are not behind l, and their keys; the first of v is row from.
+func (c *cutoff) pick(v []float64, null []bool, l *array.Limit, from int, picked []int, keys []float64) ([]int, []float64) {
+	for i, x := range v {
+		switch {
+		case l.Above && x > l.At, !l.Above && x < l.At:
+			continue
+		case null != nil && null[i], x != x && !c.desc: // both come last
+			continue
+		case c.minus:
+			x = -x
+		}
+		picked, keys = append(picked, from+i), append(keys, x)
+	}
+	return picked, keys
 }
 
 // unknown is the id of a node whose values nobody else wants.

@@ -46,10 +46,18 @@ type best struct {
 // look takes the rows of a frame in.
 func (b *best) look(f *frame) error {
 	more := best{cols: make([]*array.Column, len(b.order))}
-	within, cut := b.within(f) // nil: all rows are wanted, or nobody knows
+	within, key, found := b.within(f)
+	if found {
+		if len(within) == 0 {
+			return nil
+		}
+		if len(within) < f.n {
+			f = f.only(within)
+		}
+	}
 	for i, k := range b.order {
-		if i == 0 && within != nil {
-			more.cols[0] = within
+		if i == 0 && found {
+			more.cols[0] = key
 			continue
 		}
 		v, err := f.eval(k.x)
@@ -58,7 +66,7 @@ func (b *best) look(f *frame) error {
 		}
 		more.cols[i] = v
 	}
-	picked, some, err := b.better(more.cols[0], cut)
+	picked, some, err := b.better(more.cols[0])
 	if err != nil {
 		return placed(f.run.text, b.order[0].x.at, err)
 	}
@@ -76,17 +84,16 @@ func (b *best) look(f *frame) error {
 }
 
 // better are the rows that may come before the last of those that are there, by the first key: most of a large table do not.
-// cut is a value that rows may not be behind either. some is false where that cannot be told at little cost.
-func (b *best) better(c *array.Column, cut any) (picked []int, some bool, err error) {
+// some is false where that cannot be told at little cost.
+func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	k := b.order[0]
-	last, op := cut, "<=" // rows of this unit may come before equal ones of another
-	if own := b.last(); own != nil && (cut == nil || own == cut) && (c.N >= few || cut != nil) {
-		if last = own; len(b.order) == 1 { // else the other keys decide between equal ones
-			op = "<"
-		}
-	}
-	if last == nil || k.nullsFirst || !c.Scalar() || !c.DType.Fixed() {
+	last := b.last()
+	if last == nil || c.N < few || k.nullsFirst || !c.Scalar() || !c.DType.Fixed() {
 		return nil, false, nil
+	}
+	op := "<="
+	if len(b.order) == 1 { // else the other keys decide between equal ones
+		op = "<"
 	}
 	if k.desc {
 		op = map[string]string{"<": ">", "<=": ">="}[op]
@@ -190,7 +197,7 @@ func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, er
 	}
 	cuts := make([]*cutoff, len(orders))
 	for i, order := range orders {
-		cuts[i] = newCutoff(order[0])
+		cuts[i] = newCutoff(order)
 	}
 	units := make([][]best, src.units(r, weight)) // each is changed by the goroutine of its unit alone
 	step := r.batch(weight)

@@ -79,8 +79,17 @@ func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 	})
 }
 
-// unitSize is how many rows one goroutine takes in a row: every goroutine some.
-func (rl *rel) unitSize(batch int) int { return max(batch, min(unitRows, rl.n/16, batch*16)) }
+func (rl *rel) unitSize(batch int) int { return int(unitOf(int64(rl.n), batch)) }
+
+// unitOf is how many of n rows one goroutine takes in a row: many, so that blocks are read once, but every goroutine some. Of
+// large rows, of which a block has few, it takes fewer, so that all goroutines end at about the same time.
+func unitOf(n int64, batch int) int64 {
+	units := int64(16)
+	if batch < mostRows {
+		units = 64
+	}
+	return max(int64(batch), min(unitRows, n/units, int64(batch)*16))
+}
 
 func (rl *rel) units(r *run, weight float64) int {
 	size := rl.unitSize(r.batch(weight))

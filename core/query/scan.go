@@ -130,10 +130,8 @@ func (s *scan) units(r *run, weight float64) int {
 	return int((s.n + int64(size) - 1) / int64(size))
 }
 
-// unitSize is how many rows one goroutine takes in a row: many, so that blocks are read once, but every goroutine some.
 func (s *scan) unitSize(r *run, weight float64) int {
-	batch := r.batch(s.weight(weight))
-	return int(max(int64(batch), min(unitRows, s.n/16, int64(batch)*16)))
+	return int(unitOf(s.n, r.batch(s.weight(weight))))
 }
 
 // each hands out the rows that hold.
