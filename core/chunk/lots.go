@@ -51,8 +51,8 @@ func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 }
 
 // Gather copies samples [from, to) of a lot to their places in dst, the memory of all samples that were asked for. Each
-// block is held against its checksum; one that is looked at where it lies, the first time (see Lend). failed is called for the samples of a block that cannot be read; the others are
-// there. When ctx ends, so does Gather.
+// block is held against its checksum; one that is looked at where it lies, the first time (see Lend). failed is called for
+// the samples of a block that cannot be read; the others are there. When ctx ends, so does Gather.
 func (w *Worker) Gather(ctx context.Context, l *Lots, lot *Lot, from, to int, dst []byte, failed func(from, to int, err error)) {
 	for from < to && ctx.Err() == nil {
 		if n := l.Items[to-1] - l.Items[from] + 1; l.Places == nil && !lot.Repeats && n == int64(to-from) { // all that lie there

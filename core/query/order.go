@@ -111,7 +111,7 @@ func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 
 // last is the first key of the last row; nil where more rows are wanted, or it has none.
 func (b *best) last() any {
-	if !b.full || b.most == 0 || !b.cols[0].Scalar() || !b.cols[0].DType.Fixed() {
+	if !b.full || !b.cols[0].Scalar() || !b.cols[0].DType.Fixed() {
 		return nil
 	}
 	return b.cols[0].Value(b.cols[0].N - 1)
