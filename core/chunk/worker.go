@@ -11,7 +11,7 @@ import (
 )
 
 // Worker is the scratch memory and the sample decoders of one goroutine, kept from sample to sample. It remembers the
-// last block of small samples, so that neighbours are read and checked once.
+// last block of small samples, so that neighbours are read and checked once, and more of them where Keep says so.
 type Worker struct {
 	codecs   *codec.Registry
 	decoders map[codec.ID]codec.Decoder
@@ -25,6 +25,8 @@ type Worker struct {
 	block int
 	data  []byte // its raw bytes, aliasing stored, raw, or what is lent
 	lent  bool   // data is memory of held
+
+	recent recent
 
 	held Held // asked before the store; nil: there is none
 }
@@ -176,32 +178,64 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 		return w.data, nil
 	}
 	w.data, w.lent = nil, false
-	_, stored, raw := c.Index.BlockRange(block)
-	data, err := w.lend(ctx, c, block)
-	if err != nil {
-		return nil, err
-	}
-	lent := data != nil
-	if !lent {
-		w.stored = grow(w.stored, stored)
-		if err := w.readBlock(ctx, c, block, w.stored); err != nil {
+	name := blockName{c, block}
+	data, lent := w.recent.data[name], false
+	if data == nil {
+		var err error
+		if data, lent, err = w.loadAnew(ctx, name); err != nil {
 			return nil, err
 		}
-		data = w.stored
-	}
-	if c.Index.BlockCodec() != codec.None && stored != raw {
-		bc, err := w.codecs.Bytes(c.Index.BlockCodec())
-		if err != nil {
-			return nil, err
-		}
-		w.raw = grow(w.raw, raw)
-		if err := bc.Decode(w.raw, data); err != nil {
-			return nil, errs.Wrap(errs.Corrupt, "read chunk", c.Key, err)
-		}
-		data, lent = w.raw, false
 	}
 	w.chunk, w.block, w.data, w.lent = c, block, data, lent
 	return data, nil
+}
+
+// loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it. lent says that it lies where
+// it was fetched to.
+func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, lent bool, err error) {
+	_, stored, raw := b.chunk.Index.BlockRange(b.block)
+	packed, kept := b.packed(), w.recent.takes(b)
+	var room []byte
+	if kept {
+		room = w.recent.room(raw)
+	}
+	if data, err = w.lend(ctx, b.chunk, b.block); err != nil {
+		return nil, false, err
+	}
+	lent = data != nil
+	if !lent {
+		if packed || !kept {
+			w.stored = grow(w.stored, stored)
+			data = w.stored
+		} else {
+			data = room
+		}
+		if err := w.readBlock(ctx, b.chunk, b.block, data); err != nil {
+			return nil, false, err
+		}
+	}
+	if packed {
+		bc, err := w.codecs.Bytes(b.chunk.Index.BlockCodec())
+		if err != nil {
+			return nil, false, err
+		}
+		if !kept {
+			w.raw = grow(w.raw, raw)
+			room = w.raw
+		}
+		if err := bc.Decode(room, data); err != nil {
+			return nil, false, errs.Wrap(errs.Corrupt, "read chunk", b.chunk.Key, err)
+		}
+		data, lent = room, false
+	}
+	if kept {
+		if lent {
+			copy(room, data)
+			data, lent = room, false
+		}
+		w.recent.add(b, data)
+	}
+	return data, lent, nil
 }
 
 // scratch is memory for n bytes, valid until the next call; the block that was remembered is forgotten.

@@ -35,6 +35,9 @@ const NullSuffix = "_null"
 // keptSlabs bounds the memory that a Reader keeps for the next read.
 const keptSlabs = 4 << 20
 
+// readerBlocks bounds the memory in which each thread of a Reader keeps blocks of small samples.
+const readerBlocks = 4 << 20
+
 // Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most reads are of one row.
 // All methods may be called in parallel.
 type Reader struct {
@@ -46,7 +49,13 @@ type Reader struct {
 
 // NewReader makes a reader of src, which must be closed.
 func NewReader(src Source) *Reader {
-	return &Reader{src: src, ring: slab.NewRing(keptSlabs), workers: pool[*chunk.Worker]{make: src.NewWorker}, spaces: newSpaces()}
+	r := &Reader{src: src, ring: slab.NewRing(keptSlabs), spaces: newSpaces()}
+	r.workers.make = func() *chunk.Worker {
+		w := src.NewWorker()
+		w.Keep(readerBlocks)
+		return w
+	}
+	return r
 }
 
 // Close frees what is kept. Batches that were read stay valid; reads after it are errs.Closed.

@@ -20,7 +20,11 @@
 #define LONG_JUMP(env) _longjmp(env, 1)
 #endif
 
-enum { BATCH_ROWS = 16 };
+enum {
+    BATCH_ROWS = 4, /* as many as libjpeg ever gives at once */
+    MOST_COPIED = 64 << 10,
+    SLACK = 512 * D_MAX_BLOCKS_IN_MCU + 64, /* what libjpeg-turbo wants to see ahead of a block, of all of an MCU */
+};
 
 struct dl_jpeg_decoder {
     struct jpeg_decompress_struct cinfo; /* cinfo.client_data is this struct */
@@ -33,7 +37,10 @@ struct dl_jpeg_decoder {
     JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
     unsigned char* rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
     size_t rows_size;
-    unsigned char* part; /* pixels of the last region */
+    unsigned char* file; /* a copy of the last small file, with SLACK behind it */
+    size_t file_size;
+    const unsigned char* end; /* of the file that is read */
+    unsigned char* part;      /* pixels of the last region */
     size_t part_size;
     char message[JMSG_LENGTH_MAX];
 };
@@ -111,6 +118,7 @@ void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
     if (d == NULL) return;
     jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
     free(d->rows);
+    free(d->file);
     free(d->part);
     free(d);
 }
@@ -186,13 +194,36 @@ static void check_tables(dl_jpeg_decoder* d) {
     }
 }
 
+/* Copies a small file to where there is room behind it. libjpeg-turbo decodes by its fast path only while there are
+ * some 3,000 bytes ahead, so that of a photograph of 11 KB it takes a quarter by the slow one. Behind the file stands
+ * an end marker, at which it stops, as it would stop at the end of the bytes. */
+static const unsigned char* copy_file(dl_jpeg_decoder* d, const unsigned char* src, size_t size) {
+    if (d->file_size < size + SLACK) {
+        free(d->file);
+        d->file_size = 0;
+        d->file = calloc(size + SLACK, 1);
+        if (d->file == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
+        d->file_size = size + SLACK;
+    }
+    memcpy(d->file, src, size);
+    d->file[size] = 0xff;
+    d->file[size + 1] = JPEG_EOI;
+    return d->file;
+}
+
 static void read_header(dl_jpeg_decoder* d, const unsigned char* src, size_t size) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (!d->created) create(d);
     reset_tables(d);
     if (size > ULONG_MAX) fail(d, DL_JPEG_UNSUPPORTED, "file is too large");
+    int copied = size <= MOST_COPIED;
+    if (copied) src = copy_file(d, src, size);
+    d->end = src + size;
     jpeg_mem_src(cinfo, src, (unsigned long)size);
     jpeg_read_header(cinfo, TRUE);
+    /* Other files have no fast path, or read markers between scans, which might end in what is behind the file. */
+    if (copied && !cinfo->progressive_mode && cinfo->comps_in_scan == cinfo->num_components)
+        cinfo->src->bytes_in_buffer += SLACK;
     if (cinfo->data_precision != 8) fail(d, DL_JPEG_UNSUPPORTED, "samples do not have 8 bits");
     if (cinfo->arith_code) fail(d, DL_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
     cinfo->mem->max_memory_to_use = memory_limit(cinfo);
@@ -317,6 +348,7 @@ dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size
             read_converted(d, dst, to, d->cinfo.output_height);
         check_tables(d);
         jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
+        if (d->cinfo.src->next_input_byte > d->end) fail(d, DL_JPEG_CORRUPT, "Premature end of JPEG file");
     } else {
         give_up(d);
     }
