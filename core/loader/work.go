@@ -11,15 +11,19 @@ import (
 	"deeplake/core/errs"
 )
 
-// keptBlocks bounds the memory in which the threads of an epoch keep blocks of small samples, together.
-const keptBlocks = 64 << 20
+// The memory in which the threads of an epoch keep blocks of small samples: so much for all together, but for each of many
+// enough that compressed blocks, of 256 KiB, are kept.
+const (
+	keptBlocks    = 64 << 20
+	leastOfThread = 4 << 20
+)
 
 // worker is the loop of one decode thread: jobs of the earliest batch that has some left, until the epoch ends. Taking
 // a job is one atomic addition; the lock of the epoch is taken once a batch.
 func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	scratch := e.loader.src.NewWorker()
 	defer scratch.Close()
-	scratch.Keep(keptBlocks / int64(len(e.meters.workers)))
+	scratch.Keep(max(keptBlocks/int64(len(e.meters.workers)), leastOfThread))
 	m.begin()
 	defer m.end()
 	for seq := int64(0); ; seq++ {
