@@ -34,7 +34,7 @@ func (r *recent) takes(b blockName) bool {
 		return false
 	}
 	_, _, raw := b.chunk.Index.BlockRange(b.block)
-	return raw <= r.limit/4
+	return raw > 0 && raw <= r.limit/4
 }
 
 // room gives memory for a block of n bytes; blocks go for it that came before all others.

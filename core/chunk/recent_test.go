@@ -123,23 +123,26 @@ func TestKeepNoDamage(t *testing.T) {
 	}
 }
 
-// TestKeepSmall: blocks of few samples are not kept.
+// TestKeepSmall: blocks of few samples are not kept, nor those of nothing.
 func TestKeepSmall(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})
-	for range 100 {
-		w.rows([][]Item{{array(rng, noise, tensor.Uint8, 3000)}})
-	}
-	w.seal()
-	worker := NewWorker(all.All())
-	defer worker.Close()
-	worker.Keep(64 << 20)
-	for _, r := range refs(w.chunks()[0]) {
-		if err := worker.Decode(context.Background(), &r, make([]byte, r.Size), codec.AsStored); err != nil {
-			t.Fatal(err)
+	for _, size := range []int64{3000, 0} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})
+		for range 100 {
+			w.rows([][]Item{{array(rng, noise, tensor.Uint8, size)}})
 		}
-	}
-	if len(worker.recent.data) > 0 {
-		t.Fatalf("%d blocks of samples of 3,000 bytes are kept", len(worker.recent.data))
+		w.seal()
+		worker := NewWorker(all.All())
+		worker.Keep(64 << 20)
+		for _, r := range refs(w.chunks()[0]) {
+			if err := worker.Decode(context.Background(), &r, make([]byte, r.Size), codec.AsStored); err != nil {
+				t.Fatal(err)
+			}
+			worker.data = nil
+		}
+		if len(worker.recent.data)+len(worker.recent.order) > 0 {
+			t.Errorf("of samples of %d bytes blocks are kept: %d, of which %d are known", size, len(worker.recent.order), len(worker.recent.data))
+		}
+		worker.Close()
 	}
 }
