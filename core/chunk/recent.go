@@ -37,16 +37,17 @@ func (r *recent) takes(b blockName) bool {
 	return raw > 0 && raw <= r.limit/4
 }
 
-// room gives memory for a block of n bytes; blocks go for it that came before all others.
+// room gives memory for a block of n bytes, a quarter of the limit at most; blocks go for it that came before all others, and
+// it may be the memory of one.
 func (r *recent) room(n int64) []byte {
 	var p []byte
-	for r.used+n > r.limit { // which is the size of four and more
+	for len(r.order) > 0 && r.used+max(n, int64(cap(p))) > r.limit {
 		p = r.data[r.order[0]]
 		delete(r.data, r.order[0])
 		r.order = r.order[1:]
 		r.used -= int64(cap(p))
 	}
-	if int64(cap(p)) < n || int64(cap(p)) > 2*n {
+	if int64(cap(p)) < n {
 		return make([]byte, n)
 	}
 	return p[:n]

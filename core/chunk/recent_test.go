@@ -5,34 +5,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
 	"deeplake/core/errs"
-	"deeplake/core/storage"
+	"deeplake/core/storage/faultstore"
 	"deeplake/core/tensor"
 )
 
-// counting counts the reads of a store, and damages what they bring while it is told to.
-type counting struct {
-	storage.Provider
-	reads   atomic.Int64
-	damaged atomic.Bool
-}
-
-func (c *counting) ReadAt(ctx context.Context, key string, p []byte, off int64) error {
-	c.reads.Add(1)
-	err := c.Provider.ReadAt(ctx, key, p, off)
-	if c.damaged.Load() {
-		p[0] ^= 1
-	}
-	return err
-}
-
 // smallSamples are 17,280 arrays of 77 numbers, in one chunk whose store counts.
-func smallSamples(t *testing.T, id codec.ID) (*Chunk, *counting, [][]byte) {
+func smallSamples(t testing.TB, id codec.ID) (*Chunk, *faultstore.Store, [][]byte) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := newWritten(t, Spec{DType: tensor.Int32, BlockCodec: blockCodec(t, id), Target: 8 << 20})
@@ -47,7 +30,7 @@ func smallSamples(t *testing.T, id codec.ID) (*Chunk, *counting, [][]byte) {
 	if len(chunks) != 1 {
 		t.Fatalf("%d chunks, want 1", len(chunks))
 	}
-	store := &counting{Provider: w.store}
+	store := faultstore.New(w.store, nil)
 	chunks[0].Store = store
 	return chunks[0], store, want
 }
@@ -66,7 +49,7 @@ func TestKeep(t *testing.T) {
 				w := NewWorker(all.All())
 				defer w.Close()
 				w.Keep(limit)
-				store.reads.Store(0)
+				before := len(store.Calls())
 				rng := rand.New(rand.NewPCG(3, 4))
 				rows, got := refs(c), make([]byte, 77*4)
 				for range 2 {
@@ -82,7 +65,7 @@ func TestKeep(t *testing.T) {
 						}
 					}
 				}
-				all, reads := 2*int64(len(rows)), store.reads.Load()
+				all, reads := 2*int64(len(rows)), int64(len(store.Calls())-before)
 				switch limit {
 				case whole:
 					if reads != blocks {
@@ -109,15 +92,17 @@ func TestKeepNoDamage(t *testing.T) {
 	defer w.Close()
 	w.Keep(64 << 20)
 	rows, got := refs(c), make([]byte, 77*4)
-	store.damaged.Store(true)
+	off, _, _ := c.Index.BlockRange(0)
+	broken := faultstore.Plan{{Times: faultstore.Always, Do: faultstore.FlipBit(8*off + 100)}}
+	store.SetPlan(broken)
 	if err := w.Decode(context.Background(), &rows[5], got, codec.AsStored); !errs.Is(err, errs.Corrupt) {
 		t.Fatalf("a damaged block: %v, want %v", err, errs.Corrupt)
 	}
-	store.damaged.Store(false)
+	store.SetPlan(nil)
 	if err := w.Decode(context.Background(), &rows[5], got, codec.AsStored); err != nil || !bytes.Equal(got, want[5]) {
 		t.Fatalf("after it: %v", err)
 	}
-	store.damaged.Store(true)
+	store.SetPlan(broken)
 	if err := w.Decode(context.Background(), &rows[6], got, codec.AsStored); err != nil || !bytes.Equal(got, want[6]) {
 		t.Fatalf("a neighbour, while the store is damaged: %v", err)
 	}
@@ -144,5 +129,59 @@ func TestKeepSmall(t *testing.T) {
 			t.Errorf("of samples of %d bytes blocks are kept: %d, of which %d are known", size, len(worker.recent.order), len(worker.recent.data))
 		}
 		worker.Close()
+	}
+}
+
+// TestKeepOfAllSizes: what is kept stays within its bound, memory included, when blocks differ in size.
+func TestKeepOfAllSizes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})
+	for k := range 4000 {
+		size := int64(1 + k%700)
+		if k%900 == 0 {
+			size = 3000 // ends its block late
+		}
+		w.rows([][]Item{{array(rng, noise, tensor.Uint8, size)}})
+	}
+	w.seal()
+	rows := refs(w.chunks()[0])
+	worker := NewWorker(all.All())
+	defer worker.Close()
+	for limit := 80 << 10; limit < 120<<10; limit += 1000 {
+		worker.Keep(int64(limit))
+		for range 500 {
+			r := &rows[rng.IntN(len(rows))]
+			if err := worker.Decode(context.Background(), r, make([]byte, r.Size), codec.AsStored); err != nil {
+				t.Fatal(err)
+			}
+			held := 0
+			for _, data := range worker.recent.data {
+				held += cap(data)
+			}
+			if held > limit || int64(held) != worker.recent.used || len(worker.recent.order) != len(worker.recent.data) {
+				t.Fatalf("%d bytes in %d blocks are kept, counted as %d in %d, want at most %d", held, len(worker.recent.data),
+					worker.recent.used, len(worker.recent.order), limit)
+			}
+		}
+	}
+}
+
+func BenchmarkKeep(b *testing.B) {
+	for _, id := range []codec.ID{codec.None, codec.LZ4} {
+		c, _, _ := smallSamples(b, id)
+		rows := refs(c)
+		for _, limit := range []int64{0, 64 << 20} {
+			b.Run(fmt.Sprintf("%v, %d MiB", id, limit>>20), func(b *testing.B) {
+				w := NewWorker(all.All())
+				defer w.Close()
+				w.Keep(limit)
+				rng, got := rand.New(rand.NewPCG(1, 2)), make([]byte, 77*4)
+				for b.Loop() {
+					if err := w.Decode(context.Background(), &rows[rng.IntN(len(rows))], got, codec.AsStored); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
