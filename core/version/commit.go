@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/storage"
 )
 
 // commitTries bounds how often a commit is laid on top of another writer's before it gives up: far more than writers
@@ -167,12 +169,21 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
 			continue // nobody has the number: the same write again
+		case errs.Is(err, errs.Exists) && errs.Is(readErr, errs.NotFound) && !bucketGone(readErr):
+			return nil, errs.New(errs.Storage, "commit to %q: the store says of %q that it exists and, asked for it, that it does not, %d times; commit again",
+				r.Store.URI(), key, unclearTries)
 		case errs.Is(err, errs.Exists):
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr) // somebody has it, perhaps this very commit
 		default:
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
 	}
+}
+
+// bucketGone reports whether an errs.NotFound is about the whole store.
+func bucketGone(err error) bool {
+	var gone *storage.NoBucket
+	return errors.As(err, &gone)
 }
 
 // catchUp follows the commits after onto, of which the first may be known, checking that none contradicts the

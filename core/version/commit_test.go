@@ -310,6 +310,31 @@ func TestLostCommit(t *testing.T) {
 	})
 }
 
+// TestUnclearCommit: the store says again and again that the record exists, and that it does not. That is a fault of the
+// store, which a commit may be tried again after, and not a thing that the caller has named wrongly.
+func TestUnclearCommit(t *testing.T) {
+	t.Parallel()
+	inner := memStore(t)
+	f := newFixture(t, inner)
+	broken := faultstore.New(inner, nil)
+	mine := &fixture{store: broken, x: f.x, label: f.label}
+	txn := mine.begin(t)
+	mine.add(txn, 3, 2)
+	exists := faultstore.Fault{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Do: faultstore.Fail(errs.Exists)}
+
+	exists.Times = unclearTries
+	broken.SetPlan(faultstore.Plan{exists})
+	if _, err := txn.Commit(context.Background(), "unclear", ""); !errs.Is(err, errs.Storage) || !contains(err, "commit again") {
+		t.Fatalf("commit = %v (%v)", err, errs.KindOf(err))
+	}
+	exists.Times = unclearTries - 1 // the last try is not hit
+	broken.SetPlan(faultstore.Plan{exists})
+	s, err := txn.Commit(context.Background(), "clear", "")
+	if err != nil || s.Record.Rows != baseRows+3 {
+		t.Fatalf("commit = %+v, %v", s, err)
+	}
+}
+
 func TestRace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
