@@ -25,6 +25,7 @@ import (
 
 // decoder wraps a decompressor of libjpeg-turbo, which lives outside the Go heap from the first Decode until Close.
 type decoder struct {
+	plain  bool // libjpeg does it all, also what turbo_huffman.c does quicker
 	c      *C.dl_jpeg_decoder
 	closed bool
 	items  []C.dl_jpeg_item // of a run
@@ -56,12 +57,19 @@ func (d *decoder) ready() error {
 		return errs.New(errs.Closed, "decode jpeg: decoder is closed")
 	}
 	if d.c == nil {
-		if d.c = C.dl_jpeg_decoder_new(); d.c == nil {
+		plain := C.int(0)
+		if d.plain {
+			plain = 1
+		}
+		if d.c = C.dl_jpeg_decoder_new(plain); d.c == nil {
 			return errs.New(errs.Internal, "decode jpeg: out of memory")
 		}
 	}
 	return nil
 }
+
+// repeated is how many files were decoded twice, the second time by libjpeg alone.
+func (d *decoder) repeated() int { return int(C.dl_jpeg_repeated(d.c)) }
 
 // DecodeRun crosses into C once for all samples that their headers do not already rule out.
 func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error) {

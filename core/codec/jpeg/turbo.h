@@ -23,8 +23,8 @@ typedef enum { DL_JPEG_AS_STORED = 0, DL_JPEG_GRAY = 1, DL_JPEG_RGB = 3 } dl_jpe
 /* A decompressor that is reused from image to image, by one thread at a time. */
 typedef struct dl_jpeg_decoder dl_jpeg_decoder;
 
-/* NULL when there is no memory. The caller frees it. */
-dl_jpeg_decoder* dl_jpeg_decoder_new(void);
+/* NULL when there is no memory. The caller frees it. With plain it leaves all to libjpeg. */
+dl_jpeg_decoder* dl_jpeg_decoder_new(int plain);
 void dl_jpeg_decoder_free(dl_jpeg_decoder* d);
 
 /* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans bounds the passes
@@ -69,6 +69,9 @@ dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part,
                                    const unsigned char** pix, size_t* stride);
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
+
+/* How many files were decoded again because our Huffman decoder could not end them. */
+size_t dl_jpeg_repeated(const dl_jpeg_decoder* d);
 
 /* What an encoder made. data is the caller's, to be freed with free; NULL after a failure. */
 typedef struct {

@@ -11,6 +11,8 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include "turbo_huffman.h"
+
 /* The plain setjmp saves the signal mask on some systems, which costs a system call an image. */
 #if defined(_WIN32)
 #define SET_JUMP(env) setjmp(env)
@@ -22,25 +24,24 @@
 
 enum {
     BATCH_ROWS = 4, /* as many as libjpeg ever gives at once */
-    MOST_COPIED = 64 << 10,
-    SLACK = 512 * D_MAX_BLOCKS_IN_MCU + 64, /* what libjpeg-turbo wants to see ahead of a block, of all of an MCU */
 };
 
 struct dl_jpeg_decoder {
-    struct jpeg_decompress_struct cinfo; /* cinfo.client_data is this struct */
+    dl_huffman huffman; /* first: cinfo.client_data is this struct */
+    struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf escape;
     int created;
     int max_scans;
+    int plain; /* libjpeg decodes Huffman codes itself in all files */
+    int quick; /* it does not in this file */
+    size_t repeated;
     dl_jpeg_status status;
     JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
     unsigned char* rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
     size_t rows_size;
-    unsigned char* file; /* a copy of the last small file, with SLACK behind it */
-    size_t file_size;
-    const unsigned char* end; /* of the file that is read */
-    unsigned char* part;      /* pixels of the last region */
+    unsigned char* part; /* pixels of the last region */
     size_t part_size;
     char message[JMSG_LENGTH_MAX];
 };
@@ -103,9 +104,10 @@ static void on_progress(j_common_ptr cinfo) {
     if (d->cinfo.input_scan_number > d->max_scans) fail(d, DL_JPEG_CORRUPT, "more scans than any encoder writes");
 }
 
-dl_jpeg_decoder* dl_jpeg_decoder_new(void) {
+dl_jpeg_decoder* dl_jpeg_decoder_new(int plain) {
     dl_jpeg_decoder* d = calloc(1, sizeof *d);
     if (d == NULL) return NULL;
+    d->plain = plain;
     d->cinfo.err = jpeg_std_error(&d->errors);
     d->cinfo.client_data = d;
     d->errors.error_exit = on_error;
@@ -118,10 +120,12 @@ void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
     if (d == NULL) return;
     jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
     free(d->rows);
-    free(d->file);
+    dl_huffman_free(&d->huffman);
     free(d->part);
     free(d);
 }
+
+size_t dl_jpeg_repeated(const dl_jpeg_decoder* d) { return d->repeated; }
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d) { return d->message; }
 
@@ -194,36 +198,13 @@ static void check_tables(dl_jpeg_decoder* d) {
     }
 }
 
-/* Copies a small file to where there is room behind it. libjpeg-turbo decodes by its fast path only while there are
- * some 3,000 bytes ahead, so that of a photograph of 11 KB it takes a quarter by the slow one. Behind the file stands
- * an end marker, at which it stops, as it would stop at the end of the bytes. */
-static const unsigned char* copy_file(dl_jpeg_decoder* d, const unsigned char* src, size_t size) {
-    if (d->file_size < size + SLACK) {
-        free(d->file);
-        d->file_size = 0;
-        d->file = calloc(size + SLACK, 1);
-        if (d->file == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
-        d->file_size = size + SLACK;
-    }
-    memcpy(d->file, src, size);
-    d->file[size] = 0xff;
-    d->file[size + 1] = JPEG_EOI;
-    return d->file;
-}
-
 static void read_header(dl_jpeg_decoder* d, const unsigned char* src, size_t size) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (!d->created) create(d);
     reset_tables(d);
     if (size > ULONG_MAX) fail(d, DL_JPEG_UNSUPPORTED, "file is too large");
-    int copied = size <= MOST_COPIED;
-    if (copied) src = copy_file(d, src, size);
-    d->end = src + size;
     jpeg_mem_src(cinfo, src, (unsigned long)size);
     jpeg_read_header(cinfo, TRUE);
-    /* Other files have no fast path, or read markers between scans, which might end in what is behind the file. */
-    if (copied && !cinfo->progressive_mode && cinfo->comps_in_scan == cinfo->num_components)
-        cinfo->src->bytes_in_buffer += SLACK;
     if (cinfo->data_precision != 8) fail(d, DL_JPEG_UNSUPPORTED, "samples do not have 8 bits");
     if (cinfo->arith_code) fail(d, DL_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
     cinfo->mem->max_memory_to_use = memory_limit(cinfo);
@@ -242,6 +223,7 @@ static void start(dl_jpeg_decoder* d, dl_jpeg_want want, int fast) {
      * versions (2.1.5, 4:2:2) write the rows that jpeg_skip_scanlines skips over the stack. */
     cinfo->do_fancy_upsampling = TRUE;
     jpeg_start_decompress(cinfo);
+    d->quick = d->quick && dl_huffman_start(&d->huffman, cinfo);
 }
 
 /* Reads up to max rows to consecutive rows of stride bytes and returns how many came. */
@@ -332,35 +314,58 @@ static void forget_source(dl_jpeg_decoder* d) {
     d->cinfo.src->bytes_in_buffer = 0;
 }
 
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
-                              size_t dst_size, dl_jpeg_want want, int max_scans) {
+static void begin(dl_jpeg_decoder* d, int max_scans) {
     d->status = DL_JPEG_OK;
     d->max_scans = max_scans;
+    d->quick = !d->plain;
+}
+
+/* Reports whether a file is to be decoded again, by libjpeg alone: what it says of damage counts. */
+static int repeat(dl_jpeg_decoder* d) {
+    if (d->status == DL_JPEG_OK || !d->quick) return 0;
+    d->repeated++;
+    d->status = DL_JPEG_OK;
+    d->quick = 0;
+    return 1;
+}
+
+static void decode_whole(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_want want) {
     if (SET_JUMP(d->escape) == 0) {
-        read_header(d, src, src_size);
+        read_header(d, it->src, it->src_size);
         int to = channels(d, want);
-        if ((unsigned long long)dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
+        if ((unsigned long long)it->dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
             fail(d, DL_JPEG_SIZE, "output size does not fit the image");
         start(d, want, 0);
         if (d->cinfo.output_components == to)
-            read_direct(d, dst, d->cinfo.output_height);
+            read_direct(d, it->dst, d->cinfo.output_height);
         else
-            read_converted(d, dst, to, d->cinfo.output_height);
+            read_converted(d, it->dst, to, d->cinfo.output_height);
         check_tables(d);
         jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
-        if (d->cinfo.src->next_input_byte > d->end) fail(d, DL_JPEG_CORRUPT, "Premature end of JPEG file");
     } else {
         give_up(d);
     }
     forget_source(d);
+}
+
+static dl_jpeg_status decode_item(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_want want, int max_scans) {
+    begin(d, max_scans);
+    do decode_whole(d, it, want);
+    while (repeat(d));
     return d->status;
+}
+
+dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
+                              size_t dst_size, dl_jpeg_want want, int max_scans) {
+    dl_jpeg_item it = {src, src_size, dst, dst_size};
+    return decode_item(d, &it, want, max_scans);
 }
 
 size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
                           dl_jpeg_status* status) {
     *status = DL_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
-        *status = dl_jpeg_decode(d, items[i].src, items[i].src_size, items[i].dst, items[i].dst_size, want, max_scans);
+        *status = decode_item(d, &items[i], want, max_scans);
         if (*status != DL_JPEG_OK) return i;
     }
     return count;
@@ -396,10 +401,8 @@ static void reserve_part(dl_jpeg_decoder* d, size_t size) {
     d->part_size = size;
 }
 
-dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, int max_scans,
-                                   const unsigned char** pix, size_t* stride) {
-    d->status = DL_JPEG_OK;
-    d->max_scans = max_scans;
+static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, const unsigned char** pix,
+                          size_t* stride) {
     if (SET_JUMP(d->escape) == 0) {
         read_header(d, p->src, p->src_size);
         d->cinfo.scale_num = 1;
@@ -418,6 +421,13 @@ dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl
     }
     give_up(d);
     forget_source(d);
+}
+
+dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, int max_scans,
+                                   const unsigned char** pix, size_t* stride) {
+    begin(d, max_scans);
+    do decode_region(d, p, want, pix, stride);
+    while (repeat(d));
     return d->status;
 }
 

@@ -1,0 +1,298 @@
+//go:build cgo && !nolibjpeg
+
+#include "turbo_huffman.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jerror.h>
+
+#ifdef LIBJPEG_TURBO_VERSION
+
+/* The beginning of libjpeg's struct jpeg_entropy_decoder, which its headers do not show: the same since version 6. Only
+ * the pointer to the function is replaced. */
+typedef struct {
+    void (*start_pass)(j_decompress_ptr cinfo);
+    boolean (*decode_mcu)(j_decompress_ptr cinfo, JBLOCKROW* blocks);
+} entropy_head;
+
+enum {
+    END = 80,     /* more coefficients ahead than there are */
+    MOST_DC = 11, /* bits of a first coefficient, and of the others, in files of 8 bits a sample */
+    MOST_AC = 10,
+    MOST_SUM = 1 << 20, /* of first coefficients, of which libjpeg allows more than any file has */
+};
+
+/* Where coefficient k of the order in the file stands in a block. A run can lead up to 15 beyond the last one, and the
+ * end of a block goes END ahead: what is written for it, to the place of the first one, is written over. */
+static const unsigned char places[END + 64] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,
+    6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31,
+    39, 46, 53, 60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+};
+
+/* A symbol and the code before it:
+ *   bits 0 to 7    how many bits the code and the value behind it take
+ *   bits 8 to 14   how many coefficients it goes ahead
+ *   bit 15         KNOWN: the value is there too, in bits 16 to 31
+ *   else bits 16 to 19 say how many bits the value has, 20 to 24 how many the code has */
+enum { KNOWN = 1 << 15 };
+
+static unsigned value_bits(uint32_t symbol) { return symbol >> 16 & 15; }
+static unsigned code_bits(uint32_t symbol) { return symbol >> 20; }
+
+/* The symbol of a byte of a Huffman table; 0 for one that files of 8 bits do not have. */
+static uint32_t meaning(unsigned length, unsigned byte, int is_dc) {
+    unsigned run = byte >> 4, bits = byte & 15, ahead = run + 1;
+    if (byte > MOST_DC && is_dc || bits > MOST_AC && !is_dc) return 0;
+    if (bits == 0 && !is_dc) ahead = run == 15 ? 16 : END;
+    return (length + bits) | ahead << 8 | bits << 16 | length << 20;
+}
+
+/* The value of the first so many bits, of which the first one says the sign. */
+static inline int value_of(uint64_t buffer, unsigned bits) {
+    int64_t negative = ~((int64_t)buffer >> 63);
+    return (int)((int64_t)(buffer >> 1 >> (bits ^ 63)) + (negative & (1 - ((int64_t)1 << bits))));
+}
+
+/* Fills the entries of the look-up that begin with a code, of which free bits are left for the value behind it. */
+static void enter(uint32_t* to, unsigned free, uint32_t means, int is_dc) {
+    unsigned bits = value_bits(means), ahead = means >> 8 & 127;
+    int known = means != 0 && !is_dc && bits <= free && (bits > 0 || ahead == END); /* zeroes have no value to write */
+    unsigned values = known ? bits : 0;
+    for (uint32_t value = 0; value < 1u << values; value++) {
+        if (known) {
+            uint64_t buffer = bits > 0 ? (uint64_t)value << (64 - bits) : 0;
+            means = (means & 0x7fff) | KNOWN | (uint32_t)value_of(buffer, bits) << 16;
+        }
+        for (uint32_t rest = 0; rest < 1u << (free - values); rest++) *to++ = means;
+    }
+}
+
+/* Makes a table, unless it is made. Returns 0 for codes that cannot be. */
+static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
+    if (t->made && memcmp(t->source.bits, source->bits, sizeof source->bits) == 0 &&
+        memcmp(t->source.huffval, source->huffval, sizeof source->huffval) == 0)
+        return 1;
+    t->made = 0;
+    t->source = *source;
+    memset(t->symbols, 0, sizeof t->symbols);
+    uint32_t code = 0, number = 0;
+    for (unsigned length = 1; length <= 16; length++, code <<= 1) {
+        unsigned count = source->bits[length];
+        if (code + count > 1u << length || number + count > 256) return 0;
+        t->first[length] = (int32_t)number - (int32_t)code;
+        for (; count > 0; count--, code++, number++) {
+            if (length > DL_HUFFMAN_AHEAD) continue;
+            unsigned free = DL_HUFFMAN_AHEAD - length;
+            enter(&t->symbols[code << free], free, meaning(length, source->huffval[number], is_dc), is_dc);
+        }
+        t->limit[length] = code << (16 - length);
+    }
+    t->limit[17] = UINT32_MAX;
+    t->made = 1;
+    return 1;
+}
+
+/* Finds the symbol of a code that the look-up does not know. */
+static uint32_t find(const dl_huffman_table* t, uint64_t buffer, int is_dc) {
+    uint32_t code = (uint32_t)(buffer >> 48);
+    unsigned length = 1;
+    while (code >= t->limit[length]) length++;
+    if (length > 16) return 0;
+    return meaning(length, t->source.huffval[(t->first[length] + (int32_t)(code >> (16 - length))) & 255], is_dc);
+}
+
+/* Takes bytes of the file into the window, up to a marker or until it is full. What is not read of it stays. */
+static void fill(dl_huffman* h) {
+    size_t left = (size_t)(h->end - h->next);
+    memmove(h->window, h->next, left);
+    unsigned char *to = h->window + left, *full = h->window + DL_HUFFMAN_WINDOW;
+    const unsigned char* from = h->ahead;
+    while (to < full) {
+        size_t most = (size_t)(full - to), there = (size_t)(h->file_end - from);
+        if (most > there) most = there;
+        const unsigned char* mark = memchr(from, 0xff, most);
+        size_t plain = mark != NULL ? (size_t)(mark - from) : most;
+        memcpy(to, from, plain);
+        to += plain;
+        from += plain;
+        if (mark == NULL && plain < there) continue; /* the window is full */
+        if (mark == NULL || there - plain < 2 || from[1] != 0) {
+            h->whole = 1;
+            break;
+        }
+        *to++ = 0xff;
+        from += 2;
+    }
+    h->ahead = from;
+    h->next = h->window;
+    h->end = to;
+}
+
+static void begin_interval(dl_huffman* h, j_decompress_ptr cinfo) {
+    h->buffer = 0;
+    h->bits = 0;
+    h->next = h->end = h->window;
+    h->whole = 0;
+    h->until_restart = cinfo->restart_interval;
+    memset(h->last_dc, 0, sizeof h->last_dc);
+}
+
+static void stop(j_decompress_ptr cinfo) { ERREXIT(cinfo, JERR_CANT_SUSPEND); }
+
+/* Goes on behind a restart marker, which must come at once, and be the right one. */
+static void pass_restart(dl_huffman* h, j_decompress_ptr cinfo) {
+    if (!h->whole) fill(h);
+    ptrdiff_t left = (h->end - h->next) * 8 + h->bits;
+    if (!h->whole || left >= 8 || h->file_end - h->ahead < 2 || h->ahead[1] != JPEG_RST0 + h->restart) stop(cinfo);
+    h->ahead += 2;
+    h->restart = (h->restart + 1) % 8;
+    begin_interval(h, cinfo);
+}
+
+/* Lets libjpeg go on at the marker behind the scan. */
+static void leave(dl_huffman* h, j_decompress_ptr cinfo) {
+    while (!h->whole) {
+        h->next = h->end;
+        fill(h);
+    }
+    if (h->ahead == h->file_end) stop(cinfo);
+    cinfo->src->next_input_byte = h->ahead;
+    cinfo->src->bytes_in_buffer = (size_t)(h->file_end - h->ahead);
+}
+
+static inline uint64_t eight_bytes(const unsigned char* p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+/* At least 56 bits are in the buffer then. Bytes of which some bits are there already are taken again, to the same
+ * place. This is variant 4 of Fabian Giesen's "Reading bits in far too many ways" (2018). */
+#define REFILL()                             \
+    do {                                     \
+        buffer |= eight_bytes(next) >> bits; \
+        next += (63 - bits) >> 3;            \
+        bits |= 56;                          \
+    } while (0)
+
+#define LOOK_UP(table) (table)->symbols[buffer >> (64 - DL_HUFFMAN_AHEAD)]
+
+#define TAKE(symbol)              \
+    do {                          \
+        buffer <<= (symbol) & 63; \
+        bits -= (symbol) & 63;    \
+    } while (0)
+
+static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
+    dl_huffman* h = cinfo->client_data;
+    if (cinfo->restart_interval != 0) {
+        if (h->until_restart == 0) pass_restart(h, cinfo);
+        h->until_restart--;
+    }
+    if (!h->whole && h->end - h->next < DL_HUFFMAN_MCU) fill(h);
+    uint64_t buffer = h->buffer;
+    unsigned bits = h->bits;
+    const unsigned char* next = h->next;
+    for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
+        const dl_huffman_block* b = &h->blocks[i];
+        REFILL();
+        uint32_t s = LOOK_UP(b->dc);
+        if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) stop(cinfo);
+        int dc = h->last_dc[b->component] += value_of(buffer << code_bits(s), value_bits(s));
+        TAKE(s);
+        REFILL();
+        if (dc > MOST_SUM || dc < -MOST_SUM) stop(cinfo);
+        const dl_huffman_table* ac = b->ac;
+        const unsigned char* place = places;
+        if (rows != NULL && !b->dc_only) {
+            JCOEFPTR block = (JCOEFPTR)rows[i];
+            do {
+#pragma GCC unroll 5
+                for (int n = 0; n < 5; n++) { /* known ones take DL_HUFFMAN_AHEAD bits at most */
+                    s = LOOK_UP(ac);
+                    if ((s & KNOWN) == 0) goto other;
+                    place += s >> 8 & 127;
+                    block[*place] = (JCOEF)(s >> 16);
+                    TAKE(s);
+                    if (place >= places + 63) goto done;
+                }
+                REFILL();
+                continue;
+            other:
+                REFILL();
+                if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
+                place += s >> 8 & 127;
+                if (value_bits(s) != 0) block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
+                TAKE(s);
+                REFILL();
+            } while (place < places + 63);
+        done:
+            block[0] = (JCOEF)dc;
+        } else {
+            if (rows != NULL) (*rows[i])[0] = (JCOEF)dc;
+            do {
+                s = LOOK_UP(ac);
+                if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
+                place += s >> 8 & 127;
+                TAKE(s);
+                if (place >= places + 63) break;
+                s = LOOK_UP(ac);
+                if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
+                place += s >> 8 & 127;
+                TAKE(s);
+                REFILL();
+            } while (place < places + 63);
+        }
+    }
+    if ((h->end - next) * 8 + (ptrdiff_t)bits < 0) stop(cinfo); /* behind the end */
+    h->buffer = buffer;
+    h->bits = bits;
+    h->next = next;
+    if (--h->mcus == 0) leave(h, cinfo);
+    return TRUE;
+}
+
+int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
+    if (cinfo->progressive_mode || cinfo->arith_code || cinfo->data_precision != 8 ||
+        cinfo->comps_in_scan != cinfo->num_components || cinfo->blocks_in_MCU > D_MAX_BLOCKS_IN_MCU)
+        return 0;
+    if (h->window == NULL) {
+        h->window = calloc(DL_HUFFMAN_WINDOW + DL_HUFFMAN_MCU, 1);
+        if (h->window == NULL) return 0;
+    }
+    for (int i = 0; i < cinfo->comps_in_scan; i++) {
+        const jpeg_component_info* c = cinfo->cur_comp_info[i];
+        if (!make(&h->dc[c->dc_tbl_no], cinfo->dc_huff_tbl_ptrs[c->dc_tbl_no], 1) ||
+            !make(&h->ac[c->ac_tbl_no], cinfo->ac_huff_tbl_ptrs[c->ac_tbl_no], 0))
+            return 0;
+    }
+    for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
+        int n = cinfo->MCU_membership[i];
+        const jpeg_component_info* c = cinfo->cur_comp_info[n];
+        h->blocks[i] = (dl_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n, c->DCT_scaled_size == 1};
+    }
+    h->ahead = cinfo->src->next_input_byte;
+    h->file_end = h->ahead + cinfo->src->bytes_in_buffer;
+    h->mcus = (size_t)cinfo->MCUs_per_row * cinfo->MCU_rows_in_scan;
+    h->restart = 0;
+    begin_interval(h, cinfo);
+    ((entropy_head*)cinfo->entropy)->decode_mcu = decode_mcu;
+    return 1;
+}
+
+#else
+
+int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
+    (void)h;
+    (void)cinfo;
+    return 0;
+}
+
+#endif
+
+void dl_huffman_free(dl_huffman* h) { free(h->window); }
