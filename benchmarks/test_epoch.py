@@ -90,7 +90,7 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
     result.tables.append(
         Table(f"{title} ({files.count:,} images, {files.mean_bytes / 1000:.1f} kB each)", "images/s", "1,000", lines)
     )
-    result.figures.append(Figure(f"{title}: part of the decoder's limit", faster(turns[OURS], turns[LIMIT]), 0.92))
+    result.figures.append(Figure(f"{title}: part of the decoder's limit", faster(turns[OURS], turns[LIMIT]), 0.95))
     result.figures.append(
         Figure(f"{title}: the limit's CPU time as a part of ours", thriftier(turns[OURS], turns[LIMIT]), None)
     )

@@ -94,19 +94,66 @@ static int all_across(const dl_job* j, const dl_stage* s, uint8_t* out, size_t o
     return 0;
 }
 
-static void all_down(const dl_stage* s, uint8_t* out, const uint8_t* in, size_t stride, size_t row, int vectors) {
-    for (int y = 0; y < s->h; y++, out += row) {
-        if (s->y.same) {
-            memcpy(out, in + y * stride, row);
-            continue;
-        }
-        const int32_t* w = s->y.weights + (size_t)y * s->y.taps;
-        const uint8_t* from = in + (size_t)s->y.first[y] * stride;
-        (vectors ? dl_down_vector : down)(out, from, stride, row, w, s->y.taps);
+/* Rows of pixels to their places in the result. */
+#define PACK(name, type, value)                                                             \
+    static void name(const dl_job* j, size_t y, const uint8_t* in) {                        \
+        const type* table = j->table;                                                       \
+        size_t c = j->channels, per = j->per_channel ? 256 : 0;                             \
+        (void)table, (void)per;                                                             \
+        for (size_t k = 0; k < c; k++) {                                                    \
+            type* to = (type*)j->dst + (j->chw ? (k * j->h + y) * j->w : y * j->w * c + k); \
+            size_t step = j->chw ? 1 : c;                                                   \
+            for (size_t x = 0; x < (size_t)j->w; x++) to[x * step] = value;                 \
+        }                                                                                   \
+    }
+
+PACK(pack_bytes, uint8_t, in[x * c + k])
+PACK(pack_floats, float, table[k * per + in[x * c + k]])
+PACK(pack_halves, uint16_t, table[k * per + in[x * c + k]])
+
+static void pack_row(const dl_job* j, int y, const uint8_t* in) {
+    if (j->form == DL_BYTES) {
+        pack_bytes(j, y, in);
+    } else if (j->form == DL_HALVES) {
+        pack_halves(j, y, in);
+    } else if (j->channels != 3 || j->portable || !dl_transform_vectors()) {
+        pack_floats(j, y, in);
+    } else {
+        float m[3], d[3];
+        for (int k = 0; k < 3; k++) m[k] = j->mean[j->per_channel ? k : 0], d[k] = j->std[j->per_channel ? k : 0];
+        float* to = (float*)j->dst + (size_t)y * j->w * (j->chw ? 1 : 3);
+        dl_floats3_vector(to, (size_t)j->h * j->w, in, j->w, j->chw, j->scale, m, d);
     }
 }
 
-static int resample(const dl_job* j, const dl_stage* s, uint8_t* out, const uint8_t* in, size_t stride) {
+/* Where the rows of a stage go: one behind the other, or each, as soon as it is there, from the place of the first to
+ * where the job wants it. The memory of the result takes them in while the next one is computed. */
+typedef struct {
+    uint8_t* out;
+    const dl_job* pack; /* NULL: they stay */
+} rows_to;
+
+static uint8_t* row_of(const rows_to* to, int y, size_t row) { return to->pack != NULL ? to->out : to->out + y * row; }
+
+static void row_done(const rows_to* to, int y, const uint8_t* row) {
+    if (to->pack != NULL) pack_row(to->pack, y, row);
+}
+
+static void all_down(const dl_stage* s, rows_to to, const uint8_t* in, size_t stride, size_t row, int vectors) {
+    for (int y = 0; y < s->h; y++) {
+        uint8_t* out = row_of(&to, y, row);
+        if (s->y.same) {
+            memcpy(out, in + y * stride, row);
+        } else {
+            const int32_t* w = s->y.weights + (size_t)y * s->y.taps;
+            const uint8_t* from = in + (size_t)s->y.first[y] * stride;
+            (vectors ? dl_down_vector : down)(out, from, stride, row, w, s->y.taps);
+        }
+        row_done(&to, y, out);
+    }
+}
+
+static int resample(const dl_job* j, const dl_stage* s, rows_to out, const uint8_t* in, size_t stride) {
     size_t row = (size_t)s->w * j->channels, in_row = (size_t)s->in_w * j->channels, wide = row + SLACK;
     int vectors = !j->portable && dl_transform_vectors();
     if (s->upright) {
@@ -114,9 +161,12 @@ static int resample(const dl_job* j, const dl_stage* s, uint8_t* out, const uint
         uint8_t* to = reserve(j->space, 2, (in_row + wide) * s->h);
         if (to == NULL) return 1;
         uint8_t* wider = to + in_row * s->h;
-        all_down(s, to, in, stride, in_row, vectors);
+        all_down(s, (rows_to){to, NULL}, in, stride, in_row, vectors);
         if (all_across(j, s, wider, wide, to, in_row, s->h, vectors) != 0) return 1;
-        for (int y = 0; y < s->h; y++) memcpy(out + y * row, wider + y * wide, row);
+        for (int y = 0; y < s->h; y++) {
+            if (out.pack == NULL) memcpy(out.out + y * row, wider + y * wide, row);
+            row_done(&out, y, wider + y * wide);
+        }
         return 0;
     }
     if (!s->x.same) {
@@ -168,49 +218,15 @@ static void paint(uint8_t* out, const uint8_t* in, size_t stride, const dl_stage
         for (size_t x = 0; x < row; x++) out[x] = table[in[x]];
 }
 
-#define PACK(name, type, value)                                                           \
-    static void name(const dl_job* j, const uint8_t* in, size_t stride) {                 \
-        const type* table = j->table;                                                     \
-        size_t c = j->channels, per = j->per_channel ? 256 : 0;                           \
-        type* out = (type*)j->dst;                                                        \
-        (void)table, (void)per;                                                           \
-        for (size_t y = 0; y < (size_t)j->h; y++, in += stride)                           \
-            for (size_t k = 0; k < c; k++) {                                              \
-                type* to = j->chw ? out + (k * j->h + y) * j->w : out + y * j->w * c + k; \
-                size_t step = j->chw ? 1 : c;                                             \
-                for (size_t x = 0; x < (size_t)j->w; x++) to[x * step] = value;           \
-            }                                                                             \
-    }
-
-PACK(pack_bytes, uint8_t, in[x * c + k])
-PACK(pack_floats, float, table[k * per + in[x * c + k]])
-PACK(pack_halves, uint16_t, table[k * per + in[x * c + k]])
-
-static void pack(const dl_job* j, const uint8_t* in, size_t stride) {
-    if (j->form == DL_BYTES) {
-        pack_bytes(j, in, stride);
-    } else if (j->form == DL_HALVES) {
-        pack_halves(j, in, stride);
-    } else if (j->channels != 3 || j->portable || !dl_transform_vectors()) {
-        pack_floats(j, in, stride);
-    } else {
-        float m[3], d[3];
-        for (int k = 0; k < 3; k++) m[k] = j->mean[j->per_channel ? k : 0], d[k] = j->std[j->per_channel ? k : 0];
-        for (int y = 0; y < j->h; y++) {
-            float* to = (float*)j->dst + (size_t)y * j->w * (j->chw ? 1 : 3);
-            dl_floats3_vector(to, (size_t)j->h * j->w, in + y * stride, j->w, j->chw, j->scale, m, d);
-        }
-    }
-}
-
 int dl_transform_run(void* job, const unsigned char* pix, size_t stride) {
     const dl_job* j = job;
     size_t c = j->channels;
-    int plain = j->form == DL_BYTES && (!j->chw || c == 1);
+    int plain = j->form == DL_BYTES && (!j->chw || c == 1), packed = 0;
     for (int i = 0; i < j->count; i++) {
         const dl_stage* s = &j->stages[i];
+        int last = i == j->count - 1;
         uint8_t* out = j->dst;
-        if (!plain || i < j->count - 1) {
+        if (!plain || !last) {
             out = reserve(j->space, i % 2, (size_t)s->h * s->w * c);
             if (out == NULL) return 1;
         }
@@ -218,14 +234,16 @@ int dl_transform_run(void* job, const unsigned char* pix, size_t stride) {
             gather(out, pix, stride, s, c);
         else if (s->what == DL_PAINT)
             paint(out, pix, stride, s, j->channels);
-        else if (resample(j, s, out, pix, stride) != 0)
+        else if (resample(j, s, (rows_to){out, !plain && last ? j : NULL}, pix, stride) != 0)
             return 1;
+        else
+            packed = !plain && last;
         pix = out;
         stride = s->w * c;
     }
-    if (!plain) {
-        pack(j, pix, stride);
-    } else if (j->count == 0) {
+    if (!plain && !packed) {
+        for (int y = 0; y < j->h; y++) pack_row(j, y, pix + y * stride);
+    } else if (plain && j->count == 0) {
         for (int y = 0; y < j->h; y++) memcpy(j->dst + y * j->w * c, pix + y * stride, j->w * c);
     }
     return 0;

@@ -1,5 +1,6 @@
-// Package jpeg owns the sample codec "jpeg". Pixels come from libjpeg-turbo through its libjpeg API; a build without cgo
-// or with the tag nolibjpeg uses Go's image/jpeg, which is three to four times slower. It must not touch chunks or storage.
+// Package jpeg owns the sample codec "jpeg". Pixels come from libjpeg-turbo through its libjpeg API, but for the Huffman
+// codes of sequential files, which turbo_huffman.c decodes faster; a build without cgo or with the tag nolibjpeg
+// uses Go's image/jpeg, which is several times slower. It must not touch chunks or storage.
 //
 // What a reader gets is what Pillow gives for the same file:
 //
