@@ -188,6 +188,8 @@ static inline uint64_t eight_bytes(const unsigned char* p) {
         bits -= (symbol) & 63;    \
     } while (0)
 
+_Static_assert(5 * DL_HUFFMAN_AHEAD <= 56, "five known symbols fit into what a refill gives");
+
 static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     dl_huffman* h = cinfo->client_data;
     if (cinfo->restart_interval != 0) {
@@ -266,9 +268,10 @@ int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
         if (h->window == NULL) return 0;
     }
     for (int i = 0; i < cinfo->comps_in_scan; i++) {
-        const jpeg_component_info* c = cinfo->cur_comp_info[i];
-        if (!make(&h->dc[c->dc_tbl_no], cinfo->dc_huff_tbl_ptrs[c->dc_tbl_no], 1) ||
-            !make(&h->ac[c->ac_tbl_no], cinfo->ac_huff_tbl_ptrs[c->ac_tbl_no], 0))
+        unsigned dc = (unsigned)cinfo->cur_comp_info[i]->dc_tbl_no, ac = (unsigned)cinfo->cur_comp_info[i]->ac_tbl_no;
+        if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS || cinfo->dc_huff_tbl_ptrs[dc] == NULL ||
+            cinfo->ac_huff_tbl_ptrs[ac] == NULL || !make(&h->dc[dc], cinfo->dc_huff_tbl_ptrs[dc], 1) ||
+            !make(&h->ac[ac], cinfo->ac_huff_tbl_ptrs[ac], 0))
             return 0;
     }
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
