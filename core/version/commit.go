@@ -169,9 +169,9 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
 			continue // nobody has the number: the same write again
-		case errs.Is(err, errs.Exists) && errs.Is(readErr, errs.NotFound) && !bucketGone(readErr):
+		case errs.Is(err, errs.Exists) && errs.Is(readErr, errs.NotFound) && bucketGone(readErr) == nil:
 			return nil, errs.New(errs.Storage, "commit to %q: the store says of %q that it exists and, asked for it, that it does not, %d times; commit again",
-				r.Store.URI(), key, unclearTries)
+				r.Store.URI(), key, try+1)
 		case errs.Is(err, errs.Exists):
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr) // somebody has it, perhaps this very commit
 		default:
@@ -180,10 +180,10 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 	}
 }
 
-// bucketGone reports whether an errs.NotFound is about the whole store.
-func bucketGone(err error) bool {
-	var gone *storage.NoBucket
-	return errors.As(err, &gone)
+// bucketGone is what an errs.NotFound says of the whole store; nil where it is about an object.
+func bucketGone(err error) (gone *storage.NoBucket) {
+	errors.As(err, &gone)
+	return gone
 }
 
 // catchUp follows the commits after onto, of which the first may be known, checking that none contradicts the

@@ -218,14 +218,20 @@ func TestCommitFaults(t *testing.T) {
 	}
 }
 
+// faultyFixture is a dataset as seen without faults, and by a writer behind a store that can have some.
+func faultyFixture(t *testing.T) (f, mine *fixture, broken *faultstore.Store) {
+	t.Helper()
+	inner := memStore(t)
+	f = newFixture(t, inner)
+	broken = faultstore.New(inner, nil)
+	return f, &fixture{store: broken, x: f.x, label: f.label}, broken
+}
+
 // commitWithFaults commits once as plan says and once more without faults, and checks what is there after either; want is
 // the outcome. It returns the outcome and the calls of the first commit.
 func commitWithFaults(t *testing.T, plan faultstore.Plan, race bool, want []string) (after []string, calls int) {
 	t.Helper()
-	inner := memStore(t)
-	f := newFixture(t, inner)
-	broken := faultstore.New(inner, nil)
-	mine := &fixture{store: broken, x: f.x, label: f.label}
+	f, mine, broken := faultyFixture(t)
 	txn := mine.begin(t)
 	mine.mixed(txn)
 	if race {
@@ -265,10 +271,7 @@ func TestLostCommit(t *testing.T) {
 	t.Parallel()
 	lose := faultstore.Plan{{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Do: faultstore.CrashAfter()}}
 	setup := func(t *testing.T) (*fixture, *faultstore.Store, *Txn) {
-		inner := memStore(t)
-		f := newFixture(t, inner)
-		broken := faultstore.New(inner, nil)
-		mine := &fixture{store: broken, x: f.x, label: f.label}
+		f, mine, broken := faultyFixture(t)
 		txn := mine.begin(t)
 		mine.add(txn, 3, 2)
 		broken.SetPlan(lose)
@@ -314,10 +317,7 @@ func TestLostCommit(t *testing.T) {
 // store, which a commit may be tried again after, and not a thing that the caller has named wrongly.
 func TestUnclearCommit(t *testing.T) {
 	t.Parallel()
-	inner := memStore(t)
-	f := newFixture(t, inner)
-	broken := faultstore.New(inner, nil)
-	mine := &fixture{store: broken, x: f.x, label: f.label}
+	_, mine, broken := faultyFixture(t)
 	txn := mine.begin(t)
 	mine.add(txn, 3, 2)
 	exists := faultstore.Fault{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Do: faultstore.Fail(errs.Exists)}

@@ -3,7 +3,6 @@ package version
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"deeplake/core/errs"
@@ -102,9 +101,8 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 		tsf, err = format.DecodeTSF(data)
 		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
 	})
-	var noBucket *storage.NoBucket
-	if errors.As(err, &noBucket) {
-		return nil, errs.Wrap(errs.NotFound, "open dataset", p.URI(), noBucket)
+	if gone := bucketGone(err); gone != nil {
+		return nil, errs.Wrap(errs.NotFound, "open dataset", p.URI(), gone)
 	}
 	if errs.Is(err, errs.NotFound) {
 		return nil, errs.New(errs.NotFound, "open dataset %q: there is no dataset (no object %q); create it first", p.URI(), format.TSFKey())

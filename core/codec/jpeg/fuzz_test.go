@@ -2,8 +2,6 @@ package jpeg
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"deeplake/core/codec"
@@ -12,15 +10,7 @@ import (
 
 func seeds(f *testing.F) {
 	f.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", "testdata", "*.jpg"))
-	if err != nil || len(paths) == 0 {
-		f.Fatalf("no golden files (%v)", err)
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
+	for _, data := range filesOf(f, "..", "testdata") {
 		f.Add(data, uint8(len(data)%3))
 	}
 }

@@ -23,6 +23,24 @@ func golden(t testing.TB, name string) []byte {
 	return data
 }
 
+// filesOf are the JPEG files of a folder by name, of which there must be some.
+func filesOf(t testing.TB, folder ...string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(append(folder, "*.jpg")...))
+	if err != nil || len(paths) < 4 {
+		t.Fatalf("files of %v are missing (%v)", folder, err)
+	}
+	files := map[string][]byte{}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(p)] = data
+	}
+	return files
+}
+
 // decodeNew decodes with a decoder of its own.
 func decodeNew(data []byte, want codec.Channels, size int) ([]byte, error) {
 	d := New().NewDecoder()

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unsafe"
@@ -64,18 +62,8 @@ func cutOut(pix []byte, width, channels int, r codec.Region) []byte {
 // partFiles are images of some size in every way that JPEG lays out its blocks.
 func partFiles(t testing.TB) map[string][]byte {
 	t.Helper()
-	files := map[string][]byte{"250.jpg": golden(t, "250.jpg")}
-	paths, err := filepath.Glob(filepath.Join("testdata", "parts", "*.jpg"))
-	if err != nil || len(paths) < 4 {
-		t.Fatalf("files of testdata/parts are missing (%v)", err)
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[filepath.Base(p)] = data
-	}
+	files := filesOf(t, "testdata", "parts")
+	files["250.jpg"] = golden(t, "250.jpg")
 	for _, sub := range []string{"4:4:4", "4:2:2", "4:2:0", "gray"} {
 		shape := tensor.Shape{101, 147, 3}
 		o := codec.Options{Quality: 85, Subsampling: sub}

@@ -68,8 +68,14 @@ func (d *decoder) ready() error {
 	return nil
 }
 
-// repeated is how many files were decoded twice, the second time by libjpeg alone.
-func (d *decoder) repeated() int { return int(C.dl_jpeg_repeated(d.c)) }
+// tally says in how many files turbo_huffman.c began to decode, and how many of these libjpeg decoded again.
+func (d *decoder) tally() (quick, repeated int) {
+	if d.c == nil {
+		return 0, 0
+	}
+	t := C.dl_jpeg_tally_of(d.c)
+	return int(t.quick), int(t.repeated)
+}
 
 // DecodeRun crosses into C once for all samples that their headers do not already rule out.
 func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error) {

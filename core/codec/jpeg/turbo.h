@@ -70,8 +70,12 @@ dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part,
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
 
-/* How many files were decoded again because our Huffman decoder could not end them. */
-size_t dl_jpeg_repeated(const dl_jpeg_decoder* d);
+/* What a decoder has done: in how many files our Huffman decoder began, and how many of them libjpeg decoded again. */
+typedef struct {
+    size_t quick, repeated;
+} dl_jpeg_tally;
+
+dl_jpeg_tally dl_jpeg_tally_of(const dl_jpeg_decoder* d);
 
 /* What an encoder made. data is the caller's, to be freed with free; NULL after a failure. */
 typedef struct {

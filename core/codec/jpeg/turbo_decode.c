@@ -35,8 +35,9 @@ struct dl_jpeg_decoder {
     int created;
     int max_scans;
     int plain; /* libjpeg decodes Huffman codes itself in all files */
-    int quick; /* it does not in this file */
-    size_t repeated;
+    int alone; /* and in this file */
+    int quick; /* dl_huffman does, and has begun to */
+    dl_jpeg_tally tally;
     dl_jpeg_status status;
     JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
     unsigned char* rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
@@ -125,7 +126,7 @@ void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
     free(d);
 }
 
-size_t dl_jpeg_repeated(const dl_jpeg_decoder* d) { return d->repeated; }
+dl_jpeg_tally dl_jpeg_tally_of(const dl_jpeg_decoder* d) { return d->tally; }
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d) { return d->message; }
 
@@ -223,7 +224,8 @@ static void start(dl_jpeg_decoder* d, dl_jpeg_want want, int fast) {
      * versions (2.1.5, 4:2:2) write the rows that jpeg_skip_scanlines skips over the stack. */
     cinfo->do_fancy_upsampling = TRUE;
     jpeg_start_decompress(cinfo);
-    d->quick = d->quick && dl_huffman_start(&d->huffman, cinfo);
+    d->quick = !d->alone && dl_huffman_start(&d->huffman, cinfo);
+    if (d->quick) d->tally.quick++;
 }
 
 /* Reads up to max rows to consecutive rows of stride bytes and returns how many came. */
@@ -317,14 +319,16 @@ static void forget_source(dl_jpeg_decoder* d) {
 static void begin(dl_jpeg_decoder* d, int max_scans) {
     d->status = DL_JPEG_OK;
     d->max_scans = max_scans;
-    d->quick = !d->plain;
+    d->alone = d->plain;
+    d->quick = 0;
 }
 
 /* Reports whether a file is to be decoded again, by libjpeg alone: what it says of damage counts. */
 static int repeat(dl_jpeg_decoder* d) {
     if (d->status == DL_JPEG_OK || !d->quick) return 0;
-    d->repeated++;
+    d->tally.repeated++;
     d->status = DL_JPEG_OK;
+    d->alone = 1;
     d->quick = 0;
     return 1;
 }

@@ -55,17 +55,17 @@ static inline int value_of(uint64_t buffer, unsigned bits) {
     return (int)((int64_t)(buffer >> 1 >> (bits ^ 63)) + (negative & (1 - ((int64_t)1 << bits))));
 }
 
-/* Fills the entries of the look-up that begin with a code, of which free bits are left for the value behind it. */
-static void enter(uint32_t* to, unsigned free, uint32_t means, int is_dc) {
+/* Fills the entries of the look-up that begin with a code, with left bits over for the value behind it. */
+static void enter(uint32_t* to, unsigned left, uint32_t means, int is_dc) {
     unsigned bits = value_bits(means), ahead = means >> 8 & 127;
-    int known = means != 0 && !is_dc && bits <= free && (bits > 0 || ahead == END); /* zeroes have no value to write */
+    int known = means != 0 && !is_dc && bits <= left && (bits > 0 || ahead == END); /* zeroes have no value to write */
     unsigned values = known ? bits : 0;
     for (uint32_t value = 0; value < 1u << values; value++) {
         if (known) {
             uint64_t buffer = bits > 0 ? (uint64_t)value << (64 - bits) : 0;
             means = (means & 0x7fff) | KNOWN | (uint32_t)value_of(buffer, bits) << 16;
         }
-        for (uint32_t rest = 0; rest < 1u << (free - values); rest++) *to++ = means;
+        for (uint32_t rest = 0; rest < 1u << (left - values); rest++) *to++ = means;
     }
 }
 
@@ -84,8 +84,8 @@ static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
         t->first[length] = (int32_t)number - (int32_t)code;
         for (; count > 0; count--, code++, number++) {
             if (length > DL_HUFFMAN_AHEAD) continue;
-            unsigned free = DL_HUFFMAN_AHEAD - length;
-            enter(&t->symbols[code << free], free, meaning(length, source->huffval[number], is_dc), is_dc);
+            unsigned left = DL_HUFFMAN_AHEAD - length;
+            enter(&t->symbols[code << left], left, meaning(length, source->huffval[number], is_dc), is_dc);
         }
         t->limit[length] = code << (16 - length);
     }

@@ -22,7 +22,7 @@ enum {
 typedef struct {
     int made;
     JHUFF_TBL source;
-    /* What a code that begins the next DL_HUFFMAN_AHEAD bits means: see symbol() in the .c. 0: none does, or a longer
+    /* What a code that begins the next DL_HUFFMAN_AHEAD bits means: see KNOWN in the .c. 0: none does, or a longer
      * one. */
     uint32_t symbols[1 << DL_HUFFMAN_AHEAD];
     /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are not; code c of them
