@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"deeplake/core/codec"
@@ -14,13 +15,19 @@ type shown struct {
 	checked []atomic.Uint64  // a bit for each block whose checksum was found right
 }
 
+// known reports whether the checksum of a block was found right.
+func (s *shown) known(block int) bool { return s.checked[block/64].Load()&(1<<(block%64)) != 0 }
+
+// know remembers that it was.
+func (s *shown) know(block int) { s.checked[block/64].Or(1 << (block % 64)) }
+
 // show maps the chunk, once for all. It returns nil where that cannot be done.
 func (c *Chunk) show(ctx context.Context) *shown {
 	if s := c.shown.Load(); s != nil {
 		return s
 	}
 	s := &shown{}
-	if m, ok := c.Store.(storage.Mapper); ok && !c.Index.Linked() && c.Index.BlockCodec() == codec.None && c.Index.SampleCodec() == codec.None {
+	if m, ok := c.Store.(storage.Mapper); ok && !c.Index.Linked() && c.Index.BlockCodec() == codec.None {
 		var err error
 		if s.m, err = m.Map(ctx, c.Key); err != nil {
 			if ctx.Err() != nil {
@@ -42,14 +49,14 @@ func (c *Chunk) show(ctx context.Context) *shown {
 // against its checksum the first time that somebody looks at it. keep has to be held as long as data is used. data is nil
 // where the items have to be read: then Items says what is wrong, if anything is.
 func (c *Chunk) Lend(ctx context.Context, item, count int64) (data []byte, keep any) {
-	if count <= 0 || c.shown == nil {
+	x := c.Index
+	if count <= 0 || c.shown == nil || x.SampleCodec() != codec.None {
 		return nil, nil
 	}
 	s := c.show(ctx)
 	if s.m == nil {
 		return nil, nil
 	}
-	x := c.Index
 	first, at := x.BlockOf(item)
 	last, _ := x.BlockOf(item + count - 1)
 	from, _, _ := x.BlockRange(first)
@@ -58,7 +65,7 @@ func (c *Chunk) Lend(ctx context.Context, item, count int64) (data []byte, keep 
 		return nil, nil
 	}
 	for b := first; b <= last; b++ {
-		if s.checked[b/64].Load()&(1<<(b%64)) == 0 {
+		if !s.known(b) {
 			if !s.check(c, b, last) {
 				return nil, nil
 			}
@@ -77,15 +84,43 @@ func (s *shown) check(c *Chunk, first, last int) bool {
 		return false
 	}
 	for b := first; b <= last; b++ {
-		word, bit := &s.checked[b/64], uint64(1)<<(b%64)
-		if word.Load()&bit != 0 {
+		if s.known(b) {
 			continue
 		}
 		at, n, _ := c.Index.BlockRange(b)
 		if checkBlock(c, b, s.m.Data[at:at+n]) != nil {
 			return false
 		}
-		word.Or(bit)
+		s.know(b)
 	}
 	return true
+}
+
+// Again makes the worker copy a block that was read before from where it lies, and hold against its checksum only what is
+// read for the first time: for who reads the same samples over and over. Chunks of few blocks are read as ever, since each
+// takes a mapping of its own.
+func (w *Worker) Again() { w.again = true }
+
+const againBlocks = 16 // of a chunk that is worth a mapping
+
+// readOrLook is readBlock, or a copy of what it would read.
+func (w *Worker) readOrLook(ctx context.Context, c *Chunk, block int, dst []byte) error {
+	if !w.again || c.shown == nil || c.Index.Blocks() < againBlocks {
+		return w.readBlock(ctx, c, block, dst)
+	}
+	s := c.show(ctx)
+	off, n, _ := c.Index.BlockRange(block)
+	if s.m == nil || off+n > int64(len(s.m.Data)) {
+		return w.readBlock(ctx, c, block, dst)
+	}
+	if s.known(block) {
+		copy(dst, s.m.Data[off:off+n])
+		runtime.KeepAlive(s.m)
+		return nil
+	}
+	err := w.readBlock(ctx, c, block, dst)
+	if err == nil {
+		s.know(block)
+	}
+	return err
 }

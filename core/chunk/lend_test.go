@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
@@ -124,4 +125,84 @@ func storeNumbers(t *testing.T, store storage.Provider, n int) *Chunk {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// countedReads is a provider that can show objects, and counts what is read of them.
+type countedReads struct {
+	storage.Provider
+	storage.Mapper
+	reads atomic.Int64
+}
+
+func (c *countedReads) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	c.reads.Add(1)
+	return c.Provider.ReadAt(ctx, key, dst, off)
+}
+
+// TestAgain: samples that were read once are copied from where they lie, those of few to a chunk and those that are damaged
+// are read each time.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	reg := all.All()
+	var space mem.Space
+	memory, err := space.Open(ctx, "again", storage.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name          string
+		samples       int
+		again, damage bool
+		want          int64 // reads of two rounds
+	}{
+		{"read once", 40, true, false, 40},
+		{"by a worker that does not look", 40, false, false, 80},
+		{"few", againBlocks - 1, true, false, 2 * (againBlocks - 1)},
+		{"one damaged", 40, true, true, 41},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			want := make([][]byte, c.samples)
+			for i := range want {
+				want[i] = bytes.Repeat([]byte{byte(i)}, 5000) // a block each
+			}
+			refs := storeFiles(t, memory, codec.JPEG, want, tensor.Shape{20, 30, 3})
+			const broken = 7
+			if c.damage {
+				whole, err := memory.Get(ctx, refs[0].Chunk.Key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				off, _, _ := refs[0].Chunk.Index.BlockRange(broken)
+				whole[off+3] ^= 1
+				if err := memory.Put(ctx, refs[0].Chunk.Key, whole); err != nil {
+					t.Fatal(err)
+				}
+			}
+			store := &countedReads{Provider: memory, Mapper: memory.(storage.Mapper)}
+			w := NewWorker(reg)
+			defer w.Close()
+			if c.again {
+				w.Again()
+			}
+			for round := range 2 {
+				for i, ref := range refs {
+					ref.Chunk.Store = store
+					got := make([]byte, ref.Stored)
+					err := w.Stored(ctx, ref, got)
+					if c.damage && i == broken {
+						if !errs.Is(err, errs.Corrupt) {
+							t.Errorf("round %d: a damaged sample = %v, want errs.Corrupt", round, err)
+						}
+					} else if err != nil || !bytes.Equal(got, want[i]) {
+						t.Errorf("round %d: sample %d is not as it is stored: %v", round, i, err)
+					}
+				}
+			}
+			if n := store.reads.Load(); n != c.want {
+				t.Errorf("%d reads, want %d", n, c.want)
+			}
+		})
+	}
 }

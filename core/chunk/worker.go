@@ -28,7 +28,8 @@ type Worker struct {
 
 	recent recent
 
-	held Held // asked before the store; nil: there is none
+	held  Held // asked before the store; nil: there is none
+	again bool // see Again
 }
 
 // NewWorker makes a worker with the codecs of reg.
@@ -149,7 +150,7 @@ func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []b
 			_, n, _ := c.Index.BlockRange(block)
 			data, err := w.lend(ctx, c, block)
 			if err == nil && data == nil {
-				err = w.readBlock(ctx, c, block, dst[:n])
+				err = w.readOrLook(ctx, c, block, dst[:n])
 			}
 			if err != nil {
 				return err

@@ -152,7 +152,9 @@ func (r *StoredReader) borrow() (*scratch, error) {
 		r.free = r.free[:n-1]
 		return s, nil
 	}
-	return &scratch{worker: r.source.NewWorker()}, nil
+	w := r.source.NewWorker()
+	w.Again()
+	return &scratch{worker: w}, nil
 }
 
 func (r *StoredReader) giveBack(s *scratch) {

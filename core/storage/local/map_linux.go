@@ -3,6 +3,8 @@ package local
 import (
 	"context"
 	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -12,7 +14,37 @@ import (
 
 var _ storage.Mapper = (*Provider)(nil)
 
+// What a process maps at most, of all providers: the system gives it 65,530 mappings, of which other libraries want theirs,
+// and pages beyond what its memory holds are read by touching them, a few at a time, which takes longer than to ask for them.
+const mostMapped = 1 << 14
+
+var mostMappedBytes = sync.OnceValue(func() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 1 << 30
+	}
+	return int64(info.Totalram) * int64(info.Unit) / 2
+})
+
+var mapped, mappedBytes atomic.Int64
+
+// takeRoom counts a mapping of n bytes, unless it would be one too many.
+func takeRoom(n int64) bool {
+	files, bytes := mapped.Add(1), mappedBytes.Add(n)
+	if files > mostMapped || bytes > mostMappedBytes() {
+		giveRoom(n)
+		return false
+	}
+	return true
+}
+
+func giveRoom(n int64) {
+	mapped.Add(-1)
+	mappedBytes.Add(-n)
+}
+
 // Map shows an object in the memory of the page cache. The file is unmapped some time after the last use of the Mapping.
+// Beyond half of the machine's memory nothing is shown.
 func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error) {
 	const op = "map"
 	if err := canceled(ctx, op, key); err != nil {
@@ -36,12 +68,19 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 	if !steady(f.fd) {
 		return nil, errs.New(errs.Unsupported, "%s %q: the file system below %q is none whose pages stay readable", op, key, p.root)
 	}
+	if !takeRoom(st.Size) {
+		return nil, errs.New(errs.Unsupported, "%s %q: too much of %q is mapped already", op, key, p.root)
+	}
 	data, err := unix.Mmap(f.fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil { // there are file systems without, and systems with a limit
+		giveRoom(st.Size)
 		return nil, errs.Wrap(errs.Unsupported, op, key, err)
 	}
 	m := &storage.Mapping{Data: data, Ready: func(off, n int64) error { return p.ready(key, data, off, n) }}
-	runtime.AddCleanup(m, func(data []byte) { _ = unix.Munmap(data) }, data)
+	runtime.AddCleanup(m, func(data []byte) {
+		_ = unix.Munmap(data)
+		giveRoom(int64(len(data)))
+	}, data)
 	return m, nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"runtime"
 	"testing"
+	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 )
 
 // TestMap: an object is shown as it is, stays when it was deleted and its provider closed, and says what cannot be touched.
@@ -61,5 +63,41 @@ func TestMapRefuses(t *testing.T) {
 	}
 	if _, err := p.Map(ctx, "empty"); !errs.Is(err, errs.Closed) {
 		t.Errorf("map of a closed provider = %v, want errs.Closed", err)
+	}
+}
+
+// TestMapLimit: what is mapped has a limit, and counts no more when nobody looks at it.
+func TestMapLimit(t *testing.T) { // not beside tests that map
+	p := openAt(t, t.TempDir())
+	ctx := t.Context()
+	if err := p.Put(ctx, "data/a/0", []byte("some")); err != nil {
+		t.Fatal(err)
+	}
+	if takeRoom(mostMappedBytes() + 1) {
+		t.Error("more than the limit was mapped")
+	}
+	var held []*storage.Mapping
+	var err error
+	for range mostMapped + 1 {
+		var m *storage.Mapping
+		if m, err = p.Map(ctx, "data/a/0"); err != nil {
+			break
+		}
+		held = append(held, m)
+	}
+	if !errs.Is(err, errs.Unsupported) {
+		t.Errorf("mapping %d objects at once = %v, want errs.Unsupported", len(held)+1, err)
+	}
+	runtime.KeepAlive(held)
+	held = nil
+	for end := time.Now().Add(time.Minute); ; {
+		runtime.GC()
+		if _, err = p.Map(ctx, "data/a/0"); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after all are gone: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
