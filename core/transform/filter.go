@@ -111,23 +111,35 @@ type grid struct {
 	clip   span
 }
 
-// window is what sample i needs, as if no other sample were asked for.
-func (g *grid) window(f filter, i int) span {
-	scale := (g.hi - g.lo) / float64(g.n)
-	support := f.support() * max(scale, 1)
-	center := g.lo + float64((float64(i)+0.5)*scale)
-	from := max(int(center-support+0.5), g.clip.from)
-	return span{from, max(min(int(center+support+0.5), g.clip.to), from)}
+// reach is a filter laid over a grid: what all of its samples have in common, since divisions take most of the time.
+type reach struct {
+	filter
+	lo, scale float64 // sample i has its center at lo + (i + 0.5) * scale
+	support   float64 // and needs what is so near
+	inverse   float64 // by which distances become those of the filter
+	clip      span
 }
 
-// weigh fills in the weights of sample i over w and returns how many there are.
-func (g *grid) weigh(f filter, i int, w span, out []int32, real []float64) {
+func (g *grid) reach(f filter) reach {
 	scale := (g.hi - g.lo) / float64(g.n)
-	center := g.lo + float64((float64(i)+0.5)*scale)
-	inverse := 1 / max(scale, 1)
+	return reach{filter: f, lo: g.lo, scale: scale, support: f.support() * max(scale, 1), inverse: 1 / max(scale, 1), clip: g.clip}
+}
+
+func (r *reach) center(i int) float64 { return r.lo + float64((float64(i)+0.5)*r.scale) }
+
+// window is what sample i needs, as if no other sample were asked for.
+func (r *reach) window(i int) span {
+	center := r.center(i)
+	from := max(int(center-r.support+0.5), r.clip.from)
+	return span{from, max(min(int(center+r.support+0.5), r.clip.to), from)}
+}
+
+// weigh fills in the weights of sample i over w.
+func (r *reach) weigh(i int, w span, out []int32, real []float64) {
+	center, inverse := r.center(i), r.inverse
 	sum := 0.0
 	real = real[:w.size()]
-	if f == bilinear { // by far the most frequent one; the values are those of at
+	if r.filter == bilinear { // by far the most frequent one; the values are those of at
 		for k := range real {
 			v := max(1-math.Abs((float64(k+w.from)-center+0.5)*inverse), 0)
 			real[k] = v
@@ -135,7 +147,7 @@ func (g *grid) weigh(f filter, i int, w span, out []int32, real []float64) {
 		}
 	} else {
 		for k := range real {
-			v := f.at((float64(k+w.from) - center + 0.5) * inverse)
+			v := r.at((float64(k+w.from) - center + 0.5) * inverse)
 			real[k] = v
 			sum += v
 		}

@@ -243,17 +243,15 @@ func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span
 	if !flip && g.lo == 0 && g.hi == float64(g.n) && g.clip == (span{0, g.n}) {
 		return axis{same: true}, need, nil
 	}
-	at := func(k int) int {
-		if flip {
-			return g.n - 1 - need.from - k
-		}
-		return need.from + k
+	begin, step := need.from, 1
+	if flip {
+		begin, step = g.n-1-need.from, -1
 	}
-	n := need.size()
+	n, r := need.size(), g.reach(f)
 	all, taps := span{g.clip.to, g.clip.from}, 0
 	ws.windows = ws.windows[:0]
 	for k := range n {
-		w := g.window(f, at(k))
+		w := r.window(begin + k*step)
 		if w.size() == 0 { // beside the clip: cannot be, but a picture of nothing would be read
 			w = span{min(w.from, g.clip.to-1), min(w.from, g.clip.to-1) + 1}
 		}
@@ -268,13 +266,21 @@ func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span
 	if len(ws.real) < taps {
 		ws.real = make([]float64, taps)
 	}
-	for k, w := range ws.windows {
-		// All taps lie within what is read: where the window is short of the end, its weights stand further back.
-		from := min(w.from, all.to-taps)
-		g.weigh(f, at(k), w, a.weights[k*taps+w.from-from:], ws.real)
-		a.first[k] = int32(from - all.from)
+	if !a.layFast(&r, ws.windows, begin, step, all) {
+		a.lay(&r, ws.windows, begin, step, all, ws.real)
 	}
 	return a, all, nil
+}
+
+// lay fills in first and weights, which are 0. Windows are those of positions begin, begin+step, ...; all is what they
+// cover.
+func (a *axis) lay(r *reach, windows []span, begin, step int, all span, real []float64) {
+	for k, w := range windows {
+		// All taps lie within what is read: where the window is short of the end, its weights stand further back.
+		from := min(w.from, all.to-a.taps)
+		r.weigh(begin+k*step, w, a.weights[k*a.taps+w.from-from:], real)
+		a.first[k] = int32(from - all.from)
+	}
 }
 
 // picked makes the positions of a nearest-neighbour filter.

@@ -60,6 +60,16 @@ void dl_transform_free(dl_space* space);
 /* Of the machine: whether the vector code below can run. */
 int dl_transform_vectors(void);
 
+/* See reach in filter.go, of the bilinear filter. Samples are those of positions begin, begin + step, ... */
+typedef struct {
+    double lo, scale, inverse;
+    int32_t begin, step;
+} dl_reach;
+
+/* See lay in job.go: windows are n pairs of from and to. 0: it was not done, there is no vector code for it. */
+int dl_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows, int32_t n,
+                    const dl_reach* r, int64_t all_from, int64_t all_to);
+
 /* The vector code: as the plain code, bit by bit. rest: bytes that may be read from in on; room: dl_across3_room bytes.
  * Up to 13 bytes behind the pixels of a row of out are written. */
 size_t dl_across3_room(int taps, int n);

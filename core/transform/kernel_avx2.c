@@ -13,6 +13,56 @@
 
 int dl_transform_vectors(void) { return __builtin_cpu_supports("avx2"); }
 
+enum { WEIGHED_TAPS = 64 }; /* more are so few samples that the plain code will do */
+
+/* Four samples at a time, each in a lane. */
+VECTOR static void weigh(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows, int32_t n,
+                         const dl_reach* r, int64_t all_from, int64_t all_to) {
+    const __m256d one = _mm256_set1_pd(1), half = _mm256_set1_pd(0.5), none = _mm256_setzero_pd();
+    const __m256d inverse = _mm256_set1_pd(r->inverse), sign = _mm256_set1_pd(-0.0);
+    const __m256d whole = _mm256_set1_pd(1 << DL_PRECISION);
+    for (int32_t x = 0; x < n; x += 4) {
+        double number[4], from[4], size[4];
+        int64_t shift[4]; /* of a window's weights in its row */
+        for (int k = 0; k < 4; k++) {
+            int32_t at = x + k < n ? x + k : n - 1;
+            const int64_t* w = windows + 2 * (size_t)at;
+            int64_t begin = w[0] < all_to - taps ? w[0] : all_to - taps;
+            number[k] = (double)(r->begin + at * r->step);
+            from[k] = (double)w[0];
+            size[k] = (double)(w[1] - w[0]);
+            shift[k] = w[0] - begin;
+            first[at] = (int32_t)(begin - all_from);
+        }
+        __m256d center = _mm256_mul_pd(_mm256_add_pd(_mm256_loadu_pd(number), half), _mm256_set1_pd(r->scale));
+        center = _mm256_add_pd(_mm256_set1_pd(r->lo), center);
+        __m256d at = _mm256_loadu_pd(from), left = _mm256_loadu_pd(size), sum = none, real[WEIGHED_TAPS];
+        for (int t = 0; t < taps; t++) {
+            __m256d v = _mm256_add_pd(_mm256_sub_pd(at, center), half);
+            v = _mm256_sub_pd(one, _mm256_andnot_pd(sign, _mm256_mul_pd(v, inverse)));
+            real[t] = _mm256_and_pd(_mm256_max_pd(v, none), _mm256_cmp_pd(left, none, _CMP_GT_OQ));
+            sum = _mm256_add_pd(sum, real[t]);
+            at = _mm256_add_pd(at, one);
+            left = _mm256_sub_pd(left, one);
+        }
+        sum = _mm256_blendv_pd(sum, one, _mm256_cmp_pd(sum, none, _CMP_EQ_OQ));
+        for (int t = 0; t < taps; t++) {
+            int32_t w[4];
+            __m256d v = _mm256_mul_pd(_mm256_div_pd(real[t], sum), whole);
+            _mm_storeu_si128((__m128i*)w, _mm256_cvttpd_epi32(_mm256_add_pd(v, half)));
+            for (int k = 0; k < 4 && x + k < n; k++)
+                if (t < size[k]) weights[(size_t)(x + k) * taps + shift[k] + t] = w[k];
+        }
+    }
+}
+
+int dl_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows, int32_t n,
+                    const dl_reach* r, int64_t all_from, int64_t all_to) {
+    if (!dl_transform_vectors() || taps > WEIGHED_TAPS) return 0;
+    weigh(first, weights, taps, windows, n, r, all_from, all_to);
+    return 1;
+}
+
 /* The weights of the horizontal half, as the loop below loads them: of four neighbours, a quad, those of the first and
  * third stand in one register, one in each half of it, those of the second and fourth in another. Taps come in pairs.
  */
@@ -283,6 +333,12 @@ VECTOR void dl_floats3_vector(float* out, size_t plane, const uint8_t* in, size_
 #else
 
 int dl_transform_vectors(void) { return 0; }
+
+int dl_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows, int32_t n,
+                    const dl_reach* r, int64_t all_from, int64_t all_to) {
+    (void)first, (void)weights, (void)taps, (void)windows, (void)n, (void)r, (void)all_from, (void)all_to;
+    return 0;
+}
 
 size_t dl_across3_room(int taps, int n) {
     (void)taps, (void)n;

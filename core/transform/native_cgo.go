@@ -6,6 +6,8 @@ package transform
 #cgo CFLAGS: -std=c11 -O3
 #cgo noescape dl_transform_run
 #cgo nocallback dl_transform_run
+#cgo noescape dl_weigh_vector
+#cgo nocallback dl_weigh_vector
 #include <stdlib.h>
 #include "kernel.h"
 */
@@ -122,6 +124,16 @@ func (a *axis) c() C.dl_axis {
 		c.weights = (*C.int32_t)(unsafe.SliceData(a.weights))
 	}
 	return c
+}
+
+// layFast is lay in vector code; false: there is none for this.
+func (a *axis) layFast(r *reach, windows []span, begin, step int, all span) bool {
+	if r.filter != bilinear || len(windows) == 0 || unsafe.Sizeof(windows[0]) != 2*C.sizeof_int64_t {
+		return false
+	}
+	c := C.dl_reach{lo: C.double(r.lo), scale: C.double(r.scale), inverse: C.double(r.inverse), begin: C.int32_t(begin), step: C.int32_t(step)}
+	return C.dl_weigh_vector((*C.int32_t)(unsafe.SliceData(a.first)), (*C.int32_t)(unsafe.SliceData(a.weights)), C.int32_t(a.taps),
+		(*C.int64_t)(unsafe.Pointer(unsafe.SliceData(windows))), C.int32_t(len(windows)), &c, C.int64_t(all.from), C.int64_t(all.to)) != 0
 }
 
 // forget ends the job's use of memory.

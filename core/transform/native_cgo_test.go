@@ -3,8 +3,12 @@
 package transform
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/cpu"
 
 	"deeplake/core/errs"
 )
@@ -19,5 +23,57 @@ func TestNoMemory(t *testing.T) {
 	}
 	if b, err := a.ints(3); err != nil || len(b) != 3 || len(a.blocks) != 1 {
 		t.Errorf("afterwards: %d numbers, %v, %d blocks", len(b), err, len(a.blocks))
+	}
+}
+
+// TestWeightsOfBothCodes: the vector code gives the weights of the plain one, bit by bit, where there is any.
+func TestWeightsOfBothCodes(t *testing.T) {
+	t.Parallel()
+	var ws Workspace
+	defer ws.Close()
+	random := rand.New(rand.NewPCG(3, 4))
+	laid := 0
+	for round := range 2000 {
+		size := 1 + random.IntN(400)
+		g := grid{n: 1 + random.IntN(300), lo: random.Float64() * float64(size-1), clip: span{0, size}}
+		g.hi = g.lo + random.Float64()*(float64(size)-g.lo)
+		if round%3 == 0 { // whole numbers, as crops have them
+			g.lo, g.hi = float64(int(g.lo)), float64(int(g.hi))+1
+		}
+		need := span{0, g.n}
+		if round%2 == 0 {
+			need.from = random.IntN(g.n)
+			need.to = need.from + 1 + random.IntN(g.n-need.from)
+		}
+		ws.Reset()
+		a, all, err := ws.weighed(bilinear, need, g, round%5 == 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.same {
+			continue
+		}
+		begin, step := need.from, 1
+		if round%5 == 0 {
+			begin, step = g.n-1-need.from, -1
+		}
+		r := g.reach(bilinear)
+		both := [2]axis{}
+		for i := range both {
+			both[i] = axis{first: make([]int32, need.size()), weights: make([]int32, need.size()*a.taps), taps: a.taps}
+		}
+		both[0].lay(&r, ws.windows, begin, step, all, ws.real)
+		if both[1].layFast(&r, ws.windows, begin, step, all) {
+			laid++
+			if !slices.Equal(both[0].first, both[1].first) || !slices.Equal(both[0].weights, both[1].weights) {
+				t.Fatalf("grid %+v, positions %+v: the codes do not agree", g, need)
+			}
+		}
+		if !slices.Equal(both[0].first, a.first) || !slices.Equal(both[0].weights, a.weights) {
+			t.Fatalf("grid %+v, positions %+v: other weights than the plain code's", g, need)
+		}
+	}
+	if cpu.X86.HasAVX2 && laid == 0 {
+		t.Error("none were made by vector code")
 	}
 }

@@ -17,6 +17,8 @@ func release([]int32) {}
 
 func (ws *Workspace) ready(*Job) error { return nil }
 
+func (*axis) layFast(*reach, []span, int, int, span) bool { return false }
+
 func (j *Job) forget() { j.dst = nil }
 
 // Take does the work, given the pixels of Region.
