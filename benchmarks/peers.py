@@ -133,33 +133,23 @@ class Peer:
             wrong += bytes(get([alone])[0]) != wanted[alone]
         return {"wrong": wrong}
 
-    def fetch_anew(self, singles: int, batches: int, size: int, seed: int) -> dict[str, Any]:
-        """Opens, reads samples one by one, then batches, none twice; once in the life of a process.
+    def fetch_anew(self, calls: int, size: int, seed: int) -> dict[str, Any]:
+        """Opens and reads samples, size at once and none twice; once in the life of a process.
 
-        Returns seconds: `first` until the first sample, `alone` of each further one, `together` of each batch.
+        Returns seconds: `first` until the first call is done, opening included, `seconds` until all are.
         """
         assert self._fetch is None, "it is open already"
-        order = np.random.default_rng(seed).permutation(self._files.count)[: singles + batches * size]
-        calls = [[row] for row in order[:singles].tolist()]
-        calls += [rows.tolist() for rows in np.split(order[singles:], batches)]
+        order = np.random.default_rng(seed).permutation(self._files.count)[: calls * size]
         got, times, begin = [], [], time.perf_counter()
         get = self._fetcher()
-        for rows in calls:
-            got.append(get(rows))
-            times.append(time.perf_counter())
-        spans = np.diff([begin, *times]).tolist()
+        for rows in np.split(order, calls):
+            got.append(get(rows.tolist()))
+            times.append(time.perf_counter() - begin)
         wanted = self._stored()
-        pairs = zip([row for rows in calls for row in rows], [one for found in got for one in found], strict=True)
+        pairs = zip(order.tolist(), [one for found in got for one in found], strict=True)
         wrong = sum(bytes(one) != wanted[row] for row, one in pairs)
         useful = sum(len(wanted[row]) for row in order.tolist())
-        return {
-            "wrong": wrong,
-            "useful": useful,
-            "first": spans[0],
-            "alone": spans[1:singles],
-            "together": spans[singles:],
-            "seconds": times[-1] - begin,
-        }
+        return {"wrong": wrong, "useful": useful, "first": times[0], "seconds": times[-1]}
 
     def _order(self) -> list[int]:
         """Returns the rows in the order in which they are written."""

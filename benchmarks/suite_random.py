@@ -9,14 +9,13 @@ from typing import Any
 
 import data
 import environments
-import numpy as np
 from lake import Servers
 from protocol import Contender, Entry, Turn, faster, race
 from roster import ENTRANTS, PLAIN, Entrant
 from suite import FAILURES, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
 MANY = 256
-SINGLES, BATCHES = 64, 8  # of a turn against an object store
+CALLS = {1: 64, MANY: 8}  # calls of so many samples, of a process that knows nothing of an object store
 ALONE, TOGETHER = "alone/s", f"{MANY} at once/s"
 RATIO = "ours is, times"
 UNABLE = "reads in sequence only"
@@ -77,7 +76,7 @@ def local(name: str, count: int, rounds: int, seconds: float, wanted: list[str])
 
 
 def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
-    """From S3 behind 25 ms and 90 MB/s a connection, in a new process that knows nothing."""
+    """From S3 behind 25 ms and 90 MB/s a connection, in processes that know nothing: one for samples, one for batches."""
     data.jpegs(name, count)  # made where it is not there
     chapter = Chapter(
         f"fetch-{name}",
@@ -85,12 +84,14 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
         "alone, ms",
         [
             RATIO,
-            f"{MANY} at once, ms",
-            f"{RATIO} ({MANY})",
             "first, s",
-            "all, s",
             "GETs",
             "bytes fetched / useful",
+            f"{MANY} at once, ms",
+            f"{RATIO} ({MANY})",
+            f"first, s ({MANY})",
+            f"GETs ({MANY})",
+            f"bytes fetched / useful ({MANY})",
             "CPU-s",
         ],
         rounds=rounds,
@@ -101,7 +102,7 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
         bucket, keys = store.bucket(), store.environment(direct=True)
         boto = environments.python("webdataset")
         up = stack.enter_context(Contender("upload", "adapters.bucket", "Upload", python=boto, environment=keys))
-        all_ours = Turn()
+        all_ours = {size: Turn() for size in CALLS}
         for entrant in (OUR, *_entrants(chapter, wanted)):
             if entrant.not_remote:
                 chapter.refuse(entrant, entrant.not_remote)
@@ -115,32 +116,33 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
                 if entrant is OUR:
                     continue
                 pairs = [(OUR, OURS), (entrant, prefix)]
-                turns = {OURS: Turn(), entrant.name: Turn()}
+                turns = {one.name: {size: Turn() for size in CALLS} for one, _ in pairs}
                 for turn in range(rounds):
                     for who, where in pairs[:: 1 if turn % 2 == 0 else -1]:
-                        uri, environment = f"s3://{bucket}/{where}", store.environment()
-                        with contender(who, "Peer", environment, place=uri, **arguments) as one:
-                            store.reset()
-                            answer = one.call("fetch_anew", singles=SINGLES, batches=BATCHES, size=MANY, seed=turn)
-                        value, gets = answer["value"], [got for got in store.requests() if got["method"] == "GET"]
-                        assert not value["wrong"], f"{value['wrong']} samples differ from their files"
-                        value |= {"gets": len(gets), "fetched": sum(got["bytes"] for got in gets)}
-                        turns[who.name].add(answer, 0)
+                        for size, calls in CALLS.items():
+                            place_there = f"s3://{bucket}/{where}"
+                            with contender(who, "Peer", store.environment(), place=place_there, **arguments) as one:
+                                store.reset()
+                                answer = one.call("fetch_anew", calls=calls, size=size, seed=turn)
+                            value, gets = answer["value"], [got for got in store.requests() if got["method"] == "GET"]
+                            assert not value["wrong"], f"{value['wrong']} samples differ from their files"
+                            value |= {"gets": len(gets), "fetched": sum(got["bytes"] for got in gets)}
+                            turns[who.name][size].add(answer, 0)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
                 continue
             finally:
                 shutil.rmtree(place, ignore_errors=True)
-            for field in ("seconds", "cpu", "values", "others"):
-                getattr(all_ours, field).extend(getattr(turns[OURS], field))
+            for size, ours in all_ours.items():
+                for field in ("seconds", "cpu", "values", "others"):
+                    getattr(ours, field).extend(getattr(turns[OURS][size], field))
             _remote_line(chapter, entrant, turns[entrant.name], turns[OURS])
-        if all_ours.seconds:
+        if all_ours[1].seconds:
             _remote_line(chapter, OUR, all_ours, None)
     chapter.notes.append(
-        f"A new process opens the dataset, reads {SINGLES} samples one after the other (alone: the mean, from nothing "
-        f"on, so with a part of the opening) and then {BATCHES} batches of {MANY}, none twice, all compared with "
-        "their files. MosaicML Streaming, LitData and Deep Lake 3 fetch whole shards or chunks, of which this set has "
-        "few: most samples are in one that is there already, at the price of bytes."
+        f"A new process opens the dataset and reads {CALLS[1]} samples one after the other, another one {CALLS[MANY]} "
+        f"batches of {MANY}, none twice, all compared with their files: the mean of a call from nothing on, opening "
+        "included, imports not. Who fetches whole shards or chunks pays for them in the first calls."
     )
     return chapter
 
@@ -187,35 +189,24 @@ def _line(chapter: Chapter, entrant: Entrant, turns: list[Turn], ours: list[Turn
     chapter.add(entrant.name.replace("Grain + ", ""), part, cells, seconds=[turn.seconds for turn in turns])
 
 
-def _remote_line(chapter: Chapter, entrant: Entrant, turn: Turn, ours: Turn | None) -> None:
-    chapter.watch(turn)
+def _remote_line(chapter: Chapter, entrant: Entrant, turns: dict[int, Turn], ours: dict[int, Turn] | None) -> None:
+    cells, part, seconds = {}, 1.0, {}
+    for size, turn in turns.items():
+        chapter.watch(turn)
+        suffix = "" if size == 1 else f" ({size})"
+        seconds[size], last = [value["seconds"] / CALLS[size] for value in turn.values], turn.values[-1]
+        cells |= {
+            "alone, ms" if size == 1 else f"{size} at once, ms": spread([1000 * one for one in seconds[size]]),
+            RATIO + suffix: "1",
+            "first, s" + suffix: number(statistics.median(value["first"] for value in turn.values)),
+            "GETs" + suffix: number(last["gets"]),
+            "bytes fetched / useful" + suffix: number(last["fetched"] / last["useful"]),
+        }
+        if ours is not None:
+            mine = [value["seconds"] / CALLS[size] for value in ours[size].values]
+            ratios = [theirs / one for one, theirs in zip(mine, seconds[size], strict=True)]
+            cells[RATIO + suffix] = spread(ratios)
+            part = 1 / statistics.median(ratios) if size == 1 else part
+    cells["CPU-s"] = number(sum(statistics.median(turn.cpu) for turn in turns.values()))
     chapter.versions |= versions(entrant)
-    alone, together = _alone(turn), _together(turn)
-    last, ratios, part = turn.values[-1], ["1", "1"], 1.0
-    if ours is not None:
-        found = [
-            [b / a for a, b in zip(mine, theirs, strict=True)]
-            for mine, theirs in ((_alone(ours), alone), (_together(ours), together))
-        ]
-        ratios, part = [spread(one) for one in found], 1 / statistics.median(found[0])
-    cells = {
-        "alone, ms": spread([1000 * one for one in alone]),
-        RATIO: ratios[0],
-        f"{MANY} at once, ms": spread([1000 * one for one in together]),
-        f"{RATIO} ({MANY})": ratios[1],
-        "first, s": number(statistics.median(value["first"] for value in turn.values)),
-        "all, s": spread(turn.seconds),
-        "GETs": number(last["gets"]),
-        "bytes fetched / useful": number(last["fetched"] / last["useful"]),
-        "CPU-s": number(statistics.median(turn.cpu)),
-    }
-    chapter.add(entrant.name, part, cells, alone=alone, together=together, seconds=turn.seconds)
-
-
-def _alone(turn: Turn) -> list[float]:
-    """Returns the seconds of a sample alone, on the average of a turn, opening included."""
-    return [(value["first"] + sum(value["alone"])) / SINGLES for value in turn.values]
-
-
-def _together(turn: Turn) -> list[float]:
-    return [float(np.mean(value["together"])) for value in turn.values]
+    chapter.add(entrant.name, part, cells, alone=seconds[1], together=seconds[MANY])

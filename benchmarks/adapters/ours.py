@@ -16,7 +16,7 @@ from adapters.base import CORES, Adapter, Epoch, Fetch, Row, decode, endpoint, r
 class Ours(Adapter):
     """Its loader, as documented."""
 
-    packages = ("deeplake",)
+    packages = ("deeplake", "deeplake._dataset")  # what the first call would import otherwise
     workers = (CORES,)
 
     def __init__(self, fast: bool = False, cache: int = 0, decoded: bool = False) -> None:
