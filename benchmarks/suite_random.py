@@ -76,7 +76,7 @@ def local(name: str, count: int, rounds: int, seconds: float, wanted: list[str])
 
 
 def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
-    """From S3 behind 25 ms and 90 MB/s a connection, in processes that know nothing: one for samples, one for batches."""
+    """From S3 behind 25 ms and 90 MB/s a connection; samples and batches each in a new process that knows nothing."""
     data.jpegs(name, count)  # made where it is not there
     chapter = Chapter(
         f"fetch-{name}",
@@ -194,7 +194,7 @@ def _remote_line(chapter: Chapter, entrant: Entrant, turns: dict[int, Turn], our
     for size, turn in turns.items():
         chapter.watch(turn)
         suffix = "" if size == 1 else f" ({size})"
-        seconds[size], last = [value["seconds"] / CALLS[size] for value in turn.values], turn.values[-1]
+        seconds[size], last = [whole / CALLS[size] for whole in turn.seconds], turn.values[-1]
         cells |= {
             "alone, ms" if size == 1 else f"{size} at once, ms": spread([1000 * one for one in seconds[size]]),
             RATIO + suffix: "1",
@@ -203,7 +203,7 @@ def _remote_line(chapter: Chapter, entrant: Entrant, turns: dict[int, Turn], our
             "bytes fetched / useful" + suffix: number(last["fetched"] / last["useful"]),
         }
         if ours is not None:
-            mine = [value["seconds"] / CALLS[size] for value in ours[size].values]
+            mine = [whole / CALLS[size] for whole in ours[size].seconds]
             ratios = [theirs / one for one, theirs in zip(mine, seconds[size], strict=True)]
             cells[RATIO + suffix] = spread(ratios)
             part = 1 / statistics.median(ratios) if size == 1 else part
