@@ -55,6 +55,7 @@ class Ours:
         shuffle: Any = True,
         tensor: str = "images",
         storage: dict[str, Any] | None = None,
+        cache: int = 0,
     ) -> None:
         import deeplake
         import torch  # noqa: F401  (in the baseline of memory)
@@ -63,6 +64,8 @@ class Ours:
         self._open = lambda uri: deeplake.open(uri, storage=settings)
         self._uri, self._tensor = uri, tensor
         self._options = {"batch_size": batch_size, "num_workers": workers, "shuffle": shuffle}
+        if cache:
+            self._options["cache"] = cache
         self._loader: Any = None
 
     def run(self) -> dict[str, Any]:

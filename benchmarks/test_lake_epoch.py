@@ -6,6 +6,7 @@ and all index pages count. python benchmarks/test_lake_epoch.py [--full]
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import ExitStack
 from typing import Any
@@ -14,10 +15,11 @@ import data
 import machine
 import report
 from lake import Guest, Place, Servers
-from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, faster, race
+from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, Turn, contenders, faster, race
 from test_epoch import BATCH, TITLES
 
 LOCAL, REMOTE, BAD = "deeplake, local disk", "deeplake, S3", "deeplake, S3 that fails"
+CACHED, FAR_CACHED = "deeplake, local disk, second epochs with cache=", "deeplake, S3, second epochs with cache="
 SLOW = "deeplake, S3 behind 1 Gb/s and 2 ms"
 LINK = 125e6  # bytes per second of the slow link
 STORE = os.environ.get("DEEPLAKE_BENCH_STORE", "s3")  # or minio
@@ -66,6 +68,7 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
         contenders(stack, made)
         entries = {name: Entry(one) for name, one in made.items()}
         turns = race(entries, call="anew", rounds=result.rounds)
+        turns |= _second_epochs(servers, place, files, uri, shared, result.rounds)
         requests = _requests(place, made[REMOTE])
         place.profile("bad")
         turns |= race({BAD: Entry(made[REMOTE])}, call="anew", rounds=3, warm_up=False)
@@ -86,7 +89,9 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
             name,
             Spread.of([files.count / seconds for seconds in turn.seconds]),
             cpu=Spread.of(turn.cpu).median / files.count * 1000,
-            note=f"first batch {Spread.of([value['first'] for value in turn.values]).median:.2f} s",
+            note=""
+            if name in (CACHED, FAR_CACHED)
+            else f"first batch {Spread.of([value['first'] for value in turn.values]).median:.2f} s",
         )
         for name, turn in turns.items()
     ]
@@ -101,6 +106,13 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
             f"{title}: S3 as a part of local, without what the servers took of the processors",
             Spread.of([local / seconds for local, seconds in zip(near.seconds, own, strict=True)]),
             None,
+        )
+    )
+    result.figures.append(
+        Figure(
+            f"{title}: S3 as a part of local, from the second epoch on with cache=",
+            faster(turns[FAR_CACHED], turns[CACHED]),
+            0.95,
         )
     )
     clean, bad = Spread.of(turns[REMOTE].seconds).median, turns[BAD].seconds
@@ -122,6 +134,20 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
     result.figures.append(
         Figure(f"{title}: bytes fetched as a part of those stored", Spread.of([requests["bytes"] / total]), None)
     )
+
+
+def _second_epochs(
+    servers: Servers, place: Place, files: data.JpegSet, uri: str, shared: dict[str, Any], rounds: int
+) -> dict[str, Turn]:
+    """Epochs after one that has filled a cache of decoded pictures in memory."""
+    shared = shared | {"cache": files.count * math.prod(files.shape) * 5 // 4}
+    with ExitStack() as stack:
+        made = {
+            CACHED: Contender(CACHED, "loaders", "Ours", uri=str(data.make_lake(files)), **shared),
+            FAR_CACHED: Guest(servers, FAR_CACHED, "loaders", "Ours", uri=uri, storage=place.settings(), **shared),
+        }
+        contenders(stack, made)
+        return race({name: Entry(one) for name, one in made.items()}, rounds=rounds)
 
 
 def _upload(place: Place, files: data.JpegSet, uri: str) -> None:
