@@ -27,7 +27,12 @@ type Provider struct {
 	files  *files
 	dirs   dirs
 	sys    system
+	mapped *mappings
 }
+
+// mappings counts what a provider has mapped where it can: half of the machine's memory at most, since pages beyond what that
+// holds would be read by touching them, a few at a time, which takes longer than to ask for them.
+type mappings struct{ files, bytes atomic.Int64 }
 
 var (
 	_ storage.Provider = (*Provider)(nil)
@@ -51,7 +56,7 @@ func Open(ctx context.Context, path string, o storage.Options) (storage.Provider
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, op, path, err)
 	}
-	p := &Provider{root: root, files: newFiles(descriptorLimit()), sys: realSystem()}
+	p := &Provider{root: root, files: newFiles(descriptorLimit()), sys: realSystem(), mapped: &mappings{}}
 	p.dirs.init()
 	st, err := os.Stat(root)
 	if o.Create && errors.Is(err, unix.ENOENT) {

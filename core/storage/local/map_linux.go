@@ -3,8 +3,6 @@ package local
 import (
 	"context"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -14,33 +12,24 @@ import (
 
 var _ storage.Mapper = (*Provider)(nil)
 
-// What a process maps at most, of all providers: the system gives it 65,530 mappings, of which other libraries want theirs,
-// and pages beyond what its memory holds are read by touching them, a few at a time, which takes longer than to ask for them.
-const mostMapped = 1 << 14
+// mostMapped is how many files a provider maps at most: the system gives a process 65,530 mappings, of which others want
+// theirs.
+const mostMapped = 1 << 13
 
-var mostMappedBytes = sync.OnceValue(func() int64 {
+// take counts a mapping of n bytes, unless it would be one too many.
+func (m *mappings) take(n int64) bool {
 	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) != nil {
-		return 1 << 30
-	}
-	return int64(info.Totalram) * int64(info.Unit) / 2
-})
-
-var mapped, mappedBytes atomic.Int64
-
-// takeRoom counts a mapping of n bytes, unless it would be one too many.
-func takeRoom(n int64) bool {
-	files, bytes := mapped.Add(1), mappedBytes.Add(n)
-	if files > mostMapped || bytes > mostMappedBytes() {
-		giveRoom(n)
+	files, bytes := m.files.Add(1), m.bytes.Add(n)
+	if unix.Sysinfo(&info) != nil || files > mostMapped || bytes > int64(info.Totalram)*int64(info.Unit)/2 {
+		m.giveBack(n)
 		return false
 	}
 	return true
 }
 
-func giveRoom(n int64) {
-	mapped.Add(-1)
-	mappedBytes.Add(-n)
+func (m *mappings) giveBack(n int64) {
+	m.files.Add(-1)
+	m.bytes.Add(-n)
 }
 
 // Map shows an object in the memory of the page cache. The file is unmapped some time after the last use of the Mapping.
@@ -68,18 +57,19 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 	if !steady(f.fd) {
 		return nil, errs.New(errs.Unsupported, "%s %q: the file system below %q is none whose pages stay readable", op, key, p.root)
 	}
-	if !takeRoom(st.Size) {
+	if !p.mapped.take(st.Size) {
 		return nil, errs.New(errs.Unsupported, "%s %q: too much of %q is mapped already", op, key, p.root)
 	}
 	data, err := unix.Mmap(f.fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil { // there are file systems without, and systems with a limit
-		giveRoom(st.Size)
+		p.mapped.giveBack(st.Size)
 		return nil, errs.Wrap(errs.Unsupported, op, key, err)
 	}
 	m := &storage.Mapping{Data: data, Ready: func(off, n int64) error { return p.ready(key, data, off, n) }}
+	mapped := p.mapped
 	runtime.AddCleanup(m, func(data []byte) {
 		_ = unix.Munmap(data)
-		giveRoom(int64(len(data)))
+		mapped.giveBack(int64(len(data)))
 	}, data)
 	return m, nil
 }
