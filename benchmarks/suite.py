@@ -41,6 +41,7 @@ class Line:
     figures: dict[str, Any]
     commit: str  # of which this was measured, and when
     date: str
+    rounds: int
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Chapter:
 
     def add(self, name: str, part: float, cells: dict[str, str], **figures: Any) -> None:
         """Adds a line, and writes it at once: hours may be left in which something ends the run."""
-        self.lines.append(Line(name, part, cells, figures, machine.commit(), today()))
+        self.lines.append(Line(name, part, cells, figures, machine.commit(), today(), self.rounds))
         self.save(only=True)
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
@@ -106,7 +107,7 @@ def today() -> str:
 def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
     """Adds to what was found what was said before of those who are not in it, with the commit and date of then."""
     for line in before["lines"]:
-        for key in ("commit", "date"):
+        for key in ("commit", "date", "rounds"):
             line.setdefault(key, before[key])
     here = {line["name"] for line in found["lines"]} | set(found["absent"])
     found["lines"] += [line for line in before["lines"] if line["name"] not in here]

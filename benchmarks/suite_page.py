@@ -110,24 +110,25 @@ def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
     packages = ", ".join(dict.fromkeys(chapter["versions"].values()))
     lines.append(
         f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; Python "
-        f"{about['python']}, {packages}; {_measured(chapter)}; {chapter['rounds']} rounds; "
+        f"{about['python']}, {packages}; {_measured(chapter)}; "
         f"others used {chapter['others']:.0%} of the machine"
     )
     return lines
 
 
 def _measured(chapter: dict[str, Any]) -> str:
-    """Returns the commit and the date; where lines are of different ones, who is of which."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Returns the commit, the date and the rounds; where lines are of different ones, who is of which."""
+    found: dict[tuple[str, str, int], list[str]] = {}
     for line in chapter["lines"]:
-        found.setdefault((line.get("commit", chapter["commit"]), line.get("date", chapter["date"])), []).append(
-            line["name"]
-        )
+        commit, date, rounds = (line.get(key, chapter[key]) for key in ("commit", "date", "rounds"))
+        found.setdefault((commit, date, rounds), []).append(line["name"])
     if len(found) < 2:
-        commit, date = next(iter(found), (chapter["commit"], chapter["date"]))
-        return f"commit {commit}; {date}"
-    newest = sorted(found, key=lambda one: one[1], reverse=True)
-    return "; ".join(f"commit {commit}, {date}: {', '.join(found[commit, date])}" for commit, date in newest)
+        commit, date, rounds = next(iter(found), (chapter["commit"], chapter["date"], chapter["rounds"]))
+        return f"commit {commit}; {date}; {rounds} rounds"
+    newest = sorted(found.items(), key=lambda one: one[0][1], reverse=True)
+    return "; ".join(
+        f"commit {commit}, {date}, {rounds} rounds: {', '.join(names)}" for (commit, date, rounds), names in newest
+    )
 
 
 def _kind(chapter: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import data
 import environments
-from lake import Servers
+from lake import Place, Servers
 from protocol import Contender, Entry, Turn, faster, race
 from roster import ENTRANTS, PLAIN, Entrant
 from suite import FAILURES, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
@@ -119,15 +119,9 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
                 turns = {one.name: {size: Turn() for size in CALLS} for one, _ in pairs}
                 for turn in range(rounds):
                     for who, where in pairs[:: 1 if turn % 2 == 0 else -1]:
-                        for size, calls in CALLS.items():
-                            place_there = f"s3://{bucket}/{where}"
-                            with contender(who, "Peer", store.environment(), place=place_there, **arguments) as one:
-                                store.reset()
-                                answer = one.call("fetch_anew", calls=calls, size=size, seed=turn)
-                            value, gets = answer["value"], [got for got in store.requests() if got["method"] == "GET"]
-                            assert not value["wrong"], f"{value['wrong']} samples differ from their files"
-                            value |= {"gets": len(gets), "fetched": sum(got["bytes"] for got in gets)}
-                            turns[who.name][size].add(answer, 0)
+                        for size in CALLS:
+                            uri = f"s3://{bucket}/{where}"
+                            turns[who.name][size].add(_anew(store, who, size, turn, place=uri, **arguments), 0)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
                 continue
@@ -145,6 +139,17 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
         "included, imports not. Who fetches whole shards or chunks pays for them in the first calls."
     )
     return chapter
+
+
+def _anew(store: Place, who: Entrant, size: int, seed: int, **arguments: Any) -> dict[str, Any]:
+    """Lets a new process read, and adds to its answer what was asked of the store."""
+    with contender(who, "Peer", store.environment(), **arguments) as one:
+        store.reset()
+        answer = one.call("fetch_anew", calls=CALLS[size], size=size, seed=seed)
+    value, gets = answer["value"], [got for got in store.requests() if got["method"] == "GET"]
+    assert not value["wrong"], f"{value['wrong']} samples differ from their files"
+    value |= {"gets": len(gets), "fetched": sum(got["bytes"] for got in gets)}
+    return answer
 
 
 def _entrants(chapter: Chapter, wanted: list[str]) -> list[Entrant]:

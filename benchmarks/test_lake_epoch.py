@@ -89,9 +89,7 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
             name,
             Spread.of([files.count / seconds for seconds in turn.seconds]),
             cpu=Spread.of(turn.cpu).median / files.count * 1000,
-            note=""
-            if name in (CACHED, FAR_CACHED)
-            else f"first batch {Spread.of([value['first'] for value in turn.values]).median:.2f} s",
+            note=_first(turn),
         )
         for name, turn in turns.items()
     ]
@@ -134,6 +132,12 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
     result.figures.append(
         Figure(f"{title}: bytes fetched as a part of those stored", Spread.of([requests["bytes"] / total]), None)
     )
+
+
+def _first(turn: Turn) -> str:
+    """Says when the first batch came, of epochs that open the dataset."""
+    seconds = [value["first"] for value in turn.values if "first" in value]
+    return f"first batch {Spread.of(seconds).median:.2f} s" if seconds else ""
 
 
 def _second_epochs(

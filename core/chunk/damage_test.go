@@ -12,7 +12,6 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/cache"
 	"deeplake/core/storage/faultstore"
-	"deeplake/core/storage/mem"
 )
 
 // fetchedAhead is a Held of what one read through the store gave.
@@ -33,11 +32,7 @@ func TestBitThatFellOverOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	reg := all.All()
-	var space mem.Space
-	inner, err := space.Open(ctx, "bits", storage.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := memStore(t)
 	for name, c := range map[string]struct {
 		held  bool
 		times int

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/codec"
+	"deeplake/core/errs"
 	"deeplake/core/storage"
 )
 
@@ -105,21 +106,21 @@ const againBlocks = 16 // of a chunk that is worth a mapping
 
 // readOrLook is readBlock, or a copy of what it would read.
 func (w *Worker) readOrLook(ctx context.Context, c *Chunk, block int, dst []byte) error {
-	if !w.again || c.shown == nil || c.Index.Blocks() < againBlocks {
-		return w.readBlock(ctx, c, block, dst)
+	s := &shown{}
+	if w.again && c.shown != nil && c.Index.Blocks() >= againBlocks {
+		s = c.show(ctx)
 	}
-	s := c.show(ctx)
 	off, n, _ := c.Index.BlockRange(block)
-	if s.m == nil || off+n > int64(len(s.m.Data)) {
-		return w.readBlock(ctx, c, block, dst)
-	}
-	if s.known(block) {
+	if s.m != nil && off+n <= int64(len(s.m.Data)) && s.known(block) {
+		if ctx.Err() != nil { // as a store would say
+			return errs.Cause(ctx, "read chunk")
+		}
 		copy(dst, s.m.Data[off:off+n])
 		runtime.KeepAlive(s.m)
 		return nil
 	}
 	err := w.readBlock(ctx, c, block, dst)
-	if err == nil {
+	if err == nil && s.m != nil {
 		s.know(block)
 	}
 	return err

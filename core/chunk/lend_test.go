@@ -15,7 +15,6 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/local"
-	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 )
 
@@ -25,11 +24,7 @@ func TestLend(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	reg := all.All()
-	var space mem.Space
-	memory, err := space.Open(ctx, "lent", storage.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := memStore(t)
 	disk, err := local.Open(ctx, t.TempDir(), storage.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
@@ -145,11 +140,7 @@ func TestAgain(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	reg := all.All()
-	var space mem.Space
-	memory, err := space.Open(ctx, "again", storage.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := memStore(t)
 	for _, c := range []struct {
 		name          string
 		samples       int
@@ -202,6 +193,11 @@ func TestAgain(t *testing.T) {
 			}
 			if n := store.reads.Load(); n != c.want {
 				t.Errorf("%d reads, want %d", n, c.want)
+			}
+			ended, end := context.WithCancel(ctx)
+			end()
+			if err := w.Stored(ended, refs[0], make([]byte, refs[0].Stored)); !errs.Is(err, errs.Canceled) {
+				t.Errorf("a read that was given up = %v, want errs.Canceled", err)
 			}
 		})
 	}

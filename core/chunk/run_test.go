@@ -9,7 +9,6 @@ import (
 	"deeplake/core/codec/all"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
-	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 )
 
@@ -18,11 +17,7 @@ func TestDecodeRunAsOneByOne(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	reg := all.All()
-	var space mem.Space
-	store, err := space.Open(ctx, "runs", storage.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := memStore(t)
 	const n = 12
 	var refs []*Ref
 	for _, id := range []codec.ID{codec.JPEG, codec.PNG, codec.None} {
