@@ -66,10 +66,10 @@ def test_lines_keep_the_commit_and_date_of_their_run(
 ) -> None:
     monkeypatch.setattr(suite, "PLACE", tmp_path)
 
-    def measure(commit: str, date: str, name: str, *, only: bool) -> str:
+    def measure(commit: str, date: str, name: str, rounds: int = 5, *, only: bool) -> str:
         monkeypatch.setattr(suite.machine, "commit", lambda: commit)
         monkeypatch.setattr(suite, "today", lambda: date)
-        chapter = suite.Chapter("epoch-noise", "three images", "images/s", [])
+        chapter = suite.Chapter("epoch-noise", "three images", "images/s", [], rounds=rounds)
         chapter.add(name, 1.0, {"images/s": "3"})
         chapter.save(only=only)
         return (tmp_path / "README.md").read_text()
@@ -77,12 +77,14 @@ def test_lines_keep_the_commit_and_date_of_their_run(
     assert "; commit 1111, 2026-01-01:" not in measure("1111", "2026-01-01", "first", only=False)
     before = tmp_path / "epoch-noise.json"
     found = json.loads(before.read_text())
-    assert (found["lines"][0].pop("commit"), found["lines"][0].pop("date")) == ("1111", "2026-01-01")
+    assert tuple(found["lines"][0].pop(key) for key in ("commit", "date", "rounds")) == ("1111", "2026-01-01", 5)
     before.write_text(json.dumps(found))  # as it was written before lines had them
     page = measure("2222", "2026-02-02", "second", only=True)
-    assert "commit 2222, 2026-02-02: second; commit 1111, 2026-01-01: first;" in page
+    assert "commit 2222, 2026-02-02, 5 rounds: second; commit 1111, 2026-01-01, 5 rounds: first;" in page
+    page = measure("2222", "2026-02-02", "first", rounds=7, only=True)
+    assert "commit 2222, 2026-02-02, 7 rounds: first; commit 2222, 2026-02-02, 5 rounds: second;" in page
     page = measure("2222", "2026-02-02", "first", only=True)
-    assert "; commit 2222; 2026-02-02;" in page
+    assert "; commit 2222; 2026-02-02; 5 rounds;" in page
 
 
 @pytest.mark.parametrize(
