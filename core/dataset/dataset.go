@@ -83,21 +83,7 @@ func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, e
 }
 
 func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) (*Dataset, error) {
-	repo, err := version.Open(ctx, store, env.Writer)
-	if err != nil {
-		return nil, err
-	}
-	if o.Branch != "" {
-		if repo, err = repo.On(ctx, o.Branch); err != nil {
-			return nil, err
-		}
-	}
-	var head *version.Snapshot
-	if o.At != "" {
-		head, err = repo.At(ctx, o.At)
-	} else {
-		head, err = repo.Head(ctx)
-	}
+	repo, head, err := find(ctx, env, store, o)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +91,26 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 	d.asked = o
 	d.past, d.ro = o.At != "", o.At != "" || o.ReadOnly
 	return d, nil
+}
+
+// find reads the commit that o asks for.
+func find(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) (*version.Repo, *version.Snapshot, error) {
+	if (o.Branch == "" || o.Branch == format.Main) && o.At == "" {
+		return version.OpenHead(ctx, store, env.Writer)
+	}
+	repo, err := version.Open(ctx, store, env.Writer)
+	if err == nil && o.Branch != "" {
+		repo, err = repo.On(ctx, o.Branch)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.At == "" {
+		head, err := repo.Head(ctx)
+		return repo, head, err
+	}
+	head, err := repo.At(ctx, o.At)
+	return repo, head, err
 }
 
 func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *version.Snapshot, o storage.Options) *Dataset {

@@ -12,8 +12,11 @@ import (
 // TSFKey is the key of the object whose existence makes the dataset exist.
 func TSFKey() string { return "tsf.json" }
 
+// RecordsPrefix is the prefix of the commit records of all branches.
+func RecordsPrefix() string { return "log/" }
+
 // RecordPrefix is the prefix of all commit records of a branch; listed, the newest record comes first.
-func RecordPrefix(branch UUID) string { return "log/" + branch.String() + "/" }
+func RecordPrefix(branch UUID) string { return RecordsPrefix() + branch.String() + "/" }
 
 // RecordKey is where commit record number version of a branch lies.
 func RecordKey(branch UUID, version uint64) string {
@@ -22,8 +25,8 @@ func RecordKey(branch UUID, version uint64) string {
 
 // ParseRecordKey is the inverse of RecordKey. Any other key is errs.Corrupt, since only a listing yields keys.
 func ParseRecordKey(key string) (branch UUID, version uint64, err error) {
-	id, digits, ok := strings.Cut(strings.TrimPrefix(key, "log/"), "/")
-	if !ok || !strings.HasPrefix(key, "log/") || len(digits) != 20 {
+	id, digits, ok := strings.Cut(strings.TrimPrefix(key, RecordsPrefix()), "/")
+	if !ok || !strings.HasPrefix(key, RecordsPrefix()) || len(digits) != 20 {
 		return UUID{}, 0, errs.New(errs.Corrupt, "key %q is not that of a commit record", clip(key))
 	}
 	branch, err = ParseUUID(id)

@@ -39,9 +39,14 @@ func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
 	if head < 0 {
 		return nil, r.noCommit()
 	}
-	rec, err := r.record(ctx, uint64(head))
+	return r.listed(ctx, uint64(head))
+}
+
+// listed reads a commit record of the branch that a listing has shown.
+func (r *Repo) listed(ctx context.Context, version uint64) (*format.Record, error) {
+	rec, err := r.record(ctx, version)
 	if errs.Is(err, errs.NotFound) {
-		err = missing(err, "read commit", format.RecordKey(r.branch, uint64(head)))
+		err = missing(err, "read commit", format.RecordKey(r.branch, version))
 	}
 	return rec, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 )
 
@@ -113,13 +114,51 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 	return newRepo(p, tsf, writer), nil
 }
 
+// OpenHead is Open and Head. A store at a distance lists records while it says which branch is main: where there is no other
+// branch, the first of all is the newest of main.
+func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+	var first format.BranchPoint // zero: not known
+	g := task.New(ctx, 0)
+	if storage.Remote(p) {
+		g.Go(func(ctx context.Context) error {
+			_ = p.List(ctx, format.RecordsPrefix(), "", func(o storage.Object) bool { // if it fails, main's will say why
+				if branch, version, err := format.ParseRecordKey(o.Key); err == nil {
+					first = format.BranchPoint{Branch: branch, Version: version}
+				}
+				return false
+			})
+			return nil
+		})
+	}
+	r, err := Open(ctx, p, writer)
+	if err != nil {
+		g.Stop()
+	}
+	if panicked := g.Wait(); err == nil {
+		err = panicked
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if first.Branch != r.branch {
+		s, err := r.Head(ctx)
+		return r, s, err
+	}
+	rec, err := r.listed(ctx, first.Version)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := r.load(ctx, rec)
+	return r, s, err
+}
+
 // Delete removes every object of the dataset, the one that makes it exist first.
 func Delete(ctx context.Context, p storage.Provider) error {
 	if err := p.Delete(ctx, format.TSFKey()); err != nil {
 		return err
 	}
 	var keys []string
-	for _, prefix := range []string{"log/", "refs/", format.ViewsPrefix(), "hint/", "map/", "txn/", "data/"} {
+	for _, prefix := range []string{format.RecordsPrefix(), "refs/", format.ViewsPrefix(), "hint/", "map/", "txn/", "data/"} {
 		if err := p.List(ctx, prefix, "", func(o storage.Object) bool {
 			keys = append(keys, o.Key)
 			return true

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -413,6 +414,38 @@ func TestSettings(t *testing.T) {
 		_, err := NewClient("endpoint", r.s, r.env)
 		if !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), r.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v", r.name, err)
+		}
+	}
+}
+
+// TestCertificatesOfTheSystem: those that the process's own SSL_CERT_FILE adds are the system's; they are read once, and by
+// the first connection that needs them.
+func TestCertificatesOfTheSystem(t *testing.T) {
+	server := httptest.NewTLSServer(serve(content()))
+	defer server.Close()
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	for _, r := range []struct {
+		name string
+		text string
+		ok   bool
+	}{
+		{"one", string(text), true},
+		{"one after something else", "hello\n-----BEGIN EMPTY-----\n-----END EMPTY-----\n" + string(text), true},
+		{"none", "hello", false},
+		{"broken", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("hello")})), false},
+	} {
+		name := filepath.Join(t.TempDir(), "ca.pem")
+		if err := os.WriteFile(name, []byte(r.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other, err := authorities(name)
+		if (err == nil) != r.ok || r.ok && other == nil {
+			t.Errorf("%s, of the settings: got %v, %v", r.name, other, err)
+		}
+		t.Setenv("SSL_CERT_FILE", name)
+		pool, err := authorities(name)
+		if (err == nil) != r.ok || pool != nil {
+			t.Errorf("%s, of the system: got %v, %v", r.name, pool, err)
 		}
 	}
 }
