@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -184,8 +185,8 @@ func authorities(files ...string) (*x509.CertPool, error) {
 			return nil, errs.New(errs.Invalid, "read certificates %q: %w; check ca_file", name, errors.Unwrap(err))
 		}
 		found := false
-		if name == os.Getenv("SSL_CERT_FILE") {
-			found = hasCertificate(text) // the system's already have those of this one
+		if systemHas(name) {
+			found = hasCertificate(text)
 		} else {
 			if pool == nil {
 				if pool, err = x509.SystemCertPool(); err != nil {
@@ -201,6 +202,12 @@ func authorities(files ...string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// systemHas reports whether a file is among those that crypto/x509 takes the system's from. On macOS and Windows it asks the
+// system, which knows no such file.
+func systemHas(name string) bool {
+	return runtime.GOOS == "linux" && name == os.Getenv("SSL_CERT_FILE")
+}
+
 // hasCertificate reports whether PEM text has a certificate that can be read.
 func hasCertificate(text []byte) bool {
 	for {
@@ -208,7 +215,7 @@ func hasCertificate(text []byte) bool {
 		if block == nil {
 			return false
 		}
-		if block.Type == "CERTIFICATE" {
+		if block.Type == "CERTIFICATE" && len(block.Headers) == 0 { // as x509.CertPool takes them
 			if _, err := x509.ParseCertificate(block.Bytes); err == nil {
 				return true
 			}
