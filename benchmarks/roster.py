@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from environments import HERE
@@ -143,9 +143,18 @@ PLAIN = (
     Entrant("pread, ranged GET", "webdataset", "plain", "Packed", fetch=True, note="one file, index in memory"),
 )
 FAST = Entrant("deeplake, fast=True", HERE, "ours", "Ours", {"fast": True}, note="shrinks in the inverse DCT")
+FFCV_RAW = Entrant("FFCV raw", "ffcv", "ffcv", "FFCV", {"mode": "raw"})
 # Second epochs of what is decoded once.
 DECODED = (
-    Entrant("FFCV raw", "ffcv", "ffcv", "FFCV", {"mode": "raw"}, note="decoded when it was written"),
+    replace(FFCV_RAW, note="decoded when it was written"),
     Entrant("deeplake, pixels stored", HERE, "ours", "Ours", {"decoded": True}, note="decoded when it was written"),
     Entrant("tf.data, cache()", HERE, "tensorflow", "TensorFlow", {"cache": True}, note="shuffles in a buffer"),
+)
+# Who stores pixels.
+RAW = (
+    FFCV_RAW,
+    Entrant("torch + memmap", HERE, "memmap", "Memmap", note="one .npy file"),
+    Entrant("MosaicML Streaming", "streaming", "streaming", "Streaming", {"decoded": True}),
+    Entrant("LitData", "litdata", "litdata", "LitData", {"decoded": True}),
+    Entrant("Deep Lake 3", "deeplake3", "deeplake3", "DeepLake3", {"decoded": True}, note="shuffles in a buffer"),
 )

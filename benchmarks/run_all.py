@@ -74,6 +74,7 @@ def _chapters(short: bool, count: int, rounds: int, only: list[str]) -> dict[str
         found[f"epoch-{name}"] = partial(suite_epoch.local, name, count, rounds, not short, only)
     for name, part in CROPPED.items():
         found[f"crop-{name}"] = partial(suite_epoch.crops, name, count // part, rounds, not short, only)
+    found["pixels-photos-q75"] = partial(suite_epoch.pixels, "photos-q75", count, rounds, not short, only)
     found["decoded-photos-q75"] = partial(suite_epoch.decoded, "photos-q75", count, rounds, not short, only)
     found["random-photos-q75"] = partial(suite_random.local, "photos-q75", count, rounds, 0.4 if short else 3.0, only)
     found["fetch-noise-q75"] = partial(suite_random.remote, "noise-q75", count, few, only)

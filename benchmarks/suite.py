@@ -25,7 +25,7 @@ PLACE = Path(__file__).resolve().parent / "results" / "peers"
 SCRATCH = data.CACHE / "suite" / str(os.getpid())  # of this run alone
 OURS = "deeplake"
 OUR = Entrant(OURS, environments.HERE, "ours", "Ours")
-LIMIT = "libjpeg-turbo in C"
+LIMIT, COPY = "libjpeg-turbo in C", "memcpy in C"
 
 
 @dataclass
@@ -148,7 +148,7 @@ def versions(entrant: Entrant) -> dict[str, str]:
     if entrant.environment != environments.HERE:
         pinned = environments.versions(entrant.environment)
         return {entrant.name: " ".join(f"{package} {version}" for package, version in pinned.items())}
-    names = {"tensorflow": "tensorflow-cpu", "tensorstore": "tensorstore", "files": "torch"}
+    names = {"tensorflow": "tensorflow-cpu", "tensorstore": "tensorstore", "files": "torch", "memmap": "torch"}
     if entrant.module not in names:
         return {}
     package = names[entrant.module]

@@ -5,6 +5,7 @@ From a local disk: whole images, random crops, and what was decoded before; and 
 
 from __future__ import annotations
 
+import math
 import shutil
 import statistics
 from collections.abc import Iterable
@@ -19,10 +20,11 @@ import suite_check
 from adapters.base import CORES
 from lake import Place, Servers
 from protocol import Contender, Entry, Turn, faster, race, thriftier
-from roster import DECODED, ENTRANTS, FAST, Entrant
-from suite import FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
+from roster import DECODED, ENTRANTS, FAST, RAW, Entrant
+from suite import COPY, FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
 BATCH, CROP = 256, 224
+RING = 384  # MB a thread: far more than a cache holds, like the batches of a loader
 RATE, RATIO, THRIFT, CPU = "images/s", "ours is, times", "CPU time, times ours", "CPU-s / 1,000"
 MEMORY, FIRST, GAP, PIXELS, WORKERS = "memory, MB", "first batch, s", "p99 gap, ms", "pixels as the limit's", "workers"
 
@@ -58,6 +60,12 @@ def decoded(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -
     return chapter
 
 
+def pixels(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+    """Whole images that were decoded when they were written, from a local disk, page cache warm."""
+    stored = replace(OUR, options={"decoded": True})
+    return _local("pixels", name, count, rounds, full, stored, _wanted(RAW, wanted))
+
+
 def _local(
     kind: str,
     name: str,
@@ -83,17 +91,7 @@ def _local(
         ours = stack.enter_context(contender(mine_is, "Peer", place=str(place), **arguments))
         ours.call("write")
         mine = _chosen(ours, full)
-        limit = stack.enter_context(Contender(LIMIT, "loaders", "jpeg_loop", name=name, count=count, threads=CORES))
-        turns = race({OURS: mine["entry"], LIMIT: Entry(limit)}, rounds=rounds)
-        chapter.watch(turns[OURS])
-        cells = {
-            RATE: spread([count / seconds for seconds in turns[LIMIT].seconds]),
-            RATIO: spread(_ratios(turns[OURS], turns[LIMIT])),
-            CPU: number(statistics.median(turns[LIMIT].cpu) / count * 1000),
-            WORKERS: str(CORES),
-        }
-        chapter.add(LIMIT, _part(turns[OURS], turns[LIMIT]), cells)
-        all_ours = turns[OURS]
+        all_ours = _limit(stack, chapter, mine["entry"], files, kind in ("decoded", "pixels"))
         for entrant in entrants:
             try:
                 one = _one(chapter, entrant, mine["entry"], files, arguments, rounds, full)
@@ -103,10 +101,35 @@ def _local(
             for field in ("seconds", "cpu", "values", "others"):
                 getattr(all_ours, field).extend(getattr(one, field))
         _line(chapter, mine_is, all_ours, None, mine, ours, files)
-    chapter.notes.append(
-        "The limit decodes from memory into one buffer per thread; it reads no file, shuffles and delivers nothing."
-    )
     return chapter
+
+
+def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet, copies: bool) -> Turn:
+    """Measures what the machine allows at most; returns the turns that ours had meanwhile."""
+    if copies:
+        size = files.count * math.prod(files.shape)
+        options = {"threads": CORES, "megabytes": size // 1_000_000, "ring": RING}
+        name, loop = COPY, Contender(COPY, "loaders", "copy_loop", **options)
+        note = f"The limit copies as many bytes from memory into a ring of {RING} MB a thread, and does nothing else."
+    else:
+        size = files.count
+        options = {"threads": CORES, "name": files.name, "count": files.count}
+        name, loop = LIMIT, Contender(LIMIT, "loaders", "jpeg_loop", **options)
+        note = "The limit decodes from memory, into one buffer per thread; it reads no file and delivers nothing."
+    turns = race({OURS: ours, name: Entry(stack.enter_context(loop))}, rounds=chapter.rounds)
+    chapter.watch(turns[OURS])
+    limit = turns[name]
+    for at, value in enumerate(limit.values):  # the loop of copies moves whole blocks, a little more than asked for
+        limit.seconds[at] *= size / value["count"]
+    cells = {
+        RATE: spread([files.count / seconds for seconds in limit.seconds]),
+        RATIO: spread(_ratios(turns[OURS], limit)),
+        CPU: number(statistics.median(limit.cpu) / files.count * 1000),
+        WORKERS: str(CORES),
+    }
+    chapter.add(name, _part(turns[OURS], limit), cells)
+    chapter.notes.append(note)
+    return turns[OURS]
 
 
 def remote(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:

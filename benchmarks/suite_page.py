@@ -14,6 +14,7 @@ from plot import bars
 TITLES = {
     "epoch": "Epoch over JPEG files on a local disk",
     "crop": "Epoch of random crops of 224x224 with a flip, uint8",
+    "pixels": "Epoch over pixels, decoded when they were written, on a local disk",
     "decoded": "Second epochs of what is decoded once",
     "lake": "Epoch over JPEG files in an object store",
     "random": "Random samples as stored, from a local disk",
@@ -24,6 +25,7 @@ TITLES = {
 SHORT = {
     "epoch": "epoch",
     "crop": "crops",
+    "pixels": "epoch, pixels stored",
     "decoded": "second epoch, decoded once",
     "lake": "epoch from S3",
     "random": "random, one by one",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -37,6 +38,7 @@ class Adapter:
     workers: ClassVar[tuple[int, ...]] = WORKERS  # of these the best is taken
     packages: ClassVar[tuple[str, ...]] = ()  # what it imports
     side = 0  # of random crops that are to be delivered, with a flip; 0: whole images
+    decoded = False  # it is the pixels that are stored
 
     def load(self) -> None:
         """Imports what it needs: importing is measured by no table, and the memory of it belongs to the baseline."""
@@ -45,8 +47,14 @@ class Adapter:
 
     @property
     def pixels(self) -> Callable[[Any], Any]:
-        """What makes a uint8 tensor (height, width, 3) of a JPEG file, where decoding is left to the user."""
+        """What makes a uint8 tensor (height, width, 3) of what is stored, where decoding is left to the user."""
+        if self.decoded:
+            return lambda pixels: pixels
         return partial(crops.opencv, side=self.side) if self.side else decode
+
+    def stored(self, file: bytes) -> Any:
+        """Returns what is written of a JPEG file: the file, or its pixels (height, width, 3)."""
+        return decode(file).numpy() if self.decoded else file
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         """Writes `count` samples into the empty folder `place`."""
@@ -89,9 +97,13 @@ def decode(file: Any) -> Any:
 
 
 def stack(samples: list[tuple[Any, int, int]]) -> Batch:
-    """Collates decoded samples."""
+    """Collates decoded samples: tensors, or arrays of pixels as they were stored."""
     import torch
 
+    if isinstance(samples[0][0], np.ndarray):
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        batch: Batch = torch.utils.data.default_collate(samples)  # copies once, where others can see it
+        return batch
     images, labels, numbers = zip(*samples, strict=True)
     return torch.stack(images), torch.tensor(labels), torch.tensor(numbers)
 

@@ -17,16 +17,19 @@ class DeepLake3(Adapter):
     packages = ("deeplake",)
     workers = tuple(sorted({0, 2, CORES}))
 
+    def __init__(self, decoded: bool = False) -> None:
+        self.decoded = decoded
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
         ds = deeplake.empty(str(place), overwrite=True)
         with ds:
-            ds.create_tensor("images", htype="image", sample_compression="jpeg")
+            ds.create_tensor("images", htype="image", sample_compression=None if self.decoded else "jpeg")
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
             for some in thousands(rows):
-                _extend(ds, some)
+                self._extend(ds, some)
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import deeplake
@@ -58,6 +61,15 @@ class DeepLake3(Adapter):
         images = _load(place).images
         return lambda rows: [images[row].tobytes() for row in rows]
 
+    def _extend(self, ds: Any, rows: list[Row]) -> None:
+        from deeplake.core.sample import Sample
+
+        images, labels, numbers = zip(*rows, strict=True)
+        stored = [self.stored(image) for image in images]
+        ds.images.extend(stored if self.decoded else [Sample(buffer=image, compression="jpeg") for image in stored])
+        ds.labels.extend(np.array(labels, np.int64))
+        ds.numbers.extend(np.array(numbers, np.int64))
+
 
 def _load(place: str) -> Any:
     import deeplake
@@ -71,12 +83,3 @@ def _load(place: str) -> Any:
             "endpoint_url": endpoint(),
         }
     return deeplake.load(place, read_only=True, creds=creds, verbose=False)
-
-
-def _extend(ds: Any, rows: list[Row]) -> None:
-    from deeplake.core.sample import Sample
-
-    images, labels, numbers = zip(*rows, strict=True)
-    ds.images.extend([Sample(buffer=image, compression="jpeg") for image in images])
-    ds.labels.extend(np.array(labels, np.int64))
-    ds.numbers.extend(np.array(numbers, np.int64))

@@ -18,8 +18,11 @@ class LitData(Adapter):
         "cv2",
     )
 
+    def __init__(self, decoded: bool = False) -> None:
+        self.decoded = decoded
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
-        _write(place, rows)
+        _write(place, ((self.stored(image), label, number) for image, label, number in rows))
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         _write(place, arrays)

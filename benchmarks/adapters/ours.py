@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import CORES, Adapter, Epoch, Fetch, Row, decode, endpoint, remote, thousands
+from adapters.base import CORES, Adapter, Epoch, Fetch, Row, endpoint, remote, thousands
 
 
 class Ours(Adapter):
@@ -21,14 +21,14 @@ class Ours(Adapter):
 
     def __init__(self, fast: bool = False, cache: int = 0, decoded: bool = False) -> None:
         """Takes the choices of the user: `fast=True` of transforms, bytes of `cache=`, pixels stored at `create`."""
-        self._fast, self._cache, self._decoded = fast, cache, decoded
+        self._fast, self._cache, self.decoded = fast, cache, decoded
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
         place.rmdir()
         with deeplake.create(place) as ds:
-            ds.create_tensor("images", htype="image.rgb", compression=None if self._decoded else "jpeg")
+            ds.create_tensor("images", htype="image.rgb", compression=None if self.decoded else "jpeg")
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
             for some in thousands(rows):
@@ -65,7 +65,7 @@ class Ours(Adapter):
         import deeplake
 
         files, labels, numbers = zip(*rows, strict=True)
-        images = [decode(file).numpy() if self._decoded else deeplake.read(file) for file in files]
+        images = [self.stored(file) if self.decoded else deeplake.read(file) for file in files]
         ds.extend({"images": images, "labels": np.array(labels, np.int64), "numbers": np.array(numbers, np.int64)})
 
 

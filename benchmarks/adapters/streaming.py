@@ -18,12 +18,16 @@ class Streaming(Adapter):
         "cv2",
     )
 
+    def __init__(self, decoded: bool = False) -> None:
+        self.decoded = decoded
+
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         from streaming import MDSWriter
 
-        with MDSWriter(out=str(place), columns={"image": "bytes", "label": "int", "row": "int"}) as out:
+        columns = {"image": "ndarray" if self.decoded else "bytes", "label": "int", "row": "int"}
+        with MDSWriter(out=str(place), columns=columns) as out:
             for image, label, number in rows:
-                out.write({"image": image, "label": label, "row": number})
+                out.write({"image": self.stored(image), "label": label, "row": number})
 
     def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         from streaming import MDSWriter

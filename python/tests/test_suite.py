@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import sys
 from collections.abc import Iterator
@@ -26,9 +27,11 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 def test_every_entrant_has_an_adapter_and_a_lock(suite: ModuleType) -> None:
     roster, environments = sys.modules["roster"], sys.modules["environments"]
-    for entrant in (suite.OUR, *roster.ENTRANTS):
+    others = (*roster.ENTRANTS, *roster.PLAIN, *roster.DECODED, *roster.RAW)
+    for entrant in (suite.OUR, roster.FAST, *others):
         adapter = importlib.import_module(f"adapters.{entrant.module}")
         assert issubclass(getattr(adapter, entrant.factory), adapter.Adapter), entrant.name
+        inspect.signature(getattr(adapter, entrant.factory)).bind(**entrant.options)
         if entrant.environment == environments.HERE:
             continue
         pinned = environments.versions(entrant.environment)
