@@ -2,6 +2,7 @@ package ahead
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,53 @@ func TestWaitingForAPieceEnds(t *testing.T) {
 		if _, err := h.bytes(ctx, "o", 0, 1000, nobody{}); !errs.Is(err, errs.Canceled) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
+		g.Stop()
+		_ = g.Wait()
+		h.Close()
+	})
+}
+
+// Until the first batch is decoded a wide line brings little else, since that takes the processors that decode; then it
+// brings what it can.
+func TestFirstBatchHasTheProcessors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const size, rest, decoding = 1 << 20, 1000, 400 * time.Millisecond
+		g := task.New(t.Context(), 0)
+		memory := NewShelf(2 << 30)
+		defer memory.Close()
+		fetch := func(_ chunk.Span, _ context.Context, dst []byte, landed func(n int64)) error {
+			time.Sleep(25 * time.Millisecond)
+			landed(int64(len(dst)))
+			return nil
+		}
+		h := New(g, memory, Options{Limit: 2 << 30, Batch: 1, Fetch: fetch, Untouched: true})
+		h.Plan(1, [][]chunk.Span{{{Object: "first", Bytes: size}}})
+		var later []chunk.Span
+		for i := range rest {
+			later = append(later, chunk.Span{Object: fmt.Sprint(i), Bytes: size})
+		}
+		h.Plan(2, [][]chunk.Span{later})
+		h.End()
+		h.Open(0)
+		if _, err := h.bytes(t.Context(), "first", 0, size, nobody{}); err != nil {
+			t.Fatal(err)
+		}
+		most := func(during time.Duration) (most int64) {
+			for range during / time.Millisecond {
+				time.Sleep(time.Millisecond)
+				most = max(most, h.Figures().Flying)
+			}
+			return most
+		}
+		if got := most(decoding); got < minFlight || got > earlyFlight+size {
+			t.Errorf("%d bytes are on their way while the first batch is decoded, want %d to %d", got, minFlight, earlyFlight)
+		}
+		h.Done(0)
+		if got := most(decoding / 4); got < 4*earlyFlight {
+			t.Errorf("%d bytes are on their way after it, want %d at least", got, 4*earlyFlight)
+		}
+		h.Stop()
 		g.Stop()
 		_ = g.Wait()
 		h.Close()

@@ -18,7 +18,8 @@ const (
 	requestsSlack = 0.2       // part of all requests that may be added for an early first batch
 	smallObject   = 1 << 20   // an object of which no more is planned is one request at once
 	aimRequest    = 8_000_000 // bytes of a request when all goes well
-	earlyTurns    = 4         // times what the line delivers in a turn, until the first batch is decoded
+	earlyTurns    = 4         // times what the line delivers in a turn, until the first batch is decoded; but
+	earlyFlight   = 16 << 20  // no more bytes than these
 	headRest      = 8         // one part in so many of the first batch's bytes may be late
 )
 
@@ -44,10 +45,10 @@ func (h *Hoard) pump() {
 }
 
 // bound is how many bytes may be on their way. While the first batch is being decoded, that is no more than keeps a line in
-// use: to receive bytes takes the same processors.
+// use, and of a wide line little: to receive bytes takes the same processors, which a wide line can keep busy by itself.
 func (h *Hoard) bound() int64 {
 	if h.watermark*h.options.Batch < h.options.Lead {
-		return max(int64(earlyTurns*h.line.turn()), minFlight)
+		return min(max(int64(earlyTurns*h.line.turn()), minFlight), earlyFlight)
 	}
 	request := float64(aimRequest)
 	if h.counts.Requests > 0 {
