@@ -16,6 +16,8 @@ from typing import Any
 import data
 import numpy as np
 
+RING = 384  # MB a thread to copy into: far more than a cache holds, like the batches of a loader
+
 
 class Loop:
     """A C program that does one round for each line it is sent, and answers with an amount and seconds."""

@@ -28,6 +28,16 @@ class Entrant:
 
 
 _NO_STORE = "reads local files only"
+FFCV_RAW = Entrant(
+    "FFCV raw",
+    "ffcv",
+    "ffcv",
+    "FFCV",
+    {"mode": "raw"},
+    arrays=False,
+    not_remote=_NO_STORE,
+    note="decoded when it was written",
+)
 ENTRANTS = (
     *(
         Entrant(
@@ -44,16 +54,7 @@ ENTRANTS = (
         for decoder in ("PIL", "torchvision", "OpenCV")
     ),
     Entrant("FFCV", "ffcv", "ffcv", "FFCV", {"mode": "jpg"}, crop=True, not_remote=_NO_STORE, note="fast DCT"),
-    Entrant(
-        "FFCV raw",
-        "ffcv",
-        "ffcv",
-        "FFCV",
-        {"mode": "raw"},
-        arrays=False,
-        not_remote=_NO_STORE,
-        note="decoded when it was written",
-    ),
+    FFCV_RAW,
     Entrant("WebDataset", "webdataset", "webdataset", "WebDataset", note="shuffles in a buffer"),
     Entrant("Squirrel", "squirrel", "squirrel", "Squirrel", note="shuffles in a buffer"),
     Entrant("MosaicML Streaming", "streaming", "streaming", "Streaming", crop=True, fetch=True),
@@ -143,16 +144,15 @@ PLAIN = (
     Entrant("pread, ranged GET", "webdataset", "plain", "Packed", fetch=True, note="one file, index in memory"),
 )
 FAST = Entrant("deeplake, fast=True", HERE, "ours", "Ours", {"fast": True}, note="shrinks in the inverse DCT")
-FFCV_RAW = Entrant("FFCV raw", "ffcv", "ffcv", "FFCV", {"mode": "raw"})
 # Second epochs of what is decoded once.
 DECODED = (
-    replace(FFCV_RAW, note="decoded when it was written"),
+    FFCV_RAW,
     Entrant("deeplake, pixels stored", HERE, "ours", "Ours", {"decoded": True}, note="decoded when it was written"),
     Entrant("tf.data, cache()", HERE, "tensorflow", "TensorFlow", {"cache": True}, note="shuffles in a buffer"),
 )
 # Who stores pixels.
 RAW = (
-    FFCV_RAW,
+    replace(FFCV_RAW, note=""),  # as everybody else here
     Entrant("torch + memmap", HERE, "memmap", "Memmap", note="one .npy file"),
     Entrant("MosaicML Streaming", "streaming", "streaming", "Streaming", {"decoded": True}),
     Entrant("LitData", "litdata", "litdata", "LitData", {"decoded": True}),

@@ -19,12 +19,12 @@ import numpy as np
 import suite_check
 from adapters.base import CORES
 from lake import Place, Servers
+from loaders import RING
 from protocol import Contender, Entry, Turn, faster, race, thriftier
 from roster import DECODED, ENTRANTS, FAST, RAW, Entrant
 from suite import COPY, FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
 BATCH, CROP = 256, 224
-RING = 384  # MB a thread: far more than a cache holds, like the batches of a loader
 RATE, RATIO, THRIFT, CPU = "images/s", "ours is, times", "CPU time, times ours", "CPU-s / 1,000"
 MEMORY, FIRST, GAP, PIXELS, WORKERS = "memory, MB", "first batch, s", "p99 gap, ms", "pixels as the limit's", "workers"
 

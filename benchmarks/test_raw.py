@@ -12,7 +12,7 @@ import data
 import machine
 import numpy as np
 import report
-from loaders import raw_sample
+from loaders import RING, raw_sample
 from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, Turn, contenders, faster, race
 
 SAMPLE = data.SIDE * data.SIDE * 3
@@ -20,7 +20,6 @@ BATCH = 256
 SEED = 7
 OURS, PREAD = "deeplake", "pread of rows into a reused buffer"
 MEMCPY, CACHED = "memcpy, memory to memory", "memcpy into a buffer that stays in the cache"
-RING = 384  # MB a thread: far more than a cache holds, like the batches of a loader
 
 
 def measure(full: bool = False) -> Result:

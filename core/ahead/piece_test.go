@@ -102,7 +102,7 @@ func TestWaitingForAPieceEnds(t *testing.T) {
 func TestFirstBatchHasTheProcessors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const size, rest, decoding = 1 << 20, 1000, 400 * time.Millisecond
+		const size, rest, decoding = 1 << 20, 500, 400 * time.Millisecond
 		g := task.New(t.Context(), 0)
 		memory := NewShelf(2 << 30)
 		defer memory.Close()
@@ -123,19 +123,14 @@ func TestFirstBatchHasTheProcessors(t *testing.T) {
 		if _, err := h.bytes(t.Context(), "first", 0, size, nobody{}); err != nil {
 			t.Fatal(err)
 		}
-		most := func(during time.Duration) (most int64) {
-			for range during / time.Millisecond {
-				time.Sleep(time.Millisecond)
-				most = max(most, h.Figures().Flying)
-			}
-			return most
-		}
-		if got := most(decoding); got < minFlight || got > earlyFlight+size {
-			t.Errorf("%d bytes are on their way while the first batch is decoded, want %d to %d", got, minFlight, earlyFlight)
+		time.Sleep(decoding)
+		if got := h.Figures().Bytes - size; got < earlyBytes || got > earlyBytes+size {
+			t.Errorf("%d bytes were asked for beside the first batch before it is decoded, want %d", got, earlyBytes)
 		}
 		h.Done(0)
-		if got := most(decoding / 4); got < 4*earlyFlight {
-			t.Errorf("%d bytes are on their way after it, want %d at least", got, 4*earlyFlight)
+		time.Sleep(decoding)
+		if got := h.Figures().Bytes; got != (rest+1)*size {
+			t.Errorf("%d bytes were asked for after it, want all %d", got, (rest+1)*size)
 		}
 		h.Stop()
 		g.Stop()

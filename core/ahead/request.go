@@ -18,9 +18,9 @@ const (
 	requestsSlack = 0.2       // part of all requests that may be added for an early first batch
 	smallObject   = 1 << 20   // an object of which no more is planned is one request at once
 	aimRequest    = 8_000_000 // bytes of a request when all goes well
-	earlyTurns    = 4         // times what the line delivers in a turn, until the first batch is decoded; but
-	earlyFlight   = 16 << 20  // no more bytes than these
+	earlyTurns    = 4         // times what the line delivers in a turn, until the first batch is decoded
 	headRest      = 8         // one part in so many of the first batch's bytes may be late
+	earlyBytes    = 32 << 20  // asked for beside those of the first batch, or as many as that has, until it is decoded
 )
 
 // pump sends requests as long as the bounds allow it.
@@ -44,11 +44,14 @@ func (h *Hoard) pump() {
 	}
 }
 
+// leading reports whether the first batch is not decoded yet.
+func (h *Hoard) leading() bool { return h.watermark*h.options.Batch < h.options.Lead }
+
 // bound is how many bytes may be on their way. While the first batch is being decoded, that is no more than keeps a line in
-// use, and of a wide line little: to receive bytes takes the same processors, which a wide line can keep busy by itself.
+// use: to receive bytes takes the same processors.
 func (h *Hoard) bound() int64 {
-	if h.watermark*h.options.Batch < h.options.Lead {
-		return min(max(int64(earlyTurns*h.line.turn()), minFlight), earlyFlight)
+	if h.leading() {
+		return max(int64(earlyTurns*h.line.turn()), minFlight)
 	}
 	request := float64(aimRequest)
 	if h.counts.Requests > 0 {
@@ -58,8 +61,12 @@ func (h *Hoard) bound() int64 {
 }
 
 // mayFollow reports whether more than the first batch needs may be asked for: when its first bytes would come as the last
-// ones of that batch do.
+// ones of that batch do. Until that is decoded as much follows as it has itself: to decode it takes no longer than to receive
+// that where the line is slower than the decoders, and where it is faster the rest would take the processors from them.
 func (h *Hoard) mayFollow() bool {
+	if h.leading() && h.counts.Bytes-h.head.all >= max(earlyBytes, h.head.all) {
+		return false
+	}
 	left := h.head.flying
 	return left == 0 || float64(left) <= h.line.turn() || left <= h.head.all/headRest
 }
