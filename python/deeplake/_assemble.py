@@ -18,6 +18,15 @@ from deeplake._plan import Plan
 # Columns that the core adds to say something of the rows.
 _MARKS = ("_index", "_source", "_valid")
 
+# What is made of a batch of which every row was left out.
+EMPTY = object()
+
+# What the rows of a batch have under each name.
+Columns = dict[str, Any]
+
+# Is told of a row that is left out, with its tensor and why.
+Skip = Callable[[int, str, Exception], None]
+
 
 class Host(Protocol):
     """What differs between NumPy and torch."""
@@ -36,6 +45,9 @@ class Host(Protocol):
 
     def is_array(self, value: Any) -> bool:
         """Returns whether value is an array of the host."""
+
+    def take(self, array: Any, places: list[int]) -> Any:
+        """Returns an array of some rows of one."""
 
     def stack(self, arrays: list[Any]) -> Any:
         """Returns one array of arrays of the same shape."""
@@ -63,6 +75,9 @@ class NumPy:
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, np.ndarray)
+
+    def take(self, array: Any, places: list[int]) -> Any:
+        return array[places]
 
     def stack(self, arrays: list[Any]) -> Any:
         return np.stack(arrays)
@@ -93,11 +108,15 @@ class Assembly:
         if self._pil:
             import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
 
-    def __call__(self, batch: _native.Batch) -> Any:
+    def __call__(self, batch: _native.Batch, skip: Skip | None = None) -> Any:
+        """Returns what the user gets.
+
+        Where `skip` is given, it is told of the rows that cannot be read, and they are left out; EMPTY: all of them.
+        """
         if not self._in_python:
             return self._host.columns(batch)
         try:
-            return self._assemble(batch)
+            return self._assemble(batch, skip)
         except StopIteration as err:
             # It would end the epoch without a word.
             raise InvalidArgumentError("load: a transform or collate function raised StopIteration") from err
@@ -106,10 +125,10 @@ class Assembly:
         """Returns the batches of an epoch, from a position, as calls of this give them; None if only calls can."""
         return None if self._in_python else self._host.stream(epoch, position)
 
-    def _assemble(self, batch: _native.Batch) -> Any:
+    def _assemble(self, batch: _native.Batch, skip: Skip | None) -> Any:
         raw = batch.columns()
         marks = {name: raw.pop(name).numpy() for name in _MARKS if name in raw and name not in self._names}
-        index = marks["_index"]
+        rows = _Rows(marks["_index"], skip)
         if not self._return_index:
             marks = {name: values for name, values in marks.items() if name == "_valid"}
         columns: dict[str, Any] = {}
@@ -117,35 +136,57 @@ class Assembly:
             if name not in self._in_python:
                 columns[name] = _each(column, self._array)
             elif name in self._pil:
-                columns[name] = self._images(name, column, index)
+                columns[name] = self._images(name, column, rows)
             else:
                 columns[name] = _each(column, _sample)
+        columns, marks = self._left(columns, marks, rows)
+        if rows.emptied:
+            return EMPTY
         for name, steps in self._steps.items():
-            columns[name] = self._transformed(name, steps, columns[name], index)
+            columns[name] = self._transformed(name, steps, columns[name], rows.index)
         if self._row_transform is None and not callable(self._collate):
-            return self._finish(columns, index, marks)
-        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+            return self._finish(columns, marks, rows)
+        samples = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         if self._row_transform is not None:
-            rows = self._transformed("", (self._row_transform,), rows, index)
+            samples = self._transformed("", (self._row_transform,), samples, rows.index)
         if callable(self._collate):
             for name, values in marks.items():
-                for row, value in zip(rows, values.tolist(), strict=True):
-                    row[name] = value
-            return self._collate(rows)
-        return self._finish(self._columns_of(rows, index), index, marks)
+                for sample, value in zip(samples, values.tolist(), strict=True):
+                    sample[name] = value
+            return self._collate(samples)
+        return self._finish(self._columns_of(samples, rows.index), marks, rows)
 
-    def _images(self, name: str, column: Any, index: Any) -> list[Any]:
-        """Returns the files of a column as Pillow's images. One that cannot be read is an error; nothing skips it."""
+    def _images(self, name: str, column: Any, rows: _Rows) -> list[Any]:
+        """Returns the files of a column as Pillow's images."""
         done: list[Any] = []
-        try:
-            for value in column:
-                done.append(_each(value, _image))
-        except Exception as err:
-            raise CorruptError(
-                f'load tensor "{name}": Pillow cannot decode row {index[len(done)]} of "{self._uri}": {err}; '
-                'on_error="skip" is for what the loader decodes itself, decode="numpy"'
-            ) from err
+        for place, value in enumerate(column):
+            image = None
+            try:
+                image = _each(value, _image)
+            except Exception as err:
+                # No name for the failure here: its cause knows this frame, and both would keep the batch.
+                rows.fail(place, name, self._undecodable(name, rows.index[place], err))
+            done.append(image)
         return done
+
+    def _undecodable(self, name: str, row: int, cause: Exception) -> CorruptError:
+        failure = CorruptError(
+            f'load tensor "{name}": Pillow cannot decode row {row} of "{self._uri}": {cause}; '
+            'on_error="skip" of a loader leaves such rows out'
+        )
+        failure.__cause__ = cause
+        return failure
+
+    def _left(self, columns: Columns, marks: Columns, rows: _Rows) -> tuple[Columns, Columns]:
+        """Returns columns and marks without the rows that have failed."""
+        places = rows.settle()
+        if places is None:
+            return columns, marks
+        columns = {
+            name: [column[i] for i in places] if isinstance(column, list) else self._host.take(column, places)
+            for name, column in columns.items()
+        }
+        return columns, {name: values[places] for name, values in marks.items()}
 
     def _array(self, value: Any) -> Any:
         return value if isinstance(value, bytes) else self._host.array(value)
@@ -181,9 +222,16 @@ class Assembly:
                 )
         return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
-    def _finish(self, columns: dict[str, Any], index: Any, marks: Mapping[str, Any]) -> dict[str, Any]:
+    def _finish(self, columns: Columns, marks: Columns, rows: _Rows) -> Any:
         """Collates what Python has touched."""
         touched = self._in_python if self._row_transform is None else columns
+        if self._collate != "list":
+            for name, column in columns.items():
+                if name in touched:
+                    _check_holes(name, column, rows)
+            columns, marks = self._left(columns, marks, rows)
+        if rows.emptied:
+            return EMPTY
         done: dict[str, Any] = {}
         for name, column in columns.items():
             if name not in touched:
@@ -191,15 +239,42 @@ class Assembly:
                 continue
             values = [self._host.value(value) for value in column]
             if self._collate == "list" or not all(self._host.is_array(value) for value in values) or not values:
-                _check_holes(name, column, index, self._collate)
                 done[name] = values
             elif self._collate == "pad":
-                _check_axes(name, values, index)
+                _check_axes(name, values, rows.index)
                 done[name], done[f"{name}_shape"] = self._host.pad(values)
             else:
-                _check_shapes(name, values, index)
+                _check_shapes(name, values, rows.index)
                 done[name] = self._host.stack(values)
         return done | {name: self._host.value(values) for name, values in marks.items()}
+
+
+class _Rows:
+    """The rows of a batch, and which of them are to be left out of it."""
+
+    def __init__(self, index: Any, skip: Skip | None) -> None:
+        self.index = index  # their numbers
+        self._skip = skip
+        self._failed: set[int] = set()  # places
+        self.emptied = False  # all were left out
+
+    def fail(self, place: int, tensor: str, failure: Exception) -> None:
+        """Raises the failure of a row, or notes that the row is to be left out."""
+        if self._skip is None:
+            raise failure
+        if place not in self._failed:
+            self._failed.add(place)
+            self._skip(int(self.index[place]), tensor, failure)
+
+    def settle(self) -> list[int] | None:
+        """Forgets the rows that have failed, and returns the places of the others; None: all are left."""
+        if not self._failed:
+            return None
+        places = [place for place in range(len(self.index)) if place not in self._failed]
+        self.index = self.index[places]
+        self._failed.clear()
+        self.emptied = not places
+        return places
 
 
 def _each(value: Any, convert: Callable[[Any], Any]) -> Any:
@@ -229,14 +304,14 @@ def _image(data: Any) -> Any:
     return image
 
 
-def _check_holes(name: str, values: list[Any], index: Any, collate: Any) -> None:
-    if collate == "list":
-        return
-    for value, row in zip(values, index, strict=True):
+def _check_holes(name: str, values: list[Any], rows: _Rows) -> None:
+    for place, value in enumerate(values):
         if value is None:
-            raise TensorTypeError(
-                f'load tensor "{name}": row {row} has no sample; use collate="list", or select the rows that have one'
+            failure = TensorTypeError(
+                f'load tensor "{name}": row {rows.index[place]} has no sample; use collate="list", or select the rows '
+                "that have one"
             )
+            rows.fail(place, name, failure)
 
 
 def _check_axes(name: str, values: list[Any], index: Any) -> None:

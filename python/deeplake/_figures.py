@@ -13,17 +13,23 @@ from deeplake import _native
 
 # Spans of Python's own work that a trace holds at most.
 _SPANS = 1 << 16
+# Notes of rows that were left out, those of the core among them; the count goes on.
+_NOTES = 16
 # More than this share of the time in the loop's thread, and Python is what the loop waits for.
 _MUCH = 0.5
 
 
 class Work:
-    """The time that Python took to make batches of what the core gave, in the thread of the loop."""
+    """What Python did to make batches of what the core gave, in the thread of the loop: its time, and rows left out."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
         self._stream: _native.Stream | None = None  # makes batches without Python, and takes the time itself
         self.spans: list[tuple[int, float]] | None = None  # (nanoseconds since 1970, seconds), for a trace
+        self.skipped = 0  # rows
+        self.emptied = 0  # batches of which every row was left out
+        self.notes: list[dict[str, Any]] = []
+        self.last = ""  # why the last of them was left out
 
     @property
     def seconds(self) -> float:
@@ -38,6 +44,13 @@ class Work:
     def settle(self) -> None:
         """Lets go of the stream; its time stays counted."""
         self._seconds, self._stream = self.seconds, None
+
+    def skip(self, row: int, tensor: str, failure: Exception) -> None:
+        """Notes that a row was left out."""
+        self.skipped += 1
+        self.last = str(failure)
+        if len(self.notes) < _NOTES:
+            self.notes.append({"row": row, "tensor": tensor, "error": self.last})
 
     def timed(self, make: Any) -> Any:
         """Returns `make` with its time taken."""
@@ -60,6 +73,11 @@ def with_work(stats: dict[str, Any], work: Work | None) -> dict[str, Any]:
     seconds = 0.0 if work is None else work.seconds
     share = seconds / max(stats["seconds"], 1e-9)
     stats["python"] = {"threads": 1, "busy_seconds": seconds}
+    if work is not None and work.skipped:
+        stats["rows"] -= work.skipped
+        stats["batches"] -= work.emptied
+        stats["skipped"] += work.skipped
+        stats["first_skips"] = (stats["first_skips"] + work.notes)[:_NOTES]
     if share > _MUCH and stats["rows"]:
         stats["bottleneck"] = (
             f"python: transforms and collation took {share:.0%} of the time, in the thread of the loop; operations on "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from deeplake import _native
-from deeplake._assemble import Assembly, NumPy
-from deeplake._errors import InvalidArgumentError
+from deeplake._assemble import EMPTY, Assembly, NumPy
+from deeplake._errors import CorruptError, InvalidArgumentError
 from deeplake._figures import Work, prometheus, with_work, write_trace
 from deeplake._figures import flat as _flat
 from deeplake._plan import Options, Plan, check_int
@@ -37,6 +38,10 @@ class _Progress:
     def made(self, batch: _native.Batch) -> _native.Batch:
         self._ahead.append((batch.position, batch.last))
         return batch
+
+    def emptied(self) -> None:
+        """Forgets the batch that was made last: nobody gets it, and what comes next is behind it."""
+        self._ahead.pop()
 
     def handed(self, batch: Any) -> Any:
         self._at = self._ahead.popleft()
@@ -159,8 +164,27 @@ class Passes:
             stream = self._assembly.stream(epoch, progress.position)
             if stream is not None:
                 return progress.follow(work.follow(stream))
-        batches = map(work.timed(self._assembly), map(progress.made, epoch))
-        return map(progress.handed, self._watched(batches))
+        native = map(progress.made, epoch)
+        if not self._plan.skips_in_python:
+            return map(progress.handed, self._watched(map(work.timed(self._assembly), native)))
+        made = map(work.timed(partial(self._assembly, skip=work.skip)), native)
+        remaining = filter(partial(self._remains, progress, work), made)
+        return map(progress.handed, self._watched(remaining))
+
+    def _remains(self, progress: _Progress, work: Work, batch: Any) -> bool:
+        """Drops a batch of which every row was left out. Where other ranks take the same step there must be one."""
+        if batch is not EMPTY:
+            return True
+        progress.emptied()
+        work.emptied += 1
+        rank, world_size = self._plan.options.ranks()
+        if world_size > 1:
+            raise CorruptError(
+                f"load a batch on rank {rank} of {world_size}: none of its rows can be read, and without a batch this "
+                "rank would lose step with the others; use a larger batch_size, or leave the rows out of the view; the "
+                f"last of them: {work.last}"
+            )
+        return False
 
     def _worked(self) -> Work:
         work = Work()

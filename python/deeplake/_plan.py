@@ -168,6 +168,11 @@ class Plan:
             return set(self.names)
         return set(self.recipe.steps) | {name for name in self.names if self.decode(name) == "pil"}
 
+    @property
+    def skips_in_python(self) -> bool:
+        """Whether Python, and not the core alone, leaves out rows that cannot be read."""
+        return self.options.on_error == "skip" and bool(self.in_python)
+
     def native(self) -> _native.Loader:
         """Returns the native loader of this process."""
         loader = self._loader

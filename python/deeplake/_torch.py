@@ -60,6 +60,9 @@ class Torch:
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
 
+    def take(self, array: Any, places: list[int]) -> Any:
+        return array[torch.tensor(places, dtype=torch.int64)]
+
     def stack(self, arrays: list[Any]) -> Any:
         return torch.stack(arrays)
 
