@@ -80,8 +80,8 @@ def _one_set(result: Result, files: data.JpegSet, kept: data.JpegSet) -> None:
         again = f"s3://{place.bucket()}/lake"
         _upload(place, kept, again)
         room = {"cache": kept.count * math.prod(kept.shape) * 5 // 4}
-        # These are short: more of them for as good a figure.
-        later |= _later(servers, place, (CACHED, FAR_CACHED), kept, again, shared | room, 3 * result.rounds)
+        # A third of a second each, of one code that reads no store: many of them for as good a figure.
+        later |= _later(servers, place, (CACHED, FAR_CACHED), kept, again, shared | room, 12 * result.rounds)
         with Guest(servers, REMOTE, "loaders", "Ours", uri=again, storage=place.settings(), **shared) as small:
             few = _requests(place, small)
         requests = _requests(place, made[REMOTE])

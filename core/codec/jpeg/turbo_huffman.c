@@ -24,29 +24,34 @@ enum {
 };
 
 /* Where coefficient k of the order in the file stands in a block. A run can lead up to 15 beyond the last one, and the
- * end of a block goes END ahead: what is written for it, to the place of the first one, is written over. */
-static const unsigned char places[END + 64] = {
+ * end of a block goes END ahead from there: what is written for it, to the place of the first one, is written over. */
+static const unsigned char places[63 + 15 + END + 1] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,
     6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31,
     39, 46, 53, 60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
 };
 
-/* A symbol and the code before it:
- *   bits 0 to 7    how many bits the code and the value behind it take
- *   bits 8 to 14   how many coefficients it goes ahead
- *   bit 15         KNOWN: the value is there too, in bits 16 to 31
+/* What a look-up finds: a symbol and the code before it, or two that follow each other.
+ *   bits 0 to 7    how many bits they take, the values behind them included
+ *   bits 8 to 14   how many coefficients the first goes ahead
+ *   bits 40 to 47  how many bits the first takes
+ *   bit 15         KNOWN: its value is there too, in bits 16 to 31, and maybe a second: bits 32 to 38 say how many
+ *                  coefficients that goes ahead, 0 where there is none, and bits 48 to 63 are its value
  *   else bits 16 to 19 say how many bits the value has, 20 to 24 how many the code has */
 enum { KNOWN = 1 << 15 };
 
-static unsigned value_bits(uint32_t symbol) { return symbol >> 16 & 15; }
-static unsigned code_bits(uint32_t symbol) { return symbol >> 20; }
+static inline unsigned ahead(uint64_t symbol) { return symbol >> 8 & 127; }
+static inline unsigned value_bits(uint64_t symbol) { return symbol >> 16 & 15; }
+static inline unsigned code_bits(uint64_t symbol) { return symbol >> 20 & 31; }
+static inline unsigned second_ahead(uint64_t symbol) { return symbol >> 32 & 127; }
+static inline unsigned first_bits(uint64_t symbol) { return symbol >> 40 & 255; }
 
 /* The symbol of a byte of a Huffman table; 0 for one that files of 8 bits do not have. */
-static uint32_t meaning(unsigned length, unsigned byte, int is_dc) {
-    unsigned run = byte >> 4, bits = byte & 15, ahead = run + 1;
+static uint64_t meaning(unsigned length, unsigned byte, int is_dc) {
+    unsigned run = byte >> 4, bits = byte & 15, far = run + 1;
     if (byte > MOST_DC && is_dc || bits > MOST_AC && !is_dc) return 0;
-    if (bits == 0 && !is_dc) ahead = run == 15 ? 16 : END;
-    return (length + bits) | ahead << 8 | bits << 16 | length << 20;
+    if (bits == 0 && !is_dc) far = run == 15 ? 16 : END;
+    return (length + bits) | far << 8 | bits << 16 | length << 20 | (uint64_t)(length + bits) << 40;
 }
 
 /* The value of the first so many bits, of which the first one says the sign. */
@@ -56,16 +61,40 @@ static inline int value_of(uint64_t buffer, unsigned bits) {
 }
 
 /* Fills the entries of the look-up that begin with a code, with left bits over for the value behind it. */
-static void enter(uint32_t* to, unsigned left, uint32_t means, int is_dc) {
-    unsigned bits = value_bits(means), ahead = means >> 8 & 127;
-    int known = means != 0 && !is_dc && bits <= left && (bits > 0 || ahead == END); /* zeroes have no value to write */
+static void enter(uint64_t* to, unsigned left, uint64_t means, int is_dc) {
+    unsigned bits = value_bits(means);
+    int known = means != 0 && !is_dc && bits <= left && (bits > 0 || ahead(means) == END); /* not zeroes in a row */
     unsigned values = known ? bits : 0;
     for (uint32_t value = 0; value < 1u << values; value++) {
         if (known) {
             uint64_t buffer = bits > 0 ? (uint64_t)value << (64 - bits) : 0;
-            means = (means & 0x7fff) | KNOWN | (uint32_t)value_of(buffer, bits) << 16;
+            means = (means & ~(uint64_t)0xffff8000) | KNOWN | (uint64_t)(uint16_t)value_of(buffer, bits) << 16;
         }
         for (uint32_t rest = 0; rest < 1u << (left - values); rest++) *to++ = means;
+    }
+}
+
+/* Puts what follows a known symbol beside it, where a look-up sees all of it. */
+static void pair(dl_huffman_table* t) {
+    for (uint32_t i = 0; i < 1u << DL_HUFFMAN_AHEAD;) {
+        uint64_t symbol = t->symbols[i];
+        unsigned bits = first_bits(symbol);
+        if ((symbol & KNOWN) == 0) {
+            i++;
+            continue;
+        }
+        uint32_t run = 1u << (DL_HUFFMAN_AHEAD - bits);
+        for (uint32_t rest = 0; ahead(symbol) != END && rest < run;) {
+            uint64_t next = t->symbols[rest << bits];
+            unsigned more = first_bits(next);
+            if ((next & KNOWN) == 0 || bits + more > DL_HUFFMAN_AHEAD) {
+                rest++;
+                continue;
+            }
+            uint64_t two = symbol + more + ((uint64_t)ahead(next) << 32) + ((next >> 16 & 0xffff) << 48);
+            for (uint32_t end = rest + (run >> more); rest < end; rest++) t->symbols[i + rest] = two;
+        }
+        i += run;
     }
 }
 
@@ -91,11 +120,12 @@ static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
     }
     t->limit[17] = UINT32_MAX;
     t->made = 1;
+    if (!is_dc) pair(t);
     return 1;
 }
 
 /* Finds the symbol of a code that the look-up does not know. */
-static uint32_t find(const dl_huffman_table* t, uint64_t buffer, int is_dc) {
+static uint64_t find(const dl_huffman_table* t, uint64_t buffer, int is_dc) {
     uint32_t code = (uint32_t)(buffer >> 48);
     unsigned length = 1;
     while (code >= t->limit[length]) length++;
@@ -203,7 +233,7 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
         const dl_huffman_block* b = &h->blocks[i];
         REFILL();
-        uint32_t s = LOOK_UP(b->dc);
+        uint64_t s = LOOK_UP(b->dc);
         if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) stop(cinfo);
         int dc = h->last_dc[b->component] += value_of(buffer << code_bits(s), value_bits(s));
         TAKE(s);
@@ -218,17 +248,24 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
                 for (int n = 0; n < 5; n++) { /* known ones take DL_HUFFMAN_AHEAD bits at most */
                     s = LOOK_UP(ac);
                     if ((s & KNOWN) == 0) goto other;
-                    place += s >> 8 & 127;
-                    block[*place] = (JCOEF)(s >> 16);
+                    place += ahead(s);
+                    const unsigned char* second = place + second_ahead(s);
+                    block[*second] = (JCOEF)(s >> 48); /* where there is none, or the block ends before it, */
+                    block[*place] = (JCOEF)(s >> 16);  /* this is written over it */
+                    if (second >= places + 63) {
+                        if (place >= places + 63) s = first_bits(s);
+                        TAKE(s);
+                        goto done;
+                    }
+                    place = second;
                     TAKE(s);
-                    if (place >= places + 63) goto done;
                 }
                 REFILL();
                 continue;
             other:
                 REFILL();
                 if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
-                place += s >> 8 & 127;
+                place += ahead(s);
                 if (value_bits(s) != 0) block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
                 TAKE(s);
                 REFILL();
@@ -238,15 +275,16 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
         } else {
             if (rows != NULL) (*rows[i])[0] = (JCOEF)dc;
             do {
-                s = LOOK_UP(ac);
-                if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
-                place += s >> 8 & 127;
-                TAKE(s);
-                if (place >= places + 63) break;
-                s = LOOK_UP(ac);
-                if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
-                place += s >> 8 & 127;
-                TAKE(s);
+                for (int n = 0; n < 2 && place < places + 63; n++) {
+                    s = LOOK_UP(ac);
+                    if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
+                    place += ahead(s);
+                    if (place >= places + 63)
+                        s = first_bits(s);
+                    else
+                        place += second_ahead(s);
+                    TAKE(s);
+                }
                 REFILL();
             } while (place < places + 63);
         }

@@ -22,9 +22,8 @@ enum {
 typedef struct {
     int made;
     JHUFF_TBL source;
-    /* What a code that begins the next DL_HUFFMAN_AHEAD bits means: see KNOWN in the .c. 0: none does, or a longer
-     * one. */
-    uint32_t symbols[1 << DL_HUFFMAN_AHEAD];
+    /* What the next DL_HUFFMAN_AHEAD bits begin with: see KNOWN in the .c. 0: no code, or a longer one. */
+    uint64_t symbols[1 << DL_HUFFMAN_AHEAD];
     /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are not; code c of them
      * is symbol number first[n] + (c >> (16 - n)). */
     uint32_t limit[18];
