@@ -21,6 +21,7 @@ from deeplake._cli_output import json_option, show, size, table
 from deeplake._cli_query import query
 from deeplake._cli_versions import register
 from deeplake._errors import Error
+from deeplake._text import printable
 from deeplake._version import __version__
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    """Ends the program with a message: its lines as they are, since a query is shown with the place under it."""
-    lines = ["".join(c if c.isprintable() else " " for c in line).rstrip() for line in message.splitlines()]
+    """Ends the program with a message. It keeps its lines: a query is shown with the place of the fault under it."""
+    lines = [printable(line.replace("\t", " ")).rstrip() for line in message.split("\n")]
     print("deeplake:", "\n".join(line for line in lines if line).lstrip(), file=sys.stderr)
     sys.exit(code)
 
@@ -104,7 +105,7 @@ def _datasets_of(org: str, *, quiet: bool = False) -> list[dict[str, Any]]:
     except Error as err:
         if not quiet:
             raise
-        print(f"deeplake: {_uri.SCHEME}{org}/ is left out: {err}", file=sys.stderr)
+        print(f"deeplake: {_uri.SCHEME}{org}/ is left out: {printable(str(err))}", file=sys.stderr)
         return []
     return [{**entry, "uri": f"{_uri.SCHEME}{org}/{entry['uri'].rpartition('/')[2]}"} for entry in found]
 

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from deeplake import _text
+from deeplake._text import printable, printable_json
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -17,19 +20,17 @@ def json_option(function: _F) -> _F:
 
 
 def show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
-    """Prints value as JSON, or the lines."""
+    """Prints value as JSON, or the lines. A dataset cannot make either say anything to the terminal."""
     if as_json:
-        click.echo(json.dumps(value, ensure_ascii=False))
+        click.echo(printable_json(json.dumps(value, ensure_ascii=False)))
         return
     for line in lines:
-        click.echo(line)
+        click.echo(printable(line))
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
     """Returns the lines of a table."""
-    from deeplake._view import table as lines_of
-
-    return lines_of([head, *rows]) if rows else ["  nothing"]
+    return _text.table([head, *rows]) if rows else ["  nothing"]
 
 
 def size(count: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deeplake._cli_output import show, table
+from deeplake._text import printable, printable_json
 
 if TYPE_CHECKING:
     from deeplake._result import QueryView
@@ -160,7 +161,7 @@ def _write_json(result: QueryView) -> None:
     before = "["
     for row in _rows(result, _WRITTEN_ELEMENTS):
         cells = {name: _finite(value) for name, value in zip(names, row, strict=True)}
-        click.echo(before + json.dumps(cells, ensure_ascii=False, allow_nan=False), nl=False)
+        click.echo(before + printable_json(json.dumps(cells, ensure_ascii=False, allow_nan=False)), nl=False)
         before = ",\n"
     click.echo("]" if before != "[" else "[]")
 
@@ -175,12 +176,18 @@ def _finite(value: Any) -> Any:
 
 
 def _write_csv(result: QueryView) -> None:
+    # A file or a program gets the text as it is; a terminal would obey it.
+    text: Callable[[str], str] = printable if sys.stdout.isatty() else str
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(list(result.tensors))
+    writer.writerow([text(name) for name in result.tensors])
     for row in _rows(result, _WRITTEN_ELEMENTS):
-        writer.writerow(
-            [value if value is None or isinstance(value, str | float | int) else json.dumps(value) for value in row]
-        )
+        writer.writerow([_csv_cell(value, text) for value in row])
+
+
+def _csv_cell(value: Any, text: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return text(value)
+    return value if value is None or isinstance(value, float | int) else json.dumps(value)
 
 
 def _write_parquet(result: QueryView, path: str) -> None:

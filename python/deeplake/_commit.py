@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+from deeplake._text import printable
+
 
 @dataclass(frozen=True)
 class Commit:
@@ -21,7 +23,7 @@ class Commit:
 
     def __repr__(self) -> str:
         when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{self.message}")'
+        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{printable(self.message)}")'
 
 
 def time_of(text: str) -> datetime:

@@ -17,6 +17,7 @@ from deeplake._index import Rows
 from deeplake._names import check_text
 from deeplake._source import Pinned, Version
 from deeplake._storage import Storage
+from deeplake._text import printable_lines
 
 _EPOCH = datetime.date(1970, 1, 1)
 _NAMED = re.compile(r'"(deeplake://[^"]+)"')
@@ -31,7 +32,7 @@ class Explanation:
     plan: Mapping[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
-        return self.text
+        return printable_lines(self.text)
 
     __repr__ = __str__
 

@@ -12,6 +12,7 @@ from deeplake import _index
 from deeplake._errors import UnsupportedError
 from deeplake._index import Rows
 from deeplake._source import Pinned, Source
+from deeplake._text import printable
 
 # What one look at a row may read ahead for its neighbours.
 _BLOCK_ROWS = 256
@@ -70,7 +71,7 @@ class Row(Mapping[str, Any]):
             number = f"{self.index}: "
         except UnsupportedError:
             number = ""
-        return f"Row({number}{', '.join(self)})"
+        return printable(f"Row({number}{', '.join(self)})")
 
 
 def _row(source: Pinned) -> Row:

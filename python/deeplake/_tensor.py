@@ -14,6 +14,7 @@ from deeplake._errors import ForkedError, InvalidArgumentError, OutOfRangeError,
 from deeplake._index import Rows
 from deeplake._row import sample
 from deeplake._source import Source
+from deeplake._text import printable
 
 _UNSHAPED = ("string", "json", "bytes")
 
@@ -152,7 +153,7 @@ class Tensor:
         text += f", rows={len(self)}, shape={shape_text(about)}"
         if about["class_names"] is not None:
             text += f", classes={len(about['class_names'])}"
-        return f'{text}, compression="{about["compression"]}")'
+        return printable(f'{text}, compression="{about["compression"]}")')
 
     def _about(self) -> dict[str, Any]:
         return self._source.require(self._name)
@@ -201,7 +202,7 @@ class Group(Mapping[str, "Tensor | Group"]):
         return len(list(iter(self)))
 
     def __repr__(self) -> str:
-        return f'Group("{self._prefix}": {", ".join(self)})'
+        return printable(f'Group("{self._prefix}": {", ".join(self)})')
 
     def _inside(self) -> list[str]:
         start = f"{self._prefix}/"

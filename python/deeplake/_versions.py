@@ -14,6 +14,7 @@ from deeplake._errors import InvalidArgumentError, NotFoundError
 from deeplake._names import checks_keywords, quoted, suggest
 from deeplake._source import Live
 from deeplake._storage import Storage
+from deeplake._text import printable
 
 _T = TypeVar("_T")
 _SHOWN_RANGES = 4
@@ -190,7 +191,7 @@ class TensorDiff:
         for what, rows in (("added", self.added), ("updated", self.updated), ("deleted", self.deleted)):
             if rows:
                 said.append(f"{rows!r} {what}")
-        return f"{self.name}: {'; '.join(said) or 'no change'}"
+        return printable(f"{self.name}: {'; '.join(said) or 'no change'}")
 
 
 @dataclass(frozen=True)
@@ -298,7 +299,7 @@ class Problem:
             outcome = f"; rebuilt {self.repair}"
         else:
             outcome = f"; can be rebuilt {self.repair}: fsck(repair=True)" if self.repair else f"; lost: {self.lost}"
-        return f"{self.what}{where} in {self.branch}, version {self.version}: {self.error}{lost}{outcome}"
+        return printable(f"{self.what}{where} in {self.branch}, version {self.version}: {self.error}{lost}{outcome}")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from deeplake._plan import Options
 from deeplake._row import Row
 from deeplake._source import Source
 from deeplake._tensor import Group, Tensor
+from deeplake._text import printable, table
 from deeplake.transforms import Native, Together
 
 if TYPE_CHECKING:
@@ -556,7 +557,7 @@ class View(Loadable):
         return "\n".join([*lines, "</table>"])
 
     def _title(self) -> str:
-        return f"{type(self).__name__} of {self.uri}, {_count(len(self), 'row')}"
+        return printable(f"{type(self).__name__} of {self.uri}, {_count(len(self), 'row')}")
 
     def _tensor(self, name: str) -> Tensor | Group:
         found = _tensor.find(self._source, name)
@@ -594,15 +595,6 @@ def _summary(title: str, source: Source) -> str:
     if len(rows) == 1:
         return f"{title}\n  no tensors yet"
     return "\n".join([title, *table(rows)])
-
-
-def table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Returns the lines of a text table whose first row is the head."""
-    lines = list(rows)
-    widths = [max(len(row[i]) for row in lines) for i in range(len(lines[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines
-    ]
 
 
 def _count(n: int, one: str, many: str = "") -> str:
