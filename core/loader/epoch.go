@@ -39,6 +39,7 @@ type Epoch struct {
 	limit     int64 // batches behind this one will not be delivered: it failed
 	complete  bool  // no more batches will be planned
 	spare     []*plan
+	asked     bool // Next waits for a batch
 	closed    bool
 	err       error // what every Next returns from now on
 
@@ -146,7 +147,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 func (e *Epoch) awaitRoom(m *meter) *plan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for len(e.queue) >= e.loader.options.Prefetch && !e.halt.Load() && e.limit == e.batches {
+	for !e.mayPlan() && !e.halt.Load() && e.limit == e.batches {
 		m.Pause()
 		e.room.Wait()
 		m.Resume()
@@ -160,6 +161,12 @@ func (e *Epoch) awaitRoom(m *meter) *plan {
 		return p
 	}
 	return &plan{}
+}
+
+// mayPlan reports whether the planner may begin a batch. The lock is held.
+func (e *Epoch) mayPlan() bool {
+	o := &e.loader.options
+	return len(e.queue) < o.Prefetch && (e.asked || !o.OnDemand)
 }
 
 // publish hands a planned batch to the workers; one without jobs is ready at once.
@@ -336,6 +343,10 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	case e.group.Context().Err() != nil:
 		return nil, true, errs.Cause(e.group.Context(), "load batch")
 	case len(e.queue) == 0 || !e.queue[0].ready:
+		if e.loader.options.OnDemand && !e.asked {
+			e.asked = true
+			e.room.Signal()
+		}
 		return nil, false, nil
 	}
 	w = e.queue[0]
@@ -353,6 +364,7 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	}
 	e.queue = append(e.queue[:0], e.queue[1:]...)
 	e.taken++
+	e.asked = false
 	e.counts.add(w)
 	return w, false, nil
 }

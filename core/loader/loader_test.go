@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -56,6 +57,55 @@ func TestEpochDeliversEachRowOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestOnDemand makes no batch before Next waits for one, and the same ones as a loader that works ahead.
+func TestOnDemand(t *testing.T) {
+	t.Parallel()
+	src := fakeSet(100)
+	o := Options{BatchSize: 7, Shuffle: Window, Seed: 3, CollateOf: fakeCollate(), ReturnIndex: true}
+	want := drain(t, src, o, start(t, open(t, src, o), 0))
+	o.OnDemand, o.Workers, o.Prefetch = true, 9, 9
+	e := start(t, open(t, src, o), 0)
+	made := src.workers.Load()
+	var got [][]int64
+	for b := next(t, e); b != nil; b = next(t, e) {
+		got = append(got, verify(t, src, o, b))
+		b.Release()
+		e.mu.Lock()
+		if planned := len(e.queue); planned > 0 || e.asked {
+			t.Errorf("after batch %d: %d batches are under way, asked %t", len(got), planned, e.asked)
+		}
+		e.mu.Unlock()
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if n := src.workers.Load() - made; n > 1 {
+		t.Errorf("%d decode threads, want 1", n)
+	}
+}
+
+// TestOnDemandWaits starts nothing until the first Next.
+func TestOnDemandWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src := fakeSet(100)
+		e := start(t, open(t, src, Options{BatchSize: 7, OnDemand: true, CollateOf: fakeCollate()}), 0)
+		synctest.Wait() // every goroutine of the epoch waits
+		e.mu.Lock()
+		planned := len(e.queue)
+		e.mu.Unlock()
+		if planned != 0 {
+			t.Errorf("%d batches were begun before Next", planned)
+		}
+		next(t, e).Release()
+		synctest.Wait()
+		if s := e.Stats(); s.InFlight != 0 || s.Batches != 1 {
+			t.Errorf("after one Next: %d batches handed over, %d under way, want 1 and 0", s.Batches, s.InFlight)
+		}
+		e.Close()
+	})
 }
 
 // Order and content are the same whatever the number of threads and batches in flight.

@@ -51,6 +51,7 @@ type Options struct {
 	Shuffle      string                    `json:"shuffle"` // Sequential, Window or Full
 	Seed         uint64                    `json:"seed"`
 	Workers      int                       `json:"num_workers"`   // decode threads; 0: as many as Go runs at once
+	OnDemand     bool                      `json:"on_demand"`     // make each batch on one thread while Next waits for it; replaces Workers and Prefetch by 1
 	DropLast     bool                      `json:"drop_last"`     // the same as TailDrop
 	Tail         string                    `json:"tail"`          // TailExact (also ""), TailDrop or TailPad
 	Tensors      []string                  `json:"tensors"`       // nil: all of the view
@@ -102,6 +103,9 @@ func (o Options) normal() (Options, error) {
 	o.Tail = defaultTo(o.Tail, TailExact)
 	if err := oneOf("tail", o.Tail, TailExact, TailDrop, TailPad); err != nil {
 		return o, err
+	}
+	if o.OnDemand {
+		o.Workers, o.Prefetch = 1, 1
 	}
 	o.Prefetch = defaultTo(o.Prefetch, DefaultPrefetch)
 	o.Workers = defaultTo(o.Workers, task.Cores())

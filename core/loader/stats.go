@@ -152,7 +152,10 @@ func (e *Epoch) Stats() Stats {
 	if e.hoard != nil {
 		s.Fetch = e.fetchStats()
 	}
-	s.Bottleneck = s.bottleneck()
+	if s.Bottleneck = s.bottleneck(); e.loader.options.OnDemand {
+		s.Bottleneck = fmt.Sprintf("demand: num_workers=0 makes each batch while the consumer waits, which was %.0f %% of the time; None decodes ahead on every core",
+			percent(s.Consumer.Waiting, s.Seconds))
+	}
 	return s
 }
 

@@ -57,7 +57,8 @@ class Options:
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("seed", 0), ("prefetch", 1)):
             check_int(name, getattr(self, name), least)
-        for name in ("num_workers", "shuffle_bytes", "fetch_bytes", "length"):
+        check_int("num_workers", self.num_workers, 0, optional=True)
+        for name in ("shuffle_bytes", "fetch_bytes", "length"):
             check_int(name, getattr(self, name), 1, optional=True)
         for name in ("drop_last", "return_index", "progress", "replacement"):
             if not isinstance(getattr(self, name), bool):
@@ -219,7 +220,8 @@ class Plan:
             "batch_size": options.batch_size,
             "shuffle": _SHUFFLES[options.shuffle],
             "seed": options.seed,
-            "num_workers": options.num_workers,
+            "num_workers": options.num_workers or None,
+            "on_demand": options.num_workers == 0,
             "drop_last": options.drop_last,
             "tail": options.tail,
             "tensors": self.names,

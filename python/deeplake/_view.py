@@ -90,7 +90,9 @@ class Loadable:
             batch_size: rows of a batch; the last one has what is left, unless `drop_last`.
             shuffle: True mixes rows over a window of `shuffle_bytes`, which reads the store in large pieces; "full"
                 draws from all rows.
-            num_workers: decode threads; None takes one for each core.
+            num_workers: decode threads; None takes one for each core. 0 decodes nothing ahead: each batch is made on one
+                thread while `next()` waits for it, and `prefetch` has no effect. Bytes of a store are fetched ahead
+                all the same.
             tensors: the tensors to load; None loads all.
             transform: a dict from tensor names to a transform or a list of them, a `transforms.Together`, one callable
                 that takes and returns the row, a dict, or a list of these. A transform is a native one of

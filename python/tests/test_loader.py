@@ -75,6 +75,26 @@ def test_batches_hold_the_rows_in_order(ds, load):
         assert np.asarray(batch["label"]).tolist() == [i % 7 for i in range(start, min(start + 16, ROWS))]
 
 
+def test_num_workers_0_gives_the_same_batches(ds, load):
+    for shuffle in (False, True):
+        there, here = (load(16, tensors=PLAIN, shuffle=shuffle, seed=5, num_workers=n) for n in (3, 0))
+        for _ in range(2):
+            pairs = list(zip(there, here, strict=True))
+            assert [list(map(str, a["word"])) for a, _ in pairs] == [list(map(str, b["word"])) for _, b in pairs]
+            assert all((np.asarray(a["image"]) == np.asarray(b["image"])).all() for a, b in pairs)
+
+
+def test_num_workers_0_makes_a_batch_when_it_is_asked_for(ds):
+    loader = ds.batches(8, tensors=PLAIN, num_workers=0, prefetch=4)
+    batches = iter(loader)
+    for made in range(1, 4):
+        next(batches)
+        time.sleep(0.05)
+        stats = loader.stats()
+        assert (stats["batches"], stats["in_flight"], stats["decode"]["threads"]) == (made, 0, 1)
+    assert loader.stats()["bottleneck"].startswith("demand: num_workers=0")
+
+
 def test_torch_tensors(ds):
     batch = next(iter(ds.pytorch(8, tensors=PLAIN)))
     assert batch["image"].dtype == torch.uint8 and batch["image"].shape == (8, 24, 32, 3)
@@ -470,7 +490,7 @@ def test_a_corrupt_jpeg_can_be_skipped_and_is_reported(damaged):
         ({"batch_size": 2.5}, "InvalidArgumentError", "batch_size is 2.5"),
         ({"batch_size": True}, "InvalidArgumentError", "batch_size is True"),
         ({"batch_size": 1 << 40}, "InvalidArgumentError", "batch_size"),
-        ({"num_workers": 0}, "InvalidArgumentError", "num_workers is 0"),
+        ({"num_workers": -1}, "InvalidArgumentError", "num_workers is -1"),
         ({"num_workers": -1}, "InvalidArgumentError", "num_workers"),
         ({"fetch_bytes": 0}, "InvalidArgumentError", "fetch_bytes is 0"),
         ({"prefetch": 0}, "InvalidArgumentError", "prefetch"),
