@@ -151,6 +151,12 @@ class Storage:
         shown.update(dict.fromkeys(self._lost, "<left out of a pickle>"))
         return f"Storage({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
+    def __copy__(self) -> Storage:
+        return self  # settings do not change, so a copy within the process is the same, secrets included
+
+    def __deepcopy__(self, memo: object) -> Storage:
+        return self
+
     def __reduce__(self) -> tuple[Callable[..., Storage], tuple[Any, ...]]:
         if _starts_a_process():
             return _unpickled, (dict(self._fields), self._lost)

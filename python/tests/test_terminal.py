@@ -43,7 +43,10 @@ def place(tmp_path_factory):
 
 
 COMMANDS = {
-    "create": [["create", "{root}/new", "from-{root}/files"], ["create", "{root}/new2\x1b]0;owned\x07", "from-nowhere"]],
+    "create": [
+        ["create", "{root}/new", "from-{root}/files"],
+        ["create", "{root}/new2\x1b]0;owned\x07", "from-nowhere"],
+    ],
     "ls": [["ls", "{root}"], ["ls", "{root}/d"]],
     "info": [["info", "{root}/d"], ["info", "{root}/d", "--json"]],
     "head": [["head", "{root}/d"], ["head", "{root}/d", "--json"]],

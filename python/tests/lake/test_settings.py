@@ -153,7 +153,12 @@ def test_settings_without_secrets_pickle_whole() -> None:
     storage = deeplake.Storage(region="a", headers={}, timeout=3, cache_dir="here", credentials="key.json")
     assert pickle.loads(pickle.dumps(storage)) == storage
     assert storage.settings()["credentials_file"] == os.path.abspath("key.json")  # noqa: PTH100
-    assert copy.copy(deeplake.Storage(**EVERYTHING)) != deeplake.Storage(), "copies are made by pickling"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_keep_secrets(copied: Callable[[deeplake.Storage], deeplake.Storage]) -> None:
+    storage = deeplake.Storage(**EVERYTHING)
+    assert copied(storage).settings() == storage.settings()
 
 
 def test_what_lost_its_secrets_says_so() -> None:
