@@ -10,7 +10,10 @@ VENV   := .venv
 STAMPS := $(VENV)/stamps
 PY     := $(VENV)/bin/python
 # torch unpacks to gigabytes: not in a /tmp that may be small.
-PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet -c requirements/lock.txt
+PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet
+# A list of requirements is installed from its lock, which names every file by its hash.
+LOCKED := $(PIP) --require-hashes
+LISTS  := run tools test bench lint go
 GOTAGS  = $(shell cat $(STAMPS)/tags)
 # The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
 # shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.
@@ -18,6 +21,9 @@ GO      = CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="$(GOFLAGS) -trimpath -buildvc
 	$(shell cat $(STAMPS)/go)
 # Tests check what the library believes about itself, too.
 TESTTAGS = -tags $(GOTAGS),invariants
+
+UV_COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --no-annotate --no-emit-index-url \
+	--custom-compile-command 'make lock'
 
 NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' 2>/dev/null)
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
@@ -81,10 +87,12 @@ fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
 wheel: $(STAMPS)/tools $(STAMPS)/go ## build the source distribution and a wheel into dist/
 	TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m build --no-isolation --skip-dependency-check --outdir dist
 
-lock: $(STAMPS)/venv ## resolve requirements/*.in anew into requirements/lock.txt
-	$(PY) -m pip --disable-pip-version-check install --quiet uv
-	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --no-annotate --no-emit-index-url \
-		--custom-compile-command 'make lock' requirements/*.in --upgrade -o requirements/lock.txt
+lock: $(STAMPS)/venv ## resolve requirements/*.in anew: versions into lock.txt, each list with hashes into NAME.txt
+	$(PIP) uv
+	$(UV_COMPILE) requirements/*.in --upgrade -o requirements/lock.txt
+	for list in $(LISTS); do \
+		$(UV_COMPILE) --generate-hashes -c requirements/lock.txt requirements/$$list.in -o requirements/$$list.txt || exit 1; \
+	done
 
 clean: ## remove everything that was built, .venv too
 	rm -rf $(VENV) build dist python/*.egg-info python/deeplake/*.so python/deeplake/libdeeplake.h
@@ -96,9 +104,9 @@ $(STAMPS)/venv: tools/system-packages.sh
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) $(VENV)/tmp && touch $@
 
-$(STAMPS)/go: go.mod requirements/go.in tools/toolchain.py $(STAMPS)/venv
+$(STAMPS)/go: go.mod requirements/go.txt tools/toolchain.py $(STAMPS)/venv
 	@$(PY) tools/toolchain.py tags > $(STAMPS)/tags
-	@$(PY) tools/toolchain.py go > $@.new 2>/dev/null || { $(PIP) -r requirements/go.in && $(PY) tools/toolchain.py go > $@.new; }
+	@$(PY) tools/toolchain.py go > $@.new 2>/dev/null || { $(LOCKED) -r requirements/go.txt && $(PY) tools/toolchain.py go > $@.new; }
 	@mv $@.new $@
 
 $(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup.py capi/exports.map $(NATIVE)
@@ -113,6 +121,6 @@ $(STAMPS)/servers: tools/objectstore/go.mod tools/objectstore/go.sum $(STAMPS)/g
 	@touch $@
 
 # One stamp for each list in requirements/: run, tools, test, bench, lint.
-$(STAMPS)/%: requirements/%.in requirements/lock.txt $(STAMPS)/venv
-	$(PIP) -r $<
+$(STAMPS)/%: requirements/%.txt $(STAMPS)/venv
+	$(LOCKED) -r $<
 	@touch $@

@@ -73,7 +73,7 @@ def python(name: str) -> str:
         data.say(f"making the environment of {name}")
         try:
             _empty(name)
-            _pip(name, "install", "--no-deps", "-r", str(lock))
+            _pip(name, "install", "--no-deps", "--require-hashes", "-r", str(lock))
         except MissingError:
             shutil.rmtree(place, ignore_errors=True)
             raise
@@ -83,7 +83,8 @@ def python(name: str) -> str:
 
 def versions(name: str) -> dict[str, str]:
     """Returns what a lock pins of the packages whose version its `.in` names: those that are measured."""
-    pinned = {_plain(line.split("==")[0]): line.split("==")[1] for line in _lines(LOCKS / f"{name}.txt")}
+    pins = [line.split()[0].split("==") for line in _lines(LOCKS / f"{name}.txt") if "==" in line]
+    pinned = {_plain(package): version for package, version in pins}
     wanted = [_plain(re.split(r"[=\[]", line)[0]) for line in _lines(LOCKS / f"{name}.in") if "==" in line]
     return {package: pinned[package] for package in wanted if package in pinned}
 
@@ -101,9 +102,20 @@ def lock(name: str) -> None:
     own = [line for line in frozen.splitlines() if "==" in line]
     if "setuptools" in (LOCKS / f"{name}.in").read_text():
         own += [line for line in _pip(name, "freeze", "--local", "--all").splitlines() if line.startswith("setuptools")]
-    about = f"# Made by: python benchmarks/environments.py --lock {name}\n"
-    (LOCKS / f"{name}.txt").write_text(about + "".join(f"{line}\n" for line in sorted(own, key=str.lower)))
+    pinned = PLACE / name / "pinned.txt"
+    pinned.write_text("".join(f"{line}\n" for line in sorted(own, key=str.lower)))
+    _hash(pinned, LOCKS / f"{name}.txt", f"python benchmarks/environments.py --lock {name}")
     (PLACE / name / "installed").write_text((LOCKS / f"{name}.txt").read_text())
+
+
+def _hash(pinned: Path, lock: Path, command: str) -> None:
+    """Writes the pinned packages into a lock with the hashes of all their files."""
+    uv = Path(sys.executable).with_name("uv")
+    if not uv.exists():
+        raise MissingError(f"no {uv.name} beside {sys.executable}; `make lock` installs it")
+    options = ["--quiet", "--no-deps", "--no-annotate", "--no-emit-index-url", "--generate-hashes"]
+    header = ["--custom-compile-command", command]
+    subprocess.run([str(uv), "pip", "compile", *options, *header, str(pinned), "-o", str(lock)], check=True)
 
 
 def _empty(name: str) -> None:

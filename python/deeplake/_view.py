@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from math import isfinite
@@ -90,8 +90,8 @@ class Loadable:
             batch_size: rows of a batch; the last one has what is left, unless `drop_last`.
             shuffle: True mixes rows over a window of `shuffle_bytes`, which reads the store in large pieces; "full"
                 draws from all rows.
-            num_workers: decode threads; None takes one for each core. 0 decodes nothing ahead: each batch is made on one
-                thread while `next()` waits for it, and `prefetch` has no effect. Bytes of a store are fetched ahead
+            num_workers: decode threads; None takes one for each core. 0 decodes nothing ahead: each batch is made on
+                one thread while `next()` waits for it, and `prefetch` has no effect. Bytes of a store are fetched ahead
                 all the same.
             tensors: the tensors to load; None loads all.
             transform: a dict from tensor names to a transform or a list of them, a `transforms.Together`, one callable
