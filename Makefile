@@ -29,7 +29,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test test-go test-python bench bench-all lint lint-go lint-python lint-c format fuzz wheel lock clean
+.PHONY: help build demo test test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz wheel lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -53,7 +53,7 @@ bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short compa
 bench-all: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## every other loader and format; ALL=--short in half an hour
 	$(PY) benchmarks/run_all.py $(ALL)
 
-lint: lint-go lint-python lint-c ## lint-go (gofmt, vet, staticcheck), lint-python (ruff, mypy), lint-c (clang-format)
+lint: lint-go lint-python lint-c lint-notices ## gofmt, vet, staticcheck; ruff, mypy; clang-format; third-party notices
 
 lint-go: $(STAMPS)/go
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $(wildcard $(GO_DIRS))) && if [ -n "$$unformatted" ]; then \
@@ -68,6 +68,12 @@ lint-python: $(STAMPS)/run $(STAMPS)/lint
 
 lint-c: $(STAMPS)/lint
 	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
+
+lint-notices: $(STAMPS)/tools $(STAMPS)/go
+	$(PY) tools/notices.py --check
+
+notices: $(STAMPS)/tools $(STAMPS)/go ## write THIRD_PARTY_NOTICES.txt anew from what is linked
+	$(PY) tools/notices.py
 
 format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants them
 	"$$($(GO) env GOROOT)/bin/gofmt" -w $(wildcard $(GO_DIRS))
