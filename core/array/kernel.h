@@ -56,4 +56,8 @@ typedef struct {
 int dl_array_near(int what, const float* a, const double* b, const float* rough, size_t n, size_t d,
                   const dl_array_limit* limit, double* dst);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
 #endif
