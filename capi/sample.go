@@ -37,7 +37,7 @@ func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, erro
 	if s.codec, err = lib.codecs.Sample(id); err != nil {
 		return nil, err
 	}
-	if s.header, err = s.codec.Header(s.data, s.want); err != nil {
+	if s.header, err = lib.codecs.Header(s.codec, s.data, s.want); err != nil {
 		return nil, err
 	}
 	s.size, err = s.header.Shape.Bytes(s.header.DType)

@@ -24,7 +24,7 @@ func (w *Worker) Shrinks(ref *Ref) bool {
 // over. Files whose decoder knows regions are decoded together; of tiled samples the tiles are decoded that the region
 // touches, of others all pixels. failed is called for each sample that could not be read.
 func (w *Worker) DecodeParts(ctx context.Context, refs []*Ref, parts []codec.Part, want codec.Channels, failed func(i int, err error)) {
-	r := runs{w: w, failed: failed}
+	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return w.decodesParts(refs[i]) }
 	r.alone = func(i int) error { return w.decodePart(ctx, refs[i], &parts[i], want) }
 	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {

@@ -11,7 +11,7 @@ import (
 // stored bytes of all first, then gives them to the decoder together. failed is called for each sample that could not be
 // read; its dst is undefined, the others are decoded.
 func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want codec.Channels, failed func(i int, err error)) {
-	r := runs{w: w, failed: failed}
+	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return runnable(refs[i]) && int64(len(dst[i])) == refs[i].Size }
 	r.alone = func(i int) error { return w.Decode(ctx, refs[i], dst[i], want) }
 	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {
@@ -62,6 +62,7 @@ func (w *Worker) fetch(ctx context.Context, r *Ref) ([]byte, error) {
 // runs reads samples and gives those that follow each other in one codec to its decoder together.
 type runs struct {
 	w      *Worker
+	want   codec.Channels
 	joins  func(i int) bool  // whether sample i is one for the decoder; such are runnable
 	alone  func(i int) error // what is done with others
 	failed func(i int, err error)
@@ -90,6 +91,9 @@ func (r *runs) over(ctx context.Context, refs []*Ref) {
 			continue
 		}
 		data, err := r.w.fetch(ctx, ref)
+		if err == nil {
+			err = r.w.admit(ref.Chunk, ref.Item, data, r.want)
+		}
 		if err != nil {
 			r.failed(i, err)
 			continue

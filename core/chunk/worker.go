@@ -99,6 +99,24 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 	return nil
 }
 
+// admit holds the file of an item against the directory of its chunk, before memory of the directory's shape is trusted to
+// hold its pixels. A store, or the writer of a dataset, may have put another file there.
+func (w *Worker) admit(c *Chunk, item int64, data []byte, want codec.Channels) error {
+	sc, err := w.codecs.Sample(c.Index.SampleCodec())
+	if err != nil {
+		return err
+	}
+	h, err := w.codecs.Header(sc, data, want)
+	if err != nil {
+		return err
+	}
+	if d, s := c.Index.DType(), c.Index.Shape(item); !h.Agrees(d, s) {
+		return errs.New(errs.Corrupt, "read chunk %q: the %s file of item %d holds %s of shape %s, its directory says %s of shape %s; replace the row",
+			c.Key, sc.Name(), item, h.DType, h.Shape, d, s)
+	}
+	return nil
+}
+
 // decodeItem decodes one item of a sample codec.
 func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byte, want codec.Channels) error {
 	dec, err := w.decoder(c.Index.SampleCodec())
@@ -110,7 +128,7 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 		if err := w.link(ctx, c, item, data); err != nil {
 			return err
 		}
-		return dec.Decode(dst, data, want)
+		return w.decodeFile(dec, c, item, dst, data, want)
 	}
 	block, _ := c.Index.BlockOf(item)
 	off, n := c.Index.ItemInBlock(item)
@@ -118,7 +136,14 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 	if err != nil {
 		return err
 	}
-	return dec.Decode(dst, data[off:off+n], want)
+	return w.decodeFile(dec, c, item, dst, data[off:off+n], want)
+}
+
+func (w *Worker) decodeFile(dec codec.Decoder, c *Chunk, item int64, dst, data []byte, want codec.Channels) error {
+	if err := w.admit(c, item, data, want); err != nil {
+		return err
+	}
+	return dec.Decode(dst, data, want)
 }
 
 // decoder is the worker's decoder of a sample codec.

@@ -99,8 +99,10 @@ func (r Region) Within(w, h int) bool {
 type Taker interface {
 	// Take is given rows of stride bytes, of which the region fills the beginning; they are valid until it returns.
 	Take(pix []byte, stride int) error
-	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix, size_t stride), which
-	// gives 0 when all is well, and its argument, memory of C; nil: only Take will do.
+	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix, size_t size, size_t
+	// stride, int32_t width, int32_t height, int32_t channels) and its argument, memory of C; nil: only Take will do. The
+	// function reads at most size bytes. It returns 0, 1 where there is no memory, or 2 where the pixels are not those of
+	// the region.
 	Native() (call, arg unsafe.Pointer)
 }
 
@@ -125,6 +127,7 @@ type PartDecoder interface {
 type Registry struct {
 	bytes   map[ID]Codec
 	samples map[ID]SampleCodec
+	limits  Limits
 }
 
 // NewRegistry makes a registry of the given codecs.

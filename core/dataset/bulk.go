@@ -164,7 +164,7 @@ func (f *finder) pieces(ctx context.Context, live, from, to int64, out []Piece) 
 	for i := range found {
 		hole(found[i].from)
 		f.entry = found[i].entry
-		if f.chunk, err = f.c.view.d.chunks.get(ctx, f.c.tree, &f.entry, 0); err != nil {
+		if f.chunk, err = f.c.chunk(ctx, &f.entry, 0); err != nil {
 			return out, err
 		}
 		if err := take(); err != nil {

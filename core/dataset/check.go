@@ -359,7 +359,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	h, err := sc.Header(s.Data, c.ct.channels)
+	h, err := c.codec.Header(sc, s.Data, c.ct.channels)
 	if err != nil {
 		return s, err
 	}

@@ -56,7 +56,7 @@ func (f *finder) find(ctx context.Context, live int64, ref *chunk.Ref) error {
 			return nil
 		}
 		f.entry = e
-		if f.chunk, err = c.view.d.chunks.get(ctx, c.tree, &e, 0); err != nil {
+		if f.chunk, err = c.chunk(ctx, &e, 0); err != nil {
 			return err
 		}
 	}
@@ -64,6 +64,19 @@ func (f *finder) find(ctx context.Context, live int64, ref *chunk.Ref) error {
 		return f.tiled(ctx, live, ref)
 	}
 	return fill(ref, f.chunk, live, f.entry.First+row-f.entry.Row)
+}
+
+// chunk is the chunk of an entry, or its k-th tile, once its dtype is known to be the tensor's: readers take memory by the
+// one and place bytes by the other.
+func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Chunk, error) {
+	ch, err := c.view.d.chunks.get(ctx, c.tree, e, k)
+	if err != nil {
+		return nil, err
+	}
+	if d := ch.Index.DType(); c.ct.dtype != 0 && d != c.ct.dtype {
+		return nil, errs.New(errs.Corrupt, "read chunk %q: its samples have dtype %s, those of tensor %q have %s; run fsck", ch.Key, d, c.Name(), c.ct.dtype)
+	}
+	return ch, nil
 }
 
 // fill describes a sample of an ordinary chunk.
@@ -108,7 +121,7 @@ func decodedBytes(x *format.Index, item int64) int64 {
 func (f *finder) tiled(ctx context.Context, live int64, ref *chunk.Ref) error {
 	*ref = chunk.Ref{Row: live, Chunk: f.chunk, Items: 1, Tiles: make([]*chunk.Chunk, f.entry.Tiles)}
 	for k := range f.entry.Tiles {
-		t, err := f.c.view.d.chunks.get(ctx, f.c.tree, &f.entry, k)
+		t, err := f.c.chunk(ctx, &f.entry, k)
 		if err != nil {
 			return err
 		}

@@ -241,7 +241,7 @@ func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.
 	if !ok {
 		return h, id, false, errs.New(errs.Unsupported, "a %s file cannot be linked", sc.Name())
 	}
-	h, more, err = hc.Head(data, want)
+	h, more, err = reg.Head(hc, data, want)
 	return h, id, more, err
 }
 

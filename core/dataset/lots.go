@@ -115,7 +115,7 @@ func (f *lotFinder) next(ctx context.Context, at int) (int, error) {
 			return at + 1, nil
 		}
 		f.entry = e
-		if f.chunk, err = f.c.view.d.chunks.get(ctx, f.c.tree, &e, 0); err != nil {
+		if f.chunk, err = f.c.chunk(ctx, &e, 0); err != nil {
 			return -1, err
 		}
 		if ok, err := f.fits(); !ok || err != nil {

@@ -67,7 +67,7 @@ func (f *fit) apply(data []byte) (tensor.Sample, error) {
 	if err != nil {
 		return tensor.Sample{}, err
 	}
-	head, err := sc.Header(data, codec.RGB)
+	head, err := f.reg.Header(sc, data, codec.RGB)
 	if err != nil {
 		return tensor.Sample{}, err
 	}

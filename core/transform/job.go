@@ -59,6 +59,9 @@ func whole(h, w int) rect { return rect{x: span{0, w}, y: span{0, h}} }
 func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst []byte) (*Job, error) {
 	j := ws.newJob()
 	h, w := t.size()
+	if t.h < 1 || t.w < 1 || t.h > maxSide || t.w > maxSide || channels < 1 {
+		return nil, errs.New(errs.Type, "transform a picture of %d x %d pixels and %d bytes each, want sides of 1 to %d", t.h, t.w, channels, maxSide)
+	}
 	*j = Job{channels: channels, h: h, w: w, p: p, dst: dst, space: ws, region: Region{Shrink: 1}}
 	if want := int64(h) * int64(w) * int64(channels) * int64(p.dtype.Size()); int64(len(dst)) != want {
 		return nil, errs.New(errs.Internal, "transform a picture into %d bytes, want %d", len(dst), want)

@@ -218,8 +218,51 @@ static void paint(uint8_t* out, const uint8_t* in, size_t stride, const dl_stage
         for (size_t x = 0; x < row; x++) out[x] = table[in[x]];
 }
 
-int dl_transform_run(void* job, const unsigned char* pix, size_t stride) {
+/* Reports whether n samples of an axis read nothing but the size ones that go in. Positions without weights may be
+ * negative, for the fill. */
+static int axis_fits(const dl_axis* a, int32_t n, int32_t size, int weighed) {
+    if (weighed && a->same) return n == size;
+    int32_t taps = weighed ? a->taps : 1;
+    if (taps < 1 || taps > size) return 0;
+    for (int32_t i = 0; i < n; i++)
+        if (a->first[i] > size - taps || (weighed && a->first[i] < 0)) return 0;
+    return 1;
+}
+
+static int stage_fits(const dl_stage* s) {
+    switch (s->what) {
+        case DL_GATHER:
+            return axis_fits(&s->x, s->w, s->in_w, 0) && axis_fits(&s->y, s->h, s->in_h, 0);
+        case DL_RESAMPLE:
+            if (s->upright && s->x.same) return 0;
+            return axis_fits(&s->x, s->w, s->in_w, 1) && axis_fits(&s->y, s->h, s->in_h, 1);
+        case DL_PAINT:
+            return s->ox >= 0 && s->oy >= 0 && s->w <= s->in_w - s->ox && s->h <= s->in_h - s->oy;
+    }
+    return 0;
+}
+
+/* Holds the pixels, the stages and the room for the result against each other: what follows reads and writes by the
+ * numbers of the job alone. */
+static int fits(const dl_job* j, size_t size, size_t stride, int32_t width, int32_t height, int32_t channels) {
+    if (width != j->in_w || height != j->in_h || channels != j->channels) return 0;
+    if (width < 1 || height < 1 || channels < 1) return 0;
+    size_t row = (size_t)width * channels;
+    if (stride < row || size < row || (size - row) / stride < (size_t)height - 1) return 0;
+    for (int i = 0; i < j->count; i++) {
+        const dl_stage* s = &j->stages[i];
+        if (s->in_w != width || s->in_h != height || s->w < 1 || s->h < 1 || !stage_fits(s)) return 0;
+        width = s->w;
+        height = s->h;
+    }
+    size_t element = j->form == DL_BYTES ? 1 : j->form == DL_HALVES ? 2 : 4;
+    return width == j->w && height == j->h && j->dst_size == (size_t)width * height * channels * element;
+}
+
+int dl_transform_run(void* job, const unsigned char* pix, size_t size, size_t stride, int32_t width, int32_t height,
+                     int32_t channels) {
     const dl_job* j = job;
+    if (!fits(j, size, stride, width, height, channels)) return DL_UNFIT;
     size_t c = j->channels;
     int plain = j->form == DL_BYTES && (!j->chw || c == 1), packed = 0;
     for (int i = 0; i < j->count; i++) {
@@ -228,14 +271,14 @@ int dl_transform_run(void* job, const unsigned char* pix, size_t stride) {
         uint8_t* out = j->dst;
         if (!plain || !last) {
             out = reserve(j->space, i % 2, (size_t)s->h * s->w * c);
-            if (out == NULL) return 1;
+            if (out == NULL) return DL_NO_MEMORY;
         }
         if (s->what == DL_GATHER)
             gather(out, pix, stride, s, c);
         else if (s->what == DL_PAINT)
             paint(out, pix, stride, s, j->channels);
         else if (resample(j, s, (rows_to){out, !plain && last ? j : NULL}, pix, stride) != 0)
-            return 1;
+            return DL_NO_MEMORY;
         else
             packed = !plain && last;
         pix = out;
@@ -244,9 +287,9 @@ int dl_transform_run(void* job, const unsigned char* pix, size_t stride) {
     if (!plain && !packed) {
         for (int y = 0; y < j->h; y++) pack_row(j, y, pix + y * stride);
     } else if (plain && j->count == 0) {
-        for (int y = 0; y < j->h; y++) memcpy(j->dst + y * j->w * c, pix + y * stride, j->w * c);
+        for (int y = 0; y < j->h; y++) memcpy(j->dst + (size_t)y * j->w * c, pix + y * stride, j->w * c);
     }
-    return 0;
+    return DL_DONE;
 }
 
 void* dl_transform_address(void) { return (void*)dl_transform_run; }

@@ -39,11 +39,13 @@ typedef struct {
 
 enum { DL_BYTES = 0, DL_FLOATS = 1, DL_HALVES = 2 };
 
-/* One picture. table has 256 entries for each channel, or, with per_channel 0, for all. */
+/* One picture: in_h x in_w pixels become h x w in dst_size bytes. table has 256 entries for each channel, or, with
+ * per_channel 0, for all. */
 typedef struct {
     const dl_stage* stages;
-    int32_t count, channels, h, w;
+    int32_t count, channels, in_h, in_w, h, w;
     uint8_t* dst;
+    size_t dst_size;
     int32_t form, chw, per_channel, portable;
     const void* table;
     float scale;
@@ -52,8 +54,12 @@ typedef struct {
     dl_space* space;
 } dl_job;
 
-/* Does the work of a dl_job, given the pixels of its region: rows of stride bytes. 0, or 1 when there is no memory. */
-int dl_transform_run(void* job, const unsigned char* pix, size_t stride);
+enum { DL_DONE = 0, DL_NO_MEMORY = 1, DL_UNFIT = 2 };
+
+/* Does the work of a dl_job, given the pixels of its region: size bytes in rows of stride. DL_UNFIT: these are not the
+ * pixels of its region, or its stages do not fit each other; then nothing was read. */
+int dl_transform_run(void* job, const unsigned char* pix, size_t size, size_t stride, int32_t width, int32_t height,
+                     int32_t channels);
 void* dl_transform_address(void);
 void dl_transform_free(dl_space* space);
 

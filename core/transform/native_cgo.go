@@ -16,6 +16,8 @@ import "C"
 import (
 	"runtime"
 	"unsafe"
+
+	"deeplake/core/errs"
 )
 
 // native is the job as the C code reads it, in memory of C.
@@ -86,7 +88,8 @@ func (ws *Workspace) ready(j *Job) error {
 	}
 	job := &jobs[0]
 	*job = C.dl_job{stages: unsafe.SliceData(stages), count: C.int32_t(len(stages)), channels: C.int32_t(j.channels),
-		h: C.int32_t(j.h), w: C.int32_t(j.w), dst: (*C.uint8_t)(j.pin(unsafe.Pointer(unsafe.SliceData(j.dst)))), space: ws.memory.space}
+		in_h: C.int32_t(j.region.Height), in_w: C.int32_t(j.region.Width),
+		h: C.int32_t(j.h), w: C.int32_t(j.w), dst_size: C.size_t(len(j.dst)), dst: (*C.uint8_t)(j.pin(unsafe.Pointer(unsafe.SliceData(j.dst)))), space: ws.memory.space}
 	p := j.p
 	if p.chw {
 		job.chw = 1
@@ -147,10 +150,14 @@ func (j *Job) Take(pix []byte, stride int) error {
 	if err := j.check(pix, stride); err != nil {
 		return err
 	}
-	if C.dl_transform_run(unsafe.Pointer(j.native.job), (*C.uchar)(unsafe.SliceData(pix)), C.size_t(stride)) != 0 {
+	switch C.dl_transform_run(unsafe.Pointer(j.native.job), (*C.uchar)(unsafe.SliceData(pix)), C.size_t(len(pix)), C.size_t(stride),
+		C.int32_t(j.region.Width), C.int32_t(j.region.Height), C.int32_t(j.channels)) {
+	case C.DL_DONE:
+		return nil
+	case C.DL_NO_MEMORY:
 		return errNoMemory()
 	}
-	return nil
+	return errs.New(errs.Internal, "transform %d bytes in rows of %d: they are not region %+v of %d channels", len(pix), stride, j.region, j.channels)
 }
 
 // Native is Take for decoders in C.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"deeplake/core/errs"
+	"deeplake/core/tensor"
 )
 
 // TestNoMemory: what cannot be had is an error, and the arena goes on as it was.
@@ -75,5 +76,52 @@ func TestWeightsOfBothCodes(t *testing.T) {
 	}
 	if cpu.X86.HasAVX2 && laid == 0 {
 		t.Error("none were made by vector code")
+	}
+}
+
+// TestUnfitPixels holds that the C code checks the pixels and the stages that it is given before it reads.
+func TestUnfitPixels(t *testing.T) {
+	t.Parallel()
+	var ws Workspace
+	defer ws.Close()
+	shape := tensor.Shape{20, 30, 3}
+	specs := []string{
+		`[{"op":"Resize","size":[9,11]}]`, `[{"op":"Resize","size":[9,11],"interpolation":"nearest"}]`, `[{"op":"CenterCrop","size":[9,11]},{"op":"HorizontalFlip","p":1}]`,
+		`[{"op":"Resize","size":[31,11]},{"op":"ColorJitter","contrast":0.5},{"op":"Normalize","mean":[0.4],"std":[0.2]},{"op":"CHW"}]`,
+	}
+	for _, spec := range specs {
+		for name, spoil := range map[string]func(j *Job){
+			"nothing":              func(*Job) {},
+			"wider region":         func(j *Job) { j.native.job.in_w++ },
+			"lower region":         func(j *Job) { j.native.job.in_h-- },
+			"fewer channels":       func(j *Job) { j.native.job.channels = 1 },
+			"less room":            func(j *Job) { j.native.job.dst_size-- },
+			"larger result":        func(j *Job) { j.native.job.h++ },
+			"stage of more pixels": func(j *Job) { j.native.job.stages.in_w++ },
+			"stage makes more":     func(j *Job) { j.native.job.stages.w++ },
+			"place behind the end": func(j *Job) { j.stages[0].x.first[0] = 1000 },
+			"place far behind":     func(j *Job) { j.stages[0].y.first[1] = 1 << 30 },
+			"unknown stage":        func(j *Job) { j.native.job.stages.what = 7 },
+		} {
+			p := pipeline(t, spec)
+			out, err := p.Shape(Key{}, shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := out.Bytes(p.DType())
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := ws.Job(p, Key{}, shape, false, make([]byte, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(j)
+			pix, stride := cutRegion(make([]byte, 20*30*3), 30, 3, j.Region())
+			if err := j.Take(pix, stride); (err == nil) != (name == "nothing") || err != nil && !errs.Is(err, errs.Internal) {
+				t.Errorf("%s, %s: %v", spec, name, err)
+			}
+			ws.Reset()
+		}
 	}
 }

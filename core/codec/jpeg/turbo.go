@@ -40,11 +40,12 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if err := d.ready(); err != nil {
 		return err
 	}
-	if _, err := open(dst, data, want); err != nil {
+	f, err := open(dst, data, want)
+	if err != nil {
 		return err
 	}
 	status := C.dl_jpeg_decode(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)),
-		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), C.dl_jpeg_want(want), maxScans)
+		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), f.shape(want), C.dl_jpeg_want(want), maxScans)
 	if status != C.DL_JPEG_OK {
 		return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
 	}
@@ -87,7 +88,8 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 	d.items = d.items[:0]
 	var refused error
 	for i := range data {
-		if _, refused = open(dst[i], data[i], want); refused != nil {
+		var f frame
+		if f, refused = open(dst[i], data[i], want); refused != nil {
 			break
 		}
 		src, to := unsafe.SliceData(data[i]), unsafe.SliceData(dst[i])
@@ -95,6 +97,7 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 		pinned.Pin(to)
 		d.items = append(d.items, C.dl_jpeg_item{
 			src: (*C.uchar)(src), src_size: C.size_t(len(data[i])), dst: (*C.uchar)(to), dst_size: C.size_t(len(dst[i])),
+			shape: f.shape(want),
 		})
 	}
 	if len(d.items) == 0 {
@@ -107,6 +110,12 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 		return done, errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
 	}
 	return done, refused
+}
+
+// shape is what C holds the file against.
+func (f *frame) shape(want codec.Channels) C.dl_jpeg_shape {
+	c, _ := f.channels(want) // the caller has asked for its error
+	return C.dl_jpeg_shape{width: C.uint(f.width), height: C.uint(f.height), channels: C.uint(c)}
 }
 
 // Close frees the decompressor. Closing twice is allowed.

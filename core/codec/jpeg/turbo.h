@@ -3,6 +3,7 @@
 #define DEEPLAKE_CODEC_JPEG_TURBO_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
@@ -27,11 +28,16 @@ typedef struct dl_jpeg_decoder dl_jpeg_decoder;
 dl_jpeg_decoder* dl_jpeg_decoder_new(int plain);
 void dl_jpeg_decoder_free(dl_jpeg_decoder* d);
 
+/* What the caller knows of a file: a file that is not so is DL_JPEG_SIZE. channels are those that are delivered. */
+typedef struct {
+    unsigned width, height, channels;
+} dl_jpeg_shape;
+
 /* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans bounds the passes
  * of a progressive file. After a failure dst is undefined, the decoder can be used again, and dl_jpeg_message says why.
  * Neither src nor dst is kept. */
 dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
-                              size_t dst_size, dl_jpeg_want want, int max_scans);
+                              size_t dst_size, dl_jpeg_shape shape, dl_jpeg_want want, int max_scans);
 
 /* One file and the place for its pixels. */
 typedef struct {
@@ -39,6 +45,7 @@ typedef struct {
     size_t src_size;
     unsigned char* dst;
     size_t dst_size;
+    dl_jpeg_shape shape;
 } dl_jpeg_item;
 
 /* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were decoded; status says
@@ -46,13 +53,16 @@ typedef struct {
 size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
                           dl_jpeg_status* status);
 
-/* Receives the pixels of a region: rows of stride bytes, valid until it returns. 0: all is well. */
-typedef int (*dl_jpeg_take)(void* arg, const unsigned char* pix, size_t stride);
+/* Receives the pixels of a region: size bytes in rows of stride, valid until it returns. 0: done, 1: out of memory, 2:
+ * other pixels are wanted. */
+typedef int (*dl_jpeg_take)(void* arg, const unsigned char* pix, size_t size, size_t stride, int32_t width,
+                            int32_t height, int32_t channels);
 
 /* One file and the part of its image that is wanted, in pixels of the image shrunk by 1, 2, 4 or 8. */
 typedef struct {
     const unsigned char* src;
     size_t src_size;
+    dl_jpeg_shape shape; /* of the whole image, as it is in the file */
     unsigned x, y, width, height, shrink;
     int fast; /* quicker inverse DCT, other pixels */
     dl_jpeg_take take;
@@ -64,9 +74,15 @@ typedef struct {
 size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count, dl_jpeg_want want,
                             int max_scans, dl_jpeg_status* status);
 
-/* The same for one, which leaves the pixels in pix until the next call. */
+/* Pixels that stay until the next call. */
+typedef struct {
+    const unsigned char* pix;
+    size_t size, stride;
+} dl_jpeg_pixels;
+
+/* The same for one, which leaves the pixels in out. */
 dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part, dl_jpeg_want want, int max_scans,
-                                   const unsigned char** pix, size_t* stride);
+                                   dl_jpeg_pixels* out);
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
 

@@ -301,6 +301,13 @@ static int channels(const dl_jpeg_decoder* d, dl_jpeg_want want) {
     return want == DL_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
 }
 
+/* Holds the file against what the caller has memory for. */
+static void check_shape(dl_jpeg_decoder* d, const dl_jpeg_shape* shape, int to) {
+    if (d->cinfo.image_width != shape->width || d->cinfo.image_height != shape->height ||
+        (unsigned)to != shape->channels)
+        fail(d, DL_JPEG_SIZE, "output shape does not fit the image");
+}
+
 /* Ends a file that was not read to its end. */
 static void give_up(dl_jpeg_decoder* d) {
     if (d->created)
@@ -337,6 +344,7 @@ static void decode_whole(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_wan
     if (SET_JUMP(d->escape) == 0) {
         read_header(d, it->src, it->src_size);
         int to = channels(d, want);
+        check_shape(d, &it->shape, to);
         if ((unsigned long long)it->dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
             fail(d, DL_JPEG_SIZE, "output size does not fit the image");
         start(d, want, 0);
@@ -360,8 +368,8 @@ static dl_jpeg_status decode_item(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl
 }
 
 dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
-                              size_t dst_size, dl_jpeg_want want, int max_scans) {
-    dl_jpeg_item it = {src, src_size, dst, dst_size};
+                              size_t dst_size, dl_jpeg_shape shape, dl_jpeg_want want, int max_scans) {
+    dl_jpeg_item it = {src, src_size, dst, dst_size, shape};
     return decode_item(d, &it, want, max_scans);
 }
 
@@ -391,6 +399,8 @@ static JDIMENSION aim(dl_jpeg_decoder* d, const dl_jpeg_part* p) {
         JDIMENSION width = to - from;
         jpeg_crop_scanline(cinfo, &from, &width);
     }
+    if (from > p->x || cinfo->output_width < p->x - from + p->width)
+        fail(d, DL_JPEG_INTERNAL, "decoder gave other columns than those of the region");
     if (p->y > 0 && jpeg_skip_scanlines(cinfo, p->y) != p->y) fail(d, DL_JPEG_INTERNAL, "decoder skipped too few rows");
     return from;
 }
@@ -405,47 +415,59 @@ static void reserve_part(dl_jpeg_decoder* d, size_t size) {
     d->part_size = size;
 }
 
-static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, const unsigned char** pix,
-                          size_t* stride) {
+static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, dl_jpeg_pixels* out) {
     if (SET_JUMP(d->escape) == 0) {
         read_header(d, p->src, p->src_size);
         d->cinfo.scale_num = 1;
         d->cinfo.scale_denom = p->shrink;
         int to = channels(d, want);
+        check_shape(d, &p->shape, to);
         start(d, want, p->fast);
         JDIMENSION from = aim(d, p);
-        *stride = (size_t)d->cinfo.output_width * to;
-        reserve_part(d, *stride * p->height);
+        size_t stride = (size_t)d->cinfo.output_width * to;
+        reserve_part(d, stride * p->height);
         if (d->cinfo.output_components == to)
             read_direct(d, d->part, p->y + p->height);
         else
             read_converted(d, d->part, to, p->y + p->height);
         check_tables(d);
-        *pix = d->part + (size_t)(p->x - from) * to;
+        size_t left = (size_t)(p->x - from) * to;
+        *out = (dl_jpeg_pixels){d->part + left, stride * p->height - left, stride};
     }
     give_up(d);
     forget_source(d);
 }
 
 dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, int max_scans,
-                                   const unsigned char** pix, size_t* stride) {
+                                   dl_jpeg_pixels* out) {
     begin(d, max_scans);
-    do decode_region(d, p, want, pix, stride);
+    do decode_region(d, p, want, out);
     while (repeat(d));
     return d->status;
+}
+
+static dl_jpeg_status hand_over(dl_jpeg_decoder* d, const dl_jpeg_part* p, const dl_jpeg_pixels* out) {
+    int32_t width = (int32_t)p->width, height = (int32_t)p->height, channels = (int32_t)p->shape.channels;
+    switch (p->take(p->arg, out->pix, out->size, out->stride, width, height, channels)) {
+        case 0:
+            return DL_JPEG_OK;
+        case 1:
+            snprintf(d->message, sizeof d->message, "the receiver of the pixels is out of memory");
+            return DL_JPEG_MEMORY;
+        default:
+            snprintf(d->message, sizeof d->message, "the receiver wants other pixels than those of the region");
+            return DL_JPEG_INTERNAL;
+    }
 }
 
 size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count, dl_jpeg_want want,
                             int max_scans, dl_jpeg_status* status) {
     *status = DL_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
-        const unsigned char* pix = NULL;
-        size_t stride = 0;
-        *status = dl_jpeg_decode_part(d, &parts[i], want, max_scans, &pix, &stride);
-        if (*status == DL_JPEG_OK && parts[i].take(parts[i].arg, pix, stride) != 0) {
-            snprintf(d->message, sizeof d->message, "the receiver of the pixels is out of memory");
-            *status = DL_JPEG_MEMORY;
-        }
+        const dl_jpeg_part* p = &parts[i];
+        dl_jpeg_pixels out = {NULL, 0, 0};
+        *status = dl_jpeg_decode_part(d, p, want, max_scans, &out);
+        if (*status == DL_JPEG_OK) *status = hand_over(d, p, &out);
         if (*status != DL_JPEG_OK) return i;
     }
     return count;

@@ -56,10 +56,11 @@ func (d *decoder) partsInC(data [][]byte, parts []codec.Part, want codec.Channel
 		if call == nil {
 			break
 		}
-		if refused = checkPart(data[i], parts[i].Region, want); refused != nil {
+		var f frame
+		if f, refused = checkPart(data[i], parts[i].Region, want); refused != nil {
 			break
 		}
-		p := cPart(data[i], parts[i].Region)
+		p := cPart(data[i], &f, parts[i].Region, want)
 		pinned.Pin(p.src)
 		p.take, p.arg = C.dl_jpeg_take(call), arg
 		d.parts = append(d.parts, p)
@@ -78,33 +79,29 @@ func (d *decoder) partsInC(data [][]byte, parts []codec.Part, want codec.Channel
 
 // part decodes one sample and hands it over in Go.
 func (d *decoder) part(data []byte, part codec.Part, want codec.Channels) error {
-	if err := checkPart(data, part.Region, want); err != nil {
+	f, err := checkPart(data, part.Region, want)
+	if err != nil {
 		return err
 	}
-	p := cPart(data, part.Region)
+	p := cPart(data, &f, part.Region, want)
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
 	pinned.Pin(p.src)
-	var pix *C.uchar
-	var stride C.size_t
-	if status := C.dl_jpeg_decode_part(d.c, &p, C.dl_jpeg_want(want), maxScans, &pix, &stride); status != C.DL_JPEG_OK {
+	var out C.dl_jpeg_pixels
+	if status := C.dl_jpeg_decode_part(d.c, &p, C.dl_jpeg_want(want), maxScans, &out); status != C.DL_JPEG_OK {
 		return d.failure(status)
 	}
-	f, err := parse(data)
-	if err != nil {
-		return err
+	stride := int(out.stride)
+	n := (part.Height-1)*stride + part.Width*int(p.shape.channels)
+	if n > int(out.size) {
+		return errs.New(errs.Internal, "decode jpeg: %d bytes of pixels, want %d", int(out.size), n)
 	}
-	channels, err := f.channels(want)
-	if err != nil {
-		return err
-	}
-	n := (part.Height-1)*int(stride) + part.Width*channels
-	return part.To.Take(unsafe.Slice((*byte)(pix), n), int(stride))
+	return part.To.Take(unsafe.Slice((*byte)(out.pix), n), stride)
 }
 
-func cPart(data []byte, r codec.Region) C.dl_jpeg_part {
+func cPart(data []byte, f *frame, r codec.Region, want codec.Channels) C.dl_jpeg_part {
 	p := C.dl_jpeg_part{
-		src: (*C.uchar)(unsafe.SliceData(data)), src_size: C.size_t(len(data)), x: C.uint(r.X), y: C.uint(r.Y),
+		src: (*C.uchar)(unsafe.SliceData(data)), src_size: C.size_t(len(data)), shape: f.shape(want), x: C.uint(r.X), y: C.uint(r.Y),
 		width: C.uint(r.Width), height: C.uint(r.Height), shrink: C.uint(max(r.Shrink, 1)),
 	}
 	if r.Fast {
@@ -115,30 +112,30 @@ func cPart(data []byte, r codec.Region) C.dl_jpeg_part {
 
 // checkPart refuses a file that cannot be whole and a region that is not within its image. It looks for the end of the
 // file, which decoding a region does not come to.
-func checkPart(data []byte, r codec.Region, want codec.Channels) error {
+func checkPart(data []byte, r codec.Region, want codec.Channels) (frame, error) {
 	f, err := parse(data)
 	if err != nil {
-		return err
+		return frame{}, err
 	}
 	if err := f.checkScan(data); err != nil {
-		return err
+		return frame{}, err
 	}
 	c, err := f.channels(want)
 	if err != nil {
-		return err
+		return frame{}, err
 	}
 	s := max(r.Shrink, 1)
 	if s != 1 && s != 2 && s != 4 && s != 8 {
-		return errs.New(errs.Invalid, "decode jpeg: shrink is %d, want 1, 2, 4 or 8", r.Shrink)
+		return frame{}, errs.New(errs.Invalid, "decode jpeg: shrink is %d, want 1, 2, 4 or 8", r.Shrink)
 	}
 	w, h := (f.width+s-1)/s, (f.height+s-1)/s
 	if !r.Within(w, h) {
-		return errs.New(errs.Invalid, "decode jpeg: region %d x %d at (%d, %d) is outside the image of %d x %d", r.Width, r.Height, r.X, r.Y, w, h)
+		return frame{}, errs.New(errs.Invalid, "decode jpeg: region %d x %d at (%d, %d) is outside the image of %d x %d", r.Width, r.Height, r.X, r.Y, w, h)
 	}
 	if int64(w)*int64(r.Height)*int64(c) > maxPart {
-		return errs.New(errs.Unsupported, "decode jpeg: region of %d x %d pixels", r.Width, r.Height)
+		return frame{}, errs.New(errs.Unsupported, "decode jpeg: region of %d x %d pixels", r.Width, r.Height)
 	}
-	return nil
+	return f, nil
 }
 
 func (d *decoder) failure(status C.dl_jpeg_status) error {

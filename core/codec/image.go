@@ -1,0 +1,69 @@
+package codec
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// DefaultMaxPixels is the most pixels of an image file unless Limits say otherwise: a photograph has 100 million at most.
+const DefaultMaxPixels = 500_000_000
+
+// Limits bound what the header of an image file may ask of a reader.
+type Limits struct {
+	MaxPixels int64 // height times width of one file; 0: DefaultMaxPixels
+}
+
+// Check refuses an image with more pixels than the limit. A caller checks before it allocates memory for pixels.
+func (l Limits) Check(s tensor.Shape) error {
+	most := l.MaxPixels
+	if most == 0 {
+		most = DefaultMaxPixels
+	}
+	if len(s) < 2 || s[0] <= 0 || s[1] <= 0 || s[0] <= most/s[1] {
+		return nil
+	}
+	return errs.New(errs.Unsupported, "read image header: image has %d x %d pixels, want at most %d; open the dataset with a larger max_pixels where its files are trusted", s[0], s[1], most)
+}
+
+// WithLimits is the registry with other limits. It shares the codecs of r.
+func (r *Registry) WithLimits(l Limits) *Registry {
+	limited := *r
+	limited.limits = l
+	return &limited
+}
+
+// Limits are the bounds of images that are read with this registry.
+func (r *Registry) Limits() Limits { return r.limits }
+
+// Header is the header of an image file, within the limits of the registry.
+func (r *Registry) Header(c SampleCodec, data []byte, want Channels) (Header, error) {
+	h, err := c.Header(data, want)
+	if err == nil {
+		err = r.limits.Check(h.Shape)
+	}
+	if err != nil {
+		return Header{}, err
+	}
+	return h, nil
+}
+
+// Head is HeadCodec.Head, within the limits of the registry.
+func (r *Registry) Head(c HeadCodec, data []byte, want Channels) (Header, bool, error) {
+	h, more, err := c.Head(data, want)
+	if err == nil && !more {
+		err = r.limits.Check(h.Shape)
+	}
+	if err != nil {
+		return Header{}, false, err
+	}
+	return h, more, nil
+}
+
+// Agrees reports whether the file decodes to an array of dtype d and shape s. The channel axis of one channel may be
+// left out.
+func (h Header) Agrees(d tensor.DType, s tensor.Shape) bool {
+	if n := len(h.Shape); n == 3 && len(s) == 2 && h.Shape[2] == 1 {
+		return h.DType == d && h.Shape[:2].Equal(s)
+	}
+	return h.DType == d && h.Shape.Equal(s)
+}
