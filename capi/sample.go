@@ -37,7 +37,7 @@ func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, erro
 	if s.codec, err = lib.codecs.Sample(id); err != nil {
 		return nil, err
 	}
-	if s.header, err = lib.codecs.Header(s.codec, s.data, s.want); err != nil {
+	if s.header, err = s.codec.Header(s.data, s.want); err != nil {
 		return nil, err
 	}
 	s.size, err = s.header.Shape.Bytes(s.header.DType)
@@ -70,6 +70,9 @@ func dlgo_sample_decode(data C.dl_data, size C.int64_t, channels C.int32_t, dst 
 		}
 		if int64(room) != s.size || (dst == nil && room > 0) {
 			return errs.New(errs.Invalid, "decode sample: there is room for %d bytes or the pointer is NULL, want %d", int64(room), s.size)
+		}
+		if err := lib.codecs.Limits().Check(s.header.Shape); err != nil {
+			return err
 		}
 		d := s.codec.NewDecoder()
 		defer d.Close()

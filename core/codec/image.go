@@ -16,13 +16,13 @@ type Limits struct {
 // Check refuses an image with more pixels than the limit. A caller checks before it allocates memory for pixels.
 func (l Limits) Check(s tensor.Shape) error {
 	most := l.MaxPixels
-	if most == 0 {
+	if most <= 0 {
 		most = DefaultMaxPixels
 	}
 	if len(s) < 2 || s[0] <= 0 || s[1] <= 0 || s[0] <= most/s[1] {
 		return nil
 	}
-	return errs.New(errs.Unsupported, "read image header: image has %d x %d pixels, want at most %d; open the dataset with a larger max_pixels where its files are trusted", s[0], s[1], most)
+	return errs.New(errs.Unsupported, "read image header: image has %d x %d pixels, want at most %d pixels; raise max_pixels of deeplake.Storage where the files are trusted", s[0], s[1], most)
 }
 
 // WithLimits is the registry with other limits. It shares the codecs of r.

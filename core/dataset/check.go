@@ -164,6 +164,9 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	if n > rawTileBytes(c.ct) {
 		file = tile // it is never encoded whole
 	}
+	if err := c.codec.Limits().Check(file); err != nil {
+		return err
+	}
 	h, w, ch := file[0], file[1], file[2]
 	jpeg := c.ct.sampleCodec.ID() == codec.JPEG
 	switch {

@@ -14,6 +14,16 @@ type Env struct {
 	Author  string // who commits
 }
 
+// For is the environment for datasets in a store with these settings.
+func (e *Env) For(s storage.Settings) *Env {
+	if s.MaxPixels == 0 || e.Codecs == nil {
+		return e
+	}
+	limited := *e
+	limited.Codecs = e.Codecs.WithLimits(codec.Limits{MaxPixels: s.MaxPixels})
+	return &limited
+}
+
 // CreateOptions are the options of Create.
 type CreateOptions struct {
 	Overwrite bool // delete a dataset that is there

@@ -106,6 +106,9 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	if env = env.For(o.Storage.Settings); o.Source.Settings.MaxPixels != 0 {
+		env = env.For(o.Source.Settings)
+	}
 	lake, err := openLake(ctx, env, source, o)
 	if err != nil {
 		cancel()

@@ -45,6 +45,10 @@ type Settings struct {
 	MaxAttempts      int     `json:"max_attempts"`        // default 10
 	Hedge            *bool   `json:"hedge"`               // ask again when a first byte is late; default true
 
+	// MaxPixels bounds the image files of datasets there: height times width of one file. No store looks at it; it travels
+	// with the store because it says how far what lies there is trusted. 0: codec.DefaultMaxPixels.
+	MaxPixels int64 `json:"max_pixels"`
+
 	CacheDir         string `json:"cache_dir"`          // "": no disk cache
 	CacheBytes       int64  `json:"cache_bytes"`        // bound of the disk cache; default 16 GiB
 	CacheMemoryBytes int64  `json:"cache_memory_bytes"` // bound of the memory cache; default 0: none

@@ -64,6 +64,7 @@ class Storage:
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         cache_memory_bytes: int | None = None,
+        max_pixels: int | None = None,
     ) -> None:
         """Takes settings; a store ignores those it has no use for.
 
@@ -94,6 +95,8 @@ class Storage:
             cache_dir: folder where what is read is kept, shared by all runs; none by default.
             cache_bytes: bound of that folder; 16 GiB.
             cache_memory_bytes: bound of what is kept in memory; 0.
+            max_pixels: bound of the height times the width of one image file; 500 million. A larger file is refused
+                when it is appended, linked, imported or decoded. Raise it for a dataset whose files are trusted.
         """
         given: dict[str, Any] = {
             "endpoint": _text("endpoint", endpoint),
@@ -120,6 +123,7 @@ class Storage:
             "cache_dir": _path("cache_dir", cache_dir),
             "cache_bytes": _number("cache_bytes", cache_bytes, int),
             "cache_memory_bytes": _number("cache_memory_bytes", cache_memory_bytes, int),
+            "max_pixels": _number("max_pixels", max_pixels, int),
             **_credentials(credentials),
         }
         self._set({name: value for name, value in given.items() if value is not None}, ())

@@ -104,3 +104,20 @@ def test_shards_are_indexed_in_place(tmp_path):
             assert bytes(image) == files[row] and label == row % 3
             seen.append(int(row))
     assert sorted(seen) == list(range(20)) and seen != sorted(seen)
+
+
+def test_pictures_of_too_many_pixels_are_refused(images, tmp_path):
+    file = encoded(picture(1))
+    (tmp_path / "a.jpg").write_bytes(file)
+    images.extend({"images": [deeplake.read(file), deeplake.link(tmp_path / "a.jpg")]})
+    images.commit()
+    h, w, _ = deeplake.read(file).shape
+    strict = deeplake.open(tmp_path / "set", storage=deeplake.Storage(max_pixels=h * w - 1))
+    for row in range(2):
+        with pytest.raises(deeplake.UnsupportedError, match=rf"row {row}.*{h} x {w} pixels.*max_pixels"):
+            strict["images"][row]
+    for sample in (deeplake.read(file), deeplake.link(tmp_path / "a.jpg")):
+        with pytest.raises(deeplake.UnsupportedError, match="max_pixels"):
+            strict.append({"images": sample})
+    exact = deeplake.open(tmp_path / "set", storage=deeplake.Storage(max_pixels=h * w))
+    assert np.array_equal(exact["images"][0], deeplake.read(file).array)

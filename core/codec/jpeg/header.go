@@ -28,7 +28,9 @@ const (
 type frame struct {
 	width, height, components int
 	hMax, vMax                int // largest sampling factors
+	h, v                      [4]int
 	scan                      int
+	several                   bool // scans: a decoder keeps the coefficients of the whole image until the last one
 }
 
 // parse reads the segments before the first scan. Bytes between segments that are no marker are skipped, as libjpeg and
@@ -62,6 +64,7 @@ func parse(data []byte) (frame, error) {
 		}
 		if marker == mSOS {
 			f.scan = at
+			f.several = f.several || n < 3 || int(data[pos+2]) != f.components
 			return f.finish()
 		}
 		if err := f.segment(marker, at, data[pos+2:pos+n]); err != nil {
@@ -110,6 +113,7 @@ func (f *frame) segment(marker byte, at int, body []byte) error {
 	case len(body) < 6 || len(body) != 6+3*int(body[5]):
 		return errs.New(errs.Corrupt, "read jpeg header: frame header at byte %d has %d bytes, which do not fit its components", at, len(body))
 	}
+	f.several = marker == mSOF2
 	return f.start(body)
 }
 
@@ -135,6 +139,7 @@ func (f *frame) start(body []byte) error {
 			return errs.New(errs.Corrupt, "read jpeg header: component %d has sampling factors %d x %d, want 1 to 4", c, h, v)
 		}
 		f.hMax, f.vMax = max(f.hMax, h), max(f.vMax, v)
+		f.h[c], f.v[c] = h, v
 	}
 	return nil
 }
@@ -148,21 +153,57 @@ func (f *frame) finish() (frame, error) {
 
 // checkScan refuses a file that cannot be whole, without decoding it. Within a scan 0xff is always followed by 0 or a
 // restart marker, so a file that was cut has no end marker after its first scan; whatever follows the end marker is
-// allowed. Every block takes at least one bit, which bounds the pixels that the bytes can hold.
+// allowed. Every block of 8 x 8 coefficients takes at least one bit, which bounds the pixels that the bytes can hold, and
+// the memory that a decoder takes for them, to 1024 times the size of the file.
 func (f *frame) checkScan(data []byte) error {
 	rest := data[f.scan:]
 	if !bytes.HasSuffix(rest, []byte{0xff, mEOI}) && bytes.LastIndex(rest, []byte{0xff, mEOI}) < 0 {
 		return errs.New(errs.Corrupt, "read jpeg header: no end-of-image marker; the file is cut after %d bytes", len(data))
 	}
-	units := int64(blocks(f.width, f.hMax)) * int64(blocks(f.height, f.vMax))
-	if units > 8*int64(len(rest)) {
+	need := int64(0)
+	for c := range f.components {
+		need += blocks(f.width, f.h[c], f.hMax) * blocks(f.height, f.v[c], f.vMax)
+	}
+	if need > 8*int64(len(rest)) {
 		return errs.New(errs.Corrupt, "read jpeg header: %d bytes cannot hold %d x %d pixels", len(rest), f.width, f.height)
+	}
+	if n := f.scans(rest); n > maxScans {
+		return errs.New(errs.Corrupt, "read jpeg header: %d scans, want at most %d; save the file again as a baseline JPEG", n, maxScans)
 	}
 	return nil
 }
 
-// blocks counts the groups of sampling blocks along a side.
-func blocks(side, sampling int) int { return (side + 8*sampling - 1) / (8 * sampling) }
+// blocks counts the blocks along a side of a component.
+func blocks(side, sampling, most int) int64 {
+	samples := (int64(side)*int64(sampling) + int64(most) - 1) / int64(most)
+	return (samples + 7) / 8
+}
+
+// scans counts the scans of a file that has several, up to one more than is allowed. rest begins with the first.
+func (f *frame) scans(rest []byte) int {
+	if !f.several {
+		return 1
+	}
+	n := 0
+	for pos := 0; n <= maxScans; {
+		marker, at := nextMarker(rest, pos)
+		if marker == 0 || marker == mEOI {
+			break
+		}
+		pos = at + 2
+		if marker == mTEM || marker >= mRST0 && marker <= mRST7 {
+			continue
+		}
+		if marker == mSOS {
+			n++
+		}
+		if len(rest)-pos < 2 {
+			break
+		}
+		pos = min(pos+int(binary.BigEndian.Uint16(rest[pos:])), len(rest))
+	}
+	return n
+}
 
 // channels is the last axis that want makes of the file.
 func (f *frame) channels(want codec.Channels) (int, error) {

@@ -26,7 +26,7 @@ var _ codec.SampleCodec = (*Codec)(nil)
 
 const (
 	maxSide        = 65500 // libjpeg's JPEG_MAX_DIMENSION
-	maxScans       = 500   // of a progressive file; encoders write about 10, and every scan costs a pass over the pixels
+	maxScans       = 100   // of one file, as many as jpegtran writes; encoders write about 10, and each costs a pass over the pixels
 	defaultQuality = 90
 )
 
@@ -131,6 +131,11 @@ func open(dst, data []byte, want codec.Channels) (frame, error) {
 	f, err := parse(data)
 	if err != nil {
 		return frame{}, err
+	}
+	if f.several {
+		if err := f.checkScan(data); err != nil {
+			return frame{}, err
+		}
 	}
 	c, err := f.channels(want)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
@@ -246,8 +247,51 @@ func TestScanBomb(t *testing.T) {
 	if _, err := decodeNew(bomb(10), codec.AsStored, 3); err != nil {
 		t.Errorf("12 scans: %v", err)
 	}
+	for n, good := range map[int]bool{maxScans - 2: true, maxScans - 1: false} {
+		if _, err := New().Header(bomb(n), codec.AsStored); (err == nil) != good || !good && !strings.Contains(err.Error(), "want at most 100") {
+			t.Errorf("header of %d scans: %v", n+2, err)
+		}
+	}
 	if _, err := decodeNew(bomb(maxScans), codec.AsStored, 3); !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "scans") {
 		t.Errorf("got %v, want corrupt: too many scans", err)
+	}
+}
+
+// noTaker takes nothing.
+type noTaker struct{}
+
+func (noTaker) Take([]byte, int) error             { return nil }
+func (noTaker) Native() (call, arg unsafe.Pointer) { return nil, nil }
+
+// TestCoefficientBomb gives a small progressive file the largest sides there are: its coefficients would take 25 GB.
+func TestCoefficientBomb(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"progressive.jpg", "progressive-gray.jpg"} {
+		file := bytes.Clone(golden(t, name))
+		sides := marker(t, file, mSOF2) + 5
+		binary.BigEndian.PutUint16(file[sides:], maxSide)
+		binary.BigEndian.PutUint16(file[sides+2:], maxSide)
+		if _, err := New().Header(file, codec.AsStored); !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "cannot hold") {
+			t.Errorf("%s: header: %v", name, err)
+		}
+		d := New().NewDecoder()
+		if err := d.Decode(nil, file, codec.AsStored); !errs.Is(err, errs.Corrupt) {
+			t.Errorf("%s: decode: %v", name, err)
+		}
+		if p, ok := d.(codec.PartDecoder); ok {
+			if _, err := p.DecodeParts([][]byte{file}, []codec.Part{{Region: codec.Region{Width: 1, Height: 1}, To: noTaker{}}}, codec.AsStored); !errs.Is(err, errs.Corrupt) {
+				t.Errorf("%s: region: %v", name, err)
+			}
+		}
+		d.Close()
+		// Where nothing but the limit of pixels stands before the decoder.
+		h, _, err := New().Head(file, codec.AsStored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (codec.Limits{}).Check(h.Shape); !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "max_pixels") {
+			t.Errorf("%s: limit: %v", name, err)
+		}
 	}
 }
 

@@ -27,9 +27,6 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if err != nil {
 		return err
 	}
-	if n := bytes.Count(data[f.scan:], []byte{0xff, mSOS}); n > maxScans {
-		return errs.New(errs.Corrupt, "decode jpeg: %d scans, more than any encoder writes", n)
-	}
 	img, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {
 		var unsupported jpeg.UnsupportedError

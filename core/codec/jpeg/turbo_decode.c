@@ -102,7 +102,8 @@ static void fail(dl_jpeg_decoder* d, dl_jpeg_status status, const char* message)
 /* libjpeg calls this at least once a row of blocks while it reads scans. */
 static void on_progress(j_common_ptr cinfo) {
     dl_jpeg_decoder* d = cinfo->client_data;
-    if (d->cinfo.input_scan_number > d->max_scans) fail(d, DL_JPEG_CORRUPT, "more scans than any encoder writes");
+    if (d->cinfo.input_scan_number > d->max_scans)
+        fail(d, DL_JPEG_CORRUPT, "more scans than jpegtran writes; save the file again as a baseline JPEG");
 }
 
 dl_jpeg_decoder* dl_jpeg_decoder_new(int plain) {
@@ -129,6 +130,17 @@ void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
 dl_jpeg_tally dl_jpeg_tally_of(const dl_jpeg_decoder* d) { return d->tally; }
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d) { return d->message; }
+
+/* libjpeg keeps all coefficients of a file of several scans, 128 bytes for a block, and each block takes a bit of the
+ * file at least: a file that is too short for its blocks is refused before they get memory. */
+static void check_blocks(dl_jpeg_decoder* d, size_t size) {
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    if (!jpeg_has_multiple_scans(cinfo)) return;
+    double blocks = 0;
+    for (int i = 0; i < cinfo->num_components; i++)
+        blocks += (double)cinfo->comp_info[i].width_in_blocks * cinfo->comp_info[i].height_in_blocks;
+    if (blocks > 8 * (double)size) fail(d, DL_JPEG_CORRUPT, "the file is too short for its pixels");
+}
 
 /* Coefficients of a progressive image take two bytes a sample of the padded planes. The limit is that and 64 MiB; it
  * replaces what the environment variable JPEGMEM may say. */
@@ -208,6 +220,7 @@ static void read_header(dl_jpeg_decoder* d, const unsigned char* src, size_t siz
     jpeg_read_header(cinfo, TRUE);
     if (cinfo->data_precision != 8) fail(d, DL_JPEG_UNSUPPORTED, "samples do not have 8 bits");
     if (cinfo->arith_code) fail(d, DL_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
+    check_blocks(d, size);
     cinfo->mem->max_memory_to_use = memory_limit(cinfo);
 }
 

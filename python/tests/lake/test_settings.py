@@ -45,6 +45,7 @@ EVERYTHING = {
     "cache_dir": "/cache",
     "cache_bytes": 9,
     "cache_memory_bytes": 10,
+    "max_pixels": 11,
 }
 
 
