@@ -29,6 +29,18 @@ func Remote(p Provider) bool {
 	return ok
 }
 
+// ProbeKey is the object by which core/storage/prove sees that a store refuses to overwrite. It stays: the next process
+// needs one refused write and no new object, and credentials that may not delete, versions and retention of a bucket do
+// no harm. Listings leave it out; Delete of a dataset names it.
+const ProbeKey = "probe/put-if-absent"
+
+// Hosted is implemented by providers of protocols that several services speak, some of them without conditional writes.
+type Hosted interface {
+	// Service names the endpoint and the bucket. known reports whether its vendor promises that PutIfAbsent never
+	// overwrites.
+	Service() (name string, known bool)
+}
+
 // Forgetter is implemented by decorators that keep copies of objects.
 type Forgetter interface {
 	// Forget drops what is kept of an object.

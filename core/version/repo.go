@@ -166,5 +166,5 @@ func Delete(ctx context.Context, p storage.Provider) error {
 			return err
 		}
 	}
-	return p.Delete(ctx, keys...)
+	return p.Delete(ctx, append(keys, storage.ProbeKey)...) // listings leave it out
 }

@@ -59,6 +59,7 @@ var rooms = []room{
 	{dir: "core/storage/retry", why: "one decorator; names no provider", project: with(leaves, "core/storage")},
 	{dir: "core/storage/limit", why: "one decorator; names no provider", project: with(leaves, "core/storage")},
 	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(leaves, "core/storage"), modules: []string{sys}},
+	{dir: "core/storage/prove", why: "one decorator; names no provider", project: with(leaves, "core/storage")},
 	{dir: "core/storage/all", why: "the list of providers, and what each is wrapped in", project: []string{"core/storage/...", "core/errs"}},
 	{dir: "core/storage/storagetest", why: "the suite that every provider passes", project: with(leaves, "core/storage")},
 	{dir: "core/storage/faultstore", why: "faults on any provider; names none", project: with(leaves, "core/storage")},

@@ -1,5 +1,5 @@
-// Package all owns the list of stores, and what each of them is wrapped in: cache(retry(limit(store))) for what lies
-// behind a network. It holds no logic of theirs.
+// Package all owns the list of stores, and what each of them is wrapped in: cache(prove(retry(limit(store)))) for what
+// lies behind a network. It holds no logic of theirs.
 package all
 
 import (
@@ -18,6 +18,7 @@ import (
 	"deeplake/core/storage/limit"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
+	"deeplake/core/storage/prove"
 	"deeplake/core/storage/retry"
 	"deeplake/core/storage/s3"
 )
@@ -48,6 +49,7 @@ func New() (storage.Registry, storage.Sources) {
 type network struct {
 	mu     sync.Mutex
 	shared map[[sha256.Size]byte]common
+	proofs prove.Proofs // of services, for as long as the process opens stores through this network
 }
 
 // common is what stores with equal settings share. The decorators hold on to it, and nobody else.
@@ -76,7 +78,7 @@ func (n *network) provider(scheme string, open storage.Opener) storage.Opener {
 		if err != nil {
 			return nil, err
 		}
-		p = l.policy.Provider(l.limiter.Provider(p))
+		p = n.proofs.Provider(l.policy.Provider(l.limiter.Provider(p)))
 		if l.disk != nil {
 			p = cache.New(p, l.disk, unchanging)
 		}

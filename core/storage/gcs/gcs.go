@@ -31,6 +31,7 @@ var (
 	_ storage.Ranger   = (*Provider)(nil)
 	_ storage.Streamer = (*Provider)(nil)
 	_ storage.Copier   = (*Provider)(nil)
+	_ storage.Hosted   = (*Provider)(nil)
 	_ storage.Source   = (*Source)(nil)
 
 	_ storage.Opener       = Open
@@ -114,6 +115,13 @@ func split(rest string) (bucket, prefix string, err error) {
 
 // URI is the address, without settings.
 func (p *place) URI() string { return "gs://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
+
+// Service is the URL of the bucket; known where Google answers.
+func (p *Provider) Service() (name string, known bool) {
+	base := p.client.base
+	known = base.Scheme == "https" && strings.HasSuffix("."+base.Hostname(), ".googleapis.com")
+	return base.JoinPath(p.bucket).String(), known
+}
 
 // Close ends the place; requests in flight go on.
 func (p *place) Close() error {

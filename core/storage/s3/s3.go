@@ -43,6 +43,7 @@ var (
 	_ storage.Ranger   = (*Provider)(nil)
 	_ storage.Streamer = (*Provider)(nil)
 	_ storage.Copier   = (*Provider)(nil)
+	_ storage.Hosted   = (*Provider)(nil)
 	_ storage.Source   = (*Source)(nil)
 
 	_ storage.Opener       = (*Stores)(nil).Open
@@ -152,6 +153,14 @@ func identityOf(bucket string, o storage.Options) [sha256.Size]byte {
 
 // URI is the address, without settings.
 func (p *part) URI() string { return "s3://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
+
+// Service is the URL of the bucket; known where Amazon answers.
+func (p *Provider) Service() (name string, known bool) {
+	base := p.where.Load().base
+	host := base.Hostname()
+	known = strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn")
+	return base.String(), known && base.Scheme == "https"
+}
 
 // Close ends the use of the store. Connections are closed with the last user.
 func (p *part) Close() error {

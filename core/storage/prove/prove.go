@@ -1,0 +1,214 @@
+// Package prove owns the proof that a store honours conditional writes. A commit is one put-if-absent: on a store that
+// ignores the condition two writers are both told that they made the same version, and the first one's rows are gone.
+package prove
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// tries bounds the writes of a proof. A store is refused after that many succeeded: one delete of the dataset beside the
+// proof can make one more write succeed, not all.
+const tries = 3
+
+// Proofs remembers which services were proven. The zero value is ready; it may be used in parallel and must not be copied.
+type Proofs struct {
+	mu       sync.Mutex
+	services map[string]*service
+}
+
+// service is one bucket at one endpoint.
+type service struct {
+	proven atomic.Bool
+	turn   chan struct{} // holds a token while one caller proves
+}
+
+func (p *Proofs) service(name string) *service {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.services[name]
+	if s == nil {
+		if p.services == nil {
+			p.services = map[string]*service{}
+		}
+		s = &service{turn: make(chan struct{}, 1)}
+		p.services[name] = s
+	}
+	return s
+}
+
+// Store is a provider whose first write proves the service, and which reads back conditional writes of services that are
+// not known to be sound. All methods may be called in parallel.
+type Store struct {
+	storage.Provider
+	service *service
+	name    string // of the service
+	known   bool   // its vendor promises that conditions hold
+}
+
+// Ranged is a Store around a storage.Ranger, and one itself.
+type Ranged struct {
+	*Store
+	storage.Ranger
+}
+
+var (
+	_ storage.Streamer = (*Store)(nil)
+	_ storage.Copier   = (*Store)(nil)
+	_ storage.Sweeper  = (*Store)(nil)
+	_ storage.Wrapper  = (*Store)(nil)
+	_ storage.Meter    = (*Store)(nil)
+	_ storage.Placed   = (*Store)(nil)
+	_ storage.Provider = Ranged{}
+	_ storage.Ranger   = Ranged{}
+)
+
+// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is one. A provider that is
+// no storage.Hosted needs no proof, and is returned as it is.
+func (p *Proofs) Provider(inner storage.Provider) storage.Provider {
+	hosted, ok := storage.Innermost(inner).(storage.Hosted)
+	if !ok {
+		return inner
+	}
+	name, known := hosted.Service()
+	s := &Store{Provider: inner, service: p.service(name), name: name, known: known}
+	if r, ok := inner.(storage.Ranger); ok {
+		return Ranged{s, r}
+	}
+	return s
+}
+
+// Put stores data once the service is proven: a dataset on a store without conditions is refused before its data goes up.
+func (s *Store) Put(ctx context.Context, key string, data []byte) error {
+	if err := s.prove(ctx); err != nil {
+		return err
+	}
+	return s.Provider.Put(ctx, key, data)
+}
+
+// PutIfAbsent stores data unless the key exists, once the service is proven. Where the service is not known to be sound,
+// nil means that the object was read back too: of writers whose requests crossed all but one then see another's object.
+func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+	if err := s.prove(ctx); err != nil {
+		return err
+	}
+	if err := s.Provider.PutIfAbsent(ctx, key, data); err != nil || s.known {
+		return err
+	}
+	found, err := s.Get(ctx, key)
+	if err != nil && !errs.Is(err, errs.NotFound) {
+		return errs.New(errs.Storage, "put-if-absent %q: %q took the object, and it cannot be read back: %w", key, s.name, err)
+	}
+	if err == nil && bytes.Equal(found, data) {
+		return nil
+	}
+	s.service.proven.Store(false)
+	what := "another object"
+	if err != nil {
+		what = "none"
+	}
+	return errs.New(errs.Storage, "put-if-absent %q: %q took the object and holds %s under that key; %s", key, s.name, what, remedy)
+}
+
+// Create begins an object, once the service is proven.
+func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) {
+	if err := s.prove(ctx); err != nil {
+		return nil, err
+	}
+	return storage.Create(ctx, s.Provider, key)
+}
+
+// CopyFrom copies within the store where that can, once the service is proven.
+func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
+	inner, ok := s.Provider.(storage.Copier)
+	if !ok {
+		return false, nil
+	}
+	if err := s.prove(ctx); err != nil {
+		return false, err
+	}
+	return inner.CopyFrom(ctx, src, srcKey, key)
+}
+
+// List leaves the probe out: it is none of the caller's objects.
+func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+	return s.Provider.List(ctx, prefix, after, func(o storage.Object) bool { return o.Key == storage.ProbeKey || fn(o) })
+}
+
+// Sweep removes what killed writers left, where the store has such.
+func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
+	if inner, ok := s.Provider.(storage.Sweeper); ok {
+		return inner.Sweep(ctx, before, dry)
+	}
+	return 0, 0, nil
+}
+
+// Inner is the provider that is decorated.
+func (s *Store) Inner() storage.Provider { return s.Provider }
+
+// Stats counts what the provider and all below it have done.
+func (s *Store) Stats() storage.Stats { return storage.StatsOf(s.Provider) }
+
+// Place is the inner provider's.
+func (s *Store) Place() string { return storage.Place(s.Provider) }
+
+// prove returns nil once the service has refused to overwrite. A failure is not remembered: the next write proves again.
+func (s *Store) prove(ctx context.Context) error {
+	if s.service.proven.Load() {
+		return nil
+	}
+	select {
+	case s.service.turn <- struct{}{}:
+	case <-ctx.Done():
+		return errs.Wrap(errs.Canceled, "prove conditional writes of", s.name, context.Cause(ctx))
+	}
+	defer func() { <-s.service.turn }()
+	if s.service.proven.Load() {
+		return nil
+	}
+	refuses, err := s.refuses(ctx)
+	if err != nil {
+		return errs.Wrap(errs.Storage, "prove conditional writes of", s.name, err)
+	}
+	if !refuses {
+		_ = s.Delete(ctx, storage.ProbeKey)
+		return errs.New(errs.Unsupported, "write to %q: %q ignores the condition of a put-if-absent; %s", s.URI(), s.name, remedy)
+	}
+	s.service.proven.Store(true)
+	return nil
+}
+
+// remedy is what a user of a store without conditions can do.
+const remedy = "two writers would lose each other's commits, so nothing is written there: " +
+	"use a store, or a release of it, that honours If-None-Match (S3) or ifGenerationMatch (Google), or copy the dataset to one"
+
+// refuses reports whether the store refuses to put the probe where it exists, and keeps the old bytes.
+func (s *Store) refuses(ctx context.Context) (bool, error) {
+	for range tries {
+		token := []byte(rand.Text() + "\n")
+		err := s.Provider.PutIfAbsent(ctx, storage.ProbeKey, token)
+		if err == nil {
+			continue // absent until now, or the condition was ignored
+		}
+		if !errs.Is(err, errs.Exists) {
+			return false, err
+		}
+		found, err := s.Get(ctx, storage.ProbeKey)
+		switch {
+		case errs.Is(err, errs.NotFound): // deleted meanwhile
+		case err != nil:
+			return false, err
+		case !bytes.Equal(found, token):
+			return true, nil
+		}
+		// The token stands: the answer to its first request was lost, or the store refuses and writes all the same.
+	}
+	return false, nil
+}
