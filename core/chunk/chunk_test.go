@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"deeplake/core/codec"
@@ -89,7 +90,7 @@ func (w *written) chunks() []*Chunk {
 		if err != nil || head != (format.ChunkHead{Session: s.Session, Ordinal: s.Ordinal, Tensor: w.spec.Tensor}) {
 			w.t.Fatalf("chunk %d has head %+v, %v", i, head, err)
 		}
-		dir, err := ReadDirectory(context.Background(), w.store, key, s.Bytes)
+		dir, err := ReadDirectory(context.Background(), w.store, key, s.Bytes, head)
 		if err != nil || !bytes.Equal(dir, s.Dir) {
 			w.t.Fatalf("chunk %d: the directory at its end differs: %v", i, err)
 		}
@@ -502,6 +503,12 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		head := format.ChunkHead{Session: s.Session, Ordinal: s.Ordinal, Tensor: w.spec.Tensor}
+		for _, other := range []format.ChunkHead{{Session: head.Session, Ordinal: 1 + head.Ordinal, Tensor: head.Tensor}, {Session: head.Tensor, Tensor: head.Tensor}, {Session: head.Session, Tensor: head.Session}} {
+			if _, err := ReadDirectory(ctx, w.store, key, s.Bytes, other); !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), key) {
+				t.Fatalf("read as chunk %+v: %v", other, err)
+			}
+		}
 		// read reads all rows of the object data, with the directory that lies in it or with the one of the side page.
 		read := func(data []byte, own bool) error {
 			store := memStore(t)
@@ -510,7 +517,7 @@ func TestDamage(t *testing.T) {
 			}
 			dir := s.Dir
 			if own {
-				if dir, err = ReadDirectory(ctx, store, key, int64(len(data))); err != nil {
+				if dir, err = ReadDirectory(ctx, store, key, int64(len(data)), head); err != nil {
 					return err
 				}
 			}
@@ -553,7 +560,7 @@ func TestDamage(t *testing.T) {
 		if err := w.store.Delete(ctx, key); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadDirectory(ctx, w.store, key, s.Bytes); !errs.Is(err, errs.Corrupt) {
+		if _, err := ReadDirectory(ctx, w.store, key, s.Bytes, head); !errs.Is(err, errs.Corrupt) {
 			t.Fatalf("a missing chunk: %v", err)
 		}
 	}

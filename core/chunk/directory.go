@@ -8,20 +8,32 @@ import (
 	"deeplake/core/storage"
 )
 
-// ReadDirectory reads the encoded directory at the end of a chunk object of size bytes. What is damaged after a way over a
+// ReadDirectory reads the encoded directory at the end of a chunk object of size bytes, whose head
+// must be want: another chunk in its place is errs.Corrupt. What is damaged after a way over a
 // network is read once more.
-func ReadDirectory(ctx context.Context, store storage.Provider, key string, size int64) ([]byte, error) {
-	raw, err := readDirectory(ctx, store, key, size)
+func ReadDirectory(ctx context.Context, store storage.Provider, key string, size int64, want format.ChunkHead) ([]byte, error) {
+	raw, err := readDirectory(ctx, store, key, size, want)
 	if errs.Is(err, errs.Corrupt) && storage.Remote(store) {
 		storage.Forget(store, key)
-		return readDirectory(ctx, store, key, size)
+		return readDirectory(ctx, store, key, size, want)
 	}
 	return raw, err
 }
 
-func readDirectory(ctx context.Context, store storage.Provider, key string, size int64) ([]byte, error) {
+func readDirectory(ctx context.Context, store storage.Provider, key string, size int64, want format.ChunkHead) ([]byte, error) {
 	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {
 		return nil, errs.New(errs.Corrupt, "read chunk %q: it has %d bytes, too few for a chunk", key, size)
+	}
+	start := make([]byte, format.ChunkHeadBytes)
+	if err := store.ReadAt(ctx, key, start, 0); err != nil {
+		return nil, missing(key, err)
+	}
+	switch head, err := format.DecodeChunkHead(start); {
+	case err != nil:
+		return nil, errs.Wrap(errs.Corrupt, "read chunk", key, err)
+	case head != want:
+		return nil, errs.New(errs.Corrupt, "read chunk %q: it says that it is chunk %d of session %s and tensor %s, want tensor %s: another one is in its place",
+			key, head.Ordinal, head.Session, head.Tensor, want.Tensor)
 	}
 	last := make([]byte, format.ChunkTrailerBytes)
 	if err := store.ReadAt(ctx, key, last, size-int64(len(last))); err != nil {

@@ -53,13 +53,20 @@ func (c *chunkCache) get(ctx context.Context, tree version.Tree, e *format.Entry
 	})
 }
 
-// directory finds the encoded directory of a chunk: in its side page, or else at its end.
+// directory finds the encoded directory of a chunk: in its side page, or else, also where that is
+// damaged, at its end. The end of a tile is not known without its directory.
 func (c *chunkCache) directory(ctx context.Context, tree version.Tree, e *format.Entry, k int64, key string) ([]byte, error) {
+	head := format.ChunkHead{Session: e.Session, Ordinal: e.Ordinal + k, Tensor: tree.Tensor()}
 	if e.Side.IsZero() {
-		return chunk.ReadDirectory(ctx, c.store, key, e.Bytes)
+		return chunk.ReadDirectory(ctx, c.store, key, e.Bytes, head)
 	}
 	dirs, err := tree.Side(ctx, e.Side)
 	if err != nil {
+		if e.Tiles == 0 && errs.Is(err, errs.Corrupt) {
+			if own, failed := chunk.ReadDirectory(ctx, c.store, key, e.Bytes, head); failed == nil {
+				return own, nil
+			}
+		}
 		return nil, err
 	}
 	if slot := e.Slot + k; slot < int64(len(dirs)) {

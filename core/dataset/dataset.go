@@ -219,6 +219,17 @@ func (d *Dataset) schema() *format.Schema {
 	return d.head.Schema
 }
 
+// find is the schema of a tensor, with uncommitted changes; nil if there is none.
+func (d *Dataset) find(name string) *format.TensorSchema {
+	if d.w == nil {
+		return d.head.Schema.Find(name)
+	}
+	if ct := d.w.types[name]; ct != nil {
+		return ct.schema
+	}
+	return nil
+}
+
 // CreateTensor adds a tensor. Rows that exist already are holes in it.
 func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	d.mu.Lock()
@@ -230,27 +241,24 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	if err != nil {
 		return err
 	}
-	if old := d.schema().Find(spec.Name); old != nil {
+	if old := d.find(spec.Name); old != nil {
 		if !spec.ExistOK {
 			return errs.New(errs.Exists, "create tensor %q: it exists; use exist_ok, or take another name", spec.Name)
 		}
 		return sameTensor(old, &ts)
 	}
-	for _, n := range names(d.schema()) {
-		if isGroupOf(n, spec.Name) || isGroupOf(spec.Name, n) {
-			return errs.New(errs.Exists, "create tensor %q: %q exists, and a name cannot be both a tensor and a group", spec.Name, n)
-		}
-	}
 	w, err := d.writer()
 	if err != nil {
 		return err
 	}
+	if n, ok := w.groupClash(spec.Name); ok {
+		return errs.New(errs.Exists, "create tensor %q: %q exists, and a name cannot be both a tensor and a group", spec.Name, n)
+	}
+	if err := w.txn.MayAdd(&ts); err != nil {
+		return err
+	}
 	w.addTensor(ts)
 	return nil
-}
-
-func isGroupOf(group, name string) bool {
-	return len(name) > len(group) && name[:len(group)] == group && name[len(group)] == '/'
 }
 
 // sameTensor refuses exist_ok for a tensor that is another kind of thing.

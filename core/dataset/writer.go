@@ -20,8 +20,10 @@ type writer struct {
 	txn     *version.Txn
 	session *chunk.Session
 	types   map[string]*columnType
-	adding  opened // chunks of appended rows
-	fixing  opened // chunks of updated rows
+	byID    map[format.UUID]*columnType
+	groups  map[string]string // a tensor of each group
+	adding  opened            // chunks of appended rows
+	fixing  opened            // chunks of updated rows
 	group   *task.Group
 	broken  error // why the transaction can only be discarded
 }
@@ -59,21 +61,55 @@ func newGroup() *task.Group { return task.New(context.Background(), finishesInFl
 func (w *writer) resolveTypes() error {
 	schema := w.txn.Schema()
 	clear(w.types)
+	w.groups, w.byID = map[string]string{}, map[format.UUID]*columnType{}
 	for i := range schema.Tensors {
-		ct, err := resolve(&schema.Tensors[i], w.d.env.Codecs)
-		if err != nil {
+		if err := w.resolveType(&schema.Tensors[i]); err != nil {
 			return err
 		}
-		w.types[ct.schema.Name] = ct
 	}
 	return nil
 }
 
+// resolveType reads the schema of one tensor.
+func (w *writer) resolveType(ts *format.TensorSchema) error {
+	ct, err := resolve(ts, w.d.env.Codecs)
+	if err != nil {
+		return err
+	}
+	w.types[ts.Name], w.byID[ts.ID] = ct, ct
+	for i := range len(ts.Name) {
+		if ts.Name[i] == '/' {
+			w.groups[ts.Name[:i]] = ts.Name
+		}
+	}
+	return nil
+}
+
+// groupClash finds a tensor that cannot be beside one of this name, as one name would be a group of
+// the other.
+func (w *writer) groupClash(name string) (other string, ok bool) {
+	if other, ok = w.groups[name]; ok {
+		return other, true
+	}
+	for i := range len(name) {
+		if name[i] == '/' && w.types[name[:i]] != nil {
+			return name[:i], true
+		}
+	}
+	return "", false
+}
+
 func (w *writer) addTensor(ts format.TensorSchema) {
 	schema := w.txn.Schema()
+	moves := len(schema.Tensors) == cap(schema.Tensors) // every type points into the slice
 	schema.Tensors = append(schema.Tensors, ts)
-	// The schema's slice may have moved: every type points into it.
-	if err := w.resolveTypes(); err != nil {
+	err := error(nil)
+	if moves {
+		err = w.resolveTypes()
+	} else {
+		err = w.resolveType(&schema.Tensors[len(schema.Tensors)-1])
+	}
+	if err != nil {
 		w.broken = err
 	}
 }
@@ -255,7 +291,7 @@ func (w *writer) seal(set opened, id format.UUID, o *filling, update bool) error
 }
 
 func (w *writer) typeOf(id format.UUID) *columnType {
-	return w.types[w.txn.Schema().ByID(id).Name]
+	return w.byID[id]
 }
 
 // abort drops everything.

@@ -16,7 +16,7 @@ const (
 func EncodeChunkHead(h ChunkHead) []byte {
 	out := make([]byte, ChunkHeadBytes)
 	copy(out, chunkMagic)
-	out[4] = Version
+	out[4] = chunkVersion
 	copy(out[16:], h.Session[:])
 	binary.LittleEndian.PutUint64(out[32:], uint64(h.Ordinal))
 	copy(out[40:], h.Tensor[:])
@@ -37,8 +37,8 @@ func DecodeChunkHead(data []byte) (ChunkHead, error) {
 	if got, want := CRC(data[:60]), binary.LittleEndian.Uint32(data[60:]); got != want {
 		return ChunkHead{}, errs.New(errs.Corrupt, "head of chunk has checksum %#08x, want %#08x", got, want)
 	}
-	if data[4] != Version {
-		return ChunkHead{}, errs.New(errs.Unsupported, "chunk has format version %d, want %d; a newer version of this library may read it", data[4], Version)
+	if data[4] != chunkVersion {
+		return ChunkHead{}, errs.New(errs.Unsupported, "chunk has format version %d, want %d; a newer version of this library may read it", data[4], chunkVersion)
 	}
 	for _, i := range []int{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 56, 57, 58, 59} {
 		if data[i] != 0 {

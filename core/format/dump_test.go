@@ -129,13 +129,19 @@ func (d *dumper) frame(payload func(n int)) {
 	stored := d.data[24:]
 	d.text(4, "magic")
 	d.text(1, "kind")
-	d.fixed(1, "version")
+	version := d.fixed(1, "version")
 	packed := d.fixed(1, "compression")
 	d.fixed(1, "reserved")
 	d.fixed(4, "bytes before compression")
 	n := int(d.fixed(4, "bytes as stored"))
-	d.crc("CRC of payload", stored)
-	d.crc("CRC of head", head)
+	if version == 1 {
+		d.crc("CRC of payload", stored)
+		d.crc("CRC of head", head)
+	} else {
+		d.crc("CRC of salt and payload", stored)
+		d.crc("CRC of head", head)
+		d.uuid("salt")
+	}
 	if packed != 0 {
 		d.field(n, "payload, zstd")
 		return
@@ -146,6 +152,22 @@ func (d *dumper) frame(payload func(n int)) {
 func (d *dumper) uuids(what string) {
 	for i := range d.uvarint(what) {
 		d.uuid(fmt.Sprintf("%s %d", what, i))
+	}
+}
+
+func (d *dumper) columns(int) {
+	for i := range d.uvarint("columns") {
+		d.uuid(fmt.Sprintf("tensor of column %d", i))
+		if height := d.fixed(1, "height of the root and 1"); height > 0 {
+			d.uuid("root")
+			d.uvarint("chunks")
+			d.uvarint("bytes")
+		}
+		axes := d.fixed(1, "axes and 1")
+		for range max(1, axes) - 1 {
+			d.uvarint("least size of the axis")
+			d.uvarint("largest size, minus that")
+		}
 	}
 }
 

@@ -46,18 +46,20 @@ func ParseExpiryKey(key string) (Expiry, error) {
 }
 
 // EncodeExpiry makes the object. One that DecodeExpiry would not take is errs.Invalid.
-func EncodeExpiry(e Expiry) ([]byte, error) {
+func EncodeExpiry(e Expiry, b Binding) ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, refused("expiry", err)
 	}
-	return sealJSON(fmt.Appendf(nil, `{"branch":"%s","below":%d,`, e.Branch, e.Below)), nil
+	return sealJSON(fmt.Appendf(b.members(), `"branch":"%s","below":%d,`, e.Branch, e.Below)), nil
 }
 
-// DecodeExpiry is the strict inverse of EncodeExpiry.
-func DecodeExpiry(data []byte) (Expiry, error) {
+// DecodeExpiry is the strict inverse of EncodeExpiry. An object that says that it is another one is
+// errs.Corrupt.
+func DecodeExpiry(data []byte, b Binding) (Expiry, error) {
 	var e Expiry
 	m, err := openSealed("expiry", data)
 	if err == nil {
+		b.check(m)
 		m.value("branch", &e.Branch)
 		m.value("below", &e.Below)
 		if err = m.end(); err == nil {

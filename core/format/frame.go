@@ -20,6 +20,8 @@ const (
 	KindSchema Kind = 'C'
 	KindTxn    Kind = 'T'
 	KindView   Kind = 'V'
+
+	KindColumns Kind = 'K' // from version 2 on
 )
 
 const frameMagic = "TSF1"
@@ -48,6 +50,8 @@ func (k Kind) String() string {
 		return "transaction summary"
 	case KindView:
 		return "saved view"
+	case KindColumns:
+		return "columns page"
 	}
 	return "unknown kind"
 }
@@ -58,17 +62,21 @@ func (k Kind) caps() (object, raw int64) {
 	case KindRecord:
 		return MaxRecordBytes, MaxRecordRaw
 	case KindLeaf, KindInner:
-		return FrameHeadBytes + MaxPageRaw, MaxPageRaw
+		return maxHeadBytes + MaxPageRaw, MaxPageRaw
 	case KindSide:
-		return FrameHeadBytes + MaxSideRaw, MaxSideRaw
-	case KindBitmap, KindSchema, KindTxn, KindView:
-		return FrameHeadBytes + MaxBlobRaw, MaxBlobRaw
+		return maxHeadBytes + MaxSideRaw, MaxSideRaw
+	case KindBitmap, KindSchema, KindTxn, KindView, KindColumns:
+		return maxHeadBytes + MaxBlobRaw, MaxBlobRaw
 	}
 	return 0, 0
 }
 
-// EncodeFrame puts payload under a frame of kind k, compressed if that saves at least one eighth. Over a cap of the
-// kind it is errs.Invalid. The result is a new slice.
+// maxHeadBytes is the longest head of a frame, that of version 2.
+const maxHeadBytes = FrameHeadBytes + FrameSaltBytes
+
+// EncodeFrame puts payload under a frame of kind k and version 1, compressed if that saves at least
+// one eighth. Over a cap of the kind it is errs.Invalid. The result is a new slice; Salted makes
+// version 2 of it.
 func EncodeFrame(k Kind, payload []byte) ([]byte, error) {
 	if _, maxRaw := k.caps(); int64(len(payload)) > maxRaw {
 		return nil, errs.New(errs.Invalid, "%s has %d bytes, want at most %d", k, len(payload), maxRaw)
@@ -88,7 +96,7 @@ func sealFrame(k Kind, codec byte, stored []byte, rawBytes int) ([]byte, error) 
 	}
 	out := make([]byte, FrameHeadBytes, FrameHeadBytes+len(stored))
 	copy(out, frameMagic)
-	out[4], out[5], out[6] = byte(k), Version, codec
+	out[4], out[5], out[6] = byte(k), FirstVersion, codec
 	binary.LittleEndian.PutUint32(out[8:], uint32(rawBytes))
 	binary.LittleEndian.PutUint32(out[12:], uint32(len(stored)))
 	binary.LittleEndian.PutUint32(out[16:], CRC(stored))
@@ -96,55 +104,91 @@ func sealFrame(k Kind, codec byte, stored []byte, rawBytes int) ([]byte, error) 
 	return append(out, stored...), nil
 }
 
-// DecodeFrame checks that data is one whole frame of kind k and returns its payload, which may be a part of data.
+// RawBytes is the size of the payload of a frame that was just encoded, before compression.
+func RawBytes(frame []byte) int64 { return int64(binary.LittleEndian.Uint32(frame[8:])) }
+
+// Salted turns a frame of version 1 into one of version 2 with the same payload, which carries
+// salt. The result is a new slice.
+func Salted(frame []byte, salt UUID) []byte {
+	out := make([]byte, 0, len(frame)+FrameSaltBytes)
+	out = append(append(append(out, frame[:FrameHeadBytes]...), salt[:]...), frame[FrameHeadBytes:]...)
+	out[5] = 2
+	binary.LittleEndian.PutUint32(out[16:], CRC(out[FrameHeadBytes:]))
+	binary.LittleEndian.PutUint32(out[20:], CRC(out[:20]))
+	return out
+}
+
+// frameHead is the decoded head of a frame.
+type frameHead struct {
+	version  int
+	codec    byte
+	rawBytes int64
+	salt     UUID // zero in version 1
+	bytes    int  // of the head
+}
+
+// DecodeFrame checks that data is one whole frame of kind k, of any version, and returns its
+// payload, which may be a part of data.
 func DecodeFrame(k Kind, data []byte) ([]byte, error) {
-	codec, rawBytes, err := checkFrameHead(k, data)
+	payload, _, err := decodeFrame(k, data)
+	return payload, err
+}
+
+func decodeFrame(k Kind, data []byte) ([]byte, frameHead, error) {
+	h, err := checkFrameHead(k, data)
 	if err != nil {
-		return nil, err
+		return nil, h, err
 	}
-	stored := data[FrameHeadBytes:]
-	if got, want := CRC(stored), binary.LittleEndian.Uint32(data[16:]); got != want {
-		return nil, errs.New(errs.Corrupt, "%s has checksum %#08x, want %#08x", k, got, want)
+	if got, want := CRC(data[FrameHeadBytes:]), binary.LittleEndian.Uint32(data[16:]); got != want {
+		return nil, h, errs.New(errs.Corrupt, "%s has checksum %#08x, want %#08x", k, got, want)
 	}
-	payload, err := unpack(codec, stored, rawBytes)
+	payload, err := unpack(h.codec, data[h.bytes:], h.rawBytes)
 	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "decode "+k.String(), "", err)
+		return nil, h, errs.Wrap(errs.Corrupt, "decode "+k.String(), "", err)
 	}
-	return payload, nil
+	return payload, h, nil
 }
 
 // checkFrameHead believes the version and the kind only under a right checksum, so that a flipped bit is not taken for
 // the work of a newer library.
-func checkFrameHead(k Kind, data []byte) (codec byte, rawBytes int64, err error) {
+func checkFrameHead(k Kind, data []byte) (h frameHead, err error) {
 	if len(data) < FrameHeadBytes {
-		return 0, 0, errs.New(errs.Corrupt, "%s has %d bytes, want at least %d", k, len(data), FrameHeadBytes)
+		return h, errs.New(errs.Corrupt, "%s has %d bytes, want at least %d", k, len(data), FrameHeadBytes)
 	}
 	if string(data[:4]) != frameMagic {
-		return 0, 0, errs.New(errs.Corrupt, "%s begins with %q, want %q", k, data[:4], frameMagic)
+		return h, errs.New(errs.Corrupt, "%s begins with %q, want %q", k, data[:4], frameMagic)
 	}
 	if got, want := CRC(data[:20]), binary.LittleEndian.Uint32(data[20:]); got != want {
-		return 0, 0, errs.New(errs.Corrupt, "head of %s has checksum %#08x, want %#08x", k, got, want)
+		return h, errs.New(errs.Corrupt, "head of %s has checksum %#08x, want %#08x", k, got, want)
 	}
-	if data[5] != Version {
-		return 0, 0, errs.New(errs.Unsupported, "%s has format version %d, want %d; a newer version of this library may read it", k, data[5], Version)
+	if data[5] < FirstVersion || data[5] > Version {
+		return h, errs.New(errs.Unsupported, "%s has format version %d, want %d to %d; a newer version of this library may read it", k, data[5], FirstVersion, Version)
 	}
 	if got := Kind(data[4]); got != k {
 		if _, known := got.caps(); known == 0 {
-			return 0, 0, errs.New(errs.Unsupported, "object of kind %q is not known; a newer version of this library may read it", byte(got))
+			return h, errs.New(errs.Unsupported, "object of kind %q is not known; a newer version of this library may read it", byte(got))
 		}
-		return 0, 0, errs.New(errs.Corrupt, "object is a %s, want a %s", got, k)
+		return h, errs.New(errs.Corrupt, "object is a %s, want a %s", got, k)
 	}
 	if data[7] != 0 {
-		return 0, 0, errs.New(errs.Unsupported, "%s has %d in a reserved byte; a newer version of this library may read it", k, data[7])
+		return h, errs.New(errs.Unsupported, "%s has %d in a reserved byte; a newer version of this library may read it", k, data[7])
+	}
+	h = frameHead{version: int(data[5]), codec: data[6], rawBytes: int64(binary.LittleEndian.Uint32(data[8:])), bytes: FrameHeadBytes}
+	if h.version > FirstVersion {
+		if h.bytes = maxHeadBytes; len(data) < h.bytes {
+			return h, errs.New(errs.Corrupt, "%s has %d bytes, want at least %d", k, len(data), h.bytes)
+		}
+		if h.salt = UUID(data[FrameHeadBytes:maxHeadBytes]); h.salt.IsZero() {
+			return h, errs.New(errs.Corrupt, "salt of %s is zero", k)
+		}
 	}
 	maxObject, maxRaw := k.caps()
-	rawBytes = int64(binary.LittleEndian.Uint32(data[8:]))
 	storedBytes := int64(binary.LittleEndian.Uint32(data[12:]))
-	if rawBytes > maxRaw || FrameHeadBytes+storedBytes > maxObject {
-		return 0, 0, errs.New(errs.Corrupt, "%s announces %d bytes stored as %d, want at most %d stored as %d", k, rawBytes, storedBytes, maxRaw, maxObject-FrameHeadBytes)
+	if h.rawBytes > maxRaw || int64(h.bytes)+storedBytes > maxObject {
+		return h, errs.New(errs.Corrupt, "%s announces %d bytes stored as %d, want at most %d stored as %d", k, h.rawBytes, storedBytes, maxRaw, maxObject-int64(h.bytes))
 	}
-	if got := int64(len(data) - FrameHeadBytes); got != storedBytes {
-		return 0, 0, errs.New(errs.Corrupt, "%s has %d bytes behind its head, want %d", k, got, storedBytes)
+	if got := int64(len(data) - h.bytes); got != storedBytes {
+		return h, errs.New(errs.Corrupt, "%s has %d bytes behind its head, want %d", k, got, storedBytes)
 	}
-	return data[6], rawBytes, nil
+	return h, nil
 }

@@ -32,7 +32,7 @@ func seed(f *testing.F, payload bool, kinds ...string) {
 				continue
 			}
 			if payload {
-				data = data[FrameHeadBytes:]
+				data = data[FrameHeadBytes+FrameSaltBytes*(int(data[5])-FirstVersion):]
 			}
 			f.Add(data)
 		}
@@ -81,7 +81,7 @@ func stable[T any](t *testing.T, data []byte, decode func([]byte) (T, error), en
 }
 
 func FuzzDecodeFrame(f *testing.F) {
-	seed(f, false, "record", "leaf*", "bitmap")
+	seed(f, false, "record*", "leaf*", "bitmap")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = bytes.Clone(data)
 		if len(data) >= FrameHeadBytes { // make the checksums right
@@ -127,7 +127,7 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func FuzzDecodeTSF(f *testing.F) {
-	seed(f, false, "tsf")
+	seed(f, false, "tsf*")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		stable(t, data, DecodeTSF, EncodeTSF)
 		if at := bytes.Index(data, []byte(crcMember)); at >= 0 && len(data) >= at+len(crcMember)+8 { // make the checksum right
@@ -145,9 +145,10 @@ func hex8(v uint32) string {
 }
 
 func FuzzDecodeRecord(f *testing.F) {
-	seed(f, true, "record")
+	seed(f, true, "record*")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		stable(t, data, decodeRecord, (*Record).payload)
+		stable(t, data, func(data []byte) (*Record, error) { return decodeRecord(data, frameHead{version: 1}) }, (*Record).payload)
+		stable(t, data, func(data []byte) (*Record, error) { return decodeRecord(data, frameHead{version: 2, salt: id(0x11)}) }, (*Record).payload)
 	})
 }
 
@@ -184,6 +185,13 @@ func FuzzDecodeInner(f *testing.F) {
 	seed(f, true, "inner")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		stable(t, data, decodeInner, encodeInner)
+	})
+}
+
+func FuzzDecodeColumns(f *testing.F) {
+	seed(f, true, "columns-2")
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		stable(t, payload, decodeColumns, encodeColumns)
 	})
 }
 
@@ -355,9 +363,11 @@ func FuzzParseRecordKey(f *testing.F) {
 }
 
 func FuzzDecodeView(f *testing.F) {
-	seed(f, true, "view")
+	seed(f, true, "view*")
 	f.Add([]byte("\x10{\"deleted\":true}\x00"))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		stable(t, payload, decodeView, encodeView)
+		for _, b := range bindings {
+			stable(t, payload, func(data []byte) (View, error) { return decodeView(data, b) }, func(v View) ([]byte, error) { return encodeView(v, b) })
+		}
 	})
 }

@@ -35,6 +35,11 @@ func erase[T any](f func([]byte) (T, error)) func([]byte) (any, error) {
 	return func(data []byte) (any, error) { return f(data) }
 }
 
+// bound is erase for a decoder of objects with a name.
+func bound[T any](f func([]byte, Binding) (T, error), b Binding) func([]byte) (any, error) {
+	return func(data []byte) (any, error) { return f(data, b) }
+}
+
 // plainFrame is a frame without compression, which a reader of the golden file could not follow.
 func plainFrame(k Kind, payload []byte, err error) func() ([]byte, error) {
 	return func() ([]byte, error) {
@@ -61,14 +66,14 @@ func goldens() []golden {
 	side1, err6 := encodeSide(dirs)
 	bitmap1, err7 := encodeBitmap(bitmap)
 	view := goldenView()
-	view1, err8 := encodeView(view)
+	view1, err8 := encodeView(view, Binding{})
 	list := []golden{
 		{name: "tsf", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "head", value: Head{Branch: id(0x22)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x22)}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "head-deleted", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}), nil }, decode: erase(DecodeHead), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "head", value: Head{Branch: id(0x22)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x22)}, Binding{}), nil }, decode: bound(DecodeHead, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "head-deleted", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}, Binding{}), nil }, decode: bound(DecodeHead, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "hint", value: uint64(1000), encode: func() ([]byte, error) { return EncodeHint(1000), nil }, decode: erase(DecodeHint), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "expiry", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}) }, decode: erase(DecodeExpiry), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "tag", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag) }, decode: erase(DecodeTag), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "expiry", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}, Binding{}) }, decode: bound(DecodeExpiry, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
+		{name: "tag", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag, Binding{}) }, decode: bound(DecodeTag, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
 		{name: "record", value: record, encode: plainFrame(KindRecord, record1, err1), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
 		{name: "schema", value: schema, encode: plainFrame(KindSchema, schema1, err2), decode: erase(DecodeSchema), layout: func(d *dumper) { d.frame(d.json) }},
 		{name: "txn", value: ops, encode: plainFrame(KindTxn, ops1, err3), decode: erase(DecodeOps), layout: func(d *dumper) { d.frame(d.json) }},
@@ -77,7 +82,7 @@ func goldens() []golden {
 		{name: "leaf-zstd", value: leaf, encode: func() ([]byte, error) { return EncodeLeaf(leaf) }, decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }, frozen: true},
 		{name: "inner", value: inner, encode: plainFrame(KindInner, inner1, err5), decode: erase(DecodeInner), layout: func(d *dumper) { d.frame(d.inner) }},
 		{name: "side", value: dirs, encode: plainFrame(KindSide, side1, err6), decode: erase(DecodeSide), layout: func(d *dumper) { d.frame(d.side) }},
-		{name: "view", value: view, encode: plainFrame(KindView, view1, err8), decode: erase(DecodeView), layout: func(d *dumper) { d.frame(d.view) }},
+		{name: "view", value: view, encode: plainFrame(KindView, view1, err8), decode: bound(DecodeView, Binding{}), layout: func(d *dumper) { d.frame(d.view) }},
 		{name: "bitmap", value: bitmap.ToArray(), encode: plainFrame(KindBitmap, bitmap1, err7), decode: func(data []byte) (any, error) {
 			b, err := DecodeBitmap(data)
 			if err != nil {
@@ -86,6 +91,7 @@ func goldens() []golden {
 			return b.ToArray(), nil
 		}, layout: func(d *dumper) { d.frame(d.bitmap) }},
 	}
+	list = append(list, goldens2()...)
 	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked()} {
 		list = append(list, golden{name: c.name, value: c.object(), encode: func() ([]byte, error) { return c.object(), nil }, decode: erase(readChunk), layout: func(d *dumper) { d.chunk(c.sizes()) }})
 	}
@@ -155,6 +161,53 @@ func goldenOps() []Op {
 		{Op: OpDelete, Ranges: []RowRange{{0, 2}}},
 		{Op: OpRewrite, Tensor: id(0x31)},
 		{Op: OpRestore, Ranges: []RowRange{{5, 1}}},
+	}
+}
+
+// goldens2 are those of format version 2, where it differs.
+func goldens2() []golden {
+	json := func(d *dumper) { d.json(len(d.data)) }
+	in := func(key string) Binding { return Binding{Dataset: id(0x11), Key: key} }
+	salted := func(frame []byte, err error, salt UUID) func() ([]byte, error) {
+		return func() ([]byte, error) { return Salted(frame, salt), err }
+	}
+	tsf := TSF{Format: 2, UUID: id(0x11), Main: id(0x22)}
+	tag := Tag{Branch: id(0x22), Version: 5, Commit: id(0x10), Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC), Author: "Ada", Message: "as \"published\""}
+	head, gone, expiry := in("refs/heads/try.0"), in("refs/heads/try.1"), in(ExpiryKey(Expiry{id(0x22), 40}))
+	record := goldenRecord()
+	record.Dataset = id(0x11)
+	page, columns := id(0xe0), record.Columns
+	large := *record
+	large.Columns, large.ColumnsPage = nil, &page
+	delete(columns, id(0x33)) // it says nothing
+	columns[id(0x34)] = Column{MinShape: tensor.Shape{2}, MaxShape: tensor.Shape{300}}
+	record = goldenRecord()
+	record.Dataset = id(0x11)
+	record1, err1 := record.payload()
+	record2, err2 := large.payload()
+	record3, err3 := plainFrame(KindRecord, record1, err1)()
+	record4, err4 := plainFrame(KindRecord, record2, err2)()
+	leaf1, err5 := encodeLeaf(goldenLeaf())
+	leaf2, err6 := plainFrame(KindLeaf, leaf1, err5)()
+	columns1, err7 := encodeColumns(columns)
+	columns2, err8 := plainFrame(KindColumns, columns1, err7)()
+	views := in(ViewKey("cats", 3))
+	view1, err9 := encodeView(goldenView(), views)
+	view2, err10 := plainFrame(KindView, view1, err9)()
+	return []golden{
+		{name: "tsf-2", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: json},
+		{name: "head-2", value: Head{Branch: id(0x23)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x23)}, head), nil }, decode: bound(DecodeHead, head), layout: json},
+		{name: "head-deleted-2", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}, gone), nil }, decode: bound(DecodeHead, gone), layout: json},
+		{name: "expiry-2", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}, expiry) }, decode: bound(DecodeExpiry, expiry), layout: json},
+		{name: "tag-2", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag, in("refs/tags/v1")) }, decode: bound(DecodeTag, in("refs/tags/v1")), layout: json},
+		{name: "tag-deleted-2", value: true, encode: func() ([]byte, error) { return EncodeBuried(in("refs/tags/v1.deleted")), nil }, decode: func(data []byte) (any, error) {
+			return true, DecodeBuried(data, in("refs/tags/v1.deleted"))
+		}, layout: json},
+		{name: "record-2", value: record, encode: salted(record3, err3, id(0x11)), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
+		{name: "record-columns-2", value: &large, encode: salted(record4, err4, id(0x11)), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
+		{name: "leaf-2", value: goldenLeaf(), encode: salted(leaf2, err6, id(0x77)), decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }},
+		{name: "columns-2", value: columns, encode: salted(columns2, err8, id(0x77)), decode: erase(DecodeColumns), layout: func(d *dumper) { d.frame(d.columns) }},
+		{name: "view-2", value: goldenView(), encode: salted(view2, err10, id(0x11)), decode: bound(DecodeView, views), layout: func(d *dumper) { d.frame(d.view) }},
 	}
 }
 

@@ -1,11 +1,19 @@
 package format
 
-// Version is the format version that this package writes and the only one that it reads.
-const Version = 1
+// Version is the format version of new datasets. Datasets of earlier versions are read, and written
+// as what they are.
+const Version = 2
+
+// FirstVersion is the first format version, in which pages have random names.
+const FirstVersion = 1
+
+// chunkVersion is the version of chunks, which is the same in all format versions.
+const chunkVersion = 1
 
 // Sizes of fixed structures, in bytes.
 const (
 	FrameHeadBytes    = 24
+	FrameSaltBytes    = 16 // behind the head, from version 2 on
 	ChunkHeadBytes    = 64
 	ChunkTrailerBytes = 32
 )
@@ -35,6 +43,10 @@ const (
 	SideTarget       = 512 << 10 // writers start a new side page beyond this many bytes of directories
 	InlineSchema     = 64 << 10  // a larger schema goes into an object of its own
 	InlineOps        = 64 << 10  // larger transaction summaries go into an object of their own
+	InlineColumns    = 128 << 10 // columns that are larger as JSON go into a page of their own, from version 2 on
+	InlineRaw        = 1 << 20   // a schema or summary that is larger before compression does too
+	MaxTensors       = 1 << 20   // that a writer creates; a reader takes what fits the caps
+	MaxTensorsFirst  = 4000      // that a writer creates in version 1, where a record holds the columns of all
 	MaxTensorNameLen = 255
 	MaxURLBytes      = 8 << 10 // of a linked object
 	MaxTagBytes      = 1 << 10

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -27,6 +28,7 @@ type Column struct {
 // Record is a commit record. Exactly one of Schema and SchemaPage is set; Ops count if and only if Txn is nil.
 type Record struct {
 	Features    []string // none is defined, hence empty
+	Dataset     UUID     // the record is of version 2 and of this dataset; zero: it is of version 1, which does not say
 	UUID        UUID
 	Branch      UUID
 	Version     uint64
@@ -44,6 +46,7 @@ type Record struct {
 	Schema      *Schema
 	SchemaPage  *UUID
 	Columns     map[UUID]Column // a tensor that is missing here has no value
+	ColumnsPage *UUID           // version 2: the page that holds the columns; then Columns are not encoded
 	Ops         []Op
 	Txn         *UUID
 }
@@ -69,6 +72,7 @@ type wireRecord struct {
 	Schema      *Schema         `json:"schema"`
 	SchemaPage  *UUID           `json:"schema_page"`
 	Columns     map[UUID]Column `json:"columns"`
+	ColumnsPage **UUID          `json:"columns_page,omitempty"` // not in version 1
 	Ops         []Op            `json:"ops"`
 	Txn         *UUID           `json:"txn"`
 }
@@ -83,7 +87,22 @@ func EncodeRecord(r *Record) ([]byte, error) {
 	if err != nil {
 		return nil, refused("commit record", err)
 	}
-	return EncodeFrame(KindRecord, payload)
+	frame, err := EncodeFrame(KindRecord, payload)
+	if err != nil || r.Dataset.IsZero() {
+		return frame, err
+	}
+	if n := len(frame) + FrameSaltBytes; n > MaxRecordBytes {
+		return nil, errs.New(errs.Invalid, "%s has %d bytes as stored, want at most %d", KindRecord, n, MaxRecordBytes)
+	}
+	return Salted(frame, r.Dataset), nil
+}
+
+// version is the format version of the record.
+func (r *Record) version() int {
+	if r.Dataset.IsZero() {
+		return FirstVersion
+	}
+	return Version
 }
 
 func (r *Record) payload() ([]byte, error) {
@@ -91,7 +110,7 @@ func (r *Record) payload() ([]byte, error) {
 		return nil, err
 	}
 	w := wireRecord{
-		Format: Version, Features: []string{}, UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
+		Format: r.version(), Features: []string{}, UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
 		Base: r.Base, Merged: r.Merged, Time: r.Time.UTC().Format(timeLayout), Author: r.Author, Message: r.Message,
 		Writer: r.Writer, Rows: r.Rows, DeletedRows: r.DeletedRows, Deleted: r.Deleted, RowIDs: r.RowIDs,
 		SchemaPage: r.SchemaPage, Columns: r.Columns, Txn: r.Txn,
@@ -99,8 +118,14 @@ func (r *Record) payload() ([]byte, error) {
 	if r.Schema != nil {
 		w.Schema = r.Schema.stored()
 	}
-	if w.Columns == nil {
+	switch {
+	case r.ColumnsPage != nil:
+		w.Columns = nil
+	case w.Columns == nil:
 		w.Columns = map[UUID]Column{}
+	}
+	if !r.Dataset.IsZero() {
+		w.ColumnsPage = &r.ColumnsPage
 	}
 	if r.Txn == nil {
 		w.Ops = append([]Op{}, r.Ops...)
@@ -115,23 +140,26 @@ func (r *Record) payload() ([]byte, error) {
 // DecodeRecord is the strict inverse of EncodeRecord. Whether the record lies under the key of its branch and version is
 // the caller's check.
 func DecodeRecord(data []byte) (*Record, error) {
-	payload, err := DecodeFrame(KindRecord, data)
+	payload, head, err := decodeFrame(KindRecord, data)
 	if err != nil {
 		return nil, err
 	}
-	r, err := decodeRecord(payload)
+	r, err := decodeRecord(payload, head)
 	return r, damaged("commit record", err)
 }
 
-func decodeRecord(payload []byte) (*Record, error) {
+func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	if err := strictJSON(payload); err != nil {
 		return nil, err
 	}
-	m, err := versioned("commit record", payload)
+	m, version, err := versioned("commit record", payload)
 	if err != nil {
 		return nil, err
 	}
-	r := &Record{}
+	if version != head.version {
+		return nil, fmt.Errorf("commit record of format version %d in a frame of version %d", version, head.version)
+	}
+	r := &Record{Dataset: head.salt}
 	m.value("uuid", &r.UUID)
 	m.value("branch", &r.Branch)
 	m.value("version", &r.Version)
@@ -149,6 +177,9 @@ func decodeRecord(payload []byte) (*Record, error) {
 	schema := m.take("schema")
 	r.SchemaPage = m.uuidOrNull("schema_page")
 	columns := m.take("columns")
+	if version > FirstVersion {
+		r.ColumnsPage = m.uuidOrNull("columns_page")
+	}
 	ops := m.take("ops")
 	r.Txn = m.uuidOrNull("txn")
 	if err := m.end(); err != nil {
@@ -166,8 +197,13 @@ func decodeRecord(payload []byte) (*Record, error) {
 	} else if r.Txn == nil {
 		return nil, errors.New("neither ops nor txn is set")
 	}
-	if r.Columns, err = parseColumns(columns); err != nil {
-		return nil, err
+	if columns != nil || r.ColumnsPage == nil {
+		if r.ColumnsPage != nil {
+			return nil, errors.New("want exactly one of columns and columns_page")
+		}
+		if r.Columns, err = parseColumns(columns); err != nil {
+			return nil, err
+		}
 	}
 	return r, r.check()
 }
@@ -262,10 +298,12 @@ func (r *Record) check() error {
 		return errors.New("want exactly one of schema and schema_page")
 	case r.Txn != nil && len(r.Ops) > 0:
 		return errors.New("want exactly one of ops and txn")
+	case r.ColumnsPage != nil && r.Dataset.IsZero():
+		return errors.New("a page of columns, which version 1 has not")
 	case r.RowIDs != nil && r.Rows == 0:
 		return errors.New("no rows, but row identities")
 	}
-	for _, u := range []*UUID{r.Parent, r.Deleted, r.SchemaPage, r.Txn} {
+	for _, u := range []*UUID{r.Parent, r.Deleted, r.SchemaPage, r.ColumnsPage, r.Txn} {
 		if u != nil && u.IsZero() {
 			return errors.New("a uuid is zero")
 		}
@@ -295,14 +333,22 @@ func (r *Record) checkColumns() error {
 			return err
 		}
 	}
+	if r.ColumnsPage != nil {
+		return nil // they are checked with their page
+	}
+	return CheckColumns(r.Columns, r.Schema)
+}
+
+// CheckColumns refuses columns that cannot be, or that are not in the schema, if that is not nil.
+func CheckColumns(columns map[UUID]Column, schema *Schema) error {
 	known := map[UUID]bool{}
-	if r.Schema != nil {
-		for i := range r.Schema.Tensors {
-			known[r.Schema.Tensors[i].ID] = true
+	if schema != nil {
+		for i := range schema.Tensors {
+			known[schema.Tensors[i].ID] = true
 		}
 	}
-	for id, c := range r.Columns {
-		if r.Schema != nil && !known[id] {
+	for id, c := range columns {
+		if schema != nil && !known[id] {
 			return fmt.Errorf("column %s is not in the schema", id)
 		}
 		if err := c.check(); err != nil {

@@ -57,7 +57,8 @@ func ParseHeadKey(key string) (name string, n uint64, err error) {
 // TagKey is where the tag of that name lies.
 func TagKey(name string) string { return tagsPrefix + escapeRef(name) }
 
-// BuriedTagKey is the object whose existence says that the tag of that name is deleted. Its content is "{}" and a newline.
+// BuriedTagKey is the object whose existence says that the tag of that name is deleted; see
+// EncodeBuried.
 func BuriedTagKey(name string) string { return TagKey(name) + buried }
 
 // ParseTagKey is the inverse of TagKey and BuriedTagKey. Any other key is errs.Corrupt.
@@ -145,29 +146,29 @@ type Head struct {
 }
 
 // EncodeHead makes the object. It cannot fail.
-func EncodeHead(h Head) []byte {
+func EncodeHead(h Head, b Binding) []byte {
 	if h.Branch.IsZero() {
-		return sealJSON([]byte(`{"deleted":true,`))
+		return sealJSON(append(b.members(), `"deleted":true,`...))
 	}
-	return sealJSON(fmt.Appendf(nil, `{"branch":"%s",`, h.Branch))
+	return sealJSON(fmt.Appendf(b.members(), `"branch":"%s",`, h.Branch))
 }
 
-// DecodeHead is the strict inverse of EncodeHead.
-func DecodeHead(data []byte) (Head, error) {
-	h, err := decodeHead(data)
+// DecodeHead is the strict inverse of EncodeHead. An object that says that it is another one is
+// errs.Corrupt.
+func DecodeHead(data []byte, b Binding) (Head, error) {
+	h, err := decodeHead(data, b)
 	return h, damaged("branch", err)
 }
 
-func decodeHead(data []byte) (Head, error) {
+func decodeHead(data []byte, b Binding) (Head, error) {
 	m, err := openSealed("branch", data)
 	if err != nil {
 		return Head{}, err
 	}
+	b.check(m)
 	var h Head
 	if _, deleted := m.left["deleted"]; deleted {
-		if v := string(m.take("deleted")); v != "true" {
-			return Head{}, fmt.Errorf(`branch: member "deleted": is %s, want true`, clip(v))
-		}
+		m.deleted()
 		return h, m.end()
 	}
 	m.value("branch", &h.Branch)
@@ -191,7 +192,7 @@ type Tag struct {
 }
 
 // EncodeTag makes the object. One that DecodeTag would not take is errs.Invalid.
-func EncodeTag(t Tag) ([]byte, error) {
+func EncodeTag(t Tag, b Binding) ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, refused("tag", err)
 	}
@@ -200,21 +201,23 @@ func EncodeTag(t Tag) ([]byte, error) {
 	if err := first(err1, err2); err != nil {
 		return nil, refused("tag", err)
 	}
-	return sealJSON(fmt.Appendf(nil, `{"branch":"%s","version":%d,"commit":"%s","time":"%s","author":%s,"message":%s,`,
+	return sealJSON(fmt.Appendf(b.members(), `"branch":"%s","version":%d,"commit":"%s","time":"%s","author":%s,"message":%s,`,
 		t.Branch, t.Version, t.Commit, t.Time.UTC().Format(timeLayout), author, message)), nil
 }
 
-// DecodeTag is the strict inverse of EncodeTag.
-func DecodeTag(data []byte) (Tag, error) {
-	t, err := decodeTag(data)
+// DecodeTag is the strict inverse of EncodeTag. An object that says that it is another one is
+// errs.Corrupt.
+func DecodeTag(data []byte, b Binding) (Tag, error) {
+	t, err := decodeTag(data, b)
 	return t, damaged("tag", err)
 }
 
-func decodeTag(data []byte) (Tag, error) {
+func decodeTag(data []byte, b Binding) (Tag, error) {
 	m, err := openSealed("tag", data)
 	if err != nil {
 		return Tag{}, err
 	}
+	b.check(m)
 	var t Tag
 	m.value("branch", &t.Branch)
 	m.value("version", &t.Version)

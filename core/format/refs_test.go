@@ -72,20 +72,20 @@ func TestRefObjects(t *testing.T) {
 		`{"deleted":false,`, `{"deleted":null,`, `{"deleted":true,"branch":"22222222222222222222222222222222",`,
 		`{"branch":"00000000000000000000000000000000",`, `{"branch":null,`, `{`, `{"Branch":"22222222222222222222222222222222",`,
 	} {
-		if h, err := DecodeHead(sealJSON([]byte(body))); !errs.Is(err, errs.Corrupt) {
+		if h, err := DecodeHead(sealJSON([]byte(body)), Binding{}); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%s is %+v, %v", body, h, err)
 		}
 	}
 	tag := Tag{Branch: id(1), Commit: id(2), Message: strings.Repeat("m", maxRefBytes)}
-	if _, err := EncodeTag(tag); !errs.Is(err, errs.Invalid) {
+	if _, err := EncodeTag(tag, Binding{}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("long message: %v", err)
 	}
 	tag.Message = "\xff"
-	if _, err := EncodeTag(tag); !errs.Is(err, errs.Invalid) {
+	if _, err := EncodeTag(tag, Binding{}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("message that is not UTF-8: %v", err)
 	}
 	tag.Message, tag.Commit = "", UUID{}
-	if _, err := EncodeTag(tag); !errs.Is(err, errs.Invalid) {
+	if _, err := EncodeTag(tag, Binding{}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("no commit: %v", err)
 	}
 }
@@ -99,20 +99,30 @@ func resealed(data []byte) []byte {
 	return sealJSON(data[:at:at])
 }
 
+// bindings are those of version 1 and of an object of version 2.
+var bindings = []Binding{{}, {Dataset: id(0x11), Key: "refs/tags/v1"}}
+
 func FuzzDecodeHead(f *testing.F) {
 	seed(f, false, "head*")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		encode := func(h Head) ([]byte, error) { return EncodeHead(h), nil }
-		stable(t, data, DecodeHead, encode)
-		stable(t, resealed(data), DecodeHead, encode)
+		for _, b := range bindings {
+			decode := func(data []byte) (Head, error) { return DecodeHead(data, b) }
+			encode := func(h Head) ([]byte, error) { return EncodeHead(h, b), nil }
+			stable(t, data, decode, encode)
+			stable(t, resealed(data), decode, encode)
+		}
 	})
 }
 
 func FuzzDecodeTag(f *testing.F) {
-	seed(f, false, "tag")
+	seed(f, false, "tag*")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		stable(t, data, DecodeTag, EncodeTag)
-		stable(t, resealed(data), DecodeTag, EncodeTag)
+		for _, b := range bindings {
+			decode := func(data []byte) (Tag, error) { return DecodeTag(data, b) }
+			encode := func(v Tag) ([]byte, error) { return EncodeTag(v, b) }
+			stable(t, data, decode, encode)
+			stable(t, resealed(data), decode, encode)
+		}
 	})
 }
 

@@ -256,8 +256,9 @@ func TestIndexLarge(t *testing.T) {
 func TestTSFRoundTrip(t *testing.T) {
 	t.Parallel()
 	same(t, TSF{Format: 1, UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
-	if _, err := EncodeTSF(TSF{Format: 2, UUID: id(1), Main: id(2)}); !errs.Is(err, errs.Invalid) {
-		t.Errorf("format 2: %v", err)
+	same(t, TSF{Format: 2, UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
+	if _, err := EncodeTSF(TSF{Format: 3, UUID: id(1), Main: id(2)}); !errs.Is(err, errs.Invalid) {
+		t.Errorf("format 3: %v", err)
 	}
 	if _, err := EncodeTSF(TSF{UUID: id(1)}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("zero main: %v", err)

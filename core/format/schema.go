@@ -56,6 +56,22 @@ func (s *Schema) Find(name string) *TensorSchema {
 	return nil
 }
 
+// Index is ByID for many lookups. It points into s, and holds as long as the tensors of s stay
+// where they are.
+func (s *Schema) Index() map[UUID]*TensorSchema {
+	m := make(map[UUID]*TensorSchema, len(s.Tensors))
+	for i := range s.Tensors {
+		m[s.Tensors[i].ID] = &s.Tensors[i]
+	}
+	return m
+}
+
+// Bytes is the size of a schema as it is encoded, before compression.
+func (s *Schema) Bytes() (int64, error) {
+	payload, err := marshal(s.stored())
+	return int64(len(payload)), err
+}
+
 // ByID returns the tensor of that id, nil if there is none. It points into s.
 func (s *Schema) ByID(id UUID) *TensorSchema {
 	for i := range s.Tensors {

@@ -31,14 +31,15 @@ func TestStrictRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeRecord(payload); err != nil {
+	if _, err := decodeRecord(payload, frameHead{version: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name, old, repl string
 		want            errs.Kind
 	}{
-		{"newer version", `"format":1`, `"format":2`, errs.Unsupported},
+		{"newer version", `"format":1`, `"format":3`, errs.Unsupported},
+		{"version of another frame", `"format":1`, `"format":2`, errs.Corrupt},
 		{"version 0", `"format":1`, `"format":0`, errs.Corrupt},
 		{"version as text", `"format":1`, `"format":"1"`, errs.Corrupt},
 		{"version 1.0", `"format":1`, `"format":1.0`, errs.Corrupt},
@@ -127,7 +128,7 @@ func TestStrictRecord(t *testing.T) {
 
 func TestStrictTSF(t *testing.T) {
 	t.Parallel()
-	good, _ := EncodeTSF(TSF{UUID: id(1), Main: id(2)})
+	good, _ := EncodeTSF(TSF{Format: 1, UUID: id(1), Main: id(2)})
 	for _, c := range []struct {
 		name, old, repl string
 		want            errs.Kind
@@ -157,6 +158,13 @@ func rehead(data []byte, at int, v byte) []byte {
 	return data
 }
 
+// flipped is data with one bit of a byte turned round.
+func flipped(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1
+	return data
+}
+
 func TestStrictFrame(t *testing.T) {
 	t.Parallel()
 	good, _ := EncodeFrame(KindLeaf, []byte("payload"))
@@ -165,7 +173,11 @@ func TestStrictFrame(t *testing.T) {
 		data []byte
 		want errs.Kind
 	}{
-		{"newer version", rehead(good, 5, 2), errs.Unsupported},
+		{"newer version", rehead(good, 5, 3), errs.Unsupported},
+		{"version 0", rehead(good, 5, 0), errs.Unsupported},
+		{"version 2 without its salt", rehead(good, 5, 2), errs.Corrupt},
+		{"zero salt", Salted(good, UUID{}), errs.Corrupt},
+		{"flipped salt", flipped(Salted(good, id(1)), FrameHeadBytes), errs.Corrupt},
 		{"unknown kind", rehead(good, 4, 'Q'), errs.Unsupported},
 		{"other kind", rehead(good, 4, 'N'), errs.Corrupt},
 		{"unknown compression", rehead(good, 6, 1), errs.Unsupported},

@@ -11,7 +11,7 @@ const maxTSFBytes = 64 << 10
 
 // TSF is the content of tsf.json.
 type TSF struct {
-	Format   int // always Version
+	Format   int // FirstVersion to Version
 	UUID     UUID
 	Main     UUID // the branch that the name main means
 	Features []string
@@ -23,8 +23,11 @@ const crcMember = `"crc":"`
 // EncodeTSF renders tsf.json. Format 0 means Version. The object carries a checksum in its last member, since it has no
 // frame and a wrong branch uuid would make the dataset look empty.
 func EncodeTSF(t TSF) ([]byte, error) {
-	if t.Format != 0 && t.Format != Version {
-		return nil, errs.New(errs.Invalid, "encode tsf.json: format is %d, want %d", t.Format, Version)
+	if t.Format == 0 {
+		t.Format = Version
+	}
+	if t.Format < FirstVersion || t.Format > Version {
+		return nil, errs.New(errs.Invalid, "encode tsf.json: format is %d, want %d to %d", t.Format, FirstVersion, Version)
 	}
 	if len(t.Features) > 0 {
 		return nil, errs.New(errs.Unsupported, "encode tsf.json: feature %q is not known", t.Features[0])
@@ -32,7 +35,7 @@ func EncodeTSF(t TSF) ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, refused("tsf.json", err)
 	}
-	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s","features":[],`, Version, t.UUID, t.Main)
+	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s","features":[],`, t.Format, t.UUID, t.Main)
 	return sealJSON(out), nil
 }
 
@@ -50,11 +53,11 @@ func decodeTSF(data []byte) (TSF, error) {
 	if err := strictJSON(data); err != nil {
 		return TSF{}, err
 	}
-	m, err := versioned("tsf.json", data)
+	m, version, err := versioned("tsf.json", data)
 	if err != nil {
 		return TSF{}, err
 	}
-	t := TSF{Format: Version}
+	t := TSF{Format: version}
 	var crc string
 	m.value("uuid", &t.UUID)
 	m.value("main", &t.Main)

@@ -64,26 +64,35 @@ type ViewColumn struct {
 type ViewRun struct{ Start, Count int64 }
 
 // EncodeView makes the object. One that DecodeView would not take is errs.Invalid.
-func EncodeView(v View) ([]byte, error) {
-	payload, err := encodeView(v)
+func EncodeView(v View, b Binding) ([]byte, error) {
+	payload, err := encodeView(v, b)
 	if err != nil {
 		return nil, refused("saved view", err)
 	}
-	return EncodeFrame(KindView, payload)
+	frame, err := EncodeFrame(KindView, payload)
+	if err != nil || b.Dataset.IsZero() {
+		return frame, err
+	}
+	return Salted(frame, b.Dataset), nil
 }
 
-// DecodeView is the strict inverse of EncodeView.
-func DecodeView(data []byte) (View, error) {
-	payload, err := DecodeFrame(KindView, data)
+// DecodeView is the strict inverse of EncodeView. An object that says that it is another one is
+// errs.Corrupt.
+func DecodeView(data []byte, b Binding) (View, error) {
+	payload, head, err := decodeFrame(KindView, data)
 	if err != nil {
 		return View{}, err
 	}
-	v, err := decodeView(payload)
+	if head.salt != b.Dataset {
+		return View{}, errs.New(errs.Corrupt, "saved view is of dataset %s, want %s: another object is in its place", head.salt, b.Dataset)
+	}
+	v, err := decodeView(payload, b)
 	return v, damaged("saved view", err)
 }
 
 // viewHead is the JSON of a view, in the order of its members.
 type viewHead struct {
+	Key     string          `json:"key,omitempty"` // from version 2 on
 	Branch  UUID            `json:"branch"`
 	Version uint64          `json:"version"`
 	Commit  UUID            `json:"commit"`
@@ -97,16 +106,18 @@ type viewHead struct {
 	Rows    *int64          `json:"rows"`
 }
 
-func encodeView(v View) ([]byte, error) {
+func encodeView(v View, b Binding) ([]byte, error) {
 	if err := v.check(); err != nil {
 		return nil, err
 	}
 	var head []byte
 	var err error
 	if v.Deleted {
-		head = []byte(`{"deleted":true}`)
+		if head = []byte(`{"deleted":true}`); b.Key != "" {
+			head = fmt.Appendf(nil, `{"key":"%s","deleted":true}`, b.Key)
+		}
 	} else {
-		h := viewHead{Branch: v.Branch, Version: v.Version, Commit: v.Commit, Time: v.Time.UTC().Format(timeLayout), Author: v.Author,
+		h := viewHead{Key: b.Key, Branch: v.Branch, Version: v.Version, Commit: v.Commit, Time: v.Time.UTC().Format(timeLayout), Author: v.Author,
 			Query: v.Query, Params: v.Params, Seed: v.Seed, Names: []string{}, Tensors: []string{}}
 		for _, c := range v.Columns {
 			h.Names, h.Tensors = append(h.Names, c.Name), append(h.Tensors, c.Tensor)
@@ -148,13 +159,13 @@ func (v *View) count() int64 {
 	return n
 }
 
-func decodeView(payload []byte) (View, error) {
+func decodeView(payload []byte, b Binding) (View, error) {
 	r := reader{b: payload}
 	head := r.bytes(r.count(MaxBlobRaw, 1, "bytes of the head"), "head")
 	if r.err != nil {
 		return View{}, r.err
 	}
-	v, rows, err := decodeViewHead(head)
+	v, rows, err := decodeViewHead(head, b)
 	if err != nil {
 		return View{}, err
 	}
@@ -182,15 +193,18 @@ func decodeView(payload []byte) (View, error) {
 	return v, nil
 }
 
-func decodeViewHead(head []byte) (v View, rows *int64, err error) {
+func decodeViewHead(head []byte, b Binding) (v View, rows *int64, err error) {
 	if err := strictJSON(head); err != nil {
 		return v, nil, err
 	}
 	m := open("saved view", head)
+	if !b.Dataset.IsZero() {
+		got := Binding{Dataset: b.Dataset}
+		m.value("key", &got.Key)
+		m.bound(got, b)
+	}
 	if _, v.Deleted = m.left["deleted"]; v.Deleted {
-		if flag := string(m.take("deleted")); flag != "true" {
-			return v, nil, fmt.Errorf(`saved view: member "deleted": is %s, want true`, clip(flag))
-		}
+		m.deleted()
 		return v, nil, m.end()
 	}
 	m.value("branch", &v.Branch)

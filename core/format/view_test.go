@@ -31,11 +31,11 @@ func TestViewRoundTrip(t *testing.T) {
 	none := plain
 	none.Rows, none.Columns = nil, nil
 	for _, v := range []View{plain, again, none, {Deleted: true}} {
-		data, err := EncodeView(v)
+		data, err := EncodeView(v, Binding{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := DecodeView(data); err != nil || !reflect.DeepEqual(back, v) {
+		if back, err := DecodeView(data, Binding{}); err != nil || !reflect.DeepEqual(back, v) {
 			t.Errorf("%+v became %+v, %v", v, back, err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestViewRefused(t *testing.T) {
 	} {
 		v := goldenView()
 		change(&v)
-		if _, err := EncodeView(v); !errs.Is(err, errs.Invalid) {
+		if _, err := EncodeView(v, Binding{}); !errs.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestViewRefused(t *testing.T) {
 		"not deleted":  func(string) string { return `{"deleted":false}` },
 		"deleted rows": func(string) string { return `{"deleted":true}` },
 	} {
-		payload, err := encodeView(goldenView())
+		payload, err := encodeView(goldenView(), Binding{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestViewRefused(t *testing.T) {
 			t.Fatalf("%s: nothing changed in %s", name, head)
 		}
 		bad := append(append(appendUvarint(nil, int64(len(changed))), changed...), r.b...)
-		if v, err := decodeView(bad); err == nil {
+		if v, err := decodeView(bad, Binding{}); err == nil {
 			t.Errorf("%s: taken as %+v", name, v)
 		}
 	}

@@ -8,6 +8,31 @@ import (
 	"deeplake/core/format"
 )
 
+// MayAdd refuses a tensor that a commit would have no room for: errs.Invalid.
+func (t *Txn) MayAdd(ts *format.TensorSchema) error {
+	most := format.MaxTensors
+	if t.repo.TSF.Format == format.FirstVersion {
+		most = format.MaxTensorsFirst
+	}
+	if n := len(t.schema.Tensors); n >= most {
+		return errs.New(errs.Invalid, "create tensor %q: a dataset of format version %d gets at most %d tensors, and it has %d; put the others into another dataset",
+			ts.Name, t.repo.TSF.Format, most, n)
+	}
+	one, err := (&format.Schema{Tensors: []format.TensorSchema{*ts}}).Bytes()
+	if err == nil && t.schemaBytes == 0 {
+		t.schemaBytes, err = t.schema.Bytes()
+	}
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "create tensor", ts.Name, err)
+	}
+	if t.schemaBytes += one; t.schemaBytes > format.MaxBlobRaw {
+		t.schemaBytes -= one
+		return errs.New(errs.Invalid, "create tensor %q: its class names and info take %d bytes, and with them the schema of the dataset has %d, want at most %d; keep large tables in tensors",
+			ts.Name, one, t.schemaBytes+one, format.MaxBlobRaw)
+	}
+	return nil
+}
+
 // DropTensor removes a tensor with all its values; errs.NotFound if there is none of that name. Older commits keep it.
 func (t *Txn) DropTensor(name string) error {
 	ts := t.schema.Find(name)

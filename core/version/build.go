@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"sort"
 
@@ -155,7 +156,7 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 		if change := t.columns[ts.ID]; change != nil {
 			b.change(ts.ID, change.edits(t.base.Record.Rows, start, t.rows, t.newer[ts.ID]), change)
 			if !change.side.IsZero() {
-				b.made[change.side] = change.dirs
+				b.made[change.side] = sidePage{change.dirs, change.salt}
 			}
 		}
 	}
@@ -209,10 +210,13 @@ func (b *build) change(tensor format.UUID, edits []Edit, c *columnChange) {
 func (b *build) run(ctx context.Context) (*Snapshot, error) {
 	onto := b.onto
 	rec := &format.Record{
-		Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
+		Dataset: b.repo.dataset(), Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
 		Writer: b.repo.Writer, Rows: onto.Record.Rows + b.rows, RowIDs: onto.Record.RowIDs,
 		Deleted: onto.Record.Deleted, Schema: b.schema, Ops: b.ops,
 		Columns: make(map[format.UUID]format.Column, len(b.schema.Tensors)),
+	}
+	if page := onto.Record.SchemaPage; page != nil && reflect.DeepEqual(b.schema, onto.Schema) {
+		rec.Schema, rec.SchemaPage = nil, page
 	}
 	work := []treeEdits{{onto.RowIDs(), b.ids}}
 	for _, ts := range b.schema.Tensors {
@@ -319,16 +323,17 @@ func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 // schemaOps lists how mine came from base, as far as it is still so in out.
 func schemaOps(base, mine, out *format.Schema) []format.Op {
 	ops := []format.Op{}
+	before, here, after := base.Index(), mine.Index(), out.Index()
 	for i := range base.Tensors {
-		if id := base.Tensors[i].ID; mine.ByID(id) == nil {
+		if id := base.Tensors[i].ID; here[id] == nil {
 			ops = append(ops, format.Op{Op: format.OpDropTensor, Tensor: id})
 		}
 	}
 	for i := range mine.Tensors {
 		my := &mine.Tensors[i]
-		old := base.ByID(my.ID)
+		old := before[my.ID]
 		switch {
-		case out.ByID(my.ID) == nil:
+		case after[my.ID] == nil:
 		case old == nil:
 			ops = append(ops, format.Op{Op: format.OpAddTensor, Tensor: my.ID})
 		default:

@@ -52,11 +52,11 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 		rec := next.Record
 		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
 		rec.Time = notBefore(t.repo.Now(), onto.Record)
-		data, err := t.repo.store(ctx, next)
+		data, stored, err := t.repo.store(ctx, next)
 		if err != nil {
 			return nil, err
 		}
-		t.full = held{}
+		t.full.spilled(stored)
 		winner, err := t.repo.put(ctx, rec, data)
 		if err != nil || winner == rec {
 			t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone()})
@@ -114,42 +114,79 @@ func (r *race) lost(ctx context.Context) error {
 }
 
 // store writes everything that the record of next names, at once, and returns the encoded record.
-func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, error) {
+// The pages that next holds get their names, and the record the names of the roots.
+func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, error) {
 	rec := next.Record
-	blobs := map[string][]byte{}
+	x, err := r.Pages.seal(ctx, next.held)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec.RowIDs = x.root(rec.RowIDs)
+	for id, col := range rec.Columns {
+		if root := x.root(col.Root); root != col.Root {
+			col.Root = root
+			rec.Columns[id] = col
+		}
+	}
+	blobs, err := r.aside(next)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := format.EncodeRecord(rec)
+	if err != nil {
+		return nil, nil, err
+	}
+	aside := task.New(ctx, 0)
+	r.hint(aside, rec)
+	err = r.Pages.upload(ctx, x, blobs)
+	_ = aside.Wait()
+	return data, x, err
+}
+
+// aside encodes what the record of next names besides its trees, by key, and makes the record name
+// it.
+func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
+	rec, blobs := next.Record, map[string][]byte{}
+	put := func(key func(format.UUID) string, frame []byte) *format.UUID {
+		name, data := format.SealObject(r.TSF.Format, frame)
+		blobs[key(name)] = data
+		return &name
+	}
 	if rec.DeletedRows > 0 && rec.Deleted == nil {
 		data, err := format.EncodeBitmap(next.Deleted)
 		if err != nil {
 			return nil, err
 		}
-		id := format.NewUUID()
-		rec.Deleted, blobs[format.MapKey(id)] = &id, data
+		rec.Deleted = put(format.MapKey, data)
 	}
-	schema, err := format.EncodeSchema(next.Schema)
-	if err != nil {
-		return nil, err
-	}
-	if len(schema) > format.InlineSchema {
-		id := format.NewUUID()
-		rec.Schema, rec.SchemaPage, blobs[format.MapKey(id)] = nil, &id, schema
+	if rec.SchemaPage == nil {
+		schema, err := format.EncodeSchema(next.Schema)
+		if err != nil {
+			return nil, err
+		}
+		if len(schema) > format.InlineSchema || format.RawBytes(schema) > format.InlineRaw {
+			rec.Schema, rec.SchemaPage = nil, put(format.MapKey, schema)
+		}
 	}
 	ops, err := format.EncodeOps(rec.Ops)
 	if err != nil {
 		return nil, err
 	}
-	if len(ops) > format.InlineOps {
-		id := format.NewUUID()
-		rec.Ops, rec.Txn, blobs[format.TxnKey(id)] = nil, &id, ops
+	if len(ops) > format.InlineOps || format.RawBytes(ops) > format.InlineRaw {
+		rec.Ops, rec.Txn = nil, put(format.TxnKey, ops)
 	}
-	data, err := format.EncodeRecord(rec)
+	if r.TSF.Format == format.FirstVersion {
+		return blobs, nil
+	}
+	if rec.ColumnsPage = nil; !format.LargeColumns(rec.Columns) {
+		return blobs, nil
+	}
+	columns, err := format.EncodeColumns(rec.Columns)
 	if err != nil {
 		return nil, err
 	}
-	aside := task.New(ctx, 0)
-	r.hint(aside, rec)
-	err = r.Pages.upload(ctx, next.held, blobs)
-	_ = aside.Wait()
-	return data, err
+	rec.ColumnsPage = put(format.MapKey, columns)
+	return blobs, nil
 }
 
 // put is the conditional write. It returns the commit that has the number of rec: rec itself, or another one that came
@@ -260,5 +297,5 @@ func (r *Repo) ops(ctx context.Context, rec *format.Record) ([]format.Op, error)
 	if rec.Txn == nil {
 		return rec.Ops, nil
 	}
-	return fetched(ctx, r.Store, "read transaction", format.TxnKey(*rec.Txn), format.DecodeOps)
+	return fetchedOps(ctx, r.Pages, *rec.Txn)
 }

@@ -33,11 +33,16 @@ const baseRows = 10
 
 func newFixture(t testing.TB, store storage.Provider) *fixture {
 	t.Helper()
-	f := &fixture{store: store, x: format.NewUUID(), label: format.NewUUID()}
 	repo, head, err := Create(context.Background(), store, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fillFixture(t, store, repo, head)
+}
+
+func fillFixture(t testing.TB, store storage.Provider, repo *Repo, head *Snapshot) *fixture {
+	t.Helper()
+	f := &fixture{store: store, x: format.NewUUID(), label: format.NewUUID()}
 	txn := repo.Begin(head)
 	txn.Schema().Tensors = append(txn.Schema().Tensors,
 		format.TensorSchema{ID: f.x, Name: "x", HType: "generic", Compression: "none", ChunkBytes: 1 << 20},

@@ -267,7 +267,7 @@ func (f *fixture) restored(t testing.TB, row int64) *Snapshot {
 		t.Fatal(err)
 	}
 	next.Record.UUID, next.Record.Time, next.Record.Message, next.Record.Author = format.NewUUID(), head.Record.Time, "the winner", "tester"
-	data, err := b.repo.store(context.Background(), next)
+	data, _, err := b.repo.store(context.Background(), next)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,6 +223,9 @@ func (c *copying) object(ctx context.Context, o storage.Object) error {
 	if int64(len(data)) != o.Size {
 		return errs.New(errs.Corrupt, "copy %q: got %d bytes, want %d", o.Key, len(data), o.Size)
 	}
+	if err := c.named(o.Key, data); err != nil {
+		return errs.Wrap(errs.Corrupt, "copy", o.Key, err)
+	}
 	if !strings.HasPrefix(o.Key, "refs/") {
 		if len(data) < 5 {
 			return errs.New(errs.Corrupt, "copy %q: has %d bytes, too few for a frame", o.Key, len(data))
@@ -232,6 +235,18 @@ func (c *copying) object(ctx context.Context, o storage.Object) error {
 		}
 	}
 	return c.dst.Put(ctx, o.Key, data)
+}
+
+// named holds a page or a transaction summary against its name.
+func (c *copying) named(key string, data []byte) error {
+	if prefix, rest, _ := strings.Cut(key, "/"); prefix == "map" || prefix == "txn" {
+		name, err := format.ParseUUID(rest)
+		if err != nil {
+			return err
+		}
+		return format.CheckObject(c.repo.TSF.Format, name, data)
+	}
+	return nil
 }
 
 // chunk copies a chunk piece by piece, each checked before it goes on.
@@ -301,8 +316,12 @@ func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64)
 
 // fresh writes the one commit of a copy without history, and returns what makes it a dataset of its own.
 func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
-	tsf := format.TSF{Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID()}
+	// Map pages are copied as they are, so the copy has the format version of its source.
+	tsf := format.TSF{Format: c.repo.TSF.Format, UUID: format.NewUUID(), Main: format.NewUUID()}
 	rec := *at.Record
+	if tsf.Format != format.FirstVersion {
+		rec.Dataset = tsf.UUID
+	}
 	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), tsf.Main, 0
 	rec.Parent, rec.Base, rec.Merged = nil, nil, nil
 	rec.Time, rec.Author, rec.Writer = c.repo.Now().UTC().Truncate(time.Nanosecond), c.o.Author, c.repo.Writer
@@ -312,6 +331,17 @@ func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
 	rec.Txn, rec.Ops = nil, make([]format.Op, len(at.Schema.Tensors))
 	for i := range at.Schema.Tensors {
 		rec.Ops[i] = format.Op{Op: format.OpAddTensor, Tensor: at.Schema.Tensors[i].ID}
+	}
+	ops, err := format.EncodeOps(rec.Ops)
+	if err != nil {
+		return tsf, err
+	}
+	if len(ops) > format.InlineOps || format.RawBytes(ops) > format.InlineRaw {
+		name, data := format.SealObject(tsf.Format, ops)
+		if err := c.dst.Put(ctx, format.TxnKey(name), data); err != nil {
+			return tsf, err
+		}
+		rec.Ops, rec.Txn = nil, &name
 	}
 	data, err := format.EncodeRecord(&rec)
 	if err != nil {

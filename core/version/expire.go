@@ -97,7 +97,7 @@ func (r *Repo) expiries(ctx context.Context, before time.Time, all bool, bad fun
 // checkExpiry holds an expiry against its key.
 func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 	key := format.ExpiryKey(e)
-	got, err := fetched(ctx, r.Store, "read expiry", key, format.DecodeExpiry)
+	got, err := fetched(ctx, r.Store, "read expiry", key, func(data []byte) (format.Expiry, error) { return format.DecodeExpiry(data, r.bind(key)) })
 	if err == nil && got != e {
 		err = errs.New(errs.Corrupt, "read expiry %q: it says branch %s below %d", key, got.Branch, got.Below)
 	}
@@ -193,7 +193,7 @@ func (r *Repo) expire(ctx context.Context, w *walker, limits map[format.UUID]uin
 		}
 		g.Go(func(ctx context.Context) error {
 			e := format.Expiry{Branch: id, Below: below}
-			data, err := format.EncodeExpiry(e)
+			data, err := format.EncodeExpiry(e, r.bind(format.ExpiryKey(e)))
 			if err != nil {
 				return err
 			}

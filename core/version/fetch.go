@@ -3,6 +3,7 @@ package version
 import (
 	"context"
 
+	"deeplake/core/format"
 	"deeplake/core/storage"
 )
 
@@ -34,4 +35,25 @@ func fetched[T any](ctx context.Context, store storage.Provider, op, key string,
 		return v, missing(err, op, key)
 	}
 	return v, nil
+}
+
+// fetchedPage is fetched for an object under map/. From version 2 on its content is held against
+// its name: an object that was damaged, cut off, or exchanged for another is refused before it is
+// decoded.
+func fetchedPage[T any](ctx context.Context, s *Pages, op string, name format.UUID, decode func(data []byte) (T, error)) (T, error) {
+	return fetchedNamed(ctx, s, op, format.MapKey(name), name, decode)
+}
+
+// fetchedOps is fetchedPage for a transaction summary.
+func fetchedOps(ctx context.Context, s *Pages, name format.UUID) ([]format.Op, error) {
+	return fetchedNamed(ctx, s, "read transaction", format.TxnKey(name), name, format.DecodeOps)
+}
+
+func fetchedNamed[T any](ctx context.Context, s *Pages, op, key string, name format.UUID, decode func(data []byte) (T, error)) (T, error) {
+	return fetched(ctx, s.store, op, key, func(data []byte) (v T, err error) {
+		if err := format.CheckObject(s.version, name, data); err != nil {
+			return v, err
+		}
+		return decode(data)
+	})
 }

@@ -172,7 +172,7 @@ func (f *fsck) bad(at *visit, key string, err error) error {
 	switch at.what {
 	case "commit":
 		p.Lost = fmt.Sprintf("version %d cannot be opened; if it is the newest of its branch, nothing can be committed there", at.rec.Version)
-	case "schema":
+	case "schema", "columns":
 		p.Lost = "the version cannot be opened"
 	case "deleted rows":
 		p.Lost = "the version cannot be opened: which rows are deleted is not known"
@@ -290,7 +290,7 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 	if err != nil {
 		f.sides[e.Side] = &sideUse{slots: map[int64]chunkKey{}, problem: f.add(Problem{
 			Key: format.MapKey(e.Side), What: "side page", Error: err.Error(), Branch: at.name, Version: at.rec.Version, Tensor: at.tensor.Name,
-			Lost: "where the samples of these rows lie in their chunks; the chunks say it too, but are not asked",
+			Lost: "where the samples of these rows lie in their chunks; readers find it at the end of each chunk, with more requests, but for tiled samples",
 		})}
 	}
 	known[e.Side] = dirs
@@ -528,45 +528,4 @@ func (f *fsck) finish(ctx context.Context) (FsckReport, error) {
 		f.report.Problems[i] = *p
 	}
 	return f.report, nil
-}
-
-// rebuild makes a side page from the directories at the ends of its chunks, if all of them are there. Slots that no
-// version needs any more get one byte, as a slot cannot be empty.
-func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error {
-	n := int64(0)
-	for slot := range use.slots {
-		n = max(n, slot+1)
-	}
-	dirs := make([][]byte, n)
-	for slot := range dirs {
-		dirs[slot] = []byte{0}
-	}
-	g := task.New(ctx, walkBatch)
-	for slot, chunk := range use.slots {
-		g.Go(func(ctx context.Context) error {
-			_, dir, err := chunkIndex(ctx, f.repo.Store, chunk, format.UUID{}, f.sizes[chunk.session][chunk.ordinal])
-			dirs[slot] = dir
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		if isDamage(err) {
-			use.problem.Lost += "; and one of the chunks cannot be read either"
-			return nil
-		}
-		return err
-	}
-	use.problem.Repair = fmt.Sprintf("from the directories of its %d chunks", len(use.slots))
-	if !f.o.Repair {
-		return nil
-	}
-	data, err := format.EncodeSide(dirs)
-	if err != nil {
-		return err
-	}
-	if err := f.repo.Store.Put(ctx, format.MapKey(id), data); err != nil {
-		return errs.Wrap(errs.Storage, "fsck", format.MapKey(id), err)
-	}
-	use.problem.Done = true
-	return nil
 }

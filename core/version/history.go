@@ -71,6 +71,9 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 		if rec.Branch != p.Branch || rec.Version != p.Version {
 			return errs.New(errs.Corrupt, "read commit %q: the record says branch %s version %d", key, rec.Branch, rec.Version)
 		}
+		if rec.Dataset != r.dataset() {
+			return errs.New(errs.Corrupt, "read commit %q: the record is of another dataset or format version (dataset %s, want %s)", key, rec.Dataset, r.dataset())
+		}
 		return nil
 	})
 	if err != nil {

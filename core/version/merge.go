@@ -54,7 +54,7 @@ func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message
 		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
 		rec.Merged = &format.BranchPoint{Branch: theirs.Record.Branch, Version: theirs.Record.Version}
 		rec.Time = notBefore(r.Now(), head.Record, theirs.Record)
-		data, err := r.store(ctx, next)
+		data, _, err := r.store(ctx, next)
 		if err != nil {
 			return nil, false, err
 		}
@@ -115,9 +115,10 @@ type merger struct {
 	on                 Strategy
 	mine, news         *changed // what either side did since the base; news counted in rows of theirs
 
-	known  alignment      // from rows of theirs that ours has
-	fresh  alignment      // from rows of theirs that it has not, to the end of the axis
-	schema *format.Schema // that comes of it
+	known  alignment                            // from rows of theirs that ours has
+	fresh  alignment                            // from rows of theirs that it has not, to the end of the axis
+	schema *format.Schema                       // that comes of it
+	there  map[format.UUID]*format.TensorSchema // the tensors of theirs
 	whole  map[format.UUID]bool
 
 	updates  map[format.UUID]rowSet // rows that get their value
@@ -127,6 +128,7 @@ type merger struct {
 
 // run decides, then builds.
 func (m *merger) run(ctx context.Context) (*Snapshot, error) {
+	m.there = m.theirs.Schema.Index()
 	if err := m.mergeSchemas(); err != nil {
 		return nil, err
 	}
@@ -179,7 +181,7 @@ func (m *merger) decide(ctx context.Context) error {
 	m.updates = map[format.UUID]rowSet{}
 	for i := range m.schema.Tensors {
 		ts := &m.schema.Tensors[i]
-		if m.whole[ts.ID] || m.theirs.Schema.ByID(ts.ID) == nil {
+		if m.whole[ts.ID] || m.there[ts.ID] == nil {
 			updatedHere = append(updatedHere, m.mine.updated[ts.ID]...)
 			continue
 		}

@@ -79,7 +79,7 @@ func (m *merger) identities(ctx context.Context, b *build) error {
 // tensor takes over what theirs says of a tensor: all of it where ours has not got the tensor, else the updates, and the
 // rows that only theirs has.
 func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
-	if m.theirs.Schema.ByID(id) == nil {
+	if m.there[id] == nil {
 		return nil
 	}
 	from := m.fresh

@@ -10,17 +10,23 @@ import (
 func (m *merger) mergeSchemas() error {
 	base, ours, theirs := m.base.Schema.Clone(), m.ours.Schema.Clone(), m.theirs.Schema.Clone()
 	m.whole = map[format.UUID]bool{}
+	here, there := ours.Index(), theirs.Index()
 	for i := range m.base.Schema.Tensors {
-		if err := m.settle(&m.base.Schema.Tensors[i], base, ours, theirs); err != nil {
+		ts, n := &m.base.Schema.Tensors[i], len(theirs.Tensors)
+		if err := m.settle(ts, here[ts.ID], there[ts.ID], base, theirs); err != nil {
 			return err
+		}
+		if len(theirs.Tensors) != n {
+			there = theirs.Index() // its tensors have moved
 		}
 	}
 	out, c := layTensors(base, theirs, ours, sides{"this branch", "in the one to be merged"})
 	if c != nil {
 		return m.conflict(c.kind, c.tensor, nil, schemaRemedy, "%s", c.what)
 	}
+	known := m.ours.Schema.Index()
 	for i := range out.Tensors {
-		if id := out.Tensors[i].ID; m.ours.Schema.ByID(id) == nil {
+		if id := out.Tensors[i].ID; known[id] == nil {
 			m.whole[id] = true
 		}
 	}
@@ -35,10 +41,10 @@ func (m *merger) mergeSchemas() error {
 	return nil
 }
 
-// settle decides where the two sides contradict each other over a tensor of the base, and changes the three schemas so
-// that they do not any more.
-func (m *merger) settle(ts *format.TensorSchema, base, ours, theirs *format.Schema) error {
-	here, there := ours.ByID(ts.ID), theirs.ByID(ts.ID)
+// settle decides where the two sides contradict each other over a tensor of the base, and changes
+// the three schemas so that they do not any more. here and there are the tensor in ours and in
+// theirs, nil where it is not.
+func (m *merger) settle(ts, here, there *format.TensorSchema, base, theirs *format.Schema) error {
 	switch {
 	case here == nil && there == nil:
 		return nil

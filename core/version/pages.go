@@ -14,9 +14,6 @@ import (
 // pageCacheBytes bounds the decoded map pages that stay in memory.
 const pageCacheBytes = 32 << 20
 
-// uploadsInFlight is the number of pages written at once: small objects, so their latency counts and not their bytes.
-const uploadsInFlight = 16
-
 // page is a decoded leaf or inner page.
 type page struct {
 	leaf  *format.Leaf
@@ -33,28 +30,43 @@ func (p page) bytes() int64 {
 
 // at checks that the page is of the height that its parent says, so that pages that name each other end somewhere.
 func (p page) at(root format.Root) error {
-	height := 0
-	if p.inner != nil {
-		height = p.inner.Height
-	}
-	if height != root.Height {
+	if height := p.height(); height != root.Height {
 		return errs.New(errs.Corrupt, "read map page %q: height %d, want %d", format.MapKey(root.Page), height, root.Height)
 	}
 	return nil
 }
 
-// Pages reads and writes the map pages of one store, through a cache. All methods may be called in parallel.
-type Pages struct {
-	store storage.Provider
-	lines int // the most lines of a page: format.MaxPageEntries, or less in a test
-	cache *lru.Cache[format.UUID, page]
-	sides *lru.Cache[format.UUID, [][]byte]
+// height is 0 for a leaf.
+func (p page) height() int {
+	if p.inner != nil {
+		return p.inner.Height
+	}
+	return 0
 }
 
-// held are the pages of a transaction that is not committed yet. They are found under their uuids like stored ones, so
-// that a tree reads alike before and after its commit, and are forgotten with the snapshot that refers to them. It is
-// filled by one goroutine and not changed after that.
-type held map[format.UUID]any // page, or [][]byte for a side page
+// Pages reads and writes the map pages of one store, through a cache. All methods may be called in parallel.
+type Pages struct {
+	store   storage.Provider
+	version int // of the format: it says how objects are named
+	lines   int // the most lines of a page: format.MaxPageEntries, or less in a test
+	cache   *lru.Cache[format.UUID, page]
+	sides   *lru.Cache[format.UUID, [][]byte]
+}
+
+// held are the pages of a transaction that is not committed yet. They are found under their uuids
+// like stored ones, so that a tree reads alike before and after its commit, and are forgotten with
+// the snapshot that refers to them. It is filled by one goroutine and not changed after that. The
+// uuids are the transaction's own: seal gives pages the names by which they are stored.
+type held map[format.UUID]any // page, sidePage or *storedSide
+
+// sidePage is a side page that is not stored yet.
+type sidePage struct {
+	dirs [][]byte
+	salt format.UUID // see format.SideSalt
+}
+
+// storedSide is a side page that is stored before the leaf that refers to it is.
+type storedSide struct{ name format.UUID }
 
 // hold keeps a new page under a fresh uuid.
 func (h held) hold(v page) format.UUID {
@@ -63,10 +75,10 @@ func (h held) hold(v page) format.UUID {
 	return id
 }
 
-// NewPages makes a reader and writer of the pages in store.
-func NewPages(store storage.Provider) *Pages {
+// NewPages makes a reader and writer of the pages in store, a dataset of this format version.
+func NewPages(store storage.Provider, version int) *Pages {
 	return &Pages{
-		store: store,
+		store: store, version: version,
 		lines: format.MaxPageEntries,
 		cache: lru.New[format.UUID, page](pageCacheBytes),
 		sides: lru.New[format.UUID, [][]byte](pageCacheBytes),
@@ -95,8 +107,7 @@ func (s *Pages) load(ctx context.Context, h held, root format.Root) (page, error
 
 // fetch reads a page from the store.
 func (s *Pages) fetch(ctx context.Context, root format.Root) (page, error) {
-	key := format.MapKey(root.Page)
-	p, err := fetched(ctx, s.store, "read map page", key, func(data []byte) (page, error) {
+	p, err := fetchedPage(ctx, s, "read map page", root.Page, func(data []byte) (page, error) {
 		if root.Height == 0 {
 			leaf, err := format.DecodeLeaf(data)
 			return page{leaf: &leaf}, err
@@ -165,15 +176,17 @@ func (s *Pages) gather(ctx context.Context, work []treeEdits) (map[format.UUID]p
 
 // side returns the directories of a side page, undecoded and shared: they must not be changed.
 func (s *Pages) side(ctx context.Context, h held, id format.UUID) ([][]byte, error) {
+	switch v := h[id].(type) {
+	case sidePage:
+		return v.dirs, nil
+	case *storedSide:
+		id = v.name
+	}
 	if dirs, ok := s.sides.Get(id); ok {
 		return dirs, nil
 	}
-	if dirs, ok := h[id].([][]byte); ok {
-		return dirs, nil
-	}
 	return s.sides.Load(ctx, id, func() ([][]byte, int64, error) {
-		key := format.MapKey(id)
-		dirs, err := fetched(ctx, s.store, "read side page", key, format.DecodeSide)
+		dirs, err := fetchedPage(ctx, s, "read side page", id, format.DecodeSide)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -205,48 +218,4 @@ func absent(err error) bool {
 		}
 	}
 	return false
-}
-
-// upload stores held pages, and blobs under their keys, at once; it keeps the pages in the cache. After an error some of
-// them may be stored.
-func (s *Pages) upload(ctx context.Context, h held, blobs map[string][]byte) error {
-	g := task.New(ctx, uploadsInFlight)
-	for key, data := range blobs {
-		g.Go(func(ctx context.Context) error { return s.store.Put(ctx, key, data) })
-	}
-	for id, v := range h {
-		g.Go(func(ctx context.Context) error {
-			data, err := encodePage(v)
-			if err != nil {
-				return err
-			}
-			return s.store.Put(ctx, format.MapKey(id), data)
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for id, v := range h {
-		switch v := v.(type) {
-		case page:
-			s.cache.Put(id, v, v.bytes())
-		case [][]byte:
-			s.sides.Put(id, v, sideBytes(v))
-		}
-	}
-	return nil
-}
-
-func encodePage(v any) ([]byte, error) {
-	switch v := v.(type) {
-	case page:
-		if v.leaf != nil {
-			return format.EncodeLeaf(*v.leaf)
-		}
-		return format.EncodeInner(*v.inner)
-	case [][]byte:
-		return format.EncodeSide(v)
-	default:
-		return nil, errs.New(errs.Internal, "encode a map page of type %T", v)
-	}
 }

@@ -59,14 +59,14 @@ type visit struct {
 	rec      *format.Record
 	deleted  *roaring64.Bitmap    // of rec; nil where it cannot be read
 	tensor   *format.TensorSchema // nil outside chunk maps
-	what     string               // "commit", "schema", "deleted rows", "row identities", "transaction", "chunk map", "side page"
+	what     string               // "commit", "schema", "columns", "deleted rows", "row identities", "transaction", "chunk map", "side page"
 	root     format.Root
 	from, to int64 // rows that the object speaks for
 }
 
 func newWalker(r *Repo) *walker {
 	return &walker{
-		repo: r, pages: NewPages(r.Store),
+		repo: r, pages: NewPages(r.Store, r.TSF.Format),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
 		named: map[format.BranchPoint]bool{}, joints: map[format.BranchPoint]bool{},
@@ -235,11 +235,11 @@ func (r *Repo) recordOf(ctx context.Context, branch format.UUID, version uint64)
 
 // commit visits what one commit names.
 func (w *walker) commit(ctx context.Context, at *visit) error {
-	rec := at.rec
 	schema, err := w.parts(ctx, at)
 	if err != nil {
 		return err
 	}
+	rec := at.rec // with its columns
 	var todo []visit
 	if schema != nil {
 		for i := range schema.Tensors {
@@ -265,25 +265,24 @@ func (w *walker) commit(ctx context.Context, at *visit) error {
 func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	rec := at.rec
 	schema := rec.Schema
+	var err error
 	if rec.SchemaPage != nil {
-		w.seen[*rec.SchemaPage] = struct{}{}
-		if err := w.part(ctx, at, "schema", format.MapKey(*rec.SchemaPage), func(data []byte) (err error) {
-			schema, err = format.DecodeSchema(data)
-			return err
-		}); err != nil {
+		if schema, err = part(ctx, w, at, "schema", *rec.SchemaPage, format.DecodeSchema); err != nil {
 			return nil, err
 		}
 	}
-	if rec.Deleted != nil {
-		w.seen[*rec.Deleted] = struct{}{}
-		if err := w.part(ctx, at, "deleted rows", format.MapKey(*rec.Deleted), func(data []byte) (err error) {
-			at.deleted, err = format.DecodeBitmap(data)
-			return err
-		}); err != nil {
+	if rec.ColumnsPage != nil {
+		whole := *rec
+		if whole.Columns, err = part(ctx, w, at, "columns", *rec.ColumnsPage, format.DecodeColumns); err != nil {
 			return nil, err
 		}
-	} else {
-		at.deleted = roaring64.New()
+		at.rec = &whole
+	}
+	at.deleted = roaring64.New()
+	if rec.Deleted != nil {
+		if at.deleted, err = part(ctx, w, at, "deleted rows", *rec.Deleted, format.DecodeBitmap); err != nil {
+			return nil, err
+		}
 	}
 	return schema, w.transaction(ctx, at)
 }
@@ -294,18 +293,25 @@ func (w *walker) transaction(ctx context.Context, at *visit) error {
 		return nil
 	}
 	w.txns[*at.rec.Txn] = struct{}{}
-	return w.part(ctx, at, "transaction", format.TxnKey(*at.rec.Txn), func(data []byte) error {
-		_, err := format.DecodeOps(data)
-		return err
-	})
+	if _, err := fetchedOps(ctx, w.pages, *at.rec.Txn); err != nil {
+		return w.lacks(at, "transaction", format.TxnKey(*at.rec.Txn), err)
+	}
+	return nil
 }
 
-// part reads an object of a commit.
-func (w *walker) part(ctx context.Context, at *visit, what, key string, decode func([]byte) error) error {
-	_, err := fetched(ctx, w.repo.Store, "read "+what, key, func(data []byte) (struct{}, error) { return struct{}{}, decode(data) })
-	if err == nil {
-		return nil
+// part reads a page of a commit that is no tree. One that cannot be read is reported, and is the
+// zero value.
+func part[T any](ctx context.Context, w *walker, at *visit, what string, page format.UUID, decode func([]byte) (T, error)) (v T, err error) {
+	w.seen[page] = struct{}{}
+	got, err := fetchedPage(ctx, w.pages, "read "+what, page, decode)
+	if err != nil {
+		return v, w.lacks(at, what, format.MapKey(page), err)
 	}
+	return got, nil
+}
+
+// lacks reports an object of a commit that cannot be read.
+func (w *walker) lacks(at *visit, what, key string, err error) error {
 	here := *at
 	here.what, here.to = what, at.rec.Rows
 	return w.failed(&here, key, err)

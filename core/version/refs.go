@@ -103,7 +103,7 @@ func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, n
 }
 
 func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
-	return fetched(ctx, r.Store, "read branch", key, format.DecodeHead)
+	return fetched(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) { return format.DecodeHead(data, r.bind(key)) })
 }
 
 // Branches lists the branches by name, main among them.
@@ -210,7 +210,6 @@ func notBefore(now time.Time, recs ...*format.Record) time.Time {
 // claim stores record 0 of a new branch and gives it the name, unless may has an error.
 func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data []byte, may func() error) error {
 	stored := false
-	ours := format.EncodeHead(format.Head{Branch: rec.Branch})
 	for range refTries {
 		head, next, err := r.branchHead(ctx, name)
 		switch {
@@ -230,7 +229,8 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 		if err := may(); err != nil {
 			return err
 		}
-		if err := putOurs(ctx, r.Store, format.HeadKey(name, next), ours); !errs.Is(err, errs.Exists) {
+		key := format.HeadKey(name, next)
+		if err := putOurs(ctx, r.Store, key, format.EncodeHead(format.Head{Branch: rec.Branch}, r.bind(key))); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -255,7 +255,8 @@ func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 		if head.Branch.IsZero() {
 			return errs.Wrap(errs.NotFound, "delete branch", name, r.noSuchBranch(ctx, name))
 		}
-		if err := putOurs(ctx, r.Store, format.HeadKey(name, next), format.EncodeHead(format.Head{})); !errs.Is(err, errs.Exists) {
+		key := format.HeadKey(name, next)
+		if err := putOurs(ctx, r.Store, key, format.EncodeHead(format.Head{}, r.bind(key))); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -297,8 +298,9 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 // readTag reads a tag, deleted or not; errs.NotFound if there never was one.
 func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
 	tag := Tag{Name: name}
-	err := fetch(ctx, r.Store, format.TagKey(name), func(data []byte) (err error) {
-		tag.Tag, err = format.DecodeTag(data)
+	key := format.TagKey(name)
+	err := fetch(ctx, r.Store, key, func(data []byte) (err error) {
+		tag.Tag, err = format.DecodeTag(data, r.bind(key))
 		return errs.Wrap(errs.Corrupt, "read tag", name, err)
 	})
 	return tag, err
@@ -318,7 +320,10 @@ func (r *Repo) tag(ctx context.Context, name string) (Tag, error) {
 }
 
 func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
-	_, err := r.Store.Get(ctx, format.BuriedTagKey(name))
+	key := format.BuriedTagKey(name)
+	err := fetch(ctx, r.Store, key, func(data []byte) error {
+		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.bind(key)))
+	})
 	if errs.Is(err, errs.NotFound) {
 		return false, nil
 	}
@@ -341,7 +346,7 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 		return Tag{}, errs.Wrap(errs.NotFound, "create tag", name, err)
 	}
 	t := format.Tag{Branch: at.Record.Branch, Version: at.Record.Version, Commit: at.Record.UUID, Time: r.Now().UTC(), Author: author, Message: message}
-	data, err := format.EncodeTag(t)
+	data, err := format.EncodeTag(t, r.bind(format.TagKey(name)))
 	if err != nil {
 		return Tag{}, err
 	}
@@ -366,7 +371,8 @@ func (r *Repo) DeleteTag(ctx context.Context, name string) error {
 		}
 		return errs.New(errs.NotFound, "delete tag %q: dataset %q has no such tag", name, r.Store.URI())
 	}
-	return putOurs(ctx, r.Store, format.BuriedTagKey(name), []byte("{}\n"))
+	key := format.BuriedTagKey(name)
+	return putOurs(ctx, r.Store, key, format.EncodeBuried(r.bind(key)))
 }
 
 // shownNames is how many names a message lists.

@@ -24,7 +24,7 @@ type Repo struct {
 }
 
 func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {
-	return &Repo{Store: p, TSF: tsf, Pages: NewPages(p), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
+	return &Repo{Store: p, TSF: tsf, Pages: NewPages(p, tsf.Format), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
 }
 
 // Branch is the name of the branch that r is bound to.
@@ -35,6 +35,22 @@ func (r *Repo) bound(name string, branch format.UUID) *Repo {
 	other := *r
 	other.name, other.branch = name, branch
 	return &other
+}
+
+// dataset is the uuid of the dataset as its objects carry it; zero in version 1, where they do not.
+func (r *Repo) dataset() format.UUID {
+	if r.TSF.Format == format.FirstVersion {
+		return format.UUID{}
+	}
+	return r.TSF.UUID
+}
+
+// bind is the binding of the object under key; zero in version 1.
+func (r *Repo) bind(key string) format.Binding {
+	if r.TSF.Format == format.FirstVersion {
+		return format.Binding{}
+	}
+	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 
 // Exists reports whether p holds a dataset, readable or not.
@@ -48,14 +64,19 @@ func Exists(ctx context.Context, p storage.Provider) (bool, error) {
 
 // Create makes an empty dataset in p; errs.Exists if there is one. A creation that is cut short leaves no dataset.
 func Create(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+	return create(ctx, p, writer, format.Version)
+}
+
+// create is Create for a format version.
+func create(ctx context.Context, p storage.Provider, writer string, version int) (*Repo, *Snapshot, error) {
 	if found, err := Exists(ctx, p); err != nil {
 		return nil, nil, err
 	} else if found {
 		return nil, nil, existsError(p)
 	}
-	r := newRepo(p, format.TSF{Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
+	r := newRepo(p, format.TSF{Format: version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
 	rec := &format.Record{
-		UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: writer,
+		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: writer,
 		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{}, Ops: []format.Op{},
 	}
 	data, err := format.EncodeRecord(rec)

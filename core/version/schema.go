@@ -42,32 +42,40 @@ func (t *Txn) mergeSchema(onto *Snapshot) (*format.Schema, error) {
 // dropped are gone. Info is left as it is.
 func layTensors(base, mine, onto *format.Schema, words sides) (*format.Schema, *clash) {
 	out := onto.Clone()
+	was, here, there := base.Index(), mine.Index(), out.Index()
+	dropped := map[format.UUID]bool{}
 	for i := range base.Tensors {
 		before := &base.Tensors[i]
-		my, their := mine.ByID(before.ID), out.ByID(before.ID)
+		my, their := here[before.ID], there[before.ID]
 		switch {
 		case their == nil:
 		case my == nil:
-			out.Tensors = slices.DeleteFunc(out.Tensors, func(ts format.TensorSchema) bool { return ts.ID == before.ID })
+			dropped[before.ID] = true
 		case !reflect.DeepEqual(*before, *my):
 			if c := layTensor(before, my, their, words); c != nil {
 				return nil, c
 			}
 		}
 	}
+	if len(dropped) > 0 {
+		out.Tensors = slices.DeleteFunc(out.Tensors, func(ts format.TensorSchema) bool { return dropped[ts.ID] })
+		there = out.Index()
+	}
+	added := []format.TensorSchema{}
 	for i := range mine.Tensors {
 		my := &mine.Tensors[i]
-		if base.ByID(my.ID) != nil {
+		if was[my.ID] != nil {
 			continue
 		}
-		if their := out.ByID(my.ID); their != nil { // both have it from a third side
+		if their := there[my.ID]; their != nil { // both have it from a third side
 			if c := layTensor(&format.TensorSchema{Name: their.Name}, my, their, words); c != nil {
 				return nil, c
 			}
 			continue
 		}
-		out.Tensors = append(out.Tensors, *my)
+		added = append(added, *my)
 	}
+	out.Tensors = append(out.Tensors, added...)
 	return out, nameClash(base, mine, out, words)
 }
 
@@ -116,36 +124,71 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 
 // nameClash looks for names of tensors that mine added or renamed, and that mean something else on the other side.
 func nameClash(base, mine, out *format.Schema, words sides) *clash {
+	was, there, taken := base.Index(), out.Index(), indexNames(out)
 	for i := range mine.Tensors {
 		my := &mine.Tensors[i]
-		before := base.ByID(my.ID)
-		if before != nil && before.Name == my.Name || out.ByID(my.ID) == nil {
+		before := was[my.ID]
+		if before != nil && before.Name == my.Name || there[my.ID] == nil {
+			continue
+		}
+		other := taken.besides(out, my)
+		if other == nil {
 			continue
 		}
 		kind := map[bool]string{true: "add_tensor", false: "rename_tensor"}[before == nil]
-		for j := range out.Tensors {
-			other := &out.Tensors[j]
-			if other.ID == my.ID {
-				continue
-			}
-			against, did := "add_tensor", fmt.Sprintf("%s created tensor %q", words.stands, other.Name)
-			if base.ByID(other.ID) != nil {
-				against, did = "rename_tensor", fmt.Sprintf("%s has a tensor named %q", words.stands, other.Name)
-			}
-			switch {
-			case other.Name == my.Name:
-				return &clash{kind + " x " + against, other.ID, my.Name, fmt.Sprintf("%s, %s another tensor has this name", did, words.laid)}
-			case isGroupOf(other.Name, my.Name) || isGroupOf(my.Name, other.Name):
-				return &clash{kind + " x " + against, other.ID, my.Name,
-					fmt.Sprintf("%s, %s there is %q, and a name cannot be both a tensor and a group", did, words.laid, my.Name)}
-			}
+		against, did := "add_tensor", fmt.Sprintf("%s created tensor %q", words.stands, other.Name)
+		if was[other.ID] != nil {
+			against, did = "rename_tensor", fmt.Sprintf("%s has a tensor named %q", words.stands, other.Name)
 		}
+		if other.Name == my.Name {
+			return &clash{kind + " x " + against, other.ID, my.Name, fmt.Sprintf("%s, %s another tensor has this name", did, words.laid)}
+		}
+		return &clash{kind + " x " + against, other.ID, my.Name,
+			fmt.Sprintf("%s, %s there is %q, and a name cannot be both a tensor and a group", did, words.laid, my.Name)}
 	}
 	return nil
 }
 
-func isGroupOf(group, name string) bool {
-	return len(name) > len(group) && name[:len(group)] == group && name[len(group)] == '/'
+// nameIndex finds tensors of a schema by name, and by the groups that they are in.
+type nameIndex struct{ names, groups map[string][]int }
+
+func indexNames(s *format.Schema) nameIndex {
+	x := nameIndex{map[string][]int{}, map[string][]int{}}
+	for i := range s.Tensors {
+		name := s.Tensors[i].Name
+		x.names[name] = append(x.names[name], i)
+		for k := range len(name) {
+			if name[k] == '/' {
+				x.groups[name[:k]] = append(x.groups[name[:k]], i)
+			}
+		}
+	}
+	return x
+}
+
+// besides is the first tensor of s that cannot be beside ts: of the same name, or one is a group of
+// the other.
+func (x nameIndex) besides(s *format.Schema, ts *format.TensorSchema) *format.TensorSchema {
+	found := len(s.Tensors)
+	look := func(at []int) {
+		for _, i := range at {
+			if s.Tensors[i].ID != ts.ID {
+				found = min(found, i)
+				return
+			}
+		}
+	}
+	look(x.names[ts.Name])
+	look(x.groups[ts.Name])
+	for k := range len(ts.Name) {
+		if ts.Name[k] == '/' {
+			look(x.names[ts.Name[:k]])
+		}
+	}
+	if found == len(s.Tensors) {
+		return nil
+	}
+	return &s.Tensors[found]
 }
 
 // sameInfo compares free-form values as they are stored: a number read back has another type than one that was given.

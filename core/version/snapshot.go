@@ -25,7 +25,7 @@ type Snapshot struct {
 
 // Tree is the chunk map of a tensor.
 func (s *Snapshot) Tree(tensor format.UUID) Tree {
-	t := Tree{pages: s.pages, held: s.held}
+	t := Tree{pages: s.pages, held: s.held, tensor: tensor}
 	if c, ok := s.Record.Columns[tensor]; ok && c.Root != nil {
 		t.root = *c.Root
 	}
@@ -178,20 +178,38 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 			return err
 		})
 	}
+	if rec.ColumnsPage != nil {
+		g.Go(func(ctx context.Context) error {
+			columns, err := r.columnsPage(ctx, *rec.ColumnsPage)
+			whole := *rec
+			whole.Columns = columns
+			s.Record = &whole
+			return err
+		})
+	}
 	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	if rec.ColumnsPage != nil || rec.SchemaPage != nil {
+		if err := format.CheckColumns(s.Record.Columns, s.Schema); err != nil {
+			return nil, errs.Wrap(errs.Corrupt, "read commit", format.RecordKey(rec.Branch, rec.Version), err)
+		}
 	}
 	s.Live = newRowMap(s.Deleted)
 	return s, nil
 }
 
 func (r *Repo) schemaPage(ctx context.Context, id format.UUID) (*format.Schema, error) {
-	return fetched(ctx, r.Store, "read schema", format.MapKey(id), format.DecodeSchema)
+	return fetchedPage(ctx, r.Pages, "read schema", id, format.DecodeSchema)
+}
+
+func (r *Repo) columnsPage(ctx context.Context, id format.UUID) (map[format.UUID]format.Column, error) {
+	return fetchedPage(ctx, r.Pages, "read columns", id, format.DecodeColumns)
 }
 
 func (r *Repo) deletedPage(ctx context.Context, rec *format.Record) (*roaring64.Bitmap, error) {
 	key := format.MapKey(*rec.Deleted)
-	deleted, err := fetched(ctx, r.Store, "read deleted rows", key, format.DecodeBitmap)
+	deleted, err := fetchedPage(ctx, r.Pages, "read deleted rows", *rec.Deleted, format.DecodeBitmap)
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (s *tipSearch) tags(ctx context.Context) error {
 }
 
 func (s *tipSearch) tag(ctx context.Context, name, key string, gone bool) error {
-	t, err := fetched(ctx, s.repo.Store, "read tag", key, format.DecodeTag)
+	t, err := fetched(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) { return format.DecodeTag(data, s.repo.bind(key)) })
 	if err != nil {
 		return err
 	}

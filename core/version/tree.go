@@ -12,10 +12,14 @@ import (
 // Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over the row axis. It is a
 // value; apply makes another one and leaves this one as it is.
 type Tree struct {
-	pages *Pages
-	held  held
-	root  format.Root
+	pages  *Pages
+	held   held
+	root   format.Root
+	tensor format.UUID
 }
+
+// Tensor is the tensor whose chunks the tree maps; zero for the row identities.
+func (t Tree) Tensor() format.UUID { return t.tensor }
 
 // Root is where the tree begins; the zero Root is the empty tree.
 func (t Tree) Root() format.Root { return t.root }
@@ -112,7 +116,7 @@ func (t Tree) apply(ctx context.Context, edits []Edit, loaded map[format.UUID]pa
 		}
 		children = b.inners(height, children, true)
 	}
-	next := Tree{pages: t.pages, held: made}
+	next := Tree{pages: t.pages, held: made, tensor: t.tensor}
 	if len(children) == 1 {
 		next.root = format.Root{Page: children[0].Page, Height: height}
 	}

@@ -43,7 +43,7 @@ type treeModel struct {
 }
 
 func newTreeModel(t *testing.T, seed uint64, lines int) *treeModel {
-	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewPages(memStore(t))}
+	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewPages(memStore(t), 1+int(seed%2))}
 	m.pages.lines = lines
 	m.tree = Tree{pages: m.pages}
 	return m
@@ -97,13 +97,17 @@ func (m *treeModel) apply(edits []Edit) held {
 // store makes the held pages stored ones, read from bytes from then on.
 func (m *treeModel) store(made held) {
 	m.t.Helper()
-	if err := m.pages.upload(context.Background(), made, nil); err != nil {
+	x, err := m.pages.seal(context.Background(), made)
+	if err == nil {
+		err = m.pages.upload(context.Background(), x, nil)
+	}
+	if err != nil {
 		m.t.Fatal(err)
 	}
-	fresh := NewPages(m.pages.store)
+	fresh := NewPages(m.pages.store, m.pages.version)
 	fresh.lines = m.pages.lines
 	m.pages = fresh
-	m.tree = Tree{pages: fresh, root: m.tree.root}
+	m.tree = Tree{pages: fresh, root: *x.root(&m.tree.root)}
 }
 
 // keep makes the held pages ones of the cache, without the cost of bytes.
@@ -319,7 +323,7 @@ func TestTreeOfDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tree := Tree{pages: NewPages(store), root: c.root}
+			tree := Tree{pages: NewPages(store, format.FirstVersion), root: c.root}
 			for range 2 { // the second time from the cache
 				_, _, err := tree.Find(ctx, 3)
 				if !errs.Is(err, c.kind) || !contains(err, self.String()) {
@@ -379,7 +383,7 @@ func BenchmarkFind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pages := NewPages(store)
+	pages := NewPages(store, format.FirstVersion)
 	var all []format.Entry
 	for i := range int64(100_000) {
 		all = append(all, format.Entry{Row: i * 100, Rows: 100, Session: numbered(1), Ordinal: i, Bytes: 1})
@@ -389,7 +393,11 @@ func BenchmarkFind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := pages.upload(context.Background(), made, nil); err != nil {
+	x, err := pages.seal(context.Background(), made)
+	if err == nil {
+		err = pages.upload(context.Background(), x, nil)
+	}
+	if err != nil {
 		b.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))

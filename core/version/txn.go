@@ -22,11 +22,14 @@ type Txn struct {
 	deleted *roaring64.Bitmap // rows as above
 	info    bool              // the dataset's info was set
 
-	full    held    // side pages that nothing is added to any more, not stored yet
+	full    held    // side pages that nothing is added to any more
 	live    *RowMap // of the rows that are not deleted; nil: to be made
 	gone    int64   // number of deleted rows, with those of the base, if live is set
 	changes int     // counts the changes, for tried
-	tried   []attempt
+	// schemaBytes is about what the schema takes as it is encoded, with the tensors that were
+	// added; 0: not counted yet.
+	schemaBytes int64
+	tried       []attempt
 
 	newer   map[format.UUID][]format.RowRange // rows that other commits updated in tensors that are rewritten here
 	touched map[format.UUID]*format.Record    // the last other commit that did something to a tensor
@@ -49,6 +52,7 @@ type columnChange struct {
 	mixed    bool         // samples differ in the number of axes: bounds are unknown
 	before   format.Stats // of the chunk before
 	side     format.UUID  // the side page being filled; zero: none yet
+	salt     format.UUID  // of that page
 	dirs     [][]byte     // its directories
 	sideSize int
 }
@@ -162,7 +166,7 @@ func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry
 		c.closeSide(t.full)
 	}
 	if c.side.IsZero() {
-		c.side = format.NewUUID()
+		c.side, c.salt = format.NewUUID(), format.SideSalt(e.Session, e.Ordinal)
 	}
 	e.Side, e.Slot = c.side, int64(len(c.dirs))
 	c.sideSize += size
@@ -177,7 +181,7 @@ func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry
 // closeSide puts the side page being filled to the full ones: from now on it may be stored, and must not change.
 func (c *columnChange) closeSide(full held) {
 	if !c.side.IsZero() {
-		full[c.side] = c.dirs
+		full[c.side] = sidePage{c.dirs, c.salt}
 	}
 	c.side, c.dirs, c.sideSize = format.UUID{}, nil, 0
 }
@@ -186,12 +190,26 @@ func (c *columnChange) closeSide(full held) {
 // there are none: else a long session would hold the directories of all its chunks. The function may run beside the
 // transaction; it must have returned before the next Preview or Commit, and its error fails the transaction.
 func (t *Txn) Spill() func(context.Context) error {
-	if len(t.full) == 0 {
+	full, stored := held{}, map[format.UUID]*storedSide{}
+	for id, v := range t.full {
+		if side, ok := v.(sidePage); ok {
+			full[id], stored[id] = side, &storedSide{}
+			t.full[id] = stored[id]
+		}
+	}
+	if len(full) == 0 {
 		return nil
 	}
-	full := t.full
-	t.full = held{}
-	return func(ctx context.Context) error { return t.repo.Pages.upload(ctx, full, nil) }
+	return func(ctx context.Context) error {
+		x, err := t.repo.Pages.seal(ctx, full)
+		if err != nil {
+			return err
+		}
+		for id, side := range stored {
+			side.name = x.names[id]
+		}
+		return t.repo.Pages.upload(ctx, x, nil)
+	}
 }
 
 // widen takes the bounds of more samples in; unknown says that some have no shape.

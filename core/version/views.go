@@ -26,7 +26,8 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 }
 
 func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
-	v, err := fetched(ctx, r.Store, "read saved view", format.ViewKey(name, n), format.DecodeView)
+	key := format.ViewKey(name, n)
+	v, err := fetched(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) { return format.DecodeView(data, r.bind(key)) })
 	return View{name, v}, err
 }
 
@@ -34,10 +35,6 @@ func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) 
 // then on. Of several at a time the last one counts.
 func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace bool) error {
 	if err := format.CheckRefName(name); err != nil {
-		return errs.Wrap(errs.Invalid, "save view", name, err)
-	}
-	data, err := format.EncodeView(v)
-	if err != nil {
 		return errs.Wrap(errs.Invalid, "save view", name, err)
 	}
 	for range refTries {
@@ -48,7 +45,12 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 		if next > 0 && !old.Deleted && !replace {
 			return errs.New(errs.Exists, "save view %q: it exists in dataset %q; replace it, or take another name", name, r.Store.URI())
 		}
-		if err := putOurs(ctx, r.Store, format.ViewKey(name, next), data); !errs.Is(err, errs.Exists) {
+		key := format.ViewKey(name, next)
+		data, err := format.EncodeView(v, r.bind(key))
+		if err != nil {
+			return errs.Wrap(errs.Invalid, "save view", name, err)
+		}
+		if err := putOurs(ctx, r.Store, key, data); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -125,10 +127,6 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "delete view", name, err)
 	}
-	gone, err := format.EncodeView(format.View{Deleted: true})
-	if err != nil {
-		return err
-	}
 	for range refTries {
 		v, next, err := r.newestView(ctx, name)
 		if err != nil {
@@ -137,7 +135,12 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 		if next == 0 || v.Deleted {
 			return r.noSuchView(ctx, "delete view", name)
 		}
-		if err := putOurs(ctx, r.Store, format.ViewKey(name, next), gone); !errs.Is(err, errs.Exists) {
+		key := format.ViewKey(name, next)
+		gone, err := format.EncodeView(format.View{Deleted: true}, r.bind(key))
+		if err != nil {
+			return err
+		}
+		if err := putOurs(ctx, r.Store, key, gone); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}

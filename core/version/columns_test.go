@@ -1,0 +1,92 @@
+package version
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+)
+
+// manyTensors adds n tensors with one row each.
+func manyTensors(t testing.TB, txn *Txn, n int) {
+	t.Helper()
+	at := txn.Rows()
+	for i := range n {
+		ts := format.TensorSchema{ID: format.NewUUID(), Name: fmt.Sprintf("group %d/tensor %d", i%10, i), HType: "generic", DType: "int64", Compression: "none", ChunkBytes: 1 << 20}
+		if err := txn.MayAdd(&ts); err != nil {
+			t.Fatal(err)
+		}
+		txn.Schema().Tensors = append(txn.Schema().Tensors, ts)
+		txn.AddChunk(ts.ID, format.Entry{Session: numbered(1), Ordinal: int64(i), Bytes: 100}, []format.RowRange{{Start: at, Count: 1}}, false, []byte{1})
+	}
+	txn.Extend(1)
+}
+
+// TestManyTensors: the columns of many tensors lie in a page of their own, and commits, branches
+// and merges take them along.
+func TestManyTensors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const n = 10_000
+	f := newFixture(t, memStore(t))
+	txn, other := f.begin(t), f.begin(t)
+	manyTensors(t, txn, n)
+	f.add(other, 1, 7)
+	f.commit(t, other, "the winner")
+	f.commit(t, txn, "many tensors")
+	repo := f.repo(t)
+	head, err := repo.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := head.Schema.Tensors[n+1].ID
+	if head.Record.ColumnsPage == nil || len(head.Record.Columns) != n+2 || head.Record.Columns[last].Chunks != 1 {
+		t.Fatalf("page %v of %d columns, the last is %+v", head.Record.ColumnsPage, len(head.Record.Columns), head.Record.Columns[last])
+	}
+	on, first, err := repo.CreateBranch(ctx, "try", head, "tester")
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn = on.Begin(first)
+	txn.AddChunk(last, format.Entry{Session: numbered(3), Bytes: 100}, []format.RowRange{{Start: 0, Count: 1}}, true, []byte{3})
+	theirs := f.commit(t, txn, "one of them")
+	if theirs.Record.SchemaPage == nil || *theirs.Record.SchemaPage != *head.Record.SchemaPage {
+		t.Error("the schema is stored again, though it is the same")
+	}
+	merged, done, err := repo.Merge(ctx, theirs, OnConflictError, "merge", "tester")
+	if err != nil || !done {
+		t.Fatal(done, err)
+	}
+	e, ok, err := merged.Tree(last).Find(ctx, 0)
+	if err != nil || !ok || e.Session != numbered(3) {
+		t.Fatalf("after the merge row 0 is %+v, %v, %v", e, ok, err)
+	}
+	if err := repo.Store.Delete(ctx, format.MapKey(*merged.Record.ColumnsPage)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !contains(err, merged.Record.ColumnsPage.String()) {
+		t.Fatalf("without the page of columns: %v", err)
+	}
+}
+
+// TestTensorLimits: what a commit would have no room for is refused when the tensor is made.
+func TestTensorLimits(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := createFirst(t, memStore(t))
+	txn := f.begin(t)
+	manyTensors(t, txn, format.MaxTensorsFirst-2)
+	if err := txn.MayAdd(&format.TensorSchema{Name: "one more"}); !errs.Is(err, errs.Invalid) || !contains(err, "one more") {
+		t.Fatalf("a tensor too many: %v", err)
+	}
+	if _, err := txn.Commit(ctx, "as many as there may be", "tester"); err != nil {
+		t.Fatal(err)
+	}
+	txn = newFixture(t, memStore(t)).begin(t)
+	txn.schemaBytes = format.MaxBlobRaw - 100
+	if err := txn.MayAdd(&format.TensorSchema{Name: "large", Info: map[string]any{"x": "y"}}); !errs.Is(err, errs.Invalid) || !contains(err, "large") {
+		t.Fatalf("a schema that is too large: %v", err)
+	}
+}

@@ -1,0 +1,231 @@
+package version
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+)
+
+// createFirst is newFixture in format version 1.
+func createFirst(t *testing.T, store storage.Provider) *fixture {
+	t.Helper()
+	repo, head, err := create(context.Background(), store, "test", format.FirstVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fillFixture(t, store, repo, head)
+}
+
+// everything does what writes objects of every kind: races that are lost, names, deletions, a
+// merge, a view.
+func everything(t *testing.T, f *fixture) *Repo {
+	t.Helper()
+	ctx := context.Background()
+	ours, theirs := f.begin(t), f.begin(t)
+	f.mixed(ours)
+	f.add(theirs, 4, 9)
+	f.commit(t, theirs, "the winner")
+	head := f.commit(t, ours, "laid on top")
+	repo := f.repo(t)
+	on, first, err := repo.CreateBranch(ctx, "try", head, "tester")
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := on.Begin(first)
+	f.add(txn, 2, 11)
+	txn.columns[f.x].closeSide(txn.full)
+	if store := txn.Spill(); store == nil || store(ctx) != nil {
+		t.Fatal("a full side page is not stored ahead of its commit")
+	}
+	f.update(txn, 12, 1)
+	tip := f.commit(t, txn, "on the branch")
+	if _, _, err := repo.CreateBranch(ctx, "gone", head, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.DeleteBranch(ctx, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"v1", "v2"} {
+		if _, err := repo.CreateTag(ctx, name, head, "", "tester"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := repo.DeleteTag(ctx, "v2"); err != nil {
+		t.Fatal(err)
+	}
+	merged, done, err := repo.Merge(ctx, tip, OnConflictError, "merge", "tester")
+	if err != nil || !done {
+		t.Fatal(done, err)
+	}
+	if got := state(t, merged); len(got) < 10 {
+		t.Fatalf("merged: %q", got)
+	}
+	v := format.View{Branch: merged.Record.Branch, Version: merged.Record.Version, Commit: merged.Record.UUID, Query: "SELECT *", Params: []byte("[]")}
+	for _, name := range []string{"cats", "dogs"} {
+		if err := repo.SaveView(ctx, name, v, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := repo.DeleteView(ctx, "dogs"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repo.GC(ctx, GCOptions{Expire: &Retention{Last: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	return repo
+}
+
+// TestFirstVersion: a dataset of format version 1 is read, written, collected and copied as one.
+func TestFirstVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, version := range []int{format.FirstVersion, format.Version} {
+		store := memStore(t)
+		f := createFirst
+		if version == format.Version {
+			f = func(t *testing.T, s storage.Provider) *fixture { return newFixture(t, s) }
+		}
+		fix := f(t, store)
+		repo := everything(t, fix)
+		want, err := repo.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, o := range map[string]CopyOptions{"alone": {}, "with history": {History: true}} {
+			dst := memStore(t)
+			fakeChunks(t, store, repo)
+			if _, err := Copy(ctx, fix.repo(t), want, copier{dst}, o); err != nil {
+				t.Fatalf("version %d, copy %s: %v", version, name, err)
+			}
+			all(t, dst, version)
+			copied, err := (&fixture{store: dst}).repo(t).Head(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := strings.Join(state(t, copied), "\n"), strings.Join(state(t, want), "\n"); got != want {
+				t.Fatalf("version %d, copy %s:\n%s\nwant\n%s", version, name, got, want)
+			}
+		}
+		all(t, store, version)
+		report, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range report.Problems {
+			if p.What != "chunk" { // this package writes none
+				t.Errorf("version %d: fsck finds %+v", version, p)
+			}
+		}
+	}
+}
+
+// copier copies chunks as a store does, without looking at them.
+type copier struct{ storage.Provider }
+
+func (c copier) URI() string { return "mem://copy" }
+
+func (c copier) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
+	if !strings.HasPrefix(key, "data/") {
+		return false, nil
+	}
+	data, err := src.Get(ctx, srcKey)
+	if err != nil {
+		return false, err
+	}
+	return true, c.Put(ctx, key, data)
+}
+
+// fakeChunks puts something under the key of every chunk that the dataset names.
+func fakeChunks(t *testing.T, store storage.Provider, repo *Repo) {
+	t.Helper()
+	ctx := context.Background()
+	tips, err := repo.tips(ctx, repo.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired, err := repo.expiries(ctx, repo.Now(), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWalker(repo)
+	w.expired = expired.below()
+	if err := w.walk(ctx, tips); err != nil {
+		t.Fatal(err)
+	}
+	for session, ordinals := range w.chunks {
+		for it := ordinals.Iterator(); it.HasNext(); {
+			if err := store.Put(ctx, format.DataKey(session, int64(it.Next())), make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// all holds every object of a dataset against its format version.
+func all(t *testing.T, store storage.Provider, version int) {
+	t.Helper()
+	ctx := context.Background()
+	kinds := map[string]int{}
+	if err := store.List(ctx, "", "", func(o storage.Object) bool {
+		data, err := store.Get(ctx, o.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prefix, rest, _ := strings.Cut(o.Key, "/")
+		kinds[prefix]++
+		switch prefix {
+		case "data", "hint":
+		case "refs":
+			if bound := strings.Contains(string(data), `"key":"`+o.Key+`"`); bound != (version > format.FirstVersion) {
+				t.Errorf("version %d: object %q says %s", version, o.Key, data)
+			}
+		case "tsf.json":
+			if tsf, err := format.DecodeTSF(data); err != nil || tsf.Format != version {
+				t.Errorf("tsf.json has version %d, want %d: %v", tsf.Format, version, err)
+			}
+		default:
+			if int(data[5]) != version {
+				t.Errorf("object %q has version %d, want %d", o.Key, data[5], version)
+			}
+			if id, err := format.ParseUUID(rest); (prefix == "map" || prefix == "txn") && (err != nil || (format.ContentName(data) == id) != (version > format.FirstVersion)) {
+				t.Errorf("version %d: object %q has content %s", version, o.Key, format.ContentName(data))
+			}
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if kinds["map"] == 0 || kinds["log"] == 0 || kinds["tsf.json"] != 1 {
+		t.Errorf("objects: %v", kinds)
+	}
+}
+
+// TestMixedVersions: an object of another format version is refused.
+func TestMixedVersions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := memStore(t)
+	f := newFixture(t, store)
+	data, err := store.Get(ctx, format.TSFKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tsf, err := format.DecodeTSF(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tsf.Format = format.FirstVersion
+	if data, err = format.EncodeTSF(tsf); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(ctx, format.TSFKey(), data); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !contains(err, "log/") {
+		t.Fatalf("a dataset that says that it is of version 1: %v", err)
+	}
+}
