@@ -29,7 +29,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz wheel lock clean
+.PHONY: help build demo test test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz libjpeg wheel lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -89,6 +89,9 @@ fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
 			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package; \
 		done; \
 	done
+
+libjpeg: $(STAMPS)/go ## test the codecs with libjpeg-turbo 2.1 and 3 of every binary interface; needs cmake and cargo
+	$(PY) tools/libjpeg_versions.py $(LIBJPEG)
 
 wheel: $(STAMPS)/tools $(STAMPS)/go ## build the source distribution and a wheel into dist/
 	TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m build --no-isolation --skip-dependency-check --outdir dist

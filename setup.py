@@ -56,7 +56,7 @@ class BuildNative(build_ext):
             raise SystemExit(f"build {LIBRARY}: {err}") from None
         tags = toolchain.build_tags()
         if "nolibjpeg" in tags:
-            print(toolchain.NO_LIBJPEG, file=sys.stderr, flush=True)
+            print(toolchain.no_libjpeg(), file=sys.stderr, flush=True)
         library = self._package_folder().absolute() / LIBRARY
         library.parent.mkdir(parents=True, exist_ok=True)
         # A process may have the old library mapped: a new file leaves it alone, writing into it would crash it.

@@ -22,7 +22,8 @@ BASE_TAGS = ["disable_grpc_modules", "grpcnotrace"]
 
 NO_LIBJPEG = """
 **************************************************************************************************
-  jpeglib.h not found: building with Go's own JPEG decoder, which has a quarter of the speed.
+  {problem}:
+  building with Go's own JPEG decoder, which has a quarter of the speed.
   Install the headers of libjpeg-turbo and build again:
       Debian, Ubuntu   libjpeg62-turbo-dev or libjpeg-turbo8-dev
       Fedora, RHEL     libjpeg-turbo-devel
@@ -76,24 +77,43 @@ def c_compiler() -> str:
 
 def build_tags() -> list[str]:
     """The Go build tags of this machine; `nolibjpeg` among them where libjpeg's headers are missing."""
-    return BASE_TAGS if has_libjpeg() else [*BASE_TAGS, "nolibjpeg"]
+    return BASE_TAGS if libjpeg_problem() is None else [*BASE_TAGS, "nolibjpeg"]
 
 
-def has_libjpeg() -> bool:
-    """Whether a program of two lines that uses libjpeg compiles and links with the flags that cgo would use."""
+def no_libjpeg() -> str:
+    """The notice of a build without libjpeg, with the reason."""
+    return NO_LIBJPEG.format(problem=libjpeg_problem() or "libjpeg is left out")
+
+
+def libjpeg_problem() -> str | None:
+    """Why the codec cannot be built with the libjpeg of this machine; None if it can.
+
+    The answer is the compiler's: to the header by which the sources of the codec hold version and binary interface
+    of the library, and to a program that is linked with the flags that cgo would use.
+    """
     source = (
-        "#include <stdio.h>\n#include <jpeglib.h>\n"
-        "int main(void) { struct jpeg_error_mgr e; return jpeg_std_error(&e) == 0; }\n"
+        '#include "turbo_abi.h"\n'
+        "int main(void) {\n"
+        "    struct jpeg_error_mgr e;\n"
+        "    return jpeg_std_error(&e) == 0 || jpeg_crop_scanline == 0 || jpeg_skip_scanlines == 0;\n"
+        "}\n"
     )
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch, "probe.c")
         program.write_text(source)
-        command = [*c_compiler().split(), *_flags("CGO_CFLAGS"), str(program), "-o", str(Path(scratch, "probe"))]
-        command += [*_flags("CGO_LDFLAGS"), "-ljpeg"]
+        command = [*c_compiler().split(), *_flags("CGO_CFLAGS"), f"-I{ROOT / 'core' / 'codec' / 'jpeg'}"]
+        command += [str(program), "-o", str(Path(scratch, "probe")), *_flags("CGO_LDFLAGS"), "-ljpeg"]
         try:
-            return subprocess.run(command, capture_output=True).returncode == 0
-        except OSError:
-            return False
+            done = subprocess.run(command, capture_output=True, text=True)
+        except OSError as err:
+            return f"the C compiler does not run ({err})"
+    if done.returncode == 0:
+        return None
+    if reason := re.search(r'#error "([^"]+)"', done.stderr):
+        return reason.group(1)
+    if re.search(r"jpeglib\.h.*(No such file|not found)", done.stderr):
+        return "jpeglib.h is not found"
+    return "a program that uses libjpeg-turbo does not compile and link"
 
 
 def _flags(variable: str) -> list[str]:
@@ -136,7 +156,7 @@ def main() -> int:
     if question == "tags":
         tags = build_tags()
         if "nolibjpeg" in tags:
-            print(NO_LIBJPEG, file=sys.stderr)
+            print(no_libjpeg(), file=sys.stderr)
         print(",".join(tags))
     elif question == "go":
         try:

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "turbo_abi.h"
+
 #include <jerror.h>
-#include <jpeglib.h>
 
 #include "turbo_huffman.h"
 
@@ -47,10 +48,23 @@ struct dl_jpeg_decoder {
     char message[JMSG_LENGTH_MAX];
 };
 
+dl_jpeg_status dl_jpeg_refused(j_common_ptr cinfo, char* message) {
+    /* Codes of messages differ from interface to interface, texts do not. */
+    char text[JMSG_LENGTH_MAX];
+    snprintf(text, sizeof text, "%s", message);
+    int foreign = strstr(text, "library version") != NULL || strstr(text, "parameter struct mismatch") != NULL;
+    if (!foreign) return cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
+    snprintf(message, JMSG_LENGTH_MAX, "this machine's libjpeg is not the one of the build (%.60s); %s", text,
+             "install libjpeg-turbo of that version, or build here");
+    return DL_JPEG_UNSUPPORTED;
+}
+
 static dl_jpeg_status classify(int code) {
     switch (code) {
         case JERR_BAD_PRECISION:
+#if JPEG_LIB_VERSION < 70
         case JERR_ARITH_NOTIMPL:
+#endif
         case JERR_SOF_UNSUPPORTED:
         case JERR_CCIR601_NOTIMPL:
         case JERR_FRACT_SAMPLE_NOTIMPL:
@@ -74,7 +88,7 @@ static dl_jpeg_status classify(int code) {
 static void on_error(j_common_ptr cinfo) {
     dl_jpeg_decoder* d = cinfo->client_data;
     cinfo->err->format_message(cinfo, d->message);
-    d->status = classify(cinfo->err->msg_code);
+    d->status = d->created ? classify(cinfo->err->msg_code) : dl_jpeg_refused(cinfo, d->message);
     LONG_JUMP(d->escape);
 }
 
@@ -168,7 +182,18 @@ static void learn_tables(dl_jpeg_decoder* d) {
     jpeg_destroy_compress(&c);
 }
 
+/* Whether the library that runs is libjpeg-turbo: another with the same binary interface has other private structs. Its
+ * messages carry its copyright. */
+static int is_turbo(const struct jpeg_error_mgr* errors) {
+    for (int i = 0; i <= errors->last_jpeg_message; i++) {
+        const char* text = errors->jpeg_message_table[i];
+        if (text != NULL && (strstr(text, "libjpeg-turbo") != NULL || strstr(text, "Commander") != NULL)) return 1;
+    }
+    return 0;
+}
+
 static void create(dl_jpeg_decoder* d) {
+    if (!is_turbo(&d->errors)) d->plain = 1;
     learn_tables(d);
     jpeg_create_decompress(&d->cinfo);
     d->cinfo.progress = &d->progress;

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "turbo_abi.h"
+
 #include <jerror.h>
-#include <jpeglib.h>
 
 /* One call of dl_jpeg_encode. cinfo.client_data is this struct. The file grows in out->data, which survives a jump out
  * of libjpeg, unlike the buffer of jpeg_mem_dest. */
@@ -19,12 +20,16 @@ typedef struct {
     jmp_buf escape;
     dl_jpeg_output* out;
     dl_jpeg_status status;
+    int created;
 } encoder;
 
 static void on_error(j_common_ptr cinfo) {
     encoder* e = cinfo->client_data;
     cinfo->err->format_message(cinfo, e->out->message);
-    e->status = cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
+    if (!e->created)
+        e->status = dl_jpeg_refused(cinfo, e->out->message);
+    else
+        e->status = cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
     longjmp(e->escape, 1);
 }
 
@@ -94,6 +99,7 @@ dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, i
     e->dest.term_destination = end;
     if (setjmp(e->escape) == 0) {
         jpeg_create_compress(&e->cinfo);
+        e->created = 1;
         e->cinfo.dest = &e->dest;
         e->cinfo.image_width = (JDIMENSION)width;
         e->cinfo.image_height = (JDIMENSION)height;

@@ -7,7 +7,7 @@
 
 #include <jerror.h>
 
-#ifdef LIBJPEG_TURBO_VERSION
+#if DL_KNOWN_ENTROPY
 
 /* The beginning of libjpeg's struct jpeg_entropy_decoder, which its headers do not show: the same since version 6. Only
  * the pointer to the function is replaced. */
@@ -315,7 +315,7 @@ int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
         int n = cinfo->MCU_membership[i];
         const jpeg_component_info* c = cinfo->cur_comp_info[n];
-        h->blocks[i] = (dl_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n, c->DCT_scaled_size == 1};
+        h->blocks[i] = (dl_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n, DL_SCALED_SIZE(c) == 1};
     }
     h->ahead = cinfo->src->next_input_byte;
     h->file_end = h->ahead + cinfo->src->bytes_in_buffer;

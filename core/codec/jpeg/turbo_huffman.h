@@ -7,9 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-
-#include <jpeglib.h>
+#include "turbo_abi.h"
 
 enum {
     DL_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in the first cache */
