@@ -1,16 +1,13 @@
 package version
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"math"
-	"slices"
+	"maps"
 	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
-	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -63,13 +60,44 @@ const chunksInFlight = 8
 
 // Fsck looks at everything that the branches and tags name, and says what is missing or damaged, what that takes along,
 // and what can be rebuilt. It returns an error only when it cannot go on: what is wrong with the dataset is in the report.
-// It writes nothing, unless o.Repair.
+// It writes nothing, unless o.Repair. Others may write, rewrite and collect meanwhile: what a first look finds wrong is
+// reported, and repaired, only where a second look that begins with the names of then finds the same object wrong.
 func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
-	f := &fsck{repo: r, o: o, sizes: map[format.UUID]map[int64]int64{}, broken: map[chunkKey]*Problem{}, sides: map[format.UUID]*sideUse{}}
-	f.checked = map[format.UUID]*roaring64.Bitmap{}
-	if err := f.list(ctx); err != nil {
-		return f.report, err
+	first := r.newFsck(o, nil)
+	err := first.look(ctx)
+	if err == nil {
+		err = first.orphans(ctx)
 	}
+	if err != nil {
+		return first.report, err
+	}
+	if len(first.found) == 0 {
+		return first.finish(ctx)
+	}
+	o.Progress = nil // the chunks were counted
+	second := r.newFsck(o, first.found)
+	if err := second.look(ctx); err != nil {
+		return first.report, err
+	}
+	maps.DeleteFunc(second.sides, func(id format.UUID, _ *sideUse) bool { return !second.suspected(format.MapKey(id)) })
+	report, err := second.finish(ctx)
+	first.count()
+	first.report.Problems, first.report.More = report.Problems, report.More
+	return first.report, err
+}
+
+func (r *Repo) newFsck(o FsckOptions, suspects map[string]struct{}) *fsck {
+	return &fsck{
+		repo: r, o: o, suspects: suspects, found: map[string]struct{}{},
+		sizes: map[format.UUID]map[int64]int64{}, checked: map[format.UUID]*roaring64.Bitmap{},
+		broken: map[chunkKey]*Problem{}, sides: map[format.UUID]*sideUse{},
+	}
+}
+
+// look visits all that the names lead to. Names come before expiries, and both before the listing of chunks: a commit
+// that is made meanwhile is not looked at, and all that an older one names was there before its record.
+func (f *fsck) look(ctx context.Context) error {
+	r := f.repo
 	tips, err := r.tips(ctx, r.Now().Add(-GCGrace), func(name, key string, err error) error {
 		if !isDamage(err) {
 			return err
@@ -78,7 +106,7 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 		return nil
 	})
 	if err != nil {
-		return f.report, err
+		return err
 	}
 	expired, err := r.expiries(ctx, time.Time{}, false, func(_, key string, err error) error {
 		if !isDamage(err) {
@@ -88,21 +116,18 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 		return nil
 	})
 	if err != nil {
-		return f.report, err
+		return err
+	}
+	if err := f.list(ctx); err != nil {
+		return err
 	}
 	w := newWalker(r)
 	w.expired, w.bad, w.leaf = expired.below(), f.bad, f.leaf
 	f.walker = w
 	if err := w.walk(ctx, tips); err != nil {
-		return f.report, err
+		return err
 	}
-	if err := f.orphans(ctx); err != nil {
-		return f.report, err
-	}
-	if err := f.views(ctx); err != nil {
-		return f.report, err
-	}
-	return f.finish(ctx)
+	return f.views(ctx)
 }
 
 type chunkKey struct {
@@ -118,12 +143,14 @@ type sideUse struct {
 	slots   map[int64]chunkKey
 }
 
-// fsck is one run.
+// fsck is one look at a dataset.
 type fsck struct {
-	repo   *Repo
-	o      FsckOptions
-	walker *walker
-	report FsckReport
+	repo     *Repo
+	o        FsckOptions
+	suspects map[string]struct{} // keys that a first look found wrong: only they are problems, only their chunks are read. nil: this is the first
+	walker   *walker
+	report   FsckReport
+	found    map[string]struct{} // keys of all problems
 
 	sizes    map[format.UUID]map[int64]int64 // of the chunks that are there
 	checked  map[format.UUID]*roaring64.Bitmap
@@ -150,12 +177,22 @@ func (f *fsck) list(ctx context.Context) error {
 
 // add keeps a problem, and returns it so that rows can be added.
 func (f *fsck) add(p Problem) *Problem {
+	if !f.suspected(p.Key) {
+		return &p
+	}
+	f.found[p.Key] = struct{}{}
 	if len(f.problems) >= maxProblems {
 		f.report.More++
 		return &p
 	}
 	f.problems = append(f.problems, &p)
 	return &p
+}
+
+// suspected reports whether an object can be a problem.
+func (f *fsck) suspected(key string) bool {
+	_, ok := f.suspects[key]
+	return ok || f.suspects == nil
 }
 
 // isDamage reports whether err is about the object and not about reaching the store.
@@ -297,205 +334,6 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 	return dirs, nil
 }
 
-// chunkCheck is one chunk to be looked at.
-type chunkCheck struct {
-	id      chunkKey
-	tensor  format.UUID
-	dir     []byte          // what the side page says; nil: nothing
-	size    int64           // what the map says; 0: nothing
-	entries []*format.Entry // of one leaf, that need it
-	bytes   int64
-	err     error
-	items   []itemRange // the damaged ones; none: all
-}
-
-// itemRange is items of a chunk, or rows where it has sequences.
-type itemRange struct{ from, to int64 }
-
-// chunks checks chunks side by side and reports those that are damaged.
-func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error {
-	g := task.New(ctx, chunksInFlight)
-	for _, c := range todo {
-		size, there := f.sizes[c.id.session][c.id.ordinal]
-		switch {
-		case !there && f.walker.gone:
-			continue // as walker.failed has it
-		case !there:
-			c.err = errs.New(errs.Corrupt, "chunk %q: the object is missing", c.id.key())
-		case c.size != 0 && c.size != size:
-			c.err = errs.New(errs.Corrupt, "chunk %q: has %d bytes, want %d", c.id.key(), size, c.size)
-		}
-		f.report.Chunks++
-		c.bytes = size
-		if c.err != nil || f.o.MapsOnly {
-			continue
-		}
-		g.Go(func(ctx context.Context) error {
-			err := c.look(ctx, f.repo.Store, size)
-			f.o.Progress.did(1, size)
-			if err != nil && !isDamage(err) {
-				return err
-			}
-			c.err = err
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for _, c := range todo {
-		f.report.Bytes += c.bytes
-		if c.err == nil {
-			continue
-		}
-		p := f.add(Problem{
-			Key: c.id.key(), What: "chunk", Error: c.err.Error(), Branch: at.name, Version: at.rec.Version, Tensor: at.tensor.Name,
-			Lost: "the samples of these rows in this tensor",
-		})
-		f.broken[c.id] = p
-		for _, e := range c.entries {
-			for _, part := range c.lost(e) {
-				p.rows(at, part.from, part.to)
-			}
-		}
-	}
-	return nil
-}
-
-// lost is the physical rows of an entry that a damaged chunk takes along.
-func (c *chunkCheck) lost(e *format.Entry) []itemRange {
-	if len(c.items) == 0 || e.Tiles > 0 {
-		return []itemRange{{e.Row, e.Row + e.Rows}}
-	}
-	var out []itemRange
-	for _, it := range c.items {
-		from, to := max(it.from, e.First), min(it.to, e.First+e.Rows)
-		if from < to {
-			out = append(out, itemRange{e.Row + from - e.First, e.Row + to - e.First})
-		}
-	}
-	return out
-}
-
-// look reads and checks a chunk of size bytes.
-func (c *chunkCheck) look(ctx context.Context, store storage.Provider, size int64) error {
-	x, dir, err := chunkIndex(ctx, store, c.id, c.tensor, size)
-	if err != nil {
-		return err
-	}
-	if c.dir != nil && !bytes.Equal(c.dir, dir) {
-		return errs.New(errs.Corrupt, "chunk %q: its side page describes another chunk", c.id.key())
-	}
-	var first error
-	err = eachBlock(ctx, store, c.id.key(), x, func(block int, data []byte) error {
-		got, want := format.CRC(data), x.CRC(block)
-		if got == want {
-			return nil
-		}
-		if first == nil {
-			first = errs.New(errs.Corrupt, "chunk %q: block %d has checksum 0x%08x, want 0x%08x", c.id.key(), block, got, want)
-		}
-		_, from := x.BlockOf(firstItem(x, block))
-		c.items = append(c.items, rowsOf(x, from, from+x.BlockItems(block)))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return first
-}
-
-// firstItem is the first item of a block.
-func firstItem(x *format.Index, block int) int64 {
-	lo, hi := int64(0), x.Items()
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if b, _ := x.BlockOf(mid); b < block {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-// rowsOf is the rows of a chunk that items [from, to) belong to.
-func rowsOf(x *format.Index, from, to int64) itemRange {
-	if !x.Sequence() {
-		return itemRange{from, to}
-	}
-	out := itemRange{math.MaxInt64, 0}
-	for row := range x.Rows() {
-		if first, n := x.RowItemsRange(row); first < to && first+n > from {
-			out.from, out.to = min(out.from, row), row+1
-		}
-	}
-	return out
-}
-
-// chunkIndex reads head and directory of a chunk, and holds them against each other and against what the chunk must be.
-func chunkIndex(ctx context.Context, store storage.Provider, id chunkKey, tensor format.UUID, size int64) (*format.Index, []byte, error) {
-	key := id.key()
-	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {
-		return nil, nil, errs.New(errs.Corrupt, "chunk %q: has %d bytes, too few for a chunk", key, size)
-	}
-	start, last := make([]byte, format.ChunkHeadBytes), make([]byte, format.ChunkTrailerBytes)
-	if err := store.ReadAt(ctx, key, start, 0); err != nil {
-		return nil, nil, err
-	}
-	head, err := format.DecodeChunkHead(start)
-	if err != nil {
-		return nil, nil, errs.Wrap(errs.Corrupt, "chunk", key, err)
-	}
-	if head.Session != id.session || head.Ordinal != id.ordinal || (!tensor.IsZero() && head.Tensor != tensor) {
-		return nil, nil, errs.New(errs.Corrupt, "chunk %q: says that it is chunk %d of session %s, of tensor %s", key, head.Ordinal, head.Session, head.Tensor)
-	}
-	if err := store.ReadAt(ctx, key, last, size-int64(len(last))); err != nil {
-		return nil, nil, err
-	}
-	t, err := format.DecodeTrailer(last, size)
-	if err != nil {
-		return nil, nil, errs.Wrap(errs.Corrupt, "chunk", key, err)
-	}
-	stored := make([]byte, t.Stored)
-	if err := store.ReadAt(ctx, key, stored, t.Offset); err != nil {
-		return nil, nil, err
-	}
-	d, err := t.Directory(stored)
-	if err != nil {
-		return nil, nil, errs.Wrap(errs.Corrupt, "chunk", key, err)
-	}
-	raw, err := t.RawDirectory(stored)
-	return d.Index(), raw, errs.Wrap(errs.Corrupt, "chunk", key, err)
-}
-
-// eachBlock reads the blocks of a chunk in order, in large pieces. data is valid during the call.
-func eachBlock(ctx context.Context, store storage.Provider, key string, x *format.Index, fn func(block int, data []byte) error) error {
-	var buf []byte
-	for b := 0; b < x.Blocks(); {
-		from, n, _ := x.BlockRange(b)
-		last := b + 1
-		for ; last < x.Blocks(); last++ {
-			off, m, _ := x.BlockRange(last)
-			if off+m-from > wholeChunk {
-				break
-			}
-			n = off + m - from
-		}
-		buf = slices.Grow(buf[:0], int(n))[:n]
-		if err := store.ReadAt(ctx, key, buf, from); err != nil {
-			return err
-		}
-		for ; b < last; b++ {
-			off, m, _ := x.BlockRange(b)
-			if err := fn(b, buf[off-from:off-from+m]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // orphans counts what no commit names.
 func (f *fsck) orphans(ctx context.Context) error {
 	for _, prefix := range []string{"map/", "txn/", "data/"} {
@@ -519,13 +357,19 @@ func (f *fsck) finish(ctx context.Context) (FsckReport, error) {
 			return f.report, err
 		}
 	}
-	for _, n := range f.walker.commits {
-		f.report.Commits += int64(n)
-	}
-	f.report.Pages = int64(len(f.walker.seen) + len(f.walker.txns))
+	f.count()
 	f.report.Problems = make([]Problem, len(f.problems))
 	for i, p := range f.problems {
 		f.report.Problems[i] = *p
 	}
 	return f.report, nil
+}
+
+// count notes what the walk has visited.
+func (f *fsck) count() {
+	f.report.Commits = 0
+	for _, n := range f.walker.commits {
+		f.report.Commits += int64(n)
+	}
+	f.report.Pages = int64(len(f.walker.seen) + len(f.walker.txns))
 }
