@@ -29,7 +29,8 @@ type Provider interface {
 	// PutIfAbsent stores data unless the key exists (errs.Exists). It is the one atomic operation: of several callers,
 	// in any process, exactly one succeeds. When it returns nil, data and every earlier Put are durable. Where answers
 	// can be lost, errs.Exists may speak of this very call, and after any other error the object may stand: callers who
-	// must know read it back.
+	// must know read it back. With a NotDurable in the error the object stands for every reader, and a crash of the
+	// machine may take it away: the same call again makes it durable, and is errs.Exists then.
 	PutIfAbsent(ctx context.Context, key string, data []byte) error
 
 	// List calls fn in byte order of keys for every object whose key starts with prefix and is greater than after
@@ -84,6 +85,14 @@ func (n *NoBucket) Error() string { return n.Err.Error() }
 
 // Unwrap gives the cause.
 func (n *NoBucket) Unwrap() error { return n.Err }
+
+// NotDurable is found by errors.As in the error of a PutIfAbsent whose object stands but may not outlive a crash.
+type NotDurable struct{ Err error }
+
+func (n *NotDurable) Error() string { return n.Err.Error() }
+
+// Unwrap gives the cause.
+func (n *NotDurable) Unwrap() error { return n.Err }
 
 // Object is one entry of a listing.
 type Object struct {

@@ -59,7 +59,7 @@ func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, er
 		t.full.spilled(stored)
 		winner, err := t.repo.put(ctx, rec, data)
 		if err != nil || winner == rec {
-			t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone()})
+			t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone(), notDurable(err)})
 		}
 		if err != nil {
 			return nil, err
@@ -190,13 +190,16 @@ func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
 }
 
 // put is the conditional write. It returns the commit that has the number of rec: rec itself, or another one that came
-// first. An answer that was lost is looked up.
+// first. An answer that was lost is looked up. A record that stands and may not outlive a crash is an error.
 func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*format.Record, error) {
 	key := format.RecordKey(rec.Branch, rec.Version)
 	for try := 0; ; try++ {
-		err := r.Store.PutIfAbsent(ctx, key, data)
+		err := putAbsent(ctx, r.Store, key, data)
 		if err == nil {
 			return rec, nil
+		}
+		if notDurable(err) {
+			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
 		found, readErr := r.recordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
 		switch {
@@ -215,6 +218,21 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
 	}
+}
+
+// putAbsent is a conditional write that is asked again to make durable what it stored.
+func putAbsent(ctx context.Context, p storage.Provider, key string, data []byte) error {
+	for try := 1; ; try++ {
+		err := p.PutIfAbsent(ctx, key, data)
+		if !notDurable(err) || try == unclearTries {
+			return err
+		}
+	}
+}
+
+func notDurable(err error) bool {
+	var stands *storage.NotDurable
+	return errors.As(err, &stands)
 }
 
 // bucketGone is what an errs.NotFound says of the whole store; nil where it is about an object.
@@ -288,6 +306,16 @@ func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Sna
 	if made.changes != t.changes || !reflect.DeepEqual(made.schema, t.schema) {
 		return nil, errs.New(errs.Conflict, "commit: the commit before, whose answer was lost, became version %d (commit %s), and there are changes after it; discard(), look at the new head and apply those again",
 			rec.Version, rec.UUID)
+	}
+	if made.unsafe {
+		key := format.RecordKey(rec.Branch, rec.Version)
+		data, err := t.repo.Store.Get(ctx, key)
+		if err == nil {
+			err = putAbsent(ctx, t.repo.Store, key, data)
+		}
+		if err != nil && !errs.Is(err, errs.Exists) {
+			return nil, errs.Wrap(errs.Storage, "commit to", t.repo.Store.URI(), err)
+		}
 	}
 	return t.repo.load(ctx, rec)
 }

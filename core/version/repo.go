@@ -102,9 +102,9 @@ func create(ctx context.Context, p storage.Provider, writer string, version int)
 
 // putOurs is a conditional write of bytes that nobody else writes: where they stand, it has succeeded, answer or not.
 func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
-	err := p.PutIfAbsent(ctx, key, data)
-	if err == nil {
-		return nil
+	err := putAbsent(ctx, p, key, data)
+	if err == nil || notDurable(err) {
+		return err
 	}
 	if found, readErr := p.Get(ctx, key); readErr == nil && bytes.Equal(found, data) {
 		return nil

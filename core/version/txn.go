@@ -40,6 +40,7 @@ type attempt struct {
 	commit  format.UUID
 	changes int
 	schema  *format.Schema
+	unsafe  bool // it stands, and may not outlive a crash
 }
 
 // columnChange is what a transaction does to one tensor.

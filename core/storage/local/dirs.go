@@ -92,6 +92,13 @@ func (d *dirs) mark(dir string) {
 	d.mu.Unlock()
 }
 
+// unsafe reports whether an entry of the directory changed since its last fsync.
+func (d *dirs) unsafe(dir string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dirty[dir]
+}
+
 // flushDirs makes durable every name given by calls that returned before. What could not be synchronised stays marked.
 func (p *Provider) flushDirs() error {
 	d := &p.dirs

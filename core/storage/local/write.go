@@ -34,7 +34,9 @@ func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
 }
 
 // PutIfAbsent gives the object its name by link(2), which fails where the name exists. When that has happened and the
-// directory cannot be synchronised, the error is errs.Storage and the object is there all the same: read it back.
+// directory cannot be synchronised, the error has a storage.NotDurable: every process sees the object, and a crash of the
+// machine may take it away. It is not unlinked, since others may have built on it. For its key errs.Exists is returned only
+// after the directory was synchronised.
 func (p *Provider) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	const op = "put-if-absent"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -42,6 +44,11 @@ func (p *Provider) PutIfAbsent(ctx context.Context, key string, data []byte) err
 	}
 	// The answer for a taken key without a write; the link below decides.
 	if _, err := p.stat(p.path(key)); err == nil {
+		if p.dirs.unsafe(parentOf(key)) {
+			if err := p.flushDirs(); err != nil {
+				return p.writeError(op, key, notDurable(err))
+			}
+		}
 		return existsError(op, key)
 	}
 	s, err := p.beginWhole(ctx, op, key, data)
@@ -66,9 +73,14 @@ func (p *Provider) PutIfAbsent(ctx context.Context, key string, data []byte) err
 	p.files.drop(key)
 	if err := p.syncDir(parentOf(key)); err != nil {
 		p.dirs.mark(parentOf(key))
-		return s.failure(fmt.Errorf("stored, but its directory could not be synchronised: %w", err))
+		return p.writeError(op, key, notDurable(err))
 	}
 	return nil
+}
+
+// notDurable says that a name was given and may not outlive a crash.
+func notDurable(err error) error {
+	return &storage.NotDurable{Err: fmt.Errorf("stored, but its directory could not be synchronised: %w; check the disk and try again", err)}
 }
 
 // beginWhole writes data to a temporary file.
