@@ -1,7 +1,7 @@
 """Gathers the licences of everything that a wheel carries beside our own code into THIRD_PARTY_NOTICES.txt.
 
-That is Go's runtime and the modules that libdeeplake.so is linked from, as `go list` names them, pybind11, whose headers
-the extension is compiled from, and the C libraries that wheels bundle, whose texts lie in tools/notices/.
+That is Go's runtime and the modules that libdeeplake.so is linked from, as `go list` names them, pybind11, whose
+headers the extension is compiled from, and the C libraries that wheels bundle, whose texts lie in tools/notices/.
 
 `notices.py` writes the file; `notices.py --check` fails where the file is not what it would write.
 """
