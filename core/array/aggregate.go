@@ -108,6 +108,9 @@ func NewAggregator(name string, distinct bool, x Type) (Aggregator, error) {
 	default:
 		return &gathering{name: name, x: x, t: t, distinct: distinct}, nil
 	}
+	if distinct && name == "COUNT" && countsWords(x) {
+		return newCountingWords(x), nil
+	}
 	if distinct && (name != "MIN" && name != "MAX") {
 		a = &distinctly{inner: a, seen: map[string]struct{}{}}
 	}

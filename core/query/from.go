@@ -100,7 +100,7 @@ func (c *checker) table(x *Source) (Table, error) {
 		for name := range c.with {
 			names = append(names, name)
 		}
-		return nil, mistake(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in double quotes", x.Name, errs.Suggest(x.Name, names), askedName)
+		return nil, mistake(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in quotes", x.Name, errs.Suggest(x.Name, names), askedName)
 	}
 	key := x.Name + "\x00" + ref
 	if t := c.opened[key]; t != nil {

@@ -43,7 +43,7 @@ func grammar(t testing.TB) map[string]*rule {
 		}
 		rules[name], words = r, rest[1:]
 	}
-	for _, lexical := range []string{"name", "function", "string", "number"} {
+	for _, lexical := range []string{"name", "function", "string", "address", "number"} {
 		rules[lexical] = &rule{op: 'l', text: lexical}
 	}
 	price(rules)
@@ -179,6 +179,8 @@ func (a *author) lexical(what string) string {
 	switch what {
 	case "string":
 		return pick("'cat'", "''", "'it''s'", "'a -- b'", "'\u00e4'", "'2024-01-02'")
+	case "address":
+		return pick("'cat'", "'mem://it''s'", "'s3://bucket/set'")
 	case "number":
 		return pick("0", "7", "12.5", ".5", "3.", "1e3", "2.5E-4", "18446744073709551616")
 	case "function":

@@ -320,7 +320,7 @@ func (p *parser) source() Source {
 		s.As = p.alias()
 		return s
 	}
-	s.Name = p.name("a dataset: a name, or a URI in double quotes")
+	s.Name = p.sourceName()
 	switch {
 	case p.take("@"):
 		s.Ref = p.ref()
@@ -330,6 +330,14 @@ func (p *parser) source() Source {
 	}
 	s.As = p.alias()
 	return s
+}
+
+// sourceName reads the name or URI of a dataset. Here nothing else may stand, so single quotes do as well as double ones.
+func (p *parser) sourceName() string {
+	if t := p.now(); t.kind == aString && t.text != "" {
+		return p.advance().text
+	}
+	return p.name("a dataset: a name, or a URI in quotes")
 }
 
 // ref reads a version.

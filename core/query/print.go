@@ -204,14 +204,24 @@ func (w *writer) selected(s *Select) {
 
 // operand writes a number of rows, of which two may follow each other: nothing that a sign or a bracket could be part of.
 func (w *writer) operand(x Expr) {
+	bare := false
 	switch x := x.(type) {
-	case *Literal, *Param:
-		w.expr(x, 0)
-	default:
-		w.put("(")
-		w.expr(x, 0)
-		w.put(")")
+	case *Param:
+		bare = true
+	case *Literal:
+		switch x.Value.(type) {
+		case string, bool, nil: // the parser takes them in parentheses only
+		default:
+			bare = true
+		}
 	}
+	if bare {
+		w.expr(x, 0)
+		return
+	}
+	w.put("(")
+	w.expr(x, 0)
+	w.put(")")
 }
 
 func (w *writer) alias(name string) {

@@ -20,7 +20,7 @@ from deeplake._storage import Storage
 from deeplake._text import printable_lines
 
 _EPOCH = datetime.date(1970, 1, 1)
-_NAMED = re.compile(r'"(deeplake://[^"]+)"')
+_NAMED = re.compile(r"""["'](deeplake://[^"']+)["']""")
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 

@@ -283,6 +283,7 @@ def test_names_in_from(tmp_path, monkeypatch):
     for name in ("deeplake://me/flowers", f"{tmp_path}/flowers", f"file://{tmp_path}/flowers"):
         assert len(deeplake.query(f'SELECT x FROM "{name}"')) == 4, name
     assert deeplake.query('SELECT x FROM "deeplake://me/flowers"@first')["x"][:].tolist() == [1, 2, 3]
+    assert deeplake.query("SELECT x FROM 'deeplake://me/flowers'@first")["x"][:].tolist() == [1, 2, 3]
     assert deeplake.query("SELECT x FROM \"deeplake://me/flowers\" AT 'main'")["x"][-1] == 4
     assert "deeplake://me/nothing" in str(_error('SELECT x FROM "deeplake://me/nothing"'))
 
