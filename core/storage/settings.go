@@ -6,6 +6,14 @@ import "encoding/json"
 type Options struct {
 	Create   bool // the place may be made
 	Settings Settings
+	// Links are where text stored in a dataset may lead besides the dataset's own store; see
+	// LinkPolicy.
+	Links []LinkRule
+	// Named are places that the user has named in this session: stored text may lead there too.
+	Named []string
+	// Public refuses addresses of this machine and of private networks: stored text, not the user,
+	// chose the host.
+	Public bool
 	// Environ is the environment as the caller sees it now: the values of the variables that an opener may ask for. A
 	// nil map means the environment of the process.
 	Environ map[string]string
@@ -33,6 +41,9 @@ type Settings struct {
 	CustomerKey   Secret            `json:"customer_key"` // base64 of a 256-bit key that the store does not keep (SSE-C)
 	Checksums     string            `json:"checksums"`    // "when_required" for S3-likes that refuse the SDK's default checksums
 	Headers       map[string]Secret `json:"headers"`      // HTTP: sent with every request
+
+	AllowInsecure bool `json:"allow_insecure"` // secrets may travel over plain HTTP
+	AllowPrivate  bool `json:"allow_private"`  // redirections, and hosts that stored text names, may be on private networks
 
 	CAFile string `json:"ca_file"` // PEM of further certificate authorities
 	Proxy  string `json:"proxy"`   // URL; default: the environment's

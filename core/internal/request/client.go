@@ -39,6 +39,7 @@ const (
 // All methods may be called in parallel.
 type Client struct {
 	reads  *http.Transport // GET and HEAD
+	public *http.Transport // GET and HEAD of hosts that must be public
 	writes *http.Transport // the rest: their answers take longer, and their bodies are watched while they are sent
 	host   string          // for messages: what the user called the store
 	limit  time.Duration   // of one attempt to connect
@@ -78,6 +79,7 @@ func NewClient(host string, s storage.Settings, environ map[string]string) (*Cli
 		}
 	}
 	c.reads = transport(dialer.DialContext, c.wait)
+	c.public = guardedTransport(c.reads, c.limit)
 	patience := patienceFactor * c.wait
 	c.writes = transport(func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, addr)
@@ -106,6 +108,7 @@ func (c *Client) Transport() *http.Transport { return c.reads }
 // Close drops the idle connections. Requests in flight go on.
 func (c *Client) Close() {
 	c.reads.CloseIdleConnections()
+	c.public.CloseIdleConnections()
 	c.writes.CloseIdleConnections()
 }
 

@@ -119,8 +119,11 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 		record   tls.RecordHeaderError
 		dns      *net.DNSError
 		op       *net.OpError
+		refused  *errs.Error
 	)
 	switch {
+	case errors.As(err, &refused) && refused.Kind == errs.Denied: // by controlPublic
+		return notPublic(rq.URL.Host, addressOf(err))
 	case errors.As(err, &unknown):
 		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", rq.URL.Host)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
@@ -180,6 +183,15 @@ func (c *Client) silent(rq *http.Request, err error) error {
 		return told
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: told}
+}
+
+// addressOf is the address that a connection was refused to.
+func addressOf(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Addr != nil {
+		return op.Addr.String()
+	}
+	return "?"
 }
 
 func timeout(err error) bool {

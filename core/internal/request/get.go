@@ -25,9 +25,14 @@ type Dialect struct {
 	Explain func(a *Answer) error
 	// Admit looks at the head of an answer that would do, and may say that it is not of such a store at all.
 	Admit func(host string, h http.Header) error
-	// Redirects is how many redirections are followed. Headers in Private are not sent to other hosts.
+	// Redirects is how many redirections are followed, never from https to http. Headers in Private
+	// are not sent to other hosts.
 	Redirects int
 	Private   []string
+	// Public asks a host only if its address is public; so are hosts that a redirection leads to.
+	// AllowPrivate lifts both.
+	Public       bool
+	AllowPrivate bool
 }
 
 // Get asks for n bytes from offset off of the object that rq names (n < 0: all that follow) and returns when the answer
@@ -71,13 +76,18 @@ func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 	if tag != "" {
 		d.require(rq, tag)
 	}
+	first := rq.URL
 	for hop := 0; ; hop++ {
 		if d.Sign != nil {
 			if err := d.Sign(ctx, rq); err != nil {
 				return nil, nil, err
 			}
 		}
-		rs, err := c.RoundTrip(rq)
+		send := c.RoundTrip
+		if !d.AllowPrivate && (d.Public || !sameHost(rq.URL, first)) {
+			send = c.guarded
+		}
+		rs, err := send(rq)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -123,6 +133,12 @@ func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, erro
 	u, err := rq.URL.Parse(location)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errs.New(errs.Storage, "%q redirects to what is not a web address", rq.URL.Host)
+	}
+	if rq.URL.Scheme == "https" && u.Scheme == "http" {
+		return nil, errs.New(errs.Denied, "%q redirects from https to http, which is not followed", rq.URL.Host)
+	}
+	if u.User != nil {
+		return nil, errs.New(errs.Storage, "%q redirects to an address with a name or a password", rq.URL.Host)
 	}
 	next := rq.Clone(rq.Context())
 	next.URL, next.Host = u, ""

@@ -310,7 +310,7 @@ func TestRedirects(t *testing.T) {
 	}))
 	defer server.Close()
 	c := client(t, storage.Settings{})
-	d := &Dialect{Redirects: 3, Private: []string{"Authorization"}}
+	d := &Dialect{Redirects: 3, Private: []string{"Authorization"}, AllowPrivate: true}
 	ask := func(path string, d *Dialect) error {
 		rq, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
 		if err != nil {
@@ -334,6 +334,10 @@ func TestRedirects(t *testing.T) {
 	}
 	if err := ask("/here", &Dialect{}); !errs.Is(err, errs.Storage) {
 		t.Errorf("not to be followed: %v", err)
+	}
+	told.Store("")
+	if err := ask("/here", &Dialect{Redirects: 3}); !errs.Is(err, errs.Denied) || !strings.Contains(err.Error(), "allow_private") || told.Load() != "" {
+		t.Errorf("to a host on this machine: %v, and was told %q", err, told.Load())
 	}
 }
 

@@ -62,6 +62,10 @@ func Connect(_ context.Context, o storage.Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	secret := customer != nil || !id.anonymous()
+	if secret && base.Scheme == "http" && !o.Settings.AllowInsecure && !request.IsLoopback(base.Host) {
+		return nil, errs.New(errs.Denied, "endpoint %q: credentials and keys would travel unencrypted; use https, anonymous=True, or allow_insecure=True", base.Host)
+	}
 	c := &Client{
 		net: transport, id: id, base: base, customer: customer, kmsKey: kmsKey(o.Settings), settings: o.Settings,
 		project: o.Settings.UserProject,
@@ -74,9 +78,12 @@ func Connect(_ context.Context, o storage.Options) (*Client, error) {
 	c.dialect = &request.Dialect{
 		Sign: id.authorize, Tag: generation, Require: requireGeneration, Explain: c.explain,
 	}
+	home := func(u *url.URL) bool {
+		return u.Scheme == base.Scheme && u.Host == base.Host || google && u.Scheme == "https" && isGoogle(u.Hostname())
+	}
 	// The context serves to find credentials, which the client is told not to do.
 	c.api, err = gcloud.NewClient(context.Background(),
-		option.WithHTTPClient(&http.Client{Transport: &authorized{net: transport, id: id}, CheckRedirect: noRedirect}),
+		option.WithHTTPClient(&http.Client{Transport: &authorized{net: transport, id: id, home: home}, CheckRedirect: noRedirect}),
 		option.WithoutAuthentication(), option.WithEndpoint(base.String()+"/storage/v1/"))
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "connect to", base.Host, err)
@@ -110,8 +117,12 @@ func endpoint(given, emulator string) (base *url.URL, google bool, err error) {
 		return nil, false, errs.New(errs.Invalid, `endpoint: not a base URL (want for example "https://storage.googleapis.com")`)
 	}
 	host := base.Hostname()
-	google = base.Scheme == "https" && (host == "googleapis.com" || strings.HasSuffix(host, ".googleapis.com"))
+	google = base.Scheme == "https" && isGoogle(host)
 	return base, google, nil
+}
+
+func isGoogle(host string) bool {
+	return host == "googleapis.com" || strings.HasSuffix(host, ".googleapis.com")
 }
 
 // kmsKey is the name of a key that the store keeps.
@@ -140,12 +151,20 @@ func parseCustomerKey(text storage.Secret) (*customerKey, error) {
 
 // authorized is the transport of Google's client: it adds the token to each request.
 type authorized struct {
-	net *request.Client
-	id  *identity
+	net  *request.Client
+	id   *identity
+	home func(*url.URL) bool // whether a URL is of the store
 }
 
-// RoundTrip sends a copy of rq with the token of now.
+// RoundTrip sends a copy of rq with the token of now. It sends nothing to another host: the address
+// of an upload that goes on in parts is the server's to choose.
 func (a *authorized) RoundTrip(rq *http.Request) (*http.Response, error) {
+	if !a.home(rq.URL) {
+		if rq.Body != nil {
+			rq.Body.Close()
+		}
+		return nil, errs.New(errs.Denied, "the store sends an upload on to %q, which is not its own host; check the endpoint", rq.URL.Host)
+	}
 	rq = rq.Clone(rq.Context())
 	if err := a.id.authorize(rq.Context(), rq); err != nil {
 		if rq.Body != nil {

@@ -52,6 +52,7 @@ var (
 type site struct {
 	*client
 	base    *url.URL
+	dialect request.Dialect
 	release func()
 	closed  atomic.Bool
 }
@@ -74,10 +75,11 @@ func (p *Stores) Opener(scheme string) storage.Opener {
 // SourceOpener opens URLs of scheme as a Source: that of a listing file, or of anything that names are relative to.
 func (p *Stores) SourceOpener(scheme string) storage.SourceOpener {
 	return func(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
-		out := &Source{}
+		out := &Source{stores: p}
 		if err := p.take(ctx, scheme, rest, o, &out.site); err != nil {
 			return nil, err
 		}
+		out.policy = storage.NewLinkPolicy(scheme+"://"+rest, o)
 		return out, nil
 	}
 }
@@ -89,6 +91,8 @@ func (p *Stores) take(ctx context.Context, scheme, rest string, o storage.Option
 		return errs.New(errs.Canceled, "open a URL: %w", context.Cause(ctx))
 	case err != nil || base.Hostname() == "":
 		return errs.New(errs.Invalid, `open %q: not a URL (want for example "https://example.com/data")`, scheme+"://...")
+	case clearSecrets(base, o.Settings):
+		return errs.New(errs.Denied, "open %q: bearer_token and headers would travel unencrypted; use https, or give allow_insecure=True", scheme+"://"+base.Host)
 	case base.User != nil:
 		return errs.New(errs.Invalid, `open %q: the URL holds a name or a password; give them as headers={"Authorization": ...}`, scheme+"://"+base.Host)
 	}
@@ -107,9 +111,17 @@ func (p *Stores) take(ctx context.Context, scheme, rest string, o storage.Option
 		p.open[key] = c
 	}
 	c.users++
-	out.client, out.base = c, base
+	out.client, out.base, out.dialect = c, base, c.dialect
+	out.dialect.Public, out.dialect.AllowPrivate = o.Public, o.Settings.AllowPrivate
 	out.release = func() { p.drop(key, c) }
 	return nil
+}
+
+// clearSecrets reports whether secrets would travel in clear, and the user has not said that they
+// may.
+func clearSecrets(base *url.URL, s storage.Settings) bool {
+	secret := s.BearerToken != "" || len(s.Headers) > 0
+	return secret && base.Scheme == "http" && !s.AllowInsecure && !request.IsLoopback(base.Host)
 }
 
 func (p *Stores) drop(key [sha256.Size]byte, c *client) {
@@ -216,15 +228,18 @@ func (s *site) admit(ctx context.Context, op, object string) error {
 	return nil
 }
 
-// ranged asks u. What is private goes to the site's own host only.
+// isHome reports whether u is on the site's own host.
+func (s *site) isHome(u *url.URL) bool { return u.Scheme == s.base.Scheme && u.Host == s.base.Host }
+
+// ranged asks u, which is on the site's own host.
 func (s *site) ranged(ctx context.Context, name string, u *url.URL, off, n int64, tag string) (storage.Body, error) {
-	rq := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	if u.Scheme == s.base.Scheme && u.Host == s.base.Host {
-		rq.Header = s.header
+	rq := &http.Request{Method: http.MethodGet, URL: u, Header: s.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if !s.isHome(u) {
+		return nil, errs.New(errs.Internal, "read %q: it is not on host %q", storage.RedactURL(name), s.base.Host)
 	}
 	b, err := s.net.Get(ctx, &s.dialect, rq, off, n, tag)
 	if err != nil {
-		return nil, errs.Wrap(errs.Storage, "read", name, err)
+		return nil, errs.Wrap(errs.Storage, "read", storage.RedactURL(name), err)
 	}
 	return b, nil
 }

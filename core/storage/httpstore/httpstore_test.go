@@ -153,8 +153,14 @@ func TestHeaders(t *testing.T) {
 		fmt.Fprint(w, "here")
 	}))
 	t.Cleanup(server.Close)
-	good := storage.Settings{BearerToken: "hunter2", Headers: map[string]storage.Secret{"x-api-key": "k"}}
-	s := source(t, rest(server)+"/list.txt", good)
+	good := storage.Settings{BearerToken: "hunter2", Headers: map[string]storage.Secret{"x-api-key": "k"}, AllowPrivate: true}
+	o := options(good)
+	o.Links = []storage.LinkRule{{Prefix: other.URL, Settings: &storage.Settings{}}}
+	s, err := new(Stores).SourceOpener("http")(t.Context(), rest(server)+"/list.txt", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
 	for name, want := range map[string]string{"here": "here", "away": "there", other.URL + "/x": "there"} {
 		b, err := s.Range(t.Context(), name, 0, -1, "")
 		if err != nil {
@@ -250,7 +256,7 @@ func TestConnectionsAreShared(t *testing.T) {
 		}
 		return p.(*Provider)
 	}
-	a, b, c := open(storage.Settings{}), open(storage.Settings{}), open(storage.Settings{BearerToken: "x"})
+	a, b, c := open(storage.Settings{}), open(storage.Settings{}), open(storage.Settings{BearerToken: "x", AllowInsecure: true})
 	if a.client != b.client || a.client == c.client {
 		t.Error("what has the same settings shares, what has others does not")
 	}

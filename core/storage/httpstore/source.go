@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -15,10 +16,19 @@ import (
 // maxLine bounds a line of a listing.
 const maxLine = 16 << 10
 
-// Source is what a listing file names. Each line of it is an absolute URL, or a path relative to the file's own URL,
-// followed by a tab and the size where that is known; empty lines and lines that begin with "#" are skipped. Names are
-// what stands in the lines. All methods may be called in parallel.
-type Source struct{ site }
+// Source is what a listing file names. Each line of it is an absolute URL, or a path relative to
+// the file's own URL, followed by a tab and the size where that is known; empty lines and lines
+// that begin with "#" are skipped. Names are what stands in the lines. A URL on another host is
+// read where storage.LinkPolicy allows it, without the secrets of the listing's host. All methods
+// may be called in parallel.
+type Source struct {
+	site
+	stores *Stores
+	policy *storage.LinkPolicy
+
+	mu   sync.Mutex
+	away map[string]*site // by origin and rule
+}
 
 // Range asks for a part of what name says; storage.Ranger.
 func (s *Source) Range(ctx context.Context, name string, off, n int64, tag string) (storage.Body, error) {
@@ -27,9 +37,49 @@ func (s *Source) Range(ctx context.Context, name string, off, n int64, tag strin
 	}
 	u, err := resolve(s.base, name)
 	if err != nil {
-		return nil, errs.Wrap(errs.Invalid, "read", name, err)
+		return nil, errs.Wrap(errs.Invalid, "read", storage.RedactURL(name), err)
 	}
-	return s.ranged(ctx, name, u, off, n, tag)
+	at := &s.site
+	if !s.isHome(u) {
+		if at, err = s.other(ctx, u); err != nil {
+			return nil, errs.Wrap(errs.Storage, "read", storage.RedactURL(name), err)
+		}
+	}
+	return at.ranged(ctx, name, u, off, n, tag)
+}
+
+// other opens the host of u, which the listing names, or gives the one that is open.
+func (s *Source) other(ctx context.Context, u *url.URL) (*site, error) {
+	grant, err := s.policy.Stored(u.String())
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := u.Scheme + "://" + u.Host + " " + grant.Rule
+	if at := s.away[key]; at != nil {
+		return at, nil
+	}
+	at := &site{}
+	if err := s.stores.take(ctx, u.Scheme, u.Host+"/", grant.Options, at); err != nil {
+		return nil, err
+	}
+	if s.away == nil {
+		s.away = map[string]*site{}
+	}
+	s.away[key] = at
+	return at, nil
+}
+
+// Close ends the use of the connections, which are closed with the last user.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	for key, at := range s.away {
+		_ = at.Close()
+		delete(s.away, key)
+	}
+	s.mu.Unlock()
+	return s.site.Close()
 }
 
 // Objects reads the listing file line by line, in the order of the file; storage.Source.

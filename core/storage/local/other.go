@@ -4,6 +4,7 @@ package local
 
 import (
 	"context"
+	"os"
 	"runtime"
 
 	"deeplake/core/errs"
@@ -17,3 +18,6 @@ func Open(_ context.Context, path string, _ storage.Options) (storage.Provider, 
 	return nil, errs.New(errs.Unsupported, "open directory %q: local datasets are not supported on %s; use mem:// or object storage",
 		path, runtime.GOOS)
 }
+
+// openNonblocking opens a file for reading.
+func openNonblocking(path string) (*os.File, error) { return os.Open(path) }

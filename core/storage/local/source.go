@@ -166,26 +166,12 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 		return nil, errs.New(errs.Invalid, "read %q: the name leads out of the folder", key)
 	}
 	path := s.path(key)
-	// Opening a pipe would wait for somebody to write to it. What has a tag was listed as a regular file.
-	if tag == "" {
-		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
-			return nil, errs.New(errs.Invalid, "read %q: not a regular file", path)
-		}
-	}
-	f, err := os.Open(path)
+	f, st, err := openRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errs.New(errs.NotFound, "read %q: there is no such file", path)
 	case err != nil:
 		return nil, errs.Wrap(errs.Storage, "read", path, rootCause(err))
-	}
-	st, err := f.Stat()
-	if err == nil && st.IsDir() {
-		err = errs.New(errs.Invalid, "it is a directory")
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, errs.Wrap(errs.Storage, "read", path, err)
 	}
 	b := &fileBody{f: f, size: st.Size(), tag: sourceTag(st)}
 	switch {
@@ -202,6 +188,41 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 	}
 	_ = f.Close()
 	return nil, err
+}
+
+// openRegular opens a regular file. It looks before it opens, because opening a device may do
+// something, and again after it, because another file may have taken the name. Neither waits for a
+// pipe to be written to.
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
+	st, err := os.Stat(path)
+	if err == nil {
+		err = wantRegular(st)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := openNonblocking(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if st, err = f.Stat(); err == nil {
+		err = wantRegular(st)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+func wantRegular(st fs.FileInfo) error {
+	switch {
+	case st.IsDir():
+		return errs.New(errs.Invalid, "it is a directory")
+	case !st.Mode().IsRegular():
+		return errs.New(errs.Invalid, "not a regular file")
+	}
+	return nil
 }
 
 // rootCause leaves out the path, which the caller names.

@@ -2,7 +2,11 @@
 
 package local
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // system holds the calls on which durability and atomicity rest, so that tests can watch their order and let them fail.
 type system struct {
@@ -35,4 +39,23 @@ func syncDirectory(path string) error {
 	}
 	defer unix.Close(fd)
 	return ignoringEINTR(func() error { return syncDescriptor(fd) })
+}
+
+// openNonblocking opens a file for reading, without waiting for the other end of a pipe. Reads of
+// it block as usual.
+func openNonblocking(path string) (*os.File, error) {
+	var fd int
+	err := ignoringEINTR(func() (err error) {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		return err
+	})
+	if err == nil {
+		if err = unix.SetNonblock(fd, false); err != nil {
+			_ = unix.Close(fd)
+		}
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
