@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"deeplake/core/ingest"
+	"deeplake/core/storage"
 )
 
 // onImport runs body with the import of a handle.
@@ -29,7 +30,7 @@ func importing(options string) (ingest.Options, error) {
 	var all struct {
 		ingest.Options
 		reaching
-		Source json.RawMessage `json:"source_storage"` // left out: as storage
+		Source json.RawMessage `json:"source_storage"` // left out: that of the dataset, as far as the policy says
 	}
 	if err := parse("import", options, &all); err != nil {
 		return ingest.Options{}, err
@@ -39,8 +40,12 @@ func importing(options string) (ingest.Options, error) {
 	if o.Storage, err = all.reaching.options(); err != nil {
 		return o, err
 	}
-	if o.Source = o.Storage; all.Source != nil {
-		o.Source, err = reaching{Storage: all.Source, Environ: all.Environ}.options()
+	if all.Source != nil {
+		own := all.reaching
+		own.Storage = all.Source
+		var from storage.Options
+		from, err = own.options()
+		o.Source = &from
 	}
 	return o, err
 }

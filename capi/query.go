@@ -29,6 +29,7 @@ type asking struct {
 	Commits map[string]string `json:"commits"`
 	Places  map[string]string `json:"places"`
 	Analyze bool              `json:"analyze"`
+	Stored  bool              `json:"stored"`
 }
 
 // question is a query that was checked, and what it is asked of.
@@ -61,6 +62,7 @@ type output struct {
 // inquiry is a call of dl_query, before anything is done.
 type inquiry struct {
 	asked     *viewing // instead of view
+	stored    bool     // the text is of a saved view
 	view      C.dl_view
 	text      string
 	params    *C.dl_rows_in
@@ -92,13 +94,18 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 		return nil, o, err
 	}
 	q := &question{seed: o.Seed, view: a.asked}
-	of := &owner{sources: &sources{Tables: scan.NewTables(lib.env, place), commits: o.Commits, names: o.Places}}
-	var from query.Table
 	if a.view.id != 0 {
 		if q.view, err = lib.views.get(uint64(a.view.id)); err != nil {
 			return nil, o, err
 		}
 	}
+	home := ""
+	if q.view != nil {
+		home = q.view.answer().Base().URI()
+	}
+	tables := scan.NewTables(lib.env, home, a.stored || o.Stored, place)
+	of := &owner{sources: &sources{Tables: tables, commits: o.Commits, names: o.Places}}
+	var from query.Table
 	if q.view != nil {
 		// What it reads stays open, whatever another thread closes meanwhile.
 		if err := q.view.owner.take(); err != nil {
@@ -183,7 +190,7 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 		if err != nil {
 			return err
 		}
-		a := inquiry{nil, h, text(words), params, paramsN, functions, functionsN, text(options)}
+		a := inquiry{view: h, text: text(words), params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
 		q, _, err := a.prepare(ctx)
 		if err != nil {
 			return err
@@ -228,7 +235,7 @@ func dlgo_query_explain(c C.dl_context, h C.dl_view, words *C.dl_text, params *C
 		if err != nil {
 			return err
 		}
-		a := inquiry{nil, h, text(words), params, paramsN, functions, functionsN, text(options)}
+		a := inquiry{view: h, text: text(words), params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
 		if a.text == "" && h.id != 0 {
 			v, err := lib.views.get(uint64(h.id))
 			if err != nil {

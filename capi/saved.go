@@ -71,7 +71,7 @@ func dlgo_dataset_load_view(c C.dl_context, d C.dl_dataset, name *C.dl_text, par
 		if err := wantOut("load view", out != nil && told != nil); err != nil {
 			return err
 		}
-		a := inquiry{params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
+		a := inquiry{stored: true, params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
 		var q *question
 		var result *query.Result
 		answer, at, err := scan.Load(ctx, ds, text(name), func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*scan.Answer, error) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"deeplake/core/storage"
 )
@@ -10,15 +12,29 @@ import (
 // user's program sees it now, which the library cannot see by itself. It stays apart as text, so that an error names the
 // option of the store and not that of the call.
 type reaching struct {
-	Storage json.RawMessage   `json:"storage"`
-	Environ map[string]string `json:"environ"`
+	Storage json.RawMessage            `json:"storage"`
+	Links   map[string]json.RawMessage `json:"link_storage"` // by prefix; null refuses
+	Named   []string                   `json:"named"`        // places that the user has named; see storage.Options
+	Environ map[string]string          `json:"environ"`
 }
 
 // options are those of the store. Errors show no value: it may be a secret.
 func (r reaching) options() (storage.Options, error) {
-	o := storage.Options{Environ: r.Environ}
-	err := parse("storage settings", string(r.Storage), &o.Settings)
-	return o, err
+	o := storage.Options{Environ: r.Environ, Named: r.Named}
+	if err := parse("storage settings", string(r.Storage), &o.Settings); err != nil {
+		return o, err
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(r.Links)) {
+		rule := storage.LinkRule{Prefix: prefix}
+		if text := string(r.Links[prefix]); text != "null" {
+			rule.Settings = &storage.Settings{}
+			if err := parse("link_storage", text, rule.Settings); err != nil {
+				return o, err
+			}
+		}
+		o.Links = append(o.Links, rule)
+	}
+	return o, storage.CheckLinkRules(o.Links)
 }
 
 // reach reads the options of a call that has no other ones.

@@ -17,6 +17,10 @@ func TestReach(t *testing.T) {
 	if s.Endpoint != "http://x" || s.SecretAccessKey.Reveal() != "t0psecret" || s.PathStyle == nil || !*s.PathStyle || o.Environ["HOME"] != "/h" {
 		t.Errorf("read %+v", o)
 	}
+	o, err = reach("op", `{"link_storage": {"s3://b": {"timeout": 7}, "https://a": null}, "named": ["s3://c/"]}`)
+	if err != nil || len(o.Links) != 2 || o.Links[0].Prefix != "https://a" || o.Links[0].Settings != nil || o.Links[1].Settings.Timeout != 7 || len(o.Named) != 1 {
+		t.Errorf("links: %+v, %v", o, err)
+	}
 	if o, err = reach("op", ""); err != nil || o.Environ != nil {
 		t.Errorf("nothing: %+v, %v", o, err)
 	}
@@ -32,8 +36,10 @@ func TestWrongSettingsShowNoSecret(t *testing.T) {
 		{`{"storage": {"secret_access_key": "73570}}`, "no JSON object"},
 		{`{"storage": "73570"}`, "storage settings"},
 		{`{"storage": {"timeout": "73570"}}`, `option "timeout" is a string, want a number`},
+		{`{"link_storage": {"s3://b": {"bearer_token": 73570}}}`, `link_storage: option "bearer_token" is a number`},
+		{`{"link_storage": {"bucket": {"bearer_token": "73570"}}}`, `"bucket" is no prefix of URLs`},
 		{`{"environ": {"AWS_SECRET_ACCESS_KEY": 73570}}`, "is a number, want a string"},
-		{`{"credentials": "73570"}`, `op: unknown option "credentials" (want one of ["storage" "environ"])`},
+		{`{"credentials": "73570"}`, `op: unknown option "credentials" (want one of ["storage" "link_storage" "named" "environ"])`},
 	} {
 		_, err := reach("op", c.text)
 		if !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "73570") {

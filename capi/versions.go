@@ -15,6 +15,7 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 	"deeplake/core/version"
 )
 
@@ -249,12 +250,12 @@ func dlgo_dataset_run(c C.dl_context, h C.dl_dataset, name, options *C.dl_text, 
 func dlgo_dataset_copy(c C.dl_context, src, dst, options *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		var o struct {
-			History bool     `json:"history"`
-			Branch  string   `json:"branch"`
-			At      string   `json:"at"`
-			Message string   `json:"message"`
-			From    reaching `json:"from"`
-			To      reaching `json:"to"`
+			History bool      `json:"history"`
+			Branch  string    `json:"branch"`
+			At      string    `json:"at"`
+			Message string    `json:"message"`
+			From    reaching  `json:"from"`
+			To      *reaching `json:"to"` // nil: as storage.LinkPolicy.Named says
 		}
 		if err := parse("copy", text(options), &o); err != nil {
 			return err
@@ -266,9 +267,11 @@ func dlgo_dataset_copy(c C.dl_context, src, dst, options *C.dl_text, out *C.dl_b
 		if err != nil {
 			return err
 		}
-		to, err := o.To.options()
-		if err != nil {
-			return err
+		to := storage.NewLinkPolicy(text(src), from).Named(text(dst))
+		if o.To != nil {
+			if to, err = o.To.options(); err != nil {
+				return err
+			}
 		}
 		ctx, err := contextOf(c)
 		if err != nil {

@@ -233,7 +233,13 @@ DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
 /* Calls that open a store take in their options "storage": {...}, what the user says about the store (the fields of
  * core/storage.Settings: "endpoint", "region", "access_key_id", ...), and "environ": {...}, the environment variables
- * that credentials and proxies are found by. Without "environ" it is the environment that the library was loaded in. */
+ * that credentials and proxies are found by. Without "environ" it is the environment that the library was loaded in.
+ *
+ * Text stored in a dataset (links, datasets that saved views name, URLs of a listing) leads only into the dataset's own
+ * store. "link_storage": {prefix: {...} or null} goes beside "storage" wherever a dataset is opened or created, and in
+ * queries and imports: it names further places by prefixes of URLs, with the settings of each, or refuses them (null).
+ * "named": [URL, ...] are places that the user has linked to in another handle (the "named" of its state). Secrets of
+ * "storage" are sent only to the server of the dataset that they are given for. */
 
 /* Makes an empty dataset from JSON options {"overwrite", "storage", "environ"} ("" for none). The caller closes *out.
  * After a failure there is either no dataset or the one that was there. */
@@ -314,7 +320,8 @@ DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl
                                 dl_error* err);
 
 /* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch", "at", "message", "from",
- * "to"}; "from" and "to" are objects of "storage" and "environ". The buffer gets a JSON report, and is to be released.
+ * "to"}; "from" and "to" are objects of "storage" and "environ"; without "to", "from" serves a place on the same server,
+ * and a place elsewhere gets none of its secrets. The buffer gets a JSON report, and is to be released.
  * After a failure there is no dataset at dst; copying again goes on. */
 DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json,
                                  dl_error* err);
@@ -372,7 +379,8 @@ typedef const dl_function dl_functions; /* dl_functions*: several */
  * and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold), "threads",
  * "each" (params by their numbers from 0 on, arrays whose first axis is values to be taken in turn: the query is asked
  * with each, and the answers come one behind the other)}, how the datasets that it names are opened ("storage",
- * "environ"), "places", where those lie whose names are not their URIs: {name: uri}, and "commits", what of that is to
+ * of the first of them, "link_storage", "environ"), "stored" (true if the text was read from a dataset: then it opens
+ * only what stored text may reach), "places", where those lie whose names are not their URIs: {name: uri}, and "commits", what of that is to
  * be opened again: {"name" or "name@ref": commit}.
  *
  * *out gets a view of the result, which works as any other; the caller closes it before the view that was asked. *json
@@ -545,7 +553,8 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
 
 /* Starts filling the dataset at uri from source, a folder or a URI, with JSON options: "overwrite", "link", "labels",
  * "workers", "compression", "checkpoint", "message"; "storage" and "environ" as above, and "source_storage" where the
- * source is reached in another way. The caller closes *out. */
+ * source is reached in another way: without it "storage" serves a source on the same server, and a source elsewhere gets
+ * none of its secrets. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err);
 
 /* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end "report"; it is the

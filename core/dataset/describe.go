@@ -16,6 +16,9 @@ type Description struct {
 	Head     version.Committed   `json:"head"`
 	Tensors  []TensorDescription `json:"tensors"`
 	Info     map[string]any      `json:"info"`
+	// Named are places that links added by this handle lead to, outside of what readers may reach
+	// without link_storage.
+	Named []string `json:"named,omitempty"`
 }
 
 // TensorDescription is what a tensor says of itself. The counters are those of the commit: uncommitted rows that are
@@ -57,6 +60,7 @@ func describe(d *Dataset, s *version.Snapshot, dirty bool, rows int64) Descripti
 	return Description{
 		URI: d.URI(), ReadOnly: d.ro, Dirty: dirty, Rows: rows, Branch: d.Branch(), Head: version.Describe(s.Record),
 		Tensors: describeTensors(s.Schema, s.Record.Columns), Info: s.Schema.Info,
+		Named: d.links.names(),
 	}
 }
 

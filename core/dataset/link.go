@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,21 +26,23 @@ const (
 	looksInFlight = 32
 )
 
-// places are the sources that links of a dataset lead to, opened when the first of their links is followed. All methods
-// may be called in parallel.
+// places are the sources that links of a dataset lead to, opened when the first of their links is
+// followed. Which they may be, storage.LinkPolicy says. All methods may be called in parallel.
 type places struct {
-	env *Env
-	o   storage.Options
+	env    *Env
+	policy *storage.LinkPolicy
 
-	mu   sync.Mutex
-	open map[string]storage.Source
+	mu    sync.Mutex
+	open  map[string]storage.Source  // by place and rule of the policy
+	named map[string]storage.Options // places of links that the user of this handle has added
 }
 
 var _ chunk.LinkReader = (*places)(nil)
 
-func newPlaces(env *Env, o storage.Options) *places {
-	o.Create = false
-	return &places{env: env, o: o, open: map[string]storage.Source{}}
+func newPlaces(env *Env, uri string, o storage.Options) *places {
+	return &places{
+		env: env, policy: storage.NewLinkPolicy(uri, o), open: map[string]storage.Source{}, named: map[string]storage.Options{},
+	}
 }
 
 // splitURL gives the place that is opened for a URL, and the name of the object there.
@@ -46,7 +50,7 @@ func splitURL(url string) (place, key string, err error) {
 	scheme, rest, found := strings.Cut(url, "://")
 	host, key, slash := strings.Cut(rest, "/")
 	if !found || scheme == "" || !slash || key == "" || host == "" && scheme != "file" {
-		return "", "", errs.New(errs.Invalid, "%q is not the URL of an object; want one like \"s3://bucket/name\"", url)
+		return "", "", errs.New(errs.Invalid, "%q is not the URL of an object; want one like \"s3://bucket/name\"", storage.RedactURL(url))
 	}
 	if scheme == "http" || scheme == "https" {
 		key = url // whose query is no part of a path
@@ -54,32 +58,86 @@ func splitURL(url string) (place, key string, err error) {
 	return scheme + "://" + host + "/", key, nil
 }
 
-// source opens the place of a URL, or gives the one that is open.
+// source opens the place of a URL, or gives the one that is open. A URL that the policy forbids is
+// errs.Denied.
 func (p *places) source(ctx context.Context, url string) (storage.Source, string, error) {
 	place, key, err := splitURL(url)
 	if err != nil {
 		return nil, "", err
 	}
+	grant, err := p.policy.Stored(url)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.open[place]; s != nil {
+	if err != nil {
+		o, ok := p.named[place]
+		if !ok {
+			return nil, "", err
+		}
+		grant = storage.Grant{Options: o, Rule: "named"}
+	}
+	at := place + " " + grant.Rule
+	if s := p.open[at]; s != nil {
 		return s, key, nil
 	}
-	s, err := p.env.Sources.Open(ctx, place, p.o)
+	s, err := p.env.Sources.Open(ctx, place, grant.Options)
 	if err != nil {
 		return nil, "", err
 	}
-	p.open[place] = s
+	p.open[at] = s
 	return s, key, nil
+}
+
+// name notes that the user has named a URL, by adding a link to it: links into its place may be
+// read from now on.
+func (p *places) name(url string) error {
+	place, _, err := splitURL(url)
+	if err != nil {
+		return err
+	}
+	if err := unsigned(url); err != nil {
+		return err
+	}
+	if _, err := p.policy.Stored(url); err == nil {
+		return nil
+	}
+	if err := p.policy.CanName(url); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.named[place] = p.policy.Named(url)
+	return nil
+}
+
+// unsigned refuses URLs that carry the right to read, which every reader of the dataset would get
+// with them.
+func unsigned(url string) error {
+	shown := storage.RedactURL(url)
+	if param := storage.Presigned(url); param != "" {
+		return errs.New(errs.Invalid, "link %q: the URL is presigned (parameter %q), and a dataset stores no signatures; "+
+			"link the object without them, and give what it needs as link_storage={prefix: deeplake.Storage(...)}", shown, param)
+	}
+	if storage.HasUserInfo(url) {
+		return errs.New(errs.Invalid, "link %q: the URL holds a name or a password, and a dataset stores none; "+
+			"give them as link_storage={prefix: deeplake.Storage(headers={\"Authorization\": ...})}", shown)
+	}
+	return nil
+}
+
+// names lists the places that were named and that the policy alone would not allow.
+func (p *places) names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.named))
 }
 
 // close releases all sources. Links that are followed later open them again.
 func (p *places) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for place, s := range p.open {
+	for at, s := range p.open {
 		_ = s.Close()
-		delete(p.open, place)
+		delete(p.open, at)
 	}
 }
 
@@ -98,10 +156,10 @@ func (p *places) ReadLink(ctx context.Context, l format.Link, dst []byte) error 
 		return err
 	}
 	if body.Len() != l.Length {
-		return errs.New(errs.Corrupt, "read %q: %d bytes at %d are linked, it gives %d", l.URL, l.Length, l.Offset, body.Len())
+		return errs.New(errs.Corrupt, "read %q: %d bytes at %d are linked, it gives %d", storage.RedactURL(l.URL), l.Length, l.Offset, body.Len())
 	}
 	if _, err := io.ReadFull(body, dst); err != nil {
-		return errs.Wrap(errs.Storage, "read", l.URL, err)
+		return errs.Wrap(errs.Storage, "read", storage.RedactURL(l.URL), err)
 	}
 	return nil
 }
@@ -118,18 +176,18 @@ func sameObject(l format.Link, body storage.Body) error {
 }
 
 func changed(l format.Link, tag string, size int64) error {
-	return errs.New(errs.Corrupt, "read %q: it has changed since it was linked (tag %q and %d bytes, want %q and %d); link it again, or put the old object back", l.URL, tag, size, l.Tag, l.Size)
+	return errs.New(errs.Corrupt, "read %q: it has changed since it was linked (tag %q and %d bytes, want %q and %d); link it again, or put the old object back", storage.RedactURL(l.URL), tag, size, l.Tag, l.Size)
 }
 
 // refused says what became of an object that could not be read as it was linked.
 func (p *places) refused(ctx context.Context, s storage.Source, key string, l format.Link, err error) error {
 	switch errs.KindOf(err) {
 	case errs.NotFound:
-		return errs.New(errs.Corrupt, "read %q: the object that was linked is gone: %w", l.URL, err)
+		return errs.New(errs.Corrupt, "read %q: the object that was linked is gone: %w", storage.RedactURL(l.URL), err)
 	case errs.Conflict, errs.Corrupt:
 		body, now := s.Range(ctx, key, 0, 1, "")
 		if now != nil {
-			return errs.New(errs.Corrupt, "read %q: it is not what was linked: %w", l.URL, err)
+			return errs.New(errs.Corrupt, "read %q: it is not what was linked: %w", storage.RedactURL(l.URL), err)
 		}
 		defer func() { _ = body.Close() }()
 		return changed(l, body.Tag(), body.Size())
@@ -180,6 +238,9 @@ func sampleRow(col tensor.Rows) func(i int) int {
 // look completes a link to a picture from the beginning of the file.
 func (p *places) look(ctx context.Context, l tensor.Link, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
 	var none codec.Header
+	if err := p.name(l.URL); err != nil {
+		return l, none, err
+	}
 	s, key, err := p.source(ctx, l.URL)
 	if err != nil {
 		return l, none, err
@@ -187,18 +248,18 @@ func (p *places) look(ctx context.Context, l tensor.Link, reg *codec.Registry, w
 	for n := int64(headBytes); ; n *= 4 {
 		data, err := head(ctx, s, key, &l, n)
 		if err != nil {
-			return l, none, errs.Wrap(errs.Storage, "link", l.URL, err)
+			return l, none, errs.Wrap(errs.Storage, "link", storage.RedactURL(l.URL), err)
 		}
 		h, id, more, err := LookAtHead(reg, data, want)
 		if err != nil {
-			return l, none, errs.Wrap(errs.Corrupt, "link", l.URL, err)
+			return l, none, errs.Wrap(errs.Corrupt, "link", storage.RedactURL(l.URL), err)
 		}
 		if !more {
 			l.Codec = uint8(id)
 			return l, h, nil
 		}
 		if int64(len(data)) >= l.Length || n >= maxHeadBytes {
-			return l, none, errs.New(errs.Corrupt, "link %q: the first %d bytes do not tell its shape", l.URL, len(data))
+			return l, none, errs.New(errs.Corrupt, "link %q: the first %d bytes do not tell its shape", storage.RedactURL(l.URL), len(data))
 		}
 	}
 }
@@ -258,6 +319,9 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 		return s, errs.New(errs.Invalid, "link has a URL of %d bytes and a tag of %d, want at most %d and %d", len(l.URL), len(l.Tag), format.MaxURLBytes, format.MaxTagBytes)
 	}
 	if _, _, err := splitURL(l.URL); err != nil {
+		return s, err
+	}
+	if err := unsigned(l.URL); err != nil {
 		return s, err
 	}
 	if l.Offset < 0 || l.Length < 1 || l.Length > maxItemBytes || l.Offset > format.MaxObjectBytes-l.Length || l.Size >= 0 && l.Offset+l.Length > l.Size {

@@ -23,6 +23,14 @@ func lakeEnv() (*Env, *storagetest.Lake) {
 	return env, lake
 }
 
+// linksTo are the options by which links below the prefixes are read.
+func linksTo(prefixes ...string) (o storage.Options) {
+	for _, p := range prefixes {
+		o.Links = append(o.Links, storage.LinkRule{Prefix: p, Settings: &storage.Settings{}})
+	}
+	return o
+}
+
 // colourFile is a file of one colour, and what it decodes to.
 func colourFile(t *testing.T, env *Env, name string, h, w int64, colour byte) (file, pixels []byte) {
 	t.Helper()
@@ -71,7 +79,7 @@ func TestLinks(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d = must[*Dataset](t)(Open(ctx, env, "mem://links", OpenOptions{}))
+	d = must[*Dataset](t)(Open(ctx, env, "mem://links", OpenOptions{Storage: linksTo("lake://test")}))
 	defer func() { _ = d.Close() }()
 	before := lake.Requests.Load()
 	v := must[*View](t)(d.View(ctx))
@@ -183,6 +191,95 @@ func TestLinkRefused(t *testing.T) {
 		cols = append(cols, tensor.Rows{Tensor: other, Samples: []tensor.Sample{{Form: tensor.FormHole}}})
 		if err := d.Append(ctx, cols, 1); !errs.Is(err, c.want) || !strings.Contains(err.Error(), "row 0") {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+// TestLinksReachTheirOwnStore: a dataset that is opened leads nowhere but into its own store,
+// whatever its links say. What the user of a handle links is read by that handle; others name the
+// place.
+func TestLinksReachTheirOwnStore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env, lake := lakeEnv()
+	file, want := colourFile(t, env, "png", 4, 5, 10)
+	lake.Put("x.png", file)
+	d := must[*Dataset](t)(Create(ctx, env, "mem://own", CreateOptions{}))
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "images", HType: "image.rgb", Compression: "png"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Append(ctx, linkRows(tensor.Link{URL: "lake://test/x.png"}), 1); err != nil {
+		t.Fatal(err)
+	}
+	must[any](t)(d.Commit(ctx, "link"))
+	read := func(d *Dataset) ([]byte, error) {
+		v := must[*View](t)(d.View(ctx))
+		col := must[*Column](t)(v.Column("images"))
+		refs := make([]chunk.Ref, 1)
+		if err := col.Resolve(ctx, []int64{0}, refs); err != nil {
+			return nil, err
+		}
+		w := v.NewWorker()
+		defer w.Close()
+		out := make([]byte, refs[0].Size)
+		return out, col.Decode(ctx, &refs[0], out, w)
+	}
+	if got, err := read(d); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the handle that linked it: %v", err)
+	}
+	if about := must[Description](t)(d.Describe()); len(about.Named) != 1 || about.Named[0] != "lake://test/" {
+		t.Errorf("named %q", about.Named)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refuse := linksTo("lake://test")
+	refuse.Links[0].Settings = nil
+	for name, c := range map[string]struct {
+		o  storage.Options
+		ok bool
+	}{
+		"default": {storage.Options{}, false}, "named": {storage.Options{Named: []string{"lake://test/"}}, true},
+		"rule": {linksTo("lake://test"), true}, "scheme": {linksTo("lake://"), true}, "another": {linksTo("lake://other", "s3://test"), false},
+		"refused": {refuse, false}, "a file": {linksTo("lake://test/x.png"), true}, "a sibling": {linksTo("lake://test/x"), false},
+	} {
+		d := must[*Dataset](t)(Open(ctx, env, "mem://own", OpenOptions{Storage: c.o}))
+		before := lake.Requests.Load()
+		_, err := read(d)
+		if c.ok && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !c.ok && (!errs.Is(err, errs.Denied) || !strings.Contains(err.Error(), "link_storage") || lake.Requests.Load() != before) {
+			t.Errorf("%s: %v after %d requests", name, err, lake.Requests.Load()-before)
+		}
+		_ = d.Close()
+	}
+}
+
+// TestNoSignatureIsStored: a link would give every reader of the dataset the right that it carries.
+func TestNoSignatureIsStored(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env, _ := lakeEnv()
+	d := must[*Dataset](t)(Create(ctx, env, "mem://signed", CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "images", HType: "image.rgb"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{
+		"https://b.s3.amazonaws.com/x.jpg?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=hunter2",
+		"https://storage.googleapis.com/b/x.jpg?X-Goog-Signature=hunter2", "https://a.blob.core.windows.net/c/x.jpg?sv=1&sig=hunter2",
+		"https://cdn.example/x.jpg?Expires=1&Signature=hunter2&Key-Pair-Id=k", "https://user:hunter2@example.com/x.jpg",
+	} {
+		err := d.Append(ctx, linkRows(tensor.Link{URL: url}), 1)
+		if !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "link_storage") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", url, err)
+		}
+		done := tensor.Link{URL: url, Codec: 1, Length: 1, Size: 1} // as an import gives them
+		s := tensor.Sample{Form: tensor.FormLink, Link: &done, DType: tensor.Uint8, Shape: tensor.Shape{1, 1, 3}}
+		err = d.Append(ctx, []tensor.Rows{{Tensor: "images", Samples: []tensor.Sample{s}}}, 1)
+		if !errs.Is(err, errs.Invalid) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s, complete: %v", url, err)
 		}
 	}
 }

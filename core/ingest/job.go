@@ -21,8 +21,8 @@ type Options struct {
 	Checkpoint  int64  `json:"checkpoint"`  // rows between commits; default 100,000
 	Message     string `json:"message"`     // of the last commit
 
-	Storage storage.Options `json:"-"` // how the dataset is reached
-	Source  storage.Options `json:"-"` // how the source is reached
+	Storage storage.Options  `json:"-"` // how the dataset is reached
+	Source  *storage.Options `json:"-"` // how the source is reached; nil: as storage.LinkPolicy.Named says
 }
 
 func (o Options) check(source string) error {
@@ -106,10 +106,11 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if env = env.For(o.Storage.Settings); o.Source.Settings.MaxPixels != 0 {
+	env = env.For(o.Storage.Settings)
+	if o.Source != nil && o.Source.Settings.MaxPixels != 0 {
 		env = env.For(o.Source.Settings)
 	}
-	lake, err := openLake(ctx, env, source, o)
+	lake, err := openLake(ctx, env, uri, source, o)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 	"deeplake/core/storage/storagetest"
 )
 
@@ -21,6 +22,11 @@ func lakeEnv() (*dataset.Env, *storagetest.Lake) {
 	env, lake := testEnv(), &storagetest.Lake{}
 	env.Sources["lake"] = lake.Open
 	return env, lake
+}
+
+// lakeLinks are the options by which links into the lake are read.
+func lakeLinks() storage.Options {
+	return storage.Options{Links: []storage.LinkRule{{Prefix: "lake://b", Settings: &storage.Settings{}}}}
 }
 
 // origins reads where the rows of a dataset came from.
@@ -41,7 +47,7 @@ func origins(t *testing.T, env *dataset.Env, uri string) []string {
 func decoded(t *testing.T, env *dataset.Env, uri string) [][]byte {
 	t.Helper()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, uri, dataset.OpenOptions{})
+	d, err := dataset.Open(ctx, env, uri, dataset.OpenOptions{Storage: lakeLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +161,7 @@ func TestKnownRowsMerge(t *testing.T) {
 		run(t, env, "mem://d", "lake://b", Options{})
 	}
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{})
+	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{Storage: lakeLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}

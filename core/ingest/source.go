@@ -37,10 +37,16 @@ type lake struct {
 var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png"}
 
 // openLake opens the source. A folder is there or not at once; whether another one can be reached is found out later.
-func openLake(ctx context.Context, env *dataset.Env, uri string, o Options) (*lake, error) {
-	s, err := env.Sources.Open(ctx, uri, o.Source)
+func openLake(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*lake, error) {
+	var how storage.Options
+	if o.Source != nil {
+		how = *o.Source
+	} else {
+		how = storage.NewLinkPolicy(into, o.Storage).Named(uri)
+	}
+	s, err := env.Sources.Open(ctx, uri, how)
 	if err != nil {
-		return nil, errs.Wrap(errs.Storage, "import from", uri, err)
+		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
 	l := &lake{Source: s, local: !found || scheme == "file", kinds: map[string]int64{}}

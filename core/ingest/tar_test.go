@@ -222,7 +222,7 @@ func TestChangedShard(t *testing.T) {
 		}
 	}
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{At: "1"})
+	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{At: "1", Storage: lakeLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ..
 func askAnswer(t testing.TB, env *dataset.Env, a *Answer, text string, params ...any) *Answer {
 	t.Helper()
 	ctx := context.Background()
-	tables := NewTables(env, storage.Options{})
+	tables := NewTables(env, "", false, storage.Options{})
 	t.Cleanup(func() { _ = tables.Close() })
 	p, err := query.Prepare(ctx, text, a.Table(), tables, query.Options{Params: params})
 	if err != nil {
@@ -589,7 +589,7 @@ func TestTables(t *testing.T) {
 	ctx := context.Background()
 	env := testEnv()
 	d := small(t, env, "mem://d")
-	tables := NewTables(env, storage.Options{})
+	tables := NewTables(env, "", false, storage.Options{})
 	first := must[query.Table](t)(tables.Table(ctx, "mem://d", ""))
 	if err := d.DeleteRows(ctx, []int64{0}); err != nil {
 		t.Fatal(err)

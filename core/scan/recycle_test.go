@@ -74,7 +74,7 @@ func TestRecycle(t *testing.T) {
 	for _, text := range queries {
 		var answers [2]*Answer
 		for i, from := range []query.Table{Of(v), careful{Of(v)}} {
-			p, err := query.Prepare(ctx, text, from, NewTables(env, storage.Options{}), query.Options{Threads: 2})
+			p, err := query.Prepare(ctx, text, from, NewTables(env, "", false, storage.Options{}), query.Options{Threads: 2})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}

@@ -13,8 +13,12 @@ import (
 
 // Tables opens the datasets that queries name, and keeps them open. All methods may be called in parallel.
 type Tables struct {
-	env     *dataset.Env
-	storage storage.Options
+	env    *dataset.Env
+	o      storage.Options
+	stored bool
+
+	adopt  sync.Once
+	policy *storage.LinkPolicy // nil: of the first dataset that is opened
 
 	mu     sync.Mutex
 	opened map[[2]string]*opening
@@ -32,10 +36,30 @@ type opening struct {
 	err   error
 }
 
-// NewTables makes a Tables that opens with the options o. It must be closed, after the last answer that is of one of its
-// datasets.
-func NewTables(env *dataset.Env, o storage.Options) *Tables {
-	return &Tables{env: env, storage: o, opened: map[[2]string]*opening{}}
+// NewTables makes a Tables for a query of the dataset at home, which o opened; without home o is of
+// the first dataset that the query names. stored says that the text of the query was read from the
+// dataset: then it opens what storage.LinkPolicy allows. The Tables must be closed, after the last
+// answer that is of one of its datasets.
+func NewTables(env *dataset.Env, home string, stored bool, o storage.Options) *Tables {
+	t := &Tables{env: env, o: o, stored: stored, opened: map[[2]string]*opening{}}
+	if home != "" || stored {
+		t.policy = storage.NewLinkPolicy(home, o)
+	}
+	return t
+}
+
+// options returns how the dataset that a query names is opened.
+func (t *Tables) options(uri string) (storage.Options, error) {
+	t.adopt.Do(func() {
+		if t.policy == nil {
+			t.policy = storage.NewLinkPolicy(uri, t.o)
+		}
+	})
+	if !t.stored {
+		return t.policy.Named(uri), nil
+	}
+	grant, err := t.policy.Stored(uri)
+	return grant.Options, err
 }
 
 // Table opens the dataset at the URI name, at the version that ref is, as dataset.OpenOptions.At has it; "" is the newest. A
@@ -68,7 +92,11 @@ func (t *Tables) Table(ctx context.Context, name, ref string) (query.Table, erro
 }
 
 func (o *opening) open(ctx context.Context, t *Tables, name, ref string) error {
-	d, err := dataset.Open(ctx, t.env, name, dataset.OpenOptions{At: ref, ReadOnly: true, Storage: t.storage})
+	where, err := t.options(name)
+	if err != nil {
+		return err
+	}
+	d, err := dataset.Open(ctx, t.env, name, dataset.OpenOptions{At: ref, ReadOnly: true, Storage: where})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (p *LinkPolicy) by(r *LinkRule) Grant {
 func (p *LinkPolicy) plain() Options {
 	o, s := p.o, p.o.Settings
 	o.Settings = Settings{
-		CAFile: s.CAFile, Proxy: s.Proxy,
+		CAFile: s.CAFile, Proxy: s.Proxy, MaxPixels: s.MaxPixels,
 		MaxConnections: s.MaxConnections, MaxBytesInFlight: s.MaxBytesInFlight, ConnectTimeout: s.ConnectTimeout, Timeout: s.Timeout,
 		RetryTime: s.RetryTime, MaxAttempts: s.MaxAttempts, Hedge: s.Hedge,
 		CacheDir: s.CacheDir, CacheBytes: s.CacheBytes, CacheMemoryBytes: s.CacheMemoryBytes,

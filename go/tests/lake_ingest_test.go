@@ -106,7 +106,7 @@ func BenchmarkBucketToBucket(b *testing.B) {
 				loops.Wait()
 				together += time.Since(begin)
 				begin = time.Now()
-				j, err := ingest.Start(env, server.URI(bucket, "out", fmt.Sprint(i)), server.URI(bucket, "in"), ingest.Options{Storage: o, Source: o})
+				j, err := ingest.Start(env, server.URI(bucket, "out", fmt.Sprint(i)), server.URI(bucket, "in"), ingest.Options{Storage: o, Source: &o})
 				if err != nil {
 					b.Fatal(err)
 				}
