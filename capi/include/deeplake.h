@@ -319,9 +319,9 @@ DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
                                 dl_error* err);
 
-/* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch", "at", "message", "from",
- * "to"}; "from" and "to" are objects of "storage" and "environ"; without "to", "from" serves a place on the same server,
- * and a place elsewhere gets none of its secrets. The buffer gets a JSON report, and is to be released.
+/* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch", "at", "message",
+ * "from", "to"}; "from" and "to" are objects of "storage" and "environ"; without "to", "from" serves a place on the
+ * same server, and a place elsewhere gets none of its secrets. The buffer gets a JSON report, and is to be released.
  * After a failure there is no dataset at dst; copying again goes on. */
 DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json,
                                  dl_error* err);
@@ -374,14 +374,14 @@ typedef struct dl_function {
 } dl_function;
 typedef const dl_function dl_functions; /* dl_functions*: several */
 
-/* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself. params are the values of
- * its ?, columns of one row each, whose `tensor` says what int64 numbers count: "" nothing, "date" days, "timestamp"
- * and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold), "threads",
- * "each" (params by their numbers from 0 on, arrays whose first axis is values to be taken in turn: the query is asked
- * with each, and the answers come one behind the other)}, how the datasets that it names are opened ("storage",
- * of the first of them, "link_storage", "environ"), "stored" (true if the text was read from a dataset: then it opens
- * only what stored text may reach), "places", where those lie whose names are not their URIs: {name: uri}, and "commits", what of that is to
- * be opened again: {"name" or "name@ref": commit}.
+/* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself. params are the values
+ * of its ?, columns of one row each, whose `tensor` says what int64 numbers count: "" nothing, "date" days,
+ * "timestamp" and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold),
+ * "threads", "each" (params by their numbers from 0 on, arrays whose first axis is values to be taken in turn: the
+ * query is asked with each, and the answers come one behind the other)}, how the datasets that it names are opened
+ * ("storage", of the first of them, "link_storage", "environ"), "stored" (true if the text was read from a dataset:
+ * then it opens only what stored text may reach), "places", where those lie whose names are not their URIs: {name:
+ * uri}, and "commits", what of that is to be opened again: {"name" or "name@ref": commit}.
  *
  * *out gets a view of the result, which works as any other; the caller closes it before the view that was asked. *json
  * gets {"query" (its canonical form), "uri" (of the dataset that was asked, or the first that it names), "origin" (of
@@ -553,8 +553,8 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
 
 /* Starts filling the dataset at uri from source, a folder or a URI, with JSON options: "overwrite", "link", "labels",
  * "workers", "compression", "checkpoint", "message"; "storage" and "environ" as above, and "source_storage" where the
- * source is reached in another way: without it "storage" serves a source on the same server, and a source elsewhere gets
- * none of its secrets. The caller closes *out. */
+ * source is reached in another way: without it "storage" serves a source on the same server, and a source elsewhere
+ * gets none of its secrets. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err);
 
 /* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end "report"; it is the

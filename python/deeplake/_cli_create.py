@@ -48,8 +48,9 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     "--size", "side", type=click.IntRange(min=1), metavar="PIXELS", help="Squares of this side, cut from the middle."
 )
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
-@click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for both stores.")
-@click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source alone.")
+@click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
+@click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source.")
+@click.option("--allow-links", multiple=True, metavar="PREFIX", help="URLs that a list on a web server may name.")
 @json_option
 def create(
     uri: str,
@@ -65,12 +66,15 @@ def create(
     checkpoint: int | None,
     storage: tuple[str, ...],
     source_storage: tuple[str, ...],
+    allow_links: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Make a dataset: empty, or of the images in a folder or a bucket.
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file with one URL or path
-    in each line. Folders inside it are classes. A run that was interrupted goes on where it was when it is started
+    in each line. Folders inside it are classes. Without --source-storage a source on the
+    same server as the dataset is reached with --storage, any other one without its secrets. A list names URLs of its
+    own host, and of --allow-links. A run that was interrupted goes on where it was when it is started
     again; one that was complete takes in what is new or has changed.
 
     \b
@@ -99,8 +103,9 @@ def create(
     }
     other = _settings("--source-storage", source_storage)
     if other is not None:
-        told = _storage.reach(other)
-        options.update(environ=told["environ"], source_storage=told["storage"])
+        options["source_storage"] = other.settings()
+    if allow_links:
+        options["link_storage"] = {prefix: {} for prefix in allow_links}
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
     show(report, as_json, _report_lines(report))

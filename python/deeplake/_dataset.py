@@ -41,6 +41,7 @@ def create(
     schema: Mapping[str, str | Mapping[str, Any]] | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
+    link_storage: Mapping[str, Storage | None] | None = None,
 ) -> Dataset:
     """Makes an empty dataset and opens it.
 
@@ -49,14 +50,18 @@ def create(
             `deeplake://org/name`.
         schema: tensors to create and commit, by name: an htype, or the arguments of `Dataset.create_tensor` as a dict.
         overwrite: delete a dataset that is there, with all its versions.
-        storage: settings of the store: its endpoint, credentials, limits, cache.
+        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this store alone.
+        link_storage: where text stored in the dataset may lead besides the dataset's own store, and how: a dict of
+            `Storage` by prefix of URLs, like `{"s3://pictures": deeplake.Storage()}`. The longest prefix counts; None
+            refuses. It is for links, and for datasets that saved views name. See "What a dataset may reach" in
+            docs/storage.md.
     Raises:
         AlreadyExistsError: there is a dataset, and `overwrite` is False.
     """
-    _storage.check(storage)
+    stores = _storage.access(storage, link_storage)
     place = _uri.resolve(uri)
-    handle = _native.create(place, overwrite=overwrite, store=_storage.reach(storage))
-    dataset = Dataset(Live(place, handle, storage=storage))
+    handle = _native.create(place, overwrite=overwrite, store=_storage.reach(stores))
+    dataset = Dataset(Live(place, handle, storage=stores))
     for name, spec in (schema or {}).items():
         dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
     if schema:
@@ -72,6 +77,7 @@ def open(
     at: Ref | None = None,
     read_only: bool = False,
     storage: Storage | None = None,
+    link_storage: Mapping[str, Storage | None] | None = None,
 ) -> Dataset:
     """Opens a dataset at its newest version.
 
@@ -82,20 +88,24 @@ def open(
         at: a version to read: a Commit, its id (or at least 6 characters of it), a tag, a branch, a version number,
             "branch@number", or a datetime, which means the newest version of that time. Such a dataset is read-only.
         read_only: refuse writes.
-        storage: settings of the store: its endpoint, credentials, limits, cache.
+        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this store alone.
+        link_storage: where text stored in the dataset may lead besides the dataset's own store, and how: a dict of
+            `Storage` by prefix of URLs, like `{"s3://pictures": deeplake.Storage()}`. The longest prefix counts; None
+            refuses. It is for links, and for datasets that saved views name. See "What a dataset may reach" in
+            docs/storage.md.
     Raises:
         NotFoundError: there is no dataset, or no such version.
         AccessDeniedError: the store refuses: no credentials, wrong or expired ones, no permission.
         StorageError: the store cannot be reached, or fails.
         UnsupportedError: it was written in a newer format.
     """
-    _storage.check(storage)
+    stores = _storage.access(storage, link_storage)
     place, ref = _uri.resolve(uri), "" if at is None else ref_of(at)
-    handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(storage))
+    handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(stores))
     if ref:
         # A time or the start of an id may mean another commit later, in a process that opens it again.
         ref = handle.describe()["head"]["commit"]
-    return Dataset(Live(place, handle, branch=branch, at=ref, read_only=read_only or bool(ref), storage=storage))
+    return Dataset(Live(place, handle, branch=branch, at=ref, read_only=read_only or bool(ref), storage=stores))
 
 
 @checks_keywords

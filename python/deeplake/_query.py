@@ -16,7 +16,7 @@ from deeplake._errors import ForkedError, InvalidArgumentError
 from deeplake._index import Rows
 from deeplake._names import check_text
 from deeplake._source import Pinned, Version
-from deeplake._storage import Storage
+from deeplake._storage import Stores
 from deeplake._text import printable_lines
 
 _EPOCH = datetime.date(1970, 1, 1)
@@ -46,6 +46,7 @@ class Question:
     seed: int = 0
     memory: int | None = None
     threads: int | None = None
+    stored: bool = False  # the text was read from a dataset: it may not lead anywhere
 
     def __post_init__(self) -> None:
         check_text("query", "the text", self.text)
@@ -57,26 +58,27 @@ class Question:
                 raise InvalidArgumentError(f"query: {name} is {value!r}, want an int of {least} to 2**63 - 1")
         native_params(self.params)  # what is wrong with them is said now
 
-    def options(self, storage: Storage | None, commits: Mapping[str, str] | None) -> dict[str, Any]:
+    def options(self, storage: Stores, commits: Mapping[str, str] | None) -> dict[str, Any]:
         return {
             "seed": int(self.seed),
             "budget": self.memory,
             "threads": self.threads,
             "each": [number for number, value in enumerate(self.params) if isinstance(value, tql.Each)],
             "commits": commits,
+            "stored": self.stored,
             "places": {name: _uri.resolve(name) for name in _NAMED.findall(self.text)} or None,
             **_storage.reach(storage),
         }
 
     def ask(
-        self, view: _native.View | None, storage: Storage | None, commits: Mapping[str, str] | None = None
+        self, view: _native.View | None, storage: Stores, commits: Mapping[str, str] | None = None
     ) -> tuple[_native.View, dict[str, Any]]:
         """Returns the native view of the answer, and what the core says of it."""
         return _native.query(
             view, self.text, native_params(self.params), tql.registered(), self.options(storage, commits)
         )
 
-    def explain(self, view: _native.View | None, storage: Storage | None, *, analyze: bool) -> Explanation:
+    def explain(self, view: _native.View | None, storage: Stores, *, analyze: bool) -> Explanation:
         """Returns the plan; with `analyze` the query runs, and it says what happened."""
         options = {**self.options(storage, None), "analyze": analyze}
         about = _native.explain(view, self.text, native_params(self.params), tql.registered(), options)
@@ -92,7 +94,7 @@ class Answer(Version):
         self,
         of: Pinned | None,
         question: Question,
-        storage: Storage | None,
+        storage: Stores,
         commits: Mapping[str, str] | None = None,
         uri: str = "",
         origin: str = "",
@@ -119,7 +121,7 @@ class Answer(Version):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             return super().__reduce__()  # which refuses
-        return Answer, (self.of, self.question, self.storage, self.commits, self.uri, self._origin)
+        return Answer, (self.of, self.question, self.stores(), self.commits, self.uri, self._origin)
 
     @property
     def origin(self) -> str:
@@ -154,7 +156,7 @@ class Answer(Version):
         return root.rows() if everything else root.select(_index.as_array(rows)).rows()
 
 
-def answer(of: Pinned | None, question: Question, storage: Storage | None) -> Pinned:
+def answer(of: Pinned | None, question: Question, storage: Stores) -> Pinned:
     """Asks a query; returns the rows of its result."""
     return Pinned(Answer(of, question, storage), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from deeplake import _native, _storage
@@ -9,7 +10,7 @@ from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords
 from deeplake._query import Answer, Explanation, Question, answer
 from deeplake._source import Pinned
-from deeplake._storage import Storage
+from deeplake._storage import Storage, Stores
 from deeplake._view import View
 
 
@@ -38,7 +39,9 @@ class QueryView(View):
             raise InvalidArgumentError("explain: there are parameters and no query; give its text")
         answer = self._answer()
         if text == "" and answer.about.get("query") is None and answer.of is not None:  # loaded by its rows, not asked
-            return View(answer.of).explain(answer.question.text, *answer.question.params, **options)
+            return View(answer.of).explain(
+                answer.question.text, *answer.question.params, _stored=answer.question.stored, **options
+            )
         if text != "" or options:
             return super().explain(text, *params, **options)
         about = _native.explain(answer.root(), "", [], [])
@@ -59,15 +62,19 @@ def query(
     memory: int | None = None,
     threads: int | None = None,
     storage: Storage | None = None,
+    link_storage: Mapping[str, Storage | None] | None = None,
 ) -> QueryView:
     """Asks a query of the datasets that its FROM names: `deeplake.query('SELECT * FROM "s3://bucket/flowers"')`.
 
     Args:
         text, params, seed, memory, threads: as in `View.query`.
-        storage: settings of the stores of all of them.
+        storage: settings of the store of the dataset that is named first. Its secrets go to others only on the same
+            server: the same host, or buckets of the same endpoint.
+        link_storage: settings of others, by prefix of their URLs; and where text stored in them may lead, as for
+            `deeplake.open`.
     """
-    _storage.check(storage)
-    return ask(None, text, params, seed=seed, memory=memory, threads=threads, storage=storage)
+    stores = _storage.access(storage, link_storage)
+    return ask(None, text, params, seed=seed, memory=memory, threads=threads, storage=stores)
 
 
 def ask(
@@ -78,7 +85,7 @@ def ask(
     seed: int,
     memory: int | None,
     threads: int | None,
-    storage: Storage | None = None,
+    storage: Stores = None,
 ) -> QueryView:
     """Asks a query of some rows, or of the datasets that it names."""
     question = Question(text, params, seed, memory, threads)

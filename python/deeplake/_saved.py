@@ -16,7 +16,7 @@ from deeplake._query import Answer, Question, native_params
 from deeplake._source import Pinned, Version, open_native
 
 if TYPE_CHECKING:
-    from deeplake._storage import Storage
+    from deeplake._storage import Storage, Stores
     from deeplake._view import View
 
 
@@ -81,7 +81,7 @@ def save(pinned: Pinned, name: str, *, replace: bool) -> None:
     _native.save_view(handle, pinned.view(), name, {"params": params, "replace": replace})
 
 
-def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Storage | None) -> Pinned:
+def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Stores) -> Pinned:
     """Loads a saved view. One that computes is computed again."""
     check_text("load view", "name", name)
     views = {view.name: view for view in saved_views(handle)}
@@ -92,7 +92,7 @@ def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Sto
     commits = None
     if written and isinstance(written[-1], dict) and "commits" in written[-1]:
         commits = written.pop()["commits"]
-    question = Question(about["query"], tuple(_read(value) for value in written), about["seed"])
+    question = Question(about["query"], tuple(_read(value) for value in written), about["seed"], stored=True)
     options = question.options(storage, commits)
     view, told = _native.load_view(handle, name, native_params(question.params), tql.registered(), options)
     of = Version(uri, about["commit"], None, storage, branch=branch)

@@ -15,7 +15,7 @@ from deeplake import _index, _native, _storage
 from deeplake._errors import ClosedError, ForkedError, NotFoundError, ReadOnlyError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._names import quoted, suggest
-from deeplake._storage import Storage
+from deeplake._storage import Stores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ class Version:
         uri: str,
         commit: str,
         owner: _native.Dataset | None,
-        storage: Storage | None = None,
+        storage: Stores = None,
         *,
         branch: str = "main",
         uncommitted: bool = False,
@@ -53,7 +53,14 @@ class Version:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             raise UnsupportedError(f'pickle rows of "{self.uri}": some are not committed yet; {_COMMIT_FIRST}')
-        return _version, (self.uri, self.commit, self.branch, self.storage)
+        return _version, (self.uri, self.commit, self.branch, self.stores())
+
+    def stores(self) -> Stores:
+        """Returns how another process reaches the dataset: with the links that this one may follow."""
+        owner = self._owner
+        if owner is None or not owner.alive or owner.generation != _native.generation():
+            return self.storage
+        return _storage.naming(self.storage, owner.describe().get("named", []))
 
     def root(self) -> _native.View:
         """Returns the native view of all rows; opens it again in another process."""
@@ -89,12 +96,12 @@ class Version:
         return _index.as_array(rows)
 
 
-def _version(uri: str, commit: str, branch: str, storage: Storage | None) -> Version:
+def _version(uri: str, commit: str, branch: str, storage: Stores) -> Version:
     return Version(uri, commit, None, storage, branch=branch)
 
 
 def open_native(
-    uri: str, storage: Storage | None = None, *, branch: str = "", at: str = "", read_only: bool = False
+    uri: str, storage: Stores = None, *, branch: str = "", at: str = "", read_only: bool = False
 ) -> _native.Dataset:
     """Opens a dataset, with the environment as it is now; says why one in memory is not there."""
     try:
@@ -248,7 +255,7 @@ class Live(Source):
         at: str = "",
         read_only: bool = False,
         now: Pinned | None = None,
-        storage: Storage | None = None,
+        storage: Stores = None,
     ) -> None:
         self.uri = uri
         self.storage = storage
@@ -266,7 +273,7 @@ class Live(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
-        return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
+        return _live, (self.uri, self.branch, self._at, self.read_only, now, now.version.stores())
 
     def handle(self) -> _native.Dataset:
         """Returns the native handle. A forked or unpickled process opens one of its own, at the newest version."""
@@ -368,7 +375,7 @@ class Live(Source):
         return types
 
 
-def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Storage | None) -> Live:
+def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Stores) -> Live:
     return Live(uri, None, branch=branch, at=at, read_only=read_only, now=now, storage=storage)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords, quoted, suggest
@@ -52,6 +52,8 @@ class Storage:
         customer_key: str | None = None,
         checksums: str | None = None,
         headers: Mapping[str, str] | None = None,
+        allow_insecure: bool = False,
+        allow_private: bool = False,
         ca_file: str | os.PathLike[str] | None = None,
         proxy: str | None = None,
         max_connections: int | None = None,
@@ -82,7 +84,11 @@ class Storage:
             encryption_key: the name of the key for it.
             customer_key: base64 of 256 bits that the store encrypts with and does not keep.
             checksums: "when_required" for S3-likes that refuse the checksums which uploads carry.
-            headers: sent with every request (HTTP).
+            headers: sent with every request to the host that they are given for (HTTP).
+            allow_insecure: send headers, tokens and customer keys over plain `http://`. Without it only this machine
+                gets them so.
+            allow_private: follow redirections, and hosts that stored text names, to this machine and into private
+                networks; see "What a dataset may reach" in docs/storage.md.
             ca_file: certificates of further authorities, PEM.
             proxy: URL; the environment's by default.
             max_connections: requests at once; 64.
@@ -111,6 +117,8 @@ class Storage:
             "customer_key": _text("customer_key", customer_key),
             "checksums": _text("checksums", checksums),
             "headers": None if headers is None else _texts("headers", headers) or None,
+            "allow_insecure": _flag("allow_insecure", allow_insecure) or None,
+            "allow_private": _flag("allow_private", allow_private) or None,
             "ca_file": _path("ca_file", ca_file),
             "proxy": _text("proxy", proxy),
             "max_connections": _number("max_connections", max_connections, int),
@@ -177,15 +185,83 @@ class Storage:
         return dict(self._fields)
 
 
-def reach(storage: Storage | None) -> dict[str, Any]:
+class Access:
+    """How a dataset is reached, and where text stored in it may lead besides its own store.
+
+    Workers get it as it is, so that they follow the same links with the same settings.
+    """
+
+    __slots__ = ("links", "named", "storage")
+
+    def __init__(
+        self, storage: Storage | None, links: Mapping[str, Storage | None], named: tuple[str, ...] = ()
+    ) -> None:
+        self.storage = storage
+        self.links = dict(links)
+        self.named = named  # places that the user has linked to in this session
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Access, (self.storage, self.links, self.named)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Access):
+            return NotImplemented
+        return (self.storage, self.links, self.named) == (other.storage, other.links, other.named)
+
+    def __hash__(self) -> int:
+        return hash((self.storage, tuple(sorted(self.links)), self.named))
+
+    def __repr__(self) -> str:
+        return f"Access({self.storage!r}, {self.links!r}, {self.named!r})"
+
+
+Stores: TypeAlias = Storage | Access | None
+"""What a dataset keeps of the storage arguments that it was opened with."""
+
+
+def access(storage: Storage | None, links: Mapping[str, Storage | None] | None) -> Stores:
+    """Checks `storage=` and `link_storage=`, and returns both as one."""
+    check(storage)
+    if links is None:
+        return storage
+    if not isinstance(links, Mapping):
+        raise InvalidArgumentError(
+            f"use link_storage: got {type(links).__name__}, want a dict of deeplake.Storage(...) by prefix of URLs"
+        )
+    for prefix, settings in links.items():
+        if not isinstance(prefix, str) or not (settings is None or isinstance(settings, Storage)):
+            raise InvalidArgumentError(
+                f"use link_storage: got {type(prefix).__name__}: {type(settings).__name__}, want a prefix of URLs, "
+                'like "s3://bucket", and deeplake.Storage(...), or None to refuse it'
+            )
+    return Access(storage, links)
+
+
+def naming(stores: Stores, named: list[str]) -> Stores:
+    """Returns `stores` with the places that links of this session lead to."""
+    if not named:
+        return stores
+    if isinstance(stores, Access):
+        return Access(stores.storage, stores.links, tuple(sorted({*stores.named, *named})))
+    return Access(stores, {}, tuple(named))
+
+
+def reach(stores: Stores) -> dict[str, Any]:
     """Returns what the core is told about stores, with the environment as it is now.
 
     A local dataset needs it too: its links may point into any store.
     """
+    storage, told = stores, {"environ": environ()}
+    if isinstance(stores, Access):
+        storage = stores.storage
+        told["link_storage"] = {
+            prefix: None if settings is None else settings.settings() for prefix, settings in stores.links.items()
+        }
+        told["named"] = list(stores.named)
     check(storage)
-    if storage is None:
-        return {"environ": environ()}
-    return {"storage": storage.settings(), "environ": environ()}
+    if isinstance(storage, Storage):
+        told["storage"] = storage.settings()
+    return told
 
 
 def check(storage: object) -> None:

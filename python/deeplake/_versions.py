@@ -400,7 +400,8 @@ def copy(
             rows that `src` has.
         branch, at: the version to copy without history, as for `deeplake.open`.
         message: of the one version of a copy without history.
-        storage: settings of the store of `src`, and of `dst` unless `dst_storage` says otherwise.
+        storage: settings of the store of `src`, and of `dst` unless `dst_storage` says otherwise. Secrets go to
+            `dst` only if it is on the same server.
     Raises:
         AlreadyExistsError: there is a dataset at `dst`.
         CorruptError: `src` is not whole; `fsck()` says where.
@@ -414,6 +415,7 @@ def copy(
         "at": "" if at is None else ref_of(at),
         "message": message,
         "from": _storage.reach(storage),
-        "to": _storage.reach(storage if dst_storage is None else dst_storage),
     }
+    if dst_storage is not None:
+        options["to"] = _storage.reach(dst_storage)
     return CopyReport(**_native.copy(source, target, options))

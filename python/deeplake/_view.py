@@ -414,6 +414,7 @@ class View(Loadable):
         seed: int = 0,
         memory: int | None = None,
         threads: int | None = None,
+        _stored: bool = False,
     ) -> Explanation:
         """Returns how a query would be carried out: the plan, rows, chunks that are left out, bytes to read.
 
@@ -424,7 +425,7 @@ class View(Loadable):
         from deeplake._query import Question
 
         pinned = self._source.pinned()
-        question = Question(text, params, seed, memory, threads)
+        question = Question(text, params, seed, memory, threads, _stored)
         return question.explain(pinned.view(), pinned.version.storage, analyze=analyze)
 
     @checks_keywords

@@ -66,7 +66,9 @@ def test_images_of_a_bucket_are_linked(store: Server, tmp_path: Path) -> None:
     report = create(store, str(tmp_path / "set"), f"from-{store.uri(bucket)}", "--link")
     assert report["rows"] == 12
     storage = deeplake.Storage(**store.settings())
-    ds = deeplake.open(tmp_path / "set", storage=storage)
+    with pytest.raises(deeplake.AccessDeniedError, match="link_storage"):
+        deeplake.open(tmp_path / "set", storage=storage)["images"].bytes(0)
+    ds = deeplake.open(tmp_path / "set", link_storage={store.uri(bucket): storage})
     order = [*range(0, 12, 2), *range(1, 12, 2)]
     assert ds["images"].bytes(list(range(12))) == [files[i] for i in order]
     ds.append({"images": deeplake.link(store.uri(bucket, "c0", "00.jpg")), "labels": "c0"})
@@ -117,7 +119,7 @@ def test_a_list_on_a_web_server_becomes_a_dataset(tmp_path: Path, link: bool) ->
         report = create(servers["http"], place, f"from-{site}/all.txt", *(["--link"] if link else []))
         assert (report["rows"], report["classes"], report["skipped"]) == (12, ["daisy", "rose"], 1)
         assert report["skips"][0]["path"] == "rose/gone.jpg"
-        ds = deeplake.open(place)
+        ds = deeplake.open(place, link_storage={site: deeplake.Storage()})
         assert ds["images"].bytes(list(range(12))) == [files[name] for name in sorted(files)]
         again = create(servers["http"], place, f"from-{site}/all.txt", *(["--link"] if link else []))
         assert again["rows"] == 12 and again["added"] == 0
