@@ -292,7 +292,7 @@ func (c *contradicted) query(t *testing.T) {
 	r := Of(c.view).Reader()
 	defer r.Close()
 	cut := []query.Span{{Low: number(0), High: number(5)}, {Low: number(-7)}}
-	tables := NewTables(c.env, storage.Options{})
+	tables := NewTables(c.env, "", false, storage.Options{})
 	defer func() { _ = tables.Close() }()
 	for i := range c.refs {
 		if c.refs[i].Hole() {
