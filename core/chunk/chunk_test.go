@@ -97,7 +97,7 @@ func (w *written) chunks() []*Chunk {
 		if most := w.spec.Max() + 1024; s.Bytes > most && s.Rows > 1 {
 			w.t.Fatalf("chunk %d of %d rows has %d bytes, want at most %d", i, s.Rows, s.Bytes, most)
 		}
-		c, err := Open(w.store, key, s.Dir)
+		c, err := Open(w.store, "", key, s.Dir)
 		if err != nil || c.Index.Rows() != s.Rows {
 			w.t.Fatalf("chunk %d: %v", i, err)
 		}
@@ -521,7 +521,7 @@ func TestDamage(t *testing.T) {
 					return err
 				}
 			}
-			c, err := Open(store, key, dir)
+			c, err := Open(store, "", key, dir)
 			if err != nil {
 				return err
 			}

@@ -115,7 +115,7 @@ func storeNumbers(t *testing.T, store storage.Provider, n int) *Chunk {
 	if err := s.Stream.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(store, "data/"+s.Session.String()+"/0", s.Dir)
+	c, err := Open(store, "", "data/"+s.Session.String()+"/0", s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

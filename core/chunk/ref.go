@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"crypto/sha256"
 	"sync/atomic"
 
 	"deeplake/core/format"
@@ -13,11 +14,15 @@ import (
 type Chunk struct {
 	Store storage.Provider
 	Key   string
+	ID    ID // set by Open
 	Index *format.Index
 	Links LinkReader // reads the items of a linked chunk
 
 	shown *atomic.Pointer[shown] // made by Open; nil in it: nobody has asked yet
 }
+
+// ID tells chunks of all datasets apart, in every process.
+type ID [sha256.Size]byte
 
 // Ref is one sample of one tensor, found but not read: what a batch must know to give it a place. Resolving a Ref reads
 // at most index pages, never samples.

@@ -92,7 +92,7 @@ func storeFiles(t *testing.T, store storage.Provider, id codec.ID, files [][]byt
 	if err := s.Stream.Finish(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(store, "data/"+s.Session.String()+"/0", s.Dir)
+	c, err := Open(store, "", "data/"+s.Session.String()+"/0", s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

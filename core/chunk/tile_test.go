@@ -72,7 +72,7 @@ func cutAll(t *testing.T, spec *Spec, data []byte, shape tensor.Shape, limit int
 		if err := sealed.Stream.Finish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Open(store, format.DataKey(sealed.Session, sealed.Ordinal), sealed.Dir)
+		c, err := Open(store, "", format.DataKey(sealed.Session, sealed.Ordinal), sealed.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,9 @@ package chunk
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
 	"sync/atomic"
 
 	"deeplake/core/codec"
@@ -305,11 +308,24 @@ func grow(p []byte, n int64) []byte {
 	return p[:n]
 }
 
-// Open makes a readable chunk from its encoded directory.
-func Open(store storage.Provider, key string, rawDir []byte) (*Chunk, error) {
+// Open makes a readable chunk from its encoded directory. origin names its dataset and where that
+// lies, for caches that are shared.
+func Open(store storage.Provider, origin, key string, rawDir []byte) (*Chunk, error) {
 	dir, err := format.DecodeDirectory(rawDir)
 	if err != nil {
 		return nil, errs.Wrap(errs.Corrupt, "read the directory of chunk", key, err)
 	}
-	return &Chunk{Store: store, Key: key, Index: dir.Index(), shown: new(atomic.Pointer[shown])}, nil
+	return &Chunk{Store: store, Key: key, ID: identify(origin, key, rawDir), Index: dir.Index(), shown: new(atomic.Pointer[shown])}, nil
+}
+
+// identify hashes what says which chunk this is: keys are chosen by the writer of a dataset, so
+// that another dataset can repeat them. The directory has the shapes and the checksums of blocks.
+func identify(origin, key string, rawDir []byte) ID {
+	h := sha256.New()
+	for _, part := range []string{origin, key} {
+		_ = binary.Write(h, binary.LittleEndian, uint64(len(part)))
+		_, _ = io.WriteString(h, part)
+	}
+	_, _ = h.Write(rawDir)
+	return ID(h.Sum(nil))
 }

@@ -23,13 +23,14 @@ type chunkID struct {
 
 // chunkCache keeps the directories of the chunks that were read last. All methods may be called in parallel.
 type chunkCache struct {
-	store storage.Provider
-	links chunk.LinkReader
-	open  *lru.Cache[chunkID, *chunk.Chunk]
+	store  storage.Provider
+	origin string // of the dataset
+	links  chunk.LinkReader
+	open   *lru.Cache[chunkID, *chunk.Chunk]
 }
 
-func newChunkCache(store storage.Provider, links chunk.LinkReader) *chunkCache {
-	return &chunkCache{store: store, links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
+func newChunkCache(store storage.Provider, dataset format.UUID, links chunk.LinkReader) *chunkCache {
+	return &chunkCache{store: store, origin: storage.Origin(store) + " " + dataset.String(), links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
 }
 
 // get returns the chunk of an entry, or its k-th tile.
@@ -44,7 +45,7 @@ func (c *chunkCache) get(ctx context.Context, tree version.Tree, e *format.Entry
 		if err != nil {
 			return nil, 0, err
 		}
-		ch, err := chunk.Open(c.store, key, raw)
+		ch, err := chunk.Open(c.store, c.origin, key, raw)
 		if err != nil {
 			return nil, 0, err
 		}

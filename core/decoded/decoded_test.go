@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func picture(t *testing.T, seed uint64, n int) []sample {
 	if err := s.Stream.Finish(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c, err := chunk.Open(store, "data/"+s.Session.String()+"/0", s.Dir)
+	c, err := chunk.Open(store, "", "data/"+s.Session.String()+"/0", s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +124,59 @@ func TestKeepsSamples(t *testing.T) {
 		}
 		if s := c.Stats(); s.Hits != 50 || s.Misses != 100 || s.Kept < 50 || s.Faults != 0 || s.Bytes == 0 {
 			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// TestDatasetsOfEqualIDs: a dataset that repeats the ids, the directory and the size of another's chunk neither gets its
+// pixels nor gives it its own, and another run of either finds what it kept.
+func TestDatasetsOfEqualIDs(t *testing.T) {
+	t.Parallel()
+	both(t, 64<<20, func(t *testing.T, c Cache) {
+		ours := picture(t, 1, 20)
+		theirs := slices.Clone(ours)
+		chunkOf := func(origin string, salt byte) *chunk.Chunk {
+			b := chunk.NewBuilder(&chunk.Spec{DType: tensor.Uint8, Target: 64 << 20}, chunk.NewSession(ours[0].ref.Chunk.Store))
+			for _, s := range ours {
+				if _, err := b.Add(t.Context(), chunk.Item{Data: bytes.Repeat([]byte{salt}, len(s.data)), Shape: s.ref.Shape}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sealed, err := b.Seal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := chunk.Open(ours[0].ref.Chunk.Store, origin, ours[0].ref.Chunk.Key, sealed.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		give := func(to []sample, c *chunk.Chunk, salt byte) []sample {
+			out := slices.Clone(to)
+			for i := range out {
+				ref := *out[i].ref
+				ref.Chunk = c
+				out[i] = sample{&ref, bytes.Repeat([]byte{salt}, len(out[i].data))}
+			}
+			return out
+		}
+		ours = give(ours, chunkOf("s3://bucket/a one", 1), 1)
+		for what, c2 := range map[string]*chunk.Chunk{
+			"another dataset": chunkOf("s3://bucket/a two", 1), "another place": chunkOf("s3://bucket/b one", 1), "other blocks": chunkOf("s3://bucket/a one", 2),
+		} {
+			theirs = give(theirs, c2, 9)
+			keepAll(c, theirs)
+			keepAll(c, ours)
+			if n := loads(t, c, theirs); n != 20 {
+				t.Errorf("%s: %d of its samples are kept, want 20", what, n)
+			}
+			if n := loads(t, c, ours); n != 20 {
+				t.Errorf("%s: %d of ours are kept, want 20", what, n)
+			}
+		}
+		if n := loads(t, c, give(ours, chunkOf("s3://bucket/a one", 1), 1)); n != 20 {
+			t.Errorf("opened again: %d samples, want 20", n)
 		}
 	})
 }

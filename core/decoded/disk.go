@@ -32,10 +32,10 @@ type Disk struct {
 	limit int64
 
 	mu      sync.Mutex
-	files   map[string]*file // by the key of the chunk
-	open    int              // files that stay open
-	total   int64            // bytes of all files, as counted, and added since
-	added   int64            // since then
+	files   map[chunk.ID]*file // by chunk
+	open    int                // files that stay open
+	total   int64              // bytes of all files, as counted, and added since
+	added   int64              // since then
 	counted bool
 	pause   time.Time // nothing is added before it
 
@@ -85,7 +85,7 @@ func OpenDisk(dir string, limit int64) (*Disk, error) {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
 	}
-	return &Disk{dir: dir, limit: limit, files: map[string]*file{}}, nil
+	return &Disk{dir: dir, limit: limit, files: map[chunk.ID]*file{}}, nil
 }
 
 // Load fills dst with the sample if it is kept and undamaged.
@@ -175,12 +175,12 @@ func (d *Disk) paused() bool {
 func (d *Disk) of(c *chunk.Chunk) *file {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.files[c.Key]
+	f := d.files[c.ID]
 	if f == nil {
-		sum := sha256.Sum256([]byte(c.Key))
+		sum := sha256.Sum256(append([]byte(magic), c.ID[:]...)) // another layout has other files
 		name := hex.EncodeToString(sum[:16])
 		f = &file{path: filepath.Join(d.dir, name[:2], name+suffix), layout: layoutOf(c.Index)}
-		d.files[c.Key] = f
+		d.files[c.ID] = f
 	}
 	return f
 }
@@ -342,7 +342,7 @@ func (d *Disk) Stats() Stats {
 func (d *Disk) Close() {
 	d.mu.Lock()
 	files := d.files
-	d.files = map[string]*file{}
+	d.files = map[chunk.ID]*file{}
 	d.mu.Unlock()
 	for _, f := range files {
 		f.mu.Lock()
@@ -356,7 +356,7 @@ func (d *Disk) Close() {
 }
 
 const (
-	magic      = "dlpixel1"
+	magic      = "dlpixel2"
 	headBytes  = 32 // magic, items u32, 0 u32, size u64, CRC-32C of these u32, 0 u32
 	entryBytes = 8  // CRC-32C of the sample u32, 1 u32 once it is kept
 	alignBytes = 64

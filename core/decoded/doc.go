@@ -2,7 +2,8 @@
 // any number of processes share (Disk). It keeps what fits into a limit and then keeps that: whoever goes through all rows
 // again and again hits most often when nothing is thrown out for what comes next.
 //
-// It finds a sample by its chunk, which never changes, so it knows neither versions nor datasets. It decodes nothing, and a
+// It finds a sample by the identity of its chunk, which never changes and is of one dataset at one place, so it knows neither
+// versions nor datasets. It decodes nothing, and a
 // failure to keep something, or to find it again, is never more than a sample that has to be decoded.
 package decoded
 

@@ -16,7 +16,7 @@ type Memory struct {
 	ring  *slab.Ring
 
 	mu     sync.RWMutex
-	chunks map[string]*places
+	chunks map[chunk.ID]*places
 
 	room  sync.Mutex // guards what follows
 	slabs []*slab.Slab
@@ -44,7 +44,7 @@ const (
 // NewMemory makes a cache of at most limit bytes, which are taken as they are needed. It must be closed.
 func NewMemory(limit int64) *Memory {
 	piece := min(max(limit/fewPieces/pageBytes*pageBytes, pageBytes), pieceBytes)
-	m := &Memory{limit: limit, piece: piece, ring: slab.NewLocalRing(0), chunks: map[string]*places{}, full: limit < piece}
+	m := &Memory{limit: limit, piece: piece, ring: slab.NewLocalRing(0), chunks: map[chunk.ID]*places{}, full: limit < piece}
 	m.found.list.Store(&[][]byte{})
 	return m
 }
@@ -71,7 +71,7 @@ func (m *Memory) place(r *chunk.Ref) int64 {
 		return 0
 	}
 	m.mu.RLock()
-	p := m.chunks[r.Chunk.Key]
+	p := m.chunks[r.Chunk.ID]
 	m.mu.RUnlock()
 	if p == nil || r.Item >= int64(len(p.at)) {
 		return 0
@@ -101,16 +101,16 @@ func (m *Memory) Keep(r *chunk.Ref, data []byte) {
 
 func (m *Memory) places(c *chunk.Chunk) *places {
 	m.mu.RLock()
-	p := m.chunks[c.Key]
+	p := m.chunks[c.ID]
 	m.mu.RUnlock()
 	if p != nil {
 		return p
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p = m.chunks[c.Key]; p == nil {
+	if p = m.chunks[c.ID]; p == nil {
 		p = &places{at: make([]atomic.Int64, c.Index.Items())}
-		m.chunks[c.Key] = p
+		m.chunks[c.ID] = p
 	}
 	return p
 }
@@ -161,7 +161,7 @@ func (m *Memory) Close() {
 	m.full = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.chunks = map[string]*places{}
+	m.chunks = map[chunk.ID]*places{}
 	for _, s := range m.slabs {
 		s.Release()
 	}

@@ -41,6 +41,15 @@ type Hosted interface {
 	Service() (name string, known bool)
 }
 
+// Origin tells stores of all services apart, and is the same in every process: the URI, and the service that answers it.
+func Origin(p Provider) string {
+	if h, ok := Innermost(p).(Hosted); ok {
+		name, _ := h.Service()
+		return name + " " + p.URI()
+	}
+	return p.URI()
+}
+
 // Forgetter is implemented by decorators that keep copies of objects.
 type Forgetter interface {
 	// Forget drops what is kept of an object.

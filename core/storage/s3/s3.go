@@ -154,12 +154,15 @@ func identityOf(bucket string, o storage.Options) [sha256.Size]byte {
 // URI is the address, without settings.
 func (p *part) URI() string { return "s3://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
 
-// Service is the URL of the bucket; known where Amazon answers.
+// Service is the URL of the bucket; known where Amazon answers, then without the region, which may be corrected.
 func (p *Provider) Service() (name string, known bool) {
 	base := p.where.Load().base
-	host := base.Hostname()
-	known = strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn")
-	return base.String(), known && base.Scheme == "https"
+	for _, amazon := range []string{"amazonaws.com", "amazonaws.com.cn"} {
+		if base.Scheme == "https" && strings.HasSuffix(base.Hostname(), "."+amazon) {
+			return "https://s3." + amazon + "/" + p.bucket, true
+		}
+	}
+	return base.String(), false
 }
 
 // Close ends the use of the store. Connections are closed with the last user.
