@@ -90,7 +90,7 @@ func (m *members) bound(got, want Binding) {
 	switch {
 	case m.err != nil:
 	case got.Dataset != want.Dataset:
-		m.fail("dataset", fmt.Errorf("is %s, want %s: the object is of another dataset", got.Dataset, want.Dataset))
+		m.fail("dataset", fmt.Errorf("is %s, want %s as in tsf.json: one of the two is of another dataset", got.Dataset, want.Dataset))
 	case got.Key != want.Key:
 		m.fail("key", fmt.Errorf("is %q, want %q: another object is in this one's place", clip(got.Key), want.Key))
 	}

@@ -84,7 +84,7 @@ func DecodeView(data []byte, b Binding) (View, error) {
 		return View{}, err
 	}
 	if head.salt != b.Dataset {
-		return View{}, errs.New(errs.Corrupt, "saved view is of dataset %s, want %s: another object is in its place", head.salt, b.Dataset)
+		return View{}, errs.New(errs.Corrupt, "saved view is of dataset %s, want %s as in tsf.json: one of the two is of another dataset", head.salt, b.Dataset)
 	}
 	v, err := decodeView(payload, b)
 	return v, damaged("saved view", err)

@@ -52,6 +52,9 @@ func (r *Repo) listed(ctx context.Context, version uint64) (*format.Record, erro
 }
 
 func (r *Repo) noCommit() error {
+	if r.name == format.Main {
+		return errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q, where tsf.json says that it is", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
+	}
 	return errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
 }
 
@@ -72,7 +75,7 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 			return errs.New(errs.Corrupt, "read commit %q: the record says branch %s version %d", key, rec.Branch, rec.Version)
 		}
 		if rec.Dataset != r.dataset() {
-			return errs.New(errs.Corrupt, "read commit %q: the record is of another dataset or format version (dataset %s, want %s)", key, rec.Dataset, r.dataset())
+			return errs.New(errs.Corrupt, "read commit %q: the record is not of the dataset and format version of tsf.json (dataset %s, want %s)", key, rec.Dataset, r.dataset())
 		}
 		return nil
 	})
