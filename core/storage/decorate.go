@@ -2,6 +2,9 @@ package storage
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"sync/atomic"
 	"time"
 )
@@ -21,6 +24,30 @@ func Innermost(p Provider) Provider {
 		}
 		p = w.Inner()
 	}
+}
+
+// Identified is implemented by providers of which the URI does not say everything: two servers may
+// have a bucket of one name, and one server may show each account a bucket of its own.
+type Identified interface {
+	// Identity names endpoint and account. A secret in it is hashed in a way that makes guessing
+	// slow.
+	Identity() string
+}
+
+// CacheKey returns a key that no two stores share unless they hold the same objects. Wrappers of p
+// do not change it. It reveals no secret.
+func CacheKey(p Provider) string {
+	inner := Innermost(p)
+	h := sha256.New()
+	parts := []string{inner.URI()}
+	if at, ok := inner.(Identified); ok {
+		parts = append(parts, at.Identity())
+	}
+	for _, part := range parts {
+		_ = binary.Write(h, binary.LittleEndian, uint64(len(part)))
+		_, _ = h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Remote reports whether reads of p are requests over a network, whatever it is wrapped in.

@@ -112,7 +112,7 @@ type Store struct {
 	ranger storage.Ranger // nil if inner is none
 	layer  Layer
 	*shared
-	uri       string
+	id        string // storage.CacheKey of inner
 	cacheable func(key string) bool
 
 	hits, misses, bytes atomic.Int64
@@ -140,7 +140,7 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 	if cacheable == nil {
 		cacheable = func(string) bool { return true }
 	}
-	s := &Store{inner: inner, layer: layer, shared: layer.common(), uri: inner.URI(), cacheable: cacheable}
+	s := &Store{inner: inner, layer: layer, shared: layer.common(), id: storage.CacheKey(inner), cacheable: cacheable}
 	if r, ok := inner.(storage.Ranger); ok {
 		s.ranger = r
 		return Ranged{s}
@@ -148,7 +148,7 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 	return s
 }
 
-func (s *Store) place(key string, number int64) place { return placeOf(s.uri, key, number) }
+func (s *Store) place(key string, number int64) place { return placeOf(s.id, key, number) }
 
 // keep keeps data, from page number on, which was asked for when removals was seen: whole segments and single pages.
 func (s *Store) keep(key string, number int64, data []byte, size, seen int64) {
@@ -273,8 +273,13 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	return s.inner.Put(ctx, key, data)
 }
 
-// PutIfAbsent stores data below.
+// PutIfAbsent stores data below. Whatever it returns, the next read of the key asks the store: an
+// answer that was lost is looked up, and a copy that another store or a neighbour left here must
+// not answer.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+	if s.cacheable(key) {
+		defer s.gone(key)
+	}
 	return s.inner.PutIfAbsent(ctx, key, data)
 }
 

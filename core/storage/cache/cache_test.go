@@ -467,6 +467,38 @@ func TestOthersPagesAreFound(t *testing.T) {
 	}
 }
 
+// TestPutsAreResolvedByTheStore: after a conditional write a read asks the store, whatever was kept
+// under the key before.
+func TestPutsAreResolvedByTheStore(t *testing.T) {
+	t.Parallel()
+	var space mem.Space
+	store, err := space.Open(t.Context(), "resolved", storage.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, layer := range []cache.Layer{cache.NewMemory(1 << 20), cache.NewDisk(dir, 64<<20)} {
+		p := cache.New(store, layer, nil)
+		for key, text := range map[string]string{"log/a/1": "old", "log/a/2": "older"} {
+			if err := store.Put(t.Context(), key, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Get(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Put(t.Context(), key, []byte("theirs")); err != nil { // as another incarnation of the place
+				t.Fatal(err)
+			}
+			if err := p.PutIfAbsent(t.Context(), key, []byte("mine")); !errs.Is(err, errs.Exists) {
+				t.Fatal(err)
+			}
+			if got, err := p.Get(t.Context(), key); err != nil || string(got) != "theirs" {
+				t.Errorf("after the refusal %q, %v", got, err)
+			}
+		}
+	}
+}
+
 // TestDamagedPages are misses, and are removed.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,9 @@ var (
 	_ storage.Streamer = (*Provider)(nil)
 	_ storage.Copier   = (*Provider)(nil)
 	_ storage.Hosted   = (*Provider)(nil)
-	_ storage.Source   = (*Source)(nil)
+
+	_ storage.Identified = (*Provider)(nil)
+	_ storage.Source     = (*Source)(nil)
 
 	_ storage.Opener       = Open
 	_ storage.SourceOpener = OpenSource
@@ -121,6 +123,23 @@ func (p *Provider) Service() (name string, known bool) {
 	base := p.client.base
 	known = base.Scheme == "https" && strings.HasSuffix("."+base.Hostname(), ".googleapis.com")
 	return base.JoinPath(p.bucket).String(), known
+}
+
+// Identity is the endpoint, and where the identity comes from: tokens change every hour.
+func (p *place) Identity() string {
+	s := p.client.settings
+	from := "machine"
+	switch {
+	case p.client.id.anonymous():
+		from = "anonymous"
+	case p.client.id.fixed:
+		from = "token"
+	case s.CredentialsFile != "":
+		from = "file " + s.CredentialsFile
+	case p.client.id.project != "":
+		from = "project " + p.client.id.project
+	}
+	return p.client.base.String() + " " + from
 }
 
 // Close ends the place; requests in flight go on.

@@ -2,15 +2,19 @@ package httpstore
 
 import (
 	"context"
+	"crypto/pbkdf2"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +50,8 @@ var (
 	_ storage.Ranger   = (*Provider)(nil)
 	_ storage.Streamer = (*Provider)(nil)
 	_ storage.Source   = (*Source)(nil)
+
+	_ storage.Identified = (*Provider)(nil)
 )
 
 // site is a URL and how to ask there.
@@ -203,6 +209,26 @@ func (s *site) URI() string {
 	u := *s.base
 	u.RawQuery = ""
 	return u.String()
+}
+
+// stretches is how often the hash of headers is repeated: a password in one is not found by trying
+// likely ones.
+const stretches = 20_000
+
+// Identity is a hash of the headers: a server may answer each user with objects of their own.
+func (s *site) Identity() string {
+	if len(s.header) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.header)) {
+		fmt.Fprintf(&text, "%q %q\n", name, s.header[name])
+	}
+	key, err := pbkdf2.Key(sha256.New, text.String(), []byte("deeplake cache "+s.base.Host), stretches, sha256.Size)
+	if err != nil { // a mode of the runtime that allows no such hash
+		return "headers of " + strconv.Itoa(os.Getpid())
+	}
+	return hex.EncodeToString(key)
 }
 
 // Close ends the use of the connections, which are closed with the last user.

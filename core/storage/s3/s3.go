@@ -43,8 +43,10 @@ var (
 	_ storage.Ranger   = (*Provider)(nil)
 	_ storage.Streamer = (*Provider)(nil)
 	_ storage.Copier   = (*Provider)(nil)
-	_ storage.Hosted   = (*Provider)(nil)
-	_ storage.Source   = (*Source)(nil)
+
+	_ storage.Identified = (*Provider)(nil)
+	_ storage.Hosted     = (*Provider)(nil)
+	_ storage.Source     = (*Source)(nil)
 
 	_ storage.Opener       = (*Stores)(nil).Open
 	_ storage.SourceOpener = (*Stores)(nil).OpenSource
@@ -163,6 +165,35 @@ func (p *Provider) Service() (name string, known bool) {
 		}
 	}
 	return base.String(), false
+}
+
+// Identity is the endpoint and the account. Credentials that change while their owner stays are
+// named by their source, except at endpoints of which nobody knows whether bucket names are the
+// server's or the account's.
+func (p *part) Identity() string {
+	return p.where.Load().base.Scheme + "://" + p.settings.Endpoint + " " + p.account()
+}
+
+func (s *store) account() string {
+	if s.identity == nil {
+		return "anonymous"
+	}
+	id, set := s.identity, s.identity.settings
+	key, temporary := set.AccessKeyID, set.SessionToken != ""
+	if key == "" && set.Profile == "" {
+		key, temporary = id.lookup("AWS_ACCESS_KEY_ID"), id.lookup("AWS_SESSION_TOKEN") != ""
+	}
+	switch {
+	case key != "" && (!temporary || s.settings.Endpoint != ""):
+		return "key " + key
+	case key != "":
+		return "temporary key"
+	case id.files.named:
+		return "profile " + id.files.profile
+	case id.lookup("AWS_ROLE_ARN") != "":
+		return "role " + id.lookup("AWS_ROLE_ARN")
+	}
+	return "machine"
 }
 
 // Close ends the use of the store. Connections are closed with the last user.
