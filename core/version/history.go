@@ -10,7 +10,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// Head is the newest commit of the branch: a listing of one key, then a read.
+// Head is the newest commit of the branch: a listing of one key, or a few looks from a hint on, then a read.
 func (r *Repo) Head(ctx context.Context) (*Snapshot, error) {
 	rec, err := r.headRecord(ctx)
 	if err != nil {
@@ -20,6 +20,14 @@ func (r *Repo) Head(ctx context.Context) (*Snapshot, error) {
 }
 
 func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
+	if !storage.Remote(r.Store) {
+		if version, found, err := r.near(ctx); err != nil || found {
+			if err != nil {
+				return nil, err
+			}
+			return r.listed(ctx, version)
+		}
+	}
 	head := int64(-1)
 	var bad error
 	err := r.Store.List(ctx, format.RecordPrefix(r.branch), "", func(o storage.Object) bool {

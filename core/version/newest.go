@@ -26,12 +26,7 @@ func (r *Repo) hint(g *task.Group, rec *format.Record) {
 
 // seek finds the newest commit of a store that does not list, from the hint on.
 func (r *Repo) seek(ctx context.Context) (*format.Record, error) {
-	from := uint64(0)
-	if data, err := r.Store.Get(ctx, format.HintKey(r.branch)); err == nil {
-		if n, err := format.DecodeHint(data); err == nil {
-			from = n
-		}
-	}
+	from, _ := r.hinted(ctx)
 	var newest *format.Record
 	_, err := r.lastNumber(ctx, from, func(ctx context.Context, n uint64) error {
 		rec, err := r.record(ctx, n)
@@ -44,6 +39,49 @@ func (r *Repo) seek(ctx context.Context) (*format.Record, error) {
 		err = r.noCommit()
 	}
 	return newest, err
+}
+
+// hinted is the number that the hint names, 0 without one that can be read.
+func (r *Repo) hinted(ctx context.Context) (uint64, bool) {
+	data, err := r.Store.Get(ctx, format.HintKey(r.branch))
+	if err != nil {
+		return 0, false
+	}
+	n, err := format.DecodeHint(data)
+	return n, err == nil
+}
+
+// near finds the number of the newest commit from a hint whose commit stands, in a store where a look at an object costs
+// less than to list a directory: a local disk reads all names of a directory to find the first. found is false where the
+// hint does not help. Numbers have no gaps, so the answer is that of a listing whatever the hint says. Where damage has
+// made one, the listing is asked.
+func (r *Repo) near(ctx context.Context) (version uint64, found bool, err error) {
+	from, ok := r.hinted(ctx)
+	if !ok {
+		return 0, false, nil
+	}
+	var first [1]byte
+	look := func(ctx context.Context, n uint64) error {
+		err := r.Store.ReadAt(ctx, format.RecordKey(r.branch, n), first[:], 0)
+		if errs.Is(err, errs.Corrupt) {
+			return nil // it is there, and empty: reading it says so
+		}
+		return err
+	}
+	if err := look(ctx, from); err != nil {
+		return 0, false, nil // the listing will say what is wrong
+	}
+	last, err := r.lastNumber(ctx, from, look)
+	if err != nil || last < 0 {
+		return 0, false, err
+	}
+	version = uint64(last)
+	for step := uint64(2); step <= hintEvery; step *= 2 {
+		if look(ctx, version+step) == nil && look(ctx, version+1) != nil {
+			return 0, false, nil // a record was lost: a commit must not take its number
+		}
+	}
+	return version, true, nil
 }
 
 // lastNumber is the last of the numbers that read succeeds for, which are taken from 0 on without a gap; -1 if none is.
