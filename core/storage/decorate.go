@@ -77,6 +77,18 @@ func Origin(p Provider) string {
 	return p.URI()
 }
 
+// WholeLister is implemented by providers whose List reads all names of a directory to find the first.
+type WholeLister interface {
+	// ListsWhole does nothing.
+	ListsWhole()
+}
+
+// ListsWhole reports whether p is a WholeLister, whatever it is wrapped in.
+func ListsWhole(p Provider) bool {
+	_, ok := Innermost(p).(WholeLister)
+	return ok
+}
+
 // Forgetter is implemented by decorators that keep copies of objects.
 type Forgetter interface {
 	// Forget drops what is kept of an object.

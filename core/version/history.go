@@ -20,7 +20,7 @@ func (r *Repo) Head(ctx context.Context) (*Snapshot, error) {
 }
 
 func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
-	if !storage.Remote(r.Store) {
+	if storage.ListsWhole(r.Store) {
 		if version, found, err := r.near(ctx); err != nil || found {
 			if err != nil {
 				return nil, err

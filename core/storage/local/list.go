@@ -21,6 +21,9 @@ import (
 // directory and stop; one that goes on reads the directory a second time, then all of it.
 const firstPage = 256
 
+// ListsWhole says that the first name of a directory costs all of them; storage.WholeLister.
+func (p *Provider) ListsWhole() {}
+
 // List reads no directory that lies wholly before after. Objects that appear or vanish meanwhile may be listed or not.
 // Files whose names are no keys, temporary files and directories behind symbolic links are not objects.
 func (p *Provider) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
