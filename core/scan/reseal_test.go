@@ -1,0 +1,341 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/version"
+)
+
+// sealedObject is an object under map/, txn/, log/ or views/, taken apart.
+type sealedObject struct {
+	key     string
+	kind    format.Kind
+	salt    format.UUID
+	payload []byte
+}
+
+// forger changes what lies under checksums and names, and makes these right again: decoders see the change.
+type forger struct {
+	v       *victim
+	sealed  map[string]*sealedObject
+	parents map[string][]string // of a page: the keys of the objects that name it
+	keys    []string            // of sealed, sorted
+	chunks  []string
+}
+
+func newForger(t testing.TB, v *victim) *forger {
+	t.Helper()
+	f := &forger{v: v, sealed: map[string]*sealedObject{}, parents: map[string][]string{}}
+	for _, key := range v.keys {
+		data := v.all[key]
+		switch prefix, _, _ := strings.Cut(key, "/"); prefix {
+		case "map", "txn", "log", "views":
+			payload, err := format.DecodeFrame(format.Kind(data[4]), data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.sealed[key] = &sealedObject{key, format.Kind(data[4]), format.UUID(data[format.FrameHeadBytes:]), payload}
+			f.keys = append(f.keys, key)
+		case "data":
+			f.chunks = append(f.chunks, key)
+		}
+	}
+	for _, key := range f.keys {
+		raw, text := nameOf(key)
+		if raw == nil {
+			continue
+		}
+		for _, other := range f.keys {
+			if p := f.sealed[other].payload; other != key && (bytes.Contains(p, raw) || bytes.Contains(p, text)) {
+				f.parents[key] = append(f.parents[key], other)
+			}
+		}
+	}
+	return f
+}
+
+// nameOf is the name of a page as it stands in other objects; nil for objects that have none.
+func nameOf(key string) (raw, text []byte) {
+	prefix, name, _ := strings.Cut(key, "/")
+	if prefix != "map" && prefix != "txn" {
+		return nil, nil
+	}
+	raw, _ = hex.DecodeString(name)
+	return raw, []byte(name)
+}
+
+// forge stores another payload in the place of an object, and whatever names it, up to the records.
+func (f *forger) forge(over objects, changed map[string][]byte) {
+	payloads := changed // of objects that are to be sealed again
+	for len(payloads) > 0 {
+		next := map[string][]byte{}
+		for _, key := range slices.Sorted(mapsKeys(payloads)) {
+			o := f.sealed[key]
+			frame, err := format.EncodeFrame(o.kind, payloads[key])
+			if err != nil {
+				continue
+			}
+			object := format.Salted(frame, o.salt)
+			raw, text := nameOf(key)
+			if raw == nil {
+				over[key] = object
+				continue
+			}
+			name := format.ContentName(object)
+			prefix, _, _ := strings.Cut(key, "/")
+			over[prefix+"/"+name.String()] = object
+			for _, parent := range f.parents[key] {
+				p, ok := next[parent]
+				if !ok {
+					p = f.sealed[parent].payload
+				}
+				p = bytes.ReplaceAll(p, raw, name[:])
+				next[parent] = bytes.ReplaceAll(p, text, []byte(name.String()))
+			}
+		}
+		payloads = next
+	}
+}
+
+func mapsKeys(m map[string][]byte) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// harm is one forgery.
+func (f *forger) harm(seed uint64) (what string, over objects) {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	over = objects{}
+	if rng.IntN(4) == 0 {
+		key := pick(rng, f.chunks)
+		return "chunk " + key, f.chunk(rng, key)
+	}
+	key := pick(rng, f.keys)
+	if rng.IntN(2) == 0 {
+		kinds := []format.Kind{format.KindRecord, format.KindLeaf, format.KindInner, format.KindSide, format.KindBitmap, format.KindSchema, format.KindView}
+		kind := kinds[rng.IntN(len(kinds))]
+		if same := slices.DeleteFunc(slices.Clone(f.keys), func(k string) bool { return f.sealed[k].kind != kind }); len(same) > 0 {
+			key = pick(rng, same)
+		}
+	}
+	o := f.sealed[key]
+	payload := garble(rng, o.payload)
+	if o.kind == format.KindRecord || o.kind == format.KindSchema || o.kind == format.KindTxn {
+		payload = garbleText(rng, o.payload)
+	}
+	f.forge(over, map[string][]byte{key: payload})
+	return fmt.Sprintf("%s %q", o.kind, key), over
+}
+
+// chunk changes a chunk and what is said of it: its head, its directory, or a block under a right checksum.
+func (f *forger) chunk(rng *rand.Rand, key string) objects {
+	over, data := objects{}, f.v.all[key]
+	tr, err := format.DecodeTrailer(data[len(data)-format.ChunkTrailerBytes:], int64(len(data)))
+	if err != nil {
+		return over
+	}
+	raw, err := tr.RawDirectory(data[tr.Offset : tr.Offset+tr.Stored])
+	if err != nil {
+		return over
+	}
+	body, dir := bytes.Clone(data[:tr.Offset]), raw
+	if rng.IntN(2) == 0 {
+		dir = garble(rng, raw)
+	} else if d, err := format.DecodeDirectory(raw); err == nil && d.Index().Blocks() > 0 {
+		at, n, _ := d.Index().BlockRange(rng.IntN(d.Index().Blocks()))
+		if n > 0 {
+			block := body[at : at+n]
+			before := binary.LittleEndian.AppendUint32(nil, format.CRC(block))
+			copy(block, garble(rng, block))
+			dir = bytes.Replace(raw, before, binary.LittleEndian.AppendUint32(nil, format.CRC(block)), 1)
+		}
+	}
+	if tail, err := format.EncodeChunkTail(tr.Offset, dir); err == nil {
+		over[key] = append(body, tail...)
+	}
+	changed := map[string][]byte{}
+	for _, k := range f.keys {
+		if o := f.sealed[k]; o.kind == format.KindSide && bytes.Contains(o.payload, raw) && len(dir) == len(raw) {
+			changed[k] = bytes.Replace(o.payload, raw, dir, 1)
+		}
+	}
+	f.forge(over, changed)
+	return over
+}
+
+// garble changes bytes here and there: bits, numbers at their limits, parts that are left out, doubled or put elsewhere.
+func garble(rng *rand.Rand, data []byte) []byte {
+	out := bytes.Clone(data)
+	for range 1 + rng.IntN(3) {
+		if len(out) == 0 {
+			return out
+		}
+		at := rng.IntN(len(out))
+		if rng.IntN(2) == 0 {
+			at = min(at, rng.IntN(40)) // counts stand at the beginning
+		}
+		switch rng.IntN(7) {
+		case 0:
+			out[at] ^= 1 << rng.IntN(8)
+		case 1:
+			out[at] = []byte{0, 1, 0x7f, 0x80, 0xff}[rng.IntN(5)]
+		case 2:
+			n := min(1+rng.IntN(16), len(out)-at)
+			out = slices.Delete(out, at, at+n)
+		case 3:
+			n := min(1+rng.IntN(16), len(out)-at)
+			out = slices.Insert(out, at, bytes.Clone(out[at:at+n])...)
+		case 4: // a large uvarint
+			out = slices.Replace(out, at, at+1, binary.AppendUvarint(nil, 1<<rng.IntN(63))...)
+		case 5:
+			to := rng.IntN(len(out))
+			out[at], out[to] = out[to], out[at]
+		default:
+			out = slices.Replace(out, at, at+1, binary.AppendUvarint(nil, rng.Uint64N(300))...)
+		}
+	}
+	return out
+}
+
+// garbleText changes numbers, names and parts of JSON.
+func garbleText(rng *rand.Rand, data []byte) []byte {
+	digits := func(b byte) bool { return b >= '0' && b <= '9' }
+	for range 50 {
+		at := rng.IntN(len(data))
+		switch {
+		case rng.IntN(4) == 0:
+			return garble(rng, data)
+		case rng.IntN(4) == 0: // two strings change places
+			words := bytes.Split(data, []byte(`"`))
+			i, j := 1+2*rng.IntN(len(words)/2), 1+2*rng.IntN(len(words)/2)
+			words[i], words[j] = words[j], words[i]
+			return bytes.Join(words, []byte(`"`))
+		case digits(data[at]) && at > 0 && (data[at-1] == ':' || data[at-1] == '[' || data[at-1] == ','):
+			end := at
+			for end < len(data) && digits(data[end]) {
+				end++
+			}
+			numbers := []string{"0", "1", "2", "3", "255", "1024", "65536", "2147483648", "72057594037927936", "9223372036854775807", "-1", "null"}
+			return slices.Concat(data[:at], []byte(numbers[rng.IntN(len(numbers))]), data[end:])
+		}
+	}
+	return garble(rng, data)
+}
+
+// mostAllocated is how much memory one round of questions may take from first to last.
+const mostAllocated = 4 << 30
+
+// suffer asks everything of a forged dataset: nothing may panic, hang or ask for memory out of proportion.
+func (f *forger) suffer(over objects) error {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	before := sample[0].Value.Uint64()
+	var found []error
+	for name, r := range f.v.askAll(ctx, over) {
+		if r.err != nil {
+			found = append(found, fmt.Errorf("%s: %w", name, r.err))
+		}
+	}
+	found = append(found, f.upkeep(ctx, over)...)
+	for _, err := range found {
+		if k := errs.KindOf(err); k == errs.Internal || strings.Contains(err.Error(), "panic") {
+			return err
+		}
+	}
+	metrics.Read(sample)
+	if n := sample[0].Value.Uint64() - before; n > mostAllocated {
+		return fmt.Errorf("%d bytes are allocated", n)
+	}
+	return ctx.Err()
+}
+
+// upkeep checks, collects, copies and writes to a forged dataset.
+func (f *forger) upkeep(ctx context.Context, over objects) (found []error) {
+	note := func(err error) {
+		if err != nil {
+			found = append(found, err)
+		}
+	}
+	env, _ := f.v.on(over)
+	d, err := dataset.Open(ctx, env, victimURI, dataset.OpenOptions{Storage: reachLake()})
+	if err != nil {
+		return []error{err}
+	}
+	defer func() { _ = d.Close() }()
+	vs := d.Versions()
+	_, err = vs.Fsck(ctx, version.FsckOptions{Repair: true})
+	note(err)
+	_, err = vs.GC(ctx, version.GCOptions{DryRun: true})
+	note(err)
+	_, err = vs.Copy(ctx, "mem://copy", storage.Options{}, version.CopyOptions{History: true})
+	note(err)
+	note(d.DeleteRows(ctx, []int64{0}))
+	_, err = d.Commit(ctx, "")
+	note(err)
+	_, _, err = d.Merge(ctx, "try", version.OnConflictTheirs, "")
+	note(err)
+	_, err = d.Rechunk(ctx, dataset.RechunkOptions{})
+	note(err)
+	return found
+}
+
+// TestForgeries harms a dataset under right checksums and names. DEEPLAKE_FORGERIES says how often, DEEPLAKE_SEED where to
+// begin.
+func TestForgeries(t *testing.T) { // not parallel: it counts what the process allocates
+	count, first := uint64(60), uint64(0)
+	for name, n := range map[string]*uint64{"DEEPLAKE_FORGERIES": &count, "DEEPLAKE_SEED": &first} {
+		if s := os.Getenv(name); s != "" {
+			*n = must[uint64](t)(strconv.ParseUint(s, 10, 64))
+		}
+	}
+	f := newForger(t, newVictim(t, 0))
+	for seed := first; seed < first+count; seed++ {
+		f.try(t, seed)
+	}
+}
+
+func (f *forger) try(t *testing.T, seed uint64) {
+	t.Helper()
+	what, over := f.harm(seed)
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("seed %d: %s: panic: %v\n%s", seed, what, p, debug.Stack())
+		}
+	}()
+	if err := f.suffer(over); err != nil {
+		t.Errorf("seed %d: %s: %v", seed, what, err)
+	}
+}
+
+// FuzzForgeries is TestForgeries for the fuzzer.
+func FuzzForgeries(f *testing.F) {
+	forger := newForger(f, newVictim(f, 0))
+	for seed := range uint64(8) {
+		f.Add(seed)
+	}
+	f.Fuzz(forger.try)
+}
