@@ -134,20 +134,14 @@ func Exists(ctx context.Context, env *Env, uri string, o storage.Options) (bool,
 	return version.Exists(ctx, store)
 }
 
-// Delete removes the dataset at uri with all its versions.
+// Delete removes the dataset at uri with all its versions, or what a deletion or a copy that was broken
+// off left of one; errs.NotFound if there is neither.
 func Delete(ctx context.Context, env *Env, uri string, o storage.Options) error {
 	store, err := env.Stores.Open(ctx, uri, o)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	found, err := version.Exists(ctx, store)
-	if err != nil {
-		return err
-	}
-	if !found {
-		return errs.New(errs.NotFound, "delete dataset %q: there is no dataset", uri)
-	}
 	return version.Delete(ctx, store)
 }
 

@@ -2,8 +2,10 @@ package format
 
 import "fmt"
 
+const hintPrefix = "hint/"
+
 // HintKey is where a version of a branch is noted that is not far from its head.
-func HintKey(branch UUID) string { return "hint/" + branch.String() }
+func HintKey(branch UUID) string { return hintPrefix + branch.String() }
 
 // EncodeHint makes the object. It cannot fail.
 func EncodeHint(version uint64) []byte {

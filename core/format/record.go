@@ -152,7 +152,7 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	if err := strictJSON(payload); err != nil {
 		return nil, err
 	}
-	m, version, err := versioned("commit record", payload)
+	m, version, _, err := versioned("commit record", payload)
 	if err != nil {
 		return nil, err
 	}

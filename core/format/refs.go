@@ -17,6 +17,7 @@ import (
 const Main = "main"
 
 const (
+	refsPrefix  = "refs/"
 	headsPrefix = "refs/heads/"
 	tagsPrefix  = "refs/tags/"
 	buried      = ".deleted"

@@ -257,6 +257,13 @@ func TestTSFRoundTrip(t *testing.T) {
 	t.Parallel()
 	same(t, TSF{Format: 1, UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
 	same(t, TSF{Format: 2, UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
+	same(t, TSF{Format: 1, UUID: id(1), Main: id(2), Deleting: true}, EncodeTSF, DecodeTSF)
+	same(t, TSF{Format: 2, UUID: id(1), Main: id(2), Deleting: true, Replaces: []UUID{id(3), id(4)}}, EncodeTSF, DecodeTSF)
+	for _, bad := range [][]UUID{{{}}, {id(1)}, {id(3), id(3)}, make([]UUID, MaxReplaced+1)} {
+		if _, err := EncodeTSF(TSF{UUID: id(1), Main: id(2), Replaces: bad}); !errs.Is(err, errs.Invalid) {
+			t.Errorf("it replaces %v: %v", bad, err)
+		}
+	}
 	if _, err := EncodeTSF(TSF{Format: 3, UUID: id(1), Main: id(2)}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("format 3: %v", err)
 	}
@@ -294,6 +301,26 @@ func TestKeys(t *testing.T) {
 		"map/" + hex + "/18446744073709551615", "log/" + strings.ToUpper(hex) + "/18446744073709551615", "log/log/" + hex + "/18446744073709551615", "log/" + hex + "/18446744073709551615/"} {
 		if _, _, err := ParseRecordKey(key); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%q: %v, want corrupt", key, err)
+		}
+		if OurKey(key) {
+			t.Errorf("%q is taken for ours", key)
+		}
+	}
+	for _, key := range []string{
+		TSFKey(), RecordKey(u, 7), MapKey(u), TxnKey(u), DataKey(u, 0), DataKey(u, math.MaxInt64), HintKey(u), ViewKey("é", 3),
+		HeadKey("dev", 0), TagKey("v1"), BuriedTagKey("v1"), ExpiryKey(Expiry{u, 9}),
+	} {
+		if !OurKey(key) {
+			t.Errorf("%q is not taken for ours", key)
+		}
+	}
+	for _, key := range []string{
+		"data", "tsf.json/x", "x/tsf.json", "map/" + hex + "0", "map/" + strings.ToUpper(hex), "txn/", "data/" + hex, "data/" + hex + "/01", "data/" + hex + "/-1",
+		"data/" + hex + "/+1", "data/" + hex + "/9223372036854775808", "data/" + hex + "/1/2", "hint/x", "views/cats", "views/Cats.0", "refs/heads/main.0", "refs/heads/dev.00",
+		"refs/tags/V1", "refs/expired/" + hex + "/1", "refs/dev.0", "Map/" + hex, "probe/x",
+	} {
+		if OurKey(key) {
+			t.Errorf("%q is taken for ours", key)
 		}
 	}
 }

@@ -131,3 +131,31 @@ func (m *members) deleted() {
 		m.fail("deleted", fmt.Errorf("is %s, want true", clip(v)))
 	}
 }
+
+// Owner is the dataset that a named object or a commit record says it belongs to; zero in version 1,
+// where they do not. An object that is damaged is errs.Corrupt.
+func Owner(data []byte) (UUID, error) {
+	if len(data) > 0 && data[0] == '{' {
+		owner, err := sealedOwner(data)
+		return owner, damaged("owner of an object", err)
+	}
+	if len(data) < FrameHeadBytes {
+		return UUID{}, errs.New(errs.Corrupt, "decode owner of an object: it has %d bytes, too few for a frame", len(data))
+	}
+	_, h, err := decodeFrame(Kind(data[4]), data)
+	return h.salt, err
+}
+
+func sealedOwner(data []byte) (owner UUID, err error) {
+	if string(data) == "{}\n" {
+		return owner, nil
+	}
+	m, err := openSealed("object", data)
+	if err != nil {
+		return owner, err
+	}
+	if _, ok := m.left["dataset"]; ok {
+		m.value("dataset", &owner)
+	}
+	return owner, m.err
+}

@@ -135,6 +135,8 @@ func TestStrictTSF(t *testing.T) {
 	}{
 		{"newer version", `"format":1`, `"format":3`, errs.Unsupported},
 		{"feature", `"features":[]`, `"features":["zip"]`, errs.Unsupported},
+		{"feature twice", `"features":[]`, `"features":["deleting","deleting"]`, errs.Unsupported},
+		{"replaces nothing", `"features"`, `"replaces":[],"features"`, errs.Corrupt},
 		{"member", `"features"`, `"x":1,"features"`, errs.Corrupt},
 		{"checksum", `"crc":"`, `"crc":"0`, errs.Corrupt},
 		{"space behind the checksum", `"}`, `" }`, errs.Corrupt},

@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 
 	"deeplake/core/errs"
 )
@@ -15,7 +16,19 @@ type TSF struct {
 	UUID     UUID
 	Main     UUID // the branch that the name main means
 	Features []string
+	// Deleting: a deletion of the dataset has begun. Nothing of it may be read or written.
+	Deleting bool
+	// Replaces are the datasets that this one overwrote. Objects of them may still lie here, and
+	// are not part of this one.
+	Replaces []UUID
 }
+
+// deleting is the feature of a dataset that is being deleted: a reader that does not know it
+// refuses the dataset.
+const deleting = "deleting"
+
+// MaxReplaced bounds TSF.Replaces.
+const MaxReplaced = 256
 
 // crcMember is what stands between the bytes that the checksum covers and its eight digits.
 const crcMember = `"crc":"`
@@ -35,8 +48,18 @@ func EncodeTSF(t TSF) ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, refused("tsf.json", err)
 	}
-	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s","features":[],`, t.Format, t.UUID, t.Main)
-	return sealJSON(out), nil
+	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s",`, t.Format, t.UUID, t.Main)
+	for i, old := range t.Replaces {
+		out = fmt.Appendf(out, `%s"%s"`, [2]string{`"replaces":[`, ","}[min(i, 1)], old)
+	}
+	if len(t.Replaces) > 0 {
+		out = append(out, "],"...)
+	}
+	features := ""
+	if t.Deleting {
+		features = `"` + deleting + `"`
+	}
+	return sealJSON(fmt.Appendf(out, `"features":[%s],`, features)), nil
 }
 
 // DecodeTSF is the strict inverse: another version or a feature is errs.Unsupported, anything else that EncodeTSF would
@@ -53,15 +76,20 @@ func decodeTSF(data []byte) (TSF, error) {
 	if err := strictJSON(data); err != nil {
 		return TSF{}, err
 	}
-	m, version, err := versioned("tsf.json", data)
+	m, version, used, err := versioned("tsf.json", data, deleting)
 	if err != nil {
 		return TSF{}, err
 	}
-	t := TSF{Format: version}
+	t := TSF{Format: version, Deleting: len(used) > 0}
 	var crc string
 	m.value("uuid", &t.UUID)
 	m.value("main", &t.Main)
 	m.value("crc", &crc)
+	if _, ok := m.left["replaces"]; ok {
+		if t.Replaces, err = elements[UUID](m.take("replaces")); err != nil || len(t.Replaces) == 0 {
+			return TSF{}, fmt.Errorf("member \"replaces\": want an array of uuids, not empty")
+		}
+	}
 	if err := m.end(); err != nil {
 		return TSF{}, err
 	}
@@ -74,6 +102,17 @@ func decodeTSF(data []byte) (TSF, error) {
 func (t TSF) check() error {
 	if t.UUID.IsZero() || t.Main.IsZero() {
 		return fmt.Errorf("a uuid is zero")
+	}
+	if len(t.Replaces) > 0 && t.Format == FirstVersion {
+		return fmt.Errorf("version %d does not say what a dataset replaces", FirstVersion)
+	}
+	if len(t.Replaces) > MaxReplaced {
+		return fmt.Errorf("it replaces %d datasets, want at most %d", len(t.Replaces), MaxReplaced)
+	}
+	for i, old := range t.Replaces {
+		if old.IsZero() || old == t.UUID || slices.Contains(t.Replaces[:i], old) {
+			return fmt.Errorf("it replaces %s, which is zero, itself, or twice", old)
+		}
 	}
 	return nil
 }

@@ -522,7 +522,7 @@ func TestCreateFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, do := range []faultstore.Action{faultstore.Fail(errs.Storage), faultstore.LostAnswer(), faultstore.Crash(), faultstore.CrashAfter()} {
-		for n := range 3 {
+		for n := range 11 {
 			inner := memStore(t)
 			store := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do}})
 			_, _, failed := Create(ctx, store, "test")

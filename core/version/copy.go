@@ -213,7 +213,7 @@ func (c *copying) object(ctx context.Context, o storage.Object) error {
 			return nil
 		}
 	}
-	if session, ordinal, err := parseDataKey(o.Key); err == nil {
+	if session, ordinal, err := format.ParseDataKey(o.Key); err == nil {
 		return c.chunk(ctx, chunkKey{session, ordinal}, o.Size)
 	}
 	data, err := c.repo.Store.Get(ctx, o.Key)

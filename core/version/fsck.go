@@ -162,7 +162,7 @@ type fsck struct {
 // list notes the chunks that the store has.
 func (f *fsck) list(ctx context.Context) error {
 	return f.repo.Store.List(ctx, "data/", "", func(o storage.Object) bool {
-		if session, ordinal, err := parseDataKey(o.Key); err == nil {
+		if session, ordinal, err := format.ParseDataKey(o.Key); err == nil {
 			m := f.sizes[session]
 			if m == nil {
 				m = map[int64]int64{}

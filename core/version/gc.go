@@ -195,11 +195,11 @@ func (s *sweep) prefix(ctx context.Context, prefix string) error {
 
 // look decides about one object; of a chunk not before all of its session are seen.
 func (s *sweep) look(o storage.Object, chunk bool) {
+	if !format.OurKey(o.Key) {
+		return
+	}
 	if chunk {
-		session, _, err := parseDataKey(o.Key)
-		if err != nil {
-			return // not ours
-		}
+		session, _, _ := format.ParseDataKey(o.Key)
 		if id := session.String(); id != s.session {
 			s.settle()
 			s.session = id

@@ -3,7 +3,6 @@ package version
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -430,7 +429,7 @@ func (w *walker) reached(key string) bool {
 		_, ok := w.txns[id]
 		return err == nil && ok
 	case "data":
-		session, ordinal, err := parseDataKey(key)
+		session, ordinal, err := format.ParseDataKey(key)
 		set := w.chunks[session]
 		return err == nil && set != nil && set.Contains(uint64(ordinal))
 	case "log":
@@ -438,16 +437,4 @@ func (w *walker) reached(key string) bool {
 		return err == nil && version < w.commits[branch]
 	}
 	return false
-}
-
-// parseDataKey is the inverse of format.DataKey.
-func parseDataKey(key string) (session format.UUID, ordinal int64, err error) {
-	id, digits, ok := strings.Cut(strings.TrimPrefix(key, "data/"), "/")
-	if session, err = format.ParseUUID(id); err == nil && ok {
-		ordinal, err = strconv.ParseInt(digits, 10, 64)
-	}
-	if err != nil || !ok || format.DataKey(session, ordinal) != key {
-		return session, 0, errs.New(errs.Corrupt, "key %q is not that of a chunk", key)
-	}
-	return session, ordinal, nil
 }

@@ -53,53 +53,6 @@ func (r *Repo) bind(key string) format.Binding {
 	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 
-// Exists reports whether p holds a dataset, readable or not.
-func Exists(ctx context.Context, p storage.Provider) (bool, error) {
-	_, err := p.Get(ctx, format.TSFKey())
-	if errs.Is(err, errs.NotFound) {
-		return false, nil
-	}
-	return err == nil, errs.Wrap(errs.Storage, "look for a dataset at", p.URI(), err)
-}
-
-// Create makes an empty dataset in p; errs.Exists if there is one. A creation that is cut short leaves no dataset.
-func Create(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
-	return create(ctx, p, writer, format.Version)
-}
-
-// create is Create for a format version.
-func create(ctx context.Context, p storage.Provider, writer string, version int) (*Repo, *Snapshot, error) {
-	if found, err := Exists(ctx, p); err != nil {
-		return nil, nil, err
-	} else if found {
-		return nil, nil, existsError(p)
-	}
-	r := newRepo(p, format.TSF{Format: version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
-	rec := &format.Record{
-		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: writer,
-		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{}, Ops: []format.Op{},
-	}
-	data, err := format.EncodeRecord(rec)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := putOurs(ctx, p, format.RecordKey(rec.Branch, 0), data); err != nil {
-		return nil, nil, err
-	}
-	tsf, err := format.EncodeTSF(r.TSF)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := putOurs(ctx, p, format.TSFKey(), tsf); err != nil {
-		if errs.Is(err, errs.Exists) {
-			return nil, nil, existsError(p)
-		}
-		return nil, nil, err
-	}
-	s, err := r.load(ctx, rec)
-	return r, s, err
-}
-
 // putOurs is a conditional write of bytes that nobody else writes: where they stand, it has succeeded, answer or not.
 func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
 	err := putAbsent(ctx, p, key, data)
@@ -110,10 +63,6 @@ func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) e
 		return nil
 	}
 	return err
-}
-
-func existsError(p storage.Provider) error {
-	return errs.New(errs.Exists, "create dataset %q: a dataset exists there; open it, or create with overwrite", p.URI())
 }
 
 // Open reads what p says about itself and binds to the branch main. It reads no commit.
@@ -131,6 +80,9 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 	}
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, "open dataset", p.URI(), err)
+	}
+	if tsf.Deleting {
+		return nil, errs.New(errs.NotFound, "open dataset %q: it is being deleted; delete() finishes a deletion that was broken off", p.URI())
 	}
 	return newRepo(p, tsf, writer), nil
 }
@@ -171,21 +123,4 @@ func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *S
 	}
 	s, err := r.load(ctx, rec)
 	return r, s, err
-}
-
-// Delete removes every object of the dataset, the one that makes it exist first.
-func Delete(ctx context.Context, p storage.Provider) error {
-	if err := p.Delete(ctx, format.TSFKey()); err != nil {
-		return err
-	}
-	var keys []string
-	for _, prefix := range []string{format.RecordsPrefix(), "refs/", format.ViewsPrefix(), "hint/", "map/", "txn/", "data/"} {
-		if err := p.List(ctx, prefix, "", func(o storage.Object) bool {
-			keys = append(keys, o.Key)
-			return true
-		}); err != nil {
-			return err
-		}
-	}
-	return p.Delete(ctx, append(keys, storage.ProbeKey)...) // listings leave it out
 }

@@ -56,7 +56,8 @@ def create(
             refuses. It is for links, and for datasets that saved views name. See "What a dataset may reach" in
             docs/storage.md.
     Raises:
-        AlreadyExistsError: there is a dataset, and `overwrite` is False.
+        AlreadyExistsError: there is a dataset, and `overwrite` is False; or files that belong to no dataset lie in the
+            folders that it would use.
     """
     stores = _storage.access(storage, link_storage)
     place = _uri.resolve(uri)
@@ -117,7 +118,11 @@ def exists(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> bo
 
 @checks_keywords
 def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
-    """Deletes a dataset with all its versions; `storage` as in `open`. Raises NotFoundError when there is none."""
+    """Deletes a dataset with all its versions, and no other file; `storage` as in `open`.
+
+    A deletion that was broken off goes on when it is called again. Until then `open` raises NotFoundError, which says so,
+    and `exists` is true. Raises NotFoundError when there is neither a dataset nor a part of one.
+    """
     place = _uri.resolve(uri)
     _native.delete(place, store=_storage.reach(storage))
 

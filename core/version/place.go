@@ -1,0 +1,218 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// Exists reports whether p holds a dataset, readable or not. One whose deletion was broken off
+// exists: delete() goes on with it.
+func Exists(ctx context.Context, p storage.Provider) (bool, error) {
+	_, err := p.Get(ctx, format.TSFKey())
+	if errs.Is(err, errs.NotFound) {
+		return false, nil
+	}
+	return err == nil, errs.Wrap(errs.Storage, "look for a dataset at", p.URI(), err)
+}
+
+// Create makes an empty dataset in p; errs.Exists if there is one, or if its folders hold files of
+// another owner or names that another dataset left. A creation that is cut short leaves no dataset.
+func Create(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+	return create(ctx, p, writer, format.Version)
+}
+
+// create is Create for a format version.
+func create(ctx context.Context, p storage.Provider, writer string, version int) (*Repo, *Snapshot, error) {
+	data, err := p.Get(ctx, format.TSFKey())
+	if err == nil {
+		return nil, nil, existsError(p, data)
+	} else if !errs.Is(err, errs.NotFound) {
+		return nil, nil, errs.Wrap(errs.Storage, "look for a dataset at", p.URI(), err)
+	}
+	if err := vacant(ctx, "create dataset", p, nil); err != nil {
+		return nil, nil, err
+	}
+	r := newRepo(p, format.TSF{Format: version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
+	rec, err := r.begin(ctx, "create dataset")
+	if err != nil {
+		return nil, nil, err
+	}
+	tsf, err := format.EncodeTSF(r.TSF)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := putOurs(ctx, p, format.TSFKey(), tsf); err != nil {
+		if errs.Is(err, errs.Exists) {
+			return nil, nil, existsError(p, nil)
+		}
+		return nil, nil, err
+	}
+	s, err := r.load(ctx, rec)
+	return r, s, err
+}
+
+// begin stores the first record of the branch main. Nobody sees it before tsf.json names the branch.
+func (r *Repo) begin(ctx context.Context, message string) (*format.Record, error) {
+	rec := &format.Record{
+		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: r.Writer,
+		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{}, Ops: []format.Op{},
+	}
+	rec.Message = message
+	data, err := format.EncodeRecord(rec)
+	if err != nil {
+		return nil, err
+	}
+	return rec, putOurs(ctx, r.Store, format.RecordKey(rec.Branch, 0), data)
+}
+
+// existsError refuses a place that has a dataset; data is its tsf.json, where that was read.
+func existsError(p storage.Provider, data []byte) error {
+	if tsf, err := format.DecodeTSF(data); err == nil && tsf.Deleting {
+		return errs.New(errs.Exists, "create dataset %q: the dataset there is being deleted; delete() finishes a deletion that was broken off, and so does create with overwrite", p.URI())
+	}
+	return errs.New(errs.Exists, "create dataset %q: a dataset exists there; open it, or create with overwrite", p.URI())
+}
+
+// vacancyLook bounds the objects of a folder that are looked at before a dataset is made: one may
+// hold what is left of a large dataset, which is not in the way.
+const vacancyLook = 1000
+
+// vacant refuses a place without a dataset whose folders hold files of another owner, or names that
+// another dataset left and expected does not have. Objects of ours without a name are not in the way:
+// a writer that makes the same dataset puts such, and gc removes them.
+func vacant(ctx context.Context, op string, p storage.Provider, expected map[string]bool) error {
+	var mu sync.Mutex
+	foreign, left := "", ""
+	g := task.New(ctx, 0)
+	for _, prefix := range format.Prefixes() {
+		g.Go(func(ctx context.Context) error {
+			names, looked := slices.Contains(format.NamePrefixes(), prefix), 0
+			err := p.List(ctx, prefix, "", func(o storage.Object) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if looked++; !format.OurKey(o.Key) {
+					foreign = o.Key
+				} else if names && !expected[o.Key] {
+					left = o.Key
+				}
+				return looked < vacancyLook && foreign == ""
+			})
+			if errs.Is(err, errs.Denied) || errs.Is(err, errs.Unsupported) {
+				return nil // who may not list cannot know
+			}
+			return errs.Wrap(errs.Storage, op, p.URI(), err)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	switch {
+	case foreign != "":
+		return errs.New(errs.Exists, "%s %q: %q lies there, which is no object of a dataset; choose another place, or move it away", op, p.URI(), foreign)
+	case left != "":
+		return errs.New(errs.Exists, "%s %q: there is no dataset, but %q of one that was deleted or copied in part; delete() removes what is left", op, p.URI(), left)
+	}
+	return nil
+}
+
+// Delete removes every object of the dataset, and no other file. From its first step on the dataset
+// says that it is being deleted, and its last step ends that: a deletion that is broken off goes on
+// when it is called again. Without a dataset it removes what is left of one; errs.NotFound if there is
+// nothing. Writers that have the dataset open get errs.Conflict when they commit.
+func Delete(ctx context.Context, p storage.Provider) error {
+	data, err := p.Get(ctx, format.TSFKey())
+	found := err == nil
+	if err != nil && !errs.Is(err, errs.NotFound) {
+		return errs.Wrap(errs.Storage, "delete dataset", p.URI(), err)
+	}
+	if found {
+		if err := mark(ctx, p, data); err != nil {
+			return errs.Wrap(errs.Storage, "delete dataset", p.URI(), err)
+		}
+	}
+	removed, err := remove(ctx, p)
+	if err != nil {
+		return errs.Wrap(errs.Storage, "delete dataset", p.URI(), err)
+	}
+	if !found && removed == 0 {
+		return errs.New(errs.NotFound, "delete dataset %q: there is no dataset", p.URI())
+	}
+	// Listings leave the probe out.
+	if err := p.Delete(ctx, storage.ProbeKey); err != nil {
+		return err
+	}
+	return p.Delete(ctx, format.TSFKey())
+}
+
+// mark makes tsf.json say that the dataset is being deleted. One that cannot be read is replaced.
+func mark(ctx context.Context, p storage.Provider, data []byte) error {
+	tsf, err := format.DecodeTSF(data)
+	if err != nil {
+		tsf = format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}
+	}
+	if !tsf.Deleting {
+		tsf.Deleting = true
+		if data, err = format.EncodeTSF(tsf); err != nil {
+			return err
+		}
+		if err := p.Put(ctx, format.TSFKey(), data); err != nil {
+			return err
+		}
+	}
+	// This write makes the one before durable: no object is gone while the dataset looks whole.
+	return putOurs(ctx, p, format.HintKey(format.NewUUID()), format.EncodeHint(0))
+}
+
+// removePasses is how often a deletion looks for objects of writers that went on beside it.
+const removePasses = 3
+
+// remove removes all objects of datasets but tsf.json, and says how many there were.
+func remove(ctx context.Context, p storage.Provider) (removed int64, err error) {
+	for range removePasses {
+		n := int64(0)
+		for _, prefix := range format.Prefixes() {
+			k, err := removeBelow(ctx, p, prefix, func(storage.Object) bool { return true })
+			if n += k; err != nil {
+				return removed + n, err
+			}
+		}
+		if removed += n; n == 0 {
+			break
+		}
+	}
+	return removed, nil
+}
+
+// removeBelow removes the objects of ours below a prefix that doomed passes.
+func removeBelow(ctx context.Context, p storage.Provider, prefix string, doomed func(storage.Object) bool) (removed int64, err error) {
+	g := task.New(ctx, deletesInFlight)
+	var keys []string
+	flush := func() {
+		if batch := keys; len(batch) > 0 {
+			g.Go(func(ctx context.Context) error { return p.Delete(ctx, batch...) })
+		}
+		keys = nil
+	}
+	err = p.List(ctx, prefix, "", func(o storage.Object) bool {
+		if format.OurKey(o.Key) && doomed(o) {
+			removed++
+			if keys = append(keys, o.Key); len(keys) == deleteBatch {
+				flush()
+			}
+		}
+		return g.Context().Err() == nil
+	})
+	if err == nil {
+		flush()
+	}
+	if failed := g.Wait(); failed != nil {
+		return removed, failed
+	}
+	return removed, err
+}

@@ -1,0 +1,164 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/storage/faultstore"
+)
+
+// keysOf lists all that a store holds.
+func keysOf(t testing.TB, p storage.Provider) []string {
+	t.Helper()
+	var keys []string
+	if err := p.List(context.Background(), "", "", func(o storage.Object) bool {
+		keys = append(keys, o.Key)
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// foreignKeys are files of other owners in the folders of a dataset.
+func foreignKeys() []string {
+	hex := numbered(0xab).String()
+	return []string{
+		"data/" + hex + "/01", "data/" + hex + "/x", "data/mine.bin", "hint/" + hex + ".txt", "log/" + hex + "/1", "log/app.log",
+		"map/notes.txt", "map/" + hex[1:], "txn/a/b",
+	}
+}
+
+// TestForeignFilesStay: files of other owners in the folders of a dataset outlive gc and delete, and no
+// dataset is made among them.
+func TestForeignFilesStay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, key := range append(foreignKeys(), "refs/heads/README", "refs/x", "views/a.html") {
+		store := memStore(t)
+		if err := store.Put(ctx, key, []byte("mine")); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Create(ctx, store, "test"); !errs.Is(err, errs.Exists) || !contains(err, key) || !contains(err, "another place") {
+			t.Errorf("%s: create = %v", key, err)
+		}
+		if err := Delete(ctx, store); !errs.Is(err, errs.NotFound) {
+			t.Errorf("%s: delete without a dataset = %v", key, err)
+		}
+		if got := keysOf(t, store); !slices.Equal(got, []string{key}) {
+			t.Errorf("%s: there is %q", key, got)
+		}
+	}
+	store := memStore(t)
+	f := newFixture(t, store)
+	want := foreignKeys()
+	slices.Sort(want)
+	for _, key := range want {
+		if err := store.Put(ctx, key, []byte("mine")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	repo := everything(t, f)
+	if err := store.Put(ctx, format.MapKey(numbered(0xcd)), []byte("garbage")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := repo.GC(ctx, GCOptions{})
+	if err != nil || r.Objects == 0 {
+		t.Fatalf("gc = %+v, %v", r, err)
+	}
+	for _, key := range want {
+		if _, err := store.Get(ctx, key); err != nil {
+			t.Errorf("after gc: %v", err)
+		}
+	}
+	if err := Delete(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	if got := keysOf(t, store); !slices.Equal(got, want) {
+		t.Errorf("after delete there is %q, want %q", got, want)
+	}
+}
+
+// TestDeleteKilled: a deletion that is killed at any request has not begun, or says that it has; it goes
+// on when it is called again, and a dataset that is made there then knows no old name.
+func TestDeleteKilled(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
+		for n := 0; ; n++ {
+			inner := memStore(t)
+			repo := everything(t, newFixture(t, inner))
+			fakeChunks(t, inner, repo)
+			before := keysOf(t, inner)
+			failed := Delete(ctx, faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}}))
+			left := keysOf(t, inner)
+			found, err := Exists(ctx, inner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, opened := OpenHead(ctx, inner, "test")
+			_, _, created := Create(ctx, inner, "test")
+			switch {
+			case opened == nil:
+				if !found || !slices.Equal(left, before) || !errs.Is(created, errs.Exists) {
+					t.Fatalf("call %d, %v: it opens, and exists says %v, create %v; %d of %d objects", n, failed, found, created, len(left), len(before))
+				}
+			case found:
+				if !errs.Is(opened, errs.NotFound) || !contains(opened, "is being deleted") || !contains(opened, "delete()") {
+					t.Fatalf("call %d, %v: open = %v", n, failed, opened)
+				}
+				if !errs.Is(created, errs.Exists) || !contains(created, "is being deleted") {
+					t.Fatalf("call %d, %v: create = %v", n, failed, created)
+				}
+			case created != nil || len(left) > 0:
+				t.Fatalf("call %d, %v: no dataset, and create = %v; there is %q", n, failed, created, left)
+			}
+			if err := Delete(ctx, inner); err != nil {
+				t.Fatalf("call %d, %v: delete again = %v", n, failed, err)
+			}
+			if left := keysOf(t, inner); len(left) > 0 {
+				t.Fatalf("call %d, %v: after another delete there is %q", n, failed, left)
+			}
+			fresh, _, err := Create(ctx, inner, "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if branches, err := fresh.Branches(ctx); err != nil || len(branches) != 1 {
+				t.Fatalf("call %d: branches %v, %v", n, branches, err)
+			}
+			if tags, err := fresh.Tags(ctx); err != nil || len(tags) > 0 {
+				t.Fatalf("call %d: tags %v, %v", n, tags, err)
+			}
+			if failed == nil {
+				if n < 10 {
+					t.Fatalf("a deletion made %d calls only", n)
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestLeftNames: names that a deletion or a copy left without a dataset are not given to a new one.
+func TestLeftNames(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := memStore(t)
+	everything(t, newFixture(t, store))
+	if err := store.Delete(ctx, format.TSFKey()); err != nil { // as deletions did before there was a mark
+		t.Fatal(err)
+	}
+	if _, _, err := Create(ctx, store, "test"); !errs.Is(err, errs.Exists) || !contains(err, "refs/") && !contains(err, "views/") || !contains(err, "delete()") {
+		t.Fatalf("create = %v", err)
+	}
+	if err := Delete(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Create(ctx, store, "test"); err != nil {
+		t.Fatal(err)
+	}
+}
