@@ -153,7 +153,7 @@ func TestMaxPixels(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string][]byte{"a/small.jpg": picture(t, 0, "jpeg"), "a/large.jpg": picture(t, 4, "jpeg"), "b/large.png": picture(t, 4, "png")})
 	for _, o := range []Options{{}, {Size: 8}, {Link: true}} {
-		o.Source.Settings.MaxPixels = 20 * 16
+		o.Source = &storage.Options{Settings: storage.Settings{MaxPixels: 20 * 16}}
 		r := run(t, testEnv(), "mem://lake", root, o)
 		if r.Skipped != 2 || !strings.Contains(r.Skips[0].Reason, "max_pixels") || !strings.Contains(r.Skips[1].Reason, "max_pixels") {
 			t.Errorf("size %d, links %v: %+v, want two pictures left out for max_pixels", o.Size, o.Link, r.Skips)
