@@ -65,7 +65,7 @@ func (b *body) broken(err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage,
-		"connection to %q broke after %d of %d bytes: %w", b.host, b.length-b.left, b.length, rootOf(err))}
+		"connection to %q broke after %d of %d bytes: %w", b.host, b.length-b.left, b.length, CleanError(rootOf(err)))}
 }
 
 // Close gives the connection back, or drops it if the answer was not read to its end. It may be called again.

@@ -32,9 +32,11 @@ type Answer struct {
 }
 
 // Refusal reads what rs, an answer to rq, says about why something was not done, and closes it.
-func Refusal(rq *http.Request, rs *http.Response) *Answer {
+// Secrets of rq in the answer, among them the values of private headers, are hidden.
+func Refusal(rq *http.Request, rs *http.Response, private ...string) *Answer {
 	defer rs.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText)) // half an explanation is better than none
+	text = []byte(Scrub(string(text), secretsOf(rq.Header, private)...))
 	return &Answer{
 		Method: rq.Method, Host: rq.URL.Host, Path: rq.URL.Path, Status: rs.StatusCode, Header: rs.Header, Text: text,
 	}
@@ -67,15 +69,12 @@ func IsPage(h http.Header) bool {
 // Quote is what the answer said, short enough for a message.
 func (a *Answer) Quote() string {
 	const most = 200
-	text := strings.Join(strings.Fields(string(a.Text)), " ")
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
+	text := Clean(string(a.Text), most)
 	head := strconv.Itoa(a.Status) + " " + http.StatusText(a.Status)
 	if text == "" {
 		return head
 	}
-	return head + ": " + strconv.QuoteToGraphic(text)
+	return head + `: "` + text + `"`
 }
 
 // Explain classifies the answer by its status alone.
@@ -127,7 +126,7 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	case errors.As(err, &unknown):
 		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", rq.URL.Host)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
-		return final("certificate of %q: %w; check the endpoint", rq.URL.Host, rootOf(err))
+		return final("certificate of %q: %w; check the endpoint", rq.URL.Host, CleanError(rootOf(err)))
 	case errors.As(err, &record):
 		return final("%q does not speak TLS; check the endpoint (http instead of https?)", rq.URL.Host)
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -141,7 +140,7 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	if strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
 		return final("%q does not speak HTTP; check the endpoint (https instead of http, another port?)", rq.URL.Host)
 	}
-	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, rootOf(err))}
+	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, CleanError(rootOf(err)))}
 }
 
 // unreachable is the error of a connection that did not come about. A host that has answered before is worth waiting

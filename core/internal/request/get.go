@@ -169,7 +169,7 @@ func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body
 	case rs.StatusCode == http.StatusRequestedRangeNotSatisfiable && n != 0:
 		err = b.outside(rs, off)
 	default:
-		return nil, d.explain(Refusal(rq, rs))
+		return nil, d.explain(Refusal(rq, rs, d.Private...))
 	}
 	if err == nil && d.Admit != nil {
 		err = d.Admit(b.host, rs.Header)

@@ -286,9 +286,9 @@ func tokenError(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &refused) && refused.Response != nil:
 		return errs.New(errs.Denied, "get an access token: %w; the credentials are revoked or expired, or this machine's clock is wrong: "+
-			`run "gcloud auth application-default login", or take another key`, refused)
+			`run "gcloud auth application-default login", or take another key`, request.CleanError(refused))
 	}
-	return errs.New(errs.Denied, "get an access token: %w", err)
+	return errs.New(errs.Denied, "get an access token: %w", request.CleanError(err))
 }
 
 // fixed is a token that never changes.

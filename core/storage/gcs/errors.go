@@ -18,6 +18,9 @@ import (
 // errSlow is the cause of a request that was given up.
 var errSlow = errors.New("the store does not answer")
 
+// maxMessage bounds what is quoted of an answer.
+const maxMessage = 300
+
 // mostGarbled is how many answers in a row cannot be read until the server is not taken for Google's.
 const mostGarbled = 4
 
@@ -49,10 +52,7 @@ func refusalOf(a *request.Answer) *refusal {
 	case !a.IsPage():
 		r.message = string(a.Text)
 	}
-	r.message = strings.Join(strings.Fields(r.message), " ")
-	if len(r.message) > 300 {
-		r.message = r.message[:300] + "..."
-	}
+	r.message = request.Clean(r.message, maxMessage)
 	return r
 }
 
@@ -171,7 +171,7 @@ func (p *place) sdkError(ctx context.Context, err error) error {
 	if unreadable(err) && p.garbled.Add(1) >= mostGarbled {
 		return errs.New(errs.Storage, "%q does not answer as Google Cloud Storage; check the endpoint", p.client.base.Host)
 	}
-	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "request to %q: %w", p.client.base.Host, err)}
+	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "request to %q: %w", p.client.base.Host, request.CleanError(err))}
 }
 
 // unreadable reports whether err is about an answer that is not the JSON that was asked for.
@@ -181,9 +181,20 @@ func unreadable(err error) bool {
 	return errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(err.Error(), "json: ") // some have no type
 }
 
+// secrets are what was sent and must not be shown where the other side repeats it.
+func (c *Client) secrets() []string {
+	out := []string{c.settings.BearerToken.Reveal(), c.settings.CustomerKey.Reveal()}
+	c.id.mu.Lock()
+	defer c.id.mu.Unlock()
+	if c.id.token != nil {
+		out = append(out, c.id.token.Value)
+	}
+	return out
+}
+
 // answer is what Google's client was told.
 func (p *place) answer(g *googleapi.Error) *request.Answer {
-	return &request.Answer{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(g.Body)}
+	return &request.Answer{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(request.Scrub(g.Body, p.client.secrets()...))}
 }
 
 // writeError is the error of a request that changes an object. Only the bucket can be missing.

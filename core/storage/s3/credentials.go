@@ -99,7 +99,7 @@ func (id *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 func found(where string, ctx context.Context, p aws.CredentialsProvider) (aws.Credentials, error) { //nolint:revive // p reads better last
 	c, err := p.Retrieve(ctx)
 	if err != nil {
-		return c, errs.New(errs.Denied, "credentials by %s: %w", where, err)
+		return c, errs.New(errs.Denied, "credentials by %s: %w", where, request.CleanError(err))
 	}
 	return c, nil
 }

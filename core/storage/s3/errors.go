@@ -26,7 +26,10 @@ type refusal struct {
 	region  string // where the bucket is, if that was the reason
 }
 
-const maxMessage = 300
+const (
+	maxMessage = 300
+	maxCode    = 64
+)
 
 // mostGarbled is how many answers in a row cannot be read until the server is not taken for S3.
 const mostGarbled = 4
@@ -43,12 +46,12 @@ func refusalOf(a *request.Answer) *refusal {
 	if xml.NewDecoder(bytes.NewReader(a.Text)).Decode(&body) == nil && body.XMLName.Local == "Error" {
 		r.code, r.message, r.region = strings.TrimSpace(body.Code), body.Message, strings.TrimSpace(body.Region)
 	}
-	r.message = strings.Join(strings.Fields(strings.ToValidUTF8(r.message, "?")), " ")
-	if len(r.message) > maxMessage {
-		r.message = strings.ToValidUTF8(r.message[:maxMessage], "") + "..."
-	}
 	if region := a.Header.Get("X-Amz-Bucket-Region"); region != "" {
 		r.region = region
+	}
+	r.code, r.message = request.Clean(r.code, maxCode), request.Clean(r.message, maxMessage)
+	if strings.Trim(r.region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(r.region) > maxCode {
+		r.region = "" // it would become a part of a host
 	}
 	return r
 }
@@ -222,14 +225,15 @@ func (s *store) apiError(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q does not answer within %v", s.host(), s.net.Patience())}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &broken):
-		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "connection to %q broke within the answer: %w", s.host(), deepest(err))}
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "connection to %q broke within the answer: %w", s.host(), request.CleanError(deepest(err)))}
 	case errors.As(err, &garbled) && s.garbled.Add(1) < mostGarbled:
-		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q gives an answer that cannot be read: %w", s.host(), deepest(err))}
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q gives an answer that cannot be read: %w", s.host(), request.CleanError(deepest(err)))}
 	case errors.As(err, &api): // an error behind a status of 200
 		a := &request.Answer{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}}
-		return s.meaning(&refusal{Answer: a, code: api.ErrorCode(), message: api.ErrorMessage()})
+		message := request.Scrub(api.ErrorMessage(), s.settings.SessionToken.Reveal(), s.settings.CustomerKey.Reveal())
+		return s.meaning(&refusal{Answer: a, code: request.Clean(api.ErrorCode(), maxCode), message: request.Clean(message, maxMessage)})
 	}
-	return errs.New(errs.Storage, "%q does not answer as S3 (%w); check the endpoint and the proxy", s.host(), deepest(err))
+	return errs.New(errs.Storage, "%q does not answer as S3 (%w); check the endpoint and the proxy", s.host(), request.CleanError(deepest(err)))
 }
 
 // deepest drops the layers of the SDK, which repeat each other.

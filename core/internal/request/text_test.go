@@ -1,0 +1,63 @@
+package request
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		" a\r\n\tb ": "a b", "\x1b]0;title\x07": `\x1b]0;title\a`, "a\u202eb": `a\u202eb`, "\xff\x00": `?\x00`, "é 世": "é 世", "\u009b31m": `\u009b31m`,
+		"aaaaaaaaaaaaaaaaaaaaé": "aaaaaaaaaaaaaaaaaaaa...",
+	} {
+		if got := Clean(in, 21); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+	err := CleanError(errors.Join(io.ErrUnexpectedEOF, errors.New("\x1b")))
+	if !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("a clean error: %q", err)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("\x1b[31m\u202e\xff", 3)
+	f.Fuzz(func(t *testing.T, text string, most int) {
+		most = max(0, min(most, 1000))
+		got := Clean(text, most)
+		if !utf8.ValidString(got) || len(got) > 10*most+3 || strings.ContainsAny(got, "\x00\x07\x1b\n\r\u202e\u2028") {
+			t.Errorf("%q, %d is shown as %q", text, most, got)
+		}
+	})
+}
+
+// TestAnswersRepeatNoSecret: a server that sends back what it was told does not bring it into
+// messages.
+func TestAnswersRepeatNoSecret(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_ = r.Header.Write(w)
+		_, _ = io.WriteString(w, "\x1b]52;c;evil\x07"+strings.Repeat("x", 100_000))
+	}))
+	defer server.Close()
+	c := client(t, storage.Settings{})
+	rq := httptest.NewRequest(http.MethodGet, server.URL+"/x", nil)
+	rq.RequestURI = ""
+	rq.Header = http.Header{
+		"Authorization": {"Bearer hunter2"}, "X-Key": {"hunter3&<"}, "X-Amz-Security-Token": {"hunter4"}, "X-Goog-Encryption-Key": {"hunter5"},
+	}
+	_, err := c.Get(t.Context(), &Dialect{Private: []string{"X-Key"}}, rq, 0, 1, "")
+	if !errs.Is(err, errs.Denied) || strings.Contains(err.Error(), "hunter") || strings.ContainsRune(err.Error(), 0x1b) || len(err.Error()) > 1000 {
+		t.Errorf("got %q", err)
+	}
+}
