@@ -6,6 +6,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/storage"
 )
 
 // LinkReader reads what links point to. It may be used in parallel.
@@ -64,7 +65,7 @@ func (b *Builder) addLink(l *format.Link) {
 func (c *Chunk) link(ctx context.Context, item int64, dst []byte) error {
 	l := c.Index.Link(item)
 	if c.Links == nil {
-		return errs.New(errs.Unsupported, "read %q: this program reads no links", l.URL)
+		return errs.New(errs.Unsupported, "read %q: this program reads no links", storage.RedactURL(l.URL))
 	}
 	if int64(len(dst)) != l.Length {
 		return errs.New(errs.Internal, "read a link of %d bytes into %d bytes", l.Length, len(dst))

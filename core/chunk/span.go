@@ -114,7 +114,7 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 	l := s.chunk.Index.Link(s.item)
 	l.Offset, l.Length = s.Offset, s.Bytes
 	if s.chunk.Links == nil {
-		return errs.New(errs.Unsupported, "read %q: this program reads no links", l.URL)
+		return errs.New(errs.Unsupported, "read %q: this program reads no links", storage.RedactURL(l.URL))
 	}
 	return s.chunk.Links.ReadLink(ctx, l, dst)
 }

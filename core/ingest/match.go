@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"strings"
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -56,6 +57,9 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		if isMarker(e) {
 			return true
 		}
+		if failed = unsigned(e.Key); failed != nil {
+			return false
+		}
 		if e.Key <= last && last != "" {
 			failed = errs.New(errs.Invalid, "list %q: %q comes after %q, want names in byte order", im.lake.URI(), e.Key, last)
 			return false
@@ -86,6 +90,20 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		return err
 	}
 	return im.passGone(ctx, rows, "")
+}
+
+// unsigned refuses names that carry the right to read: the dataset keeps the names of what it has
+// taken in.
+func unsigned(key string) error {
+	if !strings.HasPrefix(key, "http://") && !strings.HasPrefix(key, "https://") {
+		return nil // a "?" is a letter of the name
+	}
+	param := storage.Presigned(key)
+	if param == "" {
+		return nil
+	}
+	return errs.New(errs.Invalid, "list: %q is presigned (parameter %q), and the dataset would keep the signature; "+
+		"list the objects themselves and give their credentials as source_storage or link_storage", storage.RedactURL(key), param)
 }
 
 // passGone counts the objects whose keys are less than key ("": all) and that the listing has not named.

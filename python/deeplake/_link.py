@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 from deeplake._errors import InvalidArgumentError
+
+# What core/storage/redact.go hides in errors.
+_SIGNED = re.compile(
+    r"(?i)((?<=[?&;])(?:x-amz-|x-goog-|[^=&;#]*(?:sig|key|token|secret|passw|auth|credential|policy|jwt|access))[^=&;#]*=)[^&;#]+"
+)
+_USER = re.compile(r"^(https?://)[^/?#]*(?=@)")
 
 
 def link(url: str | os.PathLike[str], *, offset: int | None = None, length: int | None = None) -> Link:
@@ -81,7 +88,8 @@ class Link:
 
     def __repr__(self) -> str:
         part = f", offset={self._offset}" if self._offset else ""
-        return f'Link("{self._url}"{part}{"" if self._length is None else f", length={self._length}"})'
+        shown = _SIGNED.sub(r"\1***", _USER.sub(r"\1***", self._url))
+        return f'Link("{shown}"{part}{"" if self._length is None else f", length={self._length}"})'
 
 
 def _again(url: str, offset: int, length: int | None) -> Link:

@@ -29,7 +29,7 @@ class Recorder:
     files: dict[str, bytes] = field(default_factory=dict)  #: by path, like "/a.jpg"
     folder: Path | None = None  #: served where `files` has nothing
     redirects: dict[str, str] = field(default_factory=dict)  #: URL by path
-    answers: dict[str, tuple[int, str, bytes]] = field(default_factory=dict)  #: status, type and body by path
+    answers: dict[str, tuple[int, str, bytes]] = field(default_factory=dict)  #: status, type, body by path; "*": any
     requests: list[Asked] = field(default_factory=list)
 
     def told(self, *headers: str) -> set[str]:
@@ -57,8 +57,8 @@ def recording() -> Iterator[Recorder]:
             here.requests.append(Asked(self.command, url.netloc or headers.get("host", ""), path, headers))
             if path in here.redirects:
                 self.answer(302, "text/plain", b"", {"Location": here.redirects[path]})
-            elif path in here.answers:
-                status, kind, body = here.answers[path]
+            elif answer := here.answers.get(path, here.answers.get("*")):
+                status, kind, body = answer
                 self.answer(status, kind, body, {})
             elif (data := here.content(path)) is None:
                 self.answer(404, "text/plain", b"no such file", {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import pickle
@@ -273,3 +274,48 @@ def test_link_storage_is_checked(tmp_path):
     for wrong in (["s3://x"], {"s3://x": "y"}, {7: deeplake.Storage()}, {"bucket": deeplake.Storage()}):
         with pytest.raises(deeplake.InvalidArgumentError, match="link_storage"):
             deeplake.create(tmp_path / "set", link_storage=wrong)
+
+
+NASTY = "\x1b]52;c;ZXZpbA==\x07 \u202e" + "x" * 100_000
+
+
+@pytest.mark.parametrize("kind", ["http", "s3", "gs"])
+def test_what_a_server_says_is_shown_escaped(home, kind):
+    """A server answers with what would move a terminal's cursor, and with the secrets that it was told."""
+    token = f"Bearer {SECRET} {SECRET}"
+    body, status = f"{token} {NASTY}", 403
+    if kind == "http":
+        place, storage = f"{home.url}/set", secrets()
+    elif kind == "s3":
+        place = "s3://bucket/set"
+        body = f"<Error><Code>Odd{SECRET}&#9;\u202e{'y' * 1000}</Code><Message>{SECRET} \u202e \u0085 {'x' * 9999}</Message></Error>"
+        keys = {"access_key_id": "me", "secret_access_key": "mine", "session_token": SECRET}
+        storage = deeplake.Storage(endpoint=home.url, credentials=keys, region="r", retry_time=1)
+    else:
+        place = "gs://bucket/set"
+        body = json.dumps({"error": {"message": body}})
+        storage = deeplake.Storage(endpoint=home.url, credentials={"bearer_token": SECRET}, retry_time=1)
+    home.answers["*"] = (status, "application/xml" if kind == "s3" else "text/plain", body.encode())
+    with pytest.raises(deeplake.Error) as refusal:
+        deeplake.open(place, storage=storage)
+    text = str(refusal.value)
+    assert home.requests and SECRET not in text and len(text) < 2000, text
+    assert all(letter.isprintable() or letter == " " for letter in text), text
+
+
+def test_presigned_urls_stay_out_of_datasets_and_messages(home, tmp_path):
+    signed = f"{home.url}/x.jpg?X-Amz-Credential=me&X-Amz-Signature={SECRET}"
+    assert SECRET not in repr(deeplake.link(signed)) and "x.jpg?X-Amz-Credential=***" in repr(deeplake.link(signed))
+    assert repr(deeplake.link("https://h/x?page=3")) == 'Link("https://h/x?page=3")'
+    with deeplake.create(tmp_path / "set", schema={"images": "image.rgb"}) as ds:
+        for url in (signed, f"http://me:{SECRET}@{home.url.removeprefix('http://')}/x.jpg"):
+            with pytest.raises(deeplake.InvalidArgumentError, match="link_storage") as refusal:
+                ds.append({"images": deeplake.link(url)})
+            assert SECRET not in str(refusal.value)
+    assert not home.requests
+    from deeplake._cli_create import create
+
+    home.files.update({"/x.jpg": FILE, "/list.txt": f"{signed}\n".encode()})
+    with pytest.raises(deeplake.InvalidArgumentError, match="presigned") as refusal:
+        create.main([str(tmp_path / "b"), f"from-{home.url}/list.txt"], standalone_mode=False)
+    assert SECRET not in str(refusal.value)
