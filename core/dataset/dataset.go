@@ -289,6 +289,7 @@ func (d *Dataset) Append(ctx context.Context, cols []tensor.Rows, rows int64) er
 	if err != nil {
 		return err
 	}
+	w.caller = ctx
 	return w.append(ctx, cols, rows)
 }
 
@@ -300,6 +301,7 @@ func (d *Dataset) Update(ctx context.Context, rows []int64, cols []tensor.Rows) 
 	if err != nil {
 		return err
 	}
+	w.caller = ctx
 	return w.update(ctx, rows, cols)
 }
 

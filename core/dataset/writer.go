@@ -25,7 +25,8 @@ type writer struct {
 	adding  opened            // chunks of appended rows
 	fixing  opened            // chunks of updated rows
 	group   *task.Group
-	broken  error // why the transaction can only be discarded
+	caller  context.Context // of the call that writes now: when it ends nothing waits for a place in group
+	broken  error           // why the transaction can only be discarded
 }
 
 // opened are the chunks being filled, one for each tensor.
@@ -49,7 +50,7 @@ func newWriter(d *Dataset) (*writer, error) {
 	w := &writer{
 		d: d, txn: d.repo.Begin(d.head), session: chunk.NewSession(d.store), types: map[string]*columnType{},
 		adding: opened{}, fixing: opened{},
-		group: newGroup(),
+		group: newGroup(), caller: context.Background(),
 	}
 	return w, w.resolveTypes()
 }
@@ -178,12 +179,12 @@ func (w *writer) sealed(ct *columnType, s *chunk.Sealed, runs []format.RowRange,
 func (w *writer) addChunk(ct *columnType, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
 	w.txn.AddChunk(ct.schema.ID, e, runs, update, dirs...)
 	if store := w.txn.Spill(); store != nil {
-		w.group.Go(store)
+		w.group.GoFor(w.caller, store)
 	}
 }
 
 func (w *writer) finish(finish func(context.Context) error, abort func()) {
-	w.group.Go(func(ctx context.Context) error {
+	w.group.GoFor(w.caller, func(ctx context.Context) error {
 		if err := finish(ctx); err != nil {
 			abort()
 			return err
@@ -259,6 +260,7 @@ func (w *writer) flush(ctx context.Context) error {
 	if err := w.check(); err != nil {
 		return err
 	}
+	w.caller = ctx
 	for _, update := range []bool{false, true} {
 		set := w.adding
 		if update {
@@ -270,7 +272,9 @@ func (w *writer) flush(ctx context.Context) error {
 			}
 		}
 	}
-	if err := w.group.Wait(); err != nil {
+	if err := w.group.WaitFor(ctx); errs.Is(err, errs.Canceled) && ctx.Err() != nil && w.group.Context().Err() == nil {
+		return errs.Wrap(errs.Canceled, "write to dataset", w.d.URI(), err) // chunks go on: the next flush waits for them
+	} else if err != nil {
 		return w.fail(err)
 	}
 	w.group = newGroup()

@@ -20,6 +20,10 @@ type Group struct {
 	once   sync.Once
 	err    error
 	slots  chan struct{}
+
+	mu      sync.Mutex
+	running int
+	idle    chan struct{} // closed when nothing runs; nil: WaitFor does not wait
 }
 
 // New makes a group whose context ends with parent, with Wait, or with the first error. limit bounds the goroutines
@@ -38,13 +42,27 @@ func (g *Group) Context() context.Context { return g.ctx }
 
 // Go runs fn in a goroutine of its own, after waiting for a free place under the limit. A panic in fn becomes an
 // errs.Internal error with its stack.
-func (g *Group) Go(fn func(ctx context.Context) error) {
+func (g *Group) Go(fn func(ctx context.Context) error) { g.GoFor(context.Background(), fn) }
+
+// GoFor is Go for a caller who may give up: once ctx ends the goroutine itself waits for the place,
+// so that fn runs all the same.
+func (g *Group) GoFor(ctx context.Context, fn func(ctx context.Context) error) {
+	placed := true
 	if g.slots != nil {
-		g.slots <- struct{}{}
+		select {
+		case g.slots <- struct{}{}:
+		case <-ctx.Done():
+			placed = false
+		}
 	}
 	g.wg.Add(1)
+	g.began()
 	go func() {
 		defer g.wg.Done()
+		defer g.ended()
+		if !placed {
+			g.slots <- struct{}{}
+		}
 		defer func() {
 			if g.slots != nil {
 				<-g.slots
@@ -67,6 +85,42 @@ func (g *Group) Wait() error {
 	g.wg.Wait()
 	g.cancel(context.Canceled)
 	return g.err
+}
+
+// WaitFor is Wait for a caller who may give up: where ctx ends first it returns errs.Canceled, the
+// goroutines go on, and the group may be used further.
+func (g *Group) WaitFor(ctx context.Context) error {
+	g.mu.Lock()
+	if g.running == 0 {
+		g.mu.Unlock()
+		return g.Wait()
+	}
+	if g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	idle := g.idle
+	g.mu.Unlock()
+	select {
+	case <-idle:
+		return g.Wait()
+	case <-ctx.Done():
+		return errs.New(errs.Canceled, "wait: %w", context.Cause(ctx))
+	}
+}
+
+func (g *Group) began() {
+	g.mu.Lock()
+	g.running++
+	g.mu.Unlock()
+}
+
+func (g *Group) ended() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running--; g.running == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
 }
 
 func (g *Group) fail(err error) {
