@@ -43,18 +43,11 @@ func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Datase
 	if err != nil {
 		return nil, err
 	}
+	begin := version.Create
 	if o.Overwrite {
-		if found, err := version.Exists(ctx, store); err != nil || found {
-			if err == nil {
-				err = version.Delete(ctx, store)
-			}
-			if err != nil {
-				_ = store.Close()
-				return nil, err
-			}
-		}
+		begin = version.Overwrite
 	}
-	repo, head, err := version.Create(ctx, store, env.Writer)
+	repo, head, err := begin(ctx, store, env.Writer)
 	if err != nil {
 		_ = store.Close()
 		return nil, err

@@ -28,7 +28,20 @@ const unclearTries = 3
 // error of the store the commit may have been made, if the answer to its last write was lost and could not be looked up;
 // then Commit again finds it, and returns it as if for the first time. After any error the transaction may be committed
 // again. Whether the branch still has its name is not asked.
+//
+// A dataset that was deleted or overwritten since it was opened is errs.Conflict: that is asked beside the pages, and once more when
+// the record stands, before success is reported.
 func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
+	s, err := t.commit(ctx, message, author)
+	if err != nil && isDamage(err) {
+		if changed := t.repo.same(ctx, "commit to"); errs.Is(changed, errs.Conflict) {
+			return nil, changed // that is why objects are missing
+		}
+	}
+	return s, err
+}
+
+func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, error) {
 	clear(t.newer)
 	clear(t.touched)
 	for _, c := range t.columns {
@@ -138,8 +151,11 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, erro
 	}
 	aside := task.New(ctx, 0)
 	r.hint(aside, rec)
+	aside.Go(func(ctx context.Context) error { return r.same(ctx, "commit to") })
 	err = r.Pages.upload(ctx, x, blobs)
-	_ = aside.Wait()
+	if changed := aside.Wait(); changed != nil {
+		err = changed
+	}
 	return data, x, err
 }
 
@@ -196,7 +212,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 	for try := 0; ; try++ {
 		err := putAbsent(ctx, r.Store, key, data)
 		if err == nil {
-			return rec, nil
+			return rec, r.same(ctx, "commit to")
 		}
 		if notDurable(err) {
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
@@ -204,7 +220,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 		found, readErr := r.recordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
 		switch {
 		case readErr == nil && found.UUID == rec.UUID:
-			return rec, nil
+			return rec, r.same(ctx, "commit to")
 		case readErr == nil:
 			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
@@ -316,6 +332,9 @@ func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Sna
 		if err != nil && !errs.Is(err, errs.Exists) {
 			return nil, errs.Wrap(errs.Storage, "commit to", t.repo.Store.URI(), err)
 		}
+	}
+	if err := t.repo.same(ctx, "commit to"); err != nil {
+		return nil, err
 	}
 	return t.repo.load(ctx, rec)
 }

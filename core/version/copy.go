@@ -125,6 +125,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		return err
 	}
 	tsf := c.repo.TSF
+	tsf.Replaces = nil // nothing of those is copied
 	if !c.o.History {
 		if tsf, err = c.fresh(ctx, at); err != nil {
 			return err

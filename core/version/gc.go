@@ -65,6 +65,12 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 		return report, err
 	}
 	before := now.Add(-o.OlderThan)
+	if err := r.same(ctx, "gc of"); err != nil {
+		return report, err
+	}
+	if err := r.leftovers(ctx, &report); err != nil {
+		return report, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
+	}
 	w, err := r.kept(ctx, o, now, &report)
 	var late *expireError
 	if errors.As(err, &late) {
@@ -74,6 +80,9 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 		return report, errs.New(errs.KindOf(err), "gc of %q: nothing was removed, as not all that is in use can be read; fsck() says more: %w", r.Store.URI(), err)
 	}
 	report.Commits = w.kept
+	if err := r.same(ctx, "gc of"); err != nil { // what another dataset needs was not visited
+		return report, err
+	}
 	s := &sweep{repo: r, walker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}
 	for _, prefix := range []string{"data/", "map/", "txn/"} {
 		if err := s.prefix(ctx, prefix); err != nil {

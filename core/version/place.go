@@ -39,7 +39,7 @@ func create(ctx context.Context, p storage.Provider, writer string, version int)
 		return nil, nil, err
 	}
 	r := newRepo(p, format.TSF{Format: version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
-	rec, err := r.begin(ctx, "create dataset")
+	rec, err := r.begin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,12 +58,11 @@ func create(ctx context.Context, p storage.Provider, writer string, version int)
 }
 
 // begin stores the first record of the branch main. Nobody sees it before tsf.json names the branch.
-func (r *Repo) begin(ctx context.Context, message string) (*format.Record, error) {
+func (r *Repo) begin(ctx context.Context) (*format.Record, error) {
 	rec := &format.Record{
 		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: r.Writer,
 		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{}, Ops: []format.Op{},
 	}
-	rec.Message = message
 	data, err := format.EncodeRecord(rec)
 	if err != nil {
 		return nil, err

@@ -103,7 +103,12 @@ func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, n
 }
 
 func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
-	return fetched(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) { return format.DecodeHead(data, r.bind(key)) })
+	return fetched(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) {
+		if r.replaced(data) {
+			return format.Head{}, nil
+		}
+		return format.DecodeHead(data, r.bind(key))
+	})
 }
 
 // Branches lists the branches by name, main among them.
@@ -289,10 +294,14 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 	for i, name := range names {
 		g.Go(func(ctx context.Context) (err error) {
 			tags[i], err = r.readTag(ctx, name)
+			if errs.Is(err, errs.NotFound) && len(r.TSF.Replaces) > 0 {
+				return nil // of a dataset that was overwritten
+			}
 			return err
 		})
 	}
-	return tags, g.Wait()
+	err := g.Wait()
+	return slices.DeleteFunc(tags, func(t Tag) bool { return t.Commit.IsZero() }), err
 }
 
 // readTag reads a tag, deleted or not; errs.NotFound if there never was one.
@@ -300,6 +309,9 @@ func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
 	tag := Tag{Name: name}
 	key := format.TagKey(name)
 	err := fetch(ctx, r.Store, key, func(data []byte) (err error) {
+		if r.replaced(data) {
+			return errs.New(errs.NotFound, "read tag %q: it is of a dataset that was overwritten; gc() removes it", name)
+		}
 		tag.Tag, err = format.DecodeTag(data, r.bind(key))
 		return errs.Wrap(errs.Corrupt, "read tag", name, err)
 	})
@@ -322,6 +334,9 @@ func (r *Repo) tag(ctx context.Context, name string) (Tag, error) {
 func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	key := format.BuriedTagKey(name)
 	err := fetch(ctx, r.Store, key, func(data []byte) error {
+		if r.replaced(data) {
+			return errs.New(errs.NotFound, "read %q: it is of a dataset that was overwritten", key)
+		}
 		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.bind(key)))
 	})
 	if errs.Is(err, errs.NotFound) {
@@ -356,6 +371,9 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 	}
 	if buried, asked := r.tagBuried(ctx, name); asked == nil && buried {
 		return Tag{}, errs.New(errs.Exists, "create tag %q: there was one in dataset %q, and a name is given once; take another", name, r.Store.URI())
+	}
+	if _, err := r.readTag(ctx, name); errs.Is(err, errs.NotFound) && len(r.TSF.Replaces) > 0 {
+		return Tag{}, errs.New(errs.Exists, "create tag %q: the dataset that %q replaces left one of that name; gc() removes it, or take another name", name, r.Store.URI())
 	}
 	return Tag{}, errs.New(errs.Exists, "create tag %q: it exists in dataset %q; take another name", name, r.Store.URI())
 }

@@ -152,8 +152,14 @@ func (s *tipSearch) tags(ctx context.Context) error {
 }
 
 func (s *tipSearch) tag(ctx context.Context, name, key string, gone bool) error {
-	t, err := fetched(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) { return format.DecodeTag(data, s.repo.bind(key)) })
-	if err != nil {
+	left := false // by a dataset that was overwritten
+	t, err := fetched(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) {
+		if left = s.repo.replaced(data); left {
+			return format.Tag{}, nil
+		}
+		return format.DecodeTag(data, s.repo.bind(key))
+	})
+	if err != nil || left {
 		return err
 	}
 	s.tips = append(s.tips, tip{name: "tag " + name, branch: t.Branch, version: t.Version, gone: gone})

@@ -27,7 +27,12 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 
 func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
 	key := format.ViewKey(name, n)
-	v, err := fetched(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) { return format.DecodeView(data, r.bind(key)) })
+	v, err := fetched(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
+		if r.replaced(data) {
+			return format.View{Deleted: true}, nil
+		}
+		return format.DecodeView(data, r.bind(key))
+	})
 	return View{name, v}, err
 }
 

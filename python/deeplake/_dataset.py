@@ -49,7 +49,8 @@ def create(
         uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `mem://name` (in this process only) or
             `deeplake://org/name`.
         schema: tensors to create and commit, by name: an htype, or the arguments of `Dataset.create_tensor` as a dict.
-        overwrite: delete a dataset that is there, with all its versions.
+        overwrite: replace a dataset that is there, with all its versions. Who has it open gets a ConflictError at the
+            next commit.
         storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this store alone.
         link_storage: where text stored in the dataset may lead besides the dataset's own store, and how: a dict of
             `Storage` by prefix of URLs, like `{"s3://pictures": deeplake.Storage()}`. The longest prefix counts; None
@@ -120,8 +121,8 @@ def exists(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> bo
 def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
     """Deletes a dataset with all its versions, and no other file; `storage` as in `open`.
 
-    A deletion that was broken off goes on when it is called again. Until then `open` raises NotFoundError, which says so,
-    and `exists` is true. Raises NotFoundError when there is neither a dataset nor a part of one.
+    A deletion that was broken off goes on when it is called again. Until then `open` raises NotFoundError, which says
+    so, and `exists` is true. Raises NotFoundError when there is neither a dataset nor a part of one.
     """
     place = _uri.resolve(uri)
     _native.delete(place, store=_storage.reach(storage))

@@ -1,0 +1,259 @@
+package version
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// overwriteTries bounds how often an overwrite begins anew because the dataset was made or replaced
+// beside it.
+const overwriteTries = 3
+
+// Overwrite makes an empty dataset in p, in the place of one that may be there. The new one has an
+// identity of its own: whoever has the old one open gets errs.Conflict at the next commit. One
+// write of tsf.json changes the old dataset into the new one; the objects of the old one are removed
+// after it. An overwrite that is broken off leaves the old dataset or the new one, and gc, another
+// overwrite or a deletion removes the rest.
+func Overwrite(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+	for try := 1; ; try++ {
+		r, s, err := overwrite(ctx, p, writer)
+		if !errs.Is(err, errs.Conflict) && !errs.Is(err, errs.Exists) || try == overwriteTries {
+			return r, s, err
+		}
+	}
+}
+
+func overwrite(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+	data, err := p.Get(ctx, format.TSFKey())
+	if err != nil && !errs.Is(err, errs.NotFound) {
+		return nil, nil, errs.Wrap(errs.Storage, "overwrite dataset", p.URI(), err)
+	}
+	if err != nil {
+		// No other object is removed: it may be the first record of a dataset that is being made.
+		for _, prefix := range format.NamePrefixes() {
+			if _, err := removeBelow(ctx, p, prefix, func(storage.Object) bool { return true }); err != nil {
+				return nil, nil, errs.Wrap(errs.Storage, "overwrite dataset", p.URI(), err)
+			}
+		}
+		return Create(ctx, p, writer)
+	}
+	old, err := format.DecodeTSF(data)
+	if err != nil || old.Deleting {
+		if err := Delete(ctx, p); err != nil {
+			return nil, nil, err
+		}
+		return Create(ctx, p, writer)
+	}
+	replaces := append(slices.Clone(old.Replaces), old.UUID)
+	r := newRepo(p, format.TSF{
+		Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID(), Replaces: replaces[max(0, len(replaces)-format.MaxReplaced):],
+	}, writer)
+	return r.replace(ctx, data)
+}
+
+// replace puts a new dataset in the place of the one whose tsf.json is old.
+func (r *Repo) replace(ctx context.Context, old []byte) (*Repo, *Snapshot, error) {
+	const op = "overwrite dataset"
+	p := r.Store
+	// What is there before the new dataset is, belongs to it or to none that counts.
+	var doomed []string
+	for _, prefix := range format.Prefixes() {
+		if err := p.List(ctx, prefix, "", func(o storage.Object) bool {
+			if format.OurKey(o.Key) {
+				doomed = append(doomed, o.Key)
+			}
+			return true
+		}); err != nil {
+			return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
+		}
+	}
+	rec, err := r.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tsf, err := format.EncodeTSF(r.TSF)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found, err := p.Get(ctx, format.TSFKey()); err != nil || !bytes.Equal(found, old) {
+		_ = p.Delete(ctx, format.RecordKey(rec.Branch, 0))
+		if err == nil || errs.Is(err, errs.NotFound) {
+			return nil, nil, errs.New(errs.Conflict, "overwrite dataset %q: it was deleted or overwritten beside this; try again", p.URI())
+		}
+		return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
+	}
+	if err := p.Put(ctx, format.TSFKey(), tsf); err != nil {
+		if found, readErr := p.Get(ctx, format.TSFKey()); readErr != nil || !bytes.Equal(found, tsf) {
+			return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
+		}
+	}
+	// This write makes the one before durable: nothing of the old dataset is gone before the new one is there.
+	if err := putOurs(ctx, p, format.HintKey(rec.Branch), format.EncodeHint(0)); err != nil {
+		return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
+	}
+	if err := r.clean(ctx, doomed); err != nil {
+		return nil, nil, errs.New(errs.KindOf(err), "overwrite dataset %q: the new dataset is there, and objects of the old one are left; gc() removes them: %w", p.URI(), err)
+	}
+	s, err := r.load(ctx, rec)
+	return r, s, err
+}
+
+// clean removes the objects that were there before r was, but for records of datasets that r does not
+// replace: one of them may be the first record of a dataset that is to replace r.
+func (r *Repo) clean(ctx context.Context, doomed []string) error {
+	branches, err := r.replacedBranches(ctx, doomed)
+	if err != nil {
+		return err
+	}
+	doomed = slices.DeleteFunc(doomed, func(key string) bool {
+		branch, _, err := format.ParseRecordKey(key)
+		return err == nil && !branches[branch]
+	})
+	// A name is of no use without what it names, so names go first.
+	names := 0
+	for names < len(doomed) && slices.ContainsFunc(format.NamePrefixes(), func(prefix string) bool { return strings.HasPrefix(doomed[names], prefix) }) {
+		names++
+	}
+	if names > 0 {
+		if err := r.Store.Delete(ctx, doomed[:names]...); err != nil {
+			return err
+		}
+	}
+	g := task.New(ctx, deletesInFlight)
+	for batch := range slices.Chunk(doomed[names:], deleteBatch) {
+		g.Go(func(ctx context.Context) error { return r.Store.Delete(ctx, batch...) })
+	}
+	return g.Wait()
+}
+
+// replacedBranches are the branches, of the records among keys, that belong to a dataset that r
+// replaces.
+func (r *Repo) replacedBranches(ctx context.Context, keys []string) (map[format.UUID]bool, error) {
+	var branches []format.UUID
+	var first []string
+	for _, key := range keys {
+		branch, _, err := format.ParseRecordKey(key)
+		if err == nil && branch != r.TSF.Main && (len(branches) == 0 || branches[len(branches)-1] != branch) {
+			branches, first = append(branches, branch), append(first, key)
+		}
+	}
+	replaced := make([]bool, len(first))
+	g := task.New(ctx, refsInFlight)
+	for i, key := range first {
+		g.Go(func(ctx context.Context) error {
+			data, err := r.Store.Get(ctx, key)
+			if errs.Is(err, errs.NotFound) {
+				return nil
+			}
+			replaced[i] = err == nil && r.replaced(data)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	out := map[format.UUID]bool{}
+	for i, branch := range branches {
+		out[branch] = replaced[i]
+	}
+	return out, nil
+}
+
+// replaced reports whether a named object or a record belongs to a dataset that r replaces: then it
+// is garbage, and no part of r. In format version 1 objects do not say what they belong to.
+func (r *Repo) replaced(data []byte) bool {
+	if len(r.TSF.Replaces) == 0 {
+		return false
+	}
+	owner, err := format.Owner(data)
+	return err == nil && (owner.IsZero() || slices.Contains(r.TSF.Replaces, owner))
+}
+
+// same refuses to write where another dataset has taken the place of r: errs.Conflict.
+func (r *Repo) same(ctx context.Context, op string) error {
+	var now format.TSF
+	err := fetch(ctx, r.Store, format.TSFKey(), func(data []byte) (err error) {
+		now, err = format.DecodeTSF(data)
+		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
+	})
+	const remedy = "nothing of this is in a dataset; discard() the changes, or open another dataset and write them there"
+	switch {
+	case errs.Is(err, errs.NotFound) && bucketGone(err) == nil, err == nil && now.Deleting && now.UUID == r.TSF.UUID:
+		return errs.New(errs.Conflict, "%s %q: the dataset was deleted since it was opened; %s", op, r.Store.URI(), remedy)
+	case err != nil:
+		return errs.Wrap(errs.Storage, op, r.Store.URI(), err)
+	case now.UUID != r.TSF.UUID || now.Main != r.TSF.Main:
+		return errs.New(errs.Conflict, "%s %q: the dataset was overwritten by another one since it was opened; %s", op, r.Store.URI(), remedy)
+	}
+	return nil
+}
+
+// leftovers removes what overwrites that were broken off left of the datasets that r replaces. Their
+// pages and chunks have no names, and are garbage like any other.
+func (r *Repo) leftovers(ctx context.Context, report *GCReport) error {
+	if len(r.TSF.Replaces) == 0 {
+		return nil
+	}
+	sizes := map[string]int64{}
+	var keys []string
+	for _, prefix := range append(format.NamePrefixes(), format.RecordsPrefix()) {
+		if err := r.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+			if format.OurKey(o.Key) {
+				keys, sizes[o.Key] = append(keys, o.Key), o.Size
+			}
+			return true
+		}); err != nil {
+			return err
+		}
+	}
+	branches, err := r.replacedBranches(ctx, keys)
+	if err != nil {
+		return err
+	}
+	var doomed []string
+	mine := map[string]bool{} // names of branches and views that objects of r are about
+	for _, key := range keys {
+		if branch, _, err := format.ParseRecordKey(key); err == nil {
+			if branches[branch] {
+				doomed = append(doomed, key)
+			}
+			continue
+		}
+		data, err := r.Store.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		if r.replaced(data) {
+			doomed = append(doomed, key)
+		} else {
+			mine[numbersOf(key)] = true
+		}
+	}
+	// The numbers of a name are taken without a gap, so older ones stay below those of r.
+	doomed = slices.DeleteFunc(doomed, func(key string) bool { return mine[numbersOf(key)] })
+	for _, key := range doomed {
+		report.Objects++
+		report.Bytes += sizes[key]
+	}
+	if report.DryRun || len(doomed) == 0 {
+		return nil
+	}
+	return r.Store.Delete(ctx, doomed...)
+}
+
+// numbersOf is a key up to the number at its end; "" where it has none.
+func numbersOf(key string) string {
+	if _, _, err := format.ParseHeadKey(key); err != nil {
+		if _, _, err := format.ParseViewKey(key); err != nil {
+			return "no number: " + key
+		}
+	}
+	return key[:strings.LastIndexByte(key, '.')]
+}
