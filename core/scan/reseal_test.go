@@ -249,7 +249,7 @@ const mostAllocated = 4 << 30
 
 // suffer asks everything of a forged dataset: nothing may panic, hang or ask for memory out of proportion.
 func (f *forger) suffer(over objects) error {
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer stop()
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

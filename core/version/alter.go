@@ -10,13 +10,13 @@ import (
 
 // MayAdd refuses a tensor that a commit would have no room for: errs.Invalid.
 func (t *Txn) MayAdd(ts *format.TensorSchema) error {
-	most := format.MaxTensors
+	most, remedy := format.MaxTensors, "put the others into another dataset"
 	if t.repo.TSF.Format == format.FirstVersion {
-		most = format.MaxTensorsFirst
+		most, remedy = format.MaxTensorsFirst, "copy() makes a dataset of a newer version, which has room for more"
 	}
 	if n := len(t.schema.Tensors); n >= most {
-		return errs.New(errs.Invalid, "create tensor %q: a dataset of format version %d gets at most %d tensors, and it has %d; put the others into another dataset",
-			ts.Name, t.repo.TSF.Format, most, n)
+		return errs.New(errs.Invalid, "create tensor %q: a dataset of format version %d gets at most %d tensors, and it has %d; %s",
+			ts.Name, t.repo.TSF.Format, most, n, remedy)
 	}
 	one, err := (&format.Schema{Tensors: []format.TensorSchema{*ts}}).Bytes()
 	if err == nil && t.schemaBytes == 0 {

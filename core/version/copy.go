@@ -16,7 +16,8 @@ import (
 // CopyOptions are the options of Copy.
 type CopyOptions struct {
 	// History copies all branches and tags with all their commits, as they are. Without it the copy begins with one
-	// commit, of the rows and tensors that the source has, under a new identity.
+	// commit, of the rows and tensors that the source has, under a new identity and of the newest
+	// format version.
 	History bool
 	Message string // of that one commit
 	Author  string
@@ -111,10 +112,17 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 			return err
 		}
 		clear(w.txns) // the copy's own commit says what it did
+		if page := at.Record.ColumnsPage; page != nil {
+			delete(w.seen, *page) // and has its own page of columns
+		}
 		c.report.Commits = 1
 	}
 	prefixes := []string{"data/", "map/", "txn/"}
-	if c.o.History {
+	switch {
+	case c.upgrades():
+		clear(w.seen)
+		prefixes = prefixes[:1]
+	case c.o.History:
 		prefixes = append(prefixes, "log/")
 	}
 	wanted, err := c.wanted(ctx, w, prefixes)
@@ -315,38 +323,42 @@ func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64)
 	return nil
 }
 
-// fresh writes the one commit of a copy without history, and returns what makes it a dataset of its own.
+// fresh writes the one commit of a copy without history, and returns what makes it a dataset of its own, of the newest
+// format version.
 func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
-	// Map pages are copied as they are, so the copy has the format version of its source.
-	tsf := format.TSF{Format: c.repo.TSF.Format, UUID: format.NewUUID(), Main: format.NewUUID()}
+	tsf := format.TSF{Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID()}
+	to := newRepo(c.dst, tsf, c.repo.Writer)
 	rec := *at.Record
-	if tsf.Format != format.FirstVersion {
-		rec.Dataset = tsf.UUID
+	next := &Snapshot{Record: &rec, Schema: at.Schema, Deleted: at.Deleted}
+	if c.upgrades() {
+		var err error
+		if next, err = upgraded(ctx, c.repo, at, to); err != nil {
+			return tsf, err
+		}
 	}
-	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), tsf.Main, 0
+	return tsf, c.first(ctx, to, next)
+}
+
+// upgrades reports whether the copy has another format version than its source: then no page is copied as it is.
+func (c *copying) upgrades() bool { return !c.o.History && c.repo.TSF.Format < format.Version }
+
+// first makes a snapshot the first commit of a dataset.
+func (c *copying) first(ctx context.Context, to *Repo, s *Snapshot) error {
+	rec := s.Record
+	rec.Dataset = to.dataset()
+	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), to.TSF.Main, 0
 	rec.Parent, rec.Base, rec.Merged = nil, nil, nil
 	rec.Time, rec.Author, rec.Writer = c.repo.Now().UTC().Truncate(time.Nanosecond), c.o.Author, c.repo.Writer
 	if rec.Message = c.o.Message; rec.Message == "" {
 		rec.Message = "copy of " + c.repo.Store.URI()
 	}
-	rec.Txn, rec.Ops = nil, make([]format.Op, len(at.Schema.Tensors))
-	for i := range at.Schema.Tensors {
-		rec.Ops[i] = format.Op{Op: format.OpAddTensor, Tensor: at.Schema.Tensors[i].ID}
+	rec.Txn, rec.Ops = nil, make([]format.Op, len(s.Schema.Tensors))
+	for i := range s.Schema.Tensors {
+		rec.Ops[i] = format.Op{Op: format.OpAddTensor, Tensor: s.Schema.Tensors[i].ID}
 	}
-	ops, err := format.EncodeOps(rec.Ops)
+	data, _, err := to.store(ctx, s)
 	if err != nil {
-		return tsf, err
+		return err
 	}
-	if len(ops) > format.InlineOps || format.RawBytes(ops) > format.InlineRaw {
-		name, data := format.SealObject(tsf.Format, ops)
-		if err := c.dst.Put(ctx, format.TxnKey(name), data); err != nil {
-			return tsf, err
-		}
-		rec.Ops, rec.Txn = nil, &name
-	}
-	data, err := format.EncodeRecord(&rec)
-	if err != nil {
-		return tsf, err
-	}
-	return tsf, putOurs(ctx, c.dst, format.RecordKey(tsf.Main, 0), data)
+	return putOurs(ctx, c.dst, format.RecordKey(to.TSF.Main, 0), data)
 }
