@@ -19,6 +19,7 @@ const (
 	Zstd ID = 2
 	JPEG ID = 32
 	PNG  ID = 33
+	WebP ID = 34
 )
 
 // Codec compresses any bytes. Methods may be called in parallel.
@@ -53,7 +54,7 @@ type Options struct {
 	Subsampling string // jpeg: "4:4:4", "4:2:2", "4:2:0" (default)
 }
 
-// SampleCodec turns one array into a file of a known kind (a JPEG, a PNG) and back. Methods may be called in parallel;
+// SampleCodec turns one array into a file of a known kind (a JPEG, a PNG, a WebP) and back. Methods may be called in parallel;
 // a Decoder may not.
 type SampleCodec interface {
 	ID() ID
@@ -158,7 +159,7 @@ func (r *Registry) Sample(id ID) (SampleCodec, error) {
 	return nil, errs.New(errs.Unsupported, "sample compression %d is not known; a newer version of this library may read it", id)
 }
 
-// Parse finds the id of a name that a user gave: "none", "lz4", "zstd", "jpeg", "png". sample says which sort it is.
+// Parse finds the id of a name that a user gave: "none", "lz4", "zstd", "jpeg", "png", "webp". sample says which sort it is.
 func (r *Registry) Parse(name string) (id ID, sample bool, err error) {
 	if name == "" || name == "none" {
 		return None, false, nil

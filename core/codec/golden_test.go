@@ -59,7 +59,7 @@ func TestPixelsEqualPillow(t *testing.T) {
 	}
 	registry := all.All()
 	decoders := map[codec.ID]codec.Decoder{}
-	for _, id := range []codec.ID{codec.JPEG, codec.PNG} {
+	for _, id := range []codec.ID{codec.JPEG, codec.PNG, codec.WebP} {
 		c, err := registry.Sample(id)
 		if err != nil {
 			t.Fatal(err)
@@ -188,6 +188,9 @@ func TestSniff(t *testing.T) {
 		{"\xff\xd8\xff\xe0", codec.JPEG, true},
 		{"\x89PNG\r\n\x1a\n", codec.PNG, true},
 		{"\x89PNG\n\x1a\n", codec.None, false},
+		{"RIFF\x10\x00\x00\x00WEBPVP8L", codec.WebP, true},
+		{"RIFF\x10\x00\x00\x00WEB", codec.None, false},
+		{"RIFF\x10\x00\x00\x00WAVEfmt ", codec.None, false},
 		{strings.Repeat("x", 20), codec.None, false},
 	} {
 		if id, ok := codec.Sniff([]byte(test.data)); id != test.id || ok != test.ok {

@@ -34,12 +34,18 @@ func checkHead(t *testing.T, reg *codec.Registry, data []byte, cut int, want cod
 	return more
 }
 
+func goldenFiles() []string {
+	files, _ := filepath.Glob("testdata/*.[jp][pn]g")
+	webp, _ := filepath.Glob("testdata/*.webp")
+	return append(files, webp...)
+}
+
 func TestHeadOfGoldenFiles(t *testing.T) {
 	t.Parallel()
 	reg := all.All()
-	files, err := filepath.Glob("testdata/*.[jp][pn]g")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
+	files := goldenFiles()
+	if len(files) < 40 {
+		t.Fatalf("%d files", len(files))
 	}
 	for _, name := range files {
 		data, err := os.ReadFile(name)
@@ -58,8 +64,7 @@ func TestHeadOfGoldenFiles(t *testing.T) {
 }
 
 func FuzzHead(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.[jp][pn]g")
-	for _, name := range files {
+	for _, name := range goldenFiles() {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

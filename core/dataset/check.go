@@ -148,8 +148,11 @@ func (c *checker) tile(shape tensor.Shape, n int64) (tensor.Shape, error) {
 // maxItemBytes bounds a sample that cannot be cut: text, opaque bytes, items of sequences.
 const maxItemBytes = 2 * format.MaxChunkBytes
 
-// maxJPEGSide is the largest side of a JPEG file.
-const maxJPEGSide = 65500
+// The largest sides of files.
+const (
+	maxJPEGSide = 65500
+	maxWebPSide = 16383
+)
 
 // encodable refuses a picture of n bytes that the tensor's sample codec cannot hold, whole or in tiles.
 func (c *checker) encodable(shape tensor.Shape, n int64) error {
@@ -168,12 +171,16 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 		return err
 	}
 	h, w, ch := file[0], file[1], file[2]
-	jpeg := c.ct.sampleCodec.ID() == codec.JPEG
+	jpeg, webp := c.ct.sampleCodec.ID() == codec.JPEG, c.ct.sampleCodec.ID() == codec.WebP
 	switch {
 	case jpeg && (h > maxJPEGSide || w > maxJPEGSide):
 		return errs.New(errs.Type, "sample has shape %s, a jpeg file has at most %d pixels a side; use png or no compression", shape, maxJPEGSide)
 	case jpeg && ch != 1 && ch != 3:
 		return errs.New(errs.Type, "sample has %d channels, a jpeg file has 1 or 3; use png or no compression", ch)
+	case webp && (h > maxWebPSide || w > maxWebPSide):
+		return errs.New(errs.Type, "sample has shape %s, a webp file has at most %d pixels a side; use png or no compression", shape, maxWebPSide)
+	case webp && ch != 3 && ch != 4 && (ch != 1 || c.ct.channels != codec.Gray):
+		return errs.New(errs.Type, "sample has %d channels, a webp file has 3 or 4; use htype image.gray for 1, or png", ch)
 	case ch < 1 || ch > 4:
 		return errs.New(errs.Type, "sample has %d channels, a %s file has 1 to 4; use no compression", ch, c.ct.sampleCodec.Name())
 	}
@@ -356,7 +363,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 	}
 	id, ok := codec.Sniff(s.Data)
 	if !ok {
-		return s, errs.New(errs.Corrupt, "the encoded sample is neither a JPEG nor a PNG file (it begins with % x)", s.Data[:min(8, len(s.Data))])
+		return s, errs.New(errs.Corrupt, "the encoded sample is neither a JPEG nor a PNG nor a WebP file (it begins with % x)", s.Data[:min(8, len(s.Data))])
 	}
 	sc, err := c.codec.Sample(id)
 	if err != nil {

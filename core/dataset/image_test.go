@@ -89,8 +89,8 @@ func storedOf(t testing.TB, d *Dataset) ([]byte, chunk.Ref, error) {
 // TestFiles: files in the tensor's codec are stored as they are, others are brought into it.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	for _, compression := range []string{"none", "zstd", "png", "jpeg"} {
-		for _, id := range []codec.ID{codec.JPEG, codec.PNG} {
+	for _, compression := range []string{"none", "zstd", "png", "jpeg", "webp"} {
+		for _, id := range []codec.ID{codec.JPEG, codec.PNG, codec.WebP} {
 			for _, htype := range []string{"image", "image.rgb", "image.gray"} {
 				t.Run(fmt.Sprint(compression, id, htype), func(t *testing.T) {
 					t.Parallel()
@@ -112,7 +112,7 @@ func TestFiles(t *testing.T) {
 					if !ref.Shape.Equal(tensor.Shape{40, 31, ch}) {
 						t.Fatalf("shape %s", ref.Shape)
 					}
-					same := compression == map[codec.ID]string{codec.JPEG: "jpeg", codec.PNG: "png"}[id]
+					same := compression == map[codec.ID]string{codec.JPEG: "jpeg", codec.PNG: "png", codec.WebP: "webp"}[id]
 					if same != bytes.Equal(stored, file.Data) {
 						t.Fatalf("stored as it is: %v, want %v", !same, same)
 					}
@@ -276,8 +276,8 @@ func TestBadFiles(t *testing.T) {
 		want        string
 		foreignOnly bool // noticed only where the pixels are decoded
 	}{
-		{"no file at all", []byte("hello world"), errs.Corrupt, "neither a JPEG nor a PNG file", false},
-		{"nothing", nil, errs.Corrupt, "neither a JPEG nor a PNG file", false},
+		{"no file at all", []byte("hello world"), errs.Corrupt, "neither a JPEG nor a PNG nor a WebP file", false},
+		{"nothing", nil, errs.Corrupt, "neither a JPEG nor a PNG nor a WebP file", false},
 		{"a cut JPEG", jpeg[:len(jpeg)/2], errs.Corrupt, "file ends", false},
 		{"a cut PNG", png[:len(png)/2], errs.Corrupt, "the file only", false},
 		{"a JPEG of 65,500 x 65,500", huge, errs.Corrupt, "cannot hold", false},

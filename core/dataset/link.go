@@ -292,7 +292,7 @@ func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n i
 func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.Header, id codec.ID, more bool, err error) {
 	id, ok := codec.Sniff(data)
 	if !ok {
-		return h, id, false, errs.New(errs.Corrupt, "it is neither a JPEG nor a PNG file (it begins with % x)", data[:min(8, len(data))])
+		return h, id, false, errs.New(errs.Corrupt, "it is neither a JPEG nor a PNG nor a WebP file (it begins with % x)", data[:min(8, len(data))])
 	}
 	sc, err := reg.Sample(id)
 	if err != nil {
@@ -312,7 +312,7 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 		return s, errs.New(errs.Internal, "a link arrives without what it links to")
 	}
 	if !c.ct.htype.IsImage() {
-		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to JPEG and PNG files", c.ct.htype)
+		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to JPEG, PNG and WebP files", c.ct.htype)
 	}
 	l := s.Link
 	if len(l.URL) > format.MaxURLBytes || len(l.Tag) > format.MaxTagBytes {

@@ -233,6 +233,9 @@ func checkCompression(spec *TensorSpec, htype tensor.HType, dtype tensor.DType, 
 	if id == codec.PNG && dtype != tensor.Uint8 && dtype != tensor.Uint16 {
 		return errs.New(errs.Type, "compression \"png\" needs dtype uint8 or uint16, got %s; use \"zstd\"", dtype)
 	}
+	if id == codec.WebP && dtype != tensor.Uint8 {
+		return errs.New(errs.Type, "compression \"webp\" needs dtype uint8, got %s; use \"png\" or \"zstd\"", dtype)
+	}
 	if (spec.Quality != 0 || spec.Subsampling != "") && id != codec.JPEG {
 		return errs.New(errs.Invalid, "quality and subsampling are settings of \"jpeg\", the compression is %q", spec.Compression)
 	}

@@ -215,7 +215,7 @@ func (d *Directory) checkKnown(flags byte) error {
 		return errs.New(errs.Unsupported, "%s %d is not known; a newer version of this library may read it", what, v)
 	}
 	switch d.SampleCodec {
-	case codec.None, codec.JPEG, codec.PNG:
+	case codec.None, codec.JPEG, codec.PNG, codec.WebP:
 	default:
 		return unknown("sample codec", byte(d.SampleCodec))
 	}

@@ -17,7 +17,7 @@ type TensorSchema struct {
 	HType       string         `json:"htype"`       // with "sequence[...]" around it for sequences
 	DType       string         `json:"dtype"`       // "": no sample has decided it yet
 	Shape       tensor.Shape   `json:"shape"`       // nil: any; -1: an axis that varies
-	Compression string         `json:"compression"` // "none", "lz4", "zstd", "jpeg" or "png"
+	Compression string         `json:"compression"` // "none", "lz4", "zstd", "jpeg", "png" or "webp"
 	Quality     int            `json:"quality"`     // encoder setting, 0: its default
 	Subsampling string         `json:"subsampling"` // encoder setting, "": its default
 	ChunkBytes  int64          `json:"chunk_bytes"` // target, MinChunkBytes to MaxChunkBytes
@@ -216,7 +216,7 @@ func (t *TensorSchema) checkKnown() error {
 		return errs.New(errs.Unsupported, "dtype %q is not known; a newer version of this library may read it", clip(t.DType))
 	}
 	switch t.Compression {
-	case "none", "lz4", "zstd", "jpeg", "png":
+	case "none", "lz4", "zstd", "jpeg", "png", "webp":
 	default:
 		return errs.New(errs.Unsupported, "compression %q is not known; a newer version of this library may read it", clip(t.Compression))
 	}

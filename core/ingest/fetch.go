@@ -254,7 +254,7 @@ func noPicture(data []byte) string {
 	if len(data) == 0 {
 		return "the file is empty"
 	}
-	return "not a JPEG or PNG file"
+	return "not a JPEG, PNG or WebP file"
 }
 
 // placed sets the class of a row, where classes are wanted, or says what is wrong with its place.

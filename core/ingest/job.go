@@ -16,7 +16,7 @@ type Options struct {
 	Link        bool   `json:"link"`        // leave the files where they are, and index the members of tar archives too
 	Labels      string `json:"labels"`      // "auto" (default): the first folder of a path is the class; "none"
 	Workers     int    `json:"workers"`     // objects read at once; default: 64, and 2 for each core from a folder
-	Compression string `json:"compression"` // of the images: "auto" (default), "jpeg", "png", "none"
+	Compression string `json:"compression"` // of the images: "auto" (default), "jpeg", "png", "webp", "none"
 	Size        int    `json:"size"`        // of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
 	Checkpoint  int64  `json:"checkpoint"`  // rows between commits; default 100,000
 	Message     string `json:"message"`     // of the last commit
@@ -27,9 +27,9 @@ type Options struct {
 
 func (o Options) check(source string) error {
 	switch o.Compression {
-	case "", "auto", "jpeg", "png", "none":
+	case "", "auto", "jpeg", "png", "webp", "none":
 	default:
-		return errs.New(errs.Invalid, "import from %q: compression is %q, want auto, jpeg, png or none", source, o.Compression)
+		return errs.New(errs.Invalid, "import from %q: compression is %q, want auto, jpeg, png, webp or none", source, o.Compression)
 	}
 	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
 		return errs.New(errs.Invalid, "import from %q: labels is %q, want auto or none", source, o.Labels)

@@ -34,7 +34,7 @@ type lake struct {
 }
 
 // imageExtensions are the names that files of the known kinds go by; what a file is, its first bytes say.
-var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png"}
+var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
 
 // openLake opens the source. A folder is there or not at once; whether another one can be reached is found out later.
 func openLake(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*lake, error) {
@@ -165,11 +165,14 @@ func (l *lake) codec(o Options) string {
 	switch {
 	case o.Compression != "" && o.Compression != "auto":
 		return o.Compression
-	case l.kinds["png"] > l.kinds["jpeg"]:
-		return "png"
-	default:
-		return "jpeg"
 	}
+	most := "jpeg"
+	for _, kind := range []string{"png", "webp"} {
+		if l.kinds[kind] > l.kinds[most] {
+			most = kind
+		}
+	}
+	return most
 }
 
 // sorted lists a source in byte order that may list in another one.

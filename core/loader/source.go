@@ -32,7 +32,7 @@ type Column interface {
 	DType() tensor.DType
 	// Sequence reports whether a row is a list of items.
 	Sequence() bool
-	// Encoded reports whether samples are files (JPEG, PNG) that cost far more to decode than to copy.
+	// Encoded reports whether samples are files (JPEG, PNG, WebP) that cost far more to decode than to copy.
 	Encoded() bool
 	// Resolve finds rows and fills refs, len(refs) == len(rows); rows are in any order and may repeat. It reads index
 	// pages, never samples. Ref.Row is the dataset row, also of a hole. After an error refs is undefined.

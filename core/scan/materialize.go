@@ -27,7 +27,7 @@ const (
 )
 
 // Materialize makes a dataset of the answer's rows, in their order: its columns become tensors with the htype, dtype,
-// compression, class names and info that they have, files (JPEG, PNG) are copied as they are, and what is computed is computed.
+// compression, class names and info that they have, files (JPEG, PNG, WebP) are copied as they are, and what is computed is computed.
 // A dataset that is there is errs.Exists, unless it is to be overwritten, or empty: without tensors and commits, as a copy
 // leaves it that is killed. After an error no dataset is left but such a one that was there.
 func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {

@@ -6,7 +6,7 @@ type Form uint8
 // The forms a sample can arrive in.
 const (
 	FormArray   Form = 0 // Data is a C-order array of DType and Shape
-	FormEncoded Form = 1 // Data is a file of a sample codec (a JPEG, a PNG); DType and Shape are ignored
+	FormEncoded Form = 1 // Data is a file of a sample codec (a JPEG, a PNG, a WebP); DType and Shape are ignored
 	FormText    Form = 2 // Data is UTF-8 text, JSON or opaque bytes, as DType (String, JSON, Bytes) says
 	FormHole    Form = 3 // the row has no sample
 	FormLink    Form = 4 // the sample is a file that stays where it is, at Link

@@ -72,6 +72,10 @@ var rooms = []room{
 		dir: "core/codec/png", why: "one codec", project: with(leaves, "core/codec"),
 		modules: []string{"github.com/klauspost/compress/zlib", "github.com/klauspost/compress/flate"}, never: noIO,
 	},
+	{
+		dir: "core/codec/webp", why: "one codec", project: with(leaves, "core/codec"),
+		modules: []string{"golang.org/x/image/vp8", "golang.org/x/image/vp8l"}, never: noIO,
+	},
 	{dir: "core/codec/all", why: "the list of codecs", project: []string{"core/codec/..."}, never: noIO},
 
 	{dir: "core/transform", why: "pictures between decoder and batch; neither codecs nor datasets", project: leaves, never: noIO},

@@ -20,7 +20,7 @@ from deeplake._tensor import shape_of
 _BLOCK_ROWS = 1 << 16
 _BLOCK_BYTES = 64 << 20
 
-_FILES = ("jpeg", "png")
+_FILES = ("jpeg", "png", "webp")
 _UNITS = {"date": "date32", "timestamp": "timestamp", "interval": "duration"}
 
 

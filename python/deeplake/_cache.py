@@ -19,8 +19,8 @@ class Cache:
     directory, across runs and shared by all processes of the machine; nobody waits for anybody, and a damaged file is
     decoded again. What came first stays when the limit is reached: over repeated passes that gives the most hits.
 
-    Samples are kept as they were decoded, before any random transform. Only tensors whose samples are files (JPEG, PNG)
-    are kept.
+    Samples are kept as they were decoded, before any random transform. Only tensors whose samples are files (JPEG, PNG,
+    WebP) are kept.
 
     Args:
         bytes: the most that it may take. A picture takes height x width x channels bytes.

@@ -124,7 +124,7 @@ def _limits(dataset: Dataset, names: list[str], threads: int) -> dict[str, float
     limits = {"copy_bytes_per_second": _copying()}
     if reading := _reading(dataset.uri):
         limits["read_bytes_per_second"] = reading
-    images = [name for name in names if dataset.tensors[name].compression in ("jpeg", "png")]
+    images = [name for name in names if dataset.tensors[name].compression in ("jpeg", "png", "webp")]
     if images and len(dataset):
         limits["decode_rows_per_second"] = _decoding(dataset, images, threads)
     return limits

@@ -38,7 +38,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
 @click.option(
     "--compression",
-    type=click.Choice(["auto", "jpeg", "png", "none"]),
+    type=click.Choice(["auto", "jpeg", "png", "webp", "none"]),
     default="auto",
     show_default=True,
     help="Of the images; auto keeps what most files are.",

@@ -195,7 +195,7 @@ class Dataset(View):
             dtype: of an element: a NumPy name or dtype, "string", "json" or "bytes"; None takes the htype's own, or
                 that of the first sample.
             shape: of a sample, None for an axis that varies; None for any.
-            compression: "none", "lz4", "zstd"; for images "jpeg" and "png" too.
+            compression: "none", "lz4", "zstd"; for images "jpeg", "png" and "webp" too.
             quality: of "jpeg", 1 to 100.
             subsampling: of "jpeg", "4:4:4", "4:2:2" or "4:2:0".
             class_names: of class_label: the names of 0, 1 and so on; appending an unknown name adds it.

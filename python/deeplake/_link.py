@@ -17,7 +17,7 @@ _USER = re.compile(r"^(https?://)[^/?#]*(?=@)")
 
 
 def link(url: str | os.PathLike[str], *, offset: int | None = None, length: int | None = None) -> Link:
-    """Returns a sample that is not copied into the dataset: a JPEG or PNG file, or a part of an object that is one.
+    """Returns a sample that is not copied into the dataset: a JPEG, PNG or WebP file, or a part of an object.
 
     When it is appended or updated, the core reads the beginning of the file for its shape, and notes the version (ETag)
     of the object. A reader of the row reads the object; one that has changed since, or is gone, is an error that names

@@ -93,8 +93,8 @@ def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> I
     """Starts filling the dataset at `uri` from the folder `source` in the background.
 
     Args:
-        options: `overwrite` (bool), `workers`, `compression` ("auto", "jpeg", "png", "none"), `checkpoint` (rows
-            between commits), `message`. Keys whose value is None are left out.
+        options: `overwrite` (bool), `workers`, `compression` ("auto", "jpeg", "png", "webp", "none"), `checkpoint`
+            (rows between commits), `message`. Keys whose value is None are left out.
     """
 
 @final

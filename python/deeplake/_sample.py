@@ -19,7 +19,7 @@ class _MissingFileError(NotFoundError, FileNotFoundError):
 def read(
     source: str | os.PathLike[str] | bytes | bytearray | memoryview,
     *,
-    compression: Literal["jpeg", "png"] | None = None,
+    compression: Literal["jpeg", "png", "webp"] | None = None,
 ) -> Sample:
     """Returns an encoded image, as it is in a file or in memory, to be appended or updated.
 
@@ -72,7 +72,7 @@ class Sample:
 
     @property
     def codec(self) -> str:
-        """What the file is: "jpeg" or "png"."""
+        """What the file is: "jpeg", "png" or "webp"."""
         return str(self._look()["codec"])
 
     @property

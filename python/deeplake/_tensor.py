@@ -59,7 +59,7 @@ class Tensor:
 
     @property
     def compression(self) -> str:
-        """How samples are stored: "none", "lz4", "zstd", "jpeg" or "png"."""
+        """How samples are stored: "none", "lz4", "zstd", "jpeg", "png" or "webp"."""
         return str(self._about()["compression"])
 
     @property

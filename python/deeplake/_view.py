@@ -459,9 +459,9 @@ class View(Loadable):
     ) -> Dataset:
         """Copies the rows, in their order, into a new dataset, and opens it.
 
-        Tensors keep htype, dtype, compression, class names and info; JPEG and PNG files are copied as they are. What a
-        query computed becomes tensors. After a failure there is no dataset. A process that is killed may leave an empty
-        one, to which the same call copies again.
+        Tensors keep htype, dtype, compression, class names and info; JPEG, PNG and WebP files are copied as they are.
+        What a query computed becomes tensors. After a failure there is no dataset. A process that is killed may leave
+        an empty one, to which the same call copies again.
 
         Args:
             uri: where, as in `deeplake.create`.
@@ -493,7 +493,7 @@ class View(Loadable):
 
         Args:
             tensors: names; None takes all.
-            images: "encoded" gives the JPEG or PNG files, as binary; "pixels" arrays.
+            images: "encoded" gives the JPEG, PNG or WebP files, as binary; "pixels" arrays.
         Raises:
             UnsupportedError: pyarrow is not installed, or there is no Arrow type for a tensor.
             TensorTypeError: samples of a tensor have different numbers of axes.

@@ -7,6 +7,7 @@ import (
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/codec/lz4"
 	"deeplake/core/codec/png"
+	"deeplake/core/codec/webp"
 	"deeplake/core/codec/zstd"
 )
 
@@ -14,6 +15,6 @@ import (
 func All() *codec.Registry {
 	return codec.NewRegistry(
 		[]codec.Codec{lz4.New(), zstd.New()},
-		[]codec.SampleCodec{jpeg.New(), png.New()},
+		[]codec.SampleCodec{jpeg.New(), png.New(), webp.New()},
 	)
 }

@@ -1,4 +1,4 @@
-"""Writes the golden files of core/codec: JPEG and PNG files, and the pixels that Pillow reads from them.
+"""Writes the golden files of core/codec: JPEG, PNG and WebP files, and the pixels that Pillow reads from them.
 
     python -m venv env && env/bin/pip install "pillow==12.*" numpy && env/bin/python make.py
 
@@ -188,12 +188,75 @@ def pngs() -> None:
         golden(f"{name}.png", raw_png(pixels, colour), pixels, views=False)
 
 
+def riff(*chunks: tuple[bytes, bytes]) -> bytes:
+    body = b"".join(packed(name, data) for name, data in chunks)
+    return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WEBP" + body
+
+
+def packed(name: bytes, data: bytes) -> bytes:
+    return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+
+def part(data: bytes, name: bytes) -> bytes:
+    """The body of a chunk of a WebP file."""
+    at = 12
+    while data[at : at + 4] != name:
+        at += 8 + (struct.unpack("<I", data[at + 4 : at + 8])[0] + 1) // 2 * 2
+    return data[at + 8 : at + 8 + struct.unpack("<I", data[at + 4 : at + 8])[0]]
+
+
+def three(*values: int) -> bytes:
+    return b"".join(struct.pack("<I", v)[:3] for v in values)
+
+
+def canvas(flags: int, width: int, height: int) -> tuple[bytes, bytes]:
+    return b"VP8X", struct.pack("<I", flags) + three(width - 1, height - 1)
+
+
+def webps() -> None:
+    rgb, rgba = scene(33, 37, 3, 31), scene(33, 37, 4, 32)
+    picture, clear = Image.fromarray(rgb), Image.fromarray(rgba)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    lossy = saved(picture, "WEBP", quality=80)
+    golden("lossy.webp", lossy)
+    golden("lossy-even.webp", saved(Image.fromarray(scene(34, 38, 3, 33)), "WEBP", quality=30))
+    golden("lossy-large.webp", saved(Image.fromarray(smooth(70, 90)), "WEBP", quality=5), views=False)
+    golden("lossy-exif.webp", saved(picture, "WEBP", quality=50, exif=exif, icc_profile=b"profile"))
+    golden("lossy-one.webp", saved(Image.fromarray(rgb[:1, :1]), "WEBP"))
+    golden("lossy-column.webp", saved(Image.fromarray(rgb[:, :1]), "WEBP"))
+    golden("lossy-row.webp", saved(Image.fromarray(rgb[:1]), "WEBP"))
+    golden("lossless.webp", saved(picture, "WEBP", lossless=True))
+    golden("lossless-alpha.webp", saved(clear, "WEBP", lossless=True, exact=True))
+    golden("lossless-palette.webp", saved(picture.quantize(7).convert("RGB"), "WEBP", lossless=True))
+    golden("lossless-one.webp", saved(Image.fromarray(rgb[:1, :1]), "WEBP", lossless=True))
+    golden("lossless-exif.webp", saved(clear, "WEBP", lossless=True, exif=exif))
+    golden("alpha.webp", saved(clear, "WEBP", quality=80))
+    golden("alpha-coarse.webp", saved(clear, "WEBP", quality=80, alpha_quality=20))
+    for filtered in range(4):
+        plane = bytes([filtered << 2]) + scene(33, 37, 1, 34).tobytes()
+        golden(f"alpha-raw{filtered}.webp", riff(canvas(16, 37, 33), (b"ALPH", plane), (b"VP8 ", part(lossy, b"VP8 "))))
+    golden("alpha-none.webp", riff(canvas(16, 37, 33), (b"VP8 ", part(lossy, b"VP8 "))))
+    more = [Image.fromarray(scene(33, 37, 4, seed)) for seed in (35, 36)]
+    golden("animated.webp", saved(clear, "WEBP", save_all=True, append_images=more, lossless=True))
+    golden("animated-opaque.webp", saved(picture, "WEBP", save_all=True, append_images=[Image.fromarray(rgb[::-1])]))
+    alpha = saved(clear, "WEBP", quality=70)
+    frame = three(3, 5, 36, 32, 100) + b"\0"
+    for name, flags, chunks in [
+        ("animated-offset", 18, packed(b"ALPH", part(alpha, b"ALPH")) + packed(b"VP8 ", part(alpha, b"VP8 "))),
+        ("animated-offset-opaque", 2, packed(b"VP8 ", part(lossy, b"VP8 "))),
+    ]:
+        head = [canvas(flags, 50, 60), (b"ANIM", b"\xff\x80\x40\xff\0\0")]
+        golden(f"{name}.webp", riff(*head, (b"ANMF", frame + chunks)))
+
+
 def main() -> None:
     for old in HERE.iterdir():
-        if old.suffix in (".jpg", ".png", ".gz", ".json"):
+        if old.suffix in (".jpg", ".png", ".webp", ".gz", ".json"):
             old.unlink()
     jpegs()
     pngs()
+    webps()
     put("golden.bin.gz", gzip.compress(bytes(ARRAYS), 9, mtime=0))
     lines = [f"{json.dumps(name)}: {json.dumps(INDEX[name], sort_keys=True)}" for name in sorted(INDEX)]
     put("golden.json", ("{\n" + ",\n".join(lines) + "\n}\n").encode())
