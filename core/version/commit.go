@@ -55,6 +55,9 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 			return onto, err
 		}
 	}
+	if err := t.kept(ctx); err != nil {
+		return nil, err
+	}
 	race := race{}
 	for range commitTries {
 		race.start()

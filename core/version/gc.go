@@ -11,8 +11,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// GCGrace is the age from which an object that no commit names is taken for garbage, where nothing else is said. A writer
-// that takes longer than that between its first chunk and its commit may lose chunks.
+// GCGrace is the age from which an object that no commit names is taken for garbage, where nothing else is said. A commit
+// of what was stored almost that long ago is refused; see Txn.kept.
 const GCGrace = 7 * 24 * time.Hour
 
 // GCOptions are the options of GC.
@@ -60,7 +60,7 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	if e := o.Expire; e != nil && (e.Age < 0 || e.Last < 0) {
 		return report, errs.New(errs.Invalid, "gc: expire is %s and keep_last %d, want 0 or more", e.Age, e.Last)
 	}
-	now, err := r.storeTime(ctx, o.DryRun)
+	now, err := r.storeTime(ctx, "gc of", o.DryRun)
 	if err != nil {
 		return report, err
 	}
@@ -140,14 +140,14 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 
 // storeTime is the time by the clock that dates objects: this machine's own may be days off, and then nothing would be
 // young. Where nothing may be written, or the store dates nothing, it is this machine's.
-func (r *Repo) storeTime(ctx context.Context, dry bool) (time.Time, error) {
+func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, error) {
 	if dry {
 		return r.Now(), nil
 	}
 	probe := format.NewUUID()
 	key := format.MapKey(probe)
 	if err := r.Store.Put(ctx, key, []byte("gc")); err != nil {
-		return time.Time{}, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
+		return time.Time{}, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
 	}
 	now := r.Now()
 	err := r.Store.List(ctx, "map/", key[:len(key)-1], func(o storage.Object) bool {
@@ -159,7 +159,7 @@ func (r *Repo) storeTime(ctx context.Context, dry bool) (time.Time, error) {
 	if err == nil {
 		err = r.Store.Delete(ctx, key)
 	}
-	return now, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
+	return now, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
 }
 
 // sweep removes the objects of a listing that a walk has not reached.

@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"time"
 
 	"deeplake/core/format"
 	"deeplake/core/tensor"
@@ -16,6 +17,7 @@ type Txn struct {
 	repo    *Repo
 	base    *Snapshot
 	schema  *format.Schema // working copy
+	began   time.Time      // by this machine's wall clock
 	id      format.UUID    // identity of the appended rows
 	rows    int64          // appended rows
 	columns map[format.UUID]*columnChange
@@ -61,7 +63,7 @@ type columnChange struct {
 // Begin starts a transaction on top of s.
 func (r *Repo) Begin(s *Snapshot) *Txn {
 	return &Txn{
-		repo: r, base: s, schema: s.Schema.Clone(), id: format.NewUUID(),
+		repo: r, base: s, schema: s.Schema.Clone(), began: r.Now().Round(0), id: format.NewUUID(),
 		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(), full: held{},
 		newer: map[format.UUID][]format.RowRange{}, touched: map[format.UUID]*format.Record{},
 	}

@@ -1,0 +1,126 @@
+package version
+
+import (
+	"context"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+)
+
+const (
+	// sessionTrust is the age up to which a transaction is taken for too young to have lost objects
+	// to a gc that another process runs with a grace period.
+	sessionTrust = time.Hour
+	// sessionLimit is the age, by the clock of the store, from which what a transaction has stored
+	// may be removed before the commit is done: a day is left for the commit.
+	sessionLimit = GCGrace - 24*time.Hour
+)
+
+// kept refuses to commit what a gc has removed, or may remove before the record stands: nothing
+// names the chunks and side pages of a transaction until then.
+func (t *Txn) kept(ctx context.Context) error {
+	r := t.repo
+	age := r.Now().Round(0).Sub(t.began) // of the wall clock: a machine that slept has aged
+	if age >= 0 && age < sessionTrust {
+		return nil
+	}
+	chunks, sides := t.stored()
+	if len(chunks)+len(sides) == 0 {
+		return nil
+	}
+	now, err := r.storeTime(ctx, "commit to", false)
+	if err != nil {
+		return err
+	}
+	// A gc removes the chunks of a session when all are old, and side pages one by one.
+	for session, ordinals := range chunks {
+		var newest time.Time
+		if err := r.Store.List(ctx, format.DataPrefix(session), "", func(o storage.Object) bool {
+			if _, ordinal, err := format.ParseDataKey(o.Key); err == nil {
+				ordinals.Remove(uint64(ordinal))
+				if o.Modified.After(newest) {
+					newest = o.Modified
+				}
+			}
+			return true
+		}); err != nil {
+			return errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+		}
+		if !ordinals.IsEmpty() {
+			return t.collected(format.DataKey(session, int64(ordinals.Minimum())))
+		}
+		if err := t.ripe(format.DataPrefix(session), newest, now); err != nil {
+			return err
+		}
+	}
+	for _, page := range sides {
+		key, found := format.MapKey(page), storage.Object{}
+		if err := r.Store.List(ctx, "map/", key[:len(key)-1], func(o storage.Object) bool {
+			if o.Key == key {
+				found = o
+			}
+			return o.Key < key
+		}); err != nil {
+			return errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+		}
+		if found.Key == "" {
+			return t.collected(key)
+		}
+		if err := t.ripe(key, found.Modified, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored are the chunks that the transaction names, by session, and the side pages that it stored
+// ahead of its commit.
+func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format.UUID) {
+	chunks = map[format.UUID]*roaring64.Bitmap{}
+	add := func(e *format.Entry) {
+		set := chunks[e.Session]
+		if set == nil {
+			set = roaring64.New()
+			chunks[e.Session] = set
+		}
+		set.AddRange(uint64(e.Ordinal), uint64(e.Ordinal+max(1, e.Tiles)))
+	}
+	for _, c := range t.columns {
+		for i := range c.appended {
+			add(&c.appended[i])
+		}
+		for _, e := range c.updated {
+			add(&e)
+		}
+		for _, edit := range c.rewrites {
+			for i := range edit.Entries {
+				add(&edit.Entries[i])
+			}
+		}
+	}
+	for _, v := range t.full {
+		if side, ok := v.(*storedSide); ok {
+			sides = append(sides, side.name)
+		}
+	}
+	return chunks, sides
+}
+
+func (t *Txn) collected(key string) error {
+	return errs.New(errs.Conflict, "commit to %q: %q is missing: what is written was begun at %s, and a gc has removed it since; discard() it, write it again, and commit more often than gc's older_than",
+		t.repo.Store.URI(), key, t.began.UTC().Format(time.RFC3339))
+}
+
+// ripe refuses objects that a gc may remove before the commit is done. A store that dates nothing
+// keeps its objects: a gc takes them for young.
+func (t *Txn) ripe(key string, modified, now time.Time) error {
+	if modified.IsZero() || now.Sub(modified) < sessionLimit {
+		return nil
+	}
+	return errs.New(errs.Conflict, "commit to %q: %q was written %s ago, and a gc removes what is not committed after %s; discard() it, write it again, and commit at least once a day",
+		t.repo.Store.URI(), key, now.Sub(modified).Round(time.Minute), GCGrace)
+}
