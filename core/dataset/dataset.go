@@ -394,6 +394,14 @@ func (d *Dataset) Log(ctx context.Context, limit int) ([]version.Committed, erro
 	return out, nil
 }
 
+// access returns how another handle of this session opens the dataset: it follows the links that
+// this one has added.
+func (d *Dataset) access() storage.Options {
+	o := d.asked.Storage
+	o.Named = d.links.names()
+	return o
+}
+
 // At opens a commit of the past, as OpenOptions.At names it, in a dataset of its own.
 func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
 	if ref == "" {
@@ -405,7 +413,7 @@ func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
 	if closed != nil {
 		return nil, closed
 	}
-	return Open(ctx, d.env, d.URI(), OpenOptions{Branch: branch, At: ref, Storage: d.asked.Storage})
+	return Open(ctx, d.env, d.URI(), OpenOptions{Branch: branch, At: ref, Storage: d.access()})
 }
 
 // View shows all rows as they are now, with uncommitted changes. It does not change when the dataset does.

@@ -124,11 +124,14 @@ func unsigned(url string) error {
 	return nil
 }
 
-// names lists the places that were named and that the policy alone would not allow.
+// names lists the places that users of this handle, and of those it was opened from, have named and
+// that the policy alone would not allow.
 func (p *places) names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Sorted(maps.Keys(p.named))
+	out := slices.AppendSeq(slices.Clone(p.policy.NamedPlaces()), maps.Keys(p.named))
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // close releases all sources. Links that are followed later open them again.

@@ -227,6 +227,13 @@ func TestLinksReachTheirOwnStore(t *testing.T) {
 	if got, err := read(d); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the handle that linked it: %v", err)
 	}
+	past := must[*Dataset](t)(d.At(ctx, "1"))
+	if got, err := read(past); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the same commit, opened from it: %v", err)
+	}
+	if err := past.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if about := must[Description](t)(d.Describe()); len(about.Named) != 1 || about.Named[0] != "lake://test/" {
 		t.Errorf("named %q", about.Named)
 	}

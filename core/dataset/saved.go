@@ -140,7 +140,7 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 	if err != nil {
 		return nil, err
 	}
-	at := newDataset(d.env, repo.Store, repo, snap, d.asked.Storage)
+	at := newDataset(d.env, repo.Store, repo, snap, d.access())
 	at.past, at.ro = true, true
 	at.asked.At = v.Commit.String()
 	l := &Loaded{Saved: savedView(v), Dataset: at}

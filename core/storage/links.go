@@ -83,6 +83,9 @@ func (p *LinkPolicy) Named(uri string) Options {
 	return p.named(to)
 }
 
+// NamedPlaces returns the places that Options.Named gave.
+func (p *LinkPolicy) NamedPlaces() []string { return p.o.Named }
+
 // CanName reports whether a user may add links to uri: a dataset on another machine takes no files
 // of this one, which no other reader could open.
 func (p *LinkPolicy) CanName(uri string) error {

@@ -288,6 +288,7 @@ class Dataset(View):
 
     def at(self, ref: Ref) -> Dataset:
         """Opens a version of the past for reading; `ref` as `at` of `deeplake.open`."""
+        self._source.pinned()  # notes the links of this session
         handle = self._source.handle().at(ref_of(ref))
         at = handle.describe()["head"]["commit"]
         live = Live(self.uri, handle, branch=self._source.branch, at=at, read_only=True, storage=self._source.storage)
@@ -304,7 +305,8 @@ class Dataset(View):
             NotFoundError: there is none of that name, or its version has expired.
         """
         source = self._source
-        return as_view(load(source.handle(), name, self.uri, source.branch, source.storage))
+        stores = source.pinned().version.storage  # with the links of this session
+        return as_view(load(source.handle(), name, self.uri, source.branch, stores))
 
     def delete_view(self, name: str) -> None:
         """Forgets a view that was saved. Raises NotFoundError."""

@@ -121,7 +121,7 @@ class Answer(Version):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             return super().__reduce__()  # which refuses
-        return Answer, (self.of, self.question, self.stores(), self.commits, self.uri, self._origin)
+        return Answer, (self.of, self.question, self.storage, self.commits, self.uri, self._origin)
 
     @property
     def origin(self) -> str:

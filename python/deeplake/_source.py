@@ -53,14 +53,7 @@ class Version:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             raise UnsupportedError(f'pickle rows of "{self.uri}": some are not committed yet; {_COMMIT_FIRST}')
-        return _version, (self.uri, self.commit, self.branch, self.stores())
-
-    def stores(self) -> Stores:
-        """Returns how another process reaches the dataset: with the links that this one may follow."""
-        owner = self._owner
-        if owner is None or not owner.alive or owner.generation != _native.generation():
-            return self.storage
-        return _storage.naming(self.storage, owner.describe().get("named", []))
+        return _version, (self.uri, self.commit, self.branch, self.storage)
 
     def root(self) -> _native.View:
         """Returns the native view of all rows; opens it again in another process."""
@@ -273,7 +266,7 @@ class Live(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
-        return _live, (self.uri, self.branch, self._at, self.read_only, now, now.version.stores())
+        return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
 
     def handle(self) -> _native.Dataset:
         """Returns the native handle. A forked or unpickled process opens one of its own, at the newest version."""
@@ -296,9 +289,12 @@ class Live(Source):
         if now is None or self._closed:
             handle = self.handle()
             writes = self._writes
-            commit = handle.describe()["head"]["commit"]
+            about = handle.describe()
+            # Other processes follow the links that this one has added.
+            self.storage = stores = _storage.naming(self.storage, about.get("named", []))
+            commit = about["head"]["commit"]
             now = Pinned(
-                Version(self.uri, commit, handle, self.storage, branch=self.branch, uncommitted=self.uncommitted), None
+                Version(self.uri, commit, handle, stores, branch=self.branch, uncommitted=self.uncommitted), None
             )
             with self._lock:
                 if writes == self._writes:  # no other thread has written meanwhile

@@ -95,7 +95,10 @@ def test_a_link_of_this_session_is_read_in_it(foreign, tmp_path):
         ds.append({"images": deeplake.link(f"{foreign.url}/x.jpg")})
         assert ds["images"].bytes(0) == FILE
         ds.commit()
-        assert in_a_worker(ds) == FILE
+        assert in_a_worker(ds) == FILE and in_a_worker(ds, "fork") == FILE
+        assert ds.at("1")["images"].bytes(0) == FILE
+        ds.query("SELECT images, 1 AS one").save("all")
+        assert ds.load_view("all")["images"].bytes(0) == FILE
     assert foreign.told("authorization", "x-key") == set()
     with pytest.raises(deeplake.AccessDeniedError, match="link_storage"):
         deeplake.open(tmp_path / "set")["images"].bytes(0)
@@ -108,9 +111,9 @@ def read_first(ds: deeplake.Dataset, answers: object) -> None:
         answers.put(repr(err))
 
 
-def in_a_worker(ds: deeplake.Dataset) -> object:
-    """What a process that is started anew reads, as the worker of a loader does."""
-    context = multiprocessing.get_context("spawn")
+def in_a_worker(ds: deeplake.Dataset, how: str = "spawn") -> object:
+    """What another process reads, as the worker of a loader does."""
+    context = multiprocessing.get_context(how)
     answers = context.Queue()
     worker = context.Process(target=read_first, args=(ds, answers))
     worker.start()
