@@ -29,7 +29,9 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz libjpeg wheel lock clean
+.PHONY: help build demo test soak test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz libjpeg wheel lock clean
+
+SOAK_SECONDS ?= 3600
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
@@ -43,6 +45,9 @@ test: test-go test-python ## all tests
 
 test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -timeout 20m ./...
+
+soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
+	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
 
 test-python: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests
 	$(PY) -m pytest
