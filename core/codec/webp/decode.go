@@ -2,11 +2,13 @@ package webp
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"slices"
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/internal/task"
 
 	"golang.org/x/image/vp8"
 	"golang.org/x/image/vp8l"
@@ -23,6 +25,22 @@ type decoder struct {
 
 // Decode needs memory for the planes of the frame; a lossless image takes four bytes a pixel beside dst.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
+	return d.contain(func() error { return d.decode(dst, data, want) })
+}
+
+// contain turns a panic of the decoders in golang.org/x/image into an error about the file, since a
+// panic elsewhere ends the use of the library. What the decoder keeps from picture to picture goes.
+func (d *decoder) contain(decode func() error) error {
+	err := task.Call(decode)
+	var panicked *task.Panic
+	if !errors.As(err, &panicked) {
+		return err
+	}
+	*d = decoder{}
+	return errs.New(errs.Corrupt, "decode webp: the decoder failed on the file (panic: %v): it is damaged, or the decoder has a bug", panicked.Value)
+}
+
+func (d *decoder) decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
 		return errs.New(errs.Closed, "decode webp: decoder is closed")
 	}

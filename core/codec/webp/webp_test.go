@@ -215,3 +215,17 @@ func TestClosedDecoder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPanicsAreErrors holds that a decoder which panics costs its own file only.
+func TestPanicsAreErrors(t *testing.T) {
+	t.Parallel()
+	d := &decoder{canvas: make([]byte, 8)}
+	err := d.contain(func() error {
+		var none []int
+		_ = none[len(d.canvas)]
+		return nil
+	})
+	if !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "index out of range") || d.canvas != nil {
+		t.Errorf("error is %v, want one about a corrupt file, and no buffers kept", err)
+	}
+}
