@@ -29,6 +29,7 @@ type checker struct {
 	with   map[string]*named
 	ids    map[string]int
 	calls  int // selects of this turn
+	unfold int // reads of queries of WITH in this turn
 	asks   int // subqueries of all turns
 	turned int // parameters that were met and are taken in turn
 	belows int // queries of FROM

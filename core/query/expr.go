@@ -23,7 +23,7 @@ func (p *parser) chain(operand func() Expr, ops ...string) Expr {
 	x := operand()
 	for {
 		op := p.now().word
-		if !oneOf(op, ops) {
+		if !oneOf(op, ops) || !p.linked() {
 			return x
 		}
 		p.advance()
@@ -65,7 +65,8 @@ func (p *parser) not() Expr {
 
 func (p *parser) isNull() Expr {
 	x := p.compared()
-	for p.take("IS") {
+	for p.is("IS") && p.linked() {
+		p.advance()
 		n := &IsNull{at: at(posOf(x)), X: x, Not: p.take("NOT")}
 		p.need("NULL")
 		x = n
@@ -108,7 +109,7 @@ func (p *parser) matched() Expr {
 		if not {
 			t = p.after(1)
 		}
-		if !oneOf(t.word, []string{"BETWEEN", "IN", "LIKE", "ILIKE"}) {
+		if !oneOf(t.word, []string{"BETWEEN", "IN", "LIKE", "ILIKE"}) || !p.linked() {
 			return x
 		}
 		if not {
@@ -164,7 +165,8 @@ func (p *parser) signed() Expr {
 
 func (p *parser) indexed() Expr {
 	x := p.primary()
-	for p.take("[") {
+	for p.is("[") && p.linked() {
+		p.advance()
 		n := &Index{at: at(posOf(x)), X: x, Items: commas(p, p.item)}
 		p.need("]")
 		if p.err != nil {

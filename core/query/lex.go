@@ -10,7 +10,10 @@ import (
 // Limits on what is read: far beyond any query that somebody writes.
 const (
 	maxText  = 1 << 20
-	maxDepth = 200 // of parentheses, operators and selects within each other
+	maxDepth = 200     // of parentheses, operators and selects within each other
+	maxLinks = 1 << 16 // operators and indices that follow each other
+	maxParts = 10000   // joins and set operations
+	maxNamed = 1000    // reads of queries of WITH, each of which is planned anew
 )
 
 // lexer cuts a text into tokens.

@@ -51,6 +51,8 @@ type parser struct {
 	tokens []token
 	i      int
 	depth  int
+	links  int
+	parts  int
 	params int
 	err    error
 }
@@ -133,6 +135,23 @@ func (p *parser) deeper() bool {
 	return p.err == nil
 }
 
+// linked counts operators and indices that follow each other. Each makes the tree one level deeper, and the checker, the
+// printer and the engine recurse over the tree: a stack without a bound ends the process.
+func (p *parser) linked() bool {
+	if p.links++; p.links > maxLinks {
+		p.fail(p.now().at, "a query has at most %d operators and indices; shorten it, as by IN (...) in place of many OR", maxLinks)
+	}
+	return p.err == nil
+}
+
+// parted counts joins and set operations, each of which is planned by itself.
+func (p *parser) parted() bool {
+	if p.parts++; p.parts > maxParts {
+		p.fail(p.now().at, "a query has at most %d joins and set operations; materialize a part of it", maxParts)
+	}
+	return p.err == nil
+}
+
 // name reads a name.
 func (p *parser) name(what string) string {
 	if t := p.now(); t.kind == aQuoted || t.kind == aWord && t.word == "" {
@@ -205,7 +224,7 @@ func (p *parser) enclosed() *Statement {
 // union reads what is joined to a first part.
 func (p *parser) union(first Body) Body {
 	left := p.intersect(first)
-	for p.is("UNION") || p.is("EXCEPT") {
+	for (p.is("UNION") || p.is("EXCEPT")) && p.parted() {
 		u := &Union{Op: p.advance().word, Left: left}
 		u.All = p.all()
 		u.Right = p.intersect(p.part())
@@ -215,7 +234,8 @@ func (p *parser) union(first Body) Body {
 }
 
 func (p *parser) intersect(left Body) Body {
-	for p.take("INTERSECT") {
+	for p.is("INTERSECT") && p.parted() {
+		p.advance()
 		u := &Union{Op: "INTERSECT", Left: left}
 		u.All = p.all()
 		u.Right = p.part()
@@ -357,6 +377,8 @@ func (p *parser) joins(s *Select) {
 	for {
 		j := Join{At: p.now().at}
 		switch {
+		case !oneOf(p.now().word, []string{"JOIN", ",", "INNER", "CROSS", "LEFT", "RIGHT", "FULL"}), !p.parted():
+			return
 		case p.is("JOIN"), p.is(","):
 			j.Kind = "INNER"
 			if p.take(",") {

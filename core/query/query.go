@@ -78,7 +78,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	out := &Plan{text: text, canonical: s.String(), o: o}
 	for _, params := range turns {
 		with := o
-		with.Params, c.o, c.calls = params, &with, 0
+		with.Params, c.o, c.calls, c.unfold = params, &with, 0, 0
 		p, err := c.statement(s, nil, nil)
 		if err != nil {
 			return nil, err
