@@ -56,6 +56,9 @@ func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, r
 	}
 	if rows != nil {
 		saved.Listed, saved.Rows = true, rows.runs()
+		if err := checkRuns(base.n, saved.Rows); err != nil {
+			return errs.New(errs.Unsupported, "save view %q: %w", s.Name, err)
+		}
 	}
 	return repo.SaveView(ctx, s.Name, saved, replace)
 }
@@ -151,8 +154,33 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 	return l, err
 }
 
-// mostListed bounds the rows that a list of runs is spread out to.
-const mostListed = 1 << 30
+// Runs of a few bytes stand for any number of rows, and a list of rows takes 8 bytes of memory for each. A list may have
+// each row of the commit once, and repeats in proportion to the size of the object that was read.
+const (
+	mostListed    = 1 << 30
+	freeRepeats   = 1 << 24
+	repeatsPerRun = 128
+)
+
+// listable is how many rows a list of runs of a commit of n rows may have.
+func listable(n int64, runs int) int64 {
+	return min(mostListed, n+freeRepeats+repeatsPerRun*int64(runs))
+}
+
+// checkRuns refuses runs that take too much memory. A single run of rows is kept as it is.
+func checkRuns(n int64, runs []format.ViewRun) error {
+	if len(runs) == 1 && runs[0].Start >= 0 {
+		return nil
+	}
+	most, total := listable(n, len(runs)), int64(0)
+	for _, r := range runs {
+		if r.Count > most-total {
+			return errs.New(errs.Unsupported, "it lists more than %d rows in %d runs of a commit of %d rows; materialize it instead", most, len(runs), n)
+		}
+		total += r.Count
+	}
+	return nil
+}
 
 // ofRuns is the view of runs of rows of v, which is all rows of a commit.
 func (v *View) ofRuns(ctx context.Context, runs []format.ViewRun) (*View, error) {
@@ -161,10 +189,10 @@ func (v *View) ofRuns(ctx context.Context, runs []format.ViewRun) (*View, error)
 		if r.Start >= 0 && r.Count > v.n-r.Start {
 			return nil, errs.New(errs.Corrupt, "it has %d rows from row %d on, and its commit has %d rows", r.Count, r.Start, v.n)
 		}
-		if whole := len(runs) == 1 && r.Start >= 0; !whole && r.Count > mostListed-total {
-			return nil, errs.New(errs.Unsupported, "it lists more than %d rows", int64(mostListed))
-		}
 		total += r.Count
+	}
+	if err := checkRuns(v.n, runs); err != nil {
+		return nil, err
 	}
 	if runs == nil {
 		return v.Slice(0, 0, 1)

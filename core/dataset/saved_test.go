@@ -256,3 +256,33 @@ func TestRunsOfAll(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsThatListTooMuch gives runs of a few bytes that stand for gigabytes of row numbers.
+func TestRunsThatListTooMuch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := upTo(t, testEnv(), "mem://d", 20)
+	defer func() { _ = d.Close() }()
+	base := must[*View](t)(d.View(ctx))
+	twenty := slices.Repeat([]format.ViewRun{{Start: 0, Count: 20}}, 1000)
+	for name, runs := range map[string][]format.ViewRun{
+		"missing rows":      {{Start: -1, Count: 1 << 30}},
+		"missing rows, two": {{Start: 0, Count: 20}, {Start: -1, Count: 1 << 28}},
+		"all that there is": {{Start: -1, Count: format.MaxRows}},
+		"in many runs":      slices.Repeat([]format.ViewRun{{Start: -1, Count: 1 << 20}}, 500),
+	} {
+		v, err := base.ofRuns(ctx, runs)
+		if !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "materialize") {
+			t.Errorf("%s: got %v and %v, want Unsupported", name, v, err)
+		}
+	}
+	for name, runs := range map[string][]format.ViewRun{"repeats": twenty, "missing rows": {{Start: -1, Count: 1 << 16}}, "all": {{Start: 0, Count: 20}}} {
+		want := int64(0)
+		for _, r := range runs {
+			want += r.Count
+		}
+		if v, err := base.ofRuns(ctx, runs); err != nil || v.Len() != want {
+			t.Errorf("%s: %v, want %d rows", name, err, want)
+		}
+	}
+}

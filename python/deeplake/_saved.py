@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import datetime
+import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake import _native, _storage, _uri, tql
-from deeplake._errors import NotFoundError, UnsupportedError
+from deeplake._errors import CorruptError, NotFoundError, UnsupportedError
 from deeplake._names import check_text, suggest
 from deeplake._query import Answer, Question, native_params
 from deeplake._source import Pinned, Version, open_native
@@ -88,11 +90,8 @@ def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Sto
     if name not in views:
         raise NotFoundError(f'load view "{name}" of "{uri}": there is none of that name{suggest(name, list(views))}')
     about = views[name]._about
-    written = about["params"] or []
-    commits = None
-    if written and isinstance(written[-1], dict) and "commits" in written[-1]:
-        commits = written.pop()["commits"]
-    question = Question(about["query"], tuple(_read(value) for value in written), about["seed"], stored=True)
+    params, commits = _params(name, uri, about["params"])
+    question = Question(about["query"], tuple(params), about["seed"], stored=True)
     options = question.options(storage, commits)
     view, told = _native.load_view(handle, name, native_params(question.params), tql.registered(), options)
     of = Version(uri, about["commit"], None, storage, branch=branch)
@@ -138,13 +137,43 @@ def _written(value: Any) -> Any:
     return {"array": data, "dtype": array.dtype.str, "shape": list(array.shape)}
 
 
-def _read(value: Any) -> Any:
+# Dtypes that `_written` writes of arrays of numbers, and of times. Text has its size in bytes behind the letter.
+_NUMBERS = frozenset(np.dtype(name).str for name in "?bBhHiIqQefdFD")
+_TEXT = re.compile(r"[<|][US][1-9]\d{0,9}")
+_TIME = re.compile(r"(datetime64|timedelta64)(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
+
+
+def _params(name: str, uri: str, written: Any) -> tuple[list[Any], dict[str, str] | None]:
+    """Returns the parameters of a saved view, and the commits that its query reads.
+
+    Raises:
+        CorruptError: `_written` does not write such a parameter.
+    """
+    commits = None
+    number = 0
+    try:
+        written = list(written or ())
+        if written and isinstance(written[-1], dict) and "commits" in written[-1]:
+            commits = written.pop()["commits"]
+            if not isinstance(commits, dict) or not all(isinstance(v, str) for v in commits.values()):
+                raise ValueError(f"commits is a {type(commits).__name__}, want an object of texts")
+        params = []
+        for number, value in enumerate(written, 1):  # noqa: B007
+            params.append(_read(value))
+    except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise CorruptError(
+            f'load view "{name}" of "{uri}": parameter {number} cannot be read ({error!r:.200}); save the view again'
+        ) from error
+    return params, commits
+
+
+def _read(value: Any, *, inner: bool = False) -> Any:
     if not isinstance(value, dict):
         return value
     if "number" in value:
         return float(value["number"])
-    if "each" in value:
-        return tql.Each(_read(value["each"]))
+    if "each" in value and not inner:
+        return tql.Each(_read(value["each"], inner=True))
     if "json" in value:
         return value["json"]
     if "bytes" in value:
@@ -156,9 +185,26 @@ def _read(value: Any) -> Any:
     if "interval" in value:
         return datetime.timedelta(microseconds=value["interval"])
     if "time" in value:
+        if not isinstance(value["dtype"], str) or not _TIME.fullmatch(value["dtype"]):
+            raise ValueError(f"dtype is {value['dtype']!r:.80}, want one of dates or times")
         return np.array(value["time"], np.int64).astype(value["dtype"])[()]
-    array = np.frombuffer(base64.b64decode(value["array"]), value["dtype"]).reshape(value["shape"])
-    return array.copy()
+    return _array(base64.b64decode(value["array"]), value["dtype"], value["shape"])
+
+
+def _array(data: bytes, name: Any, shape: Any) -> Any:
+    """Returns an array of a saved parameter. It takes no more memory than its data."""
+    text = isinstance(name, str) and _TEXT.fullmatch(name)
+    if text and int(name[2:]) * (4 if name[1] == "U" else 1) > max(len(data), 1 << 16):
+        raise ValueError(f"dtype is {name}, want at most the {len(data)} bytes of the data")
+    if not text and name not in _NUMBERS:
+        raise ValueError(f"dtype is {name!r:.80}, want one of numbers or text")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"shape is {shape!r:.80}, want a list of sizes")
+    dtype = np.dtype(name)
+    want = math.prod(shape) * dtype.itemsize
+    if want != len(data):
+        raise ValueError(f"shape and dtype want {want} bytes, and the data has {len(data)}")
+    return np.frombuffer(data, dtype).reshape(shape).copy() if data else np.empty(shape, dtype)
 
 
 def as_view(pinned: Pinned) -> View:
