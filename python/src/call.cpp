@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -100,6 +101,22 @@ bool finalizing() {
 #else
     return _Py_IsFinalizing() != 0;
 #endif
+}
+
+bool inside_function() { return Running::here() != nullptr; }
+
+void close_elsewhere(std::function<void()> close, std::shared_ptr<void> owners) {
+    // The thread never takes the GIL: an exiting interpreter would end it there. The main thread drops the owners; at
+    // exit, or with too many calls pending, they are leaked.
+    auto* const kept = new std::shared_ptr<void>(std::move(owners));
+    std::thread([close = std::move(close), kept] {
+        close();
+        const auto drop = [](void* p) {
+            delete static_cast<std::shared_ptr<void>*>(p);
+            return 0;
+        };
+        if (!finalizing()) Py_AddPendingCall(drop, kept);
+    }).detach();
 }
 
 void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f, const Interrupt& interrupt) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "core.h"
 #include "errors.h"
@@ -13,6 +14,13 @@ namespace deeplake {
 
 // Whether the interpreter began to exit: nothing of Python may be touched, handles are leaked.
 bool finalizing();
+
+// Whether this thread is in a function of the user's that the core calls.
+bool inside_function();
+
+// Runs close in a thread of its own, without the GIL; the main thread drops owners after it. For closes that wait for
+// functions of the user's where a function itself is the caller: the wait would never end.
+void close_elsewhere(std::function<void()> close, std::shared_ptr<void> owners);
 
 // Runs f without the GIL; f touches nothing of Python and does not throw. Not a guard object: a thread that wants the
 // GIL back while the interpreter exits is ended here, by unwinding, and destructors do not let that pass.

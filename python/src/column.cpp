@@ -12,14 +12,18 @@
 namespace deeplake {
 namespace {
 
-struct ColumnHandle : Handle<dl_column> {
-    explicit ColumnHandle(std::shared_ptr<ViewHandle> v) : Handle(v->core()), view(std::move(v)) {}
+struct ColumnOwners {
+    ColumnOwners() = default;
+    explicit ColumnOwners(std::shared_ptr<ViewHandle> of) : view(std::move(of)) {}
     std::shared_ptr<ViewHandle> view;
-    std::atomic<std::int64_t> guess{4096};  // bytes of the next sample, so that one call usually does
 };
+using ColumnHandle = Handle<dl_column, ColumnOwners>;
+
+using Guess = std::atomic<std::int64_t>;
 
 struct Column {
     std::shared_ptr<ColumnHandle> handle;
+    std::shared_ptr<Guess> guess;  // bytes of the next sample, so that one call usually does
 };
 
 // A sample up to this size is read into a bytes object of a guessed size, which then shrinks; larger ones are measured
@@ -32,7 +36,7 @@ constexpr std::int64_t many_rows = 1024;
 Column open(const View& self, const std::string& name) {
     const Core& c = self.handle->core();
     const dl_view h = self.handle->get();
-    Column column{std::make_shared<ColumnHandle>(self.handle)};
+    Column column{std::make_shared<ColumnHandle>(self.handle), std::make_shared<Guess>(4096)};
     dl_column out{0};
     call([&](dl_error* err) { return c.column_open(h, name.c_str(), &out, err); });
     column.handle->set(out);
@@ -91,7 +95,7 @@ class Ceiling {
 py::object read_one(const Column& self, std::int64_t row) {
     const Core& c = self.handle->core();
     const dl_column h = self.handle->get();
-    std::int64_t room = self.handle->guess.load(std::memory_order_relaxed);
+    std::int64_t room = self.guess->load(std::memory_order_relaxed);
     for (;;) {
         py::object bytes = allocate(room);
         char* to = PyBytes_AS_STRING(bytes.ptr());
@@ -101,7 +105,7 @@ py::object read_one(const Column& self, std::int64_t row) {
         });
         if (size < 0) return py::none();
         if (size > room) {
-            self.handle->guess.store(std::min(size + size / 4, most_guessed), std::memory_order_relaxed);
+            self.guess->store(std::min(size + size / 4, most_guessed), std::memory_order_relaxed);
             room = size;
             continue;
         }

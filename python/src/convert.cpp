@@ -90,7 +90,8 @@ Numbers to_rows(const py::object& rows) {
         throw Failure(DL_INVALID, "read row numbers: got dtype " + py::cast<std::string>(py::str(array.dtype())) +
                                       " with " + std::to_string(array.ndim()) + " axes, want integers with one axis");
     }
-    return Numbers(array.attr("astype")("int64", py::arg("order") = "C", py::arg("copy") = false));
+    // A copy: the core reads it without the GIL, while other threads may change or resize the caller's.
+    return Numbers(array.attr("astype")("int64", py::arg("order") = "C"));
 }
 
 std::int32_t dtype_of(const py::dtype& dtype) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "call.h"
 
@@ -12,34 +14,48 @@ namespace deeplake {
 template <class H>
 struct Kind;
 
-#define DEEPLAKE_KIND(H, function, text)                                                               \
+#define DEEPLAKE_KIND(H, function, text, waits)                                                        \
     template <>                                                                                        \
     struct Kind<H> {                                                                                   \
         static constexpr const char* name = text;                                                      \
+        static constexpr bool waits_for_functions = waits;                                             \
         static dl_status close(const Core& core, H h, dl_error* err) { return core.function(h, err); } \
     };
-DEEPLAKE_KIND(dl_dataset, dataset_close, "dataset")
-DEEPLAKE_KIND(dl_view, view_close, "view")
-DEEPLAKE_KIND(dl_column, column_close, "column")
-DEEPLAKE_KIND(dl_loader, loader_close, "loader")
-DEEPLAKE_KIND(dl_epoch, epoch_close, "epoch")
-DEEPLAKE_KIND(dl_ingest, ingest_close, "import")
+DEEPLAKE_KIND(dl_dataset, dataset_close, "dataset", false)
+DEEPLAKE_KIND(dl_view, view_close, "view", true)
+DEEPLAKE_KIND(dl_column, column_close, "column", true)
+DEEPLAKE_KIND(dl_loader, loader_close, "loader", true)
+DEEPLAKE_KIND(dl_epoch, epoch_close, "epoch", true)
+DEEPLAKE_KIND(dl_ingest, ingest_close, "import", false)
 #undef DEEPLAKE_KIND
 
-// A handle and the core that it belongs to. In a forked child, and while the interpreter exits, it is forgotten instead
-// of closed. Threads may use and close it at the same time.
-template <class H>
-class Handle {
+struct NoOwners {};
+
+// A handle, the core it belongs to, and the owners of all memory that the core may use until the handle is closed.
+// A forked child and an exiting interpreter forget the handle instead of closing it. Thread-safe.
+//
+// The owners are a base, not members of a derived class: bases are destroyed after the destructor's body. The core
+// calls functions of the user's until the handle is closed, so their memory must outlive the close.
+template <class H, class Owners = NoOwners>
+class Handle final : public Owners {
   public:
-    explicit Handle(const Core& core) : core_(&core) {}
+    explicit Handle(const Core& core, Owners owners = {}) : Owners(std::move(owners)), core_(&core) {}
+    template <class T>
+    explicit Handle(const std::shared_ptr<T>& of) : Owners(of), core_(&of->core()) {}
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
 
     ~Handle() {
         if (finalizing() || !current()) return;
-        if (const std::uint64_t id = id_.exchange(0)) {
-            without_gil([&] { return Kind<H>::close(*core_, H{id}, nullptr); });
+        const std::uint64_t id = id_.exchange(0);
+        if (id == 0) return;
+        const Core* const core = core_;
+        if (inside_function()) {
+            close_elsewhere([core, id] { Kind<H>::close(*core, H{id}, nullptr); },
+                            std::make_shared<Owners>(std::move(static_cast<Owners&>(*this))));
+            return;
         }
+        without_gil([&] { return Kind<H>::close(*core, H{id}, nullptr); });
     }
 
     // Takes over h, which the core has just handed out.
@@ -61,10 +77,17 @@ class Handle {
     bool alive() const { return current() && id_ != 0; }
     std::uint64_t generation() const { return core_->generation; }
 
-    // Closing twice does nothing, nor does closing what went with its loader.
+    // Closing twice does nothing, nor does closing what went with its loader. Returns before everything has ended if a
+    // function of the user's calls it: the close waits for functions, perhaps for this one.
     void close() {
         if (!current()) return;
         if (const std::uint64_t id = id_.exchange(0)) {
+            if (Kind<H>::waits_for_functions && inside_function()) {
+                const Core* const core = core_;
+                close_elsewhere([core, id] { Kind<H>::close(*core, H{id}, nullptr); },
+                                std::make_shared<Owners>(static_cast<const Owners&>(*this)));
+                return;
+            }
             dl_error err;
             const dl_status status = without_gil([&] { return Kind<H>::close(*core_, H{id}, &err); });
             if (status != DL_CLOSED) check(status, err);

@@ -104,26 +104,37 @@ class Column {
         return o;
     }
 
-    // A list of what lies in value, which may be anything that can be iterated but text and mappings.
-    py::object as_list(const py::object& value, const char* what) {
+    // The items of a list or of anything that can be iterated but text and mappings, as a tuple of our own. Python code
+    // that a conversion runs, such as __array__, may change the list; `unchanged` then says so.
+    py::object items_of(const py::object& value, const char* what) {
         if (is_text(value) || PyDict_Check(value.ptr()) || is_number(value) || value.is_none()) {
             fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
                               ", want an array, or a list with one sample for each");
         }
+        py::object list = value;
         if (py::isinstance<py::array>(value)) {
             py::array a = py::reinterpret_borrow<py::array>(value);
             if (a.ndim() == 0) fail(DL_TYPE, std::string(what) + " is an array without axes, want one axis more");
             const char kind = a.dtype().kind();
-            if (kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T') return keep(value.attr("tolist")());
+            if (kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T') list = value.attr("tolist")();
         }
-        PyObject* list = PySequence_Fast(value.ptr(), "");
-        if (list == nullptr) {
+        PyObject* items = PySequence_Tuple(list.ptr());
+        if (items == nullptr) {
             if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
             PyErr_Clear();
             fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
                               ", want an array, or a list with one sample for each");
         }
-        return keep(py::reinterpret_steal<py::object>(list));
+        return keep(py::reinterpret_steal<py::object>(items));
+    }
+
+    // Fails if a list no longer has the n items that were converted.
+    void unchanged(const py::object& value, Py_ssize_t n, const char* what) const {
+        if (!PyList_Check(value.ptr())) return;
+        const Py_ssize_t now = PyList_GET_SIZE(value.ptr());
+        if (now == n) return;
+        fail(DL_INVALID, std::string(what) + " changed from " + std::to_string(n) + " to " + std::to_string(now) +
+                             " items while they were converted; pass a list that nothing changes during the call");
     }
 
     // All rows in one array.
@@ -149,7 +160,7 @@ class Column {
 
     // Row by row.
     void take_samples(const py::object& value) {
-        py::object list = as_list(value, "the column");
+        py::object list = items_of(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         PyObject** rows = PySequence_Fast_ITEMS(list.ptr());
         if (n > 0 && type_ != "json" && all_numbers(rows, n)) {
@@ -162,12 +173,13 @@ class Column {
             describe_any(py::reinterpret_borrow<py::object>(rows[row_]), &samples[static_cast<size_t>(row_)]);
         }
         row_ = -1;
+        unchanged(value, n, "the column");
         finish(samples, n);
     }
 
     // Row by row, each a list of samples.
     void take_sequences(const py::object& value) {
-        py::object list = as_list(value, "the column");
+        py::object list = items_of(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         std::vector<dl_sample>& samples = all_.samples_.emplace_back();
         std::vector<std::int64_t>& items = all_.items_.emplace_back();
@@ -178,6 +190,7 @@ class Column {
             items.push_back(static_cast<std::int64_t>(samples.size() - before));
         }
         row_ = -1;
+        unchanged(value, n, "the column");
         finish(samples, n);
         out_.row_items = items.data();
     }
@@ -204,12 +217,14 @@ class Column {
             }
             return;
         }
-        py::object list = as_list(row, "the row");
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); i++) {
+        py::object list = items_of(row, "the row");
+        const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
+        for (Py_ssize_t i = 0; i < n; i++) {
             dl_sample item{};
             describe_any(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i)), &item);
             samples.push_back(item);
         }
+        unchanged(row, n, "the row");
     }
 
     void finish(const std::vector<dl_sample>& samples, Py_ssize_t n) {
@@ -320,11 +335,17 @@ class Column {
         if (out->dtype == 0) {
             fail(DL_TYPE, "has dtype " + py::cast<std::string>(py::str(array.dtype())) + ", which tensors cannot hold");
         }
-        static_assert(sizeof(py::ssize_t) == sizeof(std::int64_t), "shapes are passed as they are");
-        out->ndim = static_cast<std::int32_t>(array.ndim());
-        out->shape = reinterpret_cast<const std::int64_t*>(array.shape());
-        set_data(out, array.data(), array.nbytes());
+        // resize(refcheck=False) and an assignment to shape free memory that we point into. NumPy refuses to resize an
+        // array that has a weak reference; the shape is copied.
+        PyObject* pin = PyWeakref_NewRef(array.ptr(), nullptr);
+        if (pin == nullptr) throw py::error_already_set();
+        keep(py::reinterpret_steal<py::object>(pin));
         keep(array);
+        const auto ndim = static_cast<size_t>(array.ndim());
+        const auto& shape = all_.shapes_.emplace_back(array.shape(), array.shape() + ndim);
+        out->ndim = static_cast<std::int32_t>(ndim);
+        out->shape = shape.data();
+        set_data(out, array.data(), array.nbytes());
     }
 
     // Describes a tensor by DLPack. False if it is of no such form; then NumPy may know what to do.
@@ -401,13 +422,16 @@ class Column {
 
 Columns::Columns(const char* op, const py::object& columns, const py::object& types) {
     py::object type_of = types.is_none() ? py::object(py::dict()) : types;
-    for (py::handle key : columns) {
+    const py::dict own =
+        py::dict(columns).attr("copy")();  // a conversion may run Python code that changes the caller's
+    for (const auto& [key, value] : own) {
         if (!PyUnicode_Check(key.ptr())) {
             throw Failure(DL_INVALID, std::string(op) + ": a tensor's name is a " + type_name(key) + ", want str");
         }
         const std::string& name = names_.emplace_back(py::cast<std::string>(key));
         py::object type = type_of.attr("get")(key, "");
-        rows_.push_back(Column(*this, op, name, py::cast<std::string>(type)).take(columns[key]));
+        rows_.push_back(
+            Column(*this, op, name, py::cast<std::string>(type)).take(py::reinterpret_borrow<py::object>(value)));
         if (rows_.back().n != rows_.front().n) {
             throw Failure(DL_INVALID, std::string(op) + ": tensor \"" + name + "\" has " +
                                           std::to_string(rows_.back().n) + " rows, but tensor \"" + names_.front() +

@@ -15,7 +15,7 @@ Loader open(const View& self, const py::object& options) {
     const Core& c = self.handle->core();
     const std::string json = options_json(options);
     const dl_view h = self.handle->get();
-    Loader l{std::make_shared<LoaderHandle>(c, std::vector{self.handle})};
+    Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{{self.handle}})};
     dl_loader out{0};
     call_long(c, [&](dl_context ctx, dl_error* err) { return c.loader_open(ctx, h, json.c_str(), &out, err); });
     l.handle->set(out);
@@ -36,7 +36,7 @@ Loader mix(const py::list& views, const py::object& how, const py::object& optio
         handles.push_back(py::cast<const View&>(view).handle);
         list.push_back(handles.back()->get());
     }
-    Loader l{std::make_shared<LoaderHandle>(c, std::move(handles))};
+    Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{std::move(handles)})};
     dl_loader out{0};
     call_long(c, [&](dl_context ctx, dl_error* err) {
         return c.loader_mix(ctx, list.data(), static_cast<std::int64_t>(list.size()), mix_json.c_str(), json.c_str(),

@@ -15,17 +15,18 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// Each handle keeps those it came from, so that they are closed after it.
+// Each handle owns those it came from, so that they are closed after it.
 using DatasetHandle = Handle<dl_dataset>;
 
-struct ViewHandle : Handle<dl_view> {
-    explicit ViewHandle(std::shared_ptr<DatasetHandle> ds) : Handle(ds->core()), dataset(std::move(ds)) {}
-    // A view that is made of another, or (of datasets that a query opens) of none.
-    explicit ViewHandle(const std::shared_ptr<ViewHandle>& of) : Handle(of->core()), dataset(of->dataset), view(of) {}
-    explicit ViewHandle(const Core& core) : Handle(core) {}
+struct ViewOwners;
+using ViewHandle = Handle<dl_view, ViewOwners>;
+struct ViewOwners {
+    ViewOwners() = default;  // of datasets that a query opens
+    explicit ViewOwners(std::shared_ptr<DatasetHandle> of) : dataset(std::move(of)) {}
+    explicit ViewOwners(std::shared_ptr<ViewHandle> of) : view(std::move(of)) {}
     std::shared_ptr<DatasetHandle> dataset;
-    std::shared_ptr<ViewHandle> view;
-    std::shared_ptr<void> functions;  // that reading it calls
+    std::shared_ptr<ViewHandle> view;  // that this one is made of
+    std::shared_ptr<void> functions;   // that reading it calls
 };
 
 struct Dataset {
@@ -36,15 +37,17 @@ struct View {
     std::shared_ptr<ViewHandle> handle;
 };
 
-struct LoaderHandle : Handle<dl_loader> {
-    LoaderHandle(const Core& core, std::vector<std::shared_ptr<ViewHandle>> v) : Handle(core), views(std::move(v)) {}
+struct LoaderOwners {
     std::vector<std::shared_ptr<ViewHandle>> views;
 };
+using LoaderHandle = Handle<dl_loader, LoaderOwners>;
 
-struct EpochHandle : Handle<dl_epoch> {
-    explicit EpochHandle(std::shared_ptr<LoaderHandle> l) : Handle(l->core()), loader(std::move(l)) {}
+struct EpochOwners {
+    EpochOwners() = default;
+    explicit EpochOwners(std::shared_ptr<LoaderHandle> of) : loader(std::move(of)) {}
     std::shared_ptr<LoaderHandle> loader;
 };
+using EpochHandle = Handle<dl_epoch, EpochOwners>;
 
 struct Epoch {
     std::shared_ptr<EpochHandle> handle;

@@ -55,8 +55,10 @@ View slice(const View& self, std::int64_t start, std::int64_t stop, std::int64_t
 View weigh(const View& self, const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
     const Core& c = self.handle->core();
     const dl_view h = self.handle->get();
-    const double* data = weights.data();
-    const std::int64_t n = weights.size();
+    // A copy: the core reads it without the GIL, while other threads may change or resize the caller's.
+    const py::array_t<double> own(weights.attr("copy")());
+    const double* data = own.data();
+    const std::int64_t n = own.size();
     View v{std::make_shared<ViewHandle>(self.handle)};
     dl_view out{0};
     call([&](dl_error* err) { return c.view_weigh(h, data, n, &out, err); });
