@@ -29,7 +29,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test soak test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz libjpeg wheel lock clean
+.PHONY: help build demo test soak test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
@@ -94,6 +94,10 @@ fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
 			$(GO) test $(TESTTAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package; \
 		done; \
 	done
+
+# Without -buildmode=pie: the race detector and the sanitizers bring their own runtime.
+sanitize: $(STAMPS)/go ## tests of C code under the sanitizers of gcc and clang, the loader under the race detector; HOW=quick: one compiler
+	CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-trimpath -buildvcs=false" sh tools/sanitize.sh $(or $(HOW),all) $(shell cat $(STAMPS)/go)
 
 libjpeg: $(STAMPS)/go ## test the codecs with libjpeg-turbo 2.1 and 3 of every binary interface; needs cmake and cargo
 	$(PY) tools/libjpeg_versions.py $(LIBJPEG)

@@ -318,7 +318,12 @@ func (c *contradicted) query(t *testing.T) {
 			result, err := p.Run(ctx)
 			if err == nil {
 				a := must[*Answer](t)(Answered(ctx, c.env, Plain(c.view).Base(), nil, result, text))
-				_, err = loader.NewReader(loader.SourceOf[Column](a)).Read(ctx, []int64{0}, loader.ReadOptions{})
+				var b *loader.Batch
+				r := loader.NewReader(loader.SourceOf[Column](a))
+				if b, err = r.Read(ctx, []int64{0}, loader.ReadOptions{}); err == nil {
+					b.Release()
+				}
+				r.Close()
 			}
 			c.holds(t, i, nil, err, row, `"x"`)
 		}
@@ -423,5 +428,84 @@ func (c *contradicted) loader(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// tileLiar encodes an array of another shape than the one it is given.
+type tileLiar struct {
+	codec.SampleCodec
+	lie func(s tensor.Shape) tensor.Shape
+}
+
+func (l *tileLiar) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
+	other := l.lie(s)
+	n, err := other.Bytes(d)
+	if err != nil {
+		return dst, err
+	}
+	out := make([]byte, n)
+	copy(out, pix)
+	return l.SampleCodec.Encode(dst, out, d, other, o)
+}
+
+// TestTilesAgainstFiles reads a sample in tiles, of which the files are smaller, larger, or of other channels.
+func TestTilesAgainstFiles(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(8, 8))
+	shape := tensor.Shape{1024, 1200, 3}
+	for name, lie := range map[string]func(s tensor.Shape) tensor.Shape{
+		"as they are":   func(s tensor.Shape) tensor.Shape { return s },
+		"grey":          func(s tensor.Shape) tensor.Shape { return tensor.Shape{s[0], s[1], 1} },
+		"lower":         func(s tensor.Shape) tensor.Shape { return tensor.Shape{s[0] / 2, s[1], 3} },
+		"wider":         func(s tensor.Shape) tensor.Shape { return tensor.Shape{s[0], 2 * s[1], 3} },
+		"on their side": func(s tensor.Shape) tensor.Shape { return tensor.Shape{s[1], s[0], 3} },
+	} {
+		good := name == "as they are"
+		for _, id := range []codec.ID{codec.JPEG, codec.PNG} {
+			t.Run(fmt.Sprint(name, id), func(t *testing.T) {
+				env := testEnv()
+				sc := must[codec.SampleCodec](t)(env.Codecs.Sample(id))
+				lying := *env
+				lying.Codecs = codec.NewRegistry(nil, []codec.SampleCodec{&tileLiar{SampleCodec: sc, lie: lie}})
+				ds := must[*dataset.Dataset](t)(dataset.Create(ctx, &lying, "mem://tiles", dataset.CreateOptions{}))
+				if err := ds.CreateTensor(ctx, dataset.TensorSpec{Name: "x", HType: "image", Compression: sc.Name(), ChunkBytes: 64 << 10}); err != nil {
+					t.Fatal(err)
+				}
+				if err := ds.Append(ctx, []tensor.Rows{{Tensor: "x", Samples: []tensor.Sample{arrayOf(tensor.Uint8, shape, rng)}}}, 1); err != nil {
+					t.Fatal(err)
+				}
+				_ = must[version.Committed](t)(ds.Commit(ctx, "tiles"))
+				_ = ds.Close()
+				ds = must[*dataset.Dataset](t)(dataset.Open(ctx, env, "mem://tiles", dataset.OpenOptions{ReadOnly: true}))
+				defer func() { _ = ds.Close() }()
+				v := must[*dataset.View](t)(ds.View(ctx))
+				refs := make([]chunk.Ref, 1)
+				if err := must[*dataset.Column](t)(v.Column("x")).Resolve(ctx, []int64{0}, refs); err != nil || len(refs[0].Tiles) < 2 {
+					t.Fatalf("%d tiles, %v", len(refs[0].Tiles), err)
+				}
+				r := Of(v).Reader()
+				defer r.Close()
+				for _, spans := range [][]query.Span{nil, {{Low: number(100), High: number(300)}, {Low: number(-200)}}} {
+					_, err := r.Read(ctx, 0, query.Rows{N: 1}, query.Values, spans)
+					if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "row 0") {
+						t.Errorf("%s: %v, want an error with its row: %v", showSpans(spans), err, !good)
+					}
+				}
+				for _, text := range []string{"", `[{"op":"CenterCrop","size":[50,60]}]`} {
+					o := loader.Options{}
+					if text != "" {
+						var spec transform.Spec
+						if err := json.Unmarshal([]byte(text), &spec); err != nil {
+							t.Fatal(err)
+						}
+						o.Transform = map[string]transform.Spec{"x": spec}
+					}
+					if rows, notes := deliver(t, v, o, 1); (len(rows) == 1) != good || (len(notes) == 0) != good {
+						t.Errorf("loader %s: %d rows, %v", text, len(rows), notes)
+					}
+				}
+			})
+		}
 	}
 }

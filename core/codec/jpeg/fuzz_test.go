@@ -41,6 +41,7 @@ func FuzzHeader(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	seeds(f)
 	d := New().NewDecoder()
+	f.Cleanup(d.Close)
 	f.Fuzz(func(t *testing.T, data []byte, w uint8) {
 		c := &Codec{}
 		h, err := c.Header(data, wish(w))
