@@ -96,7 +96,7 @@ fuzz: $(STAMPS)/go ## run every fuzz target for FUZZTIME (10s)
 	done
 
 # Without -buildmode=pie: the race detector and the sanitizers bring their own runtime.
-sanitize: $(STAMPS)/go ## tests of C code under the sanitizers of gcc and clang, the loader under the race detector; HOW=quick: one compiler
+sanitize: $(STAMPS)/go ## tests of C code under the sanitizers of gcc and clang, the loader under the race detector; HOW=quick: C with one compiler
 	CGO_ENABLED=1 GOTOOLCHAIN=local GOFLAGS="-trimpath -buildvcs=false" sh tools/sanitize.sh $(or $(HOW),all) $(shell cat $(STAMPS)/go)
 
 libjpeg: $(STAMPS)/go ## test the codecs with libjpeg-turbo 2.1 and 3 of every binary interface; needs cmake and cargo

@@ -69,6 +69,8 @@ func someFiles(t *testing.T) map[string][]byte {
 		add(codec.PNG, tensor.Uint8, tensor.Shape{32, 48, c})
 	}
 	add(codec.PNG, tensor.Uint16, tensor.Shape{32, 48, 1})
+	add(codec.WebP, tensor.Uint8, tensor.Shape{32, 48, 3})
+	add(codec.WebP, tensor.Uint8, tensor.Shape{32, 48, 4})
 	files["cmyk"] = must[[]byte](t)(os.ReadFile("../codec/testdata/cmyk.jpg"))
 	return files
 }
@@ -115,7 +117,7 @@ func tellLies(t *testing.T, env *dataset.Env, uri, htype string, id codec.ID, d 
 	ctx := context.Background()
 	told := &liar{}
 	var samples []codec.SampleCodec
-	for _, one := range []codec.ID{codec.JPEG, codec.PNG} {
+	for _, one := range []codec.ID{codec.JPEG, codec.PNG, codec.WebP} {
 		l := &liar{SampleCodec: must[codec.SampleCodec](t)(env.Codecs.Sample(one))}
 		if samples = append(samples, l); one == id {
 			told = l
@@ -156,7 +158,7 @@ func TestDirectoryAgainstFile(t *testing.T) {
 		for _, of := range []struct {
 			id    codec.ID
 			dtype tensor.DType
-		}{{codec.JPEG, tensor.Uint8}, {codec.PNG, tensor.Uint8}, {codec.PNG, tensor.Uint16}} {
+		}{{codec.JPEG, tensor.Uint8}, {codec.PNG, tensor.Uint8}, {codec.PNG, tensor.Uint16}, {codec.WebP, tensor.Uint8}} {
 			if htype != "image" && of.dtype != tensor.Uint8 {
 				continue
 			}
