@@ -132,10 +132,25 @@ func (r *race) lost(ctx context.Context) error {
 // store writes everything that the record of next names, at once, and returns the encoded record.
 // The pages that next holds get their names, and the record the names of the roots.
 func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, error) {
-	rec := next.Record
-	x, err := r.Pages.seal(ctx, next.held)
+	data, x, blobs, err := r.encode(ctx, next)
 	if err != nil {
 		return nil, nil, err
+	}
+	aside := task.New(ctx, 0)
+	r.hint(aside, next.Record)
+	aside.Go(func(ctx context.Context) error { return r.same(ctx, "commit to") })
+	err = r.Pages.upload(ctx, x, blobs)
+	if changed := aside.Wait(); changed != nil {
+		err = changed
+	}
+	return data, x, err
+}
+
+// encode encodes the record of next, its pages, and blobs by key, without writing any.
+func (r *Repo) encode(ctx context.Context, next *Snapshot) (data []byte, x *sealed, blobs map[string][]byte, err error) {
+	rec := next.Record
+	if x, err = r.Pages.seal(ctx, next.held); err != nil {
+		return nil, nil, nil, err
 	}
 	rec.RowIDs = x.root(rec.RowIDs)
 	for id, col := range rec.Columns {
@@ -144,22 +159,11 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, erro
 			rec.Columns[id] = col
 		}
 	}
-	blobs, err := r.aside(next)
-	if err != nil {
-		return nil, nil, err
+	if blobs, err = r.aside(next); err != nil {
+		return nil, nil, nil, err
 	}
-	data, err := format.EncodeRecord(rec)
-	if err != nil {
-		return nil, nil, err
-	}
-	aside := task.New(ctx, 0)
-	r.hint(aside, rec)
-	aside.Go(func(ctx context.Context) error { return r.same(ctx, "commit to") })
-	err = r.Pages.upload(ctx, x, blobs)
-	if changed := aside.Wait(); changed != nil {
-		err = changed
-	}
-	return data, x, err
+	data, err = format.EncodeRecord(rec)
+	return data, x, blobs, err
 }
 
 // aside encodes what the record of next names besides its trees, by key, and makes the record name

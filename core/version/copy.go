@@ -356,8 +356,11 @@ func (c *copying) first(ctx context.Context, to *Repo, s *Snapshot) error {
 	for i := range s.Schema.Tensors {
 		rec.Ops[i] = format.Op{Op: format.OpAddTensor, Tensor: s.Schema.Tensors[i].ID}
 	}
-	data, _, err := to.store(ctx, s)
+	data, pages, blobs, err := to.encode(ctx, s)
 	if err != nil {
+		return err
+	}
+	if err := to.Pages.upload(ctx, pages, blobs); err != nil {
 		return err
 	}
 	return putOurs(ctx, c.dst, format.RecordKey(to.TSF.Main, 0), data)
