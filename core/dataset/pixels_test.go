@@ -61,6 +61,7 @@ func TestMaxPixels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]storage.Options{"default": {}, "tight": tight} {
+		o.Links = linksTo("lake://test").Links
 		d := must[*Dataset](t)(Open(ctx, env, "mem://loose", OpenOptions{Storage: o, ReadOnly: true}))
 		v := must[*View](t)(d.View(ctx))
 		col := must[*Column](t)(v.Column("x"))
