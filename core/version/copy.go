@@ -1,6 +1,7 @@
 package version
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -39,7 +40,8 @@ const copiesInFlight = 16
 
 // Copy makes dst a copy of the dataset at the snapshot at, which is a commit. Chunks are shared with no other dataset:
 // every object is copied, by the store itself where both sides are one store, else through here, its checksums checked. The object that makes a dataset exist is written
-// last: a copy that is cut short leaves no dataset, and another Copy skips the objects that it finds with their size. A
+// last: a copy that is cut short leaves no dataset, and another Copy compares the objects that it finds, and copies those that differ. Names are
+// written when all that they stand for is there. A
 // dataset at dst is errs.Exists. Commits that others make meanwhile are not in the copy.
 func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o CopyOptions) (CopyReport, error) {
 	c := &copying{repo: r, dst: dst, o: o}
@@ -95,6 +97,9 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 				return err
 			}
 		}
+		if refs, err = c.repo.unreplaced(ctx, refs); err != nil {
+			return err
+		}
 		tips, err := c.repo.tips(ctx, c.repo.Now(), nil)
 		if err != nil {
 			return err
@@ -129,8 +134,18 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if err := c.objects(ctx, append(wanted, refs...)); err != nil {
+	expected := map[string]bool{}
+	for _, o := range refs {
+		expected[o.Key] = true
+	}
+	if err := vacant(ctx, "copy to", c.dst, expected); err != nil {
 		return err
+	}
+	// Names come when all that they stand for is there.
+	for _, objects := range [][]storage.Object{wanted, refs} {
+		if err := c.objects(ctx, objects); err != nil {
+			return err
+		}
 	}
 	tsf := c.repo.TSF
 	tsf.Replaces = nil // nothing of those is copied
@@ -195,7 +210,14 @@ func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
 		}
 		g.Go(func(ctx context.Context) error {
 			size, found := there[o.Key]
+			same := false
 			if found && size == o.Size {
+				var err error
+				if same, err = c.equal(ctx, o); err != nil {
+					return err
+				}
+			}
+			if same {
 				c.skipped.Add(1)
 			} else if err := c.object(ctx, o); err != nil {
 				return err
@@ -209,6 +231,30 @@ func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
 	}
 	return errs.Wrap(errs.Canceled, "copy", c.repo.Store.URI(), ctx.Err())
 }
+
+// equal reports whether the destination has an object with the bytes of the source. Both are read, in
+// pieces: an object that was damaged on the way has the size of a whole one, and so has a name that
+// stands for another commit.
+func (c *copying) equal(ctx context.Context, o storage.Object) (bool, error) {
+	here, there := make([]byte, min(o.Size, compareBytes)), make([]byte, min(o.Size, compareBytes))
+	for at := int64(0); at < o.Size; at += compareBytes {
+		n := min(o.Size-at, compareBytes)
+		if err := c.repo.Store.ReadAt(ctx, o.Key, here[:n], at); err != nil {
+			return false, missing(err, "copy", o.Key)
+		}
+		err := c.dst.ReadAt(ctx, o.Key, there[:n], at)
+		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Corrupt) {
+			return false, nil
+		}
+		if err != nil || !bytes.Equal(here[:n], there[:n]) {
+			return false, errs.Wrap(errs.Storage, "copy", o.Key, err)
+		}
+	}
+	return true, nil
+}
+
+// compareBytes is how much of two objects is compared at once.
+const compareBytes = 4 << 20
 
 // object copies one object.
 func (c *copying) object(ctx context.Context, o storage.Object) error {

@@ -257,3 +257,21 @@ func numbersOf(key string) string {
 	}
 	return key[:strings.LastIndexByte(key, '.')]
 }
+
+// unreplaced drops the named objects that belong to a dataset that r replaces.
+func (r *Repo) unreplaced(ctx context.Context, named []storage.Object) ([]storage.Object, error) {
+	if len(r.TSF.Replaces) == 0 {
+		return named, nil
+	}
+	var out []storage.Object
+	for _, o := range named {
+		data, err := r.Store.Get(ctx, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		if !r.replaced(data) {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
