@@ -1,0 +1,78 @@
+package version
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage/faultstore"
+)
+
+// TestGCKilled: a gc that expires and is killed at any write (a read changes nothing) leaves the newest commit, all names and a whole
+// dataset; another gc ends its work.
+func TestGCKilled(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
+		for n := 0; ; n++ {
+			inner := memStore(t)
+			f := newFixture(t, inner)
+			repo := everything(t, f)
+			for i := range byte(3) {
+				txn := f.begin(t)
+				f.add(txn, 2, 20+i)
+				f.commit(t, txn, "more")
+			}
+			head, err := repo.Head(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fakeChunks(t, inner, repo)
+			for _, key := range []string{format.MapKey(numbered(0xcd)), format.TxnKey(numbered(0xcd)), format.DataKey(numbered(0xcd), 1)} {
+				if err := inner.Put(ctx, key, []byte("garbage")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, named := strings.Join(state(t, head), "\n"), names(t, repo)
+			faulty := faultstore.New(inner, faultstore.Plan{{Ops: faultstore.Writing(), Skip: n, Do: do()}})
+			collected, err := Open(ctx, inner, "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			collected.Store, collected.Pages = faulty, NewPages(faulty, collected.TSF.Format)
+			_, failed := collected.GC(ctx, GCOptions{Expire: &Retention{Last: 1}})
+			for range 2 {
+				now, s, err := OpenHead(ctx, inner, "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(state(t, s), "\n"); got != want || !slices.Equal(names(t, now), named) {
+					t.Fatalf("call %d, %v: the dataset has %q and\n%s\nwant %q and\n%s", n, failed, names(t, now), got, named, want)
+				}
+				whole(t, now)
+				if _, err := now.GC(ctx, GCOptions{Expire: &Retention{Last: 1}}); err != nil {
+					t.Fatalf("call %d, %v: gc again = %v", n, failed, err)
+				}
+			}
+			report, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true})
+			if err != nil || report.Orphans > 0 {
+				t.Fatalf("call %d, %v: %d objects are left, %v", n, failed, report.Orphans, err)
+			}
+			writes := 0
+			for _, c := range faulty.Calls() {
+				if slices.Contains(faultstore.Writing(), c.Op) {
+					writes++
+				}
+			}
+			if writes <= n {
+				if failed != nil || n < 5 {
+					t.Fatalf("a gc made %d writes, and %v", n, failed)
+				}
+				break
+			}
+		}
+	}
+}
