@@ -82,9 +82,9 @@ def test_every_object_when_it_is_damaged(folder, tmp_path):
 def test_a_newer_format_is_refused(folder):
     (top,) = [path for path in objects(folder) if path.name == "tsf.json"]
     text = top.read_text()
-    assert '"format":1' in text
-    top.write_text(text.replace('"format":1', '"format":2'))
-    with pytest.raises(deeplake.UnsupportedError, match="2"):
+    assert '"format":2' in text
+    top.write_text(text.replace('"format":2', '"format":3'))
+    with pytest.raises(deeplake.UnsupportedError, match="3"):
         deeplake.open(folder)
 
 
