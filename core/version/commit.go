@@ -219,7 +219,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 	for try := 0; ; try++ {
 		err := putAbsent(ctx, r.Store, key, data)
 		if err == nil {
-			return rec, r.same(ctx, "commit to")
+			return rec, r.confirm(ctx)
 		}
 		if notDurable(err) {
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
@@ -227,7 +227,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 		found, readErr := r.recordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
 		switch {
 		case readErr == nil && found.UUID == rec.UUID:
-			return rec, r.same(ctx, "commit to")
+			return rec, r.confirm(ctx)
 		case readErr == nil:
 			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
@@ -239,6 +239,17 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr) // somebody has it, perhaps this very commit
 		default:
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+		}
+	}
+}
+
+// confirm checks the dataset's identity once more, for a record that stands. It repeats a read that
+// fails: an error would make the caller do again what is done.
+func (r *Repo) confirm(ctx context.Context) error {
+	for try := 1; ; try++ {
+		err := r.same(ctx, "commit to")
+		if !errs.Is(err, errs.Storage) || try == unclearTries {
+			return err
 		}
 	}
 }
