@@ -1,0 +1,25 @@
+"""SECURITY.md names tests that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "SECURITY.md").read_text()
+
+
+def test_every_test_that_the_page_names_is_there():
+    sources = [path.read_text() for folder in ("core", "go") for path in (ROOT / folder).rglob("*_test.go")]
+    sources += [path.read_text() for path in (ROOT / "python" / "tests").rglob("test_*.py")]
+    text = "\n".join(sources)
+    named = set(re.findall(r"`(Test\w+)`", PAGE)) | set(re.findall(r"`(test_\w+)`", PAGE))
+    assert len(named) > 10
+    missing = [name for name in sorted(named) if f"func {name}(" not in text and f"def {name}(" not in text]
+    assert not missing
+
+
+def test_every_file_that_the_page_names_is_there():
+    paths = re.findall(r"`((?:core|go|python)/[\w/.]+)`", PAGE) + re.findall(r"\]\(([\w/.]+)\)", PAGE)
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    assert paths and not missing
