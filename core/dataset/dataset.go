@@ -198,14 +198,6 @@ func (d *Dataset) writer() (*writer, error) {
 	return d.w, nil
 }
 
-// schema is the schema with uncommitted changes.
-func (d *Dataset) schema() *format.Schema {
-	if d.w != nil {
-		return d.w.txn.Schema()
-	}
-	return d.head.Schema
-}
-
 // find is the schema of a tensor, with uncommitted changes; nil if there is none.
 func (d *Dataset) find(name string) *format.TensorSchema {
 	if d.w == nil {

@@ -91,9 +91,6 @@ func (m *mutation) hides() bool {
 	return m.over[key] == nil && (strings.HasPrefix(key, "log/") || strings.HasPrefix(key, "refs/") || strings.HasPrefix(key, "views/"))
 }
 
-// idle reports whether nothing rests on the object that was changed.
-func idle(key string) bool { return strings.HasPrefix(key, "hint/") }
-
 // judge holds answers against what they should be: right, an older state where the newest object is gone, or an error that
 // names the object.
 func (m *mutation) judge(got, want map[string]reply, valid map[string]bool) error {

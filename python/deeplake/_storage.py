@@ -251,7 +251,8 @@ def reach(stores: Stores) -> dict[str, Any]:
 
     A local dataset needs it too: its links may point into any store.
     """
-    storage, told = stores, {"environ": environ()}
+    storage = stores
+    told: dict[str, Any] = {"environ": environ()}
     if isinstance(stores, Access):
         storage = stores.storage
         told["link_storage"] = {
