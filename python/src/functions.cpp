@@ -1,8 +1,13 @@
 #include "functions.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "batch.h"
@@ -45,7 +50,39 @@ using Locked = std::lock_guard<std::recursive_mutex>;
 
 thread_local Running* innermost = nullptr;
 
+std::atomic<int> visits{0};
+std::atomic<bool> exiting{false};
+
+// How long the exit waits for functions that have begun. One that never returns must not keep the process.
+constexpr auto most_waited = std::chrono::seconds(5);
+
 }  // namespace
+
+Visit::Visit() {
+    visits++;  // before the look at exiting, which `last` sets before it looks at visits
+    open_ = !exiting && !finalizing();
+    if (!open_) visits--;
+}
+
+Visit::~Visit() {
+    if (open_) visits--;
+}
+
+void Visit::last() {
+    exiting = true;
+    without_gil([] {
+        const auto until = std::chrono::steady_clock::now() + most_waited;
+        while (visits > 0 && std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return 0;
+    });
+}
+
+void Visit::register_exit() {
+    py::module_::import("atexit").attr("register")(py::cpp_function(last));
+    pthread_atfork(nullptr, nullptr, [] { visits = 0; });  // their threads are not in the child
+}
 
 Running::Running(const void* owner) : owner_(owner), outer_(innermost), thread_(PyThread_get_thread_ident()) {
     const Locked lock(guard());
@@ -114,7 +151,8 @@ Functions::Functions(const py::object& functions) {
 // Comes from any thread of the core.
 dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows, dl_rows* out,
                             void** kept, dl_error* err) {
-    if (finalizing()) {
+    const Visit visit;
+    if (!visit) {
         complain(err, DL_CANCELED, "call function: the interpreter ends");
         return DL_CANCELED;
     }
@@ -157,7 +195,8 @@ std::string Functions::said(py::handle callee, const py::object& raised) {
 }
 
 void Functions::done(void*, void* kept) {
-    if (finalizing()) return;
+    const Visit visit;
+    if (!visit) return;  // leaked
     const py::gil_scoped_acquire gil;
     delete static_cast<Columns*>(kept);
 }

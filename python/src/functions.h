@@ -44,6 +44,25 @@ class Running {
     bool telling_ = false;  // a function may read what it is part of itself
 };
 
+// A visit of a thread of the core to Python. Before the interpreter exits, visits are refused and those that have begun
+// are waited for: Python frees objects then, and ends threads that wait for the GIL.
+class Visit {
+  public:
+    Visit();
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+    // Whether Python may be touched.
+    explicit operator bool() const { return open_; }
+
+    // Makes the interpreter call `last` when it begins to exit.
+    static void register_exit();
+
+  private:
+    static void last();
+    bool open_;
+};
+
 // Functions as queries call them: deeplake.tql.Function, each called with a list of columns and the number of rows.
 // They live as long as the views of the query.
 class Functions {

@@ -1,4 +1,5 @@
 #include "convert.h"
+#include "functions.h"
 #include "objects.h"
 
 namespace deeplake {
@@ -38,6 +39,7 @@ void test_panic(const std::string& where) {
 
 void register_runtime(py::module_& m) {
     using py::arg;
+    Visit::register_exit();
     m.def("generation", generation);
     m.def("loaded", [] { return loaded_core() != nullptr; });
     m.def("version", [] { return core().version(); });
