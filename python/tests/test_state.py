@@ -244,6 +244,7 @@ def test_a_copy_of_the_dataset_takes_the_state(ds, tmp_path):
 
 def test_many_states_hold_no_batch(ds):
     loader = ds.batches(1, tensors=["x"])
+    gc.collect()  # of what earlier tests left
     held = deeplake._native.memory_references()
     for batch in loader:
         loader.state_dict()
