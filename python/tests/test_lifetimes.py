@@ -72,8 +72,9 @@ INSIDE = """
 ds = deeplake.create("mem://inside", schema={"x": {"dtype": "int64"}})
 ds.extend({"x": np.arange(140_000)})
 ds.commit()
-held, dropped = [], threading.Event()
+held, kept, dropped = [], threading.Event(), threading.Event()
 def wide(x):
+    kept.wait(30)  # the first calls may come before the epoch is held
     if held:
         held.clear()  # the last references to the epoch that calls this
         gc.collect()
@@ -83,6 +84,7 @@ tql.register("WIDE", wide, returns="int64", shape=(64,))
 loader = ds.query("SELECT WIDE(x) AS y").batches(8, num_workers=2)._plan.native()
 held += [loader, loader.start({"epoch": 0})]
 del loader
+kept.set()
 assert dropped.wait(30)
 print("whole", flush=True)
 """
