@@ -202,7 +202,7 @@ func (p *words) count(table *wordTable, counts []int64, grouped bool) {
 	}
 }
 
-// wordTable finds equal values. It hashes with a seed of its own, so that nobody can choose values that collide.
+// wordTable finds equal values. It hashes with a random seed, so that chosen values do not collide.
 type wordTable struct {
 	seed  uint64
 	slots []uint32 // of an open-addressing table: the index of a value plus 1; 0: free

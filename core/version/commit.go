@@ -244,7 +244,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 }
 
 // confirm checks the dataset's identity once more, for a record that stands. It repeats a read that
-// fails: an error would make the caller do again what is done.
+// fails: on an error the caller would commit the same changes twice.
 func (r *Repo) confirm(ctx context.Context) error {
 	for try := 1; ; try++ {
 		err := r.same(ctx, "commit to")

@@ -69,7 +69,7 @@ func (r *Repo) near(ctx context.Context) (version uint64, found bool, err error)
 		return err
 	}
 	if err := look(ctx, from); err != nil {
-		return 0, false, nil // the listing will say what is wrong
+		return 0, false, nil // the caller lists the records then, and reports a failure
 	}
 	last, err := r.lastNumber(ctx, from, look)
 	if err != nil || last < 0 {

@@ -17,7 +17,7 @@ import (
 const overwriteTries = 3
 
 // Overwrite makes an empty dataset in p, in the place of one that may be there. The new one has an
-// identity of its own: whoever has the old one open gets errs.Conflict at the next commit. One
+// identity of its own: writers of the old one get errs.Conflict at their next commit. One
 // write of tsf.json changes the old dataset into the new one; the objects of the old one are removed
 // after it. An overwrite that is broken off leaves the old dataset or the new one, and gc, another
 // overwrite or a deletion removes the rest.
@@ -116,7 +116,7 @@ func (r *Repo) clean(ctx context.Context, doomed []string) error {
 		branch, _, err := format.ParseRecordKey(key)
 		return err == nil && !branches[branch]
 	})
-	// A name is of no use without what it names, so names go first.
+	// Names go first: one whose branch is gone would be an error.
 	names := 0
 	for names < len(doomed) && slices.ContainsFunc(format.NamePrefixes(), func(prefix string) bool { return strings.HasPrefix(doomed[names], prefix) }) {
 		names++

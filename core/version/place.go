@@ -78,8 +78,8 @@ func existsError(p storage.Provider, data []byte) error {
 	return errs.New(errs.Exists, "create dataset %q: a dataset exists there; open it, or create with overwrite", p.URI())
 }
 
-// vacancyLook bounds the objects of a folder that are looked at before a dataset is made: one may
-// hold what is left of a large dataset, which is not in the way.
+// vacancyLook bounds the objects of a folder that Create looks at. A folder may hold millions of
+// left-overs of a deleted dataset, and those do not prevent a new one.
 const vacancyLook = 1000
 
 // vacant refuses a place without a dataset whose folders hold files of another owner, or names that

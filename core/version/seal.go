@@ -39,9 +39,9 @@ func (x *sealed) root(r *format.Root) *format.Root {
 	return r
 }
 
-// seal encodes held pages and names them. A page names those below it, and from version 2 on a name
-// is a checksum: what is below comes first. The references of the pages are changed to names in
-// place.
+// seal encodes held pages and names them. A page refers to the pages below it by name, and
+// from version 2 on a name is a checksum. So seal works from the bottom up. It replaces the
+// references of the pages in place.
 func (s *Pages) seal(ctx context.Context, h held) (*sealed, error) {
 	x := &sealed{names: make(map[format.UUID]format.UUID, len(h)), values: make(held, len(h)), objects: make(map[format.UUID][]byte, len(h))}
 	var levels [format.MaxHeight + 2][]format.UUID // side pages, leaves, inner pages by height

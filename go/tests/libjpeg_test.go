@@ -82,7 +82,7 @@ func TestLibjpegInterfaces(t *testing.T) {
 	}
 }
 
-// probed is what tools/toolchain.py says of the tags of a build.
+// probed returns the build tags that tools/toolchain.py prints.
 func probed(t *testing.T, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("python3", "tools/toolchain.py", "tags")

@@ -124,7 +124,8 @@ func (k *soak) writer(ctx context.Context, w int) {
 	})
 }
 
-// reader looks at random rows of the head, and that what was acknowledged before it opened is not missing.
+// reader reads random rows of the head. It reports rows that were acknowledged before it opened and
+// are missing.
 func (k *soak) reader(ctx context.Context) {
 	every(ctx, 100*time.Millisecond, func(int) {
 		k.mu.Lock()

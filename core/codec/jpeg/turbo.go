@@ -112,7 +112,7 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 	return done, refused
 }
 
-// shape is what C holds the file against.
+// shape returns the size and the channels that the C decoder must find in the file.
 func (f *frame) shape(want codec.Channels) C.dl_jpeg_shape {
 	c, _ := f.channels(want) // the caller has asked for its error
 	return C.dl_jpeg_shape{width: C.uint(f.width), height: C.uint(f.height), channels: C.uint(c)}

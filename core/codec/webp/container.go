@@ -20,7 +20,7 @@ const (
 	maxRIFF    = 1<<32 - 10 // bytes after the size
 )
 
-// picture is what the container says, and where the first frame is.
+// picture is the decoded container: the canvas, and the place of the first frame.
 type picture struct {
 	width, height int  // of the canvas
 	alpha         bool // the file has a fourth channel
