@@ -138,8 +138,12 @@ func reachLake() (o storage.Options) {
 	return o
 }
 
-// newVictim makes the dataset; another number makes one of other values.
-func newVictim(t testing.TB, number int64) *victim {
+// wideNames are class names that make a schema too large for the commit record.
+const wideNames = 2500
+
+// newVictim makes the dataset; another number makes one of other values. names is the number of class
+// names of one column.
+func newVictim(t testing.TB, number int64, names int) *victim {
 	t.Helper()
 	ctx := context.Background()
 	lake := &storagetest.Lake{}
@@ -240,7 +244,7 @@ func newVictim(t testing.TB, number int64) *victim {
 	check(vs.DeleteView(ctx, "dropped"))
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "dense", DType: "int64"}))
 	many := make([]int64, 2200) // one row in two has a chunk of its own: the tree has inner pages
-	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "wide", HType: "class_label", ClassNames: manyNames(2500)}))
+	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "wide", HType: "class_label", ClassNames: manyNames(names)}))
 	rows := []tensor.Rows{{Tensor: "dense", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(many)}}}
 	for _, name := range []string{"x", "packed", "text", "json", "label", "image", "tiled", "list", "link", "wide"} {
 		holes := tensor.Rows{Tensor: name}
@@ -372,17 +376,6 @@ func said(v any, err error) reply {
 	return reply{text: string(text), err: err}
 }
 
-// columns asks for all columns of a dataset at a commit.
-func (q *inquiry) columns(ctx context.Context, at string, d *dataset.Dataset) *dataset.View {
-	v, err := d.View(ctx)
-	if err != nil {
-		q.out[at] = reply{err: err}
-		return nil
-	}
-	q.view(ctx, at, v)
-	return v
-}
-
 func (q *inquiry) view(ctx context.Context, at string, v *dataset.View) {
 	for _, name := range v.Names() {
 		q.out[at+" "+name] = digest(ctx, v, name)
@@ -403,27 +396,45 @@ func (v *victim) askAll(ctx context.Context, over objects) map[string]reply {
 func (v *victim) ask(ctx context.Context, over objects, half int) map[string]reply {
 	env, _ := v.on(over)
 	q := &inquiry{env: env, out: map[string]reply{}}
-	refs := victimRefs[:1]
 	if half == 1 {
-		refs = victimRefs[1:]
-	}
-	for _, at := range refs {
-		d, err := dataset.Open(ctx, env, victimURI, dataset.OpenOptions{At: at, ReadOnly: true, Storage: reachLake()})
-		if err != nil {
-			q.out["open "+at] = reply{err: err}
-			continue
+		for _, at := range victimRefs[1:] {
+			q.open(ctx, at, q.rows)
 		}
-		view := q.columns(ctx, "at "+at, d)
-		if at == "" {
-			q.main(ctx, d, view)
-		}
-		_ = d.Close()
+		return q.out
 	}
+	q.open(ctx, "", func(ctx context.Context, at string, d *dataset.Dataset) {
+		q.rows(ctx, at, d)
+		q.history(ctx, at, d)
+		q.saved(ctx, at, d)
+		q.query(ctx, at, d)
+		q.epoch(ctx, at, d)
+	})
 	return q.out
 }
 
-// main asks what is about all of a dataset.
-func (q *inquiry) main(ctx context.Context, d *dataset.Dataset, v *dataset.View) {
+// open opens the dataset at a version and asks it one question.
+func (q *inquiry) open(ctx context.Context, at string, ask func(ctx context.Context, at string, d *dataset.Dataset)) {
+	d, err := dataset.Open(ctx, q.env, victimURI, dataset.OpenOptions{At: at, ReadOnly: true, Storage: reachLake()})
+	if err != nil {
+		q.out["open "+at] = reply{err: err}
+		return
+	}
+	defer func() { _ = d.Close() }()
+	ask(ctx, at, d)
+}
+
+// rows reads all columns.
+func (q *inquiry) rows(ctx context.Context, at string, d *dataset.Dataset) {
+	v, err := d.View(ctx)
+	if err != nil {
+		q.out["at "+at] = reply{err: err}
+		return
+	}
+	q.view(ctx, "at "+at, v)
+}
+
+// history lists branches, tags, views and commits, and compares two of them.
+func (q *inquiry) history(ctx context.Context, _ string, d *dataset.Dataset) {
 	vs := d.Versions()
 	branches, err := vs.Branches(ctx)
 	q.out["branches"] = said(branches, err)
@@ -435,8 +446,12 @@ func (q *inquiry) main(ctx context.Context, d *dataset.Dataset, v *dataset.View)
 	q.out["graph"] = said(graph, err)
 	diff, err := vs.Diff(ctx, "v1", "main")
 	q.out["diff"] = said(diff, err)
+}
+
+// saved loads the saved views and reads their rows.
+func (q *inquiry) saved(ctx context.Context, _ string, d *dataset.Dataset) {
 	for _, name := range []string{"all", "some"} {
-		l, err := vs.LoadView(ctx, name)
+		l, err := d.Versions().LoadView(ctx, name)
 		if err != nil {
 			q.out["view "+name] = reply{err: err}
 			continue
@@ -451,13 +466,23 @@ func (q *inquiry) main(ctx context.Context, d *dataset.Dataset, v *dataset.View)
 		}
 		_ = l.Dataset.Close()
 	}
-	if v != nil {
-		q.out["query"] = q.query(ctx, v)
+}
+
+// query runs a query that filters, sorts and projects.
+func (q *inquiry) query(ctx context.Context, _ string, d *dataset.Dataset) {
+	if v, err := d.View(ctx); err == nil { // rows has said so
+		q.out["query"] = q.queryOf(ctx, v)
+	}
+}
+
+// epoch reads one epoch by a loader.
+func (q *inquiry) epoch(ctx context.Context, _ string, d *dataset.Dataset) {
+	if v, err := d.View(ctx); err == nil {
 		q.out["epoch"] = epochOf(ctx, v)
 	}
 }
 
-func (q *inquiry) query(ctx context.Context, v *dataset.View) reply {
+func (q *inquiry) queryOf(ctx context.Context, v *dataset.View) reply {
 	tables := NewTables(q.env, v.URI(), true, reachLake())
 	defer func() { _ = tables.Close() }()
 	a := Plain(v)

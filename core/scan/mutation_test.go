@@ -176,7 +176,7 @@ func (m *mutation) copied(ctx context.Context, v *victim, want map[string]reply,
 	}
 	defer func() { _ = c.Close() }()
 	q := &inquiry{env: env, out: map[string]reply{}}
-	q.columns(ctx, "at ", c)
+	q.rows(ctx, "", c)
 	return m.judge(q.out, want, valid)
 }
 
@@ -190,7 +190,7 @@ func TestMutations(t *testing.T) {
 			*n = must[uint64](t)(strconv.ParseUint(s, 10, 64))
 		}
 	}
-	v, other := newVictim(t, 0), newVictim(t, 1000)
+	v, other := newVictim(t, 0, wideNames), newVictim(t, 1000, wideNames)
 	want := v.askAll(ctx, nil)
 	valid := map[string]bool{}
 	for name, r := range want {
@@ -206,7 +206,7 @@ func TestMutations(t *testing.T) {
 				continue
 			}
 			q := &inquiry{env: env, out: map[string]reply{}}
-			q.columns(ctx, "", d)
+			q.rows(ctx, "", d)
 			for _, r := range q.out {
 				valid[r.rows+" "+r.text] = true
 			}

@@ -26,7 +26,8 @@ const (
 	soakSeconds = 25
 	soakWriters = 4
 	soakReaders = 4
-	// soakGrace is the grace period of gc: longer than any session of the soak, see soakRetry.
+	// soakGrace is the grace period of gc. Half of it is the deadline of a session: what a longer one
+	// has stored may be collected before its commit.
 	soakGrace = 20 * time.Second
 	soakRetry = 4 // seconds that one call may take
 )
@@ -76,11 +77,13 @@ func every(ctx context.Context, period time.Duration, fn func(n int)) {
 	}
 }
 
-// with opens a branch as a program of its own.
-func (k *soak) with(ctx context.Context, what, branch string, fn func(d *dataset.Dataset) error) {
+// with opens a branch as a program of its own, for half the grace period at most.
+func (k *soak) with(ctx context.Context, what, branch string, fn func(ctx context.Context, d *dataset.Dataset) error) {
+	ctx, cancel := context.WithTimeout(ctx, soakGrace/2)
+	defer cancel()
 	d, err := k.s.open(ctx, branch)
 	if err == nil {
-		err = errors.Join(fn(d), d.Close())
+		err = errors.Join(fn(ctx, d), d.Close())
 	}
 	k.fault(what, err)
 }
@@ -101,7 +104,7 @@ func (k *soak) write(ctx context.Context, d *dataset.Dataset, labels []int64) er
 func (k *soak) writer(ctx context.Context, w int) {
 	next := int64(w) << 40
 	every(ctx, 100*time.Millisecond, func(int) {
-		k.with(ctx, "writer", "", func(d *dataset.Dataset) error {
+		k.with(ctx, "writer", "", func(ctx context.Context, d *dataset.Dataset) error {
 			for range 1 + rand.IntN(5) {
 				var labels []int64
 				for range 1 + rand.IntN(4) {
@@ -136,7 +139,7 @@ func (k *soak) reader(ctx context.Context) {
 			}
 		}
 		k.mu.Unlock()
-		k.with(ctx, "reader", "", func(d *dataset.Dataset) error {
+		k.with(ctx, "reader", "", func(ctx context.Context, d *dataset.Dataset) error {
 			v, err := d.View(ctx)
 			if err != nil {
 				return err
@@ -190,16 +193,16 @@ func (k *soak) spot(ctx context.Context, v *dataset.View) error {
 // branch makes a branch, commits to it, reads it by another program and deletes it.
 func (k *soak) branch(ctx context.Context, n int) {
 	name := fmt.Sprintf("branch-%d", n)
-	k.with(ctx, "branch", "", func(d *dataset.Dataset) error { return d.Versions().CreateBranch(ctx, name, "main") })
+	k.with(ctx, "branch", "", func(ctx context.Context, d *dataset.Dataset) error { return d.Versions().CreateBranch(ctx, name, "main") })
 	labels := []int64{-int64(n)*10 - 1, -int64(n)*10 - 2}
 	written := false
-	k.with(ctx, "branch", name, func(d *dataset.Dataset) error {
+	k.with(ctx, "branch", name, func(ctx context.Context, d *dataset.Dataset) error {
 		err := k.write(ctx, d, labels)
 		written = err == nil
 		return err
 	})
 	if written {
-		k.with(ctx, "branch", name, func(d *dataset.Dataset) error {
+		k.with(ctx, "branch", name, func(ctx context.Context, d *dataset.Dataset) error {
 			found, err := labelsOf(ctx, d)
 			if err == nil && !(slices.Contains(found, labels[0]) && slices.Contains(found, labels[1])) {
 				k.problem(fmt.Errorf("branch %q lacks what was acknowledged", name))
@@ -208,7 +211,7 @@ func (k *soak) branch(ctx context.Context, n int) {
 			return err
 		})
 	}
-	k.with(ctx, "branch", "", func(d *dataset.Dataset) error {
+	k.with(ctx, "branch", "", func(ctx context.Context, d *dataset.Dataset) error {
 		if err := d.Versions().DeleteBranch(ctx, name); !errs.Is(err, errs.NotFound) {
 			return err
 		}
@@ -217,7 +220,7 @@ func (k *soak) branch(ctx context.Context, n int) {
 }
 
 func (k *soak) collect(ctx context.Context) {
-	k.with(ctx, "gc", "", func(d *dataset.Dataset) error {
+	k.with(ctx, "gc", "", func(ctx context.Context, d *dataset.Dataset) error {
 		r, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: soakGrace, Expire: &version.Retention{Age: 5 * time.Second, Last: 3}})
 		k.collected.Add(r.Objects)
 		k.expired.Add(r.Expired)
@@ -229,7 +232,7 @@ func (k *soak) collect(ctx context.Context) {
 }
 
 func (k *soak) check(ctx context.Context, repair bool) {
-	k.with(ctx, "fsck", "", func(d *dataset.Dataset) error {
+	k.with(ctx, "fsck", "", func(ctx context.Context, d *dataset.Dataset) error {
 		r, err := d.Versions().Fsck(ctx, version.FsckOptions{Repair: repair})
 		if err == nil && len(r.Problems) > 0 {
 			k.problem(fmt.Errorf("fsck: %d problems, the first: %+v", len(r.Problems), r.Problems[0]))
@@ -292,7 +295,7 @@ func TestSoak(t *testing.T) {
 	})
 	start(func() {
 		every(ctx, 3*time.Second, func(int) {
-			k.with(ctx, "rechunk", "", func(d *dataset.Dataset) error {
+			k.with(ctx, "rechunk", "", func(ctx context.Context, d *dataset.Dataset) error {
 				r, err := d.Rechunk(ctx, dataset.RechunkOptions{})
 				k.rechunked.Add(r.Rows)
 				return err
