@@ -183,7 +183,7 @@ func (r *Repo) same(ctx context.Context, op string) error {
 		now, err = format.DecodeTSF(data)
 		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
 	})
-	const remedy = "nothing of this is in a dataset; discard() the changes, or open another dataset and write them there"
+	const remedy = "this is in no dataset now; discard() the changes, or open a dataset and write them there"
 	switch {
 	case errs.Is(err, errs.NotFound) && bucketGone(err) == nil, err == nil && now.Deleting && now.UUID == r.TSF.UUID:
 		return errs.New(errs.Conflict, "%s %q: the dataset was deleted since it was opened; %s", op, r.Store.URI(), remedy)
@@ -193,6 +193,14 @@ func (r *Repo) same(ctx context.Context, op string) error {
 		return errs.New(errs.Conflict, "%s %q: the dataset was overwritten by another one since it was opened; %s", op, r.Store.URI(), remedy)
 	}
 	return nil
+}
+
+// sameBeside runs same beside the caller's requests. The caller waits for the group before it writes,
+// and before it returns.
+func (r *Repo) sameBeside(ctx context.Context, op string) *task.Group {
+	g := task.New(ctx, 0)
+	g.Go(func(ctx context.Context) error { return r.same(ctx, op) })
+	return g
 }
 
 // leftovers removes what overwrites that were broken off left of the datasets that r replaces. Their

@@ -113,6 +113,46 @@ func TestOverwriteUnderWriter(t *testing.T) {
 	}
 }
 
+// TestNamesUnderOverwrite: a program that holds a dataset open gives and takes no names in the one that
+// was put in its place.
+func TestNamesUnderOverwrite(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	changes := map[string]func(p storage.Provider) error{
+		"was overwritten": func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test"); return err },
+		"was deleted":     func(p storage.Provider) error { return Delete(ctx, p) },
+	}
+	names := map[string]func(r *Repo, head *Snapshot) error{
+		"create branch": func(r *Repo, head *Snapshot) error { _, _, err := r.CreateBranch(ctx, "b", head, ""); return err },
+		"delete branch": func(r *Repo, _ *Snapshot) error { return r.DeleteBranch(ctx, "b") },
+		"create tag":    func(r *Repo, head *Snapshot) error { _, err := r.CreateTag(ctx, "t", head, "", ""); return err },
+		"delete tag":    func(r *Repo, _ *Snapshot) error { return r.DeleteTag(ctx, "t") },
+		"save view":     func(r *Repo, _ *Snapshot) error { return r.SaveView(ctx, "v", format.View{Deleted: true}, true) },
+		"delete view":   func(r *Repo, _ *Snapshot) error { return r.DeleteView(ctx, "v") },
+	}
+	for says, change := range changes {
+		for name, do := range names {
+			p := memStore(t)
+			repo, head, err := create(ctx, p, "test", format.Version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := change(p); err != nil {
+				t.Fatal(err)
+			}
+			before := keysOf(t, p)
+			if err := do(repo, head); !errs.Is(err, errs.Conflict) || !contains(err, says) || !contains(err, name) {
+				t.Errorf("%s where the dataset %s: %v", name, says, err)
+			}
+			for _, key := range keysOf(t, p) {
+				if !slices.Contains(before, key) && !strings.HasPrefix(key, "log/") { // a record that no name leads to is garbage
+					t.Errorf("%s where the dataset %s: wrote %q", name, says, key)
+				}
+			}
+		}
+	}
+}
+
 func mustGet(t testing.TB, p storage.Provider, key string) []byte {
 	t.Helper()
 	data, err := p.Get(context.Background(), key)

@@ -175,8 +175,8 @@ func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, auth
 	if err != nil {
 		return nil, nil, err
 	}
-	// Asked beside the first writes of claim, and known before the one that counts.
-	g := task.New(ctx, 0)
+	// These checks run beside the first writes of claim, and end before the write of the name.
+	g := r.sameBeside(ctx, "create branch in")
 	g.Go(func(ctx context.Context) error {
 		return errs.Wrap(errs.NotFound, "create branch", name, r.unexpired(ctx, at.Record))
 	})
@@ -252,8 +252,12 @@ func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "delete branch", name, err)
 	}
+	g := r.sameBeside(ctx, "delete branch of")
 	for range refTries {
 		head, next, err := r.branchHead(ctx, name)
+		if changed := g.Wait(); changed != nil {
+			return changed
+		}
 		if err != nil {
 			return err
 		}
@@ -357,7 +361,12 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 	if err := committed("create tag", name, at); err != nil {
 		return Tag{}, err
 	}
-	if err := r.unexpired(ctx, at.Record); err != nil {
+	g := r.sameBeside(ctx, "create tag in")
+	err := r.unexpired(ctx, at.Record)
+	if changed := g.Wait(); changed != nil {
+		return Tag{}, changed
+	}
+	if err != nil {
 		return Tag{}, errs.Wrap(errs.NotFound, "create tag", name, err)
 	}
 	t := format.Tag{Branch: at.Record.Branch, Version: at.Record.Version, Commit: at.Record.UUID, Time: r.Now().UTC(), Author: author, Message: message}
@@ -383,7 +392,12 @@ func (r *Repo) DeleteTag(ctx context.Context, name string) error {
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "delete tag", name, err)
 	}
-	if _, err := r.tag(ctx, name); err != nil {
+	g := r.sameBeside(ctx, "delete tag of")
+	_, err := r.tag(ctx, name)
+	if changed := g.Wait(); changed != nil {
+		return changed
+	}
+	if err != nil {
 		if !errs.Is(err, errs.NotFound) {
 			return err
 		}

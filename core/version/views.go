@@ -42,8 +42,12 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "save view", name, err)
 	}
+	g := r.sameBeside(ctx, "save view in")
 	for range refTries {
 		old, next, err := r.newestView(ctx, name)
+		if changed := g.Wait(); changed != nil {
+			return changed
+		}
 		if err != nil {
 			return err
 		}
@@ -132,8 +136,12 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "delete view", name, err)
 	}
+	g := r.sameBeside(ctx, "delete view of")
 	for range refTries {
 		v, next, err := r.newestView(ctx, name)
+		if changed := g.Wait(); changed != nil {
+			return changed
+		}
 		if err != nil {
 			return err
 		}
