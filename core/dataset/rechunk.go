@@ -195,6 +195,9 @@ func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 	}
 	needed := int64(0) // rows of the chunk that are
 	for i := range entries {
+		if first, n := entries[i].First, entries[i].Rows; first < 0 || first > ch.Index.Rows()-n {
+			return beyond(ch, first+n-1, ch.Index.Rows())
+		}
 		needed += entries[i].Rows - t.deletedIn(entries[i].Row, entries[i].Rows)
 	}
 	waste := needed != ch.Index.Rows()

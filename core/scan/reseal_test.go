@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -86,7 +88,7 @@ func (f *forger) forge(over objects, changed map[string][]byte) {
 	payloads := changed // of objects that are to be sealed again
 	for len(payloads) > 0 {
 		next := map[string][]byte{}
-		for _, key := range slices.Sorted(mapsKeys(payloads)) {
+		for _, key := range slices.Sorted(maps.Keys(payloads)) {
 			o := f.sealed[key]
 			frame, err := format.EncodeFrame(o.kind, payloads[key])
 			if err != nil {
@@ -111,16 +113,6 @@ func (f *forger) forge(over objects, changed map[string][]byte) {
 			}
 		}
 		payloads = next
-	}
-}
-
-func mapsKeys(m map[string][]byte) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
 	}
 }
 
@@ -337,7 +329,9 @@ func suffer(over objects, paths []path) error {
 
 // TestForgeries harms a dataset under right checksums and names, and uses it by every path.
 // DEEPLAKE_FORGERIES says how often, DEEPLAKE_SEED where to begin. With DEEPLAKE_PATHS=1 each forgery
-// is used by one path, drawn by the seed: a million of them take hours, not days.
+// is used by one path, drawn by the seed: a million of them take hours, not days. Names of objects are
+// random, so a seed alone does not repeat a failure: DEEPLAKE_KEEP is a folder for the forged datasets
+// that fail.
 func TestForgeries(t *testing.T) { // not parallel: it counts what the process allocates
 	count, first, each := uint64(60), uint64(0), uint64(0)
 	for name, n := range map[string]*uint64{"DEEPLAKE_FORGERIES": &count, "DEEPLAKE_SEED": &first, "DEEPLAKE_PATHS": &each} {
@@ -370,11 +364,60 @@ func (f *forger) try(t *testing.T, seed uint64, paths []path) {
 	what, over := f.harm(seed)
 	defer func() {
 		if p := recover(); p != nil {
-			t.Fatalf("seed %d: %s: panic: %v\n%s", seed, what, p, debug.Stack())
+			t.Errorf("seed %d: %s: panic: %v\n%s", seed, what, p, debug.Stack())
+			f.keep(t, seed, over)
 		}
 	}()
 	if err := suffer(over, paths); err != nil {
 		t.Errorf("seed %d: %s: %v", seed, what, err)
+		f.keep(t, seed, over)
+	}
+}
+
+// TestRowsBeyondTheirChunk forges leaf pages that point behind the last row of a chunk.
+func TestRowsBeyondTheirChunk(t *testing.T) {
+	t.Parallel()
+	f := newForger(t, newVictim(t, 0, 50))
+	for _, key := range f.keys {
+		if f.sealed[key].kind != format.KindLeaf {
+			continue
+		}
+		l := must[format.Leaf](t)(format.DecodeLeaf(f.v.all[key]))
+		for i := range l.Entries {
+			if l.Entries[i].Tiles == 0 {
+				l.Entries[i].First++
+			}
+		}
+		frame := must[[]byte](t)(format.EncodeLeaf(l))
+		over := objects{}
+		f.forge(over, map[string][]byte{key: must[[]byte](t)(format.DecodeFrame(format.KindLeaf, frame))})
+		for i, use := range f.paths() {
+			for _, err := range use(t.Context(), over) {
+				if err != nil && errs.KindOf(err) == errs.Internal {
+					t.Errorf("page %q, path %d: %v", key, i, err)
+				}
+			}
+		}
+	}
+}
+
+// keep writes a forged dataset below the folder DEEPLAKE_KEEP.
+func (f *forger) keep(t *testing.T, seed uint64, over objects) {
+	t.Helper()
+	folder := os.Getenv("DEEPLAKE_KEEP")
+	if folder == "" {
+		return
+	}
+	all := maps.Clone(f.v.all)
+	maps.Copy(all, over)
+	for key, data := range all {
+		path := filepath.Join(folder, strconv.FormatUint(seed, 10), filepath.FromSlash(key))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

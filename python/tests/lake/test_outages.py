@@ -75,6 +75,30 @@ def test_a_store_that_stays_away(uri: str, proxy: Server) -> None:
     assert sorted(x for rows in got for x in rows) == list(range(ROWS))
 
 
+@pytest.mark.parametrize("call", ["commit", "append"])
+def test_ctrl_c_while_a_store_is_away(uri: str, proxy: Server, call: str) -> None:
+    """Ctrl-C ends a write at once, not after retry_time; what was appended is committed later."""
+    storage = deeplake.Storage(**proxy.settings(through_proxy=True), timeout=1, connect_timeout=1, retry_time=60)
+    ds = deeplake.open(uri, storage=storage)
+    row = {"x": ROWS, "noise": np.zeros(8192, np.uint8)}
+    ds.append(row)
+    proxy.rules(DEAD)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        if call == "append":  # until it has to wait for the store
+            while True:
+                ds.extend({"x": np.zeros(512, np.int64), "noise": np.zeros((512, 8192), np.uint8)})
+        getattr(ds, call)()
+    assert time.monotonic() - began < 3
+    timer.join()
+    proxy.rules()
+    ds.commit()
+    with deeplake.open(uri, storage=deeplake.Storage(**proxy.settings())) as again:
+        assert again["x"][ROWS] == ROWS and len(again) > ROWS
+
+
 READER = """
 import sys
 import deeplake
