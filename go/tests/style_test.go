@@ -12,8 +12,8 @@ import (
 
 // Bounds of ARCHITECTURE.md.
 const (
-	maxLines   = 800
-	aimLines   = 400
+	maxLines   = 600
+	aimLines   = 300
 	maxMethods = 25
 )
 

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError, TensorTypeError
+from deeplake._loadable import Loadable
 from deeplake._names import check_names, checks_keywords, quoted
 from deeplake._plan import check_real
 from deeplake._source import Pinned, Source
-from deeplake._view import Loadable, View
+from deeplake._view import View
 
 if TYPE_CHECKING:
     from deeplake._index import Rows
