@@ -40,7 +40,7 @@ func dlgo_view_weigh(h C.dl_view, weights *C.dl_real, n C.int64_t, out *C.dl_vie
 
 // mixing is how several views become one: JSON of dl_loader_mix.
 type mixing struct {
-	loader.Blend
+	loader.MixPolicy
 	Labels []string `json:"labels"`
 }
 
@@ -76,7 +76,7 @@ func dlgo_loader_mix(c C.dl_context, views *C.dl_views, n C.int64_t, mix, option
 			}
 			parts[i] = loader.Part{Source: v.source, Label: how.Labels[i]}
 		}
-		m, err := loader.NewMix(parts, o.Tensors, how.Blend)
+		m, err := loader.NewMix(parts, o.Tensors, how.MixPolicy)
 		if err != nil {
 			return err
 		}

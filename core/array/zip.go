@@ -160,8 +160,8 @@ func (z *zipper[A, R]) row(dst []R, shape tensor.Shape, i int) {
 		z.blocks(dst, alo, ahi, blo, bhi)
 		return
 	}
-	a := stretch(z.a(alo, ahi, make([]A, ahi-alo)), z.x.ShapeAt(i), shape)
-	b := stretch(z.b(blo, bhi, make([]A, bhi-blo)), z.y.ShapeAt(i), shape)
+	a := broadcast(z.a(alo, ahi, make([]A, ahi-alo)), z.x.ShapeAt(i), shape)
+	b := broadcast(z.b(blo, bhi, make([]A, bhi-blo)), z.y.ShapeAt(i), shape)
 	z.f(dst, a, b)
 }
 
@@ -190,8 +190,8 @@ func (z *zipper[A, R]) ragged(out *Column) (*Column, error) {
 	return out, nil
 }
 
-// stretch repeats v, of shape from, until it has the shape to.
-func stretch[T any](v []T, from, to tensor.Shape) []T {
+// broadcast repeats v, of shape from, until it has the shape to.
+func broadcast[T any](v []T, from, to tensor.Shape) []T {
 	n := elements(to)
 	if len(v) == n {
 		return v

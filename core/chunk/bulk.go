@@ -14,7 +14,7 @@ func (w *Worker) Items(ctx context.Context, c *Chunk, item, count int64, dst []b
 	if n := c.Index.ItemsBytes(item, count); int64(len(dst)) != n {
 		return errs.New(errs.Internal, "read items of %d bytes into %d bytes", n, len(dst))
 	}
-	if c.Index.Linked() || w.held != nil {
+	if c.Index.Linked() || w.readAhead != nil {
 		return w.items(ctx, c, item, count, dst)
 	}
 	for end := item + count; item < end; {

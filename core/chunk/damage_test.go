@@ -14,7 +14,7 @@ import (
 	"deeplake/core/storage/faultstore"
 )
 
-// fetchedAhead is a Held of what one read through the store gave.
+// fetchedAhead is a ReadAhead of what one read through the store gave.
 type fetchedAhead struct {
 	store storage.Provider
 	calls int
@@ -61,7 +61,7 @@ func TestBitThatFellOverOnTheWay(t *testing.T) {
 			defer w.Close()
 			ahead := &fetchedAhead{store: store}
 			if c.held {
-				w.Hold(ahead)
+				w.SetReadAhead(ahead)
 			}
 			got := make([]byte, ref.Size)
 			err := w.Decode(ctx, ref, got, codec.AsStored)

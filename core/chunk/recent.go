@@ -23,9 +23,9 @@ type blockName struct {
 
 // Keep makes the worker keep blocks of small samples up to so many bytes, for who comes back to them in any order; 0, as it
 // is at first: none but the last.
-func (w *Worker) Keep(bytes int64) {
+func (w *Worker) CacheBlocks(bytes int64) {
 	w.recent = recent{limit: bytes}
-	w.data, w.lent = nil, false
+	w.data, w.borrowed = nil, false
 }
 
 // takes reports whether a block is one to be kept.

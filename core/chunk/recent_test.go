@@ -36,7 +36,7 @@ func smallSamples(t testing.TB, id codec.ID) (*Chunk, *faultstore.Store, [][]byt
 }
 
 // TestKeep reads samples in random order, twice each.
-func TestKeep(t *testing.T) {
+func TestCacheBlocks(t *testing.T) {
 	for _, id := range []codec.ID{codec.None, codec.LZ4} {
 		c, store, want := smallSamples(t, id)
 		blocks, whole := int64(c.Index.Blocks()), int64(0)
@@ -48,7 +48,7 @@ func TestKeep(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, %d of %d bytes", id, limit, whole), func(t *testing.T) {
 				w := NewWorker(all.All())
 				defer w.Close()
-				w.Keep(limit)
+				w.CacheBlocks(limit)
 				before := len(store.Calls())
 				rng := rand.New(rand.NewPCG(3, 4))
 				rows, got := refs(c), make([]byte, 77*4)
@@ -86,11 +86,11 @@ func TestKeep(t *testing.T) {
 }
 
 // TestKeepNoDamage: a block that came damaged is asked for again.
-func TestKeepNoDamage(t *testing.T) {
+func TestCacheBlocksNoDamage(t *testing.T) {
 	c, store, want := smallSamples(t, codec.None)
 	w := NewWorker(all.All())
 	defer w.Close()
-	w.Keep(64 << 20)
+	w.CacheBlocks(64 << 20)
 	rows, got := refs(c), make([]byte, 77*4)
 	off, _, _ := c.Index.BlockRange(0)
 	broken := faultstore.Plan{{Times: faultstore.Always, Do: faultstore.FlipBit(8*off + 100)}}
@@ -109,7 +109,7 @@ func TestKeepNoDamage(t *testing.T) {
 }
 
 // TestKeepSmall: blocks of few samples are not kept, nor those of nothing.
-func TestKeepSmall(t *testing.T) {
+func TestCacheBlocksSmall(t *testing.T) {
 	for _, size := range []int64{3000, 0} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})
@@ -118,7 +118,7 @@ func TestKeepSmall(t *testing.T) {
 		}
 		w.seal()
 		worker := NewWorker(all.All())
-		worker.Keep(64 << 20)
+		worker.CacheBlocks(64 << 20)
 		for _, r := range refs(w.chunks()[0]) {
 			if err := worker.Decode(context.Background(), &r, make([]byte, r.Size), codec.AsStored); err != nil {
 				t.Fatal(err)
@@ -133,7 +133,7 @@ func TestKeepSmall(t *testing.T) {
 }
 
 // TestKeepOfAllSizes: what is kept stays within its bound, memory included, when blocks differ in size.
-func TestKeepOfAllSizes(t *testing.T) {
+func TestCacheBlocksOfAllSizes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})
 	for k := range 4000 {
@@ -148,7 +148,7 @@ func TestKeepOfAllSizes(t *testing.T) {
 	worker := NewWorker(all.All())
 	defer worker.Close()
 	for limit := 80 << 10; limit < 120<<10; limit += 1000 {
-		worker.Keep(int64(limit))
+		worker.CacheBlocks(int64(limit))
 		for range 500 {
 			r := &rows[rng.IntN(len(rows))]
 			if err := worker.Decode(context.Background(), r, make([]byte, r.Size), codec.AsStored); err != nil {
@@ -166,7 +166,7 @@ func TestKeepOfAllSizes(t *testing.T) {
 	}
 }
 
-func BenchmarkKeep(b *testing.B) {
+func BenchmarkCacheBlocks(b *testing.B) {
 	for _, id := range []codec.ID{codec.None, codec.LZ4} {
 		c, _, _ := smallSamples(b, id)
 		rows := refs(c)
@@ -174,7 +174,7 @@ func BenchmarkKeep(b *testing.B) {
 			b.Run(fmt.Sprintf("%v, %d MiB", id, limit>>20), func(b *testing.B) {
 				w := NewWorker(all.All())
 				defer w.Close()
-				w.Keep(limit)
+				w.CacheBlocks(limit)
 				rng, got := rand.New(rand.NewPCG(1, 2)), make([]byte, 77*4)
 				for b.Loop() {
 					if err := w.Decode(context.Background(), &rows[rng.IntN(len(rows))], got, codec.AsStored); err != nil {

@@ -41,14 +41,14 @@ func runnable(r *Ref) bool {
 func (w *Worker) fetch(ctx context.Context, r *Ref) ([]byte, error) {
 	from := len(w.run)
 	data := w.run[from : from+int(r.Stored) : from+int(r.Stored)]
-	if w.held != nil && !r.Chunk.Index.Linked() {
+	if w.readAhead != nil && !r.Chunk.Index.Linked() {
 		block, _ := r.Chunk.Index.BlockOf(r.Item)
 		all, err := w.load(ctx, r.Chunk, block)
 		if err != nil {
 			return nil, err
 		}
 		off, n := r.Chunk.Index.ItemInBlock(r.Item)
-		if w.lent {
+		if w.borrowed {
 			return all[off : off+n : off+n], nil
 		}
 		copy(data, all[off:off+n])

@@ -11,7 +11,7 @@ import (
 
 // Span is bytes of one object that samples need: whole blocks of a chunk, or what links point to.
 type Span struct {
-	Object string // names the object, also to a Held
+	Object string // names the object, also to a ReadAhead
 	Offset int64
 	Bytes  int64 // at least 1
 
@@ -22,19 +22,19 @@ type Span struct {
 // maxSpan bounds what Spans puts together, so that spans can be asked for one by one. A block that is larger is one span.
 const maxSpan = 4 << 20
 
-// Held are bytes that were fetched ahead of need.
-type Held interface {
+// ReadAhead are bytes that were fetched ahead of need.
+type ReadAhead interface {
 	// Bytes is n bytes of an object from offset off, waited for while they are on their way. nil without an error says
 	// that the caller is to ask the store. The slice is read-only and stays until the job that the worker was given ends.
 	Bytes(ctx context.Context, object string, off, n int64) ([]byte, error)
 }
 
-// Hold makes the worker look for bytes in h before it asks a store; nil: ask the store. Slices of the Held before are
+// SetReadAhead makes the worker look for bytes in h before it asks a store; nil: ask the store. Slices of the ReadAhead before are
 // forgotten, so it is called again whenever they end.
-func (w *Worker) Hold(h Held) {
-	w.held = h
-	if w.lent {
-		w.data, w.lent = nil, false
+func (w *Worker) SetReadAhead(h ReadAhead) {
+	w.readAhead = h
+	if w.borrowed {
+		w.data, w.borrowed = nil, false
 	}
 }
 
@@ -167,9 +167,9 @@ func (s Span) follow(ctx context.Context, r storage.Ranger, dst []byte, landed f
 
 // link reads an item of a linked chunk into dst.
 func (w *Worker) link(ctx context.Context, c *Chunk, item int64, dst []byte) error {
-	if w.held != nil {
+	if w.readAhead != nil {
 		l := c.Index.Link(item)
-		data, err := w.held.Bytes(ctx, linkName(&l), l.Offset, l.Length)
+		data, err := w.readAhead.Bytes(ctx, linkName(&l), l.Offset, l.Length)
 		if err != nil || data != nil {
 			copy(dst, data)
 			return err
@@ -192,15 +192,15 @@ func (w *Worker) links(ctx context.Context, c *Chunk, item, count int64, dst []b
 
 // lend gives the stored bytes of a block where they lie in memory, checked; nil: the store is to be asked, as it is where
 // what was fetched is damaged.
-func (w *Worker) lend(ctx context.Context, c *Chunk, block int) ([]byte, error) {
-	if w.held == nil {
+func (w *Worker) borrow(ctx context.Context, c *Chunk, block int) ([]byte, error) {
+	if w.readAhead == nil {
 		return nil, nil
 	}
 	off, n, _ := c.Index.BlockRange(block)
 	if n == 0 {
 		return nil, nil
 	}
-	data, err := w.held.Bytes(ctx, c.Key, off, n)
+	data, err := w.readAhead.Bytes(ctx, c.Key, off, n)
 	if err != nil || data == nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Cha
 }
 
 // tiledPart puts together the region of a tiled image that part wants, out of the tiles that have some of it.
-func (w *Worker) tiledPart(ctx context.Context, ref *Ref, part *codec.Part, want codec.Channels) error {
+func (w *Worker) tiledROI(ctx context.Context, ref *Ref, part *codec.ROI, want codec.Channels) error {
 	if !part.Within(int(ref.Shape[1]), int(ref.Shape[0])) {
 		return errs.New(errs.Internal, "decode region %+v of a sample of shape %s", part.Region, ref.Shape)
 	}
@@ -150,7 +150,7 @@ func (w *Worker) tiledPart(ctx context.Context, ref *Ref, part *codec.Part, want
 	if err != nil {
 		return err
 	}
-	return part.To.Take(w.whole, int(stride))
+	return part.To.Deliver(w.whole, int(stride))
 }
 
 // eachTile decodes the tiles that are needed, nil being all, into w.tile, and shows each.

@@ -157,7 +157,7 @@ type taken struct {
 	stride int
 }
 
-func (t *taken) Take(pix []byte, stride int) error {
+func (t *taken) Deliver(pix []byte, stride int) error {
 	t.pix, t.stride = slices.Clone(pix), stride
 	return nil
 }
@@ -180,8 +180,8 @@ func TestRegionsOfTiles(t *testing.T) {
 			var got taken
 			held := &counted{}
 			w := NewWorker(all.All())
-			w.Hold(held)
-			w.DecodeParts(context.Background(), []*Ref{ref}, []codec.Part{{Region: r, To: &got}}, codec.AsStored, func(_ int, err error) { t.Errorf("%+v: %v", r, err) })
+			w.SetReadAhead(held)
+			w.DecodeROIs(context.Background(), []*Ref{ref}, []codec.ROI{{Region: r, To: &got}}, codec.AsStored, func(_ int, err error) { t.Errorf("%+v: %v", r, err) })
 			w.Close()
 			for y := range r.Height {
 				from := ((r.Y+y)*int(shape[1]) + r.X) * pixel

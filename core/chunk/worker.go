@@ -24,15 +24,15 @@ type Worker struct {
 	run      []byte // files of one DecodeRun
 	whole    []byte // pixels of a sample of which a region is wanted
 
-	chunk *Chunk // whose block is remembered
-	block int
-	data  []byte // its raw bytes, aliasing stored, raw, or what is lent
-	lent  bool   // data is memory of held
+	chunk    *Chunk // whose block is remembered
+	block    int
+	data     []byte // its raw bytes, aliasing stored, raw, or what is lent
+	borrowed bool   // data is memory of held
 
 	recent recent
 
-	held  Held // asked before the store; nil: there is none
-	again bool // see Again
+	readAhead    ReadAhead // asked before the store; nil: there is none
+	preferMapped bool      // see PreferMapped
 }
 
 // NewWorker makes a worker with the codecs of reg.
@@ -57,8 +57,8 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	if ref.Hole() {
 		return errs.New(errs.Internal, "read a row that has no sample")
 	}
-	if ref.Made != nil {
-		copy(dst, ref.Made)
+	if ref.Computed != nil {
+		copy(dst, ref.Computed)
 		return nil
 	}
 	if ref.Tiles != nil {
@@ -79,8 +79,8 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 	if ref.Hole() {
 		return errs.New(errs.Internal, "decode a row that has no sample")
 	}
-	if ref.Made != nil {
-		copy(dst, ref.Made)
+	if ref.Computed != nil {
+		copy(dst, ref.Computed)
 		return nil
 	}
 	if ref.Tiles != nil {
@@ -176,7 +176,7 @@ func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []b
 		if inBlock == last-item && c.Index.BlockCodec() == codec.None {
 			// The block is wanted whole and as it lies: no scratch memory in between.
 			_, n, _ := c.Index.BlockRange(block)
-			data, err := w.lend(ctx, c, block)
+			data, err := w.borrow(ctx, c, block)
 			if err == nil && data == nil {
 				err = w.readOrLook(ctx, c, block, dst[:n])
 			}
@@ -206,33 +206,33 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	if w.chunk == c && w.block == block && w.data != nil {
 		return w.data, nil
 	}
-	w.data, w.lent = nil, false
+	w.data, w.borrowed = nil, false
 	name := blockName{c, block}
-	data, lent := w.recent.data[name], false
+	data, borrowed := w.recent.data[name], false
 	if data == nil {
 		var err error
-		if data, lent, err = w.loadAnew(ctx, name); err != nil {
+		if data, borrowed, err = w.loadAnew(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	w.chunk, w.block, w.data, w.lent = c, block, data, lent
+	w.chunk, w.block, w.data, w.borrowed = c, block, data, borrowed
 	return data, nil
 }
 
 // loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it. lent says that it lies where
 // it was fetched to.
-func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, lent bool, err error) {
+func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, borrowed bool, err error) {
 	_, stored, raw := b.chunk.Index.BlockRange(b.block)
 	packed, kept := b.packed(), w.recent.takes(b)
 	var room []byte
 	if kept {
 		room = w.recent.room(raw)
 	}
-	if data, err = w.lend(ctx, b.chunk, b.block); err != nil {
+	if data, err = w.borrow(ctx, b.chunk, b.block); err != nil {
 		return nil, false, err
 	}
-	lent = data != nil
-	if !lent {
+	borrowed = data != nil
+	if !borrowed {
 		if packed || !kept {
 			w.stored = grow(w.stored, stored)
 			data = w.stored
@@ -255,21 +255,21 @@ func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, lent b
 		if err := bc.Decode(room, data); err != nil {
 			return nil, false, errs.Wrap(errs.Corrupt, "read chunk", b.chunk.Key, err)
 		}
-		data, lent = room, false
+		data, borrowed = room, false
 	}
 	if kept {
-		if lent {
+		if borrowed {
 			copy(room, data)
-			data, lent = room, false
+			data, borrowed = room, false
 		}
 		w.recent.add(b, data)
 	}
-	return data, lent, nil
+	return data, borrowed, nil
 }
 
 // scratch is memory for n bytes, valid until the next call; the block that was remembered is forgotten.
 func (w *Worker) scratch(n int64) []byte {
-	w.data, w.lent = nil, false
+	w.data, w.borrowed = nil, false
 	w.stored = grow(w.stored, n)
 	return w.stored
 }
@@ -315,7 +315,7 @@ func Open(store storage.Provider, origin, key string, rawDir []byte) (*Chunk, er
 	if err != nil {
 		return nil, errs.Wrap(errs.Corrupt, "read the directory of chunk", key, err)
 	}
-	return &Chunk{Store: store, Key: key, ID: identify(origin, key, rawDir), Index: dir.Index(), shown: new(atomic.Pointer[shown])}, nil
+	return &Chunk{Store: store, Key: key, ID: identify(origin, key, rawDir), Index: dir.Index(), mapped: new(atomic.Pointer[mappedChunk])}, nil
 }
 
 // identify hashes what says which chunk this is: keys are chosen by the writer of a dataset, so

@@ -86,8 +86,8 @@ type RunDecoder interface {
 
 // Region is the part of an image that a reader wants.
 type Region struct {
-	X, Y, Width, Height int  // in pixels of the image as Shrink makes it
-	Shrink              int  // 2, 4 or 8: the image in this fraction of its size, sides rounded up; 0 and 1: as it is
+	X, Y, Width, Height int  // in pixels of the image as Downscale makes it
+	Downscale           int  // 2, 4 or 8: the image in this fraction of its size, sides rounded up; 0 and 1: as it is
 	Fast                bool // pixels may differ a little from those of Decode, where that is faster
 }
 
@@ -96,10 +96,10 @@ func (r Region) Within(w, h int) bool {
 	return r.X >= 0 && r.Y >= 0 && r.Width > 0 && r.Height > 0 && r.Width <= w-r.X && r.Height <= h-r.Y
 }
 
-// Taker is given the pixels of a region.
-type Taker interface {
+// PixelSink is given the pixels of a region.
+type PixelSink interface {
 	// Take is given rows of stride bytes, of which the region fills the beginning; they are valid until it returns.
-	Take(pix []byte, stride int) error
+	Deliver(pix []byte, stride int) error
 	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix, size_t size, size_t
 	// stride, int32_t width, int32_t height, int32_t channels) and its argument, memory of C; nil: only Take will do. The
 	// function reads at most size bytes. It returns 0, 1 where there is no memory, or 2 where the pixels are not those of
@@ -107,21 +107,21 @@ type Taker interface {
 	Native() (call, arg unsafe.Pointer)
 }
 
-// Part is a region and who gets it.
-type Part struct {
+// ROI is a region and who gets it.
+type ROI struct {
 	Region
-	To Taker
+	To PixelSink
 }
 
-// PartDecoder is what a Decoder also is where a region costs less than the image.
-type PartDecoder interface {
-	// DecodeParts decodes the region parts[i] of data[i] and hands it over, in order. Without Fast and Shrink these are the
+// ROIDecoder is what a Decoder also is where a region costs less than the image.
+type ROIDecoder interface {
+	// DecodeROIs decodes the region parts[i] of data[i] and hands it over, in order. Without Fast and Downscale these are the
 	// pixels that Decode gives. It returns how many were handed over: all, or those before the sample that err is about.
 	// A region outside the image is errs.Invalid. Damage is found as far as the region needs the file; a file that was cut
 	// is always errs.Corrupt.
-	DecodeParts(data [][]byte, parts []Part, want Channels) (done int, err error)
-	// Shrinks reports whether a region may ask for Shrink.
-	Shrinks() bool
+	DecodeROIs(data [][]byte, parts []ROI, want Channels) (done int, err error)
+	// CanDownscale reports whether a region may ask for Downscale.
+	CanDownscale() bool
 }
 
 // Registry finds codecs by id and by name. It is a value; All() has everything built in.

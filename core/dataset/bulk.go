@@ -10,9 +10,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Piece is rows of a tensor that follow each other and lie together: in one chunk, or one sample in tiles, or rows that
+// Segment is rows of a tensor that follow each other and lie together: in one chunk, or one sample in tiles, or rows that
 // have no sample.
-type Piece struct {
+type Segment struct {
 	Row   int64          // first row in the dataset
 	Rows  int64          // how many
 	Chunk *chunk.Chunk   // nil: no row has a sample
@@ -21,14 +21,14 @@ type Piece struct {
 }
 
 // Items is where the items of all rows of the piece lie in its chunk.
-func (p *Piece) Items() (first, count int64) {
+func (p *Segment) Items() (first, count int64) {
 	first, _ = p.Chunk.Index.RowItemsRange(p.First)
 	last, n := p.Chunk.Index.RowItemsRange(p.First + p.Rows - 1)
 	return first, last + n - first
 }
 
 // Ref fills ref for row i of the piece.
-func (p *Piece) Ref(i int64, ref *chunk.Ref) error {
+func (p *Segment) Ref(i int64, ref *chunk.Ref) error {
 	switch {
 	case p.Chunk == nil:
 		*ref = chunk.Ref{Row: p.Row + i}
@@ -40,7 +40,7 @@ func (p *Piece) Ref(i int64, ref *chunk.Ref) error {
 }
 
 // ItemRef fills ref for one item of the chunk, which is in row.
-func (p *Piece) ItemRef(row, item int64, ref *chunk.Ref) {
+func (p *Segment) ItemRef(row, item int64, ref *chunk.Ref) {
 	x := p.Chunk.Index
 	*ref = chunk.Ref{Row: row, Chunk: p.Chunk, Item: item, Items: 1, Shape: x.Shape(item), Stored: x.ItemBytes(item), Size: decodedBytes(x, item)}
 }
@@ -77,9 +77,9 @@ func (v *View) Draw(ctx context.Context, rows []int64) (*View, error) {
 
 // Pieces appends where runs of rows of the dataset lie, in their order, each run being the first row and the one behind the
 // last. It reads index pages. Row -1 of a run [-1, 0) has no sample.
-func (c *Column) Pieces(ctx context.Context, runs [][2]int64, out []Piece) ([]Piece, error) {
+func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []Segment) ([]Segment, error) {
 	if c.view.Remote() && len(runs) > 1 { // index pages of many runs at once
-		more, err := inGroups(ctx, len(runs), func(ctx context.Context, from, to int, out []Piece) ([]Piece, error) {
+		more, err := inGroups(ctx, len(runs), func(ctx context.Context, from, to int, out []Segment) ([]Segment, error) {
 			return c.serial(ctx, runs[from:to], out)
 		})
 		return append(out, more...), err
@@ -88,12 +88,12 @@ func (c *Column) Pieces(ctx context.Context, runs [][2]int64, out []Piece) ([]Pi
 }
 
 // serial is Pieces, one run after the other.
-func (c *Column) serial(ctx context.Context, runs [][2]int64, out []Piece) ([]Piece, error) {
+func (c *Column) serial(ctx context.Context, runs [][2]int64, out []Segment) ([]Segment, error) {
 	f := &finder{c: c}
 	v := c.view
 	for _, run := range runs {
 		if run[0] == -1 {
-			out = append(out, Piece{Row: -1, Rows: run[1] - run[0]})
+			out = append(out, Segment{Row: -1, Rows: run[1] - run[0]})
 			continue
 		}
 		if run[0] < 0 || run[1] > v.snap.Rows() {
@@ -103,7 +103,7 @@ func (c *Column) serial(ctx context.Context, runs [][2]int64, out []Piece) ([]Pi
 		var err error
 		v.snap.Live.Runs(run[0], run[1], func(from, to int64) {
 			if err == nil {
-				out, err = f.pieces(ctx, live, from, to, out)
+				out, err = f.segments(ctx, live, from, to, out)
 				live += to - from
 			}
 		})
@@ -115,7 +115,7 @@ func (c *Column) serial(ctx context.Context, runs [][2]int64, out []Piece) ([]Pi
 }
 
 // pieces appends where physical rows [from, to) lie, the first of which is called live.
-func (f *finder) pieces(ctx context.Context, live, from, to int64, out []Piece) ([]Piece, error) {
+func (f *finder) segments(ctx context.Context, live, from, to int64, out []Segment) ([]Segment, error) {
 	hole := func(end int64) {
 		if end <= from {
 			return
@@ -123,14 +123,14 @@ func (f *finder) pieces(ctx context.Context, live, from, to int64, out []Piece) 
 		if n := len(out) - 1; n >= 0 && out[n].Chunk == nil && out[n].Row+out[n].Rows == live {
 			out[n].Rows += end - from
 		} else {
-			out = append(out, Piece{Row: live, Rows: end - from})
+			out = append(out, Segment{Row: live, Rows: end - from})
 		}
 		live += end - from
 		from = end
 	}
 	take := func() error { // the rows of f.entry
 		end := min(to, f.entry.Row+f.entry.Rows)
-		p := Piece{Row: live, Rows: end - from, Chunk: f.chunk, First: f.entry.First + from - f.entry.Row}
+		p := Segment{Row: live, Rows: end - from, Chunk: f.chunk, First: f.entry.First + from - f.entry.Row}
 		if f.entry.Tiles > 0 {
 			var ref chunk.Ref
 			if err := f.tiled(ctx, live, &ref); err != nil {

@@ -181,9 +181,9 @@ func (c *Column) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte,
 	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
 }
 
-// DecodeParts decodes regions of several samples; see chunk.Worker.DecodeParts.
-func (c *Column) DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error)) {
-	w.DecodeParts(ctx, refs, parts, c.ct.channels, failed)
+// DecodeROIs decodes regions of several samples; see chunk.Worker.DecodeParts.
+func (c *Column) DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
+	w.DecodeROIs(ctx, refs, parts, c.ct.channels, failed)
 }
 
 // HType is what the samples mean, as it was given: "image.rgb", "bbox".

@@ -30,10 +30,10 @@ type RechunkReport struct {
 }
 
 // pieceBytes is the most of a chunk that is read at once.
-const pieceBytes = 16 << 20
+const rangeBytes = 16 << 20
 
 // piecesInFlight is how many pieces are read at once; they are what Rechunk holds in memory.
-const piecesInFlight = 8
+const rangesInFlight = 8
 
 // Rechunk writes the samples of runs of rows that are spread over small or half-used chunks, as updates and deletions
 // leave them, into full chunks in the order of rows, and commits that. Samples, rows and their identities stay what they
@@ -228,12 +228,12 @@ func (t *retensor) rewrite(ctx context.Context) error {
 	if len(run) == 0 || !worth {
 		return nil
 	}
-	var parts []piece
+	var parts []rowRange
 	for i := range run {
-		parts = append(parts, t.pieces(&run[i])...)
+		parts = append(parts, t.rowRanges(&run[i])...)
 	}
 	for len(parts) > 0 {
-		n := min(len(parts), piecesInFlight)
+		n := min(len(parts), rangesInFlight)
 		if err := t.write(ctx, parts[:n]); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (t *retensor) rewrite(ctx context.Context) error {
 }
 
 // piece is live rows of one chunk that follow each other, and the bytes that they lie in.
-type piece struct {
+type rowRange struct {
 	of       *placed
 	row, n   int64 // physical rows
 	from, to int64 // bytes of the chunk
@@ -251,15 +251,15 @@ type piece struct {
 }
 
 // pieces cuts the live rows of an entry into pieces, and notes the deleted ones as holes.
-func (t *retensor) pieces(p *placed) []piece {
-	var out []piece
+func (t *retensor) rowRanges(p *placed) []rowRange {
+	var out []rowRange
 	for row := p.Row; row < p.Row+p.Rows; row++ {
 		if t.w.txn.Base().Deleted.Contains(uint64(row)) {
 			t.holes = addRow(t.holes, row)
 			continue
 		}
 		from, to := p.extent(p.First + row - p.Row)
-		if k := len(out) - 1; k >= 0 && out[k].row+out[k].n == row && max(to, out[k].to)-min(from, out[k].from) <= pieceBytes {
+		if k := len(out) - 1; k >= 0 && out[k].row+out[k].n == row && max(to, out[k].to)-min(from, out[k].from) <= rangeBytes {
 			out[k].n++
 			if to > from {
 				if out[k].to == out[k].from {
@@ -269,7 +269,7 @@ func (t *retensor) pieces(p *placed) []piece {
 			}
 			continue
 		}
-		out = append(out, piece{of: p, row: row, n: 1, from: from, to: to})
+		out = append(out, rowRange{of: p, row: row, n: 1, from: from, to: to})
 	}
 	return out
 }
@@ -297,8 +297,8 @@ func addRow(runs []format.RowRange, row int64) []format.RowRange {
 }
 
 // write reads pieces side by side, then packs their samples in order.
-func (t *retensor) write(ctx context.Context, parts []piece) error {
-	g := task.New(ctx, piecesInFlight)
+func (t *retensor) write(ctx context.Context, parts []rowRange) error {
+	g := task.New(ctx, rangesInFlight)
 	for i := range parts {
 		p := &parts[i]
 		g.Go(func(ctx context.Context) error {
@@ -322,11 +322,11 @@ func (t *retensor) write(ctx context.Context, parts []piece) error {
 }
 
 // pack adds the rows of a piece to the open chunk.
-func (t *retensor) pack(ctx context.Context, p *piece) error {
+func (t *retensor) pack(ctx context.Context, p *rowRange) error {
 	worker := chunk.NewWorker(t.w.d.env.Codecs)
 	defer worker.Close()
 	held := *p.of.chunk
-	held.Store = heldBytes{held.Store, p.from, p.data}
+	held.Store = memoryBytes{held.Store, p.from, p.data}
 	x := held.Index
 	for row := p.row; row < p.row+p.n; row++ {
 		first, n := x.RowItemsRange(p.of.First + row - p.of.Row)
@@ -392,14 +392,14 @@ func (t *retensor) sealed(s *chunk.Sealed) {
 }
 
 // heldBytes is a store of which a part of one object is in memory already.
-type heldBytes struct {
+type memoryBytes struct {
 	storage.Provider
 	from int64
 	data []byte
 }
 
 // ReadAt copies from the memory.
-func (h heldBytes) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
+func (h memoryBytes) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
 	if off < h.from || off-h.from > int64(len(h.data)) || copy(dst, h.data[off-h.from:]) < len(dst) {
 		return errs.New(errs.Internal, "read %q: %d bytes at %d are not at hand", key, len(dst), off)
 	}

@@ -23,7 +23,7 @@ const (
 	// maxFileBytes bounds one file: it must fit into one chunk, however large.
 	maxFileBytes = 1 << 30
 	// lakeWorkers is the number of requests at once to a store across a network; the store's own limit may be lower.
-	lakeWorkers = 64
+	sourceWorkers = 64
 	// sniffBytes tell what a file is whose name does not.
 	sniffBytes = 16
 	// headBytes of a picture tell its shape nearly always, maxHeadBytes always.
@@ -94,7 +94,7 @@ func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ct
 		err = waited
 	}
 	if ctx.Err() != nil {
-		return errs.Wrap(errs.Canceled, "import from", im.lake.URI(), ctx.Err())
+		return errs.Wrap(errs.Canceled, "import from", im.source.URI(), ctx.Err())
 	}
 	return err
 }
@@ -121,10 +121,10 @@ func (im *importer) workers() int {
 	switch {
 	case im.o.Workers > 0:
 		return im.o.Workers
-	case im.lake.local:
+	case im.source.local:
 		return max(4, 2*task.Cores())
 	default:
-		return lakeWorkers
+		return sourceWorkers
 	}
 }
 
@@ -175,7 +175,7 @@ func (im *importer) fatal(ctx context.Context, err error) bool {
 	}
 	switch errs.KindOf(err) {
 	case errs.Storage, errs.Denied:
-		return !im.lake.local
+		return !im.source.local
 	case errs.Closed, errs.Canceled, errs.Internal:
 		return true
 	}
@@ -185,9 +185,9 @@ func (im *importer) fatal(ctx context.Context, err error) bool {
 // ask begins to read an object from off on as the listing has named it, or as it is now where it has changed since. what
 // it is stands in the origin.
 func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.Body, origin, error) {
-	body, err := im.lake.Range(ctx, o.Key, off, n, o.Tag)
+	body, err := im.source.Range(ctx, o.Key, off, n, o.Tag)
 	if errs.Is(err, errs.Conflict) {
-		body, err = im.lake.Range(ctx, o.Key, off, n, "")
+		body, err = im.source.Range(ctx, o.Key, off, n, "")
 	}
 	from := o.origin()
 	if err != nil {
@@ -293,7 +293,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 			return row{reason: "the source does not say how large it is, hence it cannot be linked"}, nil
 		}
 		more := false
-		r.image, more, r.reason = im.linkTo(data, tensor.Link{URL: urlOf(im.lake.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size})
+		r.image, more, r.reason = im.linkTo(data, tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size})
 		im.buffers.put(data)
 		if more && int64(len(data)) < from.size && n < maxHeadBytes {
 			continue

@@ -103,8 +103,8 @@ func (t *tools) decode(p *transform.Pipeline, d codec.Decoder, data []byte, s te
 		return err
 	}
 	r := j.Region()
-	if parts, ok := d.(codec.PartDecoder); ok {
-		_, err := parts.DecodeParts([][]byte{data}, []codec.Part{{Region: codec.Region(r), To: j}}, codec.RGB)
+	if parts, ok := d.(codec.ROIDecoder); ok {
+		_, err := parts.DecodeROIs([][]byte{data}, []codec.ROI{{Region: codec.Region(r), To: j}}, codec.RGB)
 		return err
 	}
 	pix := make([]byte, whole)
@@ -112,5 +112,5 @@ func (t *tools) decode(p *transform.Pipeline, d codec.Decoder, data []byte, s te
 		return err
 	}
 	stride := int(s[1] * s[2])
-	return j.Take(pix[r.Y*stride+r.X*int(s[2]):], stride)
+	return j.Deliver(pix[r.Y*stride+r.X*int(s[2]):], stride)
 }

@@ -81,7 +81,7 @@ func run(t *testing.T, env *dataset.Env, uri, source string, o Options) *Report 
 func stored(t *testing.T, env *dataset.Env, uri, name string) [][]byte {
 	t.Helper()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, uri, dataset.OpenOptions{Storage: lakeLinks()})
+	d, err := dataset.Open(ctx, env, uri, dataset.OpenOptions{Storage: sourceLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}

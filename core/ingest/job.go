@@ -110,14 +110,14 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	if o.Source != nil && o.Source.Settings.MaxPixels != 0 {
 		env = env.For(o.Source.Settings)
 	}
-	lake, err := openLake(ctx, env, uri, source, o)
+	lake, err := openSource(ctx, env, uri, source, o)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
 	im := &importer{
-		env: env, lake: lake, o: o, job: j, budget: newBudget(budgetBytes),
+		env: env, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
 		report: &Report{Skips: []Skip{}, GoneNames: []string{}},
 	}
 	j.group.Go(func(ctx context.Context) error {

@@ -37,13 +37,13 @@ const (
 	scanRows = 4096
 )
 
-// stretch is rows whose keys rise, and what of them is read and not yet taken.
-type stretch struct {
+// keyRun is rows whose keys rise, and what of them is read and not yet taken.
+type keyRun struct {
 	next, end int64
 	at        []known
 }
 
-type runHeap []*stretch
+type runHeap []*keyRun
 
 func (h runHeap) Len() int { return len(h) }
 func (h runHeap) Less(i, j int) bool {
@@ -54,7 +54,7 @@ func (h runHeap) Less(i, j int) bool {
 	return a.rows[0].start < b.rows[0].start
 }
 func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *runHeap) Push(x any)   { *h = append(*h, x.(*stretch)) }
+func (h *runHeap) Push(x any)   { *h = append(*h, x.(*keyRun)) }
 func (h *runHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]
@@ -89,7 +89,7 @@ func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, 
 		if i+1 < len(starts) {
 			end = starts[i+1]
 		}
-		r := &stretch{next: start, end: end}
+		r := &keyRun{next: start, end: end}
 		more, err := k.advance(ctx, r, after)
 		if err != nil {
 			k.close()
@@ -159,7 +159,7 @@ func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64,
 }
 
 // advance makes sure that r has an object whose key is greater than after, with all its rows of the run.
-func (k *knownRows) advance(ctx context.Context, r *stretch, after string) (more bool, err error) {
+func (k *knownRows) advance(ctx context.Context, r *keyRun, after string) (more bool, err error) {
 	for {
 		for len(r.at) > 0 && r.at[0].key <= after && after != "" {
 			r.at = r.at[1:]

@@ -25,7 +25,7 @@ func lakeEnv() (*dataset.Env, *storagetest.Lake) {
 }
 
 // lakeLinks are the options by which links into the lake are read.
-func lakeLinks() storage.Options {
+func sourceLinks() storage.Options {
 	return storage.Options{Links: []storage.LinkRule{{Prefix: "lake://b", Settings: &storage.Settings{}}}}
 }
 
@@ -47,7 +47,7 @@ func origins(t *testing.T, env *dataset.Env, uri string) []string {
 func decoded(t *testing.T, env *dataset.Env, uri string) [][]byte {
 	t.Helper()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, uri, dataset.OpenOptions{Storage: lakeLinks()})
+	d, err := dataset.Open(ctx, env, uri, dataset.OpenOptions{Storage: sourceLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestKnownRowsMerge(t *testing.T) {
 		run(t, env, "mem://d", "lake://b", Options{})
 	}
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{Storage: lakeLinks()})
+	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{Storage: sourceLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestLakeIsReadSideBySide(t *testing.T) {
 	if r.Rows != 1500 || r.Version != 4 {
 		t.Fatalf("report: %+v", r)
 	}
-	if peak := lake.Peak.Load(); peak < 16 || peak > lakeWorkers+1 {
+	if peak := lake.Peak.Load(); peak < 16 || peak > sourceWorkers+1 {
 		t.Errorf("%d requests at once", peak)
 	}
 	if !slices.IsSorted(origins(t, env, "mem://d")) {

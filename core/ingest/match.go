@@ -53,7 +53,7 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 	defer rows.close()
 	last, wanted := im.after, true
 	var failed error
-	err = im.lake.Objects(ctx, "", im.after, func(e storage.Entry) bool {
+	err = im.source.Objects(ctx, "", im.after, func(e storage.Entry) bool {
 		if isMarker(e) {
 			return true
 		}
@@ -61,7 +61,7 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 			return false
 		}
 		if e.Key <= last && last != "" {
-			failed = errs.New(errs.Invalid, "list %q: %q comes after %q, want names in byte order", im.lake.URI(), e.Key, last)
+			failed = errs.New(errs.Invalid, "list %q: %q comes after %q, want names in byte order", im.source.URI(), e.Key, last)
 			return false
 		}
 		last = e.Key

@@ -197,7 +197,7 @@ func readAllOf(t *testing.T, s storage.Source, n int) {
 	g := task.New(context.Background(), 0)
 	var mu sync.Mutex
 	next := 0
-	for range lakeWorkers {
+	for range sourceWorkers {
 		g.Go(func(ctx context.Context) error {
 			for {
 				mu.Lock()

@@ -21,7 +21,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	if im.o.Size > 0 {
 		var err error
 		if im.fit, err = newFit(im.env.Codecs, im.o.Size); err != nil {
-			return nil, errs.Wrap(errs.Invalid, "import from", im.lake.URI(), err)
+			return nil, errs.Wrap(errs.Invalid, "import from", im.source.URI(), err)
 		}
 		defer im.fit.close()
 	}
@@ -29,7 +29,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	im.job.update(func(p *Progress) { p.TotalFiles, p.Rows = im.lake.objects, im.report.Resumed })
+	im.job.update(func(p *Progress) { p.TotalFiles, p.Rows = im.source.objects, im.report.Resumed })
 	var v *dataset.View // of the rows that are there
 	if !fresh {
 		if v, err = im.d.View(write); err != nil {
@@ -53,7 +53,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		if gone == nil {
 			gone = err
 		}
-		return nil, errs.Wrap(errs.Canceled, "import from", im.lake.URI(), gone)
+		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), gone)
 	}
 	if commitErr := im.commit(write, !canceled); commitErr != nil {
 		return nil, commitErr
@@ -86,22 +86,22 @@ func (im *importer) finishReport() {
 func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err error) {
 	write := context.WithoutCancel(ctx)
 	g := task.New(ctx, 0)
-	g.Go(im.lake.probe)
+	g.Go(im.source.probe)
 	missing := true
 	if !im.o.Overwrite {
 		im.d, err = dataset.Open(write, im.env, uri, dataset.OpenOptions{Storage: im.o.Storage})
 		missing = errs.Is(err, errs.NotFound)
 	}
 	if probed := g.Wait(); probed != nil {
-		return false, errs.Wrap(errs.Storage, "import from", im.lake.URI(), probed)
+		return false, errs.Wrap(errs.Storage, "import from", im.source.URI(), probed)
 	}
 	if err != nil && !missing {
 		return false, err
 	}
-	if im.codec, _, err = im.env.Codecs.Parse(im.lake.codec(im.o)); err != nil {
+	if im.codec, _, err = im.env.Codecs.Parse(im.source.codec(im.o)); err != nil {
 		return false, err
 	}
-	im.labels = im.lake.labels && im.o.Labels != "none"
+	im.labels = im.source.labels && im.o.Labels != "none"
 	if !missing {
 		return false, im.resume(write)
 	}
@@ -134,7 +134,7 @@ func (im *importer) resume(ctx context.Context) error {
 	switch {
 	case state == nil:
 		return errs.New(errs.Exists, "import to %q: a dataset exists there; choose another place, or overwrite it", desc.URI)
-	case source != im.lake.URI():
+	case source != im.source.URI():
 		return errs.New(errs.Exists, "import to %q: an import from %q lies there; continue that one, or overwrite it", desc.URI, source)
 	case link != im.o.Link:
 		return errs.New(errs.Exists, "import to %q: an import with link=%v lies there; continue it so, or overwrite it", desc.URI, link)
@@ -177,7 +177,7 @@ func (im *importer) firstTensors(ctx context.Context) error {
 		specs[0].Shape = tensor.Shape{n, n, 3} // so that no later run mixes in another size
 	}
 	if im.labels {
-		specs = append(specs, dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: im.lake.classes})
+		specs = append(specs, dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: im.source.classes})
 	}
 	im.tensors = map[string]bool{}
 	for _, spec := range specs {

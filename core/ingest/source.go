@@ -21,7 +21,7 @@ const (
 )
 
 // lake is the source of an import, and what was learnt about it before anything is read.
-type lake struct {
+type source struct {
 	storage.Source
 	local   bool
 	classes []string         // sorted, of a folder; nil: no class folders, or they are not known beforehand
@@ -37,7 +37,7 @@ type lake struct {
 var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
 
 // openLake opens the source. A folder is there or not at once; whether another one can be reached is found out later.
-func openLake(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*lake, error) {
+func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*source, error) {
 	var how storage.Options
 	if o.Source != nil {
 		how = *o.Source
@@ -49,7 +49,7 @@ func openLake(ctx context.Context, env *dataset.Env, into, uri string, o Options
 		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
-	l := &lake{Source: s, local: !found || scheme == "file", kinds: map[string]int64{}}
+	l := &source{Source: s, local: !found || scheme == "file", kinds: map[string]int64{}}
 	if scheme == "http" || scheme == "https" {
 		l.Source = &sorted{Source: s}
 	}
@@ -101,7 +101,7 @@ func isMarker(e storage.Entry) bool {
 
 // probe looks at the listing: all of a folder, whose classes can then be numbered in the order of their names, and the
 // beginning of anything else.
-func (l *lake) probe(ctx context.Context) error {
+func (l *source) probe(ctx context.Context) error {
 	images := 0
 	classes := map[string]bool{}
 	look := func(key string) bool {
@@ -143,7 +143,7 @@ func (l *lake) probe(ctx context.Context) error {
 }
 
 // Objects lists the source from after on; what the probe has read of the listing is not asked for again.
-func (l *lake) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+func (l *source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	if prefix != "" || len(l.first) == 0 {
 		return l.Source.Objects(ctx, prefix, after, fn)
 	}
@@ -161,7 +161,7 @@ func (l *lake) Objects(ctx context.Context, prefix, after string, fn func(storag
 }
 
 // codec is the compression of the images tensor: the kind of most files.
-func (l *lake) codec(o Options) string {
+func (l *source) codec(o Options) string {
 	switch {
 	case o.Compression != "" && o.Compression != "auto":
 		return o.Compression

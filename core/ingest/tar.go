@@ -133,10 +133,10 @@ func (im *importer) indexArchive(ctx context.Context, o *object) error {
 			body = nil
 			return b, nil
 		}
-		return im.lake.Range(ctx, o.Key, off, -1, from.tag)
+		return im.source.Range(ctx, o.Key, off, -1, from.tag)
 	})
 	defer r.close()
-	s := &shard{im: im, url: urlOf(im.lake.URI(), o.Key), name: o.Key, from: from, r: r, kinds: map[string]int64{}, head: make([]byte, headBytes)}
+	s := &shard{im: im, url: urlOf(im.source.URI(), o.Key), name: o.Key, from: from, r: r, kinds: map[string]int64{}, head: make([]byte, headBytes)}
 	s.send = func(rows []row) error { return o.send(ctx, rows) }
 	return s.scan()
 }

@@ -222,7 +222,7 @@ func TestChangedShard(t *testing.T) {
 		}
 	}
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{At: "1", Storage: lakeLinks()})
+	d, err := dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{At: "1", Storage: sourceLinks()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ const stateKey = "ingest"
 // importer is one run of an import.
 type importer struct {
 	env     *dataset.Env
-	lake    *lake
+	source  *source
 	o       Options
 	d       *dataset.Dataset
 	job     *Job
@@ -389,7 +389,7 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 		for k, v := range desc.Info {
 			info[k] = v
 		}
-		info[stateKey] = map[string]any{"source": im.lake.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial}
+		info[stateKey] = map[string]any{"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial}
 		if err := im.d.SetInfo(ctx, info); err != nil {
 			return err
 		}
@@ -410,9 +410,9 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 func (im *importer) message(complete bool) string {
 	switch {
 	case !complete:
-		return "import from " + im.lake.URI() + " (checkpoint)"
+		return "import from " + im.source.URI() + " (checkpoint)"
 	case im.o.Message == "":
-		return "import from " + im.lake.URI()
+		return "import from " + im.source.URI()
 	}
 	return im.o.Message
 }

@@ -11,8 +11,8 @@ import (
 	"deeplake/core/transform"
 )
 
-// Together moves the annotations of a picture with it. Names of tensors that are not there are empty.
-type Together struct {
+// Joint moves the annotations of a picture with it. Names of tensors that are not there are empty.
+type Joint struct {
 	Image     string         `json:"image"`
 	Boxes     string         `json:"boxes"`
 	Masks     string         `json:"masks"`
@@ -21,11 +21,11 @@ type Together struct {
 	Ops       transform.Spec `json:"ops"`
 }
 
-// PartColumn is what a Column also is where a region of a sample may cost less than all of it.
-type PartColumn interface {
-	// DecodeParts decodes the regions parts[i] of refs[i], none of them a hole, and hands them over; see
+// ROIColumn is what a Column also is where a region of a sample may cost less than all of it.
+type ROIColumn interface {
+	// DecodeROIs decodes the regions parts[i] of refs[i], none of them a hole, and hands them over; see
 	// chunk.Worker.DecodeParts.
-	DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error))
+	DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
 }
 
 // described is what a Column also is where it knows what its samples mean.
@@ -47,13 +47,13 @@ const (
 
 // augment is what happens to the samples of a field between the decoder and the slab.
 type augment struct {
-	pipe    *transform.Pipeline
-	role    role
-	picture int // field whose pictures decide; of a picture its own
-	boxes   transform.BoxFormat
-	parts   PartColumn // nil: samples are decoded whole
-	stored  tensor.DType
-	spaces  *spaces
+	pipe       *transform.Pipeline
+	role       role
+	picture    int // field whose pictures decide; of a picture its own
+	boxes      transform.BoxFormat
+	parts      ROIColumn // nil: samples are decoded whole
+	stored     tensor.DType
+	workspaces *workspacePool
 }
 
 // made is what becomes of one item.
@@ -63,19 +63,19 @@ type made struct {
 }
 
 // spaces keeps the memory of transforms between jobs.
-type spaces struct{ pool[*transform.Workspace] }
+type workspacePool struct{ pool[*transform.Workspace] }
 
-func newSpaces() *spaces {
-	return &spaces{pool[*transform.Workspace]{make: func() *transform.Workspace { return &transform.Workspace{} }}}
+func newWorkspacePool() *workspacePool {
+	return &workspacePool{pool[*transform.Workspace]{make: func() *transform.Workspace { return &transform.Workspace{} }}}
 }
 
-func (s *spaces) giveBack(w *transform.Workspace) {
+func (s *workspacePool) giveBack(w *transform.Workspace) {
 	w.Reset()
 	s.pool.giveBack(w)
 }
 
 // augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors that they cannot be of.
-func (o Options) augmentAll(fields []field, s *spaces) error {
+func (o Options) augmentAll(fields []field, s *workspacePool) error {
 	for name, spec := range o.Transform {
 		if len(spec) == 0 {
 			continue
@@ -84,7 +84,7 @@ func (o Options) augmentAll(fields []field, s *spaces) error {
 			return err
 		}
 	}
-	for _, t := range o.Together {
+	for _, t := range o.Joint {
 		if t.Image == "" {
 			return errs.New(errs.Invalid, "Together has no image; name the tensor of the pictures")
 		}
@@ -104,7 +104,7 @@ func (o Options) augmentAll(fields []field, s *spaces) error {
 }
 
 // attach gives one field its augment.
-func attach(fields []field, name, picture string, spec transform.Spec, r role, mode string, s *spaces) error {
+func attach(fields []field, name, picture string, spec transform.Spec, r role, mode string, s *workspacePool) error {
 	find := func(name string) int { return slices.IndexFunc(fields, func(f field) bool { return f.name == name }) }
 	i, k := find(name), find(picture)
 	if i < 0 || k < 0 {
@@ -126,7 +126,7 @@ func attach(fields []field, name, picture string, spec transform.Spec, r role, m
 		err = errs.New(errs.Invalid, "it stands in two transforms; name it in one")
 	}
 	if err == nil {
-		f.augment = &augment{pipe: pipe, role: r, picture: k, stored: f.dtype, spaces: s}
+		f.augment = &augment{pipe: pipe, role: r, picture: k, stored: f.dtype, workspaces: s}
 		err = f.augmentable(r, mode)
 	}
 	if err != nil {
@@ -149,7 +149,7 @@ func (f *field) augmentable(r role, mode string) error {
 	about, _ := f.col.(described)
 	switch r {
 	case asPicture:
-		a.parts, _ = f.col.(PartColumn)
+		a.parts, _ = f.col.(ROIColumn)
 		if f.dtype != 0 && f.dtype != tensor.Uint8 {
 			return a.pipe.Check(f.dtype, tensor.Shape{1, 1, 1})
 		}
@@ -275,8 +275,8 @@ func (p *part) placeOf(k int) int {
 func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *chunk.Worker) {
 	p := &w.plan.parts[j.part]
 	a := p.field.augment
-	space := a.spaces.borrow()
-	defer a.spaces.giveBack(space)
+	space := a.workspaces.borrow()
+	defer a.workspaces.giveBack(space)
 	items := make([]int, 0, j.to-j.from)
 	for k := j.from; k < j.to; k++ {
 		i := int(k)
@@ -315,28 +315,28 @@ func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *ch
 // pictures makes the jobs of pictures and has them decoded as far as these need.
 func (w *work) pictures(ctx context.Context, p *part, items []int, mem []byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
 	a := p.field.augment
-	refs, parts, of := make([]*chunk.Ref, 0, len(items)), make([]codec.Part, 0, len(items)), make([]int, 0, len(items))
+	refs, parts, of := make([]*chunk.Ref, 0, len(items)), make([]codec.ROI, 0, len(items)), make([]int, 0, len(items))
 	for k, i := range items {
 		r := &p.refs[i]
 		at, n := p.at[i], p.length(i)
 		key := w.key
 		key.Row = r.Row
-		job, err := space.Job(a.pipe, key, r.Shape, a.parts != nil && scratch.Shrinks(r), mem[at:at+n:at+n])
+		job, err := space.Job(a.pipe, key, r.Shape, a.parts != nil && scratch.CanDownscale(r), mem[at:at+n:at+n])
 		if err != nil {
 			failed(k, err)
 			continue
 		}
-		refs, parts, of = append(refs, r), append(parts, codec.Part{Region: codec.Region(job.Region()), To: job}), append(of, k)
+		refs, parts, of = append(refs, r), append(parts, codec.ROI{Region: codec.Region(job.Region()), To: job}), append(of, k)
 	}
 	if a.parts != nil {
-		a.parts.DecodeParts(ctx, refs, parts, scratch, func(k int, err error) { failed(of[k], err) })
+		a.parts.DecodeROIs(ctx, refs, parts, scratch, func(k int, err error) { failed(of[k], err) })
 		return
 	}
 	for k, r := range refs {
 		pix := space.Bytes(int(r.Size))
 		err := p.field.col.Decode(ctx, r, pix, scratch)
 		if err == nil {
-			err = chunk.HandOver(pix, r, &parts[k])
+			err = chunk.Deliver(pix, r, &parts[k])
 		}
 		if err != nil {
 			failed(of[k], err)

@@ -186,7 +186,7 @@ func BenchmarkRanksRead(b *testing.B) {
 				o := newOrder(Window, 300_000, 3, 110_000, c.window<<20)
 				var part, mixed float64
 				for b.Loop() {
-					part, mixed = touched(o, world, c.batch)
+					part, mixed = prefaulted(o, world, c.batch)
 				}
 				b.ReportMetric(part*float64(world), "shares")
 				b.ReportMetric(mixed, "blocks")

@@ -12,10 +12,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-// LotsColumn is what a Column also is where many small samples of one shape can be read for less than one by one.
-type LotsColumn interface {
+// GatherColumn is what a Column also is where many small samples of one shape can be read for less than one by one.
+type GatherColumn interface {
 	// Lots finds rows as Resolve does, all at once. nil: their samples are not of one shape, or there are none.
-	Lots(ctx context.Context, rows []int64) (*chunk.Lots, error)
+	GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
 }
 
 const (
@@ -33,8 +33,8 @@ type bulk struct {
 	reader *Reader
 	rows   []int64
 	fields []field
-	lots   []*chunk.Lots // of each field
-	at     []int         // its column in the batch
+	plan   []*chunk.GatherPlan // of each field
+	at     []int               // its column in the batch
 	jobs   []bulkJob
 	batch  *Batch
 	next   atomic.Int64
@@ -46,7 +46,7 @@ type bulk struct {
 }
 
 // bulkJob is samples [from, to) of a field, the first of which is in the given lot.
-type bulkJob struct{ field, lot, from, to int }
+type bulkJob struct{ field, run, from, to int }
 
 // bulk reads rows if that can be done in bulk; else the batch is nil, and what is wrong with the rows, if anything is, is
 // found when they are read one by one. mark is ReadOptions.MarkHoles.
@@ -63,7 +63,7 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	var l layout
 	for i := range fields {
 		f := &fields[i]
-		lots, err := f.col.(LotsColumn).Lots(ctx, rows)
+		lots, err := f.col.(GatherColumn).GatherPlan(ctx, rows)
 		if err != nil || lots == nil || lots.Size > bulkSample || len(lots.Holes) > 0 && !mark || f.collate == Pad && len(lots.Shape) > 0 {
 			return nil, nil
 		}
@@ -75,7 +75,7 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 		if c.Offset, err = l.array(len(rows), lots.Size); err != nil {
 			return nil, err
 		}
-		b.lots, b.at = append(b.lots, lots), append(b.at, len(b.batch.Columns))
+		b.plan, b.at = append(b.plan, lots), append(b.at, len(b.batch.Columns))
 		b.batch.Columns = append(b.batch.Columns, c)
 		if len(lots.Holes) > 0 {
 			null := BatchColumn{Name: f.name + NullSuffix, DType: tensor.Bool, Kind: KindArray, Count: len(rows), Size: int64(len(rows)), Shape: tensor.Shape{int64(len(rows))}}
@@ -98,7 +98,7 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 
 // even reports whether samples of the field may be read in bulk: into one array, as they are stored.
 func (f *field) even() bool {
-	_, ok := f.col.(LotsColumn)
+	_, ok := f.col.(GatherColumn)
 	return ok && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
 }
 
@@ -106,9 +106,9 @@ func (f *field) even() bool {
 func (b *bulk) read(ctx context.Context, threads int) error {
 	b.mark()
 	b.cut()
-	var far errand
+	var far oneShotPrefetch
 	if remote(b.reader.src) {
-		far = newErrand(ctx, len(b.jobs), b.spans)
+		far = newOneShotPrefetch(ctx, len(b.jobs), b.spans)
 		defer far.close()
 	}
 	err := b.reader.share(ctx, len(b.jobs), threads, &far, &b.next, b.run)
@@ -128,7 +128,7 @@ func (b *bulk) read(ctx context.Context, threads int) error {
 
 // mark makes zeros of holes, and says where they are.
 func (b *bulk) mark() {
-	for i, l := range b.lots {
+	for i, l := range b.plan {
 		if len(l.Holes) == 0 {
 			continue
 		}
@@ -143,14 +143,14 @@ func (b *bulk) mark() {
 
 // cut makes jobs of whole blocks.
 func (b *bulk) cut() {
-	for i, l := range b.lots {
+	for i, l := range b.plan {
 		j, cost := bulkJob{field: i}, int64(0)
-		for k := range l.Lots {
-			lot := &l.Lots[k]
+		for k := range l.Runs {
+			lot := &l.Runs[k]
 			for at := lot.From; at < lot.To; {
 				end := lot.Chunk.BlockEnd(l.Items, at, lot.To)
 				if cost == 0 {
-					j.lot, j.from = k, at
+					j.run, j.from = k, at
 				}
 				cost += bulkBlockCost + int64(end-at)*(bulkItemCost+l.Size/8)
 				if at = end; cost >= bulkJobCost || at == len(l.Items) {
@@ -164,7 +164,7 @@ func (b *bulk) cut() {
 
 // spans appends what a job needs: its blocks one by one, as a job of single samples would.
 func (b *bulk) spans(k int, out []chunk.Span) []chunk.Span {
-	b.jobs[k].eachLot(b.lots[b.jobs[k].field], func(l *chunk.Lots, lot *chunk.Lot, from, to int) {
+	b.jobs[k].eachRun(b.plan[b.jobs[k].field], func(l *chunk.GatherPlan, lot *chunk.Run, from, to int) {
 		for at := from; at < to; at = lot.Chunk.BlockEnd(l.Items, at, to) {
 			out = lot.Chunk.Spans(l.Items[at], 1, out)
 		}
@@ -173,10 +173,10 @@ func (b *bulk) spans(k int, out []chunk.Span) []chunk.Span {
 }
 
 // eachLot calls fn for what of the job is in each lot.
-func (j *bulkJob) eachLot(l *chunk.Lots, fn func(l *chunk.Lots, lot *chunk.Lot, from, to int)) {
-	for k, from := j.lot, j.from; from < j.to; k++ {
-		to := min(l.Lots[k].To, j.to)
-		fn(l, &l.Lots[k], from, to)
+func (j *bulkJob) eachRun(l *chunk.GatherPlan, fn func(l *chunk.GatherPlan, lot *chunk.Run, from, to int)) {
+	for k, from := j.run, j.from; from < j.to; k++ {
+		to := min(l.Runs[k].To, j.to)
+		fn(l, &l.Runs[k], from, to)
 		from = to
 	}
 }
@@ -185,7 +185,7 @@ func (j *bulkJob) eachLot(l *chunk.Lots, fn func(l *chunk.Lots, lot *chunk.Lot, 
 func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
 	j := &b.jobs[k]
 	dst := b.batch.Data(&b.batch.Columns[b.at[j.field]])
-	j.eachLot(b.lots[j.field], func(l *chunk.Lots, lot *chunk.Lot, from, to int) {
+	j.eachRun(b.plan[j.field], func(l *chunk.GatherPlan, lot *chunk.Run, from, to int) {
 		w.Gather(ctx, l, lot, from, to, dst, func(from, to int, err error) { b.failed(j.field, from, to, err) })
 	})
 }
@@ -193,7 +193,7 @@ func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
 // failed notes that samples of a field could not be read, if one of them comes before those that are noted.
 func (b *bulk) failed(field, from, to int, err error) {
 	first := from
-	if places := b.lots[field].Places; places != nil {
+	if places := b.plan[field].Positions; places != nil {
 		first = int(slices.Min(places[from:to]))
 	}
 	b.mu.Lock()

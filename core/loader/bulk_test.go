@@ -38,19 +38,19 @@ func (w *watched) Column(name string) (Column, error) {
 
 // Remote and Traffic are those of the view, where it is far.
 func (w *watched) Remote() bool {
-	d, ok := w.View.(distant)
+	d, ok := w.View.(remoteSource)
 	return ok && d.Remote()
 }
 
-func (w *watched) Traffic() storage.Stats { return w.View.(distant).Traffic() }
+func (w *watched) Traffic() storage.Stats { return w.View.(remoteSource).Traffic() }
 
 type watchedColumn struct {
 	*dataset.Column
 	of *watched
 }
 
-func (c *watchedColumn) Lots(ctx context.Context, rows []int64) (*chunk.Lots, error) {
-	l, err := c.Column.Lots(ctx, rows)
+func (c *watchedColumn) GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
+	l, err := c.Column.GatherPlan(ctx, rows)
 	if l != nil {
 		c.of.found.Add(1)
 	}
@@ -113,7 +113,7 @@ func newBulkSet(t testing.TB, r *rand.Rand, uri string, far bool) *bulkSet {
 		if err != nil || !far {
 			return p, err
 		}
-		f := newFar(p)
+		f := newRemoteStore(p)
 		f.latency, f.rate = 1, 1e12
 		return f, nil
 	}

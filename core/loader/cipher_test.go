@@ -42,7 +42,7 @@ func TestCipherLarge(t *testing.T) {
 			}
 		}
 	}
-	c := newCipher(1<<22+1, 5) // just over a power of two: the longest walks
+	c := newCipher(1<<22+1, 5) // just over a power of two: the longest cursors
 	seen := make([]bool, 1<<22+1)
 	for i := range int64(len(seen)) {
 		y := c.at(i)

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"deeplake/core/ahead"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/prefetch"
 	"deeplake/core/storage"
 	"deeplake/core/transform"
 )
@@ -18,15 +18,15 @@ import (
 // One planner makes batches in order, at most Options.Prefetch ahead of the consumer; the workers fill them, the
 // earliest first; the consumer takes them in order.
 type Epoch struct {
-	loader  *Loader
-	pass    Pass
-	share   *share // the planner's
-	batches int64
-	group   *task.Group
-	hoard   *ahead.Hoard  // bytes fetched ahead; nil: they lie near
-	before  storage.Stats // of the store when the epoch began
-	unwatch func() bool
-	halt    atomic.Bool // goroutines are to end as soon as they can
+	loader     *Loader
+	pass       Pass
+	share      *share // the planner's
+	batches    int64
+	group      *task.Group
+	prefetcher *prefetch.Prefetcher // bytes fetched ahead; nil: they lie near
+	before     storage.Stats        // of the store when the epoch began
+	unwatch    func() bool
+	halt       atomic.Bool // goroutines are to end as soon as they can
 
 	turn chan struct{} // held by the one caller of Next that takes
 	wake chan struct{} // the front of the queue may be ready
@@ -71,10 +71,10 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
 	requested := e.follow(l.trace.epoch(p.Epoch))
 	if l.fetched != nil {
-		if d, ok := l.src.(distant); ok {
+		if d, ok := l.src.(remoteSource); ok {
 			e.before = d.Traffic()
 		}
-		e.hoard = ahead.New(e.group, l.fetched, ahead.Options{Limit: l.fetchLimit(), Batch: int64(l.options.BatchSize), Requested: requested})
+		e.prefetcher = prefetch.New(e.group, l.fetched, prefetch.Options{Limit: l.fetchLimit(), Batch: int64(l.options.BatchSize), Requested: requested})
 	}
 	return e
 }
@@ -84,8 +84,8 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 func (e *Epoch) launch() {
 	e.unwatch = context.AfterFunc(e.group.Context(), e.stop)
 	e.meters.consumer.begin()
-	if e.hoard != nil {
-		e.group.Go(e.lookAhead)
+	if e.prefetcher != nil {
+		e.group.Go(e.planPrefetch)
 	}
 	e.group.Go(e.planAll)
 	for i := range e.meters.workers {
@@ -97,8 +97,8 @@ func (e *Epoch) launch() {
 // stop tells the goroutines to end.
 func (e *Epoch) stop() {
 	e.halt.Store(true)
-	if e.hoard != nil {
-		e.hoard.Stop()
+	if e.prefetcher != nil {
+		e.prefetcher.Stop()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,8 +124,8 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		p.view = grown(p.view, n)
 		e.share.fill(p.view, seq)
 		p.marked, p.valid = e.share.marked(seq), int(e.share.valid(seq))
-		if e.hoard != nil {
-			e.hoard.Await(seq*int64(o.BatchSize)+n, m)
+		if e.prefetcher != nil {
+			e.prefetcher.Await(seq*int64(o.BatchSize)+n, m)
 		}
 		at := m.track.mark()
 		w.err = pl.plan(ctx, w, p)
@@ -218,8 +218,8 @@ func (e *Epoch) finish(w *work) {
 // ready lets the consumer have w and takes its planning memory back. The lock is held.
 func (e *Epoch) ready(w *work) {
 	w.ready = true
-	if e.hoard != nil {
-		e.hoard.Done(w.seq)
+	if e.prefetcher != nil {
+		e.prefetcher.Done(w.seq)
 	}
 	e.spare = append(e.spare, w.plan)
 	w.plan = nil
@@ -394,15 +394,15 @@ func (e *Epoch) shut(err error) {
 	left := e.queue
 	e.queue = nil
 	if e.meters.end == 0 {
-		if d, ok := e.loader.src.(distant); ok && e.hoard != nil {
+		if d, ok := e.loader.src.(remoteSource); ok && e.prefetcher != nil {
 			e.after = d.Traffic()
 		}
 		e.meters.end = time.Since(e.meters.start)
 		e.meters.consumer.end()
 	}
 	e.mu.Unlock()
-	if e.hoard != nil {
-		e.loader.bequeath(e)
+	if e.prefetcher != nil {
+		e.loader.leaveCarryOver(e)
 	}
 	for _, w := range left {
 		if w.batch != nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // mixedLake has a tensor of every way in which samples lie in chunks, in many small chunks of several commits.
-func mixedLake(t testing.TB, rows int64) *lake {
+func mixedRemoteSet(t testing.TB, rows int64) *remoteSet {
 	t.Helper()
-	return newLake(t, func(d *dataset.Dataset) {
+	return newRemoteSet(t, func(d *dataset.Dataset) {
 		const small = 32 << 10
 		create(t, d,
 			dataset.TensorSpec{Name: "images", HType: "image.rgb", Compression: "png", ChunkBytes: small},
@@ -132,8 +132,8 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 	}
 	s := e.Stats()
 	l.Close()
-	if e.hoard != nil {
-		if f := e.hoard.Figures(); f.Flying != 0 || f.Running != 0 || l.fetched.Mapped() != 0 {
+	if e.prefetcher != nil {
+		if f := e.prefetcher.Figures(); f.Flying != 0 || f.Running != 0 || l.fetched.Mapped() != 0 {
 			t.Errorf("%d bytes held, %d on their way in %d requests after Close", l.fetched.Mapped(), f.Flying, f.Running)
 		}
 	}
@@ -143,10 +143,10 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 // What is fetched ahead is what a local disk gives, whatever the options are.
 func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 300)
+	l := mixedRemoteSet(t, 300)
 	rows := make([]int64, 0, 500)
 	for i := range int64(500) {
-		rows = append(rows, i*i%l.near.Len())
+		rows = append(rows, i*i%l.local.Len())
 	}
 	views := map[string]func(v *dataset.View) (*dataset.View, error){
 		"all":    func(v *dataset.View) (*dataset.View, error) { return v, nil },
@@ -172,7 +172,7 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 			t.Run(view+"/"+name, func(t *testing.T) {
 				o := mixedOptions()
 				set(&o)
-				near, err := make(l.near)
+				near, err := make(l.local)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -195,7 +195,7 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 							t.Fatalf("got  %s\nwant %s", got[i], want[i])
 						}
 					}
-					t.Logf("%v, %v, %d at once; %s", time.Since(began), l.far.gets, l.far.most, s.Bottleneck)
+					t.Logf("%v, %v, %d at once; %s", time.Since(began), l.remote.gets, l.remote.most, s.Bottleneck)
 				})
 			})
 		}
@@ -205,14 +205,14 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 // Where all rows have room, later epochs ask for nothing; they are right all the same, also two at once.
 func TestEpochsShareWhatHasRoom(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 200)
+	l := mixedRemoteSet(t, 200)
 	for _, shuffle := range []string{Sequential, Window, Full} {
 		t.Run(shuffle, func(t *testing.T) {
 			o := mixedOptions()
 			o.Shuffle = shuffle
 			var want [4][]string
 			for k := range want {
-				want[k], _ = epochOf(t, SourceOf(l.near), o, int64(k))
+				want[k], _ = epochOf(t, SourceOf(l.local), o, int64(k))
 			}
 			synctest.Test(t, func(t *testing.T) {
 				loader := open2(t, SourceOf(l.open(t)), o)
@@ -231,13 +231,13 @@ func TestEpochsShareWhatHasRoom(t *testing.T) {
 				read(start(t, loader, 0), want[0], 2) // given up early
 				time.Sleep(time.Second)
 				read(start(t, loader, 1), want[1], len(want[1]))
-				l.far.reset()
+				l.remote.reset()
 				a, b := start(t, loader, 2), start(t, loader, 3)
 				read(a, want[2], len(want[2]))
 				read(b, want[3], len(want[3]))
-				asked := l.far.gets["data"]
+				asked := l.remote.gets["data"]
 				read(start(t, loader, 1), want[1], len(want[1]))
-				if again := l.far.gets["data"]; again != asked {
+				if again := l.remote.gets["data"]; again != asked {
 					t.Errorf("%d requests for an epoch whose bytes are there", again-asked)
 				}
 				if s := loader.Stats(); s.Fetch.Requests != 0 || s.Fetch.Direct != 0 {

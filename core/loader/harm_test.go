@@ -13,7 +13,7 @@ import (
 )
 
 // harm damages the chunks of a lake: bits of some are flipped, one is cut short, one is gone.
-func harm(t *testing.T, l *lake) {
+func harm(t *testing.T, l *remoteSet) {
 	t.Helper()
 	ctx := context.Background()
 	p, err := l.env.Stores.Open(ctx, "mem://lake", storage.Options{})
@@ -76,14 +76,14 @@ func run(t *testing.T, src Source, o Options) (batches []string, skipped []SkipN
 // Damage belongs to the samples that it is in, also where they came in one request with others.
 func TestDamageIsThatOfItsSamples(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 200)
+	l := mixedRemoteSet(t, 200)
 	harm(t, l)
 	for _, shuffle := range []string{Sequential, Window, Full} {
 		for _, onError := range []string{Skip, Raise} {
 			t.Run(shuffle+"/"+onError, func(t *testing.T) {
 				o := mixedOptions()
 				o.Shuffle, o.OnError = shuffle, onError
-				want, notes, n, wantErr := run(t, SourceOf(l.near), o)
+				want, notes, n, wantErr := run(t, SourceOf(l.local), o)
 				if onError == Skip && (n < 5 || wantErr != nil) || onError == Raise && !errs.Is(wantErr, errs.Corrupt) {
 					t.Fatalf("near: %d rows skipped, %v", n, wantErr)
 				}
@@ -107,13 +107,13 @@ func TestDamageIsThatOfItsSamples(t *testing.T) {
 // What was damaged on its way is asked for once more.
 func TestDamageOnTheWayIsRepaired(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 100)
+	l := mixedRemoteSet(t, 100)
 	o := mixedOptions()
-	want, _ := epochOf(t, SourceOf(l.near), o, 0)
+	want, _ := epochOf(t, SourceOf(l.local), o, 0)
 	synctest.Test(t, func(t *testing.T) {
 		v := l.open(t)
 		flips := 0
-		l.far.damage = func(key string, dst []byte) {
+		l.remote.damage = func(key string, dst []byte) {
 			if strings.HasPrefix(key, "data/") && flips < 10 {
 				dst[len(dst)/2] ^= 1
 				flips++
@@ -129,12 +129,12 @@ func TestDamageOnTheWayIsRepaired(t *testing.T) {
 // A store that fails ends the epoch with its error, whatever on_error says: it is not the sample's fault.
 func TestFailingStoreEndsTheEpoch(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 100)
+	l := mixedRemoteSet(t, 100)
 	synctest.Test(t, func(t *testing.T) {
 		v := l.open(t)
 		o := mixedOptions()
 		o.OnError = Skip
-		l.far.fault = func(key string, _, _ int64) error {
+		l.remote.fault = func(key string, _, _ int64) error {
 			if strings.HasPrefix(key, "data/") {
 				return errs.New(errs.Storage, "read %q: no route to host", key)
 			}
@@ -150,7 +150,7 @@ func TestFailingStoreEndsTheEpoch(t *testing.T) {
 // Nothing waits for requests that nobody needs any more: in a bubble whose clock stands, neither do the goroutines.
 func TestEarlyEndCancelsRequests(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 100)
+	l := mixedRemoteSet(t, 100)
 	for name, end := range map[string]func(t *testing.T, e *Epoch, cancel func()){
 		"close":  func(_ *testing.T, e *Epoch, _ func()) { e.Close() },
 		"cancel": func(_ *testing.T, _ *Epoch, cancel func()) { cancel() },
@@ -167,7 +167,7 @@ func TestEarlyEndCancelsRequests(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					v := l.open(t)
-					l.far.slow = func(key string, _ int64) time.Duration {
+					l.remote.slow = func(key string, _ int64) time.Duration {
 						if strings.HasPrefix(key, "data/") {
 							return time.Hour
 						}
@@ -199,10 +199,10 @@ func TestEarlyEndCancelsRequests(t *testing.T) {
 // A read that is given up returns at once too.
 func TestCanceledRead(t *testing.T) {
 	t.Parallel()
-	l := mixedLake(t, 100)
+	l := mixedRemoteSet(t, 100)
 	synctest.Test(t, func(t *testing.T) {
 		v := l.open(t)
-		l.far.slow = func(string, int64) time.Duration { return time.Hour }
+		l.remote.slow = func(string, int64) time.Duration { return time.Hour }
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
 		defer stop()
 		began := time.Now()

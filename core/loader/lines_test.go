@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"deeplake/core/ahead"
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
+	"deeplake/core/prefetch"
 )
 
 // network is a line to a store, of which nothing but its times is there.
@@ -39,7 +39,7 @@ func (p planned) place(row int64) (object string, off int64) {
 	return fmt.Sprint(row / each), row % each * p.bytes
 }
 
-func (p planned) Ahead(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
+func (p planned) Prefetch(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
 	for _, r := range runs {
 		for row := r[0]; row < r[1]; row++ {
 			object, off := p.place(row)
@@ -70,7 +70,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		const batch, threads = 256, 2
 		began := time.Now()
 		g := task.New(t.Context(), 0)
-		memory := ahead.NewShelf(math.MaxInt64)
+		memory := prefetch.NewBufferPool(math.MaxInt64)
 		defer memory.Close()
 		o := newOrder(Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
 		all := newPipe(n.all)
@@ -90,10 +90,10 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 			mu.Unlock()
 			return nil
 		}
-		h := ahead.New(g, memory, ahead.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, Untouched: true})
-		r := newRoute(newShare(newWalk(o, 0), f.rows, Pass{World: 1}, batch, TailExact), []AheadColumn{planned{f}}, batch, h.Limit())
+		h := prefetch.New(g, memory, prefetch.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, SkipPrefault: true})
+		r := newPrefetchSchedule(newShare(newOrderCursor(o, 0), f.rows, Pass{World: 1}, batch, TailExact), []PrefetchColumn{planned{f}}, batch, h.Limit())
 		g.Go(func(ctx context.Context) error { return lookAlong(ctx, h, r) })
-		d := &decoding{files: f, hoard: h, walk: newWalk(o, 0), batch: batch, left: map[int64]int64{}}
+		d := &decoding{files: f, prefetcher: h, cursor: newOrderCursor(o, 0), batch: batch, carryOver: map[int64]int64{}}
 		threadsOf := task.New(t.Context(), 0)
 		for range threads {
 			threadsOf.Go(func(ctx context.Context) error { return d.run(ctx, &j, began) })
@@ -116,15 +116,15 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 
 // decoding is what the threads share: runs of eight rows, batch after batch.
 type decoding struct {
-	files filesOf
-	hoard *ahead.Hoard
-	batch int64
+	files      filesOf
+	prefetcher *prefetch.Prefetcher
+	batch      int64
 
 	mu          sync.Mutex
-	walk        *walk
+	cursor      *orderCursor
 	rows        []int64 // of the batch under way, in order
 	seq, next   int64
-	left        map[int64]int64 // rows of a batch that are not done
+	carryOver   map[int64]int64 // rows of a batch that are not done
 	firstWaited time.Duration
 }
 
@@ -138,10 +138,10 @@ func (d *decoding) take(m *meter) (seq int64, rows []int64) {
 		if n <= 0 {
 			return 0, nil
 		}
-		d.hoard.Await(from+n, m)
+		d.prefetcher.Await(from+n, m)
 		d.rows, d.next = make([]int64, n), 0
-		d.walk.fill(d.rows, from)
-		d.left[d.seq] = n
+		d.cursor.fill(d.rows, from)
+		d.carryOver[d.seq] = n
 		d.seq++
 	}
 	rows = d.rows[d.next:min(d.next+8, int64(len(d.rows)))]
@@ -158,22 +158,22 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 		}
 		for _, row := range rows {
 			object, off := planned{d.files}.place(row)
-			if data, err := d.hoard.Hand(m).Bytes(ctx, object, off, d.files.bytes); err != nil || data == nil {
+			if data, err := d.prefetcher.ReadAhead(m).Bytes(ctx, object, off, d.files.bytes); err != nil || data == nil {
 				return fmt.Errorf("row %d was not fetched ahead: %w", row, err)
 			}
 		}
 		time.Sleep(time.Duration(float64(int64(len(rows))*d.files.bytes) / d.files.decode * 1e9))
 		d.mu.Lock()
-		d.left[seq] -= int64(len(rows))
-		over := d.left[seq] == 0
+		d.carryOver[seq] -= int64(len(rows))
+		over := d.carryOver[seq] == 0
 		d.mu.Unlock()
 		if !over {
 			continue
 		}
-		d.hoard.Done(seq)
+		d.prefetcher.Done(seq)
 		if seq == 0 {
 			j.first = time.Since(began)
-			d.firstWaited = d.hoard.Figures().Waited
+			d.firstWaited = d.prefetcher.Figures().Waited
 		}
 	}
 }

@@ -4,24 +4,24 @@ import (
 	"context"
 	"sync"
 
-	"deeplake/core/ahead"
-	"deeplake/core/decoded"
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
+	"deeplake/core/prefetch"
+	"deeplake/core/samplecache"
 )
 
 // Loader delivers the rows of a view in batches, epoch after epoch. All methods may be called in parallel.
 type Loader struct {
-	src     Source
-	options Options
-	fields  []field
-	order   Order
-	course  *course // gives the walks of order
-	ring    *slab.Ring
-	fetched *ahead.Shelf  // of what is fetched ahead; nil: nothing is
-	cache   decoded.Cache // nil: none
-	spaces  *spaces       // of transforms
-	trace   *trace        // nil: none
+	src        Source
+	options    Options
+	fields     []field
+	order      Order
+	epochOrder *EpochOrder // gives the cursors of order
+	ring       *slab.Ring
+	fetched    *prefetch.BufferPool // of what is fetched ahead; nil: nothing is
+	cache      samplecache.Cache    // nil: none
+	workspaces *workspacePool       // of transforms
+	trace      *trace               // nil: none
 
 	mu     sync.Mutex
 	budget int64 // of the ring
@@ -29,7 +29,7 @@ type Loader struct {
 	last   *Epoch
 	state  *State // at the beginning; nil: not asked for
 	closed bool
-	kept   ahead.Left // fetched bytes for the next epoch
+	cached prefetch.CarryOver // fetched bytes for the next epoch
 }
 
 // Open checks the wishes against the view and chooses the order. It reads no samples; with a windowed shuffle it asks
@@ -43,16 +43,16 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
-	course, err := newCourse(ctx, src, &o)
+	epochOrder, err := newEpochOrder(ctx, src, &o)
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, "open loader", "", err)
 	}
-	cache, err := decoded.Open(o.Cache)
+	cache, err := samplecache.Open(o.Cache)
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
 	keepAll(fields, cache)
-	made := newSpaces()
+	made := newWorkspacePool()
 	if err := o.augmentAll(fields, made); err != nil {
 		if cache != nil {
 			cache.Close()
@@ -60,8 +60,8 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
 	l := &Loader{
-		cache: cache, spaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
-		order: course.order, course: course,
+		cache: cache, workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
+		order: epochOrder.order, epochOrder: epochOrder,
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
 	}
@@ -69,7 +69,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		l.trace = newTrace()
 	}
 	if remote(src) {
-		l.fetched = ahead.NewShelf(o.FetchBytes)
+		l.fetched = prefetch.NewBufferPool(o.FetchBytes)
 	}
 	return l, nil
 }
@@ -86,7 +86,7 @@ func (l *Loader) Batches(p Pass) (int64, error) {
 // share makes what says which rows a pass takes.
 func (l *Loader) share(p Pass) *share {
 	s := l.numbers(p)
-	s.walk = l.walk(p.Epoch)
+	s.cursor = l.cursor(p.Epoch)
 	return s
 }
 
@@ -95,8 +95,8 @@ func (l *Loader) numbers(p Pass) *share {
 	return newShare(nil, l.order.positions(), p, int64(l.options.BatchSize), l.options.Tail)
 }
 
-// walk computes the rows of an epoch. Each goroutine takes one of its own.
-func (l *Loader) walk(epoch int64) *walk { return l.course.walk(uint64(epoch)) }
+// cursor computes the rows of an epoch. Each goroutine takes one of its own.
+func (l *Loader) cursor(epoch int64) *orderCursor { return l.epochOrder.cursor(uint64(epoch)) }
 
 // Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
 func (l *Loader) Options() Options { return l.options }
@@ -117,8 +117,8 @@ func (l *Loader) Start(ctx context.Context, p Pass) (*Epoch, error) {
 		return nil, errs.New(errs.Closed, "start epoch %d: the loader is closed", p.Epoch)
 	}
 	e := newEpoch(ctx, l, p)
-	if e.hoard != nil {
-		l.inherit(e)
+	if e.prefetcher != nil {
+		l.takeCarryOver(e)
 	}
 	l.epochs[e], l.last = true, e
 	e.launch()
@@ -163,12 +163,12 @@ func (l *Loader) Close() {
 	if l.cache != nil {
 		l.cache.Close()
 	}
-	l.spaces.close()
+	l.workspaces.close()
 	l.ring.Close()
 	if l.fetched != nil {
 		l.mu.Lock()
-		l.kept.Drop(l.fetched)
-		l.kept = ahead.Left{}
+		l.cached.Drop(l.fetched)
+		l.cached = prefetch.CarryOver{}
 		l.mu.Unlock()
 		l.fetched.Close()
 	}

@@ -29,7 +29,7 @@ type Part struct {
 // view. It is immutable and may be used in parallel.
 type Mix struct {
 	parts   []Part
-	blend   Blend
+	policy  MixPolicy
 	names   []string
 	columns map[string]Column
 	starts  []int64 // where the rows of each part begin; the last is Len
@@ -37,11 +37,11 @@ type Mix struct {
 
 // NewMix joins views. names are the tensors, which must have one element type in all of them; nil takes those that all
 // views have. The views must stay open as long as the mixture is used.
-func NewMix(parts []Part, names []string, b Blend) (*Mix, error) {
+func NewMix(parts []Part, names []string, b MixPolicy) (*Mix, error) {
 	if len(parts) < 1 || len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
 	}
-	m := &Mix{parts: slices.Clone(parts), blend: b, names: names, columns: map[string]Column{}, starts: make([]int64, 1, len(parts)+1)}
+	m := &Mix{parts: slices.Clone(parts), policy: b, names: names, columns: map[string]Column{}, starts: make([]int64, 1, len(parts)+1)}
 	for i, p := range parts {
 		n := p.Source.Len()
 		if n < 1 {
@@ -104,13 +104,13 @@ func (m *Mix) join(name string) (Column, error) {
 		if !c.Encoded() {
 			r = nil
 		}
-		if parts, ok := c.(PartColumn); ok {
+		if parts, ok := c.(ROIColumn); ok {
 			j.regions = append(j.regions, parts)
 		}
 		j.cols, j.runs = append(j.cols, c), append(j.runs, r)
 	}
 	if len(j.regions) == len(j.cols) {
-		return mixedParts{j}, nil
+		return mixedROIs{j}, nil
 	}
 	return j, nil
 }
@@ -169,7 +169,7 @@ func (m *Mix) Remote() bool {
 func (m *Mix) Traffic() storage.Stats {
 	var sum storage.Stats
 	for _, p := range m.parts {
-		if d, ok := p.Source.(distant); ok && d.Remote() {
+		if d, ok := p.Source.(remoteSource); ok && d.Remote() {
 			sum.Add(d.Traffic())
 		}
 	}
@@ -196,7 +196,7 @@ type mixedColumn struct {
 	cols []Column
 	runs []RunColumn // nil: samples of the view are decoded one by one
 
-	regions []PartColumn // of the views that decode regions
+	regions []ROIColumn // of the views that decode regions
 }
 
 func (c *mixedColumn) Name() string        { return c.name }
@@ -284,23 +284,23 @@ func (c *mixedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]
 }
 
 // mixedParts is a mixedColumn all of whose views decode regions.
-type mixedParts struct{ *mixedColumn }
+type mixedROIs struct{ *mixedColumn }
 
-// DecodeParts hands each view the samples of its own that follow each other.
-func (c mixedParts) DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error)) {
+// DecodeROIs hands each view the samples of its own that follow each other.
+func (c mixedROIs) DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
 	for from, to := 0, 0; from < len(refs); from = to {
 		p := int(refs[from].Source)
 		for to = from; to < len(refs) && int(refs[to].Source) == p; to++ {
 		}
-		c.regions[p].DecodeParts(ctx, refs[from:to], parts[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
+		c.regions[p].DecodeROIs(ctx, refs[from:to], parts[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
 	}
 }
 
 // Ahead asks the views that lie behind a network.
-func (c *mixedColumn) Ahead(ctx context.Context, runs [][2]int64) (spans []chunk.Span, first error) {
+func (c *mixedColumn) Prefetch(ctx context.Context, runs [][2]int64) (spans []chunk.Span, first error) {
 	m := c.mix
 	for p, col := range c.cols {
-		a, ok := col.(AheadColumn)
+		a, ok := col.(PrefetchColumn)
 		if !ok || !remote(m.parts[p].Source) {
 			continue
 		}
@@ -313,7 +313,7 @@ func (c *mixedColumn) Ahead(ctx context.Context, runs [][2]int64) (spans []chunk
 		if len(own) == 0 {
 			continue
 		}
-		more, err := a.Ahead(ctx, own)
+		more, err := a.Prefetch(ctx, own)
 		spans = append(spans, more...)
 		if first == nil {
 			first = m.named(p, err)
@@ -325,7 +325,7 @@ func (c *mixedColumn) Ahead(ctx context.Context, runs [][2]int64) (spans []chunk
 // StoredBytes estimates what lies behind a network.
 func (c *mixedColumn) StoredBytes() (total int64) {
 	for p, col := range c.cols {
-		if a, ok := col.(AheadColumn); ok && remote(c.mix.parts[p].Source) {
+		if a, ok := col.(PrefetchColumn); ok && remote(c.mix.parts[p].Source) {
 			total += a.StoredBytes()
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // too small for all of it; of a near view nothing is fetched.
 func TestMixFetchesItsViews(t *testing.T) {
 	t.Parallel()
-	l := plainLake(t)
+	l := plainRemoteSet(t)
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -31,17 +31,17 @@ func TestMixFetchesItsViews(t *testing.T) {
 				}
 				from, far := v, int64(plainRows)
 				if c.near {
-					from, far = l.near, half
+					from, far = l.local, half
 				}
 				two, err := from.Slice(half, plainRows, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, err := NewMix([]Part{{SourceOf(one), "one"}, {SourceOf(two), "two"}}, nil, Blend{})
+				m, err := NewMix([]Part{{SourceOf(one), "one"}, {SourceOf(two), "two"}}, nil, MixPolicy{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				l.far.reset()
+				l.remote.reset()
 				c.o.BatchSize, c.o.Workers = 128, 2
 				ld := open2(t, m, c.o)
 				defer ld.Close()
@@ -52,8 +52,8 @@ func TestMixFetchesItsViews(t *testing.T) {
 					rows += b.Rows
 					b.Release()
 				}
-				part := float64(l.far.bytes["data"]) / float64(far*plainBytes)
-				t.Logf("%d requests, %.2f of the bytes", l.far.gets["data"], part)
+				part := float64(l.remote.bytes["data"]) / float64(far*plainBytes)
+				t.Logf("%d requests, %.2f of the bytes", l.remote.gets["data"], part)
 				if rows != plainRows || part > c.most {
 					t.Errorf("%d rows and %.2f of the bytes, want %d and at most %.2f", rows, part, plainRows, c.most)
 				}

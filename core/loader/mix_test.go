@@ -22,7 +22,7 @@ func numbered(rows int64) *fake {
 	return f
 }
 
-func mixed(t testing.TB, b Blend, rows ...int64) *Mix {
+func mixed(t testing.TB, b MixPolicy, rows ...int64) *Mix {
 	t.Helper()
 	parts := make([]Part, len(rows))
 	for i, n := range rows {
@@ -35,14 +35,14 @@ func mixed(t testing.TB, b Blend, rows ...int64) *Mix {
 	return m
 }
 
-func courseOf(t testing.TB, m *Mix, o Options) *course {
+func epochOrderOf(t testing.TB, m *Mix, o Options) *EpochOrder {
 	t.Helper()
 	o.BatchSize = 1
 	o, err := o.normal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCourse(context.Background(), m, &o)
+	c, err := newEpochOrder(context.Background(), m, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func split(m *Mix, rows []int64) [][]int64 {
 	return out
 }
 
-func TestTicketsAreHandedOutOneByOne(t *testing.T) {
+func TestApportionmentOneByOne(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 300 {
@@ -74,17 +74,17 @@ func TestTicketsAreHandedOutOneByOne(t *testing.T) {
 			}
 			rows = append(rows, 1+r.Int64N(50))
 		}
-		tickets := newTickets(weights, rows)
+		seats := newApportionment(weights, rows)
 		if r.IntN(3) == 0 {
-			tickets = newTickets(nil, rows)
+			seats = newApportionment(nil, rows)
 		}
 		had, got := make([]int64, len(rows)), make([]int64, len(rows))
 		for total := range int64(400) {
-			tickets.counts(got, total)
+			seats.counts(got, total)
 			if !slices.Equal(got, had) {
-				t.Fatalf("tickets %v: after %d turns %v at once, one by one %v", tickets.of, total, got, had)
+				t.Fatalf("seats %v: after %d turns %v at once, one by one %v", seats.of, total, got, had)
 			}
-			had[tickets.next(had)]++
+			had[seats.next(had)]++
 		}
 	}
 }
@@ -93,10 +93,10 @@ func TestTicketsAreHandedOutOneByOne(t *testing.T) {
 func TestMixVisitsEachRowOnce(t *testing.T) {
 	t.Parallel()
 	for _, rows := range [][]int64{{1}, {5, 5}, {1, 2, 300}, {9000, 17, 4500, 1}, {4096, 4096}} {
-		for _, mode := range []string{"", BlendExact, BlendSequential} {
+		for _, mode := range []string{"", MixExact, MixSequential} {
 			for _, shuffle := range []string{Sequential, Window, Full} {
-				m := mixed(t, Blend{Mode: mode}, rows...)
-				c := courseOf(t, m, Options{Shuffle: shuffle, ShuffleBytes: 16 << 20})
+				m := mixed(t, MixPolicy{Mode: mode}, rows...)
+				c := epochOrderOf(t, m, Options{Shuffle: shuffle, ShuffleBytes: 16 << 20})
 				for epoch := range uint64(2) {
 					got := drawsOf(c, epoch)
 					if int64(len(got)) != m.Len() {
@@ -108,7 +108,7 @@ func TestMixVisitsEachRowOnce(t *testing.T) {
 							t.Fatalf("%v %q: rows of view %d out of order", rows, mode, p)
 						}
 					}
-					if mode == BlendSequential && !slices.IsSortedFunc(got, func(a, b int64) int { return m.part(a) - m.part(b) }) {
+					if mode == MixSequential && !slices.IsSortedFunc(got, func(a, b int64) int { return m.part(a) - m.part(b) }) {
 						t.Fatalf("%v: views take turns in sequence", rows)
 					}
 				}
@@ -122,8 +122,8 @@ func TestMixVisitsEachRowOnce(t *testing.T) {
 func TestExactBatches(t *testing.T) {
 	t.Parallel()
 	weights := []float64{0.5, 0.3, 0.2}
-	m := mixed(t, Blend{Mode: BlendExact, Weights: weights}, 5000, 8000, 700)
-	rows := drawsOf(courseOf(t, m, Options{Shuffle: Full}), 1)
+	m := mixed(t, MixPolicy{Mode: MixExact, Weights: weights}, 5000, 8000, 700)
+	rows := drawsOf(epochOrderOf(t, m, Options{Shuffle: Full}), 1)
 	for _, size := range []int{10, 20, 50, 64, 7} {
 		for from := 0; from+size <= len(rows); from += size {
 			count := make([]int, 3)
@@ -143,29 +143,29 @@ func TestExactBatches(t *testing.T) {
 // Random: within a batch the shares vary as those of independent draws, nearly, and over a run they are exact.
 func TestRandomBatches(t *testing.T) {
 	t.Parallel()
-	m := mixed(t, Blend{Weights: []float64{0.75, 0.25}}, 900_000, 900_000)
-	c := courseOf(t, m, Options{Shuffle: Full})
-	w := c.walk(0)
+	m := mixed(t, MixPolicy{Weights: []float64{0.75, 0.25}}, 900_000, 900_000)
+	c := epochOrderOf(t, m, Options{Shuffle: Full})
+	w := c.cursor(0)
 	const size, runs = 64, 100
 	sum, squares, n := 0.0, 0.0, 0.0
 	for run := range int64(runs) {
 		inRun := 0
-		for b := range int64(blendRows / size) {
+		for b := range int64(mixRows / size) {
 			count := 0
 			for i := range int64(size) {
-				if m.part(w.row(run*blendRows+b*size+i)) == 1 {
+				if m.part(w.row(run*mixRows+b*size+i)) == 1 {
 					count++
 				}
 			}
 			inRun += count
 			sum, squares, n = sum+float64(count), squares+float64(count)*float64(count), n+1
 		}
-		if inRun != blendRows/4 {
-			t.Fatalf("run %d has %d rows of view 1, want %d", run, inRun, blendRows/4)
+		if inRun != mixRows/4 {
+			t.Fatalf("run %d has %d rows of view 1, want %d", run, inRun, mixRows/4)
 		}
 	}
 	variance := squares/n - sum/n*sum/n
-	if want := size * 0.75 * 0.25 * (1 - float64(size)/blendRows); math.Abs(variance/want-1) > 0.1 {
+	if want := size * 0.75 * 0.25 * (1 - float64(size)/mixRows); math.Abs(variance/want-1) > 0.1 {
 		t.Errorf("variance of a batch is %.2f, want about %.2f", variance, want)
 	}
 }
@@ -173,34 +173,34 @@ func TestRandomBatches(t *testing.T) {
 func TestMixStops(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		blend Blend
-		rows  []int64
-		want  []int64 // rows of each view in an epoch
+		policy MixPolicy
+		rows   []int64
+		want   []int64 // rows of each view in an epoch
 	}{
-		{Blend{Weights: []float64{1, 1}}, []int64{5, 5}, []int64{5, 5}},
-		{Blend{Weights: []float64{1, 1}}, []int64{5, 50}, []int64{5, 5}},
-		{Blend{Weights: []float64{3, 1}}, []int64{30, 50}, []int64{30, 10}},
-		{Blend{Weights: []float64{1, 1}, Stop: AllExhausted}, []int64{5, 50}, []int64{50, 50}},
-		{Blend{Weights: []float64{3, 1}, Stop: AllExhausted}, []int64{7, 10}, []int64{29, 10}},
-		{Blend{Weights: []float64{3, 1}, Length: 1000}, []int64{7, 10}, []int64{750, 250}},
-		{Blend{Length: 20}, []int64{30, 10}, []int64{15, 5}},
+		{MixPolicy{Weights: []float64{1, 1}}, []int64{5, 5}, []int64{5, 5}},
+		{MixPolicy{Weights: []float64{1, 1}}, []int64{5, 50}, []int64{5, 5}},
+		{MixPolicy{Weights: []float64{3, 1}}, []int64{30, 50}, []int64{30, 10}},
+		{MixPolicy{Weights: []float64{1, 1}, Stop: AllExhausted}, []int64{5, 50}, []int64{50, 50}},
+		{MixPolicy{Weights: []float64{3, 1}, Stop: AllExhausted}, []int64{7, 10}, []int64{29, 10}},
+		{MixPolicy{Weights: []float64{3, 1}, Length: 1000}, []int64{7, 10}, []int64{750, 250}},
+		{MixPolicy{Length: 20}, []int64{30, 10}, []int64{15, 5}},
 	} {
-		for _, mode := range []string{BlendRandom, BlendExact} {
-			c.blend.Mode = mode
-			m := mixed(t, c.blend, c.rows...)
-			got := split(m, drawsOf(courseOf(t, m, Options{Shuffle: Full}), 0))
+		for _, mode := range []string{MixRandom, MixExact} {
+			c.policy.Mode = mode
+			m := mixed(t, c.policy, c.rows...)
+			got := split(m, drawsOf(epochOrderOf(t, m, Options{Shuffle: Full}), 0))
 			for p, own := range got {
 				if d := int64(len(own)) - c.want[p]; d < -1 || d > 1 {
-					t.Errorf("%+v of %v: %d rows of view %d, want %d", c.blend, c.rows, len(own), p, c.want[p])
+					t.Errorf("%+v of %v: %d rows of view %d, want %d", c.policy, c.rows, len(own), p, c.want[p])
 				}
-				if c.blend.Stop == "" && c.blend.Length == 0 && int64(len(own)) > c.rows[p] {
-					t.Errorf("%+v of %v: view %d gave a row twice", c.blend, c.rows, p)
+				if c.policy.Stop == "" && c.policy.Length == 0 && int64(len(own)) > c.rows[p] {
+					t.Errorf("%+v of %v: view %d gave a row twice", c.policy, c.rows, p)
 				}
-				if c.blend.Stop == AllExhausted && int64(len(own)) < c.rows[p] {
-					t.Errorf("%+v of %v: view %d was not exhausted", c.blend, c.rows, p)
+				if c.policy.Stop == AllExhausted && int64(len(own)) < c.rows[p] {
+					t.Errorf("%+v of %v: view %d was not exhausted", c.policy, c.rows, p)
 				}
 				for begin := 0; begin+int(c.rows[p]) <= len(own); begin += int(c.rows[p]) {
-					onceEach(t, own[begin:begin+int(c.rows[p])], c.blend)
+					onceEach(t, own[begin:begin+int(c.rows[p])], c.policy)
 				}
 			}
 		}
@@ -211,8 +211,8 @@ func TestMixStops(t *testing.T) {
 // One in sequence begins anew.
 func TestMixGoesOn(t *testing.T) {
 	t.Parallel()
-	m := mixed(t, Blend{Weights: []float64{1, 1}}, 30, 100)
-	c := courseOf(t, m, Options{Shuffle: Full})
+	m := mixed(t, MixPolicy{Weights: []float64{1, 1}}, 30, 100)
+	c := epochOrderOf(t, m, Options{Shuffle: Full})
 	var seen []int64
 	for epoch := range uint64(10) {
 		seen = append(seen, split(m, drawsOf(c, epoch))[1]...)
@@ -226,7 +226,7 @@ func TestMixGoesOn(t *testing.T) {
 	if slices.Equal(seen[:100], seen[100:200]) {
 		t.Error("the second pass has the order of the first")
 	}
-	c = courseOf(t, m, Options{})
+	c = epochOrderOf(t, m, Options{})
 	for epoch := range uint64(3) {
 		for p, own := range split(m, drawsOf(c, epoch)) {
 			for i, row := range own {
@@ -242,16 +242,16 @@ func TestMixGoesOn(t *testing.T) {
 func TestMixIsRandomAccess(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
-	for _, mode := range []string{BlendRandom, BlendExact, BlendSequential} {
+	for _, mode := range []string{MixRandom, MixExact, MixSequential} {
 		for _, shuffle := range []string{Sequential, Window, Full} {
-			b := Blend{Mode: mode}
-			if mode != BlendSequential {
+			b := MixPolicy{Mode: mode}
+			if mode != MixSequential {
 				b.Weights, b.Stop = []float64{0.7, 0.1, 0.2}, AllExhausted
 			}
 			m := mixed(t, b, 3000, 5000, 700)
-			c := courseOf(t, m, Options{Shuffle: shuffle, ShuffleBytes: 8 << 20})
+			c := epochOrderOf(t, m, Options{Shuffle: shuffle, ShuffleBytes: 8 << 20})
 			all := drawsOf(c, 7)
-			w := c.walk(7)
+			w := c.cursor(7)
 			for range 300 {
 				pos := r.Int64N(c.order.Rows)
 				if got := w.row(pos); got != all[pos] {
@@ -260,10 +260,10 @@ func TestMixIsRandomAccess(t *testing.T) {
 			}
 		}
 	}
-	m := mixed(t, Blend{Weights: []float64{0.9, 0.1}, Length: 1 << 40}, 1_000_000_000, 77)
-	c := courseOf(t, m, Options{Shuffle: Window})
+	m := mixed(t, MixPolicy{Weights: []float64{0.9, 0.1}, Length: 1 << 40}, 1_000_000_000, 77)
+	c := epochOrderOf(t, m, Options{Shuffle: Window})
 	for _, pos := range []int64{0, 1 << 30, 1<<40 - 1} {
-		if row := c.walk(1 << 40).row(pos); row < 0 || row >= m.Len() {
+		if row := c.cursor(1 << 40).row(pos); row < 0 || row >= m.Len() {
 			t.Errorf("row at %d is %d", pos, row)
 		}
 	}
@@ -273,37 +273,37 @@ func TestMixIsRandomAccess(t *testing.T) {
 // of a view; and two views of the same rows are not in the same order.
 func TestMixViewsAreIndependent(t *testing.T) {
 	t.Parallel()
-	b := Blend{Weights: []float64{1, 1}}
+	b := MixPolicy{Weights: []float64{1, 1}}
 	m := mixed(t, b, 500, 500)
-	own := split(m, drawsOf(courseOf(t, m, Options{Shuffle: Full}), 0))
+	own := split(m, drawsOf(epochOrderOf(t, m, Options{Shuffle: Full}), 0))
 	if slices.Equal(own[0], own[1]) {
 		t.Error("two views of the same rows come in the same order")
 	}
 	m = mixed(t, b, 500, 5000)
-	if other := split(m, drawsOf(courseOf(t, m, Options{Shuffle: Full}), 0)); !slices.Equal(own[0], other[0]) {
+	if other := split(m, drawsOf(epochOrderOf(t, m, Options{Shuffle: Full}), 0)); !slices.Equal(own[0], other[0]) {
 		t.Error("the order of view 0 depends on the rows of view 1")
 	}
 }
 
 func TestMixOrderPinsParts(t *testing.T) {
 	t.Parallel()
-	base := courseOf(t, mixed(t, Blend{Weights: []float64{1, 2}}, 10, 20), Options{}).order
-	for name, c := range map[string]*course{
-		"weights": courseOf(t, mixed(t, Blend{Weights: []float64{1, 3}}, 10, 20), Options{}),
-		"rows":    courseOf(t, mixed(t, Blend{Weights: []float64{1, 2}}, 10, 21), Options{}),
-		"mode":    courseOf(t, mixed(t, Blend{Weights: []float64{1, 2}, Mode: BlendExact}, 10, 20), Options{}),
-		"length":  courseOf(t, mixed(t, Blend{Weights: []float64{1, 2}, Length: 5}, 10, 20), Options{}),
-		"shuffle": courseOf(t, mixed(t, Blend{Weights: []float64{1, 2}}, 10, 20), Options{Shuffle: Full}),
+	base := epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{1, 2}}, 10, 20), Options{}).order
+	for name, c := range map[string]*EpochOrder{
+		"weights": epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{1, 3}}, 10, 20), Options{}),
+		"rows":    epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{1, 2}}, 10, 21), Options{}),
+		"mode":    epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{1, 2}, Mode: MixExact}, 10, 20), Options{}),
+		"length":  epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{1, 2}, Length: 5}, 10, 20), Options{}),
+		"shuffle": epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{1, 2}}, 10, 20), Options{Shuffle: Full}),
 	} {
 		if c.order == base {
 			t.Errorf("%s: %+v is not told from %+v", name, c.order, base)
 		}
 	}
-	if again := courseOf(t, mixed(t, Blend{Weights: []float64{2, 4}}, 10, 20), Options{}).order; again != base {
+	if again := epochOrderOf(t, mixed(t, MixPolicy{Weights: []float64{2, 4}}, 10, 20), Options{}).order; again != base {
 		t.Errorf("the same shares give %+v and %+v", again, base)
 	}
-	m := mixed(t, Blend{Weights: []float64{1, 2}}, 10, 20)
-	if got, want := fmt.Sprint(drawsOf(courseOf(t, m, Options{Shuffle: Full, Seed: 42}), 3)[:8]), "[23 15 11 19 29 20 9 16]"; got != want {
+	m := mixed(t, MixPolicy{Weights: []float64{1, 2}}, 10, 20)
+	if got, want := fmt.Sprint(drawsOf(epochOrderOf(t, m, Options{Shuffle: Full, Seed: 42}), 3)[:8]), "[23 15 11 19 29 20 9 16]"; got != want {
 		t.Errorf("rows %s, want %s: order version %d must never change", got, want, OrderVersion)
 	}
 }
@@ -316,33 +316,33 @@ func TestMixRefuses(t *testing.T) {
 	empty := Part{SourceOf(numbered(0)), "empty"}
 	two := []Part{set, set}
 	for name, c := range map[string]struct {
-		parts []Part
-		names []string
-		blend Blend
-		want  string
+		parts  []Part
+		names  []string
+		policy MixPolicy
+		want   string
 	}{
-		"no views":         {nil, nil, Blend{}, "mix 0 views: want 1 to 1024"},
-		"no rows":          {[]Part{set, empty}, nil, Blend{}, "view 1, empty, has no rows; leave it out"},
-		"another type":     {[]Part{set, other}, nil, Blend{}, `tensor "labels": it is int64 in view 0, s3://a/set, and float32 in view 1, other`},
-		"nothing common":   {[]Part{set, texts}, nil, Blend{}, "no tensor is in all of them"},
-		"missing":          {[]Part{set, texts}, []string{"text"}, Blend{}, `no tensor "text"`},
-		"few weights":      {two, nil, Blend{Weights: []float64{1}}, "1 weights for 2 views"},
-		"zero weight":      {two, nil, Blend{Weights: []float64{1, 0}}, "weight of view 1 is 0"},
-		"nan":              {two, nil, Blend{Weights: []float64{math.NaN(), 1}}, "weight of view 0 is NaN"},
-		"mode":             {two, nil, Blend{Mode: "exakt"}, `mode is "exakt"`},
-		"stop":             {two, nil, Blend{Stop: "never"}, `stop is "never"`},
-		"length":           {two, nil, Blend{Length: -1}, "length is -1"},
-		"weights in order": {two, nil, Blend{Mode: BlendSequential, Weights: []float64{1, 1}}, "takes neither weights"},
+		"no views":         {nil, nil, MixPolicy{}, "mix 0 views: want 1 to 1024"},
+		"no rows":          {[]Part{set, empty}, nil, MixPolicy{}, "view 1, empty, has no rows; leave it out"},
+		"another type":     {[]Part{set, other}, nil, MixPolicy{}, `tensor "labels": it is int64 in view 0, s3://a/set, and float32 in view 1, other`},
+		"nothing common":   {[]Part{set, texts}, nil, MixPolicy{}, "no tensor is in all of them"},
+		"missing":          {[]Part{set, texts}, []string{"text"}, MixPolicy{}, `no tensor "text"`},
+		"few weights":      {two, nil, MixPolicy{Weights: []float64{1}}, "1 weights for 2 views"},
+		"zero weight":      {two, nil, MixPolicy{Weights: []float64{1, 0}}, "weight of view 1 is 0"},
+		"nan":              {two, nil, MixPolicy{Weights: []float64{math.NaN(), 1}}, "weight of view 0 is NaN"},
+		"mode":             {two, nil, MixPolicy{Mode: "exakt"}, `mode is "exakt"`},
+		"stop":             {two, nil, MixPolicy{Stop: "never"}, `stop is "never"`},
+		"length":           {two, nil, MixPolicy{Length: -1}, "length is -1"},
+		"weights in order": {two, nil, MixPolicy{Mode: MixSequential, Weights: []float64{1, 1}}, "takes neither weights"},
 	} {
-		if _, err := NewMix(c.parts, c.names, c.blend); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewMix(c.parts, c.names, c.policy); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	m := mixed(t, Blend{Weights: []float64{1, 1e-15}, Stop: AllExhausted}, 5, 1_000_000_000)
-	if _, err := newCourse(context.Background(), m, &Options{}); !errs.Is(err, errs.Invalid) {
+	m := mixed(t, MixPolicy{Weights: []float64{1, 1e-15}, Stop: AllExhausted}, 5, 1_000_000_000)
+	if _, err := newEpochOrder(context.Background(), m, &Options{}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("an epoch without end: %v", err)
 	}
-	if _, err := newCourse(context.Background(), m, &Options{Weights: weigh(t, 1)}); !errs.Is(err, errs.Invalid) {
+	if _, err := newEpochOrder(context.Background(), m, &Options{Weights: weigh(t, 1)}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("weights of rows: %v", err)
 	}
 }
@@ -351,7 +351,7 @@ func TestMixRefuses(t *testing.T) {
 func TestLoaderMixes(t *testing.T) {
 	t.Parallel()
 	a, b := fakeSet(90), fakeSet(200)
-	m, err := NewMix([]Part{{SourceOf(a), "a"}, {SourceOf(b), "b"}}, nil, Blend{Weights: []float64{1, 2}})
+	m, err := NewMix([]Part{{SourceOf(a), "a"}, {SourceOf(b), "b"}}, nil, MixPolicy{Weights: []float64{1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestLoaderMixes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		want := drawsOf(l.course, 1)
+		want := drawsOf(l.epochOrder, 1)
 		e := start(t, l, 1)
 		var got []int64
 		for batch := next(t, e); batch != nil; batch = next(t, e) {
@@ -388,7 +388,7 @@ func TestMixNamesTheView(t *testing.T) {
 		}
 		return nil
 	}
-	m, err := NewMix([]Part{{SourceOf(a), "a"}, {SourceOf(b), "mem://b"}}, nil, Blend{})
+	m, err := NewMix([]Part{{SourceOf(a), "a"}, {SourceOf(b), "mem://b"}}, nil, MixPolicy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,10 +405,10 @@ func TestMixNamesTheView(t *testing.T) {
 
 // BenchmarkMix reports what a row costs, and what it costs to go on in the middle of an epoch.
 func BenchmarkMix(b *testing.B) {
-	for _, mode := range []string{BlendRandom, BlendExact} {
-		m := mixed(b, Blend{Mode: mode, Weights: []float64{5, 3, 2, 1, 1, 1, 1, 1}, Length: 1_000_000_000}, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8)
+	for _, mode := range []string{MixRandom, MixExact} {
+		m := mixed(b, MixPolicy{Mode: mode, Weights: []float64{5, 3, 2, 1, 1, 1, 1, 1}, Length: 1_000_000_000}, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8)
 		b.Run(mode, func(b *testing.B) {
-			w := courseOf(b, m, Options{Shuffle: Window}).walk(0)
+			w := epochOrderOf(b, m, Options{Shuffle: Window}).cursor(0)
 			rows := make([]int64, 256)
 			pos := int64(0)
 			for b.Loop() {
@@ -420,7 +420,7 @@ func BenchmarkMix(b *testing.B) {
 		b.Run(mode+"-resume", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				courseOf(b, m, Options{Shuffle: Window}).walk(0).row(999_999_999)
+				epochOrderOf(b, m, Options{Shuffle: Window}).cursor(0).row(999_999_999)
 			}
 		})
 	}
@@ -433,7 +433,7 @@ type regional struct {
 	rows []int64
 }
 
-func (c *regional) DecodeParts(_ context.Context, refs []*chunk.Ref, _ []codec.Part, _ *chunk.Worker, failed func(i int, err error)) {
+func (c *regional) DecodeROIs(_ context.Context, refs []*chunk.Ref, _ []codec.ROI, _ *chunk.Worker, failed func(i int, err error)) {
 	for i, r := range refs {
 		c.rows = append(c.rows, r.Row-firstRow)
 		if r.Row-firstRow == 3 {
@@ -455,7 +455,7 @@ func TestMixHandsOutRegions(t *testing.T) {
 	}
 	one, a := set(map[string]any{"coords": "LTWH"})
 	two, b := set(map[string]any{"coords": "LTWH", "other": 1})
-	m, err := NewMix([]Part{one, two}, nil, Blend{})
+	m, err := NewMix([]Part{one, two}, nil, MixPolicy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func TestMixHandsOutRegions(t *testing.T) {
 		at[i] = &refs[i]
 	}
 	var failed []int
-	col.(PartColumn).DecodeParts(t.Context(), at, make([]codec.Part, len(rows)), nil, func(i int, err error) {
+	col.(ROIColumn).DecodeROIs(t.Context(), at, make([]codec.ROI, len(rows)), nil, func(i int, err error) {
 		failed = append(failed, i)
 		if view := fmt.Sprintf("view %d of the mixture", refs[i].Source); !strings.Contains(err.Error(), view) {
 			t.Errorf("%v, want %q in it", err, view)
@@ -486,15 +486,15 @@ func TestMixHandsOutRegions(t *testing.T) {
 		t.Errorf("it is said to be %q with %v", d.HType(), d.Info())
 	}
 
-	m, err = NewMix([]Part{one, {SourceOf(numbered(4)), "plain"}}, nil, Blend{})
+	m, err = NewMix([]Part{one, {SourceOf(numbered(4)), "plain"}}, nil, MixPolicy{})
 	if err == nil {
 		t.Errorf("coords of one view and none of the other: %v", m.Names())
 	}
 	three, _ := set(nil)
-	if m, err = NewMix([]Part{three, {SourceOf(numbered(4)), "plain"}}, nil, Blend{}); err != nil {
+	if m, err = NewMix([]Part{three, {SourceOf(numbered(4)), "plain"}}, nil, MixPolicy{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.columns["labels"].(PartColumn); ok {
+	if _, ok := m.columns["labels"].(ROIColumn); ok {
 		t.Error("regions are decoded though one of the views cannot")
 	}
 }

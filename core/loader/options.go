@@ -3,9 +3,9 @@ package loader
 import (
 	"slices"
 
-	"deeplake/core/decoded"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/samplecache"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
@@ -68,9 +68,9 @@ type Options struct {
 	Length       int64                     `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
 	Distinct     bool                      `json:"distinct"`      // draw every row once at most
 	Weights      *Weights                  `json:"-"`             // of the rows; nil: every row comes once
-	Cache        decoded.Options           `json:"cache"`         // of decoded samples; zero: none
+	Cache        samplecache.Options       `json:"cache"`         // of decoded samples; zero: none
 	Transform    map[string]transform.Spec `json:"transform"`     // of the pictures of a tensor
-	Together     []Together                `json:"together"`      // of pictures and their annotations
+	Joint        []Joint                   `json:"together"`      // of pictures and their annotations
 }
 
 // field is one tensor as a loader delivers it.

@@ -31,7 +31,7 @@ func BenchmarkOrderWritten(b *testing.B) {
 			rows := make([]int64, 256)
 			for b.Loop() {
 				for epoch := range uint64(2) {
-					w := newWalk(newOrder(c.kind, classRows, 1, classSample, c.windowBytes), epoch)
+					w := newOrderCursor(newOrder(c.kind, classRows, 1, classSample, c.windowBytes), epoch)
 					data := make([]byte, 0, 4*classRows)
 					for pos := int64(0); pos < classRows; pos += int64(len(rows)) {
 						w.fill(rows, pos)
@@ -59,16 +59,16 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				newWalk(newOrder(kind, rows, 1, classSample, DefaultShuffleBytes), 0).fill(batch, rng.Int64N(rows-256))
+				newOrderCursor(newOrder(kind, rows, 1, classSample, DefaultShuffleBytes), 0).fill(batch, rng.Int64N(rows-256))
 			}
 		})
 	}
-	for _, mode := range []string{BlendRandom, BlendExact} {
-		m := mixed(b, Blend{Mode: mode, Weights: []float64{0.6, 0.4}, Length: rows}, rows/2, rows/2)
+	for _, mode := range []string{MixRandom, MixExact} {
+		m := mixed(b, MixPolicy{Mode: mode, Weights: []float64{0.6, 0.4}, Length: rows}, rows/2, rows/2)
 		b.Run("mix-"+mode, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				courseOf(b, m, Options{Shuffle: Window}).walk(0).fill(batch, rng.Int64N(rows-256))
+				epochOrderOf(b, m, Options{Shuffle: Window}).cursor(0).fill(batch, rng.Int64N(rows-256))
 			}
 		})
 	}
@@ -81,15 +81,15 @@ func TestPlanOfABillionRows(t *testing.T) { // alone: it counts what is allocate
 	for _, kind := range []string{Sequential, Window, Full, Mixed} {
 		var m *Mix
 		if kind == Mixed {
-			m = mixed(t, Blend{Weights: []float64{0.6, 0.4}, Length: rows}, rows/2, rows/2)
+			m = mixed(t, MixPolicy{Weights: []float64{0.6, 0.4}, Length: rows}, rows/2, rows/2)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		var w *walk
+		var w *orderCursor
 		if kind == Mixed {
-			w = courseOf(t, m, Options{Shuffle: Window}).walk(0)
+			w = epochOrderOf(t, m, Options{Shuffle: Window}).cursor(0)
 		} else {
-			w = newWalk(newOrder(kind, rows, 1, classSample, DefaultShuffleBytes), 0)
+			w = newOrderCursor(newOrder(kind, rows, 1, classSample, DefaultShuffleBytes), 0)
 		}
 		for _, pos := range []int64{0, rows / 3, rows - 256} {
 			w.fill(batch, pos)
@@ -111,7 +111,7 @@ func TestPlanOfABillionRows(t *testing.T) { // alone: it counts what is allocate
 func TestAnyPositionIsNear(t *testing.T) {
 	t.Parallel()
 	const rows = 1 << 47
-	w := newWalk(windowOrder(rows, 1, 1, 2, 3), 0)
+	w := newOrderCursor(windowOrder(rows, 1, 1, 2, 3), 0)
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 1000 {
 		pos := r.Int64N(rows)
@@ -119,11 +119,11 @@ func TestAnyPositionIsNear(t *testing.T) {
 			t.Fatalf("row at %d is %d", pos, row)
 		}
 	}
-	m := mixed(t, Blend{Weights: []float64{0.6, 0.3, 0.1}, Length: rows}, 1<<40, 1<<40, 3)
-	c := courseOf(t, m, Options{Shuffle: Full})
+	m := mixed(t, MixPolicy{Weights: []float64{0.6, 0.3, 0.1}, Length: rows}, 1<<40, 1<<40, 3)
+	c := epochOrderOf(t, m, Options{Shuffle: Full})
 	for range 200 {
 		pos := r.Int64N(rows)
-		if row := c.walk(9).row(pos); row < 0 || row >= m.Len() {
+		if row := c.cursor(9).row(pos); row < 0 || row >= m.Len() {
 			t.Fatalf("row at %d of the mixture is %d", pos, row)
 		}
 	}

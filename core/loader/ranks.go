@@ -51,22 +51,22 @@ func (o Order) positions() int64 { return o.Rows }
 //
 // The local positions of a share count the rows that the rank takes, from the start of the pass.
 type share struct {
-	walk  *walk
-	total int64 // positions of the epoch
-	from  int64 // the first position of the pass
-	batch int64 // rows of a rank in a step
-	rank  int64
-	world int64
-	tail  string
+	cursor *orderCursor
+	total  int64 // positions of the epoch
+	from   int64 // the first position of the pass
+	batch  int64 // rows of a rank in a step
+	rank   int64
+	world  int64
+	tail   string
 
 	keys   []int32 // of the positions of a global batch: the shelves of their blocks
-	counts []int32 // of positions, by shelf
+	counts []int32 // of positions, by pool
 	whole  []int64 // a batch of which a part is asked for
 }
 
-// newShare makes the share of a pass. Without a walk it tells numbers only.
-func newShare(w *walk, total int64, p Pass, batch int64, tail string) *share {
-	return &share{walk: w, total: total, from: p.Position, batch: batch, rank: int64(p.Rank), world: int64(p.World), tail: tail}
+// newShare makes the share of a pass. Without a cursor it tells numbers only.
+func newShare(w *orderCursor, total int64, p Pass, batch int64, tail string) *share {
+	return &share{cursor: w, total: total, from: p.Position, batch: batch, rank: int64(p.Rank), world: int64(p.World), tail: tail}
 }
 
 // step is the number of rows that all ranks take at once.
@@ -137,14 +137,14 @@ func (s *share) fill(rows []int64, seq int64) {
 	if first, last, ok := s.group(base); ok && n > 1 {
 		s.pick(rows[:hi-lo], base, n, [2]int64{s.cut(first, n), s.cut(last, n)})
 	} else {
-		s.walk.fill(rows[:hi-lo], base+lo)
+		s.cursor.fill(rows[:hi-lo], base+lo)
 	}
 	for i := hi - lo; i < int64(len(rows)); i++ {
 		again := base + s.rank%n
 		if s.tail == TailPad {
 			again = (s.rank*s.batch + i - n) % s.total
 		}
-		rows[i] = s.walk.row(again)
+		rows[i] = s.cursor.row(again)
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *share) fill(rows []int64, seq int64) {
 func (s *share) fillFrom(rows []int64, from int64) {
 	if s.alone() {
 		n := max(min(int64(len(rows)), s.total-s.from-from), 0)
-		s.walk.fill(rows[:n], s.from+from)
+		s.cursor.fill(rows[:n], s.from+from)
 		rows, from = rows[n:], from+n
 	}
 	for len(rows) > 0 {
@@ -181,11 +181,11 @@ const (
 // group is the ranks [first, last) that share blocks with this one in the step at base, which by position is in one
 // window or begins there. Without ok all of them do.
 func (s *share) group(base int64) (first, last int64, ok bool) {
-	if s.alone() || s.walk.order.Kind != Window {
+	if s.alone() || s.cursor.order.Kind != Window {
 		return 0, s.world, false
 	}
-	s.walk.row(base)
-	groups := min(max(s.walk.window.blocks/fewBlocksMix, (s.world+mostSharing-1)/mostSharing), s.world)
+	s.cursor.row(base)
+	groups := min(max(s.cursor.window.blocks/fewBlocksMix, (s.world+mostSharing-1)/mostSharing), s.world)
 	g := s.rank * groups / s.world
 	return (g*s.world + groups - 1) / groups, ((g+1)*s.world + groups - 1) / groups, groups > 1
 }
@@ -193,7 +193,7 @@ func (s *share) group(base int64) (first, last int64, ok bool) {
 // pick writes the rows that are this rank's among the n at base. Ordered by block, those of its group are [run[0],
 // run[1]); among these ranks they are cut by position.
 func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
-	w := s.walk
+	w := s.cursor
 	s.keys, s.counts = grown(s.keys, n), grown(s.counts, shelves)
 	clear(s.counts)
 	for i := range s.keys {
@@ -228,15 +228,15 @@ func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
 // of them, which may be before the pass, to the end of the last.
 func (s *share) window(at int64) (begin, end int64) {
 	if s.alone() {
-		s.walk.row(min(s.from+at, s.total-1)) // behind the last row it is repeated
-		v := &s.walk.window
+		s.cursor.row(min(s.from+at, s.total-1)) // behind the last row it is repeated
+		v := &s.cursor.window
 		if end = v.begin + v.rows - s.from; v.begin+v.rows == s.total {
 			end = s.length() // repeated rows come last
 		}
 		return v.begin - s.from, min(end, s.length())
 	}
-	s.walk.row(s.from + at/s.batch*s.step())
-	v := &s.walk.window
+	s.cursor.row(s.from + at/s.batch*s.step())
+	v := &s.cursor.window
 	first, last := ceil(v.begin-s.from, s.step()), ceil(v.begin+v.rows-s.from, s.step())
 	return first * s.batch, min(last*s.batch, s.length())
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it asked the store for.
-func passOf(t *testing.T, l *lake, o Options, p Pass) (rows, bytes int64, requests int) {
+func passOf(t *testing.T, l *remoteSet, o Options, p Pass) (rows, bytes int64, requests int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := l.open(t)
-		l.far.reset()
+		l.remote.reset()
 		ld := open2(t, SourceOf(v), o)
 		defer ld.Close()
 		e, err := ld.Start(context.Background(), p)
@@ -23,16 +23,16 @@ func passOf(t *testing.T, l *lake, o Options, p Pass) (rows, bytes int64, reques
 			rows += int64(b.Rows)
 			b.Release()
 		}
-		bytes, requests = l.far.bytes["data"], l.far.gets["data"]
+		bytes, requests = l.remote.bytes["data"], l.remote.gets["data"]
 	})
 	return rows, bytes, requests
 }
 
-// Together, the ranks ask the store for little more than the dataset, and a pass that begins late for little more than
+// Joint, the ranks ask the store for little more than the dataset, and a pass that begins late for little more than
 // what is left.
 func TestRanksFetchTheirShare(t *testing.T) {
 	t.Parallel()
-	l := plainLake(t)
+	l := plainRemoteSet(t)
 	const stored = plainRows * plainBytes
 	for _, c := range []struct {
 		name  string

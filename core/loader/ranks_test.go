@@ -36,7 +36,7 @@ func tries(n int) int {
 
 // shared is a share as tests make it.
 func shared(o Order, p Pass, batch int64, tail string) *share {
-	return newShare(newWalk(o, uint64(p.Epoch)), o.positions(), p, batch, tail)
+	return newShare(newOrderCursor(o, uint64(p.Epoch)), o.positions(), p, batch, tail)
 }
 
 // randomOrder draws an order of few rows, of any kind.
@@ -178,7 +178,7 @@ func checkLocal(t *testing.T, what string, s *share) {
 			t.Fatalf("%s: rank %d has %v from local position %d, want %v", what, s.rank, rows, from, all[from:from+len(rows)])
 		}
 	}
-	if s.walk.order.Kind != Window {
+	if s.cursor.order.Kind != Window {
 		return
 	}
 	for at := int64(0); at < s.length(); {
@@ -188,7 +188,7 @@ func checkLocal(t *testing.T, what string, s *share) {
 		}
 		at = end
 	}
-	for at := range s.length() { // a stretch that was cut may begin anywhere
+	for at := range s.length() { // a window that was cut may begin anywhere
 		if begin, end := s.window(at); begin > at || end <= at || end > s.length() {
 			t.Fatalf("%s: rank %d: local position %d is said to be in the window [%d, %d)", what, s.rank, at, begin, end)
 		}
@@ -241,14 +241,14 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 
 // touched counts the blocks that a rank reads of each full window, as a share of its blocks, and the blocks that a batch
 // draws its rows from.
-func touched(o Order, world int, batch int64) (part, mixed float64) {
+func prefaulted(o Order, world int, batch int64) (part, mixed float64) {
 	s := shared(o, Pass{World: world, Rank: world / 2}, batch, TailExact)
 	rows := make([]int64, batch)
 	windows, batches := 0, 0
 	seen, in := map[int64]bool{}, int64(-1)
 	for seq := range s.steps() - 1 {
-		s.walk.row(s.from + seq*s.step())
-		if w := s.walk.window; w.index != in {
+		s.cursor.row(s.from + seq*s.step())
+		if w := s.cursor.window; w.index != in {
 			if in >= 0 {
 				windows++
 			}
@@ -275,7 +275,7 @@ func TestRanksShareBlocks(t *testing.T) {
 		most  float64 // of its share
 	}{{2, 64, 1.35}, {4, 64, 1.6}, {8, 64, 1.9}, {8, 256, 1.5}, {16, 256, 1.4}, {64, 64, 5}} {
 		o := newOrder(Window, 300_000, 3, 110_000, 512<<20)
-		part, mixed := touched(o, c.world, c.batch)
+		part, mixed := prefaulted(o, c.world, c.batch)
 		t.Logf("%d ranks of %d rows: a rank reads %.3f of the blocks, %.2f of its share; %.1f blocks in a batch", c.world, c.batch, part, part*float64(c.world), mixed)
 		if part*float64(c.world) > c.most {
 			t.Errorf("%d ranks of %d rows: a rank reads %.2f of its share of the blocks, want at most %.2f", c.world, c.batch, part*float64(c.world), c.most)
@@ -417,7 +417,7 @@ func TestPassReadsNothingBefore(t *testing.T) {
 		}
 		e.Close()
 		order := make([]int64, 400)
-		l.walk(2).fill(order, 0)
+		l.cursor(2).fill(order, 0)
 		for _, row := range order[:150] {
 			if read[row] {
 				t.Fatalf("%q: row %d lies before and was read", shuffle, row)

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"deeplake/core/ahead"
 	"deeplake/core/dataset"
+	"deeplake/core/prefetch"
 	"deeplake/core/tensor"
 )
 
@@ -19,9 +19,9 @@ const (
 )
 
 // plainLake has rows of 40 kB, 100 MB together, and labels.
-func plainLake(t testing.TB) *lake {
+func plainRemoteSet(t testing.TB) *remoteSet {
 	t.Helper()
-	return newLake(t, func(d *dataset.Dataset) {
+	return newRemoteSet(t, func(d *dataset.Dataset) {
 		create(t, d, dataset.TensorSpec{Name: "x", DType: "uint8"}, dataset.TensorSpec{Name: "labels", DType: "int64"})
 		const step = 100
 		data := make([]byte, step*plainBytes)
@@ -80,7 +80,7 @@ func open2(t testing.TB, src Source, o Options) *Loader {
 // A consumer that takes 3,700 rows a second, as two cores decode noise, must not notice the network.
 func TestFetchKeepsUp(t *testing.T) {
 	t.Parallel()
-	l := plainLake(t)
+	l := plainRemoteSet(t)
 	const batch = 128
 	step := time.Second * batch / 3700
 	for name, o := range map[string]Options{
@@ -94,23 +94,23 @@ func TestFetchKeepsUp(t *testing.T) {
 			o.BatchSize, o.Workers = batch, 2
 			synctest.Test(t, func(t *testing.T) {
 				v := l.open(t)
-				opened := l.far.gets["tsf.json"] + l.far.gets["log"]
-				l.far.reset()
+				opened := l.remote.gets["tsf.json"] + l.remote.gets["log"]
+				l.remote.reset()
 				first, total, s := timed(t, SourceOf(v), o, step)
 				ideal := step * (plainRows/batch + 1)
 				f := s.Fetch
 				t.Logf("first batch %v (%d requests to open); epoch %v, %.3f of the local rate; %v; %.0f MB fetched of %.0f; peak %.0f MB of %.0f; %s", first, opened, total,
-					ideal.Seconds()/total.Seconds(), l.far.gets, mega(f.Bytes), mega(s.Stored), mega(f.PeakHeld), mega(f.Limit), s.Bottleneck)
+					ideal.Seconds()/total.Seconds(), l.remote.gets, mega(f.Bytes), mega(s.Stored), mega(f.PeakHeld), mega(f.Limit), s.Bottleneck)
 				if name != "full poor" && total > ideal*110/100+200*time.Millisecond {
 					t.Errorf("the epoch took %v, want about %v", total, ideal)
 				}
 				if first > 250*time.Millisecond {
 					t.Errorf("the first batch came after %v", first)
 				}
-				if most := int(mega(s.Stored)/8*1.2) + 1; name == "window" && l.far.gets["data"] > most {
-					t.Errorf("%d requests for data, want at most %d", l.far.gets["data"], most)
+				if most := int(mega(s.Stored)/8*1.2) + 1; name == "window" && l.remote.gets["data"] > most {
+					t.Errorf("%d requests for data, want at most %d", l.remote.gets["data"], most)
 				}
-				if f.PeakHeld > f.Limit+ahead.MaxRequest {
+				if f.PeakHeld > f.Limit+prefetch.MaxRequest {
 					t.Errorf("%d bytes held, want at most %d", f.PeakHeld, f.Limit)
 				}
 				if f.Direct != 0 {
@@ -126,7 +126,7 @@ func TestFetchKeepsUp(t *testing.T) {
 
 func TestReadsOfFewRows(t *testing.T) {
 	t.Parallel()
-	l := plainLake(t)
+	l := plainRemoteSet(t)
 	synctest.Test(t, func(t *testing.T) {
 		v := l.open(t)
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -138,7 +138,7 @@ func TestReadsOfFewRows(t *testing.T) {
 			for i := range rows {
 				rows[i] = rng.Int64N(plainRows)
 			}
-			l.far.reset()
+			l.remote.reset()
 			began := time.Now()
 			b, err := r.Read(context.Background(), rows, o)
 			if err != nil {
@@ -151,7 +151,7 @@ func TestReadsOfFewRows(t *testing.T) {
 				}
 			}
 			b.Release()
-			return time.Since(began), fmt.Sprint(l.far.gets)
+			return time.Since(began), fmt.Sprint(l.remote.gets)
 		}
 		read(1, ReadOptions{}) // warms the index
 		for range 20 {
@@ -172,13 +172,13 @@ func TestReadsOfFewRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		l.far.reset()
+		l.remote.reset()
 		dst := make([]byte, plainBytes)
 		if _, err := s.One(context.Background(), 77, dst); err != nil || dst[0] != 77 {
 			t.Fatalf("row 77: %x, %v", dst[0], err)
 		}
-		if fmt.Sprint(l.far.gets) != "map[data:1]" {
-			t.Errorf("one stored row: %v, want one request", l.far.gets)
+		if fmt.Sprint(l.remote.gets) != "map[data:1]" {
+			t.Errorf("one stored row: %v, want one request", l.remote.gets)
 		}
 	})
 }

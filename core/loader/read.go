@@ -22,7 +22,7 @@ type ReadOptions struct {
 	MarkHoles   bool                      `json:"mark_holes"`  // see NullSuffix
 	Workers     int                       `json:"num_workers"` // threads; few rows use fewer
 	Transform   map[string]transform.Spec `json:"transform"`
-	Together    []Together                `json:"together"`
+	Joint       []Joint                   `json:"together"`
 	Seed        uint64                    `json:"seed"`  // of the draws of transforms
 	Epoch       int64                     `json:"epoch"` // of the draws of transforms
 }
@@ -33,7 +33,7 @@ type ReadOptions struct {
 const NullSuffix = "_null"
 
 // keptSlabs bounds the memory that a Reader keeps for the next read.
-const keptSlabs = 4 << 20
+const cachedSlabs = 4 << 20
 
 // readerBlocks bounds the memory in which each thread of a Reader keeps blocks of small samples.
 const readerBlocks = 4 << 20
@@ -41,18 +41,18 @@ const readerBlocks = 4 << 20
 // Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most reads are of one row.
 // All methods may be called in parallel.
 type Reader struct {
-	src     Source
-	ring    *slab.Ring
-	workers pool[*chunk.Worker]
-	spaces  *spaces // of transforms
+	src        Source
+	ring       *slab.Ring
+	workers    pool[*chunk.Worker]
+	workspaces *workspacePool // of transforms
 }
 
 // NewReader makes a reader of src, which must be closed.
 func NewReader(src Source) *Reader {
-	r := &Reader{src: src, ring: slab.NewRing(keptSlabs), spaces: newSpaces()}
+	r := &Reader{src: src, ring: slab.NewRing(cachedSlabs), workspaces: newWorkspacePool()}
 	r.workers.make = func() *chunk.Worker {
 		w := src.NewWorker()
-		w.Keep(readerBlocks)
+		w.CacheBlocks(readerBlocks)
 		return w
 	}
 	return r
@@ -61,7 +61,7 @@ func NewReader(src Source) *Reader {
 // Close frees what is kept. Batches that were read stay valid; reads after it are errs.Closed.
 func (r *Reader) Close() {
 	r.workers.close()
-	r.spaces.close()
+	r.workspaces.close()
 	r.ring.Close()
 }
 
@@ -70,14 +70,14 @@ func (r *Reader) Close() {
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
 	src := r.src
 	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
-		Transform: o.Transform, Together: o.Together}
+		Transform: o.Transform, Joint: o.Joint}
 	all, err := all.normal()
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
 	}
 	fields, err := all.fields(src)
 	if err == nil {
-		err = all.augmentAll(fields, r.spaces)
+		err = all.augmentAll(fields, r.workspaces)
 	}
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
@@ -126,9 +126,9 @@ func (p *plan) spans(k int, out []chunk.Span) []chunk.Span {
 // readAll does the jobs of w on up to threads goroutines and gives the batch.
 func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, error) {
 	var halt atomic.Bool
-	var far errand
+	var far oneShotPrefetch
 	if remote(r.src) {
-		far = newErrand(ctx, int(w.jobs), w.plan.spans)
+		far = newOneShotPrefetch(ctx, int(w.jobs), w.plan.spans)
 		defer far.close()
 	}
 	err := r.share(ctx, int(w.jobs), threads, &far, &w.next, func(ctx context.Context, k int64, scratch *chunk.Worker) {
@@ -149,14 +149,14 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 }
 
 // share does jobs on up to threads goroutines, until ctx ends; next is the one to be taken.
-func (r *Reader) share(ctx context.Context, jobs, threads int, far *errand, next *atomic.Int64, run func(ctx context.Context, k int64, w *chunk.Worker)) error {
+func (r *Reader) share(ctx context.Context, jobs, threads int, far *oneShotPrefetch, next *atomic.Int64, run func(ctx context.Context, k int64, w *chunk.Worker)) error {
 	loop := func(ctx context.Context) error {
 		scratch := r.workers.borrow()
 		defer r.workers.giveBack(scratch)
-		defer scratch.Hold(nil)
+		defer scratch.SetReadAhead(nil)
 		m := &meter{zero: time.Now()}
 		for k := next.Add(1) - 1; k < int64(jobs) && ctx.Err() == nil; k = next.Add(1) - 1 {
-			far.lend(scratch, m)
+			far.readAhead(scratch, m)
 			run(ctx, k, scratch)
 			far.done(k)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // copyTo copies the objects of a lake into another store.
-func (l *lake) copyTo(t *testing.T, to storage.Provider) {
+func (l *remoteSet) copyTo(t *testing.T, to storage.Provider) {
 	t.Helper()
 	ctx := t.Context()
 	from, err := l.env.Stores.Open(ctx, "mem://lake", storage.Options{})
@@ -47,7 +47,7 @@ func TestEpochFromServer(t *testing.T) {
 	t.Parallel()
 	server := objectstore.S3(t)
 	registry, _ := stores.New()
-	l := mixedLake(t, 200)
+	l := mixedRemoteSet(t, 200)
 	uri := server.URI(server.NewBucket(t), "set")
 	to, err := registry.Open(t.Context(), uri, storage.Options{Create: true, Settings: server.Settings(), Environ: map[string]string{}})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestEpochFromServer(t *testing.T) {
 			for _, shuffle := range []string{Window, Full} {
 				o := mixedOptions()
 				o.Shuffle = shuffle
-				want, _ := epochOf(t, SourceOf(l.near), o, 1)
+				want, _ := epochOf(t, SourceOf(l.local), o, 1)
 				got, s := epochOf(t, SourceOf(v), o, 1)
 				if !slices.Equal(got, want) {
 					t.Errorf("%s: the epoch differs", shuffle)
@@ -101,10 +101,10 @@ func TestEpochFromServer(t *testing.T) {
 // From opening a dataset that was never seen to its first batch no more than six requests follow each other.
 func TestRoundTripsToFirstBatch(t *testing.T) {
 	t.Parallel()
-	l := plainLake(t)
+	l := plainRemoteSet(t)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		v := l.open(t, func(f *far) { f.rate = 1e15 })
+		v := l.open(t, func(f *remoteStore) { f.rate = 1e15 })
 		opened := time.Since(began)
 		o := Options{BatchSize: 256, Shuffle: Window}
 		loader := open2(t, SourceOf(v), o)
@@ -115,8 +115,8 @@ func TestRoundTripsToFirstBatch(t *testing.T) {
 		}
 		defer e.Close()
 		next(t, e).Release()
-		trips := float64(time.Since(began)) / float64(l.far.latency)
-		t.Logf("%.1f requests to open, %.1f to the first batch", float64(opened)/float64(l.far.latency), trips)
+		trips := float64(time.Since(began)) / float64(l.remote.latency)
+		t.Logf("%.1f requests to open, %.1f to the first batch", float64(opened)/float64(l.remote.latency), trips)
 		if trips > 6.1 {
 			t.Errorf("%.1f requests in sequence, want at most 6", trips)
 		}

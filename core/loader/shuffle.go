@@ -44,7 +44,7 @@ type Order struct {
 
 const (
 	blockBytes  = 1 << 20   // aim of a block: small enough to mix classes
-	farBytes    = 2 << 20   // and where a window holds a small part of the rows, so that their requests are not too small
+	remoteBytes = 2 << 20   // and where a window holds a small part of the rows, so that their requests are not too small
 	maxBlocks   = 1 << 48   // far beyond any view, far from overflow
 	fewBlocks   = 256       // of a window; blocks are no larger where there would be fewer
 	firstBlocks = 4         // to read before the first batch is mixed
@@ -60,7 +60,7 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 	rowBytes = max(rowBytes, 1)
 	aim := int64(blockBytes)
 	if rows/2 > windowBytes/rowBytes {
-		aim = min(max(windowBytes/fewBlocks, blockBytes), farBytes)
+		aim = min(max(windowBytes/fewBlocks, blockBytes), remoteBytes)
 	}
 	o.BlockRows = max((aim+rowBytes-1)/rowBytes, 1)
 	o.WindowBlocks = min(max(windowBytes/rowBytes/o.BlockRows, 1), maxBlocks)
@@ -100,18 +100,18 @@ func (o Order) check() error {
 	return errs.New(errs.Invalid, "unknown order %q (want %q, %q or %q)", o.Kind, Sequential, Window, Full)
 }
 
-// walk computes the rows of one epoch. It remembers the window of the last position, so each goroutine has its own.
-type walk struct {
-	order  Order
-	of     int64  // rows that it walks over: those of the view
-	drawn  drawn  // nil: places of the order are rows
-	mix    *blend // Mixed: what the walk does instead
-	epoch  uint64
-	outer  cipher // Full: of rows; Window: of blocks
-	blocks int64
-	short  int64 // rows that the last block lacks
-	last   int64 // where the outer cipher puts the last block
-	window window
+// cursor computes the rows of one epoch. It remembers the window of the last position, so each goroutine has its own.
+type orderCursor struct {
+	order   Order
+	of      int64      // rows that it cursors over: those of the view
+	sampled sampledRow // nil: places of the order are rows
+	mix     *mixOrder  // Mixed: what the cursor does instead
+	epoch   uint64
+	outer   cipher // Full: of rows; Window: of blocks
+	blocks  int64
+	short   int64 // rows that the last block lacks
+	last    int64 // where the outer cipher puts the last block
+	window  window
 }
 
 // window is a run of permuted blocks [first, first+blocks) that holds the positions [begin, begin+rows).
@@ -121,8 +121,8 @@ type window struct {
 	inner                cipher
 }
 
-func newWalk(o Order, epoch uint64) *walk {
-	w := &walk{order: o, of: o.Rows, epoch: epoch}
+func newOrderCursor(o Order, epoch uint64) *orderCursor {
+	w := &orderCursor{order: o, of: o.Rows, epoch: epoch}
 	switch {
 	case o.Rows == 0:
 	case o.Kind == Full:
@@ -137,43 +137,43 @@ func newWalk(o Order, epoch uint64) *walk {
 }
 
 // fill writes the rows of the positions from, from+1, ... into rows. All must be below Order.Rows.
-func (w *walk) fill(rows []int64, from int64) {
+func (w *orderCursor) fill(rows []int64, from int64) {
 	for i := range rows {
 		rows[i] = w.row(from + int64(i))
 	}
 }
 
 // row is the row at one position.
-func (w *walk) row(pos int64) int64 {
-	if w.drawn != nil {
-		return w.drawn.row(w.place(pos))
+func (w *orderCursor) row(pos int64) int64 {
+	if w.sampled != nil {
+		return w.sampled.row(w.place(pos))
 	}
 	return w.place(pos)
 }
 
 // place is the row at one position, or the number of the draw.
-func (w *walk) place(pos int64) int64 {
+func (w *orderCursor) place(pos int64) int64 {
 	switch w.order.Kind {
 	case Full:
-		if w.drawn != nil {
+		if w.sampled != nil {
 			return pos // draws are in random order already
 		}
 		return w.outer.at(pos)
 	case Window:
-		return w.draw(pos)
+		return w.sample(pos)
 	case Mixed:
 		return w.mix.row(pos)
 	}
 	return pos
 }
 
-func (w *walk) draw(pos int64) int64 {
+func (w *orderCursor) sample(pos int64) int64 {
 	block, item := w.find(pos)
 	return w.outer.at(block)*w.order.BlockRows + item
 }
 
 // find says which of the permuted blocks the row at one position of a windowed order is in, and where in it.
-func (w *walk) find(pos int64) (block, item int64) {
+func (w *orderCursor) find(pos int64) (block, item int64) {
 	if pos < w.window.begin || pos >= w.window.begin+w.window.rows {
 		w.open(pos)
 	}
@@ -187,7 +187,7 @@ func (w *walk) find(pos int64) (block, item int64) {
 }
 
 // rowsBefore is the number of rows in the first n permuted blocks.
-func (w *walk) rowsBefore(n int64) int64 {
+func (w *orderCursor) rowsBefore(n int64) int64 {
 	rows := n * w.order.BlockRows
 	if n > w.last {
 		rows -= w.short
@@ -196,7 +196,7 @@ func (w *walk) rowsBefore(n int64) int64 {
 }
 
 // open finds the window of a position: a step per doubling, then one division.
-func (w *walk) open(pos int64) {
+func (w *orderCursor) open(pos int64) {
 	v := window{blocks: w.order.FirstBlocks}
 	full := w.order.WindowBlocks
 	for {
@@ -225,7 +225,7 @@ func (w *walk) open(pos int64) {
 }
 
 // close enters the window of pos among the last left blocks, which are cut into one window or two.
-func (w *walk) close(v window, left, pos int64) {
+func (w *orderCursor) close(v window, left, pos int64) {
 	v.blocks = left
 	if left > w.order.WindowBlocks {
 		half := (left + 1) / 2
@@ -239,7 +239,7 @@ func (w *walk) close(v window, left, pos int64) {
 	w.enter(v)
 }
 
-func (w *walk) enter(v window) {
+func (w *orderCursor) enter(v window) {
 	v.begin = w.rowsBefore(v.first)
 	v.rows = w.rowsBefore(v.first+v.blocks) - v.begin
 	v.inner = newCipher(v.rows, keyOf(w.order.Seed, w.epoch, uint64(v.index)+1))

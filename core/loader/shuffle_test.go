@@ -15,7 +15,7 @@ func windowOrder(rows, block, first, full int64, seed uint64) Order {
 
 func rowsOf(o Order, epoch uint64) []int64 {
 	rows := make([]int64, o.Rows)
-	newWalk(o, epoch).fill(rows, 0)
+	newOrderCursor(o, epoch).fill(rows, 0)
 	return rows
 }
 
@@ -61,7 +61,7 @@ func TestOrderIsRandomAccess(t *testing.T) {
 		first := 1 + r.Int64N(4)
 		o := windowOrder(1+r.Int64N(20_000), 1+r.Int64N(9), first, first+r.Int64N(30), r.Uint64())
 		all := rowsOf(o, 2)
-		w := newWalk(o, 2)
+		w := newOrderCursor(o, 2)
 		for range 500 {
 			pos := r.Int64N(o.Rows)
 			if got := w.row(pos); got != all[pos] {
@@ -98,7 +98,7 @@ func TestOrderDiffers(t *testing.T) {
 func TestWindowsRampUp(t *testing.T) {
 	t.Parallel()
 	o := windowOrder(100_000, 10, 4, 64, 9)
-	w := newWalk(o, 0)
+	w := newOrderCursor(o, 0)
 	var sizes []int64
 	for pos := int64(0); pos < o.Rows; pos += w.window.rows {
 		w.row(pos)
@@ -169,7 +169,7 @@ func TestShuffleQuality(t *testing.T) {
 		wantBatch   int // mean distinct classes in a batch of 256 once windows are full; random order gives 226
 	}{{"2 GB", 2 << 30, 950, 195}, {"512 MiB", 512 << 20, 950, 145}} {
 		o := newOrder(Window, rows, 1, 110_000, c.windowBytes)
-		w := newWalk(o, 0)
+		w := newOrderCursor(o, 0)
 		met := map[int64]bool{}
 		batches, distinct := 0, 0
 		for pos := int64(0); pos < seen; pos += 256 {
@@ -212,7 +212,7 @@ func TestShuffleRankCorrelation(t *testing.T) {
 
 func TestOrderIsPinned(t *testing.T) {
 	t.Parallel()
-	w := newWalk(windowOrder(1000, 7, 4, 16, 42), 3)
+	w := newOrderCursor(windowOrder(1000, 7, 4, 16, 42), 3)
 	got := fmt.Sprint(w.row(0), w.row(1), w.row(500), w.row(999))
 	if want := "568 854 353 336"; got != want {
 		t.Errorf("rows %s, want %s: order version 1 must never change", got, want)
@@ -222,7 +222,7 @@ func TestOrderIsPinned(t *testing.T) {
 func BenchmarkOrder(b *testing.B) {
 	for _, kind := range []string{Full, Window} {
 		b.Run(kind, func(b *testing.B) {
-			w := newWalk(newOrder(kind, 1_300_000, 1, 110_000, 512<<20), 0)
+			w := newOrderCursor(newOrder(kind, 1_300_000, 1, 110_000, 512<<20), 0)
 			rows := make([]int64, 256)
 			pos := int64(0)
 			for b.Loop() {

@@ -55,17 +55,17 @@ type RunColumn interface {
 	DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error))
 }
 
-// AheadColumn is what a Column also is where reading ahead in large pieces pays.
-type AheadColumn interface {
+// PrefetchColumn is what a Column also is where reading ahead in large pieces pays.
+type PrefetchColumn interface {
 	// Ahead says which bytes reading runs of rows takes, each run being the first row and the one behind the last. It reads
 	// index pages, and leaves them where Resolve finds them. What cannot be found is left out and the first error returned.
-	Ahead(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
+	Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
 	// StoredBytes estimates the size of all rows, as stored.
 	StoredBytes() int64
 }
 
 // distant is what a Source also is where it may lie behind a network.
-type distant interface {
+type remoteSource interface {
 	// Remote reports whether reads are requests over a network.
 	Remote() bool
 	// Traffic is what the store has done since it was opened.
@@ -74,7 +74,7 @@ type distant interface {
 
 // remote reports whether bytes of src are to be fetched ahead.
 func remote(src Source) bool {
-	d, ok := src.(distant)
+	d, ok := src.(remoteSource)
 	return ok && d.Remote()
 }
 
@@ -94,12 +94,12 @@ func SourceOf[C Column](v View[C]) Source { return source[C]{v} }
 type source[C Column] struct{ View[C] }
 
 func (s source[C]) Remote() bool {
-	d, ok := s.View.(distant)
+	d, ok := s.View.(remoteSource)
 	return ok && d.Remote()
 }
 
 func (s source[C]) Traffic() storage.Stats {
-	if d, ok := s.View.(distant); ok {
+	if d, ok := s.View.(remoteSource); ok {
 		return d.Traffic()
 	}
 	return storage.Stats{}

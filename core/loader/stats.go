@@ -4,35 +4,35 @@ import (
 	"fmt"
 	"time"
 
-	"deeplake/core/decoded"
 	"deeplake/core/internal/slab"
+	"deeplake/core/samplecache"
 	"deeplake/core/storage"
 )
 
 // Stats are the figures of one epoch so far. Times are in seconds, rates per second of the epoch.
 type Stats struct {
-	Epoch      int64          `json:"epoch"`
-	Seconds    float64        `json:"seconds"`
-	Batches    int64          `json:"batches"` // delivered
-	Rows       int64          `json:"rows"`
-	Bytes      int64          `json:"bytes"`        // of samples, as delivered
-	Stored     int64          `json:"stored_bytes"` // of the same samples, as stored
-	RowRate    float64        `json:"rows_per_second"`
-	FirstBatch float64        `json:"first_batch_seconds"` // from the start of the epoch until its first batch was handed over
-	Gaps       Gaps           `json:"gaps"`
-	Plan       Stage          `json:"plan"`
-	Decode     Stage          `json:"decode"` // reading, checking and decoding
-	Consumer   Stage          `json:"consumer"`
-	Fetch      *Fetch         `json:"fetch,omitempty"` // nil: the rows lie near
-	Ready      int            `json:"ready"`           // batches that wait for the consumer
-	MeanReady  float64        `json:"mean_ready"`      // the same, on average over the moments when a batch was taken, that one included
-	InFlight   int            `json:"in_flight"`       // batches planned and not taken, ready ones included
-	Prefetch   int            `json:"prefetch"`
-	Cache      *decoded.Stats `json:"cache,omitempty"` // of decoded samples, since the loader was opened; nil: none
-	Slabs      slab.Stats     `json:"slabs"`
-	Skipped    int64          `json:"skipped"` // rows left out
-	FirstSkips []SkipNote     `json:"first_skips"`
-	Bottleneck string         `json:"bottleneck"`
+	Epoch      int64              `json:"epoch"`
+	Seconds    float64            `json:"seconds"`
+	Batches    int64              `json:"batches"` // delivered
+	Rows       int64              `json:"rows"`
+	Bytes      int64              `json:"bytes"`        // of samples, as delivered
+	Stored     int64              `json:"stored_bytes"` // of the same samples, as stored
+	RowRate    float64            `json:"rows_per_second"`
+	FirstBatch float64            `json:"first_batch_seconds"` // from the start of the epoch until its first batch was handed over
+	Gaps       Gaps               `json:"gaps"`
+	Plan       Stage              `json:"plan"`
+	Decode     Stage              `json:"decode"` // reading, checking and decoding
+	Consumer   Stage              `json:"consumer"`
+	Fetch      *Fetch             `json:"fetch,omitempty"` // nil: the rows lie near
+	Ready      int                `json:"ready"`           // batches that wait for the consumer
+	MeanReady  float64            `json:"mean_ready"`      // the same, on average over the moments when a batch was taken, that one included
+	InFlight   int                `json:"in_flight"`       // batches planned and not taken, ready ones included
+	Prefetch   int                `json:"prefetch"`
+	Cache      *samplecache.Stats `json:"cache,omitempty"` // of decoded samples, since the loader was opened; nil: none
+	Slabs      slab.Stats         `json:"slabs"`
+	Skipped    int64              `json:"skipped"` // rows left out
+	FirstSkips []SkipNote         `json:"first_skips"`
+	Bottleneck string             `json:"bottleneck"`
 }
 
 // Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting is the time in Next
@@ -149,7 +149,7 @@ func (e *Epoch) Stats() Stats {
 			stage.Rate = float64(s.Rows) * float64(stage.Threads) / stage.Busy
 		}
 	}
-	if e.hoard != nil {
+	if e.prefetcher != nil {
 		s.Fetch = e.fetchStats()
 	}
 	if s.Bottleneck = s.bottleneck(); e.loader.options.OnDemand {

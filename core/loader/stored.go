@@ -32,7 +32,7 @@ type scratch struct {
 }
 
 const (
-	keptRows = 1 << 16 // rows that idle scratch memory may remember
+	cachedRows = 1 << 16 // rows that idle scratch memory may remember
 
 	// A goroutine costs about as much as copying one or two samples: fewer rows than these are not worth one.
 	rowsPerThread = 32
@@ -83,7 +83,7 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 		return n, nil
 	}
 	if remote(r.source) {
-		return n, r.copyFar(ctx, 1, s.refs, [][]byte{dst[:n]})
+		return n, r.copyRemote(ctx, 1, s.refs, [][]byte{dst[:n]})
 	}
 	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
 		return 0, rowError(r.col.Name(), s.refs[0].Row, err)
@@ -109,18 +109,18 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 	}
 	threads := min(task.Cores(), len(rows)/rowsPerThread)
 	if remote(r.source) && len(rows) > 0 {
-		return r.copyFar(ctx, max(threads, 1), s.refs, dst)
+		return r.copyRemote(ctx, max(threads, 1), s.refs, dst)
 	}
 	if threads < 2 {
 		return r.copyRange(ctx, s.worker, s.refs, dst)
 	}
-	return r.copyParallel(ctx, threads, s.refs, dst, &errand{})
+	return r.copyParallel(ctx, threads, s.refs, dst, &oneShotPrefetch{})
 }
 
 // copyFar copies samples that lie behind a network: it asks for all of them at once.
-func (r *StoredReader) copyFar(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
+func (r *StoredReader) copyRemote(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
 	turns := (len(refs) + rowsPerTurn - 1) / rowsPerTurn
-	far := newErrand(ctx, turns, func(k int, out []chunk.Span) []chunk.Span {
+	far := newOneShotPrefetch(ctx, turns, func(k int, out []chunk.Span) []chunk.Span {
 		for i := k * rowsPerTurn; i < min((k+1)*rowsPerTurn, len(refs)); i++ {
 			out = refs[i].Spans(out)
 		}
@@ -153,12 +153,12 @@ func (r *StoredReader) borrow() (*scratch, error) {
 		return s, nil
 	}
 	w := r.source.NewWorker()
-	w.Again()
+	w.PreferMapped()
 	return &scratch{worker: w}, nil
 }
 
 func (r *StoredReader) giveBack(s *scratch) {
-	if cap(s.refs) > keptRows {
+	if cap(s.refs) > cachedRows {
 		s.rows, s.refs, s.found = nil, nil, false
 	}
 	r.mu.Lock()
@@ -198,7 +198,7 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 	return nil
 }
 
-func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte, far *errand) error {
+func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte, far *oneShotPrefetch) error {
 	var next atomic.Int64
 	g := task.New(ctx, 0)
 	for range threads {
@@ -208,7 +208,7 @@ func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chu
 				return err
 			}
 			defer r.giveBack(own)
-			defer own.worker.Hold(nil)
+			defer own.worker.SetReadAhead(nil)
 			m := &meter{zero: time.Now()}
 			for {
 				start := int(next.Add(rowsPerTurn)) - rowsPerTurn
@@ -216,7 +216,7 @@ func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chu
 					return nil
 				}
 				end := min(start+rowsPerTurn, len(refs))
-				far.lend(own.worker, m)
+				far.readAhead(own.worker, m)
 				if err := r.copyRange(ctx, own.worker, refs[start:end], dst[start:end]); err != nil {
 					return err
 				}

@@ -204,7 +204,7 @@ func TestGaps(t *testing.T) {
 // Over a store, every request of the epoch is on a track of its own.
 func TestTraceOfRequests(t *testing.T) {
 	t.Parallel()
-	lake := plainLake(t)
+	lake := plainRemoteSet(t)
 	synctest.Test(t, func(t *testing.T) {
 		l := open2(t, SourceOf(lake.open(t)), Options{BatchSize: 256, Shuffle: Window, Trace: true})
 		defer l.Close()

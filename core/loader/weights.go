@@ -93,7 +93,7 @@ func (w *Weights) shares() ([]uint64, uint64) {
 }
 
 // drawn maps the places of an order, which then counts draws, to rows.
-type drawn interface {
+type sampledRow interface {
 	// row is the row of place i.
 	row(i int64) int64
 }

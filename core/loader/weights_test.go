@@ -21,8 +21,8 @@ func weigh(t testing.TB, values ...float64) *Weights {
 	return w
 }
 
-// weighted is the course of draws from a view of so many rows, with samples of 40 kB.
-func weighted(t testing.TB, o Options) *course {
+// weighted is the epoch order of draws from a view of so many rows, with samples of 40 kB.
+func weighted(t testing.TB, o Options) *EpochOrder {
 	t.Helper()
 	src := newFake(o.Weights.Rows())
 	src.stored = src.rows * 40_000
@@ -31,7 +31,7 @@ func weighted(t testing.TB, o Options) *course {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCourse(context.Background(), SourceOf(src), &o)
+	c, err := newEpochOrder(context.Background(), SourceOf(src), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +41,9 @@ func weighted(t testing.TB, o Options) *course {
 	return c
 }
 
-func drawsOf(c *course, epoch uint64) []int64 {
+func drawsOf(c *EpochOrder, epoch uint64) []int64 {
 	rows := make([]int64, c.order.Rows)
-	c.walk(epoch).fill(rows, 0)
+	c.cursor(epoch).fill(rows, 0)
 	return rows
 }
 
@@ -75,7 +75,7 @@ func TestWeightsRefuse(t *testing.T) {
 		"negative length":    {Options{Weights: one, Length: -1}, "length is -1"},
 		"more than there is": {Options{Weights: one, Length: 3, Distinct: true}, "only 2 rows have a weight above 0"},
 	} {
-		if _, err := newCourse(context.Background(), src, &c.o); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.want) {
+		if _, err := newEpochOrder(context.Background(), src, &c.o); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -264,7 +264,7 @@ func TestDrawsAreRandomAccess(t *testing.T) {
 		o.Weights = weigh(t, values...)
 		c := weighted(t, o)
 		all := drawsOf(c, 3)
-		w := c.walk(3)
+		w := c.cursor(3)
 		for range 2000 {
 			pos := r.Int64N(c.order.Rows)
 			if got := w.row(pos); got != all[pos] {
@@ -360,7 +360,7 @@ func TestLoaderDraws(t *testing.T) {
 	for _, o := range []Options{{}, {Shuffle: Window, Length: 1000}, {Distinct: true, Length: 77}} {
 		o.BatchSize, o.Weights, o.ReturnIndex, o.CollateOf = 32, weigh(t, values...), true, fakeCollate()
 		l := open(t, fakeSet(rows), o)
-		want := drawsOf(l.course, 2)
+		want := drawsOf(l.epochOrder, 2)
 		got := flat(drain(t, fakeSet(rows), l.options, start(t, l, 2)))
 		if !slices.Equal(got, want) {
 			t.Errorf("%+v: rows %v, want %v", l.order, got, want)
@@ -377,7 +377,7 @@ func BenchmarkDraw(b *testing.B) {
 	for name, o := range map[string]Options{"again": {}, "windows": {Shuffle: Window}, "once": {Distinct: true}} {
 		b.Run(name, func(b *testing.B) {
 			o.Weights = weigh(b, values...)
-			w := weighted(b, o).walk(0)
+			w := weighted(b, o).cursor(0)
 			rows := make([]int64, 256)
 			pos := int64(0)
 			for b.Loop() {
@@ -394,7 +394,7 @@ func BenchmarkDraw(b *testing.B) {
 			o.Weights = weigh(b, values...)
 			b.ReportAllocs()
 			for i := uint64(0); b.Loop(); i++ {
-				weighted(b, o).walk(i)
+				weighted(b, o).cursor(i)
 			}
 		})
 	}

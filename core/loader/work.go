@@ -14,7 +14,7 @@ import (
 // The memory in which the threads of an epoch keep blocks of small samples: so much for all together, but for each of many
 // enough that compressed blocks, of 256 KiB, are kept.
 const (
-	keptBlocks    = 64 << 20
+	cachedBlocks  = 64 << 20
 	leastOfThread = 4 << 20
 )
 
@@ -23,7 +23,7 @@ const (
 func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	scratch := e.loader.src.NewWorker()
 	defer scratch.Close()
-	scratch.Keep(max(keptBlocks/int64(len(e.meters.workers)), leastOfThread))
+	scratch.CacheBlocks(max(cachedBlocks/int64(len(e.meters.workers)), leastOfThread))
 	m.begin()
 	defer m.end()
 	for seq := int64(0); ; seq++ {
@@ -43,8 +43,8 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			// A goroutine that has not been scheduled for 10 ms loses its P in every call into C, which costs the
 			// thread several switches each time; one that has just been keeps it through a job.
 			runtime.Gosched()
-			if e.hoard != nil {
-				scratch.Hold(e.hoard.Hand(m))
+			if e.prefetcher != nil {
+				scratch.SetReadAhead(e.prefetcher.ReadAhead(m))
 			}
 			at := m.track.mark()
 			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)

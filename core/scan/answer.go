@@ -40,8 +40,8 @@ var (
 	_ Column = (*made)(nil)
 
 	_ interface {
-		DecodeParts(ctx context.Context, refs []*chunk.Ref, parts []codec.Part, w *chunk.Worker, failed func(i int, err error))
-		Ahead(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
+		DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
+		Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
 	} = stored{}
 )
 
@@ -143,7 +143,7 @@ func (d *drawer) rows(ctx context.Context, i int, v *dataset.View) (*dataset.Vie
 	return out, err
 }
 
-// draw is the given rows of v, -1 being none; of rows that are equally far from each other a view that lists none.
+// draw is the given rows of v, -1 being none; of rows that are equally remote from each other a view that lists none.
 func draw(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, error) {
 	n := int64(len(rows))
 	if n > 1 && rows[0] >= 0 && rows[1] > rows[0] {

@@ -21,17 +21,17 @@ type oneByOne struct{ *Answer }
 
 func (o oneByOne) Column(name string) (loader.Column, error) {
 	c, err := o.Answer.Column(name)
-	if ahead, ok := c.(loader.AheadColumn); ok {
+	if ahead, ok := c.(loader.PrefetchColumn); ok {
 		return struct {
 			loader.Column
-			loader.AheadColumn
+			loader.PrefetchColumn
 		}{c, ahead}, err
 	}
 	return struct{ loader.Column }{c}, err
 }
 
 // TestFarBulk holds that a read in bulk asks a store for no more than one by one does, no more often, and waits no longer.
-func TestFarBulk(t *testing.T) {
+func TestRemoteBulk(t *testing.T) {
 	const rows = 600_000
 	ctx := context.Background()
 	space := &mem.Space{}
@@ -51,10 +51,10 @@ func TestFarBulk(t *testing.T) {
 	}
 	_ = must[version.Committed](t)(d.Commit(ctx, ""))
 	_ = d.Close()
-	var store *far
+	var store *remoteStore
 	env.Stores = storage.Registry{"mem": func(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
 		p, err := space.Open(ctx, name, o)
-		store = &far{Provider: p, bytes: map[string]int64{}}
+		store = &remoteStore{Provider: p, bytes: map[string]int64{}}
 		return store, err
 	}}
 	for name, list := range map[string][]int64{"here and there": someRows(r, rows, 100), "many": someRows(r, rows, 30_000), "few together": nil} {

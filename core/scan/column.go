@@ -75,8 +75,8 @@ func (c *made) make(ctx context.Context, rows []int64, refs []chunk.Ref) error {
 			continue
 		}
 		r := &refs[i]
-		r.Items, r.Made = 1, valueBytes(values, i)
-		r.Size = int64(len(r.Made))
+		r.Items, r.Computed = 1, valueBytes(values, i)
+		r.Size = int64(len(r.Computed))
 		if r.Stored = r.Size; values.DType.Fixed() {
 			r.Shape = values.ShapeAt(i)
 		}

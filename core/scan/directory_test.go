@@ -19,10 +19,10 @@ import (
 	"deeplake/core/codec/lz4"
 	"deeplake/core/codec/zstd"
 	"deeplake/core/dataset"
-	"deeplake/core/decoded"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
 	"deeplake/core/query"
+	"deeplake/core/samplecache"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
@@ -257,7 +257,7 @@ type keeper struct {
 	pix       []byte
 }
 
-func (k *keeper) Take(pix []byte, stride int) error {
+func (k *keeper) Deliver(pix []byte, stride int) error {
 	for y := range k.rows {
 		k.pix = append(k.pix, pix[y*stride:][:k.row]...)
 	}
@@ -278,7 +278,7 @@ func (c *contradicted) region(t *testing.T) {
 		at := codec.Region{X: width / 3, Y: height / 3, Width: width - width/3, Height: height - height/3}
 		k := &keeper{row: at.Width * pixel, rows: at.Height}
 		var err error
-		c.column.DecodeParts(context.Background(), []*chunk.Ref{r}, []codec.Part{{Region: at, To: k}}, w, func(_ int, e error) { err = e })
+		c.column.DecodeROIs(context.Background(), []*chunk.Ref{r}, []codec.ROI{{Region: at, To: k}}, w, func(_ int, e error) { err = e })
 		c.holds(t, i, nil, err)
 		if err == nil {
 			pix, _, _ := sliced(c.lies[i].pix, r.Shape, []query.Span{{Low: number(int64(at.Y))}, {Low: number(int64(at.X))}}, c.dtype.Size())
@@ -391,13 +391,13 @@ func (c *contradicted) loader(t *testing.T) {
 		inexact    bool
 	}{
 		{name: "plain", epochs: 1},
-		{name: "cache", options: loader.Options{Cache: decoded.Options{Bytes: 64 << 20}}, epochs: 2},
-		{name: "files", options: loader.Options{Cache: decoded.Options{Bytes: 64 << 20, Dir: t.TempDir()}}, epochs: 2},
+		{name: "cache", options: loader.Options{Cache: samplecache.Options{Bytes: 64 << 20}}, epochs: 2},
+		{name: "files", options: loader.Options{Cache: samplecache.Options{Bytes: 64 << 20, Dir: t.TempDir()}}, epochs: 2},
 		{name: "crop", spec: `[{"op":"CenterCrop","size":[11,9]}]`, epochs: 1},
 		{name: "resize", spec: `[{"op":"Resize","size":[20,24]}]`, epochs: 1},
 		{name: "fast", spec: `[{"op":"Resize","size":[6,8],"fast":true}]`, epochs: 1, inexact: true},
 		{name: "floats", spec: `[{"op":"Resize","size":[31,17]},{"op":"HorizontalFlip","p":1},{"op":"Normalize","mean":[0.4],"std":[0.2]},{"op":"CHW"}]`, epochs: 1},
-		{name: "kept and cropped", spec: `[{"op":"CenterCrop","size":[11,9]}]`, options: loader.Options{Cache: decoded.Options{Bytes: 64 << 20}}, epochs: 2},
+		{name: "kept and cropped", spec: `[{"op":"CenterCrop","size":[11,9]}]`, options: loader.Options{Cache: samplecache.Options{Bytes: 64 << 20}}, epochs: 2},
 	} {
 		if o.spec != "" {
 			if c.dtype != tensor.Uint8 {
@@ -411,7 +411,7 @@ func (c *contradicted) loader(t *testing.T) {
 		}
 		t.Run(o.name, func(t *testing.T) {
 			got, notes := deliver(t, c.view, o.options, o.epochs)
-			o.options.Cache = decoded.Options{}
+			o.options.Cache = samplecache.Options{}
 			want, _ := deliver(t, plain, o.options, 1)
 			for i := range c.lies {
 				pix, came := got[int64(i)]

@@ -51,7 +51,7 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	if x.DType() != d || !x.Uniform() || x.Sequence() || x.SampleCodec() != codec.None || !shape.Equal(typ.Shape) && len(shape)+len(typ.Shape) > 0 {
 		return nil, nil
 	}
-	mem, keep := p.Chunk.Lend(ctx, p.First, p.Rows)
+	mem, keep := p.Chunk.Borrow(ctx, p.First, p.Rows)
 	if len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(d.Size()) != 0 {
 		return nil, nil
 	}

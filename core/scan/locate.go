@@ -12,9 +12,9 @@ import (
 
 // located is where rows of a column lie.
 type located struct {
-	pieces []dataset.Piece // each row of the dataset once, in its order
-	n      int             // how many those are
-	at     []int           // row i that was asked for is row at[i] of them; nil: i
+	pieces []dataset.Segment // each row of the dataset once, in its order
+	n      int               // how many those are
+	at     []int             // row i that was asked for is row at[i] of them; nil: i
 }
 
 // locate finds rows of a column, in the memory of l.
@@ -25,7 +25,7 @@ func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
 		l.n += int(r[1] - r[0])
 	}
 	var err error
-	l.pieces, err = f.column.Pieces(ctx, runs, l.pieces[:0])
+	l.pieces, err = f.column.Segments(ctx, runs, l.pieces[:0])
 	return err
 }
 
@@ -64,33 +64,33 @@ func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
 	return runs, at
 }
 
-// stretch is values that follow each other: items of a chunk, one sample in tiles, or nothing.
-type stretch struct {
-	piece *dataset.Piece
-	item  int64 // first
-	n     int64
+// run is values that follow each other: items of a chunk, one sample in tiles, or nothing.
+type segmentRun struct {
+	segment *dataset.Segment
+	item    int64 // first
+	n       int64
 }
 
-func (s *stretch) hole() bool  { return s.piece.Chunk == nil }
-func (s *stretch) tiled() bool { return s.piece.Tiles != nil }
+func (s *segmentRun) hole() bool  { return s.segment.Chunk == nil }
+func (s *segmentRun) tiled() bool { return s.segment.Tiles != nil }
 
 // stored is how many bytes the values have as they are stored, before the compression of blocks.
-func (s *stretch) stored() int64 {
-	return s.piece.Chunk.Index.ItemsBytes(s.item, s.n)
+func (s *segmentRun) stored() int64 {
+	return s.segment.Chunk.Index.ItemsBytes(s.item, s.n)
 }
 
-// ref fills ref for value i of the stretch, which is no hole.
-func (s *stretch) ref(i int64, ref *chunk.Ref) error {
+// ref fills ref for value i of the run, which is no hole.
+func (s *segmentRun) ref(i int64, ref *chunk.Ref) error {
 	if s.tiled() {
-		return s.piece.Ref(0, ref)
+		return s.segment.Ref(0, ref)
 	}
-	s.piece.ItemRef(s.rowOf(i), s.item+i, ref)
+	s.segment.ItemRef(s.rowOf(i), s.item+i, ref)
 	return nil
 }
 
 // rowOf is the row of the dataset that value i is of.
-func (s *stretch) rowOf(i int64) int64 {
-	p := s.piece
+func (s *segmentRun) rowOf(i int64) int64 {
+	p := s.segment
 	x := p.Chunk.Index
 	if !x.Sequence() {
 		return p.Row + s.item + i - p.First
@@ -102,16 +102,16 @@ func (s *stretch) rowOf(i int64) int64 {
 	return p.Row + int64(k)
 }
 
-// spans appends what reading the stretch takes.
-func (s *stretch) spans(out []chunk.Span) []chunk.Span {
+// spans appends what reading the run takes.
+func (s *segmentRun) spans(out []chunk.Span) []chunk.Span {
 	if s.hole() {
 		return out
 	}
-	for _, t := range s.piece.Tiles {
+	for _, t := range s.segment.Tiles {
 		out = t.Spans(0, t.Index.Items(), out)
 	}
 	if s.tiled() {
 		return out
 	}
-	return s.piece.Chunk.Spans(s.item, s.n, out)
+	return s.segment.Chunk.Spans(s.item, s.n, out)
 }

@@ -16,11 +16,11 @@ import (
 // part reads of each value what spans say, and no more than that takes: of pictures the region, of values in tiles the tiles
 // that have some of it. What is stored in one piece is read whole.
 func (v *values) part(ctx context.Context, spans []query.Span) (*array.Column, error) {
-	stretches := v.stretches()
+	runs := v.runs()
 	cuts := false
-	for i := range stretches {
-		s := &stretches[i]
-		cuts = cuts || s.tiled() || !s.hole() && s.piece.Chunk.Index.SampleCodec() != codec.None
+	for i := range runs {
+		s := &runs[i]
+		cuts = cuts || s.tiled() || !s.hole() && s.segment.Chunk.Index.SampleCodec() != codec.None
 	}
 	if v.typ.List || !v.typ.DType.Fixed() || !cuts {
 		var c *array.Column
@@ -28,7 +28,7 @@ func (v *values) part(ctx context.Context, spans []query.Span) (*array.Column, e
 		if v.typ.List {
 			c, err = v.lists(ctx)
 		} else {
-			c, err = v.plain(ctx, stretches, v.r.at.n)
+			c, err = v.plain(ctx, runs, v.r.at.n)
 		}
 		if err != nil {
 			return nil, err
@@ -36,18 +36,18 @@ func (v *values) part(ctx context.Context, spans []query.Span) (*array.Column, e
 		out, err := index(c, spans)
 		if err != nil && !v.typ.List && v.typ.DType.Fixed() {
 			k := cutter{v: v, spans: spans}
-			err = k.blame(stretches, err)
+			err = k.blame(runs, err)
 		}
 		return out, err
 	}
 	k := cutter{v: v, spans: spans, picture: v.f.column.Encoded()}
-	return k.read(ctx, stretches)
+	return k.read(ctx, runs)
 }
 
 // blame finds the first value that has not what spans say: the error is about a row among those that were read.
-func (k *cutter) blame(stretches []stretch, err error) error {
-	for i := range stretches {
-		s := &stretches[i]
+func (k *cutter) blame(runs []segmentRun, err error) error {
+	for i := range runs {
+		s := &runs[i]
 		for j := range s.n {
 			if s.hole() {
 				break
@@ -154,7 +154,7 @@ func (k *cutter) axis(r *chunk.Region, axis int, n int64, sp query.Span) (query.
 }
 
 // read reads the regions of all values, and does the rest.
-func (k *cutter) read(ctx context.Context, stretches []stretch) (*array.Column, error) {
+func (k *cutter) read(ctx context.Context, runs []segmentRun) (*array.Column, error) {
 	v := k.v
 	n := v.r.at.n
 	cuts, shapes, nulls := make([]cut, n), make([]tensor.Shape, n), []bool(nil)
@@ -162,8 +162,8 @@ func (k *cutter) read(ctx context.Context, stretches []stretch) (*array.Column, 
 	var spans []chunk.Span
 	var rest []query.Span
 	var ref chunk.Ref
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		for j := range s.n {
 			if s.hole() {
 				if nulls == nil {
@@ -189,7 +189,7 @@ func (k *cutter) read(ctx context.Context, stretches []stretch) (*array.Column, 
 					}
 					spans = ref.TileSpans(c.region, spans)
 				} else if elements > 0 {
-					spans = s.piece.Chunk.Spans(s.item+j, 1, spans)
+					spans = s.segment.Chunk.Spans(s.item+j, 1, spans)
 				}
 			}
 			starts = append(starts, int(total))
@@ -206,8 +206,8 @@ func (k *cutter) read(ctx context.Context, stretches []stretch) (*array.Column, 
 	}
 	size := int64(stored.Size())
 	row = 0
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		if !s.hole() {
 			places := make([][]byte, s.n)
 			for j := range places {
@@ -246,11 +246,11 @@ func level(c *array.Column) *array.Column {
 	return c
 }
 
-// fill reads the regions of a stretch.
-func (k *cutter) fill(ctx context.Context, s *stretch, cuts []cut, places [][]byte) error {
+// fill reads the regions of a run.
+func (k *cutter) fill(ctx context.Context, s *segmentRun, cuts []cut, places [][]byte) error {
 	v := k.v
 	w := v.r.worker
-	ch := s.piece.Chunk
+	ch := s.segment.Chunk
 	var ref chunk.Ref
 	if s.tiled() {
 		if err := s.ref(0, &ref); err != nil {
@@ -267,7 +267,7 @@ func (k *cutter) fill(ctx context.Context, s *stretch, cuts []cut, places [][]by
 		return k.copies(ctx, s, cuts, places)
 	}
 	var refs []*chunk.Ref
-	var parts []codec.Part
+	var parts []codec.ROI
 	var at []int64
 	for j := range places {
 		if len(places[j]) == 0 {
@@ -280,11 +280,11 @@ func (k *cutter) fill(ctx context.Context, s *stretch, cuts []cut, places [][]by
 		r := cuts[j].region
 		region := codec.Region{Y: int(r.From[0]), X: int(r.From[1]), Height: int(r.To[0] - r.From[0]), Width: int(r.To[1] - r.From[1])}
 		refs, at = append(refs, own), append(at, int64(j))
-		parts = append(parts, codec.Part{Region: region, To: &taker{dst: places[j], row: len(places[j]) / region.Height}})
-		v.r.count(&stretch{piece: s.piece, item: s.item + int64(j), n: 1})
+		parts = append(parts, codec.ROI{Region: region, To: &taker{dst: places[j], row: len(places[j]) / region.Height}})
+		v.r.count(&segmentRun{segment: s.segment, item: s.item + int64(j), n: 1})
 	}
 	bad, err := inRuns(ctx, refs, func(from, to int, failed func(i int, err error)) {
-		w.DecodeParts(ctx, refs[from:to], parts[from:to], v.f.column.Channels(), failed)
+		w.DecodeROIs(ctx, refs[from:to], parts[from:to], v.f.column.Channels(), failed)
 	})
 	if err != nil {
 		return v.named(s, at[bad], err)
@@ -293,15 +293,15 @@ func (k *cutter) fill(ctx context.Context, s *stretch, cuts []cut, places [][]by
 }
 
 // copies reads values that are stored in one piece, and copies regions out of them.
-func (k *cutter) copies(ctx context.Context, s *stretch, cuts []cut, places [][]byte) error {
+func (k *cutter) copies(ctx context.Context, s *segmentRun, cuts []cut, places [][]byte) error {
 	v := k.v
 	for j := range places {
 		if len(places[j]) == 0 {
 			continue
 		}
-		one := stretch{piece: s.piece, item: s.item + int64(j), n: 1}
+		one := segmentRun{segment: s.segment, item: s.item + int64(j), n: 1}
 		whole := make([]byte, one.stored())
-		if err := v.r.worker.Items(ctx, s.piece.Chunk, one.item, 1, whole); err != nil {
+		if err := v.r.worker.Items(ctx, s.segment.Chunk, one.item, 1, whole); err != nil {
 			return v.named(&one, 0, err)
 		}
 		v.r.count(&one)
@@ -312,14 +312,14 @@ func (k *cutter) copies(ctx context.Context, s *stretch, cuts []cut, places [][]
 	return nil
 }
 
-// taker copies the pixels of a region.
+// sink copies the pixels of a region.
 type taker struct {
 	dst []byte
 	row int // bytes
 }
 
 // Take copies row by row.
-func (t *taker) Take(pix []byte, stride int) error {
+func (t *taker) Deliver(pix []byte, stride int) error {
 	for at, from := 0, 0; at < len(t.dst); at, from = at+t.row, from+stride {
 		copy(t.dst[at:at+t.row], pix[from:])
 	}

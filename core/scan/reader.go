@@ -84,7 +84,7 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 	case typ.List:
 		c, err = v.lists(ctx)
 	default:
-		c, err = v.plain(ctx, v.stretches(), r.at.n)
+		c, err = v.plain(ctx, v.runs(), r.at.n)
 	}
 	if err != nil || r.at.at == nil {
 		return c, err
@@ -110,11 +110,11 @@ func checkRows(rows query.Rows, n int64) error {
 	return nil
 }
 
-// count adds the blocks of a stretch to what was read: those that the stretch before it has read too, once.
-func (r *reader) count(s *stretch) {
-	ch := s.piece.Chunk
+// count adds the blocks of a run to what was read: those that the run before it has read too, once.
+func (r *reader) count(s *segmentRun) {
+	ch := s.segment.Chunk
 	if s.tiled() {
-		for _, t := range s.piece.Tiles {
+		for _, t := range s.segment.Tiles {
 			r.read += t.BlockBytes(0, t.Index.Items())
 		}
 		return
@@ -141,12 +141,12 @@ type values struct {
 	typ array.Type
 }
 
-// stretches are the rows as they lie, of a tensor whose rows are values.
-func (v *values) stretches() []stretch {
-	out := make([]stretch, len(v.r.at.pieces))
+// runs are the rows as they lie, of a tensor whose rows are values.
+func (v *values) runs() []segmentRun {
+	out := make([]segmentRun, len(v.r.at.pieces))
 	for i := range out {
 		p := &v.r.at.pieces[i]
-		out[i] = stretch{piece: p, item: p.First, n: p.Rows}
+		out[i] = segmentRun{segment: p, item: p.First, n: p.Rows}
 	}
 	return out
 }
@@ -255,7 +255,7 @@ func shapesColumn(shapes []tensor.Shape, nulls []bool) *array.Column {
 func (v *values) lists(ctx context.Context) (*array.Column, error) {
 	n := v.r.at.n
 	out := &array.Column{Type: v.typ, N: n, Ends: make([]int, 0, n)}
-	var stretches []stretch
+	var runs []segmentRun
 	items := 0
 	for i := range v.r.at.pieces {
 		p := &v.r.at.pieces[i]
@@ -271,13 +271,13 @@ func (v *values) lists(ctx context.Context) (*array.Column, error) {
 		}
 		if p.Chunk != nil {
 			if first, count := p.Items(); count > 0 {
-				stretches = append(stretches, stretch{piece: p, item: first, n: count})
+				runs = append(runs, segmentRun{segment: p, item: first, n: count})
 			}
 		}
 	}
 	one := *v
 	one.typ.List = false
 	var err error
-	out.Items, err = one.plain(ctx, stretches, items)
+	out.Items, err = one.plain(ctx, runs, items)
 	return out, err
 }

@@ -13,55 +13,55 @@ import (
 )
 
 // plain reads n values.
-func (v *values) plain(ctx context.Context, stretches []stretch, n int) (*array.Column, error) {
+func (v *values) plain(ctx context.Context, runs []segmentRun, n int) (*array.Column, error) {
 	c := &array.Column{Type: v.typ, N: n}
 	row := 0
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		if s.hole() {
 			c.Null = slices.Grow(c.Null, n)[:n]
 			for k := range s.n {
 				c.Null[row+int(k)] = true
 			}
-		} else if got := s.piece.Chunk.Index.DType(); got != v.f.column.DType() {
-			return nil, errs.New(errs.Corrupt, "chunk %q has values of dtype %s, want %s", s.piece.Chunk.Key, got, v.f.column.DType())
+		} else if got := s.segment.Chunk.Index.DType(); got != v.f.column.DType() {
+			return nil, errs.New(errs.Corrupt, "chunk %q has values of dtype %s, want %s", s.segment.Chunk.Key, got, v.f.column.DType())
 		}
 		row += int(s.n)
 	}
 	if v.typ.DType == 0 {
 		return c, nil
 	}
-	defer v.ahead(ctx, stretches)()
+	defer v.ahead(ctx, runs)()
 	if !v.typ.DType.Fixed() {
-		return c, v.text(ctx, c, stretches)
+		return c, v.text(ctx, c, runs)
 	}
-	return c, v.arrays(ctx, c, stretches)
+	return c, v.arrays(ctx, c, runs)
 }
 
 // text reads text, JSON and opaque values.
-func (v *values) text(ctx context.Context, c *array.Column, stretches []stretch) error {
+func (v *values) text(ctx context.Context, c *array.Column, runs []segmentRun) error {
 	total := int64(0)
-	for i := range stretches {
-		if s := &stretches[i]; !s.hole() {
+	for i := range runs {
+		if s := &runs[i]; !s.hole() {
 			total += s.stored()
 		}
 	}
 	mem := make([]byte, total)
 	data := make([]string, c.N)
 	row := 0
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		if s.hole() {
 			row += int(s.n)
 			continue
 		}
 		n := s.stored()
-		if err := v.r.worker.Items(ctx, s.piece.Chunk, s.item, s.n, mem[:n]); err != nil {
+		if err := v.r.worker.Items(ctx, s.segment.Chunk, s.item, s.n, mem[:n]); err != nil {
 			return v.named(s, 0, err)
 		}
 		v.r.count(s)
 		for k := range s.n {
-			size := s.piece.Chunk.Index.ItemBytes(s.item + k)
+			size := s.segment.Chunk.Index.ItemBytes(s.item + k)
 			if size > 0 {
 				data[row] = unsafe.String(&mem[0], size) // nobody writes to mem any more
 			}
@@ -84,15 +84,15 @@ type layout struct {
 }
 
 // lay finds the shapes of values.
-func lay(typ *array.Type, stretches []stretch, n int) (layout, error) {
+func lay(typ *array.Type, runs []segmentRun, n int) (layout, error) {
 	var l layout
 	uniform := true
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		if s.hole() {
 			continue
 		}
-		x := s.piece.Chunk.Index
+		x := s.segment.Chunk.Index
 		if s.tiled() || x.Uniform() {
 			uniform = l.takes(s.shape(0))
 		} else {
@@ -124,8 +124,8 @@ func lay(typ *array.Type, stretches []stretch, n int) (layout, error) {
 	}
 	l.same, l.shapes, l.starts = nil, make([]tensor.Shape, n), make([]int, 1, n+1)
 	row := 0
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		for k := range s.n {
 			if !s.hole() {
 				l.shapes[row] = s.shape(k)
@@ -144,7 +144,7 @@ func lay(typ *array.Type, stretches []stretch, n int) (layout, error) {
 	return l, nil
 }
 
-// takes reports whether all shapes so far are equal.
+// takes reports whether all shapes so remote are equal.
 func (l *layout) takes(s tensor.Shape) bool {
 	if l.same == nil {
 		if l.same = s; s == nil {
@@ -156,11 +156,11 @@ func (l *layout) takes(s tensor.Shape) bool {
 }
 
 // shape is that of value i, which is no hole.
-func (s *stretch) shape(i int64) tensor.Shape {
+func (s *segmentRun) shape(i int64) tensor.Shape {
 	if s.tiled() {
-		return s.piece.Chunk.Index.Tile().Sample
+		return s.segment.Chunk.Index.Tile().Sample
 	}
-	return s.piece.Chunk.Index.Shape(s.item + i)
+	return s.segment.Chunk.Index.Shape(s.item + i)
 }
 
 // span is where the elements of values row to row+n lie.
@@ -172,8 +172,8 @@ func (l *layout) span(row int, n int64) (from, to int64) {
 }
 
 // arrays reads values of fixed size.
-func (v *values) arrays(ctx context.Context, c *array.Column, stretches []stretch) error {
-	l, err := lay(&v.typ, stretches, c.N)
+func (v *values) arrays(ctx context.Context, c *array.Column, runs []segmentRun) error {
+	l, err := lay(&v.typ, runs, c.N)
 	if err != nil {
 		return err
 	}
@@ -184,8 +184,8 @@ func (v *values) arrays(ctx context.Context, c *array.Column, stretches []stretc
 	}
 	size := int64(stored.Size())
 	row := 0
-	for i := range stretches {
-		s := &stretches[i]
+	for i := range runs {
+		s := &runs[i]
 		if !s.hole() {
 			from, to := l.span(row, s.n)
 			if err := v.fill(ctx, s, mem[from*size:to*size:to*size]); err != nil {
@@ -204,8 +204,8 @@ func (v *values) arrays(ctx context.Context, c *array.Column, stretches []stretc
 	return nil
 }
 
-// fill reads a stretch into dst.
-func (v *values) fill(ctx context.Context, s *stretch, dst []byte) error {
+// fill reads a run into dst.
+func (v *values) fill(ctx context.Context, s *segmentRun, dst []byte) error {
 	var ref chunk.Ref
 	w := v.r.worker
 	if s.tiled() {
@@ -214,11 +214,11 @@ func (v *values) fill(ctx context.Context, s *stretch, dst []byte) error {
 		}
 		return v.named(s, 0, w.Decode(ctx, &ref, dst, v.f.column.Channels()))
 	}
-	if s.piece.Chunk.Index.SampleCodec() == codec.None {
+	if s.segment.Chunk.Index.SampleCodec() == codec.None {
 		if int64(len(dst)) != s.stored() {
-			return errs.New(errs.Corrupt, "chunk %q: %d values have %d bytes, want %d", s.piece.Chunk.Key, s.n, s.stored(), len(dst))
+			return errs.New(errs.Corrupt, "chunk %q: %d values have %d bytes, want %d", s.segment.Chunk.Key, s.n, s.stored(), len(dst))
 		}
-		return v.named(s, 0, w.Items(ctx, s.piece.Chunk, s.item, s.n, dst))
+		return v.named(s, 0, w.Items(ctx, s.segment.Chunk, s.item, s.n, dst))
 	}
 	refs, places := make([]*chunk.Ref, s.n), make([][]byte, s.n)
 	for k := range refs {
@@ -262,13 +262,13 @@ func inRuns(ctx context.Context, refs []*chunk.Ref, decode func(from, to int, fa
 	return 0, nil
 }
 
-// named says which row an error is about: the one of value i of a stretch, or its first.
-func (v *values) named(s *stretch, i int64, err error) error {
+// named says which row an error is about: the one of value i of a run, or its first.
+func (v *values) named(s *segmentRun, i int64, err error) error {
 	if err == nil {
 		return nil
 	}
 	row := s.rowOf(i)
-	if s.n > 1 && s.piece.Chunk.Index.SampleCodec() == codec.None {
+	if s.n > 1 && s.segment.Chunk.Index.SampleCodec() == codec.None {
 		return errs.New(errs.KindOf(err), "rows %d to %d: %w", row, s.rowOf(s.n-1), err)
 	}
 	return errs.New(errs.KindOf(err), "row %d: %w", row, err)

@@ -46,7 +46,7 @@ func (ws *Workspace) Mask(p *Pipeline, k Key, h, w, size int, dst, src []byte) e
 		return err
 	}
 	r := j.region
-	return j.Take(src[(r.Y*w+r.X)*size:], w*size)
+	return j.Deliver(src[(r.Y*w+r.X)*size:], w*size)
 }
 
 // BoxFormat says what the four numbers of a box are.

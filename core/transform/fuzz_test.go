@@ -51,7 +51,7 @@ func FuzzSpec(f *testing.F) {
 		for i := range pix {
 			pix[i] = byte(uint64(i) * (seed | 1) >> 3)
 		}
-		inC := taken(t, p, key, shape, pix, (*Job).Take)
+		inC := taken(t, p, key, shape, pix, (*Job).Deliver)
 		inGo := taken(t, same, key, shape, pix, func(j *Job, pix []byte, stride int) error {
 			j.run(pix, stride)
 			return nil

@@ -7,7 +7,7 @@ import (
 // Region is the part of a picture that a job needs, in pixels of the picture after Shrink.
 type Region struct {
 	X, Y, Width, Height int
-	Shrink              int  // the picture in this fraction of its size
+	Downscale           int  // the picture in this fraction of its size
 	Fast                bool // other pixels will do where that is faster
 }
 
@@ -62,7 +62,7 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 	if t.h < 1 || t.w < 1 || t.h > maxSide || t.w > maxSide || channels < 1 {
 		return nil, errs.New(errs.Type, "transform a picture of %d x %d pixels and %d bytes each, want sides of 1 to %d", t.h, t.w, channels, maxSide)
 	}
-	*j = Job{channels: channels, h: h, w: w, p: p, dst: dst, space: ws, region: Region{Shrink: 1}}
+	*j = Job{channels: channels, h: h, w: w, p: p, dst: dst, space: ws, region: Region{Downscale: 1}}
 	if want := int64(h) * int64(w) * int64(channels) * int64(p.dtype.Size()); int64(len(dst)) != want {
 		return nil, errs.New(errs.Internal, "transform a picture into %d bytes, want %d", len(dst), want)
 	}
@@ -70,7 +70,7 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 	first, quick := shrunk(t, shrinks)
 	if quick != nil {
 		j.region.Fast = true
-		j.region.Shrink = quick.shrink
+		j.region.Downscale = quick.downscale
 		steps = steps[first:]
 	}
 	need := whole(h, w)
@@ -190,8 +190,8 @@ func flipped(r rect, s *step) rect {
 
 // quickening is how a picture that is decoded smaller is resized.
 type quickening struct {
-	shrink int
-	x, y   grid
+	downscale int
+	x, y      grid
 }
 
 // shrunk finds whether a trace begins with crops and a fast resize to so much less that the decoder may shrink, and which
@@ -215,7 +215,7 @@ func shrunk(t *Trace, shrinks bool) (int, *quickening) {
 			return grid{lo: float64(at) / float64(by), hi: float64(at+n) / float64(by),
 				clip: span{at / by, min((at+n+by-1)/by, (side+by-1)/by)}}
 		}
-		return i, &quickening{shrink: by, x: part(x, w, t.w), y: part(y, h, t.h)}
+		return i, &quickening{downscale: by, x: part(x, w, t.w), y: part(y, h, t.h)}
 	}
 	return 0, nil
 }

@@ -137,7 +137,7 @@ func agree(t *testing.T, ws *Workspace, spec string, shape tensor.Shape, key Key
 		}
 		part, stride := cutRegion(pix, int(shape[1]), int(shape[2]), j.Region())
 		if k == 0 {
-			err = j.Take(part, stride)
+			err = j.Deliver(part, stride)
 		} else {
 			j.run(part, stride)
 		}
@@ -178,7 +178,7 @@ func BenchmarkRandomResizedCrop(b *testing.B) {
 						b.Fatal(err)
 					}
 					part, stride := cutRegion(pix, int(shape[1]), 3, j.Region())
-					if err := j.Take(part, stride); err != nil {
+					if err := j.Deliver(part, stride); err != nil {
 						b.Fatal(err)
 					}
 					ws.Reset()

@@ -146,7 +146,7 @@ func (j *Job) forget() {
 }
 
 // Take does the work, given the pixels of Region.
-func (j *Job) Take(pix []byte, stride int) error {
+func (j *Job) Deliver(pix []byte, stride int) error {
 	if err := j.check(pix, stride); err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func TestUnfitPixels(t *testing.T) {
 			}
 			spoil(j)
 			pix, stride := cutRegion(make([]byte, 20*30*3), 30, 3, j.Region())
-			if err := j.Take(pix, stride); (err == nil) != (name == "nothing") || err != nil && !errs.Is(err, errs.Internal) {
+			if err := j.Deliver(pix, stride); (err == nil) != (name == "nothing") || err != nil && !errs.Is(err, errs.Internal) {
 				t.Errorf("%s, %s: %v", spec, name, err)
 			}
 			ws.Reset()

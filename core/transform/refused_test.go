@@ -81,7 +81,7 @@ func TestFillOfManyChannels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Take(make([]byte, 12), 12); err != nil {
+	if err := j.Deliver(make([]byte, 12), 12); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range dst {
@@ -143,7 +143,7 @@ func TestPicturesBetweenStepsAreBounded(t *testing.T) {
 			continue
 		}
 		part, stride := cutRegion(make([]byte, 20*20*3), 20, 3, j.Region())
-		if err := j.Take(part, stride); err != nil {
+		if err := j.Deliver(part, stride); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		ws.Reset()

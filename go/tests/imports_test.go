@@ -35,7 +35,7 @@ var (
 	task       = "core/internal/task"
 	slab       = "core/internal/slab"
 	lru        = "core/internal/lru"
-	unnamed    = "core/internal/unnamed"
+	unnamed    = "core/internal/tmpfile"
 	request    = "core/internal/request"
 )
 
@@ -47,7 +47,7 @@ var packageRules = []packageRule{
 	{dir: "core/internal/invariant", why: "checks of invariants under a build tag"},
 	{dir: "core/internal/lru", why: "a bounded cache of any values"},
 	{dir: "core/internal/slab", why: "memory outside of Go's heap", project: []string{"core/errs"}},
-	{dir: "core/internal/unnamed", why: "files that get their name when they are whole", modules: []string{sys}},
+	{dir: "core/internal/tmpfile", why: "files that get their name when they are whole", modules: []string{sys}},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
 	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: ofStores, modules: []string{"golang.org/x/net/http/httpproxy"}},
 
@@ -100,11 +100,11 @@ var packageRules = []packageRule{
 	{dir: "core/array", why: "columns of values and computation on them; no query, no dataset", project: with(ofValues, task), never: noIO},
 	{dir: "core/query", why: "the query language and its engine; neither stores nor datasets", project: with(ofValues, task, "core/array"), never: noIO},
 	{
-		dir: "core/ahead", why: "bytes before they are needed; neither rows nor codecs",
+		dir: "core/prefetch", why: "bytes before they are needed; neither rows nor codecs",
 		project: []string{"core/errs", task, slab, "core/chunk"}, never: noIO,
 	},
 	{
-		dir: "core/decoded", why: "decoded samples between epochs; neither versions nor decoding",
+		dir: "core/samplecache", why: "decoded samples between epochs; neither versions nor decoding",
 		project: []string{"core/errs", slab, unnamed, "core/chunk", "core/format"},
 	},
 	{
@@ -118,7 +118,7 @@ var packageRules = []packageRule{
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
 		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/dataset",
-			"core/array", "core/query", "core/ahead"),
+			"core/array", "core/query", "core/prefetch"),
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries",
@@ -126,7 +126,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/loader", why: "epochs and batches of any source; neither datasets nor CUDA symbols", never: noIO,
-		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/ahead", "core/decoded"),
+		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/prefetch", "core/samplecache"),
 	},
 
 	{dir: "cuda", why: "the device; knows no dataset"},

@@ -258,10 +258,10 @@ func TestScanBomb(t *testing.T) {
 }
 
 // noTaker takes nothing.
-type noTaker struct{}
+type noSink struct{}
 
-func (noTaker) Take([]byte, int) error             { return nil }
-func (noTaker) Native() (call, arg unsafe.Pointer) { return nil, nil }
+func (noSink) Deliver([]byte, int) error          { return nil }
+func (noSink) Native() (call, arg unsafe.Pointer) { return nil, nil }
 
 // TestCoefficientBomb gives a small progressive file the largest sides there are: its coefficients would take 25 GB.
 func TestCoefficientBomb(t *testing.T) {
@@ -278,8 +278,8 @@ func TestCoefficientBomb(t *testing.T) {
 		if err := d.Decode(nil, file, codec.AsStored); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%s: decode: %v", name, err)
 		}
-		if p, ok := d.(codec.PartDecoder); ok {
-			if _, err := p.DecodeParts([][]byte{file}, []codec.Part{{Region: codec.Region{Width: 1, Height: 1}, To: noTaker{}}}, codec.AsStored); !errs.Is(err, errs.Corrupt) {
+		if p, ok := d.(codec.ROIDecoder); ok {
+			if _, err := p.DecodeROIs([][]byte{file}, []codec.ROI{{Region: codec.Region{Width: 1, Height: 1}, To: noSink{}}}, codec.AsStored); !errs.Is(err, errs.Corrupt) {
 				t.Errorf("%s: region: %v", name, err)
 			}
 		}

@@ -29,7 +29,7 @@ type decoder struct {
 	c      *C.dl_jpeg_decoder
 	closed bool
 	items  []C.dl_jpeg_item // of a run
-	parts  []C.dl_jpeg_part
+	rois   []C.dl_jpeg_part
 }
 
 var _ codec.RunDecoder = (*decoder)(nil)

@@ -44,14 +44,14 @@ func (tw *twins) decode(t testing.TB, name string, data []byte, want codec.Chann
 }
 
 // part is the same for a region.
-func (tw *twins) part(t testing.TB, name string, data []byte, r codec.Region, want codec.Channels) error {
+func (tw *twins) roi(t testing.TB, name string, data []byte, r codec.Region, want codec.Channels) error {
 	t.Helper()
 	h, err := New().Header(data, want)
 	if err != nil || h.Shape[0]*h.Shape[1] > 4<<20 {
 		return err
 	}
-	a, errA := decodePart(tw.quick, data, r, want, int(h.Shape[2]))
-	b, errB := decodePart(tw.plain, data, r, want, int(h.Shape[2]))
+	a, errA := decodeROI(tw.quick, data, r, want, int(h.Shape[2]))
+	b, errB := decodeROI(tw.plain, data, r, want, int(h.Shape[2]))
 	return same(t, fmt.Sprintf("%s, %+v", name, r), errA, errB, a, b)
 }
 
@@ -69,7 +69,7 @@ func same(t testing.TB, name string, quick, plain error, a, b []byte) error {
 // everyFile are all files of the tests, and made ones with many and with long codes.
 func everyFile(t testing.TB) map[string][]byte {
 	t.Helper()
-	files := partFiles(t)
+	files := roiFiles(t)
 	maps.Copy(files, filesOf(t, "..", "testdata"))
 	for _, quality := range []int{1, 25, 75, 96, 100} {
 		for _, sub := range []string{"4:4:4", "4:2:2", "4:2:0"} {
@@ -107,9 +107,9 @@ func TestHuffman(t *testing.T) {
 		for k := range 40 {
 			s := 1 << (k % 4)
 			height, width := (int(h.Shape[0])+s-1)/s, (int(h.Shape[1])+s-1)/s
-			r := codec.Region{X: rng.IntN(width), Y: rng.IntN(height), Shrink: s, Fast: k%3 == 0}
+			r := codec.Region{X: rng.IntN(width), Y: rng.IntN(height), Downscale: s, Fast: k%3 == 0}
 			r.Width, r.Height = 1+rng.IntN(width-r.X), 1+rng.IntN(height-r.Y)
-			if err := tw.part(t, name, data, r, codec.RGB); err != nil {
+			if err := tw.roi(t, name, data, r, codec.RGB); err != nil {
 				t.Fatalf("%s: %+v: %v", name, r, err)
 			}
 		}
@@ -150,7 +150,7 @@ func TestHuffmanOfDamage(t *testing.T) {
 			if tw.decode(t, name, bad, codec.AsStored) != nil {
 				refused++
 			}
-			_ = tw.part(t, name, bad, codec.Region{X: 3, Y: 5, Width: 9, Height: 7}, codec.RGB)
+			_ = tw.roi(t, name, bad, codec.Region{X: 3, Y: 5, Width: 9, Height: 7}, codec.RGB)
 		}
 		if err := tw.decode(t, name, data, codec.RGB); err != nil {
 			t.Fatalf("%s, after damaged ones: %v", name, err)
@@ -171,7 +171,7 @@ func TestCutFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	d := New().NewDecoder()
 	defer d.Close()
-	for name, small := range partFiles(t) {
+	for name, small := range roiFiles(t) {
 		large := splice(small, 2, 0, string(comment))
 		h, err := New().Header(small, codec.AsStored)
 		if err != nil {
@@ -203,7 +203,7 @@ func FuzzHuffman(f *testing.F) {
 			return
 		}
 		_ = tw.decode(t, "file", data, wish(w))
-		r := codec.Region{X: int(x), Y: int(y), Width: int(width), Height: int(height), Shrink: 1 << (shrink % 4), Fast: shrink > 127}
-		_ = tw.part(t, "part", data, r, wish(w))
+		r := codec.Region{X: int(x), Y: int(y), Width: int(width), Height: int(height), Downscale: 1 << (shrink % 4), Fast: shrink > 127}
+		_ = tw.roi(t, "part", data, r, wish(w))
 	})
 }

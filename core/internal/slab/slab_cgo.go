@@ -105,7 +105,7 @@ func (s *Slab) Release() { C.dl_slab_release(s.c) }
 
 // Touch lets the system find the memory now, at half of what it costs when each page is first written. Others may write
 // meanwhile. The caller must hold a reference.
-func (s *Slab) Touch() { C.dl_slab_touch(s.c) }
+func (s *Slab) Prefault() { C.dl_slab_touch(s.c) }
 
 // Pointer is the dl_slab of slab.h, for C code that holds references of its own.
 func (s *Slab) Pointer() unsafe.Pointer { return unsafe.Pointer(s.c) }

@@ -148,7 +148,7 @@ func (s *Slab) Release() {
 }
 
 // Touch does nothing: the Go heap finds its memory by itself.
-func (s *Slab) Touch() {}
+func (s *Slab) Prefault() {}
 
 // Pointer is nil: there is no C code to hold references in this build.
 func (s *Slab) Pointer() unsafe.Pointer { return nil }

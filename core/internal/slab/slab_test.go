@@ -225,11 +225,11 @@ func TestLocal(t *testing.T) {
 		}
 		return nil
 	})
-	s.Touch()
+	s.Prefault()
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	s.Touch()
+	s.Prefault()
 	for i := range mem {
 		if mem[i] != byte(i%251) {
 			t.Fatalf("byte %d is %d, want %d", i, mem[i], byte(i%251))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"deeplake/core/errs"
-	"deeplake/core/internal/unnamed"
+	"deeplake/core/internal/tmpfile"
 )
 
 // Disk is a Layer in a directory, which any number of processes may share. All methods may be called in parallel.
@@ -220,10 +220,10 @@ func (d *Disk) room() int64  { return d.share() / 8 * 7 }
 // write makes a file, whole or not at all.
 func (d *Disk) write(n name, data, trailer []byte) (err error) {
 	place := filepath.Join(d.dir, tmpDir)
-	f, err := unnamed.New(place, "page-*")
+	f, err := tmpfile.New(place, "page-*")
 	if errors.Is(err, fs.ErrNotExist) { // somebody has removed all of it
 		if err = os.MkdirAll(place, 0o700); err == nil {
-			f, err = unnamed.New(place, "page-*")
+			f, err = tmpfile.New(place, "page-*")
 		}
 	}
 	if err != nil {

@@ -213,7 +213,7 @@ func (s *site) URI() string {
 
 // stretches is how often the hash of headers is repeated: a password in one is not found by trying
 // likely ones.
-const stretches = 20_000
+const hashRounds = 20_000
 
 // Identity is a hash of the headers: a server may answer each user with objects of their own.
 func (s *site) Identity() string {
@@ -224,7 +224,7 @@ func (s *site) Identity() string {
 	for _, name := range slices.Sorted(maps.Keys(s.header)) {
 		fmt.Fprintf(&text, "%q %q\n", name, s.header[name])
 	}
-	key, err := pbkdf2.Key(sha256.New, text.String(), []byte("deeplake cache "+s.base.Host), stretches, sha256.Size)
+	key, err := pbkdf2.Key(sha256.New, text.String(), []byte("deeplake cache "+s.base.Host), hashRounds, sha256.Size)
 	if err != nil { // a mode of the runtime that allows no such hash
 		return "headers of " + strconv.Itoa(os.Getpid())
 	}

@@ -1,0 +1,127 @@
+package chunk
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+)
+
+// shown is a chunk that can be looked at where it lies.
+type mappedChunk struct {
+	m       *storage.Mapping // nil: it cannot
+	checked []atomic.Uint64  // a bit for each block whose checksum was found right
+}
+
+// known reports whether the checksum of a block was found right.
+func (s *mappedChunk) known(block int) bool { return s.checked[block/64].Load()&(1<<(block%64)) != 0 }
+
+// know remembers that it was.
+func (s *mappedChunk) know(block int) { s.checked[block/64].Or(1 << (block % 64)) }
+
+// show maps the chunk, once for all. It returns nil where that cannot be done.
+func (c *Chunk) show(ctx context.Context) *mappedChunk {
+	if s := c.mapped.Load(); s != nil {
+		return s
+	}
+	s := &mappedChunk{}
+	if m, ok := c.Store.(storage.Mapper); ok && !c.Index.Linked() && c.Index.BlockCodec() == codec.None {
+		var err error
+		if s.m, err = m.Map(ctx, c.Key); err != nil {
+			if ctx.Err() != nil {
+				return s
+			}
+			s.m = nil
+		}
+	}
+	if s.m != nil {
+		s.checked = make([]atomic.Uint64, (c.Index.Blocks()+63)/64)
+	}
+	if c.mapped.CompareAndSwap(nil, s) {
+		return s
+	}
+	return c.mapped.Load()
+}
+
+// Lend shows consecutive items as they are stored, where they lie in memory and have no compression. Each block is held
+// against its checksum the first time that somebody looks at it. keep has to be held as long as data is used. data is nil
+// where the items have to be read: then Items says what is wrong, if anything is.
+func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, keep any) {
+	x := c.Index
+	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None {
+		return nil, nil
+	}
+	s := c.show(ctx)
+	if s.m == nil {
+		return nil, nil
+	}
+	first, at := x.BlockOf(item)
+	last, _ := x.BlockOf(item + count - 1)
+	from, _, _ := x.BlockRange(first)
+	end, n, _ := x.BlockRange(last)
+	if end += n; end > int64(len(s.m.Data)) {
+		return nil, nil
+	}
+	for b := first; b <= last; b++ {
+		if !s.known(b) {
+			if !s.check(c, b, last) {
+				return nil, nil
+			}
+			break
+		}
+	}
+	from += x.ItemsBytes(at, item-at)
+	return s.m.Data[from : from+x.ItemsBytes(item, count)], s.m
+}
+
+// check brings blocks into memory and holds those against their checksums that nobody has looked at.
+func (s *mappedChunk) check(c *Chunk, first, last int) bool {
+	from, _, _ := c.Index.BlockRange(first)
+	end, n, _ := c.Index.BlockRange(last)
+	if s.m.Ready != nil && s.m.Ready(from, end+n-from) != nil {
+		return false
+	}
+	for b := first; b <= last; b++ {
+		if s.known(b) {
+			continue
+		}
+		at, n, _ := c.Index.BlockRange(b)
+		if checkBlock(c, b, s.m.Data[at:at+n]) != nil {
+			return false
+		}
+		s.know(b)
+	}
+	return true
+}
+
+// PreferMapped makes the worker copy a block that was read before from where it lies, and hold against its checksum only what is
+// read for the first time: for who reads the same samples over and over. Chunks of few blocks are read as ever, since each
+// takes a mapping of its own.
+func (w *Worker) PreferMapped() { w.preferMapped = true }
+
+const mappedBlocks = 16 // of a chunk that is worth a mapping
+
+// readOrLook is readBlock, or a copy of what it would read.
+func (w *Worker) readOrLook(ctx context.Context, c *Chunk, block int, dst []byte) error {
+	s := &mappedChunk{}
+	if w.preferMapped && c.mapped != nil && c.Index.Blocks() >= mappedBlocks {
+		s = c.show(ctx)
+	}
+	off, n, _ := c.Index.BlockRange(block)
+	if s.m != nil && off+n <= int64(len(s.m.Data)) && s.known(block) {
+		if ctx.Err() != nil { // as a store would say
+			return errs.Cause(ctx, "read chunk")
+		}
+		copy(dst, s.m.Data[off:off+n])
+		runtime.KeepAlive(s.m)
+		return nil
+	}
+	err := w.readBlock(ctx, c, block, dst)
+	if err == nil && s.m != nil {
+		s.know(block)
+	}
+	return err
+}

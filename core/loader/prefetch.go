@@ -1,0 +1,193 @@
+package loader
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"deeplake/core/chunk"
+	"deeplake/core/internal/task"
+	"deeplake/core/prefetch"
+	"deeplake/core/storage"
+)
+
+// sequentialBytes bounds what is fetched ahead of rows in sequence: more would only wait.
+const sequentialBytes = 256 << 20
+
+// fetchLimit bounds the memory of bytes that are fetched ahead.
+func (l *Loader) fetchLimit() int64 {
+	if l.order.Kind == Sequential {
+		return min(l.options.FetchBytes, sequentialBytes)
+	}
+	return l.options.FetchBytes
+}
+
+// planPrefetch plans what is fetched: window after window, as far ahead of the decoders as the memory allows. When all of
+// the pass has room, nothing is asked for before all is planned, so that every piece is as large as it can be.
+func (e *Epoch) planPrefetch(ctx context.Context) error {
+	o := &e.loader.options
+	var cols []PrefetchColumn
+	for i := range e.loader.fields {
+		if c, ok := e.loader.fields[i].col.(PrefetchColumn); ok {
+			cols = append(cols, c)
+		}
+	}
+	r := newPrefetchSchedule(e.loader.share(e.pass), cols, int64(o.BatchSize), e.prefetcher.Limit())
+	return lookAlong(ctx, e.prefetcher, r)
+}
+
+// lookAlong is planPrefetch on a prefetchSchedule.
+func lookAlong(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedule) error {
+	switch {
+	case r.fits:
+		h.JoinWithin(math.MaxInt)
+	case r.cursor.order.Kind == Full:
+		h.JoinWithin(0)
+	}
+	for r.at < r.end && h.AwaitRoom() {
+		to, spans := r.next(ctx)
+		h.Plan(to, spans)
+		if !r.fits || h.Over() {
+			h.Open(1)
+		}
+	}
+	if r.fits {
+		h.KeepAll()
+	}
+	h.Open(h.Sparse())
+	h.End()
+	return nil
+}
+
+// takeCarryOver gives the prefetcher of e what the last epoch has left.
+func (l *Loader) takeCarryOver(e *Epoch) {
+	if l.cached.Empty() {
+		return
+	}
+	e.prefetcher.TakeOver(l.cached)
+	l.cached = prefetch.CarryOver{}
+}
+
+// leaveCarryOver closes the prefetcher of e and keeps what it has left for the next epoch; of two epochs that ran side by side, what
+// the first one left.
+func (l *Loader) leaveCarryOver(e *Epoch) {
+	left := e.prefetcher.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cached.Empty() && !l.closed {
+		l.cached = left
+		return
+	}
+	left.Drop(l.fetched)
+}
+
+// fetchStats are the figures of the prefetcher and of the store.
+func (e *Epoch) fetchStats() *Fetch {
+	c := e.prefetcher.Figures()
+	f := &Fetch{Requests: c.Requests, Bytes: c.Bytes, BytesUsed: c.Used, Direct: c.Direct, Waiting: c.Waited.Seconds(), IndexWaiting: c.Index.Seconds(),
+		LongestSec: c.Longest.Seconds(), InFlight: c.Running, Held: c.Held, PeakHeld: c.PeakHeld, Limit: e.prefetcher.Limit(), Store: e.traffic()}
+	if ended := c.Requests - c.Running; ended > 0 {
+		f.MeanSeconds = c.Took.Seconds() / float64(ended)
+	}
+	return f
+}
+
+// traffic is what the store has done since the epoch began, or did until it ended.
+func (e *Epoch) traffic() storage.Stats {
+	d, ok := e.loader.src.(remoteSource)
+	if !ok {
+		return storage.Stats{}
+	}
+	now := d.Traffic()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.meters.end != 0 {
+		now = e.after
+	}
+	return now.Since(e.before)
+}
+
+// readBytes bounds what is held ahead of the jobs of one read.
+const readBytes = 256 << 20
+
+// one-shot prefetch is a prefetcher for jobs that are known from the start. The zero value holds nothing.
+type oneShotPrefetch struct {
+	prefetcher *prefetch.Prefetcher
+	end        func() // drops the requests that nobody waits for, and what is held
+}
+
+// newErrand begins to fetch what jobs need, the first ones first; spans appends what one of them needs. What is a single
+// request anyway is left to the job. The one-shot prefetch must be closed.
+func newOneShotPrefetch(ctx context.Context, jobs int, spans func(job int, out []chunk.Span) []chunk.Span) oneShotPrefetch {
+	needs := make([][]chunk.Span, jobs)
+	several := false
+	var one chunk.Span
+	for k := range needs {
+		needs[k] = spans(k, nil)
+		for _, s := range needs[k] {
+			several = several || one.Bytes > 0 && (s.Object != one.Object || s.Offset != one.Offset)
+			one = s
+		}
+	}
+	if !several {
+		return oneShotPrefetch{}
+	}
+	g := task.New(ctx, 0)
+	memory := prefetch.NewBufferPool(readBytes)
+	h := prefetch.New(g, memory, prefetch.Options{Limit: readBytes, Batch: 1, Lead: math.MaxInt64})
+	h.JoinWithin(math.MaxInt)
+	g.Go(func(ctx context.Context) error { // wakes those who wait for bytes when the read is given up
+		<-ctx.Done()
+		h.Stop()
+		return nil
+	})
+	for k := range needs {
+		h.Plan(int64(k)+1, needs[k:k+1])
+	}
+	h.Open(0)
+	h.End()
+	return oneShotPrefetch{prefetcher: h, end: func() {
+		g.Stop()
+		_ = g.Wait() // a failure was met by the job that needed the bytes
+		h.Close()
+		memory.Close()
+	}}
+}
+
+// lend lets a worker use what is held, until forget.
+func (e *oneShotPrefetch) readAhead(w *chunk.Worker, m *meter) {
+	if e.prefetcher != nil {
+		w.SetReadAhead(e.prefetcher.ReadAhead(m))
+	}
+}
+
+// done says that a job is done with its bytes.
+func (e *oneShotPrefetch) done(job int64) {
+	if e.prefetcher != nil {
+		e.prefetcher.Done(job)
+	}
+}
+
+func (e *oneShotPrefetch) close() {
+	if e.prefetcher != nil {
+		e.end()
+	}
+}
+
+// warm reads the index pages of rows, those of all columns at once, so that resolving the rows need not wait for one page
+// after the other. What fails here fails again where it is needed.
+func warm(ctx context.Context, cols []Column, rows []int64) {
+	sorted := slices.Clone(rows)
+	slices.Sort(sorted)
+	runs := runsOf(sorted)
+	g := task.New(ctx, 0)
+	for _, c := range cols {
+		if a, ok := c.(PrefetchColumn); ok {
+			g.Go(func(ctx context.Context) error {
+				_, _ = a.Prefetch(ctx, runs)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
+}

@@ -1,0 +1,83 @@
+package prefetch
+
+import (
+	"context"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/internal/slab"
+)
+
+// buffer is memory that requests fill, each its own part from front to back. Received bytes can be used
+// while the rest is in flight.
+type buffer struct {
+	mem     []byte
+	slab    *slab.Slab // of mem; nil: the Go heap
+	off     int64      // in the object
+	users   int        // extents that are still needed
+	running int        // requests in flight
+	parts   []portion
+	waiting []waiting
+	head    bool  // the first batch needs it
+	err     error // of the first failed request
+}
+
+// portion is the part of a buffer of one request.
+type portion struct{ from, to, filled int64 }
+
+// waiting is a goroutine that waits for bytes of a buffer.
+type waiting struct {
+	from, to int64
+	ready    chan struct{}
+}
+
+// size returns the bytes of memory of the buffer.
+func (b *buffer) size() int64 {
+	if b.slab != nil {
+		return bufferSize(int64(len(b.mem)))
+	}
+	return int64(len(b.mem))
+}
+
+// has reports whether the bytes [from, to) have arrived.
+func (b *buffer) has(from, to int64) bool {
+	for i := range b.parts {
+		if q := &b.parts[i]; q.from < to && q.filled < min(to, q.to) && from < q.to {
+			return false
+		}
+	}
+	return true
+}
+
+// wake resumes goroutines whose bytes have arrived, and all of them after a failure.
+func (b *buffer) wake() {
+	still := b.waiting[:0]
+	for _, w := range b.waiting {
+		if b.err != nil || b.has(w.from, w.to) {
+			close(w.ready)
+			continue
+		}
+		still = append(still, w)
+	}
+	b.waiting = still
+}
+
+// waitFor waits for bytes of b, or for the end of its requests. It releases the lock meanwhile.
+func (p *Prefetcher) waitFor(ctx context.Context, b *buffer, from, to int64, by Waiter) error {
+	w := waiting{from, to, make(chan struct{})}
+	b.waiting = append(b.waiting, w)
+	began := time.Now()
+	p.mu.Unlock()
+	by.Pause()
+	defer func() {
+		by.Resume()
+		p.mu.Lock()
+		p.counts.Waited += time.Since(began)
+	}()
+	select {
+	case <-w.ready:
+		return nil
+	case <-ctx.Done():
+		return errs.Cause(ctx, "load batch")
+	}
+}

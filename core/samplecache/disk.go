@@ -1,0 +1,409 @@
+package samplecache
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/tmpfile"
+)
+
+// Disk keeps samples in a directory, which any number of processes may share; nobody waits for anybody. All methods may be
+// called in parallel, but for Close, which comes last.
+//
+// Each chunk has a file of a fixed layout (see layout), with a hole for every sample that nobody has kept yet. A sample is
+// written to its place and then, with its checksum, into the table in front. Whoever writes the same sample writes the same bytes,
+// and what was torn or is being written has another checksum and is decoded again: so there is no lock.
+//
+// Files count with their full length, holes too. When a new one does not fit, those used longest ago are removed, but
+// none that this process uses. A process that has a removed file open gives its blocks back when it ends.
+type Disk struct {
+	dir   string
+	limit int64
+
+	mu      sync.Mutex
+	files   map[chunk.ID]*file // by chunk
+	open    int                // files that stay open
+	total   int64              // bytes of all files, as counted, and added since
+	added   int64              // since then
+	counted bool
+	pause   time.Time // nothing is added before it
+
+	hits, misses, kept, faults atomic.Int64
+	first                      atomic.Pointer[string]
+}
+
+// file is what this process knows of the file of a chunk.
+type file struct {
+	path   string
+	layout layout
+
+	mu     sync.Mutex
+	f      *os.File // nil: opened for each use, or not yet
+	absent bool     // there is none, and no room for one
+	state  state
+	known  []bool // samples seen in the table or written; read under mu
+}
+
+type state uint8
+
+const (
+	unseen state = iota
+	there        // the file is there and has the layout
+	without
+)
+
+const (
+	maxOpen   = 512
+	suffix    = ".pixels"
+	newPrefix = "new-"
+	newAge    = time.Hour // of a file that nobody is making any more
+	failPause = 30 * time.Second
+	recount   = 16 // parts of the limit that are added before files are counted again
+)
+
+// OpenDisk makes a cache of at most limit bytes in dir, which is made. A directory that cannot be made or written is an
+// error here, and a fault in Stats later.
+func OpenDisk(dir string, limit int64) (*Disk, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
+	}
+	probe, err := os.CreateTemp(dir, "probe-*")
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
+	}
+	return &Disk{dir: dir, limit: limit, files: map[chunk.ID]*file{}}, nil
+}
+
+// Load fills dst with the sample if it is kept and undamaged.
+func (d *Disk) Load(r *chunk.Ref, dst []byte) bool {
+	if fits(r) && d.load(r, dst) {
+		d.hits.Add(1)
+		return true
+	}
+	d.misses.Add(1)
+	return false
+}
+
+func (d *Disk) load(r *chunk.Ref, dst []byte) bool {
+	f := d.of(r.Chunk)
+	ok := false
+	err := f.use(d, false, func(h *os.File) error {
+		var entry [entryBytes]byte
+		if _, err := h.ReadAt(entry[:], f.layout.entry(r.Item)); err != nil {
+			return err
+		}
+		sum, kept := decodeEntry(entry)
+		if !kept {
+			return nil
+		}
+		if _, err := h.ReadAt(dst, f.layout.offset(r.Item)); err != nil {
+			return err
+		}
+		ok = format.CRC(dst) == sum
+		f.note(r.Item, ok)
+		return nil
+	})
+	if err != nil {
+		d.fault(err)
+	}
+	return ok
+}
+
+// Has reports whether the sample was seen by Load or written by Keep, or stands in the table of its file. It may be gone
+// when it is asked for.
+func (d *Disk) Has(r *chunk.Ref) bool {
+	if !fits(r) {
+		return false
+	}
+	f := d.of(r.Chunk)
+	f.survey(d)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.Item < int64(len(f.known)) && f.known[r.Item]
+}
+
+// Keep writes the sample, if there is room for the file of its chunk.
+func (d *Disk) Store(r *chunk.Ref, data []byte) {
+	if !fits(r) || int64(len(data)) != r.Size || d.paused() {
+		return
+	}
+	f := d.of(r.Chunk)
+	if f.layout.offset(r.Item)+r.Size > f.layout.size {
+		return
+	}
+	err := f.use(d, true, func(h *os.File) error {
+		if _, err := h.WriteAt(data, f.layout.offset(r.Item)); err != nil {
+			return err
+		}
+		entry := encodeEntry(format.CRC(data))
+		if _, err := h.WriteAt(entry[:], f.layout.entry(r.Item)); err != nil {
+			return err
+		}
+		f.note(r.Item, true)
+		d.kept.Add(1)
+		return nil
+	})
+	if err != nil {
+		d.fault(err)
+		d.mu.Lock()
+		d.pause = time.Now().Add(failPause)
+		d.mu.Unlock()
+	}
+}
+
+func (d *Disk) paused() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.pause.IsZero() && time.Now().Before(d.pause)
+}
+
+// of finds what is known of the file of a chunk.
+func (d *Disk) of(c *chunk.Chunk) *file {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.files[c.ID]
+	if f == nil {
+		sum := sha256.Sum256(append([]byte(magic), c.ID[:]...)) // another layout has other files
+		name := hex.EncodeToString(sum[:16])
+		f = &file{path: filepath.Join(d.dir, name[:2], name+suffix), layout: layoutOf(c.Index)}
+		d.files[c.ID] = f
+	}
+	return f
+}
+
+// use calls body with the open file; without one, and with make unset or no room, it does nothing.
+func (f *file) use(d *Disk, create bool, body func(*os.File) error) error {
+	f.mu.Lock()
+	h, stays, err := f.handle(d, create)
+	f.mu.Unlock()
+	if h == nil {
+		return err
+	}
+	err = body(h)
+	if !stays {
+		err = errors.Join(err, h.Close())
+	}
+	return err
+}
+
+// handle opens the file, or gives the one that stays open. The lock is held.
+func (f *file) handle(d *Disk, create bool) (h *os.File, stays bool, err error) {
+	switch {
+	case f.f != nil:
+		return f.f, true, nil
+	case f.absent, f.state == without && !create:
+		return nil, false, nil
+	}
+	h, err = os.OpenFile(f.path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f.state = without
+		if !create {
+			return nil, false, nil
+		}
+		if h, err = f.create(d); h == nil {
+			return nil, false, err
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if f.state != there {
+		if err := f.check(h); err != nil {
+			f.absent = true // a file of another layout is left to whoever it belongs to
+			return nil, false, errors.Join(err, h.Close())
+		}
+		f.state = there
+		now := time.Now()
+		_ = os.Chtimes(f.path, now, now) // otherwise it is only removed earlier than it might
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open < maxOpen {
+		d.open++
+		f.f = h
+		return h, true, nil
+	}
+	return h, false, nil
+}
+
+// create makes the file if there is room, and marks it as absent otherwise. It appears whole; where another process was
+// first, the file is that one's.
+func (f *file) create(d *Disk) (*os.File, error) {
+	if !d.reserve(f.layout.size) {
+		f.absent = true
+		return nil, nil
+	}
+	dir := filepath.Dir(f.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	h, err := tmpfile.New(dir, newPrefix+"*")
+	if err != nil {
+		return nil, err
+	}
+	head := f.layout.head()
+	_, err = h.WriteAt(head[:], 0)
+	if err == nil {
+		err = h.Truncate(f.layout.size)
+	}
+	if err == nil {
+		err = h.Link(f.path)
+	}
+	if err = errors.Join(err, h.Close()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return os.OpenFile(f.path, os.O_RDWR, 0)
+}
+
+// check holds the head of a file against the layout.
+func (f *file) check(h *os.File) error {
+	var got [headBytes]byte
+	if _, err := h.ReadAt(got[:], 0); err != nil {
+		return errs.New(errs.Corrupt, "cache file %q: %w", f.path, err)
+	}
+	if got != f.layout.head() {
+		return errs.New(errs.Corrupt, "cache file %q: its head is not that of the chunk; remove it", f.path)
+	}
+	return nil
+}
+
+// survey reads the table once, to know what the file has.
+func (f *file) survey(d *Disk) {
+	f.mu.Lock()
+	seen := f.known != nil
+	f.mu.Unlock()
+	if seen {
+		return
+	}
+	known := make([]bool, f.layout.items())
+	err := f.use(d, false, func(h *os.File) error {
+		table := make([]byte, entryBytes*len(known))
+		if _, err := h.ReadAt(table, headBytes); err != nil {
+			return err
+		}
+		for i := range known {
+			_, known[i] = decodeEntry([entryBytes]byte(table[entryBytes*i:]))
+		}
+		return nil
+	})
+	if err != nil {
+		d.fault(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = known
+	}
+}
+
+// note remembers whether a sample can be read.
+func (f *file) note(item int64, good bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		return // survey will see
+	}
+	f.known[item] = good
+}
+
+func (d *Disk) fault(err error) {
+	text := errs.Wrap(errs.Storage, "cache in", d.dir, err).Error()
+	d.first.CompareAndSwap(nil, &text)
+	d.faults.Add(1)
+}
+
+// Stats are the figures since the start; Bytes is as counted last.
+func (d *Disk) Stats() Stats {
+	s := Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Kept: d.kept.Load(), Limit: d.limit, Faults: d.faults.Load()}
+	if text := d.first.Load(); text != nil {
+		s.Fault = *text
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.Bytes = d.total
+	return s
+}
+
+// Close closes the files, which stay for the next run.
+func (d *Disk) Close() {
+	d.mu.Lock()
+	files := d.files
+	d.files = map[chunk.ID]*file{}
+	d.mu.Unlock()
+	for _, f := range files {
+		f.mu.Lock()
+		if f.f != nil {
+			_ = f.f.Close() // what was not written is a miss of the next run
+			f.f = nil
+		}
+		f.absent = true
+		f.mu.Unlock()
+	}
+}
+
+const (
+	magic      = "dlpixel2"
+	headBytes  = 32 // magic, items u32, 0 u32, size u64, CRC-32C of these u32, 0 u32
+	entryBytes = 8  // CRC-32C of the sample u32, 1 u32 once it is kept
+	alignBytes = 64
+)
+
+// layout is where the samples of a chunk lie in its file: head, table, samples in order, each at a multiple of 64 bytes.
+type layout struct {
+	starts []int64
+	size   int64
+}
+
+func layoutOf(x *format.Index) layout {
+	n := x.Items()
+	l := layout{starts: make([]int64, n)}
+	at := align(headBytes + entryBytes*n)
+	for i := range n {
+		l.starts[i] = at
+		size := int64(x.DType().Size())
+		for _, side := range x.Shape(i) {
+			size *= side
+		}
+		at = align(at + size)
+	}
+	l.size = at
+	return l
+}
+
+func align(n int64) int64 { return (n + alignBytes - 1) / alignBytes * alignBytes }
+
+func (l *layout) items() int64            { return int64(len(l.starts)) }
+func (l *layout) entry(item int64) int64  { return headBytes + entryBytes*item }
+func (l *layout) offset(item int64) int64 { return l.starts[item] }
+
+func (l *layout) head() (h [headBytes]byte) {
+	copy(h[:], magic)
+	binary.LittleEndian.PutUint32(h[8:], uint32(len(l.starts)))
+	binary.LittleEndian.PutUint64(h[16:], uint64(l.size))
+	binary.LittleEndian.PutUint32(h[24:], format.CRC(h[:24]))
+	return h
+}
+
+func encodeEntry(sum uint32) (e [entryBytes]byte) {
+	binary.LittleEndian.PutUint32(e[:], sum)
+	binary.LittleEndian.PutUint32(e[4:], 1)
+	return e
+}
+
+func decodeEntry(e [entryBytes]byte) (sum uint32, kept bool) {
+	return binary.LittleEndian.Uint32(e[:]), binary.LittleEndian.Uint32(e[4:]) == 1
+}

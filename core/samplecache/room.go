@@ -1,0 +1,88 @@
+package samplecache
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// found is a file of the directory.
+type found struct {
+	path  string
+	bytes int64
+	used  time.Time
+}
+
+// reserve makes room for a new file of size bytes, and reports whether there is some. The lock of a file is held, that of
+// d is not.
+func (d *Disk) reserve(size int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if size > d.limit {
+		return false
+	}
+	if !d.counted || d.added > d.limit/recount || d.total+size > d.limit {
+		d.makeRoom(size)
+	}
+	if d.total+size > d.limit {
+		return false
+	}
+	d.total += size
+	d.added += size
+	return true
+}
+
+// makeRoom counts the files and removes those used longest ago until size bytes fit, but none that this process uses. The
+// lock is held.
+func (d *Disk) makeRoom(size int64) {
+	files := d.list()
+	d.counted, d.total, d.added = true, 0, 0
+	for _, f := range files {
+		d.total += f.bytes
+	}
+	if d.total+size <= d.limit {
+		return
+	}
+	ours := make(map[string]bool, len(d.files))
+	for _, f := range d.files {
+		ours[f.path] = true
+	}
+	slices.SortFunc(files, func(a, b found) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })
+	for _, f := range files {
+		if d.total+size <= d.limit {
+			return
+		}
+		if !ours[f.path] && os.Remove(f.path) == nil {
+			d.total -= f.bytes
+		}
+	}
+}
+
+// list finds the files of all runs, and removes those that killed processes were making.
+func (d *Disk) list() (files []found) {
+	folders, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil // then what is written next fails, and says why
+	}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(filepath.Join(d.dir, folder.Name()))
+		if err != nil {
+			continue // not a folder of ours
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			path := filepath.Join(d.dir, folder.Name(), e.Name())
+			switch {
+			case err != nil || !info.Mode().IsRegular():
+			case strings.HasSuffix(e.Name(), suffix):
+				files = append(files, found{path, info.Size(), info.ModTime()})
+			case strings.HasPrefix(e.Name(), newPrefix) && time.Since(info.ModTime()) > newAge:
+				_ = os.Remove(path) // the next one tries again
+			}
+		}
+	}
+	return files
+}
