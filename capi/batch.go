@@ -67,15 +67,15 @@ func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
 	}
 }
 
-// parcel makes plain memory of b, which is released or lives on in it.
-func parcel(b *loader.Batch) (*C.dl_parcel, error) {
+// export makes plain memory of b, which is released or lives on in it.
+func batchExport(b *loader.Batch) (*C.dl_batch_export, error) {
 	size := describedBytes(b)
-	p := C.dl_parcel_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
+	p := C.dl_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
 	if p == nil {
 		b.Release()
 		return nil, errs.New(errs.Storage, "describe batch: no memory for %d bytes", size)
 	}
-	arrays := unsafe.Add(unsafe.Pointer(p), C.sizeof_dl_parcel)
+	arrays := unsafe.Add(unsafe.Pointer(p), C.sizeof_dl_batch_export)
 	describeAll(b, arrays, size)
 	p.arrays, p.n = (*C.dl_array_in)(arrays), C.int64_t(len(b.Columns))
 	p.rows, p.position = C.int64_t(b.Rows), C.int64_t(b.Position)
@@ -127,7 +127,9 @@ func layoutBytes(c *loader.BatchColumn) int {
 }
 
 // pointer is the C view of numbers.
-func pointer(n []int64) *C.dl_int { return (*C.dl_int)(unsafe.Pointer(unsafe.SliceData(n))) }
+func pointer(n []int64) *C.dl_const_i64 {
+	return (*C.dl_const_i64)(unsafe.Pointer(unsafe.SliceData(n)))
+}
 
 // describe fills out from c.
 func describe(b *loader.Batch, c *loader.BatchColumn, out *C.dl_array, rest *arena) {

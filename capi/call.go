@@ -95,7 +95,7 @@ func kindOf(err error) errs.Kind {
 func text(s *C.dl_text) string { return C.GoString((*C.char)(unsafe.Pointer(s))) }
 
 // numbers is the caller's memory as a slice, valid during the call.
-func numbers(what string, p *C.dl_int, n C.int64_t) ([]int64, error) {
+func numbers(what string, p *C.dl_const_i64, n C.int64_t) ([]int64, error) {
 	if n < 0 || n > 1<<40 || (n > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "read argument %q: count is %d and the pointer is NULL or the count is out of bounds", what, int64(n))
 	}

@@ -55,7 +55,7 @@ func dlgo_column_open(h C.dl_view, name *C.dl_text, out *C.dl_column, e *C.dl_er
 }
 
 //export dlgo_column_sizes
-func dlgo_column_sizes(c C.dl_context, h C.dl_column, rows *C.dl_int, n C.int64_t, sizes *C.int64_t, e *C.dl_error) C.dl_status {
+func dlgo_column_sizes(c C.dl_context, h C.dl_column, rows *C.dl_const_i64, n C.int64_t, sizes *C.int64_t, e *C.dl_error) C.dl_status {
 	return onColumn(c, h, e, func(ctx context.Context, col *column) error {
 		at, err := numbers("rows", rows, n)
 		if err != nil {
@@ -69,7 +69,7 @@ func dlgo_column_sizes(c C.dl_context, h C.dl_column, rows *C.dl_int, n C.int64_
 }
 
 //export dlgo_column_stored
-func dlgo_column_stored(c C.dl_context, h C.dl_column, rows *C.dl_int, n C.int64_t, dst *C.dl_dst, sizes *C.dl_int, e *C.dl_error) C.dl_status {
+func dlgo_column_stored(c C.dl_context, h C.dl_column, rows *C.dl_const_i64, n C.int64_t, dst *C.dl_mut_ptr, sizes *C.dl_const_i64, e *C.dl_error) C.dl_status {
 	return onColumn(c, h, e, func(ctx context.Context, col *column) error {
 		at, err := numbers("rows", rows, n)
 		if err != nil {

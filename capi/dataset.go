@@ -194,7 +194,7 @@ func dlgo_dataset_append(c C.dl_context, h C.dl_dataset, columns *C.dl_rows_in, 
 }
 
 //export dlgo_dataset_update
-func dlgo_dataset_update(c C.dl_context, h C.dl_dataset, rows *C.dl_int, n C.int64_t, columns *C.dl_rows_in, columnsN C.int64_t, e *C.dl_error) C.dl_status {
+func dlgo_dataset_update(c C.dl_context, h C.dl_dataset, rows *C.dl_const_i64, n C.int64_t, columns *C.dl_rows_in, columnsN C.int64_t, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
 		at, err := numbers("rows", rows, n)
 		if err != nil {
@@ -209,7 +209,7 @@ func dlgo_dataset_update(c C.dl_context, h C.dl_dataset, rows *C.dl_int, n C.int
 }
 
 //export dlgo_dataset_delete_rows
-func dlgo_dataset_delete_rows(c C.dl_context, h C.dl_dataset, rows *C.dl_int, n C.int64_t, e *C.dl_error) C.dl_status {
+func dlgo_dataset_delete_rows(c C.dl_context, h C.dl_dataset, rows *C.dl_const_i64, n C.int64_t, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
 		at, err := numbers("rows", rows, n)
 		if err != nil {
@@ -293,7 +293,7 @@ func dlgo_dataset_view(c C.dl_context, h C.dl_dataset, out *C.dl_view, e *C.dl_e
 		if err != nil {
 			return err
 		}
-		out.id = C.uint64_t(lib.views.put(newViewing(v)))
+		out.id = C.uint64_t(lib.views.put(newViewHandle(v)))
 		return nil
 	})
 }

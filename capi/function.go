@@ -68,8 +68,8 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 		full[i] = a.Expand()
 	}
 	n := full[0].N
-	lent := lend(full)
-	defer lent.takeBack()
+	lent := exportColumn(full)
+	defer lent.release()
 	var (
 		e    C.dl_error
 		out  C.dl_rows

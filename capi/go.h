@@ -13,9 +13,9 @@
 /* Fills out with malloc'ed data, which it then owns. */
 void dl_buffer_fill(dl_buffer* out, char* data, int64_t size);
 
-/* A parcel with `size` zeroed bytes behind it, which takes over a reference to the memory; NULL without memory for it.
- */
-dl_parcel* dl_parcel_new(dl_memory* memory, int64_t size);
+/* Makes a batch export with `size` zeroed bytes behind it. It takes over the reference to memory.
+ * Returns NULL if the process is out of memory. */
+dl_batch_export* dl_batch_export_new(dl_memory* memory, int64_t size);
 
 /* Calls what a dl_function points at, which Go cannot do itself. */
 dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
@@ -53,7 +53,7 @@ extern __typeof__(dl_view_select) dlgo_view_select;
 extern __typeof__(dl_view_slice) dlgo_view_slice;
 extern __typeof__(dl_view_rows) dlgo_view_rows;
 extern __typeof__(dl_view_read) dlgo_view_read;
-extern __typeof__(dl_view_weigh) dlgo_view_weigh;
+extern __typeof__(dl_view_with_weights) dlgo_view_with_weights;
 extern __typeof__(dl_view_close) dlgo_view_close;
 extern __typeof__(dl_query) dlgo_query;
 extern __typeof__(dl_query_explain) dlgo_query_explain;

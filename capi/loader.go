@@ -22,15 +22,15 @@ type loading struct {
 	epochs map[uint64]struct{}
 }
 
-// passing is a dl_epoch.
-type passing struct {
+// epochHandle is a dl_epoch.
+type epochHandle struct {
 	*loader.Epoch
 	of *loading
 }
 
 //export dlgo_view_read
-func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_int, n C.int64_t, options *C.dl_text, out *C.dl_batch, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, out *C.dl_batch, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("read rows", out != nil); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_int, n C.int64_t, op
 
 //export dlgo_loader_open
 func dlgo_loader_open(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl_loader, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("open loader", out != nil); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func dlgo_loader_start(h C.dl_loader, pass *C.dl_text, out *C.dl_epoch, e *C.dl_
 		if err != nil {
 			return err
 		}
-		id := lib.epochs.put(&passing{Epoch: p, of: l})
+		id := lib.epochs.put(&epochHandle{Epoch: p, of: l})
 		l.epochs[id] = struct{}{}
 		out.id = C.uint64_t(id)
 		return nil
@@ -210,7 +210,7 @@ func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out *C
 }
 
 //export dlgo_epoch_take
-func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **C.dl_parcel, e *C.dl_error) C.dl_status {
+func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		if err := wantOut("take batch", state != nil && out != nil); err != nil {
 			return err
@@ -220,7 +220,7 @@ func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **
 			return err
 		}
 		if b != nil {
-			p, err := parcel(b)
+			p, err := batchExport(b)
 			if err != nil {
 				return err
 			}

@@ -33,10 +33,10 @@ type library struct {
 	poison   atomic.Pointer[string] // text of the first panic
 	contexts table[*bound]
 	datasets table[*dataset.Dataset]
-	views    table[*viewing]
+	views    table[*viewHandle]
 	columns  table[*column]
 	loaders  table[*loading]
-	epochs   table[*passing]
+	epochs   table[*epochHandle]
 	batches  table[*batch]
 	imports  table[*ingest.Job]
 }
@@ -65,10 +65,10 @@ func newLibrary() *library {
 		},
 		contexts: table[*bound]{kind: 1, name: "context"},
 		datasets: table[*dataset.Dataset]{kind: 2, name: "dataset"},
-		views:    table[*viewing]{kind: 3, name: "view"},
+		views:    table[*viewHandle]{kind: 3, name: "view"},
 		columns:  table[*column]{kind: 4, name: "column"},
 		loaders:  table[*loading]{kind: 5, name: "loader"},
-		epochs:   table[*passing]{kind: 6, name: "epoch"},
+		epochs:   table[*epochHandle]{kind: 6, name: "epoch"},
 		batches:  table[*batch]{kind: 7, name: "batch"},
 		imports:  table[*ingest.Job]{kind: 8, name: "import"},
 	}

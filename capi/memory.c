@@ -29,18 +29,18 @@ void dl_memory_release(dl_memory* memory) {
     dl_slab_release(slab_of(memory));
 }
 
-dl_parcel* dl_parcel_new(dl_memory* memory, int64_t size) {
-    dl_parcel* parcel = calloc(1, sizeof *parcel + (size_t)size);
-    if (parcel == NULL) return NULL;
-    parcel->memory = memory;
+dl_batch_export* dl_batch_export_new(dl_memory* memory, int64_t size) {
+    dl_batch_export* exported = calloc(1, sizeof *exported + (size_t)size);
+    if (exported == NULL) return NULL;
+    exported->memory = memory;
     atomic_fetch_add(&references, 1);
-    return parcel;
+    return exported;
 }
 
-void dl_parcel_free(dl_parcel* parcel) {
-    if (parcel == NULL) return;
-    dl_memory_release(parcel->memory);
-    free(parcel);
+void dl_batch_export_free(dl_batch_export* exported) {
+    if (exported == NULL) return;
+    dl_memory_release(exported->memory);
+    free(exported);
 }
 
 /* One allocation: the tensor in either form, its memory, then shape and strides. */
@@ -89,8 +89,8 @@ static int kind_of(int32_t dtype, pack_tensor* t) {
     return 1;
 }
 
-dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_int* shape, int32_t versioned,
-                           void** out, dl_error* err) {
+dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_const_i64* shape,
+                           int32_t versioned, void** out, dl_error* err) {
     pack_tensor t = {.data = data, .device_type = PACK_DEVICE_CPU, .ndim = ndim};
     if (memory == NULL || out == NULL) return fail(err, DL_INVALID, "no memory or no place for the result", 0);
     if (ndim < 0 || ndim > 64 || (ndim > 0 && shape == NULL)) return fail(err, DL_INVALID, "bad number of axes", ndim);

@@ -14,9 +14,9 @@ import (
 	"deeplake/core/scan"
 )
 
-//export dlgo_view_weigh
-func dlgo_view_weigh(h C.dl_view, weights *C.dl_real, n C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+//export dlgo_view_with_weights
+func dlgo_view_with_weights(h C.dl_view, weights *C.dl_const_f64, n C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("weigh rows", out != nil); err != nil {
 			return err
 		}
@@ -27,8 +27,8 @@ func dlgo_view_weigh(h C.dl_view, weights *C.dl_real, n C.int64_t, out *C.dl_vie
 		if err != nil {
 			return errs.Wrap(errs.Invalid, "weigh rows", "", err)
 		}
-		weighed, err := v.part(func(d *dataset.View) (*dataset.View, error) { return d, nil },
-			func(a *scan.Answer) (*scan.Answer, error) { return a, nil })
+		weighed, err := v.subset(func(d *dataset.View) (*dataset.View, error) { return d, nil },
+			func(a *scan.Result) (*scan.Result, error) { return a, nil })
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // asking are the options of dl_query.
-type asking struct {
+type queryOptions struct {
 	reaching
 	Seed    uint64            `json:"seed"`
 	Each    []int             `json:"each"`
@@ -32,17 +32,17 @@ type asking struct {
 	Stored  bool              `json:"stored"`
 }
 
-// question is a query that was checked, and what it is asked of.
-type question struct {
-	plan  *query.Plan
-	view  *viewing // nil: the datasets that it names
-	owner *owner   // of what it opened: the question's, until there is an answer
-	words string   // what decides the answer, besides the versions
-	seed  uint64
+// checkedQuery is a query that was checked, and what it is asked of.
+type checkedQuery struct {
+	plan        *query.Plan
+	view        *viewHandle // nil: the datasets that it names
+	owner       *owner      // of what it opened: the checkedQuery's, until there is an answer
+	fingerprint string      // what decides the answer, besides the versions
+	seed        uint64
 }
 
-// tell is what dl_query says of a query.
-type tell struct {
+// queryInfo is what dl_query says of a query.
+type queryInfo struct {
 	Query       string             `json:"query,omitempty"`
 	URI         string             `json:"uri"`
 	Origin      string             `json:"origin,omitempty"` // where the rows lie, if elsewhere
@@ -59,10 +59,10 @@ type output struct {
 	Computed bool   `json:"computed"`
 }
 
-// inquiry is a call of dl_query, before anything is done.
-type inquiry struct {
-	asked     *viewing // instead of view
-	stored    bool     // the text is of a saved view
+// queryRequest is a call of dl_query, before anything is done.
+type queryRequest struct {
+	spec      *viewHandle // instead of view
+	stored    bool        // the text is of a saved view
 	view      C.dl_view
 	text      string
 	params    *C.dl_rows_in
@@ -72,9 +72,9 @@ type inquiry struct {
 	options   string
 }
 
-// prepare checks a query. The caller leaves the owner of the question, or makes a view of it.
-func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
-	var o asking
+// prepare checks a query. The caller leaves the owner of the checkedQuery, or makes a view of it.
+func (a *queryRequest) prepare(ctx context.Context) (*checkedQuery, queryOptions, error) {
+	var o queryOptions
 	if err := parse("query", a.options, &o); err != nil {
 		return nil, o, err
 	}
@@ -85,7 +85,7 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	if err != nil {
 		return nil, o, err
 	}
-	with := query.Options{Seed: o.Seed, Budget: o.Budget, Threads: o.Threads, Each: o.Each}
+	with := query.Options{Seed: o.Seed, Budget: o.Budget, Threads: o.Threads, Batched: o.Each}
 	if with.Functions, err = functionsOf(a.functions, a.n); err != nil {
 		return nil, o, err
 	}
@@ -93,7 +93,7 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	if with.Params, spoken, err = paramsOf(a.params, a.paramsN); err != nil {
 		return nil, o, err
 	}
-	q := &question{seed: o.Seed, view: a.asked}
+	q := &checkedQuery{seed: o.Seed, view: a.spec}
 	if a.view.id != 0 {
 		if q.view, err = lib.views.get(uint64(a.view.id)); err != nil {
 			return nil, o, err
@@ -101,7 +101,7 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 	}
 	home := ""
 	if q.view != nil {
-		home = q.view.answer().Base().URI()
+		home = q.view.asResult().Base().URI()
 	}
 	tables := scan.NewTables(lib.env, home, a.stored || o.Stored, place)
 	of := &owner{sources: &sources{Tables: tables, commits: o.Commits, names: o.Places}}
@@ -112,25 +112,25 @@ func (a *inquiry) prepare(ctx context.Context) (*question, asking, error) {
 			return nil, o, err
 		}
 		of.above = q.view.owner
-		from = q.view.answer().Table()
-		q.words = q.view.answer().Words() + "\x00"
+		from = q.view.asResult().Table()
+		q.fingerprint = q.view.asResult().Fingerprint() + "\x00"
 	}
 	q.owner = owned(of)
 	if q.plan, err = query.Prepare(ctx, a.text, from, of.sources, with); err != nil {
 		of.leave()
 		return nil, o, err
 	}
-	q.words += fmt.Sprintf("%s\x00%d\x00%s", q.plan.Text(), o.Seed, spoken)
+	q.fingerprint += fmt.Sprintf("%s\x00%d\x00%s", q.plan.Text(), o.Seed, spoken)
 	if len(o.Each) > 0 {
-		q.words += fmt.Sprint("\x00", o.Each)
+		q.fingerprint += fmt.Sprint("\x00", o.Each)
 	}
 	return q, o, nil
 }
 
 // base is the view that the answer describes itself by.
-func (q *question) base() (*dataset.View, error) {
+func (q *checkedQuery) base() (*dataset.View, error) {
 	if q.view != nil {
-		return q.view.answer().Base(), nil
+		return q.view.asResult().Base(), nil
 	}
 	opened := q.owner.sources.Views()
 	if len(opened) == 0 {
@@ -140,16 +140,16 @@ func (q *question) base() (*dataset.View, error) {
 }
 
 // reads is all views that the query reads.
-func (q *question) reads() []*dataset.View {
+func (q *checkedQuery) reads() []*dataset.View {
 	opened := q.owner.sources.Views()
 	if q.view != nil {
-		return slices.Concat(q.view.answer().Reads(), opened)
+		return slices.Concat(q.view.asResult().Reads(), opened)
 	}
 	return opened
 }
 
-func (q *question) tell() tell {
-	t := tell{Query: q.plan.Text(), Commits: q.owner.sources.used}
+func (q *checkedQuery) info() queryInfo {
+	t := queryInfo{Query: q.plan.Text(), Commits: q.owner.sources.used}
 	if v, err := q.base(); err == nil {
 		t.URI = v.URI()
 	}
@@ -157,20 +157,20 @@ func (q *question) tell() tell {
 }
 
 // tellAnswer says what the query was, and what came of it.
-func (q *question) tellAnswer(a *scan.Answer, outputs []query.Output) tell {
-	t := q.tell()
+func (q *checkedQuery) resultInfo(a *scan.Result, outputs []query.Output) queryInfo {
+	t := q.info()
 	if at := a.Origin(); at != nil && at.URI() != t.URI {
 		t.Origin = at.URI()
 	}
 	for _, o := range outputs {
-		t.Outputs = append(t.Outputs, output{o.Name, o.Type.String(), o.Drawn < 0})
+		t.Outputs = append(t.Outputs, output{o.Name, o.Type.String(), o.Source < 0})
 	}
 	return t
 }
 
 // explain says what the query does, and if it was run what it did.
-func (q *question) explain(ctx context.Context, done *query.Done) (tell, error) {
-	t := q.tell()
+func (q *checkedQuery) explain(ctx context.Context, done *query.Done) (queryInfo, error) {
+	t := q.info()
 	e, err := q.plan.Explain(ctx)
 	if err != nil {
 		return t, err
@@ -190,19 +190,19 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 		if err != nil {
 			return err
 		}
-		a := inquiry{view: h, text: text(words), params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
+		a := queryRequest{view: h, text: text(words), params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
 		q, _, err := a.prepare(ctx)
 		if err != nil {
 			return err
 		}
-		answer, result, err := q.answer(ctx)
+		answer, result, err := q.result(ctx)
 		if err != nil {
 			q.owner.leave()
 			return err
 		}
-		v := answered(answer, q.owner)
-		v.asked, v.done = q, &result.Done
-		if err := fillJSON(told, q.tellAnswer(answer, result.Outputs)); err != nil {
+		v := viewOfResult(answer, q.owner)
+		v.spec, v.done = q, &result.Done
+		if err := fillJSON(told, q.resultInfo(answer, result.Outputs)); err != nil {
 			v.close()
 			return err
 		}
@@ -212,7 +212,7 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 }
 
 // answer runs the query.
-func (q *question) answer(ctx context.Context) (*scan.Answer, *query.Result, error) {
+func (q *checkedQuery) result(ctx context.Context) (*scan.Result, *query.Result, error) {
 	base, err := q.base()
 	if err != nil {
 		return nil, nil, err
@@ -221,7 +221,7 @@ func (q *question) answer(ctx context.Context) (*scan.Answer, *query.Result, err
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err := scan.Answered(ctx, lib.env, base, q.reads(), result, q.words)
+	answer, err := scan.NewResult(ctx, lib.env, base, q.reads(), result, q.fingerprint)
 	return answer, result, err
 }
 
@@ -235,16 +235,16 @@ func dlgo_query_explain(c C.dl_context, h C.dl_view, words *C.dl_text, params *C
 		if err != nil {
 			return err
 		}
-		a := inquiry{view: h, text: text(words), params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
+		a := queryRequest{view: h, text: text(words), params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
 		if a.text == "" && h.id != 0 {
 			v, err := lib.views.get(uint64(h.id))
 			if err != nil {
 				return err
 			}
-			if v.asked == nil {
+			if v.spec == nil {
 				return errs.New(errs.Invalid, "explain query: the view is no answer to one")
 			}
-			t, err := v.asked.explain(ctx, v.done)
+			t, err := v.spec.explain(ctx, v.done)
 			if err != nil {
 				return err
 			}

@@ -138,7 +138,7 @@ func dataOf(p C.dl_data, n C.int64_t) ([]byte, error) {
 }
 
 // shapeOf copies a shape, into arena where there is one.
-func shapeOf(p *C.dl_int, ndim C.int32_t, arena *[]int64) (tensor.Shape, error) {
+func shapeOf(p *C.dl_const_i64, ndim C.int32_t, arena *[]int64) (tensor.Shape, error) {
 	if ndim < 0 || ndim > tensor.MaxDims || (ndim > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "shape has %d axes, want 0 to %d and a pointer that is not NULL", int32(ndim), tensor.MaxDims)
 	}

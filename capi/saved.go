@@ -32,20 +32,20 @@ func dlgo_dataset_save_view(c C.dl_context, d C.dl_dataset, h C.dl_view, name, o
 		if err := parse("save view", text(options), &o); err != nil {
 			return err
 		}
-		q := scan.Asked{Params: o.Params}
-		if v.asked != nil {
-			q.Query, q.Seed = v.asked.plan.Text(), v.asked.seed
-			if err := v.asked.canRepeat(v.result, text(name)); err != nil {
+		q := scan.QuerySpec{Params: o.Params}
+		if v.spec != nil {
+			q.Query, q.Seed = v.spec.plan.Text(), v.spec.seed
+			if err := v.spec.canRepeat(v.result, text(name)); err != nil {
 				return err
 			}
 		}
-		return v.answer().Save(ctx, ds, text(name), q, o.Replace)
+		return v.asResult().Save(ctx, ds, text(name), q, o.Replace)
 	})
 }
 
 // canRepeat refuses to save what is computed where the query was asked of something else than all rows of a commit: that
 // alone can be asked again.
-func (q *question) canRepeat(a *scan.Answer, name string) error {
+func (q *checkedQuery) canRepeat(a *scan.Result, name string) error {
 	if _, plain := a.View(); plain || (q.view != nil && q.view.whole()) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (q *question) canRepeat(a *scan.Answer, name string) error {
 }
 
 // whole reports whether the view is all rows of a commit.
-func (v *viewing) whole() bool {
+func (v *viewHandle) whole() bool {
 	if v.view == nil {
 		return false
 	}
@@ -71,17 +71,17 @@ func dlgo_dataset_load_view(c C.dl_context, d C.dl_dataset, name *C.dl_text, par
 		if err := wantOut("load view", out != nil && told != nil); err != nil {
 			return err
 		}
-		a := inquiry{stored: true, params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
-		var q *question
+		a := queryRequest{stored: true, params: params, paramsN: paramsN, functions: functions, n: functionsN, options: text(options)}
+		var q *checkedQuery
 		var result *query.Result
-		answer, at, err := scan.Load(ctx, ds, text(name), func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*scan.Answer, error) {
-			a.text, a.asked = s.Query, newViewing(base)
+		answer, at, err := scan.Load(ctx, ds, text(name), func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*scan.Result, error) {
+			a.text, a.spec = s.Query, newViewHandle(base)
 			var err error
 			if q, _, err = a.prepare(ctx); err != nil {
 				return nil, err
 			}
-			var answer *scan.Answer
-			answer, result, err = q.answer(ctx)
+			var answer *scan.Result
+			answer, result, err = q.result(ctx)
 			return answer, err
 		})
 		of := owned(&owner{})
@@ -93,11 +93,11 @@ func dlgo_dataset_load_view(c C.dl_context, d C.dl_dataset, name *C.dl_text, par
 			return err
 		}
 		of.dataset = at
-		v := answered(answer, of)
-		t := tell{URI: ds.URI()}
+		v := viewOfResult(answer, of)
+		t := queryInfo{URI: ds.URI()}
 		if q != nil {
-			v.asked, v.done = q, &result.Done
-			t = q.tellAnswer(answer, result.Outputs)
+			v.spec, v.done = q, &result.Done
+			t = q.resultInfo(answer, result.Outputs)
 		}
 		if err := fillJSON(told, t); err != nil {
 			v.close()
@@ -110,7 +110,7 @@ func dlgo_dataset_load_view(c C.dl_context, d C.dl_dataset, name *C.dl_text, par
 
 //export dlgo_view_materialize
 func dlgo_view_materialize(c C.dl_context, h C.dl_view, uri, options *C.dl_text, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+	return onView(h, e, func(v *viewHandle) error {
 		var o struct {
 			reaching
 			Overwrite bool   `json:"overwrite"`
@@ -128,7 +128,7 @@ func dlgo_view_materialize(c C.dl_context, h C.dl_view, uri, options *C.dl_text,
 		if err != nil {
 			return err
 		}
-		return v.answer().Materialize(ctx, lib.env, scan.Copy{
+		return v.asResult().Materialize(ctx, lib.env, scan.Copy{
 			URI: text(uri), Storage: place, Overwrite: o.Overwrite, Message: o.Message, Threads: o.Threads,
 		})
 	})

@@ -74,9 +74,10 @@ FORWARD(dataset_append,
         (dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows, dl_error* err),
         (ctx, ds, columns, columns_n, rows, err))
 FORWARD(dataset_update,
-        (dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_rows_in* columns, int64_t columns_n, dl_error* err),
+        (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_rows_in* columns, int64_t columns_n,
+         dl_error* err),
         (ctx, ds, rows, n, columns, columns_n, err))
-FORWARD(dataset_delete_rows, (dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_error* err),
+FORWARD(dataset_delete_rows, (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_error* err),
         (ctx, ds, rows, n, err))
 FORWARD(dataset_set_info, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err), (ctx, ds, json, err))
 FORWARD(dataset_commit, (dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err),
@@ -95,14 +96,15 @@ FORWARD(dataset_copy, (dl_context ctx, dl_text* src, dl_text* dst, dl_text* opti
         (ctx, src, dst, options, json, err))
 FORWARD(view_len, (dl_view view, int64_t* out, dl_error* err), (view, out, err))
 FORWARD(view_describe, (dl_view view, dl_buffer* json, dl_error* err), (view, json, err))
-FORWARD(view_select, (dl_view view, dl_int* rows, int64_t n, dl_view* out, dl_error* err), (view, rows, n, out, err))
+FORWARD(view_select, (dl_view view, dl_const_i64* rows, int64_t n, dl_view* out, dl_error* err),
+        (view, rows, n, out, err))
 FORWARD(view_slice, (dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err),
         (view, start, stop, step, out, err))
 FORWARD(view_rows, (dl_view view, int64_t* rows, int64_t n, dl_error* err), (view, rows, n, err))
 FORWARD(view_read,
-        (dl_context ctx, dl_view view, dl_int* rows, int64_t n, dl_text* options, dl_batch* out, dl_error* err),
+        (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options, dl_batch* out, dl_error* err),
         (ctx, view, rows, n, options, out, err))
-FORWARD(view_weigh, (dl_view view, dl_real* weights, int64_t n, dl_view* out, dl_error* err),
+FORWARD(view_with_weights, (dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err),
         (view, weights, n, out, err))
 FORWARD(view_close, (dl_view view, dl_error* err), (view, err))
 FORWARD(query,
@@ -124,10 +126,11 @@ FORWARD(dataset_load_view,
 FORWARD(view_materialize, (dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err),
         (ctx, view, uri, options, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err), (view, name, out, err))
-FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes, dl_error* err),
+FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, int64_t* sizes, dl_error* err),
         (ctx, column, rows, n, sizes, err))
 FORWARD(column_stored,
-        (dl_context ctx, dl_column column, dl_int* rows, int64_t n, dl_dst* dst, dl_int* sizes, dl_error* err),
+        (dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, dl_mut_ptr* dst, dl_const_i64* sizes,
+         dl_error* err),
         (ctx, column, rows, n, dst, sizes, err))
 FORWARD(column_stored_one,
         (dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity, int64_t* size, dl_error* err),
@@ -149,7 +152,7 @@ FORWARD(loader_trace, (dl_loader loader, dl_buffer* json, dl_error* err), (loade
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
 FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
         (epoch, timeout_ms, state, out, err))
-FORWARD(epoch_take, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_parcel** out, dl_error* err),
+FORWARD(epoch_take, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch_export** out, dl_error* err),
         (epoch, timeout_ms, state, out, err))
 FORWARD(epoch_close, (dl_epoch epoch, dl_error* err), (epoch, err))
 FORWARD(batch_arrays, (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),

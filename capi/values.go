@@ -131,9 +131,9 @@ func copied[T any](data []byte) []T {
 	return out
 }
 
-// lending are columns that C may look at until they are taken back. Their elements stay where they are; what describes
+// exporter are columns that C may look at until they are taken back. Their elements stay where they are; what describes
 // them is in C memory.
-type lending struct {
+type exporter struct {
 	pins runtime.Pinner
 	rest arena
 	all  unsafe.Pointer
@@ -141,12 +141,12 @@ type lending struct {
 }
 
 // lend describes columns, none of which is Const.
-func lend(columns []*array.Column) *lending {
+func exportColumn(columns []*array.Column) *exporter {
 	size := len(columns) * C.sizeof_dl_array
 	for _, c := range columns {
 		size += lentBytes(c)
 	}
-	l := &lending{all: C.calloc(1, C.size_t(size+8)), n: len(columns)}
+	l := &exporter{all: C.calloc(1, C.size_t(size+8)), n: len(columns)}
 	l.rest = arena(unsafe.Slice((*byte)(l.all), size)[len(columns)*C.sizeof_dl_array:])
 	for i, c := range columns {
 		l.describe(c, &unsafe.Slice((*C.dl_array)(l.all), len(columns))[i])
@@ -154,7 +154,7 @@ func lend(columns []*array.Column) *lending {
 	return l
 }
 
-func (l *lending) takeBack() {
+func (l *exporter) release() {
 	l.pins.Unpin()
 	C.free(l.all)
 }
@@ -186,7 +186,7 @@ func itemsOf(c *array.Column) *array.Column {
 	return array.Empty(item)
 }
 
-func (l *lending) describe(c *array.Column, out *C.dl_array) {
+func (l *exporter) describe(c *array.Column, out *C.dl_array) {
 	out.name = l.rest.text("")
 	out.dtype = C.int32_t(c.DType)
 	if c.List {
@@ -220,7 +220,7 @@ func (l *lending) describe(c *array.Column, out *C.dl_array) {
 }
 
 // pin is where the elements of a column are, and the bytes of one.
-func (l *lending) pin(data any) (unsafe.Pointer, int64) {
+func (l *exporter) pin(data any) (unsafe.Pointer, int64) {
 	if data == nil {
 		return nil, 0
 	}
@@ -234,7 +234,7 @@ func (l *lending) pin(data any) (unsafe.Pointer, int64) {
 	return p, size
 }
 
-func (l *lending) describeText(c *array.Column, out *C.dl_array) {
+func (l *exporter) describeText(c *array.Column, out *C.dl_array) {
 	out.kind, out.entries = C.DL_KIND_TEXT, C.int64_t(c.N)
 	if c.DType == 0 {
 		out.dtype = C.DL_STRING
@@ -253,7 +253,7 @@ func (l *lending) describeText(c *array.Column, out *C.dl_array) {
 	out.data, _ = l.pin(append(all, 0))
 }
 
-func (l *lending) describeList(c *array.Column, out *C.dl_array) {
+func (l *exporter) describeList(c *array.Column, out *C.dl_array) {
 	out.kind, out.entries = C.DL_KIND_LIST, C.int64_t(c.N)
 	offsets, sizes, ndims := l.rest.numbers(c.N), l.rest.numbers(c.N), l.rest.numbers(c.N)
 	var size int64

@@ -23,7 +23,7 @@ import (
 type operation func(ctx context.Context, ds *dataset.Dataset, options string) (any, error)
 
 // asked makes an operation of a function that takes its options as a struct.
-func asked[O any](name string, body func(ctx context.Context, ds *dataset.Dataset, o O) (any, error)) operation {
+func querySpecOf[O any](name string, body func(ctx context.Context, ds *dataset.Dataset, o O) (any, error)) operation {
 	return func(ctx context.Context, ds *dataset.Dataset, options string) (any, error) {
 		var o O
 		if err := parse(name, options, &o); err != nil {
@@ -44,53 +44,53 @@ type named struct {
 func operationOf(name string) (operation, error) {
 	switch name {
 	case "branches":
-		return asked("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) {
+		return querySpecOf("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) {
 			return ds.Versions().Branches(ctx)
 		}), nil
 	case "create_branch":
-		return asked("create branch", createBranch), nil
+		return querySpecOf("create branch", createBranch), nil
 	case "delete_branch":
-		return asked("delete branch", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return querySpecOf("delete branch", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.Versions().DeleteBranch(ctx, o.Name)
 		}), nil
 	case "checkout":
-		return asked("checkout", checkout), nil
+		return querySpecOf("checkout", checkout), nil
 	case "tags":
-		return asked("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Tags(ctx) }), nil
+		return querySpecOf("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Tags(ctx) }), nil
 	case "create_tag":
-		return asked("create tag", createTag), nil
+		return querySpecOf("create tag", createTag), nil
 	case "delete_tag":
-		return asked("delete tag", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return querySpecOf("delete tag", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.Versions().DeleteTag(ctx, o.Name)
 		}), nil
 	case "graph":
-		return asked("log", graph), nil
+		return querySpecOf("log", graph), nil
 	case "diff":
-		return asked("diff", diff), nil
+		return querySpecOf("diff", diff), nil
 	case "merge":
-		return asked("merge", merge), nil
+		return querySpecOf("merge", merge), nil
 	case "rename_tensor":
-		return asked("rename tensor", renameTensor), nil
+		return querySpecOf("rename tensor", renameTensor), nil
 	case "delete_tensor":
-		return asked("delete tensor", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return querySpecOf("delete tensor", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.DeleteTensor(ctx, o.Name)
 		}), nil
 	case "rechunk":
-		return asked("rechunk", func(ctx context.Context, ds *dataset.Dataset, o dataset.RechunkOptions) (any, error) {
+		return querySpecOf("rechunk", func(ctx context.Context, ds *dataset.Dataset, o dataset.RechunkOptions) (any, error) {
 			return ds.Rechunk(ctx, o)
 		}), nil
 	case "gc":
-		return asked("gc", gc), nil
+		return querySpecOf("gc", gc), nil
 	case "fsck":
-		return asked("fsck", fsck), nil
+		return querySpecOf("fsck", fsck), nil
 	case "copy":
-		return asked("copy", copyTo), nil
+		return querySpecOf("copy", copyTo), nil
 	case "progress":
-		return asked("progress", progress), nil
+		return querySpecOf("progress", progress), nil
 	case "views":
-		return asked("list views", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Views(ctx) }), nil
+		return querySpecOf("list views", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Views(ctx) }), nil
 	case "delete_view":
-		return asked("delete view", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return querySpecOf("delete view", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.Versions().DeleteView(ctx, o.Name)
 		}), nil
 	}

@@ -17,30 +17,30 @@ import (
 	"deeplake/core/scan"
 )
 
-// viewing is a dl_view: rows of a view of a dataset, or of what a query answered.
-type viewing struct {
+// viewHandle is a dl_view: rows of a view of a dataset, or of what a query answered.
+type viewHandle struct {
 	view   *dataset.View // nil: an answer
-	result *scan.Answer  // of the view once it is asked for
+	result *scan.Result  // of the view once it is asked for
 	once   sync.Once
 	source loader.Source
 	reader *loader.Reader
 
 	weights *loader.Weights // nil: none
 	owner   *owner          // nil: nobody
-	asked   *question       // that it answers; nil: none
+	spec    *checkedQuery   // that it answers; nil: none
 	done    *query.Done
 }
 
-func newViewing(v *dataset.View) *viewing {
+func newViewHandle(v *dataset.View) *viewHandle {
 	source := loader.SourceOf(v)
-	return &viewing{view: v, source: source, reader: loader.NewReader(source)}
+	return &viewHandle{view: v, source: source, reader: loader.NewReader(source)}
 }
 
-// answered is the view of an answer. It owns the datasets that the query opened, with all views that are made of it: of is
-// the caller's share, which goes to it.
-func answered(a *scan.Answer, of *owner) *viewing {
+// viewOfResult makes the view of a query result. The view and its subsets share the datasets that the
+// query opened. viewOfResult takes over the caller's share of.
+func viewOfResult(a *scan.Result, of *owner) *viewHandle {
 	source := loader.SourceOf(a)
-	return &viewing{result: a, source: source, reader: loader.NewReader(source), owner: of}
+	return &viewHandle{result: a, source: source, reader: loader.NewReader(source), owner: of}
 }
 
 // owner closes what a query opened when the last share of it is left: each view that reads it has one.
@@ -83,8 +83,8 @@ func (o *owner) leave() {
 	}
 }
 
-// answer is the rows as queries ask them.
-func (v *viewing) answer() *scan.Answer {
+// asResult returns the rows as a table of queries.
+func (v *viewHandle) asResult() *scan.Result {
 	v.once.Do(func() {
 		if v.result == nil {
 			v.result = scan.Plain(v.view)
@@ -93,14 +93,14 @@ func (v *viewing) answer() *scan.Answer {
 	return v.result
 }
 
-// part is other rows of v.
-func (v *viewing) part(ofView func(*dataset.View) (*dataset.View, error), ofAnswer func(*scan.Answer) (*scan.Answer, error)) (*viewing, error) {
+// subset makes a view of other rows of v.
+func (v *viewHandle) subset(ofView func(*dataset.View) (*dataset.View, error), ofAnswer func(*scan.Result) (*scan.Result, error)) (*viewHandle, error) {
 	if v.view != nil {
 		part, err := ofView(v.view)
 		if err != nil {
 			return nil, err
 		}
-		return newViewing(part), nil
+		return newViewHandle(part), nil
 	}
 	if err := v.owner.take(); err != nil {
 		return nil, err
@@ -110,16 +110,16 @@ func (v *viewing) part(ofView func(*dataset.View) (*dataset.View, error), ofAnsw
 		v.owner.leave()
 		return nil, err
 	}
-	return answered(part, v.owner), nil
+	return viewOfResult(part, v.owner), nil
 }
 
-func (v *viewing) close() {
+func (v *viewHandle) close() {
 	v.reader.Close()
 	v.owner.leave()
 }
 
 // onView runs body with the view of a handle.
-func onView(h C.dl_view, e *C.dl_error, body func(v *viewing) error) C.dl_status {
+func onView(h C.dl_view, e *C.dl_error, body func(v *viewHandle) error) C.dl_status {
 	return call(e, func() error {
 		v, err := lib.views.get(uint64(h.id))
 		if err != nil {
@@ -131,7 +131,7 @@ func onView(h C.dl_view, e *C.dl_error, body func(v *viewing) error) C.dl_status
 
 //export dlgo_view_len
 func dlgo_view_len(h C.dl_view, out *C.int64_t, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("count rows", out != nil); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func dlgo_view_len(h C.dl_view, out *C.int64_t, e *C.dl_error) C.dl_status {
 
 //export dlgo_view_describe
 func dlgo_view_describe(h C.dl_view, out *C.dl_buffer, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+	return onView(h, e, func(v *viewHandle) error {
 		if v.view != nil {
 			return fillJSON(out, v.view.Describe())
 		}
@@ -151,8 +151,8 @@ func dlgo_view_describe(h C.dl_view, out *C.dl_buffer, e *C.dl_error) C.dl_statu
 }
 
 //export dlgo_view_select
-func dlgo_view_select(h C.dl_view, rows *C.dl_int, n C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+func dlgo_view_select(h C.dl_view, rows *C.dl_const_i64, n C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("select rows", out != nil); err != nil {
 			return err
 		}
@@ -161,8 +161,8 @@ func dlgo_view_select(h C.dl_view, rows *C.dl_int, n C.int64_t, out *C.dl_view, 
 			return err
 		}
 		rows := append([]int64{}, at...)
-		part, err := v.part(func(d *dataset.View) (*dataset.View, error) { return d.Select(rows) },
-			func(a *scan.Answer) (*scan.Answer, error) { return a.Select(rows) })
+		part, err := v.subset(func(d *dataset.View) (*dataset.View, error) { return d.Select(rows) },
+			func(a *scan.Result) (*scan.Result, error) { return a.Select(rows) })
 		if err != nil {
 			return err
 		}
@@ -173,13 +173,13 @@ func dlgo_view_select(h C.dl_view, rows *C.dl_int, n C.int64_t, out *C.dl_view, 
 
 //export dlgo_view_slice
 func dlgo_view_slice(h C.dl_view, start, stop, step C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("slice rows", out != nil); err != nil {
 			return err
 		}
-		part, err := v.part(
+		part, err := v.subset(
 			func(d *dataset.View) (*dataset.View, error) { return d.Slice(int64(start), int64(stop), int64(step)) },
-			func(a *scan.Answer) (*scan.Answer, error) { return a.Slice(int64(start), int64(stop), int64(step)) })
+			func(a *scan.Result) (*scan.Result, error) { return a.Slice(int64(start), int64(stop), int64(step)) })
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func dlgo_view_slice(h C.dl_view, start, stop, step C.int64_t, out *C.dl_view, e
 
 //export dlgo_view_rows
 func dlgo_view_rows(h C.dl_view, rows *C.int64_t, n C.int64_t, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewing) error {
+	return onView(h, e, func(v *viewHandle) error {
 		if int64(n) != v.source.Len() || (n > 0 && rows == nil) {
 			return errs.New(errs.Invalid, "list rows: there is room for %d, want %d", int64(n), v.source.Len())
 		}

@@ -76,11 +76,11 @@ typedef struct dl_error {
 /* ---- Types ---- */
 
 /* Read, never written. They are typedefs so that the Go side can name them. */
-typedef const char dl_text;   /* dl_text*: a NUL-terminated string */
-typedef const int64_t dl_int; /* dl_int*: numbers */
-typedef const double dl_real; /* dl_real*: numbers */
-typedef const void* dl_data;  /* bytes */
-typedef void* const dl_dst;   /* dl_dst*: places to write to */
+typedef const char dl_text;         /* dl_text*: a NUL-terminated string */
+typedef const int64_t dl_const_i64; /* dl_const_i64*: numbers */
+typedef const double dl_const_f64;  /* dl_const_f64*: numbers */
+typedef const void* dl_data;        /* bytes */
+typedef void* const dl_mut_ptr;     /* dl_mut_ptr*: places to write to */
 
 typedef struct dl_context {
     uint64_t id;
@@ -151,7 +151,7 @@ enum {
 typedef struct dl_sample {
     dl_data data;
     int64_t bytes;
-    dl_int* shape; /* ndim axes, outermost first */
+    dl_const_i64* shape; /* ndim axes, outermost first */
     int32_t ndim;
     int32_t dtype;
     int32_t form;
@@ -166,12 +166,12 @@ typedef struct dl_rows {
     int64_t n;
     dl_data data;
     int64_t bytes;
-    dl_int* shape;
+    dl_const_i64* shape;
     int32_t ndim;
     int32_t dtype;
     const dl_sample* samples;
     int64_t samples_n;
-    dl_int* row_items; /* NULL for anything but a sequence */
+    dl_const_i64* row_items; /* NULL for anything but a sequence */
 } dl_rows;
 typedef const dl_rows dl_rows_in;
 
@@ -188,13 +188,13 @@ enum {
 typedef struct dl_array {
     dl_text* name;
     void* data;
-    dl_int* shape;     /* ARRAY: ndim axes */
-    dl_int* offsets;   /* LIST, TEXT: entries numbers */
-    dl_int* sizes;     /* LIST, TEXT: entries numbers */
-    dl_int* shapes;    /* LIST: the axes of all entries one after the other, ndims[i] for entry i */
-    dl_int* ndims;     /* LIST: entries numbers */
-    dl_int* row_items; /* rows numbers, -1 for a row without a sample; or NULL */
-    int64_t entries;   /* LIST, TEXT */
+    dl_const_i64* shape;     /* ARRAY: ndim axes */
+    dl_const_i64* offsets;   /* LIST, TEXT: entries numbers */
+    dl_const_i64* sizes;     /* LIST, TEXT: entries numbers */
+    dl_const_i64* shapes;    /* LIST: the axes of all entries one after the other, ndims[i] for entry i */
+    dl_const_i64* ndims;     /* LIST: entries numbers */
+    dl_const_i64* row_items; /* rows numbers, -1 for a row without a sample; or NULL */
+    int64_t entries;         /* LIST, TEXT */
     int32_t kind;
     int32_t dtype;
     int32_t ndim; /* ARRAY */
@@ -270,11 +270,11 @@ DL_API dl_status dl_dataset_append(dl_context ctx, dl_dataset ds, dl_rows_in* co
                                    dl_error* err);
 
 /* Replaces the samples of n rows in columns_n tensors. All or none. */
-DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_rows_in* columns,
+DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_rows_in* columns,
                                    int64_t columns_n, dl_error* err);
 
 /* Deletes n rows; later ones move up. All or none. */
-DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_int* rows, int64_t n, dl_error* err);
+DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_error* err);
 
 /* Replaces the user's information by a JSON object. */
 DL_API dl_status dl_dataset_set_info(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
@@ -334,7 +334,7 @@ DL_API dl_status dl_view_len(dl_view view, int64_t* out, dl_error* err);
 DL_API dl_status dl_view_describe(dl_view view, dl_buffer* json, dl_error* err);
 
 /* A view of n rows of this one, in the given order. The caller closes *out. */
-DL_API dl_status dl_view_select(dl_view view, dl_int* rows, int64_t n, dl_view* out, dl_error* err);
+DL_API dl_status dl_view_select(dl_view view, dl_const_i64* rows, int64_t n, dl_view* out, dl_error* err);
 
 /* A view of start, start+step, ... up to but without stop; all must exist. The caller closes *out. */
 DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err);
@@ -346,12 +346,12 @@ DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* 
  * one stacked tensor, allows zeros in place of missing samples: then the array NAME_null, of bools, says which those
  * are; a batch without holes has none. Few rows, and samples that differ in shape, fail as they do without it. The
  * caller releases *out. */
-DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_int* rows, int64_t n, dl_text* options, dl_batch* out,
-                              dl_error* err);
+DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
+                              dl_batch* out, dl_error* err);
 
 /* A view of the same rows with a weight for each of its n rows, by which dl_loader_open draws them: options "length"
  * and "distinct" (every row once at most). The weights are copied. The caller closes *out. */
-DL_API dl_status dl_view_weigh(dl_view view, dl_real* weights, int64_t n, dl_view* out, dl_error* err);
+DL_API dl_status dl_view_with_weights(dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err);
 
 DL_API dl_status dl_view_close(dl_view view, dl_error* err);
 
@@ -364,9 +364,9 @@ DL_API dl_status dl_view_close(dl_view view, dl_error* err);
  * it takes to call it stays valid until the views of the queries that it was given to are closed. */
 typedef struct dl_function {
     dl_text* name;
-    int32_t dtype; /* of the result: any but float16, bfloat16 and complex ones */
-    int32_t ndim;  /* axes of a row of it; -1: they differ */
-    dl_int* shape; /* ndim axes, -1 where rows differ */
+    int32_t dtype;       /* of the result: any but float16, bfloat16 and complex ones */
+    int32_t ndim;        /* axes of a row of it; -1: they differ */
+    dl_const_i64* shape; /* ndim axes, -1 where rows differ */
     void* self;
     dl_status (*call)(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out, void** kept,
                       dl_error* err);
@@ -424,13 +424,13 @@ DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 DL_API dl_status dl_column_open(dl_view view, dl_text* name, dl_column* out, dl_error* err);
 
 /* Writes the stored bytes of n rows into sizes, -1 for a hole. */
-DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_int* rows, int64_t n, int64_t* sizes,
+DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, int64_t* sizes,
                                  dl_error* err);
 
 /* Copies the stored bytes of n rows to dst[i], which has room for sizes[i] bytes, as dl_column_sizes said. Holes are
  * left out. After a failure the memory at dst is undefined. */
-DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_int* rows, int64_t n, dl_dst* dst, dl_int* sizes,
-                                  dl_error* err);
+DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, dl_mut_ptr* dst,
+                                  dl_const_i64* sizes, dl_error* err);
 
 /* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1: a hole) in any
  * case, so a second call with enough room succeeds. */
@@ -489,23 +489,24 @@ enum {
  * error of a sample comes at its batch and ends the epoch. */
 DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err);
 
-/* A batch in plain memory: what dl_batch_place, dl_batch_memory and dl_batch_arrays tell of one. */
-typedef struct dl_parcel {
-    dl_memory* memory; /* the parcel's reference: whoever keeps what `data` points at takes one more */
+/* A batch as one plain struct: the results of dl_batch_place, dl_batch_memory and dl_batch_arrays. */
+typedef struct dl_batch_export {
+    dl_memory* memory; /* one reference, owned by the struct; take another to keep the memory of `data` */
     dl_array_in* arrays;
     int64_t n; /* arrays */
     int64_t rows;
     int64_t position;
     int32_t last;
     int32_t reserved;
-} dl_parcel;
+} dl_batch_export;
 
 /* dl_epoch_next without a handle, all of a batch in one call: with DL_NEXT_BATCH the caller gives *out back by
- * dl_parcel_free. Both hand out the batches of the same pass, each batch once. */
-DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_parcel** out, dl_error* err);
+ * dl_batch_export_free. Both hand out the batches of the same pass, each batch once. */
+DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch_export** out,
+                               dl_error* err);
 
-/* Gives a parcel back: from any thread, it never fails and never enters the runtime. */
-DL_API void dl_parcel_free(dl_parcel* parcel);
+/* Frees *exported and its reference. Callable from any thread; never fails and never enters the runtime. */
+DL_API void dl_batch_export_free(dl_batch_export* exported);
 
 /* Stops reading ahead and waits for the threads of the epoch. */
 DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
@@ -535,7 +536,7 @@ DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
 /* An array that lies in memory as a DLPack tensor, as dl_batch_tensor. shape is copied. Never enters the runtime. */
-DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_int* shape,
+DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_const_i64* shape,
                                   int32_t versioned, void** out, dl_error* err);
 
 /* ---- Single samples ---- */

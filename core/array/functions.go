@@ -15,10 +15,10 @@ type Function struct {
 	Least, Most int // arguments; Most -1: any number
 	Check       func(args []Type) (Type, error)
 	Call        func(args []*Column) (*Column, error)
-	// Near is Call for somebody who does not want values beyond a limit: for them any other value beyond the limit may come,
+	// Bounded is Call for somebody who does not want values beyond a limit: for them any other value beyond the limit may come,
 	// which costs less. nil: there is nothing to save.
-	Near func(args []*Column, l Limit) (*Column, error)
-	Doc  string // its signature and meaning, in a line
+	Bounded func(args []*Column, l Limit) (*Column, error)
+	Doc     string // its signature and meaning, in a line
 }
 
 var known = sync.OnceValue(func() map[string]*Function {

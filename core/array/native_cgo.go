@@ -86,7 +86,7 @@ func nativeMeasure(m measure) C.int {
 
 // nearNative measures rows in C against one vector, but for those that r tells to be beyond the limit; false where it cannot.
 // dst has room for two values a row.
-func nearNative(m measure, a []float32, b []float64, r *rough, rows int, dst []float64) bool {
+func nearNative(m measure, a []float32, b []float64, r *lowerBound, rows int, dst []float64) bool {
 	if len(a) == 0 || len(a) != rows*len(b) || !ready() {
 		return false
 	}

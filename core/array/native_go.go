@@ -22,4 +22,4 @@ func measureNative(measure, tensor.DType, tensor.DType, unsafe.Pointer, unsafe.P
 	return false
 }
 
-func nearNative(measure, []float32, []float64, *rough, int, []float64) bool { return false }
+func nearNative(measure, []float32, []float64, *lowerBound, int, []float64) bool { return false }

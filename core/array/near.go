@@ -23,18 +23,18 @@ func Sought(y *Column) *Column {
 	return y
 }
 
-// rough is what a float32 pass over rows of a measure is held against, so that those of which it tells that they are beyond
+// lowerBound is what a float32 pass over rows of a measure is held against, so that those of which it tells that they are beyond
 // the limit need not be computed.
-type rough struct {
-	vector    []float32 // the one that rows are measured against, with zeros up to a multiple of roughSums
+type lowerBound struct {
+	vector    []float32 // the one that rows are measured against, with zeros up to a multiple of lowerBoundSums
 	at, slope float64   // v of a row whose length is l is beyond where it is beyond at + sign(slope) * sqrt(|slope|) * l
 	above     bool
 }
 
-// roughSums is how many sums the pass keeps side by side.
-const roughSums = 32
+// lowerBoundSums is how many sums the pass keeps side by side.
+const lowerBoundSums = 32
 
-// rough derives what the pass may decide; ok is false where that is nothing.
+// lowerBound derives what the pass may decide; ok is false where that is nothing.
 //
 // Sums of float32 are off, by Higham, Accuracy and Stability of Numerical Algorithms (2nd ed., 2002), sections 3.1 and 4.2:
 // where no term goes through more than k roundings to within u = 2^-24, the sum is one of terms that are each off by the
@@ -50,14 +50,14 @@ const roughSums = 32
 // vanish, as the processor may even be told to have all subnormal numbers do, a sum is off by less than tiny = n 2^-120; C
 // takes rows whose |a|^2 is below 2^-80 for none that it can judge, and here b has a length above 2^-40, so that this is
 // less than part = n 2^-40 of |a| |b|. What overflows, and NaN, C does not judge either.
-func (l Limit) rough(m measure, b []float64) (*rough, bool) {
+func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	n := float64(len(b))
-	k := (math.Floor(n/roughSums) + 10) * 0x1p-24
+	k := (math.Floor(n/lowerBoundSums) + 10) * 0x1p-24
 	if k > 0.01 || l.At != l.At {
 		return nil, false
 	}
 	g, w, tiny, part := k/(1-k), (n+16)*0x1p-52, n*0x1p-120, n*0x1p-40
-	out := &rough{vector: make([]float32, (len(b)+roughSums-1)/roughSums*roughSums), above: l.Above}
+	out := &lowerBound{vector: make([]float32, (len(b)+lowerBoundSums-1)/lowerBoundSums*lowerBoundSums), above: l.Above}
 	square, lost := 0.0, 0.0
 	for i, v := range b {
 		f := float32(v)
@@ -113,6 +113,6 @@ func (p *pairing) near(rows int, dst []float64) bool {
 	if a == nil || !ok || len(b) != p.x.each() {
 		return false
 	}
-	r, ok := p.limit.rough(p.m, b)
+	r, ok := p.limit.lowerBound(p.m, b)
 	return ok && nearNative(p.m, a, b, r, rows, dst)
 }

@@ -73,7 +73,7 @@ func nearRows(r *rand.Rand, kind string, rows, n int) (x []float32, y []float64)
 	return x, y
 }
 
-// TestNear holds Near against Call: a value is the same, or both are beyond the limit.
+// TestNear holds Bounded against Call: a value is the same, or both are beyond the limit.
 func TestNear(t *testing.T) {
 	rounds := 4
 	if n, err := strconv.Atoi(os.Getenv("DEEPLAKE_TEST_NEAR")); err == nil {
@@ -126,7 +126,7 @@ func nearRound(t *testing.T, r *rand.Rand, kind string, n int) (saved, beyond in
 		for _, at := range limits {
 			for _, above := range []bool{false, true} {
 				l := Limit{At: at, Above: above}
-				got, err := f.Near([]*Column{x, y}, l)
+				got, err := f.Bounded([]*Column{x, y}, l)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -73,7 +73,7 @@ func vectorFunctions() []Function {
 	}
 	sought := func(name, doc string, m measure) Function {
 		f := pair(name, doc, m)
-		f.Near = func(args []*Column, l Limit) (*Column, error) { return pairs(name, m, args[0], args[1], &l) }
+		f.Bounded = func(args []*Column, l Limit) (*Column, error) { return pairs(name, m, args[0], args[1], &l) }
 		return f
 	}
 	return []Function{

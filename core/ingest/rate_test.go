@@ -27,28 +27,28 @@ import (
 // A store across a network, by a clock that stands still but for it: each request takes farDelay, and then as long as its
 // bytes take at farRate. Of computing nothing shows: what is measured is how much is asked at once, and what waits for what.
 const (
-	farDelay = 25 * time.Millisecond
-	farRate  = 90 << 20 // bytes a second and connection
+	remoteDelay = 25 * time.Millisecond
+	remoteRate  = 90 << 20 // bytes a second and connection
 )
 
-func travel(n int) { time.Sleep(farDelay + time.Duration(n)*time.Second/farRate) }
+func travel(n int) { time.Sleep(remoteDelay + time.Duration(n)*time.Second/remoteRate) }
 
 // farStore is a store at a distance, which forgets what chunks hold. Its streams leave as one request, as those of a few
 // megabytes do.
-type farStore struct{ storage.Provider }
+type remoteStore struct{ storage.Provider }
 
-func (s farStore) Get(ctx context.Context, key string) ([]byte, error) {
+func (s remoteStore) Get(ctx context.Context, key string) ([]byte, error) {
 	data, err := s.Provider.Get(ctx, key)
 	travel(len(data))
 	return data, err
 }
 
-func (s farStore) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+func (s remoteStore) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
 	travel(len(dst))
 	return s.Provider.ReadAt(ctx, key, dst, off)
 }
 
-func (s farStore) Put(ctx context.Context, key string, data []byte) error {
+func (s remoteStore) Put(ctx context.Context, key string, data []byte) error {
 	travel(len(data))
 	if strings.HasPrefix(key, "data/") {
 		data = nil
@@ -56,20 +56,20 @@ func (s farStore) Put(ctx context.Context, key string, data []byte) error {
 	return s.Provider.Put(ctx, key, data)
 }
 
-func (s farStore) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+func (s remoteStore) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	travel(len(data))
 	return s.Provider.PutIfAbsent(ctx, key, data)
 }
 
-func (s farStore) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+func (s remoteStore) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	travel(0)
 	return s.Provider.List(ctx, prefix, after, fn)
 }
 
 // farLake is a lake at a distance.
-type farLake struct{ storage.Source }
+type remoteSource struct{ storage.Source }
 
-func (l farLake) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+func (l remoteSource) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	b, err := l.Source.Range(ctx, key, off, n, tag)
 	if err == nil {
 		travel(int(b.Len()))
@@ -78,7 +78,7 @@ func (l farLake) Range(ctx context.Context, key string, off, n int64, tag string
 }
 
 // Objects lists pages of a thousand, one after the other.
-func (l farLake) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+func (l remoteSource) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	n := 0
 	return l.Source.Objects(ctx, prefix, after, func(e storage.Entry) bool {
 		if n++; n%1000 == 1 {
@@ -162,14 +162,14 @@ func TestLineRate(t *testing.T) {
 				space := &mem.Space{}
 				far := func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
 					p, err := space.Open(ctx, rest, o)
-					return farStore{p}, err
+					return remoteStore{p}, err
 				}
 				farther := func(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
 					s, err := lake.Open(ctx, rest, o)
-					return farLake{s}, err
+					return remoteSource{s}, err
 				}
 				begin := time.Now()
-				readAllOf(t, farLake{lake}, c.objects)
+				readAllOf(t, remoteSource{lake}, c.objects)
 				loop = time.Since(begin)
 				env := &dataset.Env{Stores: storage.Registry{"mem": far}, Sources: storage.Sources{"lake": farther}, Codecs: all.All(), Writer: "test"}
 				begin = time.Now()

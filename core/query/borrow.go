@@ -2,9 +2,9 @@ package query
 
 import "deeplake/core/array"
 
-// apart reports whether what an operator or function gives shares no memory with its arguments, so that these may be columns
+// noAlias reports whether what an operator or function gives shares no memory with its arguments, so that these may be columns
 // that are shown where they lie.
-func apart(op string) bool {
+func noAlias(op string) bool {
 	switch op {
 	case "=", "!=", "<", "<=", ">", ">=", "IN", "TRUE OF", "+", "-", "*", "/", "%", "negative",
 		"DOT", "COSINE_SIMILARITY", "HAMMING_DISTANCE", "L1_DISTANCE", "L2_DISTANCE", "LINF_DISTANCE", "L1_NORM", "L2_NORM",
@@ -42,7 +42,7 @@ func (f *frame) shown(n *node) *array.Column {
 	if v, asked := f.shows[n.id]; asked {
 		return v
 	}
-	v := f.lend(n, f.rows[n.ref.origin])
+	v := f.borrowRows(n, f.rows[n.ref.origin])
 	if v != nil && v.N < f.n {
 		v = nil
 	}
@@ -57,12 +57,12 @@ func (f *frame) show(n *node, v *array.Column) {
 	f.shows[n.id] = v
 }
 
-func (f *frame) lend(n *node, rows Rows) *array.Column {
-	l, ok := f.w.reader(f.tables[n.ref.origin]).(Lender)
+func (f *frame) borrowRows(n *node, rows Rows) *array.Column {
+	l, ok := f.w.reader(f.tables[n.ref.origin]).(Borrower)
 	if !ok {
 		return nil
 	}
-	v, err := l.Lend(f.run.ctx, n.ref.column, rows)
+	v, err := l.Borrow(f.run.ctx, n.ref.column, rows)
 	if err != nil {
 		return nil // reading says what is wrong
 	}
@@ -88,7 +88,7 @@ func (f *frame) inPieces(n *node) (*array.Column, error) {
 // that the column lies in, which begins at row from of the frame. found is false where that is not so; what take was given
 // then is of no use.
 func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found bool, err error) {
-	if !n.apart || !n.t.Scalar() || f.parent != nil {
+	if !n.noAlias || !n.t.Scalar() || f.parent != nil {
 		return false, nil
 	}
 	var of *node
@@ -110,7 +110,7 @@ func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found 
 			return false, err
 		}
 		rows := Rows{From: all.From + int64(from), N: int64(f.n - from)}
-		v := f.lend(of, rows)
+		v := f.borrowRows(of, rows)
 		if v == nil || v.N == 0 {
 			return false, nil
 		}
@@ -140,7 +140,7 @@ func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found 
 // ended ends the use of all that was shown to a worker.
 func (w *worker) ended() {
 	for _, r := range w.readers {
-		if l, ok := r.(Lender); ok {
+		if l, ok := r.(Borrower); ok {
 			l.Return()
 		}
 	}

@@ -152,7 +152,7 @@ func (c *checker) function(at Pos, name string, args []*node) (*node, error) {
 	}
 	n, err := c.apply(at, name, t, 10, args, f.Call)
 	if err == nil {
-		n.say, n.near = name+"("+says(args)+")", f.Near
+		n.say, n.bounded = name+"("+says(args)+")", f.Bounded
 	}
 	return n, err
 }
@@ -224,7 +224,7 @@ func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
 		}
 		n, err := c.apply(at, name, t, 10, args, f.Call)
 		if err == nil {
-			n.near = f.Near
+			n.bounded = f.Bounded
 		}
 		return n, err
 	}

@@ -20,29 +20,29 @@ const maxBelow = 10_000
 
 // checker makes nodes of expressions: it finds names, types and constants. It reads no samples.
 type checker struct {
-	ctx    context.Context
-	text   string
-	o      *Options
-	tables Tables
-	asked  Table
-	opened map[string]Table
-	with   map[string]*named
-	ids    map[string]int
-	calls  int // selects of this turn
-	unfold int // reads of queries of WITH in this turn
-	asks   int // subqueries of all turns
-	turned int // parameters that were met and are taken in turn
-	belows int // queries of FROM
-	deep   int
-	far    bool // a table lies behind a network
-	places bool // RANDOM or ROW_NUMBER is called
+	ctx     context.Context
+	text    string
+	o       *Options
+	tables  Tables
+	asked   Table
+	opened  map[string]Table
+	with    map[string]*named
+	ids     map[string]int
+	calls   int // selects of this turn
+	unfold  int // reads of queries of WITH in this turn
+	asks    int // subqueries of all turns
+	batched int // parameters that were met and are taken in turn
+	belows  int // queries of FROM
+	deep    int
+	far     bool // a table lies behind a network
+	places  bool // RANDOM or ROW_NUMBER is called
 
 	randoms []int // where RANDOM stands in the text; nil until somebody asks
 }
 
 // scope is where the names of an expression are looked for.
 type scope struct {
-	number  int // tells selects apart
+	number  int // tells selects noAlias
 	origins []*origin
 	outer   *scope              // of the query around a subquery
 	using   map[string][][2]int // columns that USING has made one: origin and column, the first of which counts
@@ -255,8 +255,8 @@ func (c *checker) param(x *Param) (*node, error) {
 	if x.Number >= len(c.o.Params) {
 		return nil, c.fail(x.Pos(), "there is no value for parameter %d, %d are given", x.Number+1, len(c.o.Params))
 	}
-	if slices.Contains(c.o.Each, x.Number) {
-		c.turned++
+	if slices.Contains(c.o.Batched, x.Number) {
+		c.batched++
 	}
 	switch v := c.o.Params[x.Number].(type) {
 	case nil, bool, int64, float64, string:

@@ -470,7 +470,7 @@ func TestGroupsAcrossBatches(t *testing.T) {
 }
 
 // TestEach: values that are taken in turn give what asking with one after the other gives, and rows are read once.
-func TestEach(t *testing.T) {
+func TestBatchedParameters(t *testing.T) {
 	t.Parallel()
 	n, d, turns := 30_000, 8, 5
 	r := rand.New(rand.NewPCG(8, 9))
@@ -497,25 +497,25 @@ func TestEach(t *testing.T) {
 		want = append(want, ask(t, table, text, query.Options{Params: []any{one}, Threads: 2})...)
 	}
 	before := table.values.Load()
-	got := ask(t, table, text, query.Options{Params: []any{matrix}, Each: []int{0}, Threads: 2})
+	got := ask(t, table, text, query.Options{Params: []any{matrix}, Batched: []int{0}, Threads: 2})
 	if fmt.Sprint(got) != fmt.Sprint(want) || len(got) != 7*turns {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if read := table.values.Load() - before; read > int64(2*n+7*turns*2) {
 		t.Errorf("%d values were read, want each of %d rows once", read, n)
 	}
-	few := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Each: []int{0}, Batch: 7, Threads: 3})
-	if all := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Each: []int{0}}); fmt.Sprint(few) != fmt.Sprint(all) {
+	few := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Batched: []int{0}, Batch: 7, Threads: 3})
+	if all := ask(t, table, "SELECT id ORDER BY DOT(e, ?) DESC, id LIMIT 3", query.Options{Params: []any{matrix}, Batched: []int{0}}); fmt.Sprint(few) != fmt.Sprint(all) {
 		t.Errorf("batches of 7 give %v, large ones %v", few, all)
 	}
-	if none := ask(t, table, "SELECT id ORDER BY DOT(e, ?) LIMIT 0", query.Options{Params: []any{matrix}, Each: []int{0}, Batch: 7}); len(none) != 0 {
+	if none := ask(t, table, "SELECT id ORDER BY DOT(e, ?) LIMIT 0", query.Options{Params: []any{matrix}, Batched: []int{0}, Batch: 7}); len(none) != 0 {
 		t.Errorf("LIMIT 0 gives %d rows", len(none))
 	}
 	for _, where := range []string{"RANDOM() < 2", "id = (SELECT MAX(id) FROM dataset)", "id <= (SELECT ? + MIN(RANDOM()) FROM dataset)"} {
 		text := "SELECT id WHERE " + where + " ORDER BY DOT(e, ?) LIMIT 1"
-		o := query.Options{Params: []any{matrix}, Each: []int{0}, Threads: 2}
+		o := query.Options{Params: []any{matrix}, Batched: []int{0}, Threads: 2}
 		if strings.Contains(where, "?") {
-			o = query.Options{Params: []any{int64(9), matrix}, Each: []int{1}, Threads: 2}
+			o = query.Options{Params: []any{int64(9), matrix}, Batched: []int{1}, Threads: 2}
 		}
 		if rows := ask(t, table, text, o); len(rows) != turns {
 			t.Errorf("%s: %d rows, want %d", text, len(rows), turns)
@@ -535,7 +535,7 @@ func TestEach(t *testing.T) {
 		{"SELECT id FROM (SELECT id) ORDER BY id + ? LIMIT 1", []any{array.FromArrays(array.Type{DType: tensor.Int64}, tensor.Shape{2}, []int64{1, 2}, nil)}, []int{0}, "not a query in FROM"},
 		{"SELECT id ORDER BY DOT(e, ?), id + ? LIMIT 1", []any{matrix, array.FromArrays(array.Type{DType: tensor.Int64}, tensor.Shape{2}, []int64{1, 2}, nil)}, []int{0, 1}, "5 and 2 values"},
 	} {
-		if _, _, err := answer(t.Context(), c.text, table, nil, query.Options{Params: c.params, Each: c.each}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := answer(t.Context(), c.text, table, nil, query.Options{Params: c.params, Batched: c.each}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.want)
 		}
 	}

@@ -103,12 +103,12 @@ type frame struct {
 	parent *frame // of which these are some rows
 	picked []int  // which
 
-	lent  []lent                // columns that were read, where they are all rows of a batch
-	shows map[int]*array.Column // columns that are shown where they lie; nil: those that cannot be
+	borrowed []borrowedColumn      // columns that were read, where they are all rows of a batch
+	shows    map[int]*array.Column // columns that are shown where they lie; nil: those that cannot be
 }
 
-// lent is a column whose memory its reader takes back.
-type lent struct {
+// borrowed is a column whose memory its reader takes back.
+type borrowedColumn struct {
 	reader Recycler
 	column *array.Column
 }
@@ -116,10 +116,10 @@ type lent struct {
 // recycle gives the memory back that was read into, but for what kept columns, which somebody may still look at, share. Frames
 // of some of the rows have copies.
 func (f *frame) recycle(kept ...*array.Column) {
-	for _, l := range f.lent {
+	for _, l := range f.borrowed {
 		l.reader.Recycle(l.column, kept...)
 	}
-	f.lent = nil
+	f.borrowed = nil
 	clear(f.memo)
 }
 
@@ -217,7 +217,7 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 	}
 	args := make([]*array.Column, len(n.args))
 	eval := f.eval
-	if n.apart {
+	if n.noAlias {
 		eval = f.borrow
 	}
 	for i, a := range n.args {
@@ -253,7 +253,7 @@ func (f *frame) read(origin, column int, rows Rows, want Want, part []Span) (*ar
 	if rows.List == nil || !slices.Contains(rows.List, -1) {
 		c, err := r.Read(f.run.ctx, column, rows, want, part)
 		if taker, ok := r.(Recycler); ok && err == nil && f.parent == nil && want == Values {
-			f.lent = append(f.lent, lent{taker, c})
+			f.borrowed = append(f.borrowed, borrowedColumn{taker, c})
 		}
 		return c, err
 	}

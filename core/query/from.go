@@ -64,7 +64,7 @@ func (c *checker) origin(x *Source, s *scope) (*origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := t.(Distant); ok && d.Remote() {
+	if d, ok := t.(RemoteTable); ok && d.Remote() {
 		c.far = true
 	}
 	fields := t.Columns()

@@ -131,22 +131,22 @@ func price(rules map[string]*rule) {
 
 // author makes texts of a grammar.
 type author struct {
-	rules map[string]*rule
-	rng   *rand.Rand
-	words []string
-	used  map[string]bool
+	rules       map[string]*rule
+	rng         *rand.Rand
+	fingerprint []string
+	used        map[string]bool
 }
 
 func (a *author) write(r *rule, depth int) {
-	if len(a.words) > 120 {
+	if len(a.fingerprint) > 120 {
 		depth = 0 // come to an end
 	}
 	switch r.op {
 	case 't':
 		a.used[r.text] = true
-		a.words = append(a.words, r.text)
+		a.fingerprint = append(a.fingerprint, r.text)
 	case 'l':
-		a.words = append(a.words, a.lexical(r.text))
+		a.fingerprint = append(a.fingerprint, a.lexical(r.text))
 	case 'n':
 		a.write(a.rules[r.text], depth-1)
 	case 's':
@@ -195,14 +195,14 @@ func TestGrammar(t *testing.T) {
 	rules := grammar(t)
 	a := &author{rules: rules, used: map[string]bool{}}
 	for seed := range uint64(4000) {
-		a.rng, a.words = rand.New(rand.NewPCG(seed, 1)), nil
+		a.rng, a.fingerprint = rand.New(rand.NewPCG(seed, 1)), nil
 		if seed%2 == 0 {
 			a.write(rules["query"], 30)
 		} else {
-			a.words = append(a.words, "SELECT")
+			a.fingerprint = append(a.fingerprint, "SELECT")
 			a.write(rules[[]string{"expr", "primary"}[seed/2%2]], 13+int(seed/4%16))
 		}
-		text := strings.Join(a.words, " ")
+		text := strings.Join(a.fingerprint, " ")
 		s, err := Parse(text)
 		if err != nil {
 			if strings.Contains(err.Error(), "lie within each other") {

@@ -10,7 +10,7 @@ import (
 
 // inTurn puts conditions that must all hold into the order in which they are asked: the cheapest first, but none that can fail
 // for a row before one that is written ahead of it, which may be there to keep such rows away.
-func inTurn(conds []*node) []*node {
+func inBatches(conds []*node) []*node {
 	type cond struct {
 		x     *node
 		price float64
@@ -37,12 +37,12 @@ func inTurn(conds []*node) []*node {
 // fails reports whether computing x may fail for some rows, as far as anybody knows.
 func (x *node) fails() bool {
 	found := false
-	x.each(func(n *node) { found = found || !n.safe() })
+	x.each(func(n *node) { found = found || !n.infallible() })
 	return found
 }
 
-// safe reports whether n itself never fails, whatever its args are.
-func (n *node) safe() bool {
+// infallible reports whether n itself never fails, whatever its args are.
+func (n *node) infallible() bool {
 	switch {
 	case n.ref != nil:
 		return n.t.Dims >= 0 && !slices.ContainsFunc(n.ref.part, func(s Span) bool { return s.At != nil }) || n.ref.part == nil // slices are cut

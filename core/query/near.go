@@ -28,7 +28,7 @@ func newCutoff(order []key) *cutoff {
 	if k.x.op == "negative" && k.x.compute != nil {
 		c.measure, c.minus = k.x.args[0], true
 	}
-	if c.measure.near == nil || c.measure.compute == nil || k.nullsFirst {
+	if c.measure.bounded == nil || c.measure.compute == nil || k.nullsFirst {
 		return nil
 	}
 	own := *c.measure
@@ -82,7 +82,7 @@ func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	l.Room = f.w.room
 	n := *c.measure
 	n.id = unknown
-	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) { return n.near(args, l) }
+	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) { return n.bounded(args, l) }
 	var values []float64
 	plain := true
 	take := func(v *array.Column, from int) {

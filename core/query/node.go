@@ -18,17 +18,17 @@ type node struct {
 	alone func(f *frame, n *node) (*array.Column, error)
 
 	// near is compute for somebody who does not want values beyond a limit, as array.Function.Near says; nil: there is none.
-	near func(args []*array.Column, l array.Limit) (*array.Column, error)
+	bounded func(args []*array.Column, l array.Limit) (*array.Column, error)
 
-	apart bool          // what it gives shares no memory with the args
-	ref   *ref          // a column of an origin
-	extra int           // a column that was computed before, of the frame's extra ones; -1: no
-	value *array.Column // a constant, of one row
-	agg   *aggregate    // an aggregate; lift puts an extra in its place
-	bound int           // what the query around gives, plus 1
-	also  *node         // a column that is read besides the args
-	words []string      // what BM25 looks for
-	slow  bool          // a query is run for each row
+	noAlias     bool          // what it gives shares no memory with the args
+	ref         *ref          // a column of an origin
+	extra       int           // a column that was computed before, of the frame's extra ones; -1: no
+	value       *array.Column // a constant, of one row
+	agg         *aggregate    // an aggregate; lift puts an extra in its place
+	bound       int           // what the query around gives, plus 1
+	also        *node         // a column that is read besides the args
+	fingerprint []string      // what BM25 looks for
+	slow        bool          // a query is run for each row
 
 	cost float64 // of computing one row, in nanoseconds, without args
 	size float64 // of one row's value, in bytes

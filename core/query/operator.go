@@ -22,7 +22,7 @@ func (c *checker) apply(at Pos, op string, t array.Type, cost float64, args []*n
 	for _, a := range args {
 		perValue = max(perValue, a.size/8)
 	}
-	return c.make(&node{at: at, t: t, args: args, cost: cost * perValue, apart: apart(op), compute: func(f *frame, args []*array.Column) (*array.Column, error) {
+	return c.make(&node{at: at, t: t, args: args, cost: cost * perValue, noAlias: noAlias(op), compute: func(f *frame, args []*array.Column) (*array.Column, error) {
 		return fn(args)
 	}}, op)
 }

@@ -416,7 +416,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	count := s.count
 	switch {
 	case s.percent >= 0:
-		count = int64(min(math.Round(s.percent/100*float64(rows.n)), maxDrawn))
+		count = int64(min(math.Round(s.percent/100*float64(rows.n)), maxSources))
 	case count < 0:
 		count = int64(rows.n)
 	}
@@ -426,8 +426,8 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	if count > 0 && positive == 0 {
 		return nil, placed(r.text, s.at, errs.New(errs.Invalid, "SAMPLE BY: no row has a weight above 0, of %d rows", rows.n))
 	}
-	if count > maxDrawn {
-		return nil, placed(r.text, s.at, errs.New(errs.Invalid, "SAMPLE BY: %d rows are to be drawn, want %d at most", count, int64(maxDrawn)))
+	if count > maxSources {
+		return nil, placed(r.text, s.at, errs.New(errs.Invalid, "SAMPLE BY: %d rows are to be drawn, want %d at most", count, int64(maxSources)))
 	}
 	if err := r.hold(count * 8 * int64(len(rows.rows)+1)); err != nil {
 		return nil, err
@@ -447,9 +447,9 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 }
 
 // maxDrawn bounds the rows that are drawn, far beyond what memory holds.
-const maxDrawn = 1 << 40
+const maxSources = 1 << 40
 
-// sampleDraws sets the draws of SAMPLE BY apart from those of RANDOM.
+// sampleDraws sets the draws of SAMPLE BY noAlias from those of RANDOM.
 const sampleDraws = 1 << 40
 
 func drawWith(r *run, weights []float64, count int) ([]int, error) {

@@ -20,7 +20,7 @@ type plan struct {
 	offset  int64
 	sample  *sampling
 	corr    []*node // what it takes from the query around
-	number  int     // tells subqueries apart
+	number  int     // tells subqueries noAlias
 	same    int     // is that of other subqueries that give the same
 }
 

@@ -23,7 +23,7 @@ type Options struct {
 	// Each are parameters, by their numbers, whose first axis is values that are taken in turn: the query is asked with each of
 	// them, and reads its rows once for all. It has to have one SELECT, with ORDER BY and LIMIT; they belong into ORDER BY and
 	// into the results. The rows of all answers come one answer behind the other.
-	Each []int
+	Batched []int
 }
 
 // User is a function of the user.
@@ -43,7 +43,7 @@ type Plan struct {
 	canonical string
 	o         Options
 	plan      *plan
-	turns     []*plan // of each of Options.Each; else the plan alone
+	batches   []*plan // of each of Options.Each; else the plan alone
 	far       bool    // a table lies behind a network
 	places    bool    // somebody asks where rows stand
 }
@@ -70,7 +70,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if o.Budget < 0 || o.Threads < 0 || o.Batch < 0 {
 		return nil, errs.New(errs.Invalid, "prepare a query: memory is %d bytes, threads %d and rows at once %d, want positive numbers", o.Budget, o.Threads, o.Batch)
 	}
-	turns, err := turnsOf(&o)
+	turns, err := batchesOf(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		if err != nil {
 			return nil, err
 		}
-		out.turns = append(out.turns, p)
+		out.batches = append(out.batches, p)
 	}
-	out.plan, out.far, out.places = out.turns[0], c.far, c.places
-	if len(o.Each) > 0 {
-		return out, c.together(s, out.turns)
+	out.plan, out.far, out.places = out.batches[0], c.far, c.places
+	if len(o.Batched) > 0 {
+		return out, c.together(s, out.batches)
 	}
 	return out, nil
 }
@@ -144,12 +144,12 @@ func (p *Plan) Explain(ctx context.Context) (*Explanation, error) {
 type Result struct {
 	N       int64
 	Outputs []Output
-	Drawn   []Drawn // the tables of which rows are drawn
+	Sources []SourceRows // the tables of which rows are drawn
 	Done    Done
 }
 
-// Drawn is a table, and for each row of a result the row of it.
-type Drawn struct {
+// SourceRows is a table, and for each row of a result the row of it.
+type SourceRows struct {
 	Table Table
 	Rows  []int64 // -1: none
 }
@@ -158,7 +158,7 @@ type Drawn struct {
 type Output struct {
 	Name   string
 	Type   array.Type
-	Drawn  int           // of Result.Drawn; -1: computed
+	Source int           // of Result.Drawn; -1: computed
 	Column int           // of that table
 	Values *array.Column // all rows; nil: see Compute
 	Size   float64       // bytes of a value in memory, about
@@ -181,8 +181,8 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	var rows *rel
 	var err error
 	var own []*array.Column // results that differ from turn to turn
-	if len(p.o.Each) > 0 {
-		rows, own, err = eachTurn(r, p.turns)
+	if len(p.o.Batched) > 0 {
+		rows, own, err = batchIndex(r, p.batches)
 	} else {
 		rows, err = p.plan.run(r, -1)
 	}
@@ -196,7 +196,7 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	for i, o := range p.plan.outs {
 		t := o.x.t
 		t.Weak = false
-		q := Output{Name: o.name, Type: t, Drawn: -1, Size: o.x.size, x: o.x, rows: rows, r: r}
+		q := Output{Name: o.name, Type: t, Source: -1, Size: o.x.size, x: o.x, rows: rows, r: r}
 		if own != nil && own[i] != nil {
 			q.Values = own[i]
 		} else if err := q.settle(out); err != nil {
@@ -207,7 +207,7 @@ func (p *Plan) Run(ctx context.Context) (*Result, error) {
 		}
 		out.Outputs = append(out.Outputs, q)
 	}
-	if len(out.Drawn) == 0 && len(rows.tables) == 1 && len(rows.rows) == 1 && len(rows.rows[0]) == rows.n {
+	if len(out.Sources) == 0 && len(rows.tables) == 1 && len(rows.rows) == 1 && len(rows.rows[0]) == rows.n {
 		if _, ok := rows.tables[0].(*derived); !ok {
 			out.draw(rows.tables[0], rows.rows[0]) // everything is computed, of these rows
 		}
@@ -240,7 +240,7 @@ func (q *Output) settle(out *Result) error {
 			table, rows, column = d.rows.tables[y.ref.origin], through, y.ref.column
 		}
 		if table != nil {
-			q.Drawn, q.Column = out.draw(table, rows), column
+			q.Source, q.Column = out.draw(table, rows), column
 			return nil
 		}
 	}
@@ -257,18 +257,18 @@ func (q *Output) settle(out *Result) error {
 
 // draw notes rows of a table, once for equal ones.
 func (out *Result) draw(table Table, rows []int64) int {
-	for i, d := range out.Drawn {
+	for i, d := range out.Sources {
 		if d.Table == table && (len(rows) == 0 || &d.Rows[0] == &rows[0]) {
 			return i
 		}
 	}
-	for i, d := range out.Drawn {
+	for i, d := range out.Sources {
 		if d.Table == table && slices.Equal(d.Rows, rows) {
 			return i
 		}
 	}
-	out.Drawn = append(out.Drawn, Drawn{table, rows})
-	return len(out.Drawn) - 1
+	out.Sources = append(out.Sources, SourceRows{table, rows})
+	return len(out.Sources) - 1
 }
 
 // Compute computes the output for rows of the result. It may be called in parallel.

@@ -23,10 +23,10 @@ const (
 
 // ranking is what BM25 knows of all rows before it scores one.
 type ranking struct {
-	words  []string
-	docs   float64   // rows with a text
-	length float64   // mean number of words
-	with   []float64 // rows that have each word
+	fingerprint []string
+	docs        float64   // rows with a text
+	length      float64   // mean number of words
+	with        []float64 // rows that have each word
 }
 
 // bm25 is BM25_SIMILARITY(text, words): how well the text of each row fits the words, among the rows of the query.
@@ -49,8 +49,8 @@ func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 		return nil, mistake(c.text, args[1].at, errs.Type, "the words of BM25_SIMILARITY are %s, want a text that is the same for all rows", Text(x.Args[1]))
 	}
 	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), args: args[:1], cost: dear, say: bm25Name}
-	list := wordsOf(words)
-	n.words = list
+	list := fingerprintOf(words)
+	n.fingerprint = list
 	n.alone = func(f *frame, n *node) (*array.Column, error) {
 		rk := f.run.ranks[n.id]
 		if rk == nil {
@@ -65,17 +65,17 @@ func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 	return c.make(n, fmt.Sprint(bm25Name, " ", s.number, " ", list)) // each select ranks its own rows
 }
 
-// wordsOf cuts a text into words: letters and digits, in lower case.
-func wordsOf(text string) []string {
+// fingerprintOf cuts a text into words: letters and digits, in lower case.
+func fingerprintOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // counts is how often each word is in a text, and how many words the text has.
 func (k *ranking) counts(text string, out []float64) float64 {
 	clear(out)
-	words := wordsOf(text)
+	words := fingerprintOf(text)
 	for _, w := range words {
-		for i, want := range k.words {
+		for i, want := range k.fingerprint {
 			if w == want {
 				out[i]++
 			}
@@ -87,9 +87,9 @@ func (k *ranking) counts(text string, out []float64) float64 {
 func (k *ranking) score(r *run, v *array.Column) (*array.Column, error) {
 	out := make([]float64, v.N)
 	null := make([]bool, v.N)
-	counts := make([]float64, len(k.words))
+	counts := make([]float64, len(k.fingerprint))
 	for i := range out {
-		if i%wordsStep == 0 && r.ctx.Err() != nil {
+		if i%fingerprintStep == 0 && r.ctx.Err() != nil {
 			return nil, r.alive()
 		}
 		text, ok := v.Value(i).(string)
@@ -119,7 +119,7 @@ func rank(r *run, src *flow, tables []Table, in []*node) error {
 	var wanted []*node
 	for _, x := range in {
 		x.each(func(n *node) {
-			if n.words != nil && r.ranks[n.id] == nil {
+			if n.fingerprint != nil && r.ranks[n.id] == nil {
 				wanted = append(wanted, n)
 			}
 		})
@@ -155,12 +155,12 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 			return err
 		}
 		k := &parts[unit]
-		if k.words == nil {
-			k.words, k.with = n.words, make([]float64, len(n.words))
+		if k.fingerprint == nil {
+			k.fingerprint, k.with = n.fingerprint, make([]float64, len(n.fingerprint))
 		}
-		counts := make([]float64, len(k.words))
+		counts := make([]float64, len(k.fingerprint))
 		for i := range v.N {
-			if i%wordsStep == 0 && r.ctx.Err() != nil {
+			if i%fingerprintStep == 0 && r.ctx.Err() != nil {
 				return r.alive()
 			}
 			text, ok := v.Value(i).(string)
@@ -180,7 +180,7 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &ranking{words: n.words, with: make([]float64, len(n.words))}
+	k := &ranking{fingerprint: n.fingerprint, with: make([]float64, len(n.fingerprint))}
 	for _, p := range parts {
 		k.docs += p.docs
 		k.length += p.length
@@ -193,4 +193,4 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 }
 
 // wordsStep is how many texts are counted without looking whether the caller has given up.
-const wordsStep = 1 << 12
+const fingerprintStep = 1 << 12

@@ -26,7 +26,7 @@ type span struct {
 }
 
 func newScan(tables []Table, origin int, conds []*node) *scan {
-	return &scan{table: tables[origin], tables: tables, origin: origin, conds: inTurn(conds)}
+	return &scan{table: tables[origin], tables: tables, origin: origin, conds: inBatches(conds)}
 }
 
 // prepare asks the index which rows may hold at all.

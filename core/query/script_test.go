@@ -29,13 +29,13 @@ import (
 // # begins a comment. 3 is an integer and 3.0 is not; "nan", "inf" and "-inf" are numbers where there is one. Dates and
 // timestamps are text.
 type block struct {
-	line   int
-	kind   string // load or query
-	words  string // behind it
-	body   []string
-	expect []string
-	order  bool
-	fails  string
+	line        int
+	kind        string // load or query
+	fingerprint string // behind it
+	body        []string
+	expect      []string
+	order       bool
+	fails       string
 }
 
 func TestScripts(t *testing.T) {
@@ -67,10 +67,10 @@ func runScript(t *testing.T, file string, zone int) {
 	last := ""
 	for _, b := range blocks {
 		if b.kind == "load" {
-			if tables["mem://"+b.words], err = tableOf(b, zone); err != nil {
+			if tables["mem://"+b.fingerprint], err = tableOf(b, zone); err != nil {
 				t.Fatalf("%s:%d: %v", file, b.line, err)
 			}
-			last = b.words
+			last = b.fingerprint
 			continue
 		}
 		if err := runQuery(t.Context(), b, tables, last, zone); err != nil {
@@ -97,7 +97,7 @@ func blocksOf(text string) ([]*block, error) {
 			if first != "load" && first != "query" {
 				return nil, fmt.Errorf("line %d: a block begins with load or query", i+1)
 			}
-			now = &block{line: i + 1, kind: first, words: rest, order: true}
+			now = &block{line: i + 1, kind: first, fingerprint: rest, order: true}
 			out = append(out, now)
 			part = "body"
 		case part == "body" && now.kind == "query" && first == "expect":
@@ -116,7 +116,7 @@ func blocksOf(text string) ([]*block, error) {
 }
 
 func tableOf(b *block, zone int) (*memTable, error) {
-	t := &memTable{name: "mem://" + b.words, n: -1, zone: zone}
+	t := &memTable{name: "mem://" + b.fingerprint, n: -1, zone: zone}
 	for _, line := range b.body {
 		head, values, ok := strings.Cut(line, ": ")
 		name, kind, also := strings.Cut(strings.TrimSpace(head), " ")
@@ -152,7 +152,7 @@ func (m memTables) Table(_ context.Context, name, ref string) (query.Table, erro
 }
 
 func runQuery(ctx context.Context, b *block, tables memTables, last string, zone int) error {
-	name, params, _ := strings.Cut(" "+b.words, " with ")
+	name, params, _ := strings.Cut(" "+b.fingerprint, " with ")
 	if name = strings.TrimSpace(name); name == "" {
 		name = last
 	}
@@ -262,12 +262,12 @@ func answer(ctx context.Context, text string, from query.Table, tables query.Tab
 }
 
 func columnOfOutput(ctx context.Context, r *query.Result, out *query.Output) (*array.Column, error) {
-	if out.Drawn >= 0 {
+	if out.Source >= 0 {
 		at := make([]int, r.N)
 		for i := range at {
-			at[i] = int(r.Drawn[out.Drawn].Rows[i])
+			at[i] = int(r.Sources[out.Source].Rows[i])
 		}
-		return r.Drawn[out.Drawn].Table.(interface{ whole() *memTable }).whole().columns[out.Column].Take(at), nil
+		return r.Sources[out.Source].Table.(interface{ whole() *memTable }).whole().columns[out.Column].Take(at), nil
 	}
 	if out.Values != nil {
 		return out.Values, nil

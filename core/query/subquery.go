@@ -14,7 +14,7 @@ import (
 // inner checks a query within another one. What it takes from there becomes plan.corr.
 func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	var corr []*node
-	turned := c.turned
+	turned := c.batched
 	p, err := c.statement(q, s, &corr)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	alone := 0
 	text := q.String()
 	if strings.Contains(text, "RANDOM(") || strings.Contains(text, "?") { // else the same words in the same place give the same
-		if alone = q.At.Offset + 1; c.turned > turned {
+		if alone = q.At.Offset + 1; c.batched > turned {
 			alone = -p.number
 		}
 	}

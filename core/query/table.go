@@ -26,8 +26,8 @@ type Table interface {
 	Reader() Reader
 }
 
-// Distant is what a Table also is where it may lie behind a network.
-type Distant interface {
+// RemoteTable is what a Table also is where it may lie behind a network.
+type RemoteTable interface {
 	// Remote reports whether reads are requests over a network.
 	Remote() bool
 }
@@ -82,12 +82,12 @@ type Recycler interface {
 	Recycle(c *array.Column, kept ...*array.Column)
 }
 
-// Lender is what a Reader also is where columns may lie in memory already.
-type Lender interface {
-	// Lend shows the first rows of a range where they lie, as many of them as lie together; nil: they have to be read. Nobody
+// Borrower is what a Reader also is where columns may lie in memory already.
+type Borrower interface {
+	// Borrow shows the first rows of a range where they lie, as many of them as lie together; nil: they have to be read. Nobody
 	// may look at them, nor at anything that shares memory with them, when Return has been called.
-	Lend(ctx context.Context, column int, rows Rows) (*array.Column, error)
-	// Return ends the use of all that was lent.
+	Borrow(ctx context.Context, column int, rows Rows) (*array.Column, error)
+	// Return ends the use of all that was borrowed.
 	Return()
 }
 

@@ -50,7 +50,7 @@ func (c *checker) union(x *Union, outer *scope, bound *[]*node) (body, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.x, u.y = append(u.x, x), append(u.y, y) // not in the sides themselves: what DISTINCT there tells apart may become equal
+		u.x, u.y = append(u.x, x), append(u.y, y) // not in the sides themselves: what DISTINCT there tells noAlias may become equal
 		u.outs = append(u.outs, out{a[i].name, &node{at: a[i].x.at, id: -2000000 - i, t: t, extra: i, size: a[i].x.size, say: a[i].name}})
 	}
 	return u, nil

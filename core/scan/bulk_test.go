@@ -17,10 +17,10 @@ import (
 )
 
 // oneByOne hides that columns can be read in bulk.
-type oneByOne struct{ *Answer }
+type oneByOne struct{ *Result }
 
 func (o oneByOne) Column(name string) (loader.Column, error) {
-	c, err := o.Answer.Column(name)
+	c, err := o.Result.Column(name)
 	if ahead, ok := c.(loader.PrefetchColumn); ok {
 		return struct {
 			loader.Column

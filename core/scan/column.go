@@ -16,30 +16,30 @@ type stored struct {
 	name string
 }
 
-// Name is what the answer calls the tensor.
+// Name is what the result calls the tensor.
 func (c stored) Name() string { return c.name }
 
 // made is a column that is computed when it is read: rows are computed where others are looked up, so that their sizes are
 // known, and are held by the refs.
-type made struct {
+type computedColumn struct {
 	field *field
 	rows  int64
 }
 
-func (c *made) Name() string        { return c.field.name }
-func (c *made) DType() tensor.DType { return c.field.typ.DType }
-func (c *made) Sequence() bool      { return false }
-func (c *made) Encoded() bool       { return false }
-func (c *made) HType() string       { return htypeOf(&c.field.typ) }
+func (c *computedColumn) Name() string        { return c.field.name }
+func (c *computedColumn) DType() tensor.DType { return c.field.typ.DType }
+func (c *computedColumn) Sequence() bool      { return false }
+func (c *computedColumn) Encoded() bool       { return false }
+func (c *computedColumn) HType() string       { return htypeOf(&c.field.typ) }
 
 // Info is what it would be if the column were a tensor.
-func (c *made) Info() map[string]any { return infoOf(&c.field.typ) }
+func (c *computedColumn) Info() map[string]any { return infoOf(&c.field.typ) }
 
 // rowsPerTurn is how many rows are computed at once by one goroutine, at least.
 const rowsPerTurn = 8
 
 // Resolve computes rows.
-func (c *made) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error {
+func (c *computedColumn) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error {
 	for _, row := range rows {
 		if row < 0 || row >= c.rows {
 			return errs.New(errs.Range, "row %d is out of range, there are %d rows", row, c.rows)
@@ -47,17 +47,17 @@ func (c *made) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) erro
 	}
 	groups := max(1, min(task.Cores(), len(rows)/rowsPerTurn))
 	if groups == 1 {
-		return c.make(ctx, rows, refs)
+		return c.compute(ctx, rows, refs)
 	}
 	g := task.New(ctx, 0)
 	for i := range groups {
 		from, to := i*len(rows)/groups, (i+1)*len(rows)/groups
-		g.Go(func(ctx context.Context) error { return c.make(ctx, rows[from:to], refs[from:to]) })
+		g.Go(func(ctx context.Context) error { return c.compute(ctx, rows[from:to], refs[from:to]) })
 	}
 	return g.Wait()
 }
 
-func (c *made) make(ctx context.Context, rows []int64, refs []chunk.Ref) error {
+func (c *computedColumn) compute(ctx context.Context, rows []int64, refs []chunk.Ref) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -85,22 +85,22 @@ func (c *made) make(ctx context.Context, rows []int64, refs []chunk.Ref) error {
 }
 
 // Items is never asked: rows are no lists.
-func (c *made) Items(context.Context, *chunk.Ref, []chunk.Ref) error {
+func (c *computedColumn) Items(context.Context, *chunk.Ref, []chunk.Ref) error {
 	return errs.New(errs.Internal, "column %q has no sequences", c.field.name)
 }
 
 // Decode copies what Resolve has computed.
-func (c *made) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+func (c *computedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Decode(ctx, ref, dst, 0)
 }
 
 // Stored is the same.
-func (c *made) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+func (c *computedColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Stored(ctx, ref, dst)
 }
 
 // DecodeRun is Decode of each.
-func (c *made) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+func (c *computedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
 	for i := range refs {
 		if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
 			failed(i, err)

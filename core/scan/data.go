@@ -36,14 +36,14 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
 }
 
-// room is memory for elements, 8 bytes at a time so that all of them lie where they may.
-type room []uint64
+// words is memory for elements. Words of 8 bytes align all element types.
+type words []uint64
 
-// smallRoom is how many bytes are not worth keeping.
-const smallRoom = 32 << 10
+// smallWords is the number of bytes below which memory is not recycled.
+const smallWords = 32 << 10
 
 // numbers shows n elements at the front of m.
-func numbers[T any](m room, n int64) (any, []byte) {
+func numbers[T any](m words, n int64) (any, []byte) {
 	if len(m) == 0 {
 		return []T{}, []byte{}
 	}
@@ -91,19 +91,19 @@ func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err e
 	return data, bytes, nil
 }
 
-// memory gives words: such as were given back, where there are.
-func (r *reader) memory(words int64) room {
-	var m room
+// memory returns n words, recycled ones where possible.
+func (r *reader) memory(n int64) words {
+	var m words
 	for i, f := range r.free {
-		if int64(cap(f)) >= words && int64(cap(f)) <= 2*words {
-			m, r.free = f[:words], slices.Delete(r.free, i, i+1)
+		if int64(cap(f)) >= n && int64(cap(f)) <= 2*n {
+			m, r.free = f[:n], slices.Delete(r.free, i, i+1)
 			break
 		}
 	}
 	if m == nil {
-		m = make(room, words)
+		m = make(words, n)
 	}
-	if words*8 >= smallRoom {
+	if n*8 >= smallWords {
 		if r.given == nil || len(r.given) >= mostGiven {
 			r.given = map[uintptr]bool{}
 		}
@@ -127,7 +127,7 @@ func (r *reader) Recycle(c *array.Column, kept ...*array.Column) {
 	all := storedBytes(c)
 	all = all[:cap(all)]
 	p := unsafe.Pointer(unsafe.SliceData(all))
-	if len(all) < smallRoom || !r.given[uintptr(p)] {
+	if len(all) < smallWords || !r.given[uintptr(p)] {
 		return // it is too little, or not of this reader
 	}
 	for _, k := range kept {

@@ -10,7 +10,7 @@ import (
 // Rows that stand close together are read with those in between: whole blocks are read and checked anyway, and taking
 // values out of memory costs less than asking where each one lies.
 const (
-	apartBytes = 2 << 10  // from one wanted value to the next, on average
+	gapBytes   = 2 << 10  // from one wanted value to the next, on average
 	denseBytes = 16 << 20 // of all, with those in between
 	denseValue = 64       // bytes of a value, at most
 )
@@ -35,10 +35,10 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 		low, high = min(low, row), max(high, row)
 	}
 	n := high - low + 1
-	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*apartBytes {
+	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*gapBytes {
 		return nil, nil
 	}
-	all, lent := query.Rows{From: low, N: n}, len(r.lent)
+	all, lent := query.Rows{From: low, N: n}, len(r.borrowed)
 	whole, err := r.lies(ctx, f, column, all)
 	if err == nil && (whole == nil || int64(whole.N) < n) {
 		whole, err = r.readField(ctx, f, column, all, query.Values, nil)
@@ -52,7 +52,7 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	}
 	out := whole.Take(at)
 	r.Recycle(whole, out) // not what only lies there
-	clear(r.lent[lent:])
-	r.lent = r.lent[:lent]
+	clear(r.borrowed[lent:])
+	r.borrowed = r.borrowed[:lent]
 	return out, nil
 }

@@ -319,7 +319,7 @@ func (c *contradicted) query(t *testing.T) {
 			}
 			result, err := p.Run(ctx)
 			if err == nil {
-				a := must[*Answer](t)(Answered(ctx, c.env, Plain(c.view).Base(), nil, result, text))
+				a := must[*Result](t)(NewResult(ctx, c.env, Plain(c.view).Base(), nil, result, text))
 				var b *loader.Batch
 				r := loader.NewReader(loader.SourceOf[Column](a))
 				if b, err = r.Read(ctx, []int64{0}, loader.ReadOptions{}); err == nil {

@@ -238,9 +238,9 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 		t.Fatal(err)
 	}
 	v := must[*dataset.View](t)(d.View(ctx))
-	check(Plain(v).Save(ctx, d, "all", Asked{}, false))
-	check(must[*Answer](t)(Plain(v).Select([]int64{1, 3, 4})).Save(ctx, d, "some", Asked{}, false))
-	check(Plain(v).Save(ctx, d, "dropped", Asked{}, false))
+	check(Plain(v).Save(ctx, d, "all", QuerySpec{}, false))
+	check(must[*Result](t)(Plain(v).Select([]int64{1, 3, 4})).Save(ctx, d, "some", QuerySpec{}, false))
+	check(Plain(v).Save(ctx, d, "dropped", QuerySpec{}, false))
 	check(vs.DeleteView(ctx, "dropped"))
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "dense", DType: "int64"}))
 	many := make([]int64, 2200) // one row in two has a chunk of its own: the tree has inner pages
@@ -303,7 +303,7 @@ func (v *victim) on(over objects) (*dataset.Env, *harmed) {
 	return &env, h
 }
 
-// reply is an answer or an error. rows tells answers about rows of one column from others.
+// reply is an result or an error. rows tells results about rows of one column from others.
 type reply struct {
 	text string
 	rows string
@@ -494,7 +494,7 @@ func (q *inquiry) queryOf(ctx context.Context, v *dataset.View) reply {
 	if err != nil {
 		return reply{err: err}
 	}
-	answer, err := Answered(ctx, q.env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, "")
+	answer, err := NewResult(ctx, q.env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, "")
 	if err != nil {
 		return reply{err: err}
 	}

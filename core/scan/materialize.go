@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Copy says where an answer is copied to, and how.
+// Copy says where an result is copied to, and how.
 type Copy struct {
 	URI       string
 	Storage   storage.Options
@@ -26,11 +26,11 @@ const (
 	copyRows  = 1 << 14
 )
 
-// Materialize makes a dataset of the answer's rows, in their order: its columns become tensors with the htype, dtype,
+// Materialize makes a dataset of the result's rows, in their order: its columns become tensors with the htype, dtype,
 // compression, class names and info that they have, files (JPEG, PNG, WebP) are copied as they are, and what is computed is computed.
 // A dataset that is there is errs.Exists, unless it is to be overwritten, or empty: without tensors and commits, as a copy
 // leaves it that is killed. After an error no dataset is left but such a one that was there.
-func (a *Answer) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
+func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
 	if len(a.table.fields) == 0 {
 		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
 	}
@@ -101,7 +101,7 @@ func (o *Copy) undo(ctx context.Context, env *dataset.Env) error {
 }
 
 // notInto refuses to overwrite what is being read, and what the query is asked of when it is asked again.
-func (a *Answer) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
+func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	if !o.Overwrite {
 		return nil
 	}
@@ -119,9 +119,9 @@ func (a *Answer) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	return nil
 }
 
-// copier copies an answer.
+// copier copies an result.
 type copier struct {
-	a       *Answer
+	a       *Result
 	o       *Copy
 	d       *dataset.Dataset
 	threads int

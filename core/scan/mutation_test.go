@@ -91,7 +91,7 @@ func (m *mutation) hides() bool {
 	return m.over[key] == nil && (strings.HasPrefix(key, "log/") || strings.HasPrefix(key, "refs/") || strings.HasPrefix(key, "views/"))
 }
 
-// judge holds answers against what they should be: right, an older state where the newest object is gone, or an error that
+// judge holds results against what they should be: right, an older state where the newest object is gone, or an error that
 // names the object.
 func (m *mutation) judge(got, want map[string]reply, valid map[string]bool) error {
 	for name, r := range got {

@@ -13,12 +13,12 @@ import (
 
 // reader reads columns of a table, with the memory and the decoders of one goroutine.
 type reader struct {
-	table  *Table
-	worker *chunk.Worker
-	at     located
-	free   []room           // given back, see Recycle
-	given  map[uintptr]bool // where memory lies that may be given back
-	lent   []any            // what keeps columns where they lie that were lent
+	table    *Table
+	worker   *chunk.Worker
+	at       located
+	free     []words          // given back, see Recycle
+	given    map[uintptr]bool // where memory lies that may be given back
+	borrowed []any            // what keeps columns where they lie that were borrowed
 
 	read, decoded int64
 	counted       *chunk.Chunk // whose blocks before counts are in read
@@ -80,7 +80,7 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 	case want != query.Values:
 		c = v.about(want)
 	case part != nil:
-		c, err = v.part(ctx, part)
+		c, err = v.region(ctx, part)
 	case typ.List:
 		c, err = v.lists(ctx)
 	default:
@@ -151,7 +151,7 @@ func (v *values) runs() []segmentRun {
 	return out
 }
 
-// about answers from index pages alone.
+// about results from index pages alone.
 func (v *values) about(want query.Want) *array.Column {
 	n := v.r.at.n
 	nulls := make([]bool, n)

@@ -72,7 +72,7 @@ func TestRecycle(t *testing.T) {
 		queries = append(queries, fmt.Sprintf("SELECT x, y * 2 AS z WHERE x BETWEEN %d AND %d AND y > %d", low, low+r.IntN(100_000), r.IntN(1000)))
 	}
 	for _, text := range queries {
-		var answers [2]*Answer
+		var answers [2]*Result
 		for i, from := range []query.Table{Of(v), careful{Of(v)}} {
 			p, err := query.Prepare(ctx, text, from, NewTables(env, "", false, storage.Options{}), query.Options{Threads: 2})
 			if err != nil {
@@ -82,12 +82,12 @@ func TestRecycle(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			for k := range result.Drawn {
-				if c, ok := result.Drawn[k].Table.(careful); ok {
-					result.Drawn[k].Table = c.Table
+			for k := range result.Sources {
+				if c, ok := result.Sources[k].Table.(careful); ok {
+					result.Sources[k].Table = c.Table
 				}
 			}
-			answers[i] = must[*Answer](t)(Answered(ctx, env, v, []*dataset.View{v}, result, text))
+			answers[i] = must[*Result](t)(NewResult(ctx, env, v, []*dataset.View{v}, result, text))
 		}
 		for _, name := range answers[0].Names() {
 			if got, want := says(t, answers[0], name), says(t, answers[1], name); got != want || got == "" {

@@ -9,17 +9,17 @@ import (
 	"deeplake/core/format"
 )
 
-// Asked is what an answer was asked with, to be asked again.
-type Asked struct {
+// QuerySpec is what an result was asked with, to be asked again.
+type QuerySpec struct {
 	Query  string          // in its canonical form
 	Params json.RawMessage // a JSON array; nil: none
 	Seed   uint64
 }
 
-// Save saves the answer under a name in d, the dataset that was asked: what was asked, and where its rows are rows of that
-// dataset, those. Columns that were computed are computed again when it is loaded; of such an answer no part can be saved. A
+// Save saves the result under a name in d, the dataset that was asked: what was asked, and where its rows are rows of that
+// dataset, those. Columns that were computed are computed again when it is loaded; of such an result no part can be saved. A
 // name that is taken is errs.Exists, unless replace is set.
-func (a *Answer) Save(ctx context.Context, d *dataset.Dataset, name string, q Asked, replace bool) error {
+func (a *Result) Save(ctx context.Context, d *dataset.Dataset, name string, q QuerySpec, replace bool) error {
 	s := dataset.SavedView{Name: name, Query: q.Query, Params: q.Params, Seed: q.Seed}
 	own, err := a.ownRows()
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *Answer) Save(ctx context.Context, d *dataset.Dataset, name string, q As
 }
 
 // ownRows is the rows of the dataset that was asked, one for one; nil: there are none.
-func (a *Answer) ownRows() (*dataset.View, error) {
+func (a *Result) ownRows() (*dataset.View, error) {
 	if a.origin == nil {
 		return nil, nil
 	}
@@ -61,8 +61,8 @@ func (a *Answer) ownRows() (*dataset.View, error) {
 
 // Load opens a saved view of d. Where its columns are tensors these are its rows as they were saved; else again is called with
 // all rows of its commit, to ask as it was asked then. The dataset that is returned is d at that commit, to be closed after
-// the last use of the answer.
-func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error)) (*Answer, *dataset.Dataset, error) {
+// the last use of the result.
+func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Result, error)) (*Result, *dataset.Dataset, error) {
 	l, err := d.Versions().LoadView(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -75,9 +75,9 @@ func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx c
 	return a, l.Dataset, nil
 }
 
-func load(ctx context.Context, l *dataset.Loaded, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error)) (*Answer, error) {
+func load(ctx context.Context, l *dataset.Loaded, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Result, error)) (*Result, error) {
 	own := []*dataset.View{l.Rows}
-	a := &Answer{view: l.Rows, base: l.Base, origin: l.Rows, drawn: own, reads: own}
+	a := &Result{view: l.Rows, base: l.Base, origin: l.Rows, sourceRows: own, reads: own}
 	if l.Rows != nil {
 		a.table = &Table{name: l.Base.URI(), rows: l.Rows.Len()}
 	}

@@ -263,7 +263,7 @@ func sameCell(t *testing.T, c *array.Column, i int, want cell, half bool) {
 }
 
 // asked is ways to ask for rows.
-func asked(n int64, r *rand.Rand) []query.Rows {
+func querySpecOf(n int64, r *rand.Rand) []query.Rows {
 	out := []query.Rows{{N: n}, {}, {List: []int64{}}}
 	if n == 0 {
 		return out
@@ -302,7 +302,7 @@ func TestRead(t *testing.T) {
 func readAll(t *testing.T, table *Table, reader query.Reader, column int, want []cell, r *rand.Rand) {
 	ctx := context.Background()
 	typ := must[array.Type](t)(table.Resolve(ctx, column))
-	for _, rows := range asked(table.Rows(), r) {
+	for _, rows := range querySpecOf(table.Rows(), r) {
 		c := must[*array.Column](t)(reader.Read(ctx, column, rows, query.Values, nil))
 		if r.IntN(2) == 0 { // memory that is used again
 			reader.(query.Recycler).Recycle(c)
@@ -359,7 +359,7 @@ func TestZones(t *testing.T) {
 		table := Of(v)
 		for column, f := range table.Columns() {
 			want := oracle(t, v, f.Name)
-			for _, rows := range asked(table.Rows(), r) {
+			for _, rows := range querySpecOf(table.Rows(), r) {
 				if rows.List != nil {
 					continue
 				}

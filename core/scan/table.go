@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Table is the rows of a view, or of an Answer, as a query asks them. It is valid until the datasets are closed that it is
+// Table is the rows of a view, or of an Result, as a query asks them. It is valid until the datasets are closed that it is
 // of. All methods may be called in parallel.
 type Table struct {
 	name   string
@@ -21,8 +21,8 @@ type Table struct {
 }
 
 var (
-	_ query.Table   = (*Table)(nil)
-	_ query.Distant = (*Table)(nil)
+	_ query.Table       = (*Table)(nil)
+	_ query.RemoteTable = (*Table)(nil)
 )
 
 // field is a column of a table: a tensor of a view that has as many rows as the table, or what is computed when it is read.

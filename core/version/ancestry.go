@@ -11,7 +11,7 @@ import (
 )
 
 // apart is what two commits do not share.
-type apart struct {
+type divergence struct {
 	a, b []*format.Record // commits that only the one comes from, itself included, the newest first
 	base *format.Record   // the newest commit that both come from
 }
@@ -32,9 +32,9 @@ type ancestor struct {
 
 // apart finds where the histories of a and b part. It reads the records since then, and few that are older. Either may be
 // a preview.
-func (h *history) apart(ctx context.Context, a, b *format.Record) (*apart, error) {
+func (h *history) divergence(ctx context.Context, a, b *format.Record) (*divergence, error) {
 	if a == b || a.UUID == b.UUID && !a.UUID.IsZero() {
-		return &apart{base: a}, nil
+		return &divergence{base: a}, nil
 	}
 	known := map[format.BranchPoint]*ancestor{}
 	open := []*ancestor{h.start(known, a, fromA), h.start(known, b, fromB)}
@@ -106,7 +106,7 @@ func settled(known map[format.BranchPoint]*ancestor, open []*ancestor) bool {
 }
 
 // sorted puts what was found in order.
-func sorted(known map[format.BranchPoint]*ancestor) (*apart, error) {
+func sorted(known map[format.BranchPoint]*ancestor) (*divergence, error) {
 	var all []*ancestor
 	above := map[format.BranchPoint]bool{} // shared commits that another shared one comes from
 	for _, n := range known {
@@ -121,7 +121,7 @@ func sorted(known map[format.BranchPoint]*ancestor) (*apart, error) {
 		a, b := x.rec, y.rec
 		return cmp.Or(b.Time.Compare(a.Time), slices.Compare(a.Branch[:], b.Branch[:]), cmp.Compare(b.Version, a.Version))
 	})
-	out := &apart{}
+	out := &divergence{}
 	for _, n := range all {
 		switch {
 		case n.from == fromA:

@@ -82,7 +82,7 @@ type copying struct {
 func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	// What the names say is fixed first: what others commit or name from now on is not part of the copy.
 	var refs []storage.Object
-	w := newWalker(c.repo)
+	w := newMarker(c.repo)
 	if c.o.History {
 		expired, err := c.repo.expiries(ctx, time.Time{}, false, nil)
 		if err != nil {
@@ -100,13 +100,13 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		if refs, err = c.repo.unreplaced(ctx, refs); err != nil {
 			return err
 		}
-		tips, err := c.repo.tips(ctx, c.repo.Now(), nil)
+		tips, err := c.repo.roots(ctx, c.repo.Now(), nil)
 		if err != nil {
 			return err
 		}
 		// A store whose clock is ahead of ours, or that dates nothing, seems to have deleted names just now.
-		tips = slices.DeleteFunc(tips, func(t tip) bool { return t.gone })
-		if err := w.walk(ctx, tips); err != nil {
+		tips = slices.DeleteFunc(tips, func(t root) bool { return t.gone })
+		if err := w.markAll(ctx, tips); err != nil {
 			return err
 		}
 		for _, n := range w.commits {
@@ -166,7 +166,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 }
 
 // wanted lists the objects that the walk has reached, and makes sure that it has them all.
-func (c *copying) wanted(ctx context.Context, w *walker, prefixes []string) ([]storage.Object, error) {
+func (c *copying) wanted(ctx context.Context, w *marker, prefixes []string) ([]storage.Object, error) {
 	missing := int64(len(w.seen) + len(w.txns))
 	for _, set := range w.chunks {
 		missing += int64(set.GetCardinality())
@@ -178,7 +178,7 @@ func (c *copying) wanted(ctx context.Context, w *walker, prefixes []string) ([]s
 	p := c.o.Progress
 	for _, prefix := range prefixes {
 		if err := c.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
-			if w.reached(o.Key) {
+			if w.marked(o.Key) {
 				out = append(out, o)
 				p.expect(1, o.Size)
 				missing--

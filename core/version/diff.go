@@ -54,7 +54,7 @@ func (d *Diff) Empty() bool {
 // pages of the chunk maps: where both have the same chunk, nothing differs. No sample is read.
 func (r *Repo) Diff(ctx context.Context, a, b *Snapshot) (*Diff, error) {
 	h := r.history()
-	ap, err := h.apart(ctx, a.Record, b.Record)
+	ap, err := h.divergence(ctx, a.Record, b.Record)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 // superseded says how far a retention expires the versions of each branch that a walk has seen. Branches whose names were
 // taken away a short time ago are left alone; of one that has none, as only merges and branches that left it lead to it,
 // there is no head to keep.
-func (w *walker) superseded(tips []tip, keep Retention, now time.Time) map[format.UUID]uint64 {
+func (w *marker) superseded(tips []root, keep Retention, now time.Time) map[format.UUID]uint64 {
 	heads, gone := map[format.UUID]bool{}, map[format.UUID]bool{}
 	for _, t := range tips {
 		switch {
@@ -179,7 +179,7 @@ func (w *walker) superseded(tips []tip, keep Retention, now time.Time) map[forma
 
 // expire writes down what a retention expires beyond what is, and returns it with the number of versions. The dataset
 // then says so to everybody: it is put once, and never taken back.
-func (r *Repo) expire(ctx context.Context, w *walker, limits map[format.UUID]uint64, known boundaries, dry bool) (boundaries, int64, error) {
+func (r *Repo) expire(ctx context.Context, w *marker, limits map[format.UUID]uint64, known boundaries, dry bool) (boundaries, int64, error) {
 	fresh, versions := boundaries{}, int64(0)
 	g := task.New(ctx, refsInFlight)
 	for id, below := range limits {

@@ -159,7 +159,7 @@ func (c copier) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key 
 func fakeChunks(t *testing.T, store storage.Provider, repo *Repo) {
 	t.Helper()
 	ctx := context.Background()
-	tips, err := repo.tips(ctx, repo.Now(), nil)
+	tips, err := repo.roots(ctx, repo.Now(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,9 +167,9 @@ func fakeChunks(t *testing.T, store storage.Provider, repo *Repo) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWalker(repo)
+	w := newMarker(repo)
 	w.expired = expired.below()
-	if err := w.walk(ctx, tips); err != nil {
+	if err := w.markAll(ctx, tips); err != nil {
 		t.Fatal(err)
 	}
 	for session, ordinals := range w.chunks {

@@ -98,7 +98,7 @@ func (r *Repo) newFsck(o FsckOptions, suspects map[string]struct{}) *fsck {
 // that is made meanwhile is not looked at, and all that an older one names was there before its record.
 func (f *fsck) look(ctx context.Context) error {
 	r := f.repo
-	tips, err := r.tips(ctx, r.Now().Add(-GCGrace), func(name, key string, err error) error {
+	tips, err := r.roots(ctx, r.Now().Add(-GCGrace), func(name, key string, err error) error {
 		if !isDamage(err) {
 			return err
 		}
@@ -121,10 +121,10 @@ func (f *fsck) look(ctx context.Context) error {
 	if err := f.list(ctx); err != nil {
 		return err
 	}
-	w := newWalker(r)
+	w := newMarker(r)
 	w.expired, w.bad, w.leaf = expired.below(), f.bad, f.leaf
-	f.walker = w
-	if err := w.walk(ctx, tips); err != nil {
+	f.marker = w
+	if err := w.markAll(ctx, tips); err != nil {
 		return err
 	}
 	return f.views(ctx)
@@ -148,7 +148,7 @@ type fsck struct {
 	repo     *Repo
 	o        FsckOptions
 	suspects map[string]struct{} // keys that a first look found wrong: only they are problems, only their chunks are read. nil: this is the first
-	walker   *walker
+	marker   *marker
 	report   FsckReport
 	found    map[string]struct{} // keys of all problems
 
@@ -316,12 +316,12 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 	if dirs, ok := known[e.Side]; ok {
 		return dirs, nil
 	}
-	f.walker.seen[e.Side] = struct{}{}
-	dirs, err := f.walker.pages.side(ctx, nil, e.Side)
+	f.marker.seen[e.Side] = struct{}{}
+	dirs, err := f.marker.pages.side(ctx, nil, e.Side)
 	if err != nil && !isDamage(err) {
 		return nil, err
 	}
-	if err != nil && f.walker.gone && absent(err) {
+	if err != nil && f.marker.gone && absent(err) {
 		err = nil
 	}
 	if err != nil {
@@ -338,7 +338,7 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 func (f *fsck) orphans(ctx context.Context) error {
 	for _, prefix := range []string{"map/", "txn/", "data/"} {
 		if err := f.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
-			if !f.walker.reached(o.Key) {
+			if !f.marker.marked(o.Key) {
 				f.report.Orphans++
 				f.report.OrphanSz += o.Size
 			}
@@ -368,8 +368,8 @@ func (f *fsck) finish(ctx context.Context) (FsckReport, error) {
 // count notes what the walk has visited.
 func (f *fsck) count() {
 	f.report.Commits = 0
-	for _, n := range f.walker.commits {
+	for _, n := range f.marker.commits {
 		f.report.Commits += int64(n)
 	}
-	f.report.Pages = int64(len(f.walker.seen) + len(f.walker.txns))
+	f.report.Pages = int64(len(f.marker.seen) + len(f.marker.txns))
 }

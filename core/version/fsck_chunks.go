@@ -38,8 +38,8 @@ func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error 
 			return err
 		}
 		switch {
-		case !there && f.walker.gone:
-			continue // as walker.failed has it
+		case !there && f.marker.gone:
+			continue // as marker.failed has it
 		case !there:
 			c.err = errs.New(errs.Corrupt, "chunk %q: the object is missing", c.id.key())
 		case c.size != 0 && c.size != size:

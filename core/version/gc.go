@@ -83,7 +83,7 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	if err := r.same(ctx, "gc of"); err != nil { // what another dataset needs was not visited
 		return report, err
 	}
-	s := &sweep{repo: r, walker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}
+	s := &sweep{repo: r, marker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}
 	for _, prefix := range []string{"data/", "map/", "txn/"} {
 		if err := s.prefix(ctx, prefix); err != nil {
 			return report, err
@@ -103,22 +103,22 @@ func (e *expireError) Unwrap() error { return e.err }
 
 // kept expires what o says, and visits all that is to be kept: what the branches and tags of now name, and those that
 // were deleted in the grace period, without what was expired before it.
-func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCReport) (*walker, error) {
+func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCReport) (*marker, error) {
 	before := now.Add(-o.OlderThan)
 	known, err := r.expiries(ctx, before, o.OlderThan == 0, nil)
 	if err != nil {
 		return nil, err
 	}
-	tips, err := r.tips(ctx, before, nil)
+	tips, err := r.roots(ctx, before, nil)
 	if err != nil {
 		return nil, err
 	}
-	w := newWalker(r)
+	w := newMarker(r)
 	w.expired, w.progress = known.ripe(), o.Progress
 	if o.Expire != nil {
 		w.times = map[format.UUID][]time.Time{}
 	}
-	if err := w.walk(ctx, tips); err != nil || o.Expire == nil {
+	if err := w.markAll(ctx, tips); err != nil || o.Expire == nil {
 		return w, err
 	}
 	fresh, versions, err := r.expire(ctx, w, w.superseded(tips, *o.Expire, now), known, o.DryRun)
@@ -130,12 +130,12 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 		return w, err
 	}
 	// There is no grace: what is expired now goes now.
-	again := newWalker(r)
+	again := newMarker(r)
 	again.expired = w.expired
 	for id, at := range fresh {
 		again.expired[id] = at.ripe
 	}
-	return again, again.walk(ctx, tips)
+	return again, again.markAll(ctx, tips)
 }
 
 // storeTime is the time by the clock that dates objects: this machine's own may be days off, and then nothing would be
@@ -165,7 +165,7 @@ func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, e
 // sweep removes the objects of a listing that a walk has not reached.
 type sweep struct {
 	repo   *Repo
-	walker *walker
+	marker *marker
 	before time.Time
 	all    bool // there is no grace
 	report *GCReport
@@ -217,7 +217,7 @@ func (s *sweep) look(o storage.Object, chunk bool) {
 	s.progress.did(1, o.Size)
 	young := !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.before))
 	switch {
-	case s.walker.reached(o.Key):
+	case s.marker.marked(o.Key):
 		s.report.Kept++
 		s.report.KeptBytes += o.Size
 		s.young = s.young || young

@@ -75,7 +75,7 @@ func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message
 
 // merged is ours with theirs taken in, nil if there is nothing to take in.
 func (h *history) merged(ctx context.Context, ours, theirs *Snapshot, on Strategy) (*Snapshot, error) {
-	ap, err := h.apart(ctx, ours.Record, theirs.Record)
+	ap, err := h.divergence(ctx, ours.Record, theirs.Record)
 	if err != nil {
 		return nil, err
 	}

@@ -559,7 +559,7 @@ func TestDiffOfSchemas(t *testing.T) {
 }
 
 // TestApartTimes: clocks that stand still do not confuse the search for what two commits share.
-func TestApartTimes(t *testing.T) {
+func TestDivergenceTimes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
 		p := newProgram(t, 1000+seed, 64)

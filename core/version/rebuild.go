@@ -28,7 +28,7 @@ func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error 
 		}
 		chunks[slot] = chunk
 	}
-	g := task.New(ctx, walkBatch)
+	g := task.New(ctx, markBatch)
 	for slot, chunk := range chunks {
 		_, known := use.slots[int64(slot)]
 		if !known && (f.repo.TSF.Format == format.FirstVersion || f.sizes[chunk.session][chunk.ordinal] == 0) {

@@ -14,45 +14,45 @@ import (
 	"deeplake/core/storage"
 )
 
-// trip is the time that each call of a farStore takes, of a clock that stands still otherwise: what has passed is the
+// trip is the time that each call of a remoteStore takes, of a clock that stands still otherwise: what has passed is the
 // number of calls in sequence.
 const trip = time.Second
 
-// farStore is a store at a distance.
-type farStore struct {
+// remoteStore is a store at a distance.
+type remoteStore struct {
 	storage.Provider
 	calls atomic.Int64
 	bytes atomic.Int64 // written
 }
 
-func (s *farStore) travel(n int) {
+func (s *remoteStore) travel(n int) {
 	time.Sleep(trip)
 	s.calls.Add(1)
 	s.bytes.Add(int64(n))
 }
 
-func (s *farStore) Get(ctx context.Context, key string) ([]byte, error) {
+func (s *remoteStore) Get(ctx context.Context, key string) ([]byte, error) {
 	s.travel(0)
 	return s.Provider.Get(ctx, key)
 }
 
-func (s *farStore) Put(ctx context.Context, key string, data []byte) error {
+func (s *remoteStore) Put(ctx context.Context, key string, data []byte) error {
 	s.travel(len(data))
 	return s.Provider.Put(ctx, key, data)
 }
 
-func (s *farStore) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+func (s *remoteStore) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	s.travel(len(data))
 	return s.Provider.PutIfAbsent(ctx, key, data)
 }
 
-func (s *farStore) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+func (s *remoteStore) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	s.travel(0)
 	return s.Provider.List(ctx, prefix, after, fn)
 }
 
 // Range makes the store one whose reads are requests.
-func (s *farStore) Range(context.Context, string, int64, int64, string) (storage.Body, error) {
+func (s *remoteStore) Range(context.Context, string, int64, int64, string) (storage.Body, error) {
 	return nil, errs.New(errs.Unsupported, "commits are read whole")
 }
 
@@ -80,7 +80,7 @@ func TestRoundTrips(t *testing.T) {
 		f := largeFixture(t, chunks)
 		synctest.Test(t, func(t *testing.T) {
 			ctx := context.Background()
-			far := &farStore{Provider: f.store}
+			far := &remoteStore{Provider: f.store}
 			var head *Snapshot
 			var repo *Repo
 			measure := func(what string, most int64, do func() error) {
@@ -131,7 +131,7 @@ func TestRoundTrips(t *testing.T) {
 
 // TestFarWriters lets 24 writers append to one branch of a store that is 25 ms away. Nothing is lost, and the clock says
 // what they reach together.
-func TestFarWriters(t *testing.T) {
+func TestRemoteWriters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memStore(t))
 	synctest.Test(t, func(t *testing.T) {

@@ -114,8 +114,8 @@ BatchColumn copy(const dl_array& a, std::int64_t rows) {
 }
 
 // An array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers rename theirs.
-py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype, std::int32_t ndim, dl_int* shape,
-                bool versioned) {
+py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype, std::int32_t ndim,
+                dl_const_i64* shape, bool versioned) {
     void* tensor = nullptr;
     dl_error err;
     check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, &tensor, &err), err);
@@ -228,36 +228,36 @@ std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch) {
     return out;
 }
 
-std::shared_ptr<Batch> unpack(const Parcel& parcel) {
+std::shared_ptr<Batch> unpack(const BatchExport& exported) {
     auto out = std::make_shared<Batch>();
-    parcel.core().memory_retain(parcel->memory);
-    out->memory = std::make_shared<Memory>(parcel.core(), parcel->memory);
-    out->rows = parcel->rows;
-    out->position = parcel->position;
-    out->last = parcel->last;
-    for (std::int64_t i = 0; i < parcel->n; i++) out->columns.push_back(copy(parcel->arrays[i], out->rows));
+    exported.core().memory_retain(exported->memory);
+    out->memory = std::make_shared<Memory>(exported.core(), exported->memory);
+    out->rows = exported->rows;
+    out->position = exported->position;
+    out->last = exported->last;
+    for (std::int64_t i = 0; i < exported->n; i++) out->columns.push_back(copy(exported->arrays[i], out->rows));
     return out;
 }
 
-py::dict columns_of(const Parcel& parcel, const py::object& convert) {
-    const Core& core = parcel.core();
+py::dict columns_of(const BatchExport& exported, const py::object& convert) {
+    const Core& core = exported.core();
     py::dict out;
     std::shared_ptr<Memory> memory;
-    for (std::int64_t i = 0; i < parcel->n; i++) {
-        const dl_array& a = parcel->arrays[i];
+    for (std::int64_t i = 0; i < exported->n; i++) {
+        const dl_array& a = exported->arrays[i];
         if (a.kind == DL_KIND_ARRAY && !convert.is_none()) {
-            out[a.name] = called(convert, pack(core, parcel->memory, a.data, a.dtype, a.ndim, a.shape, false));
+            out[a.name] = called(convert, pack(core, exported->memory, a.data, a.dtype, a.ndim, a.shape, false));
             continue;
         }
         if (!memory) {
-            core.memory_retain(parcel->memory);
-            memory = std::make_shared<Memory>(core, parcel->memory);
+            core.memory_retain(exported->memory);
+            memory = std::make_shared<Memory>(core, exported->memory);
         }
         if (a.kind == DL_KIND_ARRAY) {
             out[a.name] = to_numpy(memory, a.data, a.dtype, {a.shape, a.shape + a.ndim});
             continue;
         }
-        const BatchColumn c = copy(a, parcel->rows);
+        const BatchColumn c = copy(a, exported->rows);
         const py::list all = entries(memory, c, convert.is_none() ? wrap_numpy : wrap_capsule, convert);
         out[a.name] = c.sequence ? sequences(c, all) : all;
     }

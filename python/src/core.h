@@ -17,9 +17,9 @@ namespace deeplake {
     X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) X(dataset_commit) \
     X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) X(dataset_view) \
     X(dataset_close) X(dataset_run) X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
-    X(view_read) X(view_weigh) X(view_close) X(query) X(query_explain) X(query_functions) X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) \
+    X(view_read) X(view_with_weights) X(view_close) X(query) X(query_explain) X(query_functions) X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) \
     X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) \
-    X(epoch_take) X(parcel_free) X(epoch_close) X(batch_arrays) X(batch_place) X(batch_memory) X(batch_release) X(memory_retain) \
+    X(epoch_take) X(batch_export_free) X(epoch_close) X(batch_arrays) X(batch_place) X(batch_memory) X(batch_release) X(memory_retain) \
     X(memory_release) X(memory_tensor) X(sample_inspect) X(sample_decode) X(ingest_start) \
     X(ingest_poll) X(ingest_cancel) X(ingest_close) X(test_panic)
 // clang-format on

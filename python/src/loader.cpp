@@ -100,9 +100,9 @@ py::bytes trace(const Loader& self) {
 }
 
 std::shared_ptr<Batch> next(const Epoch& self) {
-    const Parcel parcel = next_parcel(*self.handle);
-    if (!parcel) throw py::stop_iteration();
-    return unpack(parcel);
+    const BatchExport exported = next_export(*self.handle);
+    if (!exported) throw py::stop_iteration();
+    return unpack(exported);
 }
 
 }  // namespace

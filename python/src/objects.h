@@ -58,33 +58,33 @@ struct Batch;
 // Takes what the core knows of a batch and releases the handle. What the result holds is plain memory.
 std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch);
 
-// A parcel of the core, given back at the end.
-class Parcel {
+// A exported of the core, given back at the end.
+class BatchExport {
   public:
-    Parcel() = default;
-    Parcel(const Core& core, dl_parcel* raw) : core_(&core), raw_(raw) {}
-    Parcel(Parcel&& other) noexcept : core_(other.core_), raw_(other.raw_) { other.raw_ = nullptr; }
-    Parcel& operator=(Parcel&&) = delete;
-    ~Parcel() {
-        if (raw_ != nullptr) core_->parcel_free(raw_);
+    BatchExport() = default;
+    BatchExport(const Core& core, dl_batch_export* raw) : core_(&core), raw_(raw) {}
+    BatchExport(BatchExport&& other) noexcept : core_(other.core_), raw_(other.raw_) { other.raw_ = nullptr; }
+    BatchExport& operator=(BatchExport&&) = delete;
+    ~BatchExport() {
+        if (raw_ != nullptr) core_->batch_export_free(raw_);
     }
     explicit operator bool() const { return raw_ != nullptr; }
-    const dl_parcel* operator->() const { return raw_; }
+    const dl_batch_export* operator->() const { return raw_; }
     const Core& core() const { return *core_; }
 
   private:
     const Core* core_ = nullptr;
-    dl_parcel* raw_ = nullptr;
+    dl_batch_export* raw_ = nullptr;
 };
 
 // Waits for the next batch of an epoch, and looks after signals meanwhile. At the end there is none.
-Parcel next_parcel(const EpochHandle& epoch);
+BatchExport next_export(const EpochHandle& epoch);
 
-// The batch of a parcel.
-std::shared_ptr<Batch> unpack(const Parcel& parcel);
+// The batch of a exported.
+std::shared_ptr<Batch> unpack(const BatchExport& exported);
 
-// The columns of a parcel by name: arrays as what `convert` makes of DLPack capsules, or NumPy's if it is None.
-py::dict columns_of(const Parcel& parcel, const py::object& convert);
+// The columns of a exported by name: arrays as what `convert` makes of DLPack capsules, or NumPy's if it is None.
+py::dict columns_of(const BatchExport& exported, const py::object& convert);
 
 // An iterator over the rest of an epoch as `columns_of` gives them; its position is as said until the first batch.
 py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert);

@@ -19,13 +19,13 @@ class Stream {
 
     // The next batch, a new reference; nullptr at the end.
     PyObject* next() {
-        const Parcel parcel = next_parcel(*epoch_);
-        if (!parcel) return nullptr;
+        const BatchExport exported = next_export(*epoch_);
+        if (!exported) return nullptr;
         const auto began = Clock::now();
-        py::dict columns = columns_of(parcel, convert_);
+        py::dict columns = columns_of(exported, convert_);
         spent_ += (Clock::now() - began).count();
-        position_ = parcel->position;
-        last_ = parcel->last != 0;
+        position_ = exported->position;
+        last_ = exported->last != 0;
         return columns.release().ptr();
     }
 
@@ -64,14 +64,14 @@ PyObject* itself(PyObject* self) { return Py_NewRef(self); }
 
 }  // namespace
 
-Parcel next_parcel(const EpochHandle& epoch) {
+BatchExport next_export(const EpochHandle& epoch) {
     const Core& c = epoch.core();
     for (;;) {
         const dl_epoch h = epoch.get();
-        dl_parcel* parcel = nullptr;
+        dl_batch_export* exported = nullptr;
         std::int32_t state = DL_NEXT_END;
-        call([&](dl_error* err) { return c.epoch_take(h, slice_ms, &state, &parcel, err); });
-        if (state == DL_NEXT_BATCH) return {c, parcel};
+        call([&](dl_error* err) { return c.epoch_take(h, slice_ms, &state, &exported, err); });
+        if (state == DL_NEXT_BATCH) return {c, exported};
         if (state == DL_NEXT_END) return {};
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     }

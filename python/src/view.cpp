@@ -61,7 +61,7 @@ View weigh(const View& self, const py::array_t<double, py::array::c_style | py::
     const std::int64_t n = own.size();
     View v{std::make_shared<ViewHandle>(self.handle)};
     dl_view out{0};
-    call([&](dl_error* err) { return c.view_weigh(h, data, n, &out, err); });
+    call([&](dl_error* err) { return c.view_with_weights(h, data, n, &out, err); });
     v.handle->set(out);
     return v;
 }

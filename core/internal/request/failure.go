@@ -21,8 +21,8 @@ import (
 // maxText bounds what is read of an answer that refuses a request.
 const maxText = 16 << 10
 
-// Answer is a response that is not what was asked for.
-type Answer struct {
+// Response is a response that is not what was asked for.
+type Response struct {
 	Method string
 	Host   string
 	Path   string
@@ -33,17 +33,17 @@ type Answer struct {
 
 // Refusal reads what rs, an answer to rq, says about why something was not done, and closes it.
 // Secrets of rq in the answer, among them the values of private headers, are hidden.
-func Refusal(rq *http.Request, rs *http.Response, private ...string) *Answer {
+func Refusal(rq *http.Request, rs *http.Response, private ...string) *Response {
 	defer rs.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText)) // half an explanation is better than none
 	text = []byte(Scrub(string(text), secretsOf(rq.Header, private)...))
-	return &Answer{
+	return &Response{
 		Method: rq.Method, Host: rq.URL.Host, Path: rq.URL.Path, Status: rs.StatusCode, Header: rs.Header, Text: text,
 	}
 }
 
 // Wait is how long the answer asks to wait (Retry-After), 0 where it does not. An hour is the most.
-func (a *Answer) Wait() time.Duration {
+func (a *Response) Wait() time.Duration {
 	text := a.Header.Get("Retry-After")
 	var d time.Duration
 	if n, err := strconv.Atoi(text); err == nil {
@@ -55,7 +55,7 @@ func (a *Answer) Wait() time.Duration {
 }
 
 // IsPage reports whether the answer is a web page: then the address is not that of a store.
-func (a *Answer) IsPage() bool {
+func (a *Response) IsPage() bool {
 	begin := strings.ToLower(strings.TrimSpace(string(a.Text[:min(len(a.Text), 64)])))
 	return IsPage(a.Header) || strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html")
 }
@@ -67,7 +67,7 @@ func IsPage(h http.Header) bool {
 }
 
 // Quote is what the answer said, short enough for a message.
-func (a *Answer) Quote() string {
+func (a *Response) Quote() string {
 	const most = 200
 	text := Clean(string(a.Text), most)
 	head := strconv.Itoa(a.Status) + " " + http.StatusText(a.Status)
@@ -78,7 +78,7 @@ func (a *Answer) Quote() string {
 }
 
 // Explain classifies the answer by its status alone.
-func (a *Answer) Explain() error {
+func (a *Response) Explain() error {
 	err := errs.New(kindOfStatus(a.Status), "%s answers %s", a.Host, a.Quote())
 	switch a.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -21,8 +21,8 @@ type Dialect struct {
 	Tag func(h http.Header) string
 	// Require adds the condition that the object has tag. Default: If-Match, for a tag that is a strong ETag.
 	Require func(rq *http.Request, tag string)
-	// Explain says what a refusal means; it may use Answer.Explain for what it does not know.
-	Explain func(a *Answer) error
+	// Explain says what a refusal means; it may use Response.Explain for what it does not know.
+	Explain func(a *Response) error
 	// Admit looks at the head of an answer that would do, and may say that it is not of such a store at all.
 	Admit func(host string, h http.Header) error
 	// Redirects is how many redirections are followed, never from https to http. Headers in Private
@@ -189,7 +189,7 @@ func (d *Dialect) tag(h http.Header) string {
 	return h.Get("Etag")
 }
 
-func (d *Dialect) explain(a *Answer) error {
+func (d *Dialect) explain(a *Response) error {
 	if d.Explain != nil {
 		return d.Explain(a)
 	}

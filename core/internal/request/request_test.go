@@ -164,7 +164,7 @@ func TestConnectionsAreReused(t *testing.T) {
 }
 
 // TestWrongAnswers: what a server gets wrong is found before a byte of it is read.
-func TestWrongAnswers(t *testing.T) {
+func TestWrongResponses(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, header ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -42,7 +42,7 @@ func FuzzClean(f *testing.F) {
 
 // TestAnswersRepeatNoSecret: a server that sends back what it was told does not bring it into
 // messages.
-func TestAnswersRepeatNoSecret(t *testing.T) {
+func TestResponsesRepeatNoSecret(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)

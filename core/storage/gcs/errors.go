@@ -26,15 +26,15 @@ const mostGarbled = 4
 
 // refusal is what Google says about a request that it does not do.
 type refusal struct {
-	request.Answer
+	request.Response
 	reason  string // "notFound", "rateLimitExceeded"
 	message string
 	formal  bool // it came as the JSON that Google gives
 }
 
 // refusalOf reads the JSON of an error, or takes the text as the message.
-func refusalOf(a *request.Answer) *refusal {
-	r := &refusal{Answer: *a}
+func refusalOf(a *request.Response) *refusal {
+	r := &refusal{Response: *a}
 	var body struct {
 		Error struct {
 			Message string `json:"message"`
@@ -57,7 +57,7 @@ func refusalOf(a *request.Answer) *refusal {
 }
 
 // explain is what a refusal means for any request; Dialect.Explain.
-func (c *Client) explain(a *request.Answer) error { return c.meaning(refusalOf(a)) }
+func (c *Client) explain(a *request.Response) error { return c.meaning(refusalOf(a)) }
 
 func (c *Client) meaning(r *refusal) error {
 	if r.IsPage() || r.Status/100 == 3 {
@@ -193,8 +193,8 @@ func (c *Client) secrets() []string {
 }
 
 // answer is what Google's client was told.
-func (p *place) answer(g *googleapi.Error) *request.Answer {
-	return &request.Answer{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(request.Scrub(g.Body, p.client.secrets()...))}
+func (p *place) answer(g *googleapi.Error) *request.Response {
+	return &request.Response{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(request.Scrub(g.Body, p.client.secrets()...))}
 }
 
 // writeError is the error of a request that changes an object. Only the bucket can be missing.

@@ -411,7 +411,7 @@ func FuzzRefusal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		r := &refusal{}
 		r.Status, r.Text, r.Header = status, []byte(text), http.Header{}
-		if err := c.explain(&r.Answer); err == nil || errs.KindOf(err) == errs.Internal || len(err.Error()) > 2000 {
+		if err := c.explain(&r.Response); err == nil || errs.KindOf(err) == errs.Internal || len(err.Error()) > 2000 {
 			t.Errorf("%d %q: %v", status, text, err)
 		}
 	})

@@ -191,7 +191,7 @@ func tagOf(h http.Header) string {
 	return h.Get("Last-Modified")
 }
 
-func explain(a *request.Answer) error {
+func explain(a *request.Response) error {
 	err := a.Explain()
 	switch {
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:

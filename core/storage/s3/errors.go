@@ -20,7 +20,7 @@ import (
 
 // refusal is what a store says about a request that it does not do.
 type refusal struct {
-	*request.Answer
+	*request.Response
 	code    string // "NoSuchKey"; "" where there is no body, as after HEAD
 	message string
 	region  string // where the bucket is, if that was the reason
@@ -35,8 +35,8 @@ const (
 const mostGarbled = 4
 
 // refusalOf reads the XML of an error. A body that is none leaves code and message empty.
-func refusalOf(a *request.Answer) *refusal {
-	r := &refusal{Answer: a}
+func refusalOf(a *request.Response) *refusal {
+	r := &refusal{Response: a}
 	var body struct {
 		XMLName xml.Name
 		Code    string `xml:"Code"`
@@ -76,7 +76,7 @@ type invalidRequest struct{ error }
 func (i *invalidRequest) Unwrap() error { return i.error }
 
 // explain says what an answer means that is not what was asked for; request.Dialect.Explain.
-func (s *store) explain(a *request.Answer) error { return s.meaning(refusalOf(a)) }
+func (s *store) explain(a *request.Response) error { return s.meaning(refusalOf(a)) }
 
 func (s *store) meaning(r *refusal) error {
 	if r.IsPage() || r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests {
@@ -229,9 +229,9 @@ func (s *store) apiError(ctx context.Context, err error) error {
 	case errors.As(err, &garbled) && s.garbled.Add(1) < mostGarbled:
 		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q gives an answer that cannot be read: %w", s.host(), request.CleanError(deepest(err)))}
 	case errors.As(err, &api): // an error behind a status of 200
-		a := &request.Answer{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}}
+		a := &request.Response{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}}
 		message := request.Scrub(api.ErrorMessage(), s.settings.SessionToken.Reveal(), s.settings.CustomerKey.Reveal())
-		return s.meaning(&refusal{Answer: a, code: request.Clean(api.ErrorCode(), maxCode), message: request.Clean(message, maxMessage)})
+		return s.meaning(&refusal{Response: a, code: request.Clean(api.ErrorCode(), maxCode), message: request.Clean(message, maxMessage)})
 	}
 	return errs.New(errs.Storage, "%q does not answer as S3 (%w); check the endpoint and the proxy", s.host(), request.CleanError(deepest(err)))
 }

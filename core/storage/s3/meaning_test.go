@@ -33,8 +33,8 @@ func keys() storage.Settings {
 	return storage.Settings{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "hunter2"}
 }
 
-func answered(status int, code, message string, header ...string) *request.Answer {
-	a := &request.Answer{Method: http.MethodGet, Host: "store.example", Path: "/bucket/a", Status: status, Header: http.Header{}}
+func answered(status int, code, message string, header ...string) *request.Response {
+	a := &request.Response{Method: http.MethodGet, Host: "store.example", Path: "/bucket/a", Status: status, Header: http.Header{}}
 	for i := 0; i < len(header); i += 2 {
 		a.Header.Set(header[i], header[i+1])
 	}
@@ -54,7 +54,7 @@ func TestMeaning(t *testing.T) {
 	text.Text = []byte("404 page not found")
 	for _, r := range []struct {
 		name   string
-		a      *request.Answer
+		a      *request.Response
 		kind   errs.Kind
 		repeat storage.Repeat
 		want   string
@@ -121,7 +121,7 @@ func TestOtherRegion(t *testing.T) {
 	malformed.Text = []byte(`<Error><Code>AuthorizationHeaderMalformed</Code><Message>m</Message><Region>eu-west-1</Region></Error>`)
 	head := answered(400, "", "", "X-Amz-Bucket-Region", "eu-west-1")
 	head.Method = http.MethodHead
-	for name, a := range map[string]*request.Answer{"301": redirect, "400": malformed, "head": head} {
+	for name, a := range map[string]*request.Response{"301": redirect, "400": malformed, "head": head} {
 		s := connected(t, storage.Options{Settings: keys(), Environ: map[string]string{"AWS_REGION": "us-west-2"}})
 		if got := s.where.Load().url("a b").String(); got != "https://bucket.s3.us-west-2.amazonaws.com/a%20b" {
 			t.Errorf("the first place is %q", got)

@@ -223,8 +223,8 @@ func (p *Provider) deleteBatch(ctx context.Context, op string, keys []string) er
 	}
 	for _, e := range out.Errors {
 		if code := aws.ToString(e.Code); code != "NoSuchKey" {
-			a := &request.Answer{Method: http.MethodPost, Host: p.host(), Status: statusOf(code), Header: http.Header{}}
-			return errs.Wrap(errs.Storage, op, aws.ToString(e.Key), p.meaning(&refusal{Answer: a, code: code, message: aws.ToString(e.Message)}))
+			a := &request.Response{Method: http.MethodPost, Host: p.host(), Status: statusOf(code), Header: http.Header{}}
+			return errs.Wrap(errs.Storage, op, aws.ToString(e.Key), p.meaning(&refusal{Response: a, code: code, message: aws.ToString(e.Message)}))
 		}
 	}
 	return nil

@@ -182,8 +182,8 @@ static void loader(const char* uri) {
     OK(dl_dataset_close(ds, &err));
 }
 
-/* Parcels and handles of one pass: each batch once, and memory that outlives what described it. */
-static void parcels(const char* uri) {
+/* Exports and handles of one pass: each batch once, and memory that outlives what described it. */
+static void exports(const char* uri) {
     dl_dataset ds = make(uri);
     dl_view view = {0};
     dl_loader l = {0};
@@ -192,12 +192,12 @@ static void parcels(const char* uri) {
     OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"collate_of\": {\"t\": \"list\"}}", &l, &err));
     OK(dl_loader_start(l, "", &epoch, &err));
     int32_t state = -1;
-    dl_parcel* parcel = NULL;
+    dl_batch_export* exported = NULL;
     dl_memory* kept = NULL;
     const int32_t* data = NULL;
     FAILS(DL_INVALID, dl_epoch_take(epoch, -1, &state, NULL, &err));
-    FAILS(DL_INVALID, dl_epoch_take(epoch, -1, NULL, &parcel, &err));
-    WANT(state == -1 && parcel == NULL);
+    FAILS(DL_INVALID, dl_epoch_take(epoch, -1, NULL, &exported, &err));
+    WANT(state == -1 && exported == NULL);
     int seen[ROWS] = {0};
     for (int turn = 0;; turn++) {
         if (turn == 1) { /* a handle in between */
@@ -210,28 +210,28 @@ static void parcels(const char* uri) {
             OK(dl_batch_release(batch, &err));
             continue;
         }
-        OK(dl_epoch_take(epoch, -1, &state, &parcel, &err));
+        OK(dl_epoch_take(epoch, -1, &state, &exported, &err));
         if (state == DL_NEXT_END) break;
-        WANT(state == DL_NEXT_BATCH && parcel->n == 2 && parcel->last == (parcel->position == ROWS));
-        const dl_array *x = &parcel->arrays[0], *t = &parcel->arrays[1];
+        WANT(state == DL_NEXT_BATCH && exported->n == 2 && exported->last == (exported->position == ROWS));
+        const dl_array *x = &exported->arrays[0], *t = &exported->arrays[1];
         WANT(strcmp(x->name, "x") == 0 && x->kind == DL_KIND_ARRAY && x->dtype == DL_INT32);
-        WANT(x->ndim == 2 && x->shape[0] == parcel->rows && x->shape[1] == WIDTH);
-        WANT(strcmp(t->name, "t") == 0 && t->kind == DL_KIND_TEXT && t->entries == parcel->rows);
-        for (int i = 0; i < parcel->rows; i++) seen[((int32_t*)x->data)[i * WIDTH] / WIDTH]++;
+        WANT(x->ndim == 2 && x->shape[0] == exported->rows && x->shape[1] == WIDTH);
+        WANT(strcmp(t->name, "t") == 0 && t->kind == DL_KIND_TEXT && t->entries == exported->rows);
+        for (int i = 0; i < exported->rows; i++) seen[((int32_t*)x->data)[i * WIDTH] / WIDTH]++;
         if (turn == 0) {
-            kept = parcel->memory;
+            kept = exported->memory;
             data = x->data;
             dl_memory_retain(kept);
         }
-        dl_parcel_free(parcel);
+        dl_batch_export_free(exported);
     }
     for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
     OK(dl_loader_close(l, &err));
-    FAILS(DL_CLOSED, dl_epoch_take(epoch, -1, &state, &parcel, &err));
+    FAILS(DL_CLOSED, dl_epoch_take(epoch, -1, &state, &exported, &err));
     WANT(dl_memory_references() == 1);
     for (int i = 0; i < 4; i++) check_row(data + i * WIDTH, i);
     dl_memory_release(kept);
-    dl_parcel_free(NULL);
+    dl_batch_export_free(NULL);
     WANT(dl_memory_references() == 0);
     OK(dl_view_close(view, &err));
     OK(dl_dataset_close(ds, &err));
@@ -561,7 +561,7 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(const char*);
-    } cases[] = {{"batches", batches}, {"loader", loader},       {"parcels", parcels},
+    } cases[] = {{"batches", batches}, {"loader", loader},       {"exports", exports},
                  {"stored", stored},   {"arguments", arguments}, {"queries", queries},
                  {"forked", forked},   {"threads", threads},     {"panic", panics}};
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {

@@ -15,7 +15,7 @@ import (
 
 // part reads of each value what spans say, and no more than that takes: of pictures the region, of values in tiles the tiles
 // that have some of it. What is stored in one piece is read whole.
-func (v *values) part(ctx context.Context, spans []query.Span) (*array.Column, error) {
+func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column, error) {
 	runs := v.runs()
 	cuts := false
 	for i := range runs {
@@ -280,7 +280,7 @@ func (k *cutter) fill(ctx context.Context, s *segmentRun, cuts []cut, places [][
 		r := cuts[j].region
 		region := codec.Region{Y: int(r.From[0]), X: int(r.From[1]), Height: int(r.To[0] - r.From[0]), Width: int(r.To[1] - r.From[1])}
 		refs, at = append(refs, own), append(at, int64(j))
-		parts = append(parts, codec.ROI{Region: region, To: &taker{dst: places[j], row: len(places[j]) / region.Height}})
+		parts = append(parts, codec.ROI{Region: region, To: &pixelSink{dst: places[j], row: len(places[j]) / region.Height}})
 		v.r.count(&segmentRun{segment: s.segment, item: s.item + int64(j), n: 1})
 	}
 	bad, err := inRuns(ctx, refs, func(from, to int, failed func(i int, err error)) {
@@ -313,13 +313,13 @@ func (k *cutter) copies(ctx context.Context, s *segmentRun, cuts []cut, places [
 }
 
 // sink copies the pixels of a region.
-type taker struct {
+type pixelSink struct {
 	dst []byte
 	row int // bytes
 }
 
 // Take copies row by row.
-func (t *taker) Deliver(pix []byte, stride int) error {
+func (t *pixelSink) Deliver(pix []byte, stride int) error {
 	for at, from := 0, 0; at < len(t.dst); at, from = at+t.row, from+stride {
 		copy(t.dst[at:at+t.row], pix[from:])
 	}
@@ -327,4 +327,4 @@ func (t *taker) Deliver(pix []byte, stride int) error {
 }
 
 // Native is nothing: pixels are copied here.
-func (t *taker) Native() (call, arg unsafe.Pointer) { return nil, nil }
+func (t *pixelSink) Native() (call, arg unsafe.Pointer) { return nil, nil }

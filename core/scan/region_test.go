@@ -151,7 +151,7 @@ func showSpans(spans []query.Span) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-func TestPart(t *testing.T) {
+func TestRegion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(11, 2))
@@ -211,7 +211,7 @@ func TestPart(t *testing.T) {
 }
 
 // TestPartReadsLess holds that a part of a tiled array takes the tiles that have some of it.
-func TestPartReadsLess(t *testing.T) {
+func TestRegionReadsLess(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 1))

@@ -18,7 +18,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Column is one column of an Answer. It has the methods that loaders and readers ask of a column, those of a dataset being
+// Column is one column of an Result. It has the methods that loaders and readers ask of a column, those of a dataset being
 // read as ever; see dataset.Column.
 type Column interface {
 	Name() string
@@ -37,7 +37,7 @@ type Column interface {
 var (
 	_ Column = (*dataset.Column)(nil)
 	_ Column = stored{}
-	_ Column = (*made)(nil)
+	_ Column = (*computedColumn)(nil)
 
 	_ interface {
 		DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
@@ -45,40 +45,40 @@ var (
 	} = stored{}
 )
 
-// Answer is rows that can be read, loaded, selected from and asked again: those of a view, or what a query has answered with.
+// Result is rows that can be read, loaded, selected from and asked again: those of a view, or what a query has answered with.
 // It never changes and may be used in parallel. It is valid until the datasets are closed that it is of; what it holds of its
 // own is memory, given back when nobody refers to it.
-type Answer struct {
-	view   *dataset.View   // its rows are those of this view, its columns tensors of it; else nil
-	base   *dataset.View   // of the dataset that was asked
-	origin *dataset.View   // that its rows are of, one for one; nil: none, or several
-	drawn  []*dataset.View // the rows of datasets that came of it
-	reads  []*dataset.View // all that it was computed from, with base
-	table  *Table
-	part   bool   // of another answer
-	words  string // names what was asked, and of it what was selected
+type Result struct {
+	view        *dataset.View   // its rows are those of this view, its columns tensors of it; else nil
+	base        *dataset.View   // of the dataset that was asked
+	origin      *dataset.View   // that its rows are of, one for one; nil: none, or several
+	sourceRows  []*dataset.View // the rows of datasets that came of it
+	reads       []*dataset.View // all that it was computed from, with base
+	table       *Table
+	part        bool   // of another result
+	fingerprint string // names what was asked, and of it what was selected
 }
 
 // Plain is the rows of a view.
-func Plain(v *dataset.View) *Answer {
+func Plain(v *dataset.View) *Result {
 	own := []*dataset.View{v}
-	return &Answer{view: v, base: v, origin: v, drawn: own, reads: own, table: Of(v)}
+	return &Result{view: v, base: v, origin: v, sourceRows: own, reads: own, table: Of(v)}
 }
 
-// Answered is what a query on a view has answered with. words say all that decides the rows besides the datasets: the query
-// in its canonical form, parameters, seed, and the Words of an answer that was asked. reads are all views that the query reads,
-// base among them, and the Reads of such an answer, in an order that the same query always has. Computed columns are kept in
+// NewResult is what a query on a view has answered with. words say all that decides the rows besides the datasets: the query
+// in its canonical form, parameters, seed, and the Words of an result that was asked. reads are all views that the query reads,
+// base among them, and the Reads of such an result, in an order that the same query always has. Computed columns are kept in
 // memory, each in the chunks of a dataset of its own; those that are computed when they are read, of one element type, stay
 // so. ctx ends the computing of the others.
-func Answered(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Answer, error) {
-	a := &Answer{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, words: words}
-	d := drawer{result: r, views: map[drawnView]*dataset.View{}}
+func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Result, error) {
+	a := &Result{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, fingerprint: words}
+	d := sourceViews{result: r, views: map[sourceView]*dataset.View{}}
 	var kept []int
 	for i := range r.Outputs {
 		o := &r.Outputs[i]
 		f := &field{name: unused(o.Name, a.table.fields)}
 		switch {
-		case o.Drawn >= 0:
+		case o.Source >= 0:
 			if err := d.stored(ctx, o, f); err != nil {
 				return nil, err
 			}
@@ -110,33 +110,33 @@ func unused(name string, fields []*field) string {
 	return out
 }
 
-// drawnView is a view of which rows were drawn.
-type drawnView struct {
-	drawn int
-	view  *dataset.View
+// sourceView is a view of which rows were drawn.
+type sourceView struct {
+	source int
+	view   *dataset.View
 }
 
-// drawer makes views of drawn rows.
-type drawer struct {
+// sourceViews makes views of drawn rows.
+type sourceViews struct {
 	result *query.Result
-	views  map[drawnView]*dataset.View
+	views  map[sourceView]*dataset.View
 }
 
-func (d *drawer) table(i int) (*Table, error) {
-	t, ok := d.result.Drawn[i].Table.(*Table)
+func (d *sourceViews) table(i int) (*Table, error) {
+	t, ok := d.result.Sources[i].Table.(*Table)
 	if !ok {
-		return nil, errs.New(errs.Internal, "rows of table %q are of no dataset", d.result.Drawn[i].Table.Name())
+		return nil, errs.New(errs.Internal, "rows of table %q are of no dataset", d.result.Sources[i].Table.Name())
 	}
 	return t, nil
 }
 
 // rows is the drawn rows of a view.
-func (d *drawer) rows(ctx context.Context, i int, v *dataset.View) (*dataset.View, error) {
-	key := drawnView{i, v}
+func (d *sourceViews) rows(ctx context.Context, i int, v *dataset.View) (*dataset.View, error) {
+	key := sourceView{i, v}
 	if out := d.views[key]; out != nil {
 		return out, nil
 	}
-	out, err := draw(ctx, v, d.result.Drawn[i].Rows)
+	out, err := draw(ctx, v, d.result.Sources[i].Rows)
 	if err == nil {
 		d.views[key] = out
 	}
@@ -162,18 +162,18 @@ func draw(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, er
 }
 
 // stored makes f the column of a table at its drawn rows.
-func (d *drawer) stored(ctx context.Context, o *query.Output, f *field) error {
-	t, err := d.table(o.Drawn)
+func (d *sourceViews) stored(ctx context.Context, o *query.Output, f *field) error {
+	t, err := d.table(o.Source)
 	if err != nil {
 		return err
 	}
 	from := t.fields[o.Column]
 	if from.compute != nil {
 		f.typ = from.typ
-		f.compute = at(from.compute, d.result.Drawn[o.Drawn].Rows)
+		f.compute = at(from.compute, d.result.Sources[o.Source].Rows)
 		return nil
 	}
-	if f.view, err = d.rows(ctx, o.Drawn, from.view); err != nil {
+	if f.view, err = d.rows(ctx, o.Source, from.view); err != nil {
 		return err
 	}
 	f.kept = from.kept
@@ -203,8 +203,8 @@ func at(compute func(ctx context.Context, rows []int64) (*array.Column, error), 
 }
 
 // finish says what the rows are of. Kept columns are of no dataset that anybody knows.
-func (d *drawer) finish(ctx context.Context, a *Answer) error {
-	for i := range d.result.Drawn {
+func (d *sourceViews) finish(ctx context.Context, a *Result) error {
+	for i := range d.result.Sources {
 		t, err := d.table(i)
 		if err != nil {
 			return err
@@ -217,13 +217,13 @@ func (d *drawer) finish(ctx context.Context, a *Answer) error {
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(a.drawn, v) {
-				a.drawn = append(a.drawn, v)
+			if !slices.Contains(a.sourceRows, v) {
+				a.sourceRows = append(a.sourceRows, v)
 			}
 		}
 	}
-	if len(a.drawn) == 1 && len(d.result.Drawn) == 1 {
-		a.origin = a.drawn[0]
+	if len(a.sourceRows) == 1 && len(d.result.Sources) == 1 {
+		a.origin = a.sourceRows[0]
 	}
 	plain := a.origin != nil
 	for _, f := range a.table.fields {
@@ -236,10 +236,10 @@ func (d *drawer) finish(ctx context.Context, a *Answer) error {
 }
 
 // Len is the number of rows.
-func (a *Answer) Len() int64 { return a.table.rows }
+func (a *Result) Len() int64 { return a.table.rows }
 
 // Names lists the columns in order.
-func (a *Answer) Names() []string {
+func (a *Result) Names() []string {
 	names := make([]string, len(a.table.fields))
 	for i, f := range a.table.fields {
 		names[i] = f.name
@@ -247,33 +247,33 @@ func (a *Answer) Names() []string {
 	return names
 }
 
-// Table is the answer as a query asks it.
-func (a *Answer) Table() *Table { return a.table }
+// Table is the result as a query asks it.
+func (a *Result) Table() *Table { return a.table }
 
 // View is the view that has the same rows and tensors, perhaps under other names; false: there is none.
-func (a *Answer) View() (*dataset.View, bool) { return a.view, a.view != nil }
+func (a *Result) View() (*dataset.View, bool) { return a.view, a.view != nil }
 
 // Origin is the rows that these are of, one for one; nil: there are none, or of several.
-func (a *Answer) Origin() *dataset.View { return a.origin }
+func (a *Result) Origin() *dataset.View { return a.origin }
 
 // Base is the view that was asked.
-func (a *Answer) Base() *dataset.View { return a.base }
+func (a *Result) Base() *dataset.View { return a.base }
 
-// Reads is all that the answer was computed from, Base among it. Nobody may change it.
-func (a *Answer) Reads() []*dataset.View { return a.reads }
+// Reads is all that the result was computed from, Base among it. Nobody may change it.
+func (a *Result) Reads() []*dataset.View { return a.reads }
 
 // Words name what was asked, and of it what was selected; "" of a view.
-func (a *Answer) Words() string { return a.words }
+func (a *Result) Fingerprint() string { return a.fingerprint }
 
 // Column finds a column by name.
-func (a *Answer) Column(name string) (Column, error) {
+func (a *Result) Column(name string) (Column, error) {
 	for i, f := range a.table.fields {
 		if f.name != name {
 			continue
 		}
 		switch {
 		case f.compute != nil:
-			return &made{field: f, rows: a.table.rows}, nil
+			return &computedColumn{field: f, rows: a.table.rows}, nil
 		case f.column.Name() == name:
 			return f.column, nil
 		}
@@ -290,7 +290,7 @@ func (a *Answer) Column(name string) (Column, error) {
 }
 
 // StoredBytes estimates the size of all rows, as stored.
-func (a *Answer) StoredBytes(ctx context.Context) (int64, error) {
+func (a *Result) StoredBytes(ctx context.Context) (int64, error) {
 	if a.view != nil {
 		return a.view.StoredBytes(ctx)
 	}
@@ -304,15 +304,15 @@ func (a *Answer) StoredBytes(ctx context.Context) (int64, error) {
 }
 
 // NewWorker makes the scratch memory and decoders of one goroutine.
-func (a *Answer) NewWorker() *chunk.Worker { return a.base.NewWorker() }
+func (a *Result) NewWorker() *chunk.Worker { return a.base.NewWorker() }
 
 // Remote reports whether reads are requests over a network.
-func (a *Answer) Remote() bool {
+func (a *Result) Remote() bool {
 	return a.table.Remote()
 }
 
 // Traffic is what the stores have done since they were opened.
-func (a *Answer) Traffic() storage.Stats {
+func (a *Result) Traffic() storage.Stats {
 	var sum storage.Stats
 	seen := map[string]bool{}
 	for _, v := range a.reads {
@@ -326,7 +326,7 @@ func (a *Answer) Traffic() storage.Stats {
 
 // Identity says which rows these are, as dataset.View.Identity does. What was asked names the rows that are of no single
 // view: they are the same wherever the same is asked of the same commits.
-func (a *Answer) Identity() (dataset, commit, selection string, err error) {
+func (a *Result) Identity() (dataset, commit, selection string, err error) {
 	if a.view != nil {
 		return a.view.Identity()
 	}
@@ -334,9 +334,9 @@ func (a *Answer) Identity() (dataset, commit, selection string, err error) {
 		return "", "", "", err
 	}
 	sum := sha256.New()
-	_, _ = fmt.Fprintf(sum, "%s\x00%d", a.words, a.table.rows)
+	_, _ = fmt.Fprintf(sum, "%s\x00%d", a.fingerprint, a.table.rows)
 	seen := map[string]bool{} // asked again, two names of a version may be one
-	for _, v := range slices.Concat(a.drawn, a.reads) {
+	for _, v := range slices.Concat(a.sourceRows, a.reads) {
 		d, c, rows, err := v.Identity()
 		if err != nil {
 			return "", "", "", err
@@ -352,9 +352,9 @@ func (a *Answer) Identity() (dataset, commit, selection string, err error) {
 	return dataset, commit, fmt.Sprintf("query %s*%d", hex.EncodeToString(sum.Sum(nil)[:16]), a.table.rows), nil
 }
 
-// Rows fills dst, len(dst) == Len, with the rows of the dataset that these are of, -1 for none. An answer whose rows are of
+// Rows fills dst, len(dst) == Len, with the rows of the dataset that these are of, -1 for none. An result whose rows are of
 // several datasets, or of none, is errs.Unsupported.
-func (a *Answer) Rows(dst []int64) error {
+func (a *Result) Rows(dst []int64) error {
 	if a.origin == nil {
 		return errs.New(errs.Unsupported, "the rows of this result are not rows of one dataset: they are joined, grouped or computed")
 	}
@@ -363,7 +363,7 @@ func (a *Answer) Rows(dst []int64) error {
 }
 
 // Select is the given rows, in that order; repeats are allowed. rows is not kept.
-func (a *Answer) Select(rows []int64) (*Answer, error) {
+func (a *Result) Select(rows []int64) (*Result, error) {
 	for _, row := range rows {
 		if row < 0 || row >= a.table.rows {
 			return nil, errs.New(errs.Range, "row %d is out of range, there are %d rows", row, a.table.rows)
@@ -374,25 +374,25 @@ func (a *Answer) Select(rows []int64) (*Answer, error) {
 	for _, row := range rows {
 		_, _ = sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(row)))
 	}
-	words := fmt.Sprintf("%s\x00select %x", a.words, sum.Sum(nil)[:16])
+	words := fmt.Sprintf("%s\x00select %x", a.fingerprint, sum.Sum(nil)[:16])
 	return a.derive(int64(len(rows)), words, func(v *dataset.View) (*dataset.View, error) { return v.Select(rows) },
 		func(i int64) int64 { return rows[i] })
 }
 
 // Slice is rows start, start+step, ... before stop, as dataset.View.Slice has it.
-func (a *Answer) Slice(start, stop, step int64) (*Answer, error) {
+func (a *Result) Slice(start, stop, step int64) (*Result, error) {
 	part, err := a.base.Counted(a.table.rows).Slice(start, stop, step)
 	if err != nil {
 		return nil, err
 	}
-	words := fmt.Sprintf("%s\x00slice %d %d %d", a.words, start, part.Len(), step)
+	words := fmt.Sprintf("%s\x00slice %d %d %d", a.fingerprint, start, part.Len(), step)
 	return a.derive(part.Len(), words, func(v *dataset.View) (*dataset.View, error) { return v.Slice(start, stop, step) },
 		func(i int64) int64 { return start + i*step })
 }
 
 // derive is n other rows of a.
-func (a *Answer) derive(n int64, words string, of func(*dataset.View) (*dataset.View, error), row func(i int64) int64) (*Answer, error) {
-	out := &Answer{base: a.base, reads: a.reads, part: true, words: words, table: &Table{name: a.table.name, rows: n}}
+func (a *Result) derive(n int64, words string, of func(*dataset.View) (*dataset.View, error), row func(i int64) int64) (*Result, error) {
+	out := &Result{base: a.base, reads: a.reads, part: true, fingerprint: words, table: &Table{name: a.table.name, rows: n}}
 	views := map[*dataset.View]*dataset.View{}
 	same := func(v *dataset.View) (*dataset.View, error) {
 		if v == nil || views[v] != nil {
@@ -408,12 +408,12 @@ func (a *Answer) derive(n int64, words string, of func(*dataset.View) (*dataset.
 			return nil, err
 		}
 	}
-	for _, v := range a.drawn {
+	for _, v := range a.sourceRows {
 		w, err := same(v)
 		if err != nil {
 			return nil, err
 		}
-		out.drawn = append(out.drawn, w)
+		out.sourceRows = append(out.sourceRows, w)
 	}
 	for _, f := range a.table.fields {
 		g := &field{name: f.name, kept: f.kept, compute: f.compute, typ: f.typ}
@@ -435,8 +435,8 @@ func (a *Answer) derive(n int64, words string, of func(*dataset.View) (*dataset.
 	return out, nil
 }
 
-// Describe says what the answer shows. The counters of its tensors are those of the commits they are of.
-func (a *Answer) Describe() dataset.Description {
+// Describe says what the result shows. The counters of its tensors are those of the commits they are of.
+func (a *Result) Describe() dataset.Description {
 	if a.view == a.base && a.view != nil {
 		return a.view.Describe()
 	}

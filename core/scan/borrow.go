@@ -11,10 +11,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-var _ query.Lender = (*reader)(nil)
+var _ query.Borrower = (*reader)(nil)
 
-// Lend shows rows of a column where they lie, as query.Lender says.
-func (r *reader) Lend(ctx context.Context, column int, rows query.Rows) (*array.Column, error) {
+// Borrow shows rows of a column where they lie, as query.Lender says.
+func (r *reader) Borrow(ctx context.Context, column int, rows query.Rows) (*array.Column, error) {
 	f := r.table.fields[column]
 	if rows.List != nil || rows.N == 0 || f.compute != nil || checkRows(rows, r.table.rows) != nil {
 		return nil, nil
@@ -24,8 +24,8 @@ func (r *reader) Lend(ctx context.Context, column int, rows query.Rows) (*array.
 
 // Return lets go of what keeps memory where it is.
 func (r *reader) Return() {
-	clear(r.lent)
-	r.lent = r.lent[:0]
+	clear(r.borrowed)
+	r.borrowed = r.borrowed[:0]
 }
 
 // lies is rows of a column as they lie in memory, those of the first piece; nil where they do not. What is wrong with them
@@ -55,13 +55,13 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	if len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(d.Size()) != 0 {
 		return nil, nil
 	}
-	r.lent = append(r.lent, keep)
+	r.borrowed = append(r.borrowed, keep)
 	r.read += int64(len(mem))
 	r.decoded += int64(len(mem))
 	if shape == nil {
 		shape = tensor.Shape{}
 	}
-	return &array.Column{Type: typ, N: int(p.Rows), Same: shape, Data: shown(d, mem)}, nil
+	return &array.Column{Type: typ, N: int(p.Rows), Same: shape, Data: elementsOf(d, mem)}, nil
 }
 
 // plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not, since a byte that is
@@ -75,7 +75,7 @@ func plainNumber(d tensor.DType) bool {
 }
 
 // shown is memory of others as the elements that lie there; nobody writes to them.
-func shown(d tensor.DType, mem []byte) any {
+func elementsOf(d tensor.DType, mem []byte) any {
 	switch d {
 	case tensor.Uint8:
 		return mem

@@ -10,32 +10,32 @@ import (
 	"deeplake/core/storage"
 )
 
-// tipSearch finds the commits that names stand for.
-type tipSearch struct {
+// rootSearch finds the commits that names stand for.
+type rootSearch struct {
 	repo  *Repo
 	since time.Time
 	bad   func(name, key string, err error) error
-	tips  []tip
+	roots []root
 }
 
-// tips are the commits that names stand for: of branches and tags, also of those that were deleted after since, main
+// roots are the commits that names stand for: of branches and tags, also of those that were deleted after since, main
 // first. bad is told of names that cannot be read, and decides whether to go on; nil does not.
-func (r *Repo) tips(ctx context.Context, since time.Time, bad func(name, key string, err error) error) ([]tip, error) {
+func (r *Repo) roots(ctx context.Context, since time.Time, bad func(name, key string, err error) error) ([]root, error) {
 	if bad == nil {
 		bad = func(_, _ string, err error) error { return err }
 	}
-	s := &tipSearch{repo: r, since: since, bad: bad}
+	s := &rootSearch{repo: r, since: since, bad: bad}
 	if err := s.branch(ctx, format.Main, format.TSFKey(), r.TSF.Main, false); err != nil {
 		return nil, err
 	}
 	if err := s.heads(ctx); err != nil {
 		return nil, err
 	}
-	return s.tips, s.tags(ctx)
+	return s.roots, s.tags(ctx)
 }
 
 // branch adds the newest commit of a branch, which may be gone.
-func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID, gone bool) error {
+func (s *rootSearch) branch(ctx context.Context, name, key string, id format.UUID, gone bool) error {
 	head, err := int64(-1), error(nil)
 	if failed := s.repo.Store.List(ctx, format.RecordPrefix(id), "", func(o storage.Object) bool {
 		_, v, bad := format.ParseRecordKey(o.Key)
@@ -53,12 +53,12 @@ func (s *tipSearch) branch(ctx context.Context, name, key string, id format.UUID
 	if err != nil {
 		return s.bad(name, key, err)
 	}
-	s.tips = append(s.tips, tip{name: name, branch: id, version: uint64(head), head: true, gone: gone})
+	s.roots = append(s.roots, root{name: name, branch: id, version: uint64(head), head: true, gone: gone})
 	return nil
 }
 
 // list returns the objects below prefix.
-func (s *tipSearch) list(ctx context.Context, prefix string) ([]storage.Object, error) {
+func (s *rootSearch) list(ctx context.Context, prefix string) ([]storage.Object, error) {
 	var all []storage.Object
 	err := s.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
 		all = append(all, o)
@@ -68,7 +68,7 @@ func (s *tipSearch) list(ctx context.Context, prefix string) ([]storage.Object, 
 }
 
 // recent reports whether an object is younger than since, or may be.
-func (s *tipSearch) recent(o storage.Object) bool {
+func (s *rootSearch) recent(o storage.Object) bool {
 	return o.Modified.IsZero() || !o.Modified.Before(s.since)
 }
 
@@ -80,7 +80,7 @@ type saying struct {
 }
 
 // heads adds the branches but main. A branch counts as long as the object that says otherwise is recent.
-func (s *tipSearch) heads(ctx context.Context) error {
+func (s *rootSearch) heads(ctx context.Context) error {
 	objects, err := s.list(ctx, format.HeadsPrefix())
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *tipSearch) heads(ctx context.Context) error {
 }
 
 // tags adds the tags.
-func (s *tipSearch) tags(ctx context.Context) error {
+func (s *rootSearch) tags(ctx context.Context) error {
 	objects, err := s.list(ctx, format.TagsPrefix())
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *tipSearch) tags(ctx context.Context) error {
 	return nil
 }
 
-func (s *tipSearch) tag(ctx context.Context, name, key string, gone bool) error {
+func (s *rootSearch) tag(ctx context.Context, name, key string, gone bool) error {
 	left := false // by a dataset that was overwritten
 	t, err := fetched(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) {
 		if left = s.repo.replaced(data); left {
@@ -162,6 +162,6 @@ func (s *tipSearch) tag(ctx context.Context, name, key string, gone bool) error 
 	if err != nil || left {
 		return err
 	}
-	s.tips = append(s.tips, tip{name: "tag " + name, branch: t.Branch, version: t.Version, gone: gone})
+	s.roots = append(s.roots, root{name: "tag " + name, branch: t.Branch, version: t.Version, gone: gone})
 	return nil
 }

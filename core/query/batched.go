@@ -8,16 +8,16 @@ import (
 	"deeplake/core/tensor"
 )
 
-// maxTurns bounds how many values a parameter may take in turn: each has a plan and rows of its own.
-const maxTurns = 1 << 14
+// maxBatched bounds how many values a parameter may take in turn: each has a plan and rows of its own.
+const maxBatched = 1 << 14
 
-// turnsOf is the parameters of each turn: those of Each have one row of their values.
-func turnsOf(o *Options) ([][]any, error) {
-	if len(o.Each) == 0 {
+// batchesOf is the parameters of each turn: those of Each have one row of their values.
+func batchesOf(o *Options) ([][]any, error) {
+	if len(o.Batched) == 0 {
 		return [][]any{o.Params}, nil
 	}
 	turns := -1
-	for _, k := range o.Each {
+	for _, k := range o.Batched {
 		if k < 0 || k >= len(o.Params) {
 			return nil, errs.New(errs.Invalid, "query: parameter %d is to take values in turn, there are %d parameters", k+1, len(o.Params))
 		}
@@ -31,13 +31,13 @@ func turnsOf(o *Options) ([][]any, error) {
 		}
 		turns = n
 	}
-	if turns < 1 || turns > maxTurns {
-		return nil, errs.New(errs.Invalid, "query: parameters take %d values in turn, want 1 to %d", turns, maxTurns)
+	if turns < 1 || turns > maxBatched {
+		return nil, errs.New(errs.Invalid, "query: parameters take %d values in turn, want 1 to %d", turns, maxBatched)
 	}
 	out := make([][]any, turns)
 	for i := range out {
 		out[i] = slices.Clone(o.Params)
-		for _, k := range o.Each {
+		for _, k := range o.Batched {
 			at := array.Constant(array.Of(tensor.Int64), int64(i), 1)
 			one, err := array.Index(o.Params[k].(*array.Column), []array.Item{{At: at}})
 			if err != nil {
@@ -80,7 +80,7 @@ func sameNodes(a, b []*node) bool {
 }
 
 // eachTurn makes the rows of all turns, one turn behind the other, and the results that are not the same expression in all.
-func eachTurn(r *run, turns []*plan) (*rel, []*array.Column, error) {
+func batchIndex(r *run, turns []*plan) (*rel, []*array.Column, error) {
 	s := turns[0].body.(*selected)
 	src, tables, err := s.source(r)
 	if err != nil {

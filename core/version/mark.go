@@ -14,10 +14,10 @@ import (
 )
 
 // walkBatch is how many objects a walk reads at once: small ones, hence their latency counts.
-const walkBatch = 32
+const markBatch = 32
 
-// tip is a commit that a name stands for: it is kept, with all that led to it and is not expired.
-type tip struct {
+// root is a commit that a name stands for: it is kept, with all that led to it and is not expired.
+type root struct {
 	name    string // "main", "tag v1": for messages
 	branch  format.UUID
 	version uint64
@@ -25,9 +25,9 @@ type tip struct {
 	gone    bool // the name was taken away
 }
 
-// walker visits every object that the commits of some tips, and the commits before them, name; each object once. The
+// marker visits every object that the commits of some roots, and the commits before them, name; each object once. The
 // newest commits come first, and what names that were taken away lead to comes last. It is used once, by one goroutine.
-type walker struct {
+type marker struct {
 	repo  *Repo
 	pages *Pages // of its own, so that what is read is what the store has
 
@@ -38,11 +38,11 @@ type walker struct {
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
 	gone    bool                              // only names that were taken away lead to what is visited now
 
-	expired map[format.UUID]uint64      // the versions of a branch below are expired: what merges need of them is kept, see joint
-	named   map[format.BranchPoint]bool // commits that a name stands for, which do not expire
-	joints  map[format.BranchPoint]bool // commits that branches left or merges took in; true: visited as such, being expired
-	kept    int64                       // commits visited that are not expired
-	times   map[format.UUID][]time.Time // of the commits of each branch; nil: they are not noted
+	expired    map[format.UUID]uint64      // the versions of a branch below are expired: what merges need of them is kept, see merge base
+	named      map[format.BranchPoint]bool // commits that a name stands for, which do not expire
+	mergeBases map[format.BranchPoint]bool // commits that branches left or merges took in; true: visited as such, being expired
+	kept       int64                       // commits visited that are not expired
+	times      map[format.UUID][]time.Time // of the commits of each branch; nil: they are not noted
 
 	progress *Progress // of commits
 
@@ -63,24 +63,24 @@ type visit struct {
 	from, to int64 // rows that the object speaks for
 }
 
-func newWalker(r *Repo) *walker {
-	return &walker{
+func newMarker(r *Repo) *marker {
+	return &marker{
 		repo: r, pages: NewPages(r.Store, r.TSF.Format),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
-		named: map[format.BranchPoint]bool{}, joints: map[format.BranchPoint]bool{},
+		named: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},
 		bad: func(_ *visit, _ string, err error) error { return err },
 	}
 }
 
-// walk visits what the tips name.
-func (w *walker) walk(ctx context.Context, tips []tip) error {
+// walk visits what the roots name.
+func (w *marker) markAll(ctx context.Context, tips []root) error {
 	for _, t := range tips {
 		w.named[format.BranchPoint{Branch: t.branch, Version: t.version}] = true
 	}
 	for _, gone := range []bool{false, true} {
 		w.gone = gone
-		if err := w.from(ctx, slices.DeleteFunc(slices.Clone(tips), func(t tip) bool { return t.gone != gone })); err != nil {
+		if err := w.from(ctx, slices.DeleteFunc(slices.Clone(tips), func(t root) bool { return t.gone != gone })); err != nil {
 			return err
 		}
 	}
@@ -89,14 +89,14 @@ func (w *walker) walk(ctx context.Context, tips []tip) error {
 
 // failed is told of an object that cannot be read. Only a gc with a shorter grace period than this one's, or a copy, can
 // have left out what names that were taken away lead to: what is missing there is no damage.
-func (w *walker) failed(at *visit, key string, err error) error {
+func (w *marker) failed(at *visit, key string, err error) error {
 	if w.gone && absent(err) {
 		return nil
 	}
 	return w.bad(at, key, err)
 }
 
-func (w *walker) from(ctx context.Context, todo []tip) error {
+func (w *marker) from(ctx context.Context, todo []root) error {
 	for len(todo) > 0 {
 		t := todo[0]
 		todo = todo[1:]
@@ -125,10 +125,10 @@ func (w *walker) from(ctx context.Context, todo []tip) error {
 
 // branch visits the commits from number from to that of t, the newest first, and returns the commits of other branches
 // that they come from.
-func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) {
-	var more []tip
+func (w *marker) branch(ctx context.Context, t root, from uint64) ([]root, error) {
+	var more []root
 	for end := t.version + 1; end > from; {
-		n := min(end-from, walkBatch)
+		n := min(end-from, markBatch)
 		recs, failed := w.records(ctx, t.branch, end-n, end)
 		for i := int(n) - 1; i >= 0; i-- {
 			if err := ctx.Err(); err != nil {
@@ -145,9 +145,9 @@ func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) 
 			}
 			for _, p := range []*format.BranchPoint{recs[i].Base, recs[i].Merged} {
 				if p != nil {
-					more = append(more, tip{name: "a branch that " + w.names[t.branch] + " comes from", branch: p.Branch, version: p.Version, gone: t.gone})
-					if _, known := w.joints[*p]; !known {
-						w.joints[*p] = false // true once it is visited as such
+					more = append(more, root{name: "a branch that " + w.names[t.branch] + " comes from", branch: p.Branch, version: p.Version, gone: t.gone})
+					if _, known := w.mergeBases[*p]; !known {
+						w.mergeBases[*p] = false // true once it is visited as such
 					}
 				}
 			}
@@ -165,9 +165,9 @@ func (w *walker) branch(ctx context.Context, t tip, from uint64) ([]tip, error) 
 }
 
 // passed visits a commit that another one comes from and that was visited before this was known.
-func (w *walker) passed(ctx context.Context, t tip) error {
+func (w *marker) passed(ctx context.Context, t root) error {
 	p := format.BranchPoint{Branch: t.branch, Version: t.version}
-	if done, joint := w.joints[p]; !joint || done || !w.isExpired(p) {
+	if done, joint := w.mergeBases[p]; !joint || done || !w.isExpired(p) {
 		return nil
 	}
 	at := &visit{name: w.names[t.branch], what: "commit"}
@@ -177,30 +177,30 @@ func (w *walker) passed(ctx context.Context, t tip) error {
 		return w.failed(at, format.RecordKey(p.Branch, p.Version), err)
 	}
 	at.rec = rec
-	return w.joint(ctx, at)
+	return w.mergeBase(ctx, at)
 }
 
-func (w *walker) isExpired(p format.BranchPoint) bool {
+func (w *marker) isExpired(p format.BranchPoint) bool {
 	return p.Version < w.expired[p.Branch] && !w.named[p]
 }
 
 // visit visits what is kept of a commit.
-func (w *walker) visit(ctx context.Context, at *visit) error {
+func (w *marker) visit(ctx context.Context, at *visit) error {
 	p := format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}
 	if !w.isExpired(p) {
 		w.kept++
 		return w.commit(ctx, at)
 	}
-	if _, joint := w.joints[p]; joint {
-		return w.joint(ctx, at)
+	if _, joint := w.mergeBases[p]; joint {
+		return w.mergeBase(ctx, at)
 	}
 	return w.transaction(ctx, at)
 }
 
-// joint visits what later merges and diffs ask of an expired commit at which histories meet: its schema, the identities of
+// merge base visits what later merges and diffs ask of an expired commit at which histories meet: its schema, the identities of
 // its rows, and which of them are deleted. What it did is asked of every commit.
-func (w *walker) joint(ctx context.Context, at *visit) error {
-	w.joints[format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}] = true
+func (w *marker) mergeBase(ctx context.Context, at *visit) error {
+	w.mergeBases[format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}] = true
 	if _, err := w.parts(ctx, at); err != nil || at.rec.RowIDs == nil {
 		return err
 	}
@@ -208,9 +208,9 @@ func (w *walker) joint(ctx context.Context, at *visit) error {
 }
 
 // records reads the commits [from, to) of a branch, at once.
-func (w *walker) records(ctx context.Context, branch format.UUID, from, to uint64) ([]*format.Record, []error) {
+func (w *marker) records(ctx context.Context, branch format.UUID, from, to uint64) ([]*format.Record, []error) {
 	recs, failed := make([]*format.Record, to-from), make([]error, to-from)
-	g := task.New(ctx, walkBatch)
+	g := task.New(ctx, markBatch)
 	for i := range recs {
 		g.Go(func(ctx context.Context) error {
 			recs[i], failed[i] = w.repo.recordOf(ctx, branch, from+uint64(i))
@@ -233,7 +233,7 @@ func (r *Repo) recordOf(ctx context.Context, branch format.UUID, version uint64)
 }
 
 // commit visits what one commit names.
-func (w *walker) commit(ctx context.Context, at *visit) error {
+func (w *marker) commit(ctx context.Context, at *visit) error {
 	schema, err := w.parts(ctx, at)
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (w *walker) commit(ctx context.Context, at *visit) error {
 }
 
 // parts visits the pages of a commit that are no trees, and returns its schema, nil if that cannot be read.
-func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
+func (w *marker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	rec := at.rec
 	schema := rec.Schema
 	var err error
@@ -287,7 +287,7 @@ func (w *walker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 }
 
 // transaction visits what a commit did, where that has an object of its own.
-func (w *walker) transaction(ctx context.Context, at *visit) error {
+func (w *marker) transaction(ctx context.Context, at *visit) error {
 	if at.rec.Txn == nil {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (w *walker) transaction(ctx context.Context, at *visit) error {
 
 // part reads a page of a commit that is no tree. One that cannot be read is reported, and is the
 // zero value.
-func part[T any](ctx context.Context, w *walker, at *visit, what string, page format.UUID, decode func([]byte) (T, error)) (v T, err error) {
+func part[T any](ctx context.Context, w *marker, at *visit, what string, page format.UUID, decode func([]byte) (T, error)) (v T, err error) {
 	w.seen[page] = struct{}{}
 	got, err := fetchedPage(ctx, w.pages, "read "+what, page, decode)
 	if err != nil {
@@ -310,17 +310,17 @@ func part[T any](ctx context.Context, w *walker, at *visit, what string, page fo
 }
 
 // lacks reports an object of a commit that cannot be read.
-func (w *walker) lacks(at *visit, what, key string, err error) error {
+func (w *marker) lacks(at *visit, what, key string, err error) error {
 	here := *at
 	here.what, here.to = what, at.rec.Rows
 	return w.failed(&here, key, err)
 }
 
 // trees visits the pages below todo that were not seen yet.
-func (w *walker) trees(ctx context.Context, todo []visit) error {
+func (w *marker) trees(ctx context.Context, todo []visit) error {
 	for len(todo) > 0 {
 		var batch []visit
-		for len(todo) > 0 && len(batch) < walkBatch {
+		for len(todo) > 0 && len(batch) < markBatch {
 			v := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
 			if _, ok := w.seen[v.root.Page]; !ok {
@@ -329,7 +329,7 @@ func (w *walker) trees(ctx context.Context, todo []visit) error {
 			}
 		}
 		pages, failed := make([]page, len(batch)), make([]error, len(batch))
-		g := task.New(ctx, walkBatch)
+		g := task.New(ctx, markBatch)
 		for i := range batch {
 			g.Go(func(ctx context.Context) error {
 				pages[i], failed[i] = w.pages.load(ctx, nil, batch[i].root)
@@ -354,7 +354,7 @@ func (w *walker) trees(ctx context.Context, todo []visit) error {
 }
 
 // page notes what a page names, and returns the pages below it.
-func (w *walker) page(ctx context.Context, v *visit, p page, failed error) ([]visit, error) {
+func (w *marker) page(ctx context.Context, v *visit, p page, failed error) ([]visit, error) {
 	key := format.MapKey(v.root.Page)
 	if failed == nil {
 		failed = v.fits(p)
@@ -418,7 +418,7 @@ func (v *visit) fits(p page) error {
 }
 
 // reached reports whether the walk has seen the object of a key below log/, map/, txn/ or data/.
-func (w *walker) reached(key string) bool {
+func (w *marker) marked(key string) bool {
 	switch prefix, rest, _ := strings.Cut(key, "/"); prefix {
 	case "map":
 		id, err := format.ParseUUID(rest)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLend: what is shown where it lies is what is read, and what is compressed or has holes is read.
-func TestLend(t *testing.T) {
+func TestBorrow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const n = 300_000
@@ -26,7 +26,7 @@ func TestLend(t *testing.T) {
 			column := random.IntN(len(table.Columns()))
 			from := random.Int64N(n)
 			rows := query.Rows{From: from, N: random.Int64N(min(n-from, 70_000) + 1)}
-			c := must[*array.Column](t)(r.Lend(ctx, column, rows))
+			c := must[*array.Column](t)(r.Borrow(ctx, column, rows))
 			if c == nil {
 				continue
 			}
@@ -43,10 +43,10 @@ func TestLend(t *testing.T) {
 		if shown["y"] > 0 || runtime.GOOS == "linux" && (shown["x"] == 0 || shown["v"] == 0) {
 			t.Errorf("%s: shown are %v, want x and v, not y which is compressed", uri, shown)
 		}
-		if c := must[*array.Column](t)(r.Lend(ctx, 0, query.Rows{List: []int64{1, 2}, N: 2})); c != nil {
+		if c := must[*array.Column](t)(r.Borrow(ctx, 0, query.Rows{List: []int64{1, 2}, N: 2})); c != nil {
 			t.Error("a list of rows was shown")
 		}
-		if c := must[*array.Column](t)(r.Lend(ctx, 0, query.Rows{From: n - 1, N: 2})); c != nil {
+		if c := must[*array.Column](t)(r.Borrow(ctx, 0, query.Rows{From: n - 1, N: 2})); c != nil {
 			t.Error("rows behind the last were shown")
 		}
 	}

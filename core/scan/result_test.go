@@ -25,14 +25,14 @@ import (
 	"deeplake/core/version"
 )
 
-// ask answers a query on a view.
-func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ...any) *Answer {
+// ask results a query on a view.
+func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ...any) *Result {
 	t.Helper()
-	return askAnswer(t, env, Plain(v), text, params...)
+	return resultOf(t, env, Plain(v), text, params...)
 }
 
-// askAnswer asks a query of an answer.
-func askAnswer(t testing.TB, env *dataset.Env, a *Answer, text string, params ...any) *Answer {
+// askAnswer asks a query of an result.
+func resultOf(t testing.TB, env *dataset.Env, a *Result, text string, params ...any) *Result {
 	t.Helper()
 	ctx := context.Background()
 	tables := NewTables(env, "", false, storage.Options{})
@@ -45,12 +45,12 @@ func askAnswer(t testing.TB, env *dataset.Env, a *Answer, text string, params ..
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	words := fmt.Sprintf("%s\x00%s %v", a.Words(), p.Text(), params)
-	return must[*Answer](t)(Answered(ctx, env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, words))
+	words := fmt.Sprintf("%s\x00%s %v", a.Fingerprint(), p.Text(), params)
+	return must[*Result](t)(NewResult(ctx, env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, words))
 }
 
-// cells reads a column of an answer row by row.
-func cells(t testing.TB, a *Answer, name string) []cell {
+// cells reads a column of an result row by row.
+func cells(t testing.TB, a *Result, name string) []cell {
 	t.Helper()
 	w := a.NewWorker()
 	defer w.Close()
@@ -92,7 +92,7 @@ func rowByRow(t testing.TB, col Column, n int64, w *chunk.Worker) []cell {
 }
 
 // says is a column in short: numbers, text, null, lists in brackets.
-func says(t testing.TB, a *Answer, name string) string {
+func says(t testing.TB, a *Result, name string) string {
 	t.Helper()
 	col := must[Column](t)(a.Column(name))
 	var rows []string
@@ -166,7 +166,7 @@ func small(t testing.TB, env *dataset.Env, uri string) *dataset.Dataset {
 	return d
 }
 
-func TestAnswer(t *testing.T) {
+func TestResult(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	env := testEnv()
@@ -204,9 +204,9 @@ func TestAnswer(t *testing.T) {
 		} else if err != nil || fmt.Sprint(rows) != "["+c.rows+"]" {
 			t.Errorf("%s: rows are %v, %v, want %s", c.query, rows, err, c.rows)
 		}
-		// Parts of an answer, and questions to it.
+		// Parts of an result, and questions to it.
 		if a.Len() > 1 {
-			part := must[*Answer](t)(must[*Answer](t)(a.Select([]int64{1, 0, 1})).Slice(0, 2, 1))
+			part := must[*Result](t)(must[*Result](t)(a.Select([]int64{1, 0, 1})).Slice(0, 2, 1))
 			for name, want := range c.want {
 				w := strings.Fields(want)
 				if strings.Contains(want, "[") {
@@ -218,7 +218,7 @@ func TestAnswer(t *testing.T) {
 				}
 			}
 		}
-		again := askAnswer(t, env, a, "SELECT * LIMIT 1 OFFSET 1")
+		again := resultOf(t, env, a, "SELECT * LIMIT 1 OFFSET 1")
 		for name, want := range c.want {
 			if w := strings.Fields(want); len(w) > 1 && !strings.Contains(want, "[") && says(t, again, name) != w[1] {
 				t.Errorf("%s: asked again, column %q is %s, want %s", c.query, name, says(t, again, name), w[1])
@@ -227,7 +227,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswerKeepsWhatColumnsMean(t *testing.T) {
+func TestResultKeepsWhatColumnsMean(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	env := testEnv()
@@ -254,13 +254,13 @@ func TestAnswerKeepsWhatColumnsMean(t *testing.T) {
 	}
 }
 
-func TestAnswerIdentity(t *testing.T) {
+func TestResultIdentity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	env := testEnv()
 	d := small(t, env, "mem://d")
 	v := must[*dataset.View](t)(d.View(ctx))
-	identity := func(a *Answer) string {
+	identity := func(a *Result) string {
 		t.Helper()
 		set, commit, rows, err := a.Identity()
 		if err != nil || commit == "" {
@@ -278,18 +278,18 @@ func TestAnswerIdentity(t *testing.T) {
 		if id != identity(ask(t, env, v, q)) {
 			t.Errorf("%s is not itself", q)
 		}
-		part := must[*Answer](t)(a.Select([]int64{1}))
+		part := must[*Result](t)(a.Select([]int64{1}))
 		seen[id], seen[identity(part)] = q, "part of "+q
-		if _, bad := seen[identity(must[*Answer](t)(a.Select([]int64{0})))]; bad {
+		if _, bad := seen[identity(must[*Result](t)(a.Select([]int64{0})))]; bad {
 			t.Errorf("%s: parts are alike", q)
 		}
 	}
-	// Of answers, and of other datasets: what was asked before counts, and every version that was read.
+	// Of results, and of other datasets: what was asked before counts, and every version that was read.
 	other := small(t, env, "mem://other")
 	of := func(steps ...string) string {
 		a := Plain(v)
 		for _, q := range steps {
-			a = askAnswer(t, env, a, q)
+			a = resultOf(t, env, a, q)
 		}
 		return identity(a)
 	}
@@ -333,7 +333,7 @@ func TestAnswerIdentity(t *testing.T) {
 	}
 }
 
-// TestLoad loads answers of all sorts, twice, and goes on from a state.
+// TestLoad loads results of all sorts, twice, and goes on from a state.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -341,7 +341,7 @@ func TestLoad(t *testing.T) {
 	d := small(t, env, "mem://d")
 	v := must[*dataset.View](t)(d.View(ctx))
 	lazy := large(t, env)
-	for _, a := range []*Answer{ask(t, env, v, "SELECT x, name, v * 2 AS w, x + 1 AS z ORDER BY x"), ask(t, env, v, "SELECT x AS z, x AS x WHERE x > 2"), lazy} {
+	for _, a := range []*Result{ask(t, env, v, "SELECT x, name, v * 2 AS w, x + 1 AS z ORDER BY x"), ask(t, env, v, "SELECT x AS z, x AS x WHERE x > 2"), lazy} {
 		open := func() *loader.Loader {
 			l := must[*loader.Loader](t)(loader.Open(ctx, loader.SourceOf[Column](a), loader.Options{BatchSize: 2, Collate: loader.List, Shuffle: loader.Full, Seed: 3, Tensors: []string{"z"}}))
 			t.Cleanup(l.Close)
@@ -378,8 +378,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// large is an answer with a column that is computed when it is read.
-func large(t testing.TB, env *dataset.Env) *Answer {
+// large is an result with a column that is computed when it is read.
+func large(t testing.TB, env *dataset.Env) *Result {
 	t.Helper()
 	ctx := context.Background()
 	d := must[*dataset.Dataset](t)(dataset.Create(ctx, env, "mem://large", dataset.CreateOptions{}))
@@ -408,14 +408,14 @@ func TestLazy(t *testing.T) {
 	t.Parallel()
 	env := testEnv()
 	a := large(t, env)
-	part := must[*Answer](t)(a.Select([]int64{900, 3, 3}))
+	part := must[*Result](t)(a.Select([]int64{900, 3, 3}))
 	c := cells(t, part, "z")
 	for i, want := range []float32{1800, 6, 6} {
 		if got := math.Float32frombits(binary.LittleEndian.Uint32(c[i].data[0][4:])); got != want || len(c[i].data[0]) != 64<<10 || !c[i].shapes[0].Equal(tensor.Shape{16 << 10}) {
 			t.Errorf("row %d is %v of %v, want %v", i, got, c[i].shapes[0], want)
 		}
 	}
-	if got := says(t, askAnswer(t, env, part, "SELECT z[0] + 1 AS one, SHAPE(z)[0] AS n LIMIT 2"), "one"); got != "1801 7" {
+	if got := says(t, resultOf(t, env, part, "SELECT z[0] + 1 AS one, SHAPE(z)[0] AS n LIMIT 2"), "one"); got != "1801 7" {
 		t.Errorf("asked again: %s", got)
 	}
 }
@@ -427,7 +427,7 @@ func TestSaveAndLoad(t *testing.T) {
 	d := small(t, env, "mem://d")
 	v := must[*dataset.View](t)(d.View(ctx))
 	asked := 0
-	again := func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Answer, error) {
+	again := func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Result, error) {
 		asked++
 		var params []any
 		if err := json.Unmarshal(s.Params, &params); err != nil {
@@ -446,7 +446,7 @@ func TestSaveAndLoad(t *testing.T) {
 	} {
 		a := ask(t, env, v, c.query, 4.0)
 		name := fmt.Sprintf("v%d_", i)
-		if err := a.Save(ctx, d, name, Asked{Query: c.query, Params: json.RawMessage("[4]"), Seed: 1}, false); err != nil {
+		if err := a.Save(ctx, d, name, QuerySpec{Query: c.query, Params: json.RawMessage("[4]"), Seed: 1}, false); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.DeleteRows(ctx, []int64{0}); err != nil { // a view is of its commit
@@ -465,12 +465,12 @@ func TestSaveAndLoad(t *testing.T) {
 		}
 		_ = at.Close()
 	}
-	part := must[*Answer](t)(ask(t, env, v, "SELECT x + 1 AS y").Select([]int64{1}))
-	if err := part.Save(ctx, d, "part", Asked{Query: "SELECT x + 1 AS y"}, false); !errs.Is(err, errs.Unsupported) {
+	part := must[*Result](t)(ask(t, env, v, "SELECT x + 1 AS y").Select([]int64{1}))
+	if err := part.Save(ctx, d, "part", QuerySpec{Query: "SELECT x + 1 AS y"}, false); !errs.Is(err, errs.Unsupported) {
 		t.Errorf("a part of what is computed: %v", err)
 	}
-	part = must[*Answer](t)(Plain(v).Select([]int64{1, 3}))
-	if err := part.Save(ctx, d, "plain", Asked{}, false); err != nil {
+	part = must[*Result](t)(Plain(v).Select([]int64{1, 3}))
+	if err := part.Save(ctx, d, "plain", QuerySpec{}, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -559,8 +559,8 @@ func TestMaterializeOver(t *testing.T) {
 		"SELECT x FROM \"mem://other\"",
 	} {
 		first := ask(t, env, v, q)
-		part := must[*Answer](t)(first.Slice(0, 1, 1))
-		for i, a := range []*Answer{first, askAnswer(t, env, first, "SELECT *"), part, askAnswer(t, env, part, "SELECT COUNT(*) AS c")} {
+		part := must[*Result](t)(first.Slice(0, 1, 1))
+		for i, a := range []*Result{first, resultOf(t, env, first, "SELECT *"), part, resultOf(t, env, part, "SELECT COUNT(*) AS c")} {
 			for _, uri := range []string{"mem://d", "mem://other"} {
 				if err := a.Materialize(ctx, env, Copy{URI: uri, Overwrite: true}); !errs.Is(err, errs.Invalid) {
 					t.Errorf("%s, %d: over %s, which it reads: %v", q, i, uri, err)
