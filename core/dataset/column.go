@@ -66,17 +66,25 @@ func (f *finder) find(ctx context.Context, live int64, ref *chunk.Ref) error {
 	return fill(ref, f.chunk, live, f.entry.First+row-f.entry.Row)
 }
 
-// chunk is the chunk of an entry, or its k-th tile, once its dtype is known to be the tensor's: readers take memory by the
-// one and place bytes by the other.
+// chunk returns the chunk of an entry, or its k-th tile, after holding it against the tensor.
 func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Chunk, error) {
 	ch, err := c.view.d.chunks.get(ctx, c.tree, e, k)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = c.ct.fits(ch)
 	}
-	if d := ch.Index.DType(); c.ct.dtype != 0 && d != c.ct.dtype {
-		return nil, errs.New(errs.Corrupt, "read chunk %q: its samples have dtype %s, those of tensor %q have %s; run fsck", ch.Key, d, c.Name(), c.ct.dtype)
+	return ch, err
+}
+
+// fits refuses a chunk of samples of another dtype, or of sequences where the tensor has none: readers
+// take memory by the tensor, and place bytes by the chunk.
+func (ct *columnType) fits(ch *chunk.Chunk) error {
+	if d := ch.Index.DType(); ct.dtype != 0 && d != ct.dtype {
+		return errs.New(errs.Corrupt, "read chunk %q: its samples have dtype %s, those of tensor %q have %s; run fsck", ch.Key, d, ct.schema.Name, ct.dtype)
 	}
-	return ch, nil
+	if list := ch.Index.Sequence(); list != ct.htype.List() {
+		return errs.New(errs.Corrupt, "read chunk %q: it has sequences (%v), tensor %q has (%v); run fsck", ch.Key, list, ct.schema.Name, ct.htype.List())
+	}
+	return nil
 }
 
 // fill describes a sample of an ordinary chunk.

@@ -190,6 +190,9 @@ func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 		return t.rewrite(ctx) // a chunk for each tile: there is no better place
 	}
 	ch, err := t.w.d.chunks.get(ctx, t.tree, e, 0)
+	if err == nil {
+		err = t.ct.fits(ch)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -401,6 +403,38 @@ func TestRowsBeyondTheirChunk(t *testing.T) {
 	}
 }
 
+// TestSequencesUnderAnotherType forges a schema that calls a tensor of sequences a plain one.
+func TestSequencesUnderAnotherType(t *testing.T) {
+	t.Parallel()
+	f := newForger(t, newVictim(t, 0, 50))
+	changed := map[string][]byte{}
+	for key, o := range f.sealed {
+		if o.kind == format.KindSchema || o.kind == format.KindRecord {
+			if payload := sequenceType.ReplaceAll(o.payload, []byte(`"htype":"generic"`)); !bytes.Equal(payload, o.payload) {
+				changed[key] = payload
+			}
+		}
+	}
+	if len(changed) == 0 {
+		t.Fatal("no schema has a sequence")
+	}
+	over, refused := objects{}, false
+	f.forge(over, changed)
+	for i, use := range f.paths() {
+		for _, err := range use(t.Context(), over) {
+			refused = refused || err != nil && strings.Contains(err.Error(), "has sequences")
+			if err != nil && errs.KindOf(err) == errs.Internal {
+				t.Errorf("path %d: %v", i, err)
+			}
+		}
+	}
+	if !refused {
+		t.Error("no path refuses the chunks")
+	}
+}
+
+var sequenceType = regexp.MustCompile(`"htype":"sequence[^"]*"`)
+
 // keep writes a forged dataset below the folder DEEPLAKE_KEEP.
 func (f *forger) keep(t *testing.T, seed uint64, over objects) {
 	t.Helper()
@@ -417,6 +451,35 @@ func (f *forger) keep(t *testing.T, seed uint64, over objects) {
 		}
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestKeptForgeries uses the forged datasets below the folder DEEPLAKE_KEEP by every path.
+func TestKeptForgeries(t *testing.T) {
+	folder := os.Getenv("DEEPLAKE_KEEP")
+	if folder == "" {
+		t.Skip("DEEPLAKE_KEEP names no folder")
+	}
+	for _, one := range must[[]os.DirEntry](t)(os.ReadDir(folder)) {
+		v := newVictim(t, 0, 50)
+		f := &forger{v: v}
+		v.all, v.keys = objects{}, nil
+		root := os.DirFS(filepath.Join(folder, one.Name()))
+		if err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				v.all[path], err = fs.ReadFile(root, path)
+				v.keys = append(v.keys, path)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(v.keys)
+		for i, p := range f.paths() {
+			if err := suffer(nil, []path{p}); err != nil {
+				t.Errorf("%s, path %d: %v", one.Name(), i, err)
+			}
 		}
 	}
 }

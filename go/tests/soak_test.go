@@ -193,9 +193,15 @@ func (k *soak) spot(ctx context.Context, v *dataset.View) error {
 // branch makes a branch, commits to it, reads it by another program and deletes it.
 func (k *soak) branch(ctx context.Context, n int) {
 	name := fmt.Sprintf("branch-%d", n)
+	created := false
 	k.with(ctx, "branch", "", func(ctx context.Context, d *dataset.Dataset) error {
-		return d.Versions().CreateBranch(ctx, name, "main")
+		err := d.Versions().CreateBranch(ctx, name, "main")
+		created = err == nil
+		return err
 	})
+	if !created { // a fault of the store, or the deadline
+		return
+	}
 	labels := []int64{-int64(n)*10 - 1, -int64(n)*10 - 2}
 	written := false
 	k.with(ctx, "branch", name, func(ctx context.Context, d *dataset.Dataset) error {
