@@ -14,7 +14,7 @@ import (
 
 // bound is a dl_context.
 type bound struct {
-	ctx    context.Context // lent to each call that names the handle
+	ctx    context.Context // passed to each call that names the handle
 	cancel context.CancelFunc
 }
 

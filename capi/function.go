@@ -68,14 +68,14 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 		full[i] = a.Expand()
 	}
 	n := full[0].N
-	lent := exportColumn(full)
-	defer lent.release()
+	exported := exportColumns(full)
+	defer exported.release()
 	var (
 		e    C.dl_error
 		out  C.dl_rows
 		kept unsafe.Pointer
 	)
-	if status := C.dl_function_call(&f.c, (*C.dl_array_in)(lent.all), C.int64_t(lent.n), C.int64_t(n), &out, &kept, &e); status != C.DL_OK {
+	if status := C.dl_function_call(&f.c, (*C.dl_array_in)(exported.all), C.int64_t(exported.n), C.int64_t(n), &out, &kept, &e); status != C.DL_OK {
 		return nil, f.raisedBy(status, &e)
 	}
 	defer C.dl_function_done(&f.c, kept)

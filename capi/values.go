@@ -140,11 +140,11 @@ type exporter struct {
 	n    int
 }
 
-// lend describes columns, none of which is Const.
-func exportColumn(columns []*array.Column) *exporter {
+// exportColumns describes columns for C. None of them may be Const.
+func exportColumns(columns []*array.Column) *exporter {
 	size := len(columns) * C.sizeof_dl_array
 	for _, c := range columns {
-		size += lentBytes(c)
+		size += arenaBytes(c)
 	}
 	l := &exporter{all: C.calloc(1, C.size_t(size+8)), n: len(columns)}
 	l.rest = arena(unsafe.Slice((*byte)(l.all), size)[len(columns)*C.sizeof_dl_array:])
@@ -159,8 +159,8 @@ func (l *exporter) release() {
 	C.free(l.all)
 }
 
-// lentBytes is what describe takes from the arena.
-func lentBytes(c *array.Column) int {
+// arenaBytes returns the bytes that describe takes from the arena.
+func arenaBytes(c *array.Column) int {
 	n := 8 + 8*(2+tensor.MaxDims) // the name, and an array's shape
 	list := c.List
 	if list {

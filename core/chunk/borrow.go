@@ -46,9 +46,9 @@ func (c *Chunk) show(ctx context.Context) *mappedChunk {
 	return c.mapped.Load()
 }
 
-// Lend shows consecutive items as they are stored, where they lie in memory and have no compression. Each block is held
-// against its checksum the first time that somebody looks at it. keep has to be held as long as data is used. data is nil
-// where the items have to be read: then Items says what is wrong, if anything is.
+// Borrow returns consecutive uncompressed items in place, if they lie in mapped memory. The first use of
+// a block checks its checksum. The caller holds keep while it uses data. If data is nil, the items must
+// be read: Items then returns the error, if there is one.
 func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, keep any) {
 	x := c.Index
 	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None {

@@ -51,7 +51,7 @@ func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 }
 
 // Gather copies samples [from, to) of a run to their places in dst, the memory of all samples that were asked for. Each
-// block is held against its checksum; one that is looked at where it lies, the first time (see Lend). failed is called for
+// block is held against its checksum; one that is looked at where it lies, the first time (see Borrow). failed is called for
 // the samples of a block that cannot be read; the others are there. When ctx ends, so does Gather.
 func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to int, dst []byte, failed func(from, to int, err error)) {
 	for from < to && ctx.Err() == nil {

@@ -190,8 +190,8 @@ func (w *Worker) links(ctx context.Context, c *Chunk, item, count int64, dst []b
 	return nil
 }
 
-// lend gives the stored bytes of a block where they lie in memory, checked; nil: the store is to be asked, as it is where
-// what was fetched is damaged.
+// borrow returns the prefetched bytes of a block, checked. It returns nil if the block must be read from
+// the store: if it was not prefetched, or if the prefetched bytes are damaged.
 func (w *Worker) borrow(ctx context.Context, c *Chunk, block int) ([]byte, error) {
 	if w.readAhead == nil {
 		return nil, nil

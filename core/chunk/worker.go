@@ -26,7 +26,7 @@ type Worker struct {
 
 	chunk    *Chunk // whose block is remembered
 	block    int
-	data     []byte // its raw bytes, aliasing stored, raw, or what is lent
+	data     []byte // its raw bytes, aliasing stored, raw, or borrowed memory
 	borrowed bool   // data is memory of held
 
 	recent recent
@@ -219,8 +219,8 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	return data, nil
 }
 
-// loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it. lent says that it lies where
-// it was fetched to.
+// loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it. borrowed reports that it lies in
+// prefetched memory.
 func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, borrowed bool, err error) {
 	_, stored, raw := b.chunk.Index.BlockRange(b.block)
 	packed, kept := b.packed(), w.recent.takes(b)

@@ -12,9 +12,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// GatherColumn is what a Column also is where many small samples of one shape can be read for less than one by one.
+// GatherColumn is implemented by a Column that reads many small samples of one shape in bulk.
 type GatherColumn interface {
-	// Lots finds rows as Resolve does, all at once. nil: their samples are not of one shape, or there are none.
+	// GatherPlan resolves rows all at once. It returns nil if their samples differ in shape, or if there are none.
 	GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
 }
 
@@ -63,21 +63,21 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	var l layout
 	for i := range fields {
 		f := &fields[i]
-		lots, err := f.col.(GatherColumn).GatherPlan(ctx, rows)
-		if err != nil || lots == nil || lots.Size > bulkSample || len(lots.Holes) > 0 && !mark || f.collate == Pad && len(lots.Shape) > 0 {
+		plan, err := f.col.(GatherColumn).GatherPlan(ctx, rows)
+		if err != nil || plan == nil || plan.Size > bulkSample || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
 			return nil, nil
 		}
-		if n, err := lots.Shape.Bytes(f.dtype); err != nil || n != lots.Size {
+		if n, err := plan.Shape.Bytes(f.dtype); err != nil || n != plan.Size {
 			return nil, nil
 		}
-		c := BatchColumn{Name: f.name, DType: f.dtype, Kind: KindArray, Count: len(rows), Size: int64(len(rows)) * lots.Size,
-			Shape: append(tensor.Shape{int64(len(rows))}, lots.Shape...)}
-		if c.Offset, err = l.array(len(rows), lots.Size); err != nil {
+		c := BatchColumn{Name: f.name, DType: f.dtype, Kind: KindArray, Count: len(rows), Size: int64(len(rows)) * plan.Size,
+			Shape: append(tensor.Shape{int64(len(rows))}, plan.Shape...)}
+		if c.Offset, err = l.array(len(rows), plan.Size); err != nil {
 			return nil, err
 		}
-		b.plan, b.at = append(b.plan, lots), append(b.at, len(b.batch.Columns))
+		b.plan, b.at = append(b.plan, plan), append(b.at, len(b.batch.Columns))
 		b.batch.Columns = append(b.batch.Columns, c)
-		if len(lots.Holes) > 0 {
+		if len(plan.Holes) > 0 {
 			null := BatchColumn{Name: f.name + NullSuffix, DType: tensor.Bool, Kind: KindArray, Count: len(rows), Size: int64(len(rows)), Shape: tensor.Shape{int64(len(rows))}}
 			if null.Offset, err = l.array(len(rows), 1); err != nil {
 				return nil, err

@@ -245,8 +245,8 @@ func (m *Mix) orders(ctx context.Context, o *Options, x *mixture) ([]Order, erro
 // digest tells mixtures apart in a saved state.
 func (x *mixture) digest() string {
 	said, err := json.Marshal(struct {
-		Tickets []uint64
-		Orders  []Order
+		Seats  []uint64 `json:"Tickets"` // states of earlier versions have this name
+		Orders []Order
 	}{x.seats.of, x.orders})
 	if err != nil {
 		return err.Error() // integers and strings always can be written

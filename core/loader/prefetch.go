@@ -154,7 +154,7 @@ func newOneShotPrefetch(ctx context.Context, jobs int, spans func(job int, out [
 	}}
 }
 
-// lend lets a worker use what is held, until forget.
+// readAhead lets a worker use the prefetched bytes, until forget.
 func (e *oneShotPrefetch) readAhead(w *chunk.Worker, m *meter) {
 	if e.prefetcher != nil {
 		w.SetReadAhead(e.prefetcher.ReadAhead(m))

@@ -64,7 +64,7 @@ type PrefetchColumn interface {
 	StoredBytes() int64
 }
 
-// distant is what a Source also is where it may lie behind a network.
+// remoteSource is implemented by a Source that may lie behind a network.
 type remoteSource interface {
 	// Remote reports whether reads are requests over a network.
 	Remote() bool

@@ -252,8 +252,8 @@ func (f *frame) read(origin, column int, rows Rows, want Want, part []Span) (*ar
 	r := f.w.reader(f.tables[origin])
 	if rows.List == nil || !slices.Contains(rows.List, -1) {
 		c, err := r.Read(f.run.ctx, column, rows, want, part)
-		if taker, ok := r.(Recycler); ok && err == nil && f.parent == nil && want == Values {
-			f.borrowed = append(f.borrowed, borrowedColumn{taker, c})
+		if recycler, ok := r.(Recycler); ok && err == nil && f.parent == nil && want == Values {
+			f.borrowed = append(f.borrowed, borrowedColumn{recycler, c})
 		}
 		return c, err
 	}

@@ -13,7 +13,7 @@ import (
 
 var _ query.Borrower = (*reader)(nil)
 
-// Borrow shows rows of a column where they lie, as query.Lender says.
+// Borrow implements query.Borrower.
 func (r *reader) Borrow(ctx context.Context, column int, rows query.Rows) (*array.Column, error) {
 	f := r.table.fields[column]
 	if rows.List != nil || rows.N == 0 || f.compute != nil || checkRows(rows, r.table.rows) != nil {

@@ -38,7 +38,7 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*gapBytes {
 		return nil, nil
 	}
-	all, lent := query.Rows{From: low, N: n}, len(r.borrowed)
+	all, before := query.Rows{From: low, N: n}, len(r.borrowed)
 	whole, err := r.lies(ctx, f, column, all)
 	if err == nil && (whole == nil || int64(whole.N) < n) {
 		whole, err = r.readField(ctx, f, column, all, query.Values, nil)
@@ -52,7 +52,7 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	}
 	out := whole.Take(at)
 	r.Recycle(whole, out) // not what only lies there
-	clear(r.borrowed[lent:])
-	r.borrowed = r.borrowed[:lent]
+	clear(r.borrowed[before:])
+	r.borrowed = r.borrowed[:before]
 	return out, nil
 }

@@ -362,8 +362,8 @@ func digest(ctx context.Context, v *dataset.View, name string) reply {
 	return r
 }
 
-// inquiry asks a dataset many things.
-type inquiry struct {
+// questions asks a dataset many things.
+type questions struct {
 	env *dataset.Env
 	out map[string]reply
 }
@@ -376,7 +376,7 @@ func said(v any, err error) reply {
 	return reply{text: string(text), err: err}
 }
 
-func (q *inquiry) view(ctx context.Context, at string, v *dataset.View) {
+func (q *questions) view(ctx context.Context, at string, v *dataset.View) {
 	for _, name := range v.Names() {
 		q.out[at+" "+name] = digest(ctx, v, name)
 	}
@@ -395,7 +395,7 @@ func (v *victim) askAll(ctx context.Context, over objects) map[string]reply {
 // ask asks one half of it: of the newest version, or of named ones.
 func (v *victim) ask(ctx context.Context, over objects, half int) map[string]reply {
 	env, _ := v.on(over)
-	q := &inquiry{env: env, out: map[string]reply{}}
+	q := &questions{env: env, out: map[string]reply{}}
 	if half == 1 {
 		for _, at := range victimRefs[1:] {
 			q.open(ctx, at, q.rows)
@@ -413,7 +413,7 @@ func (v *victim) ask(ctx context.Context, over objects, half int) map[string]rep
 }
 
 // open opens the dataset at a version and asks it one question.
-func (q *inquiry) open(ctx context.Context, at string, ask func(ctx context.Context, at string, d *dataset.Dataset)) {
+func (q *questions) open(ctx context.Context, at string, ask func(ctx context.Context, at string, d *dataset.Dataset)) {
 	d, err := dataset.Open(ctx, q.env, victimURI, dataset.OpenOptions{At: at, ReadOnly: true, Storage: reachLake()})
 	if err != nil {
 		q.out["open "+at] = reply{err: err}
@@ -424,7 +424,7 @@ func (q *inquiry) open(ctx context.Context, at string, ask func(ctx context.Cont
 }
 
 // rows reads all columns.
-func (q *inquiry) rows(ctx context.Context, at string, d *dataset.Dataset) {
+func (q *questions) rows(ctx context.Context, at string, d *dataset.Dataset) {
 	v, err := d.View(ctx)
 	if err != nil {
 		q.out["at "+at] = reply{err: err}
@@ -434,7 +434,7 @@ func (q *inquiry) rows(ctx context.Context, at string, d *dataset.Dataset) {
 }
 
 // history lists branches, tags, views and commits, and compares two of them.
-func (q *inquiry) history(ctx context.Context, _ string, d *dataset.Dataset) {
+func (q *questions) history(ctx context.Context, _ string, d *dataset.Dataset) {
 	vs := d.Versions()
 	branches, err := vs.Branches(ctx)
 	q.out["branches"] = said(branches, err)
@@ -449,7 +449,7 @@ func (q *inquiry) history(ctx context.Context, _ string, d *dataset.Dataset) {
 }
 
 // saved loads the saved views and reads their rows.
-func (q *inquiry) saved(ctx context.Context, _ string, d *dataset.Dataset) {
+func (q *questions) saved(ctx context.Context, _ string, d *dataset.Dataset) {
 	for _, name := range []string{"all", "some"} {
 		l, err := d.Versions().LoadView(ctx, name)
 		if err != nil {
@@ -469,20 +469,20 @@ func (q *inquiry) saved(ctx context.Context, _ string, d *dataset.Dataset) {
 }
 
 // query runs a query that filters, sorts and projects.
-func (q *inquiry) query(ctx context.Context, _ string, d *dataset.Dataset) {
+func (q *questions) query(ctx context.Context, _ string, d *dataset.Dataset) {
 	if v, err := d.View(ctx); err == nil { // rows has said so
 		q.out["query"] = q.queryOf(ctx, v)
 	}
 }
 
 // epoch reads one epoch by a loader.
-func (q *inquiry) epoch(ctx context.Context, _ string, d *dataset.Dataset) {
+func (q *questions) epoch(ctx context.Context, _ string, d *dataset.Dataset) {
 	if v, err := d.View(ctx); err == nil {
 		q.out["epoch"] = epochOf(ctx, v)
 	}
 }
 
-func (q *inquiry) queryOf(ctx context.Context, v *dataset.View) reply {
+func (q *questions) queryOf(ctx context.Context, v *dataset.View) reply {
 	tables := NewTables(q.env, v.URI(), true, reachLake())
 	defer func() { _ = tables.Close() }()
 	a := Plain(v)

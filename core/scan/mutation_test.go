@@ -175,7 +175,7 @@ func (m *mutation) copied(ctx context.Context, v *victim, want map[string]reply,
 		return fmt.Errorf("open the copy: %w", err)
 	}
 	defer func() { _ = c.Close() }()
-	q := &inquiry{env: env, out: map[string]reply{}}
+	q := &questions{env: env, out: map[string]reply{}}
 	q.rows(ctx, "", c)
 	return m.judge(q.out, want, valid)
 }
@@ -205,7 +205,7 @@ func TestMutations(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			q := &inquiry{env: env, out: map[string]reply{}}
+			q := &questions{env: env, out: map[string]reply{}}
 			q.rows(ctx, "", d)
 			for _, r := range q.out {
 				valid[r.rows+" "+r.text] = true

@@ -244,10 +244,10 @@ type path func(ctx context.Context, over objects) []error
 // paths are all of them: what reads, and what checks, collects, copies and writes.
 func (f *forger) paths() []path {
 	var out []path
-	read := func(at string, ask func(q *inquiry) func(context.Context, string, *dataset.Dataset)) {
+	read := func(at string, ask func(q *questions) func(context.Context, string, *dataset.Dataset)) {
 		out = append(out, func(ctx context.Context, over objects) (found []error) {
 			env, _ := f.v.on(over)
-			q := &inquiry{env: env, out: map[string]reply{}}
+			q := &questions{env: env, out: map[string]reply{}}
 			q.open(ctx, at, ask(q))
 			for name, r := range q.out {
 				if r.err != nil {
@@ -259,12 +259,12 @@ func (f *forger) paths() []path {
 	}
 	type question = func(context.Context, string, *dataset.Dataset)
 	for _, at := range victimRefs {
-		read(at, func(q *inquiry) question { return q.rows })
+		read(at, func(q *questions) question { return q.rows })
 	}
-	read("", func(q *inquiry) question { return q.history })
-	read("", func(q *inquiry) question { return q.saved })
-	read("", func(q *inquiry) question { return q.query })
-	read("", func(q *inquiry) question { return q.epoch })
+	read("", func(q *questions) question { return q.history })
+	read("", func(q *questions) question { return q.saved })
+	read("", func(q *questions) question { return q.query })
+	read("", func(q *questions) question { return q.epoch })
 	for _, change := range []func(context.Context, *dataset.Dataset) []error{
 		func(ctx context.Context, d *dataset.Dataset) []error {
 			_, err := d.Versions().Fsck(ctx, version.FsckOptions{Repair: true})

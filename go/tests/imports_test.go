@@ -35,7 +35,7 @@ var (
 	task       = "core/internal/task"
 	slab       = "core/internal/slab"
 	lru        = "core/internal/lru"
-	unnamed    = "core/internal/tmpfile"
+	tmpfile    = "core/internal/tmpfile"
 	request    = "core/internal/request"
 )
 
@@ -65,7 +65,7 @@ var packageRules = []packageRule{
 	{dir: "core/storage/httpstore", why: "one provider, read-only; neither retry nor cache", project: with(ofStores, request)},
 	{dir: "core/storage/retry", why: "one decorator; names no provider", project: with(ofStores, task)},
 	{dir: "core/storage/limit", why: "one decorator; names no provider", project: ofStores},
-	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(ofStores, lru, unnamed)},
+	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(ofStores, lru, tmpfile)},
 	{dir: "core/storage/prove", why: "one decorator; names no provider", project: ofStores},
 	{
 		dir: "core/storage/all", why: "the list of providers and their decorators",
@@ -105,7 +105,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/samplecache", why: "decoded samples between epochs; neither versions nor decoding",
-		project: []string{"core/errs", slab, unnamed, "core/chunk", "core/format"},
+		project: []string{"core/errs", slab, tmpfile, "core/chunk", "core/format"},
 	},
 	{
 		dir: "core/version", why: "commits; neither samples nor codecs", never: noIO, modules: []string{roaring},

@@ -10,7 +10,7 @@ import (
 
 // TestPortable sees to it that the core builds without a C compiler on systems that this one is not. It runs nothing.
 //
-// The rooms below the network are compiled. Those that reach it stand on two SDKs, minutes of compiling for each system:
+// The packages below the network are compiled. Those that reach it stand on two SDKs, minutes of compiling for each system:
 // of them it holds that every package they need has files there, and that their own files are those that are compiled
 // here, so that nothing of theirs can fail there alone.
 func TestPortable(t *testing.T) {
@@ -34,7 +34,7 @@ func TestPortable(t *testing.T) {
 				}
 			}
 			if len(build) < 10 || len(build) > len(here)-3 {
-				t.Fatalf("of %d rooms %d are below the network", len(here), len(build)-1)
+				t.Fatalf("of %d packages %d are below the network", len(here), len(build)-1)
 			}
 			slices.Sort(build[1:])
 			if target.compile {
@@ -44,26 +44,26 @@ func TestPortable(t *testing.T) {
 	}
 }
 
-// coreRoom is what one package of the core is made of on some system.
-type coreRoom struct {
+// corePackage is what one package of the core is made of on some system.
+type corePackage struct {
 	files   string
 	network bool // net/http is among what it needs
 }
 
 // coreFiles lists the core for a system without C; it fails where a package that is needed has no files there.
-func coreFiles(t *testing.T, env ...string) map[string]coreRoom {
+func coreFiles(t *testing.T, env ...string) map[string]corePackage {
 	t.Helper()
 	goCommand(t, env, "list", "-deps", "./core/...")
-	rooms := map[string]coreRoom{}
+	packages := map[string]corePackage{}
 	for line := range strings.Lines(goCommand(t, env, "list", "-f", "{{.ImportPath}}\t{{.GoFiles}}\t{{.Deps}}", "./core/...")) {
 		fields := strings.Split(strings.TrimSpace(line), "\t")
 		if len(fields) != 3 {
 			t.Fatalf("go list gave %q", line)
 		}
 		network := slices.Contains(strings.Fields(strings.Trim(fields[2], "[]")), "net/http")
-		rooms[fields[0]] = coreRoom{files: strings.Trim(fields[1], "[]"), network: network}
+		packages[fields[0]] = corePackage{files: strings.Trim(fields[1], "[]"), network: network}
 	}
-	return rooms
+	return packages
 }
 
 // goCommand runs go in the root of the project, without cgo, and returns what it printed.

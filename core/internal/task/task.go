@@ -150,7 +150,7 @@ type Panic struct {
 // Error shows the value and the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
 
-// Panicked is what panic was called with. It lets rooms that may not import this one recognise a Panic.
+// Panicked returns the argument of panic. Packages that may not import this one use it to recognize a Panic.
 func (p *Panic) Panicked() any { return p.Value }
 
 // Cores is the number of goroutines that can compute at once: no more than the machine has processors, where GOMAXPROCS

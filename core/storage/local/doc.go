@@ -4,7 +4,7 @@
 // An object is a file of the key's path below the root. A file is written under a temporary name (".tmp-...", never
 // listed), synchronised, and only then given its name, so that a name always stands for whole content. Names become
 // durable when their directory is synchronised: PutIfAbsent does that for every directory written since the last time,
-// before it gives its own object a name. What a power failure leaves is therefore at most some unnamed or unreferenced
+// before it gives its own object a name. What a power failure leaves is therefore at most some temporary or unreferenced
 // files, never a commit that points at missing data.
 //
 // Linux and macOS only; elsewhere Open says so.
