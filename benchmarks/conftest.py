@@ -10,7 +10,8 @@ import time
 import pytest
 import report
 
-# The comparison ends within ten minutes: no module starts when this much is gone. None needs two minutes for itself.
+# The comparison ends within ten minutes: no module starts when this much is gone. None needs two
+# minutes for itself.
 BUDGET_SECONDS = 8 * 60
 
 _began = time.monotonic()

@@ -1,14 +1,17 @@
-/* copy_limit copies memory as fast as the machine can: the limit for loading what needs no decoding.
+/* copy_limit copies memory as fast as the machine can: the limit for loading what needs no
+ * decoding.
  *
  *     cc -O2 -o copy_limit copy_limit.c -lpthread
  *     copy_limit [-t threads] [-m megabytes] [-o ring]                        copy
  *     copy_limit [-t threads] [-m megabytes] [-o ring] [-r row] -f file       gather
  *
- * Each line of standard input starts one round, answered with "bytes seconds". In a round the threads together move the
- * given megabytes. Copy: each thread has 512 MiB of source memory, in huge pages where the system grants them, and
- * copies its next 12,000,000 bytes (64 samples of 250x250x3) into one buffer of its own that it uses again and again,
- * and which therefore stays in the cache; with -o into the next place of a ring of that many megabytes, which does not.
- * Gather: each thread reads rows at pseudo-random places of a file in the page cache, by pread, into such a buffer. */
+ * Each line of standard input starts one round, answered with "bytes seconds". In a round the
+ * threads together move the given megabytes. Copy: each thread has 512 MiB of source memory, in
+ * huge pages where the system grants them, and copies its next 12,000,000 bytes (64 samples of
+ * 250x250x3) into one buffer of its own that it uses again and again, and which therefore stays in
+ * the cache; with -o into the next place of a ring of that many megabytes, which does not. Gather:
+ * each thread reads rows at pseudo-random places of a file in the page cache, by pread, into such a
+ * buffer. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,7 +62,8 @@ static void gather(worker* w) {
     for (size_t at = 0; at + w->row <= BLOCK; at += w->row) {
         w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
         off_t place = (off_t)((w->seed >> 33) % w->rows * w->row);
-        if (pread(w->file, w->block + at, w->row, place) != (ssize_t)w->row) die("cannot read", "a row");
+        if (pread(w->file, w->block + at, w->row, place) != (ssize_t)w->row)
+            die("cannot read", "a row");
         w->moved += w->row;
     }
 }
@@ -75,7 +79,10 @@ static void* run(void* arg) {
         }
         if (at + BLOCK > source_bytes) at = 0;
         memcpy(w->block, w->source + at, BLOCK);
-        __asm__ volatile("" : : "r"(w->block) : "memory"); /* the copy is wanted though nobody reads it */
+        __asm__ volatile(""
+                         :
+                         : "r"(w->block)
+                         : "memory"); /* the copy is wanted though nobody reads it */
         w->moved += BLOCK;
     }
     return NULL;
@@ -116,7 +123,8 @@ int main(int argc, char** argv) {
         uint64_t moved = 0;
         for (int i = 0; i < threads; i++) {
             workers[i].moved = 0;
-            if (pthread_create(&ids[i], NULL, run, &workers[i]) != 0) die("cannot start", "a thread");
+            if (pthread_create(&ids[i], NULL, run, &workers[i]) != 0)
+                die("cannot start", "a thread");
         }
         for (int i = 0; i < threads; i++) {
             pthread_join(ids[i], NULL);

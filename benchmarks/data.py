@@ -202,7 +202,8 @@ def _write(files: JpegSet) -> None:
         if number < 100:
             file.parent.mkdir(parents=True, exist_ok=True)
         encoded = io.BytesIO()
-        Image.fromarray(pixels).save(encoded, "JPEG", quality=int(quality))  # 4:2:0, as Pillow does without being told
+        # 4:2:0, as Pillow does without being told
+        Image.fromarray(pixels).save(encoded, "JPEG", quality=int(quality))
         file.write_bytes(encoded.getbuffer())
     with files.packed.open("wb") as packed:
         for path in files.paths:

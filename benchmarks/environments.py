@@ -27,7 +27,8 @@ PLACE = data.CACHE / "peers"
 HERE = "here"  # the name of the environment that this runs in
 # What building a peer from its sources needs beyond a compiler: names for pkg-config.
 LIBRARIES = {"ffcv": ("opencv4", "libturbojpeg")}
-# Whatever a peer would tell its makers stays here, and none may look for a model or a data set elsewhere.
+# Whatever a peer would tell its makers stays here, and none may look for a model or a data set
+# elsewhere.
 QUIET = {
     "BUGGER_OFF": "true",
     "DEEPLAKE_DISABLE_TELEMETRY": "1",

@@ -1,5 +1,5 @@
-/* jpeg_limit decodes JPEG files in memory as fast as plain libjpeg-turbo can, and prints images a second: the physical
- * limit that a loader is measured against.
+/* jpeg_limit decodes JPEG files in memory as fast as plain libjpeg-turbo can, and prints images a
+ * second: the physical limit that a loader is measured against.
  *
  *     cc -O2 -o jpeg_limit jpeg_limit.c -ljpeg -lpthread
  *     jpeg_limit [-t threads] [-s seconds] [-r repeats] file.jpg...
@@ -7,15 +7,16 @@
  *     jpeg_limit -i [-t threads] [-o megabytes] -p packed
  *     jpeg_limit -d -p packed
  *
- * A packed file is a sequence of (little-endian uint32 size, bytes). Each thread has one decompressor and one output
- * buffer, both reused, so the pixels stay in its caches; threads take the next file of the list in turn. Settings are
- * those of the library under test: RGB (gray files stay gray), accurate integer DCT, smooth chroma upsampling. With -r
- * the measurement is repeated and every line printed, so that the caller can take the median. With -i it decodes every
- * file once for each line of standard input, and answers with "images seconds", so that a caller can take turns with
- * other contenders. With -o the pixels
- * go to the next place in a ring of that size instead, as they must where somebody is to have them: what is then lost
- * is the price of memory. With -d it writes the pixels of all files in order to standard output: the reference of a
- * check. */
+ * A packed file is a sequence of (little-endian uint32 size, bytes). Each thread has one
+ * decompressor and one output buffer, both reused, so the pixels stay in its caches; threads take
+ * the next file of the list in turn. Settings are those of the library under test: RGB (gray files
+ * stay gray), accurate integer DCT, smooth chroma upsampling. With -r the measurement is repeated
+ * and every line printed, so that the caller can take the median. With -i it decodes every file
+ * once for each line of standard input, and answers with "images seconds", so that a caller can
+ * take turns with other contenders. With -o the pixels go to the next place in a ring of that size
+ * instead, as they must where somebody is to have them: what is then lost is the price of memory.
+ * With -d it writes the pixels of all files in order to standard output: the reference of a check.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -90,7 +91,8 @@ static void* run(void* arg) {
     while (!atomic_load_explicit(&w->work->stop, memory_order_relaxed)) {
         size_t i = atomic_fetch_add_explicit(&w->work->next, 1, memory_order_relaxed);
         if (i >= w->work->limit) break;
-        unsigned char* to = w->work->ring == NULL ? out : w->work->ring + i % w->work->slots * w->work->largest;
+        unsigned char* to =
+            w->work->ring == NULL ? out : w->work->ring + i % w->work->slots * w->work->largest;
         decode(&cinfo, &w->work->files[i % w->work->count], to);
         w->images++;
         w->pixels += (uint64_t)cinfo.image_width * cinfo.image_height;
@@ -136,9 +138,9 @@ static result measure(job* work, int threads, double seconds) {
 static void measure_for(job* work, int threads, double seconds) {
     work->limit = SIZE_MAX;
     result r = measure(work, threads, seconds);
-    printf("%d threads, %zu files, %.2f s: %.1f images/s, %.1f MP/s, %.0f ns/image/thread\n", threads, work->count,
-           r.seconds, (double)r.images / r.seconds, (double)r.pixels / r.seconds / 1e6,
-           r.seconds * threads / (double)r.images * 1e9);
+    printf("%d threads, %zu files, %.2f s: %.1f images/s, %.1f MP/s, %.0f ns/image/thread\n",
+           threads, work->count, r.seconds, (double)r.images / r.seconds,
+           (double)r.pixels / r.seconds / 1e6, r.seconds * threads / (double)r.images * 1e9);
     fflush(stdout);
 }
 
@@ -175,7 +177,8 @@ static blob read_file(const char* path) {
     long size = ftell(f);
     rewind(f);
     b.data = malloc(size > 0 ? (size_t)size : 1);
-    if (size < 0 || b.data == NULL || fread(b.data, 1, (size_t)size, f) != (size_t)size) die("cannot read", path);
+    if (size < 0 || b.data == NULL || fread(b.data, 1, (size_t)size, f) != (size_t)size)
+        die("cannot read", path);
     b.size = (size_t)size;
     fclose(f);
     return b;
@@ -250,7 +253,8 @@ int main(int argc, char** argv) {
     for (; optind < argc; optind++) add(&work, read_file(argv[optind]));
     if (work.count == 0 || threads < 1 || seconds <= 0) {
         fprintf(stderr,
-                "usage: jpeg_limit [-i | -d] [-o megabytes] [-t threads] [-s seconds] [-r repeats] [-p packed] "
+                "usage: jpeg_limit [-i | -d] [-o megabytes] [-t threads] [-s seconds] [-r repeats] "
+                "[-p packed] "
                 "file.jpg...\n");
         return 2;
     }

@@ -21,7 +21,8 @@ import machine
 from protocol import Contender
 
 ROOT = Path(__file__).resolve().parent.parent
-# The machine of an object store as the tables mean it: 25 ms to the first byte, 90 MB/s for each connection.
+# The machine of an object store as the tables mean it: 25 ms to the first byte, 90 MB/s for each
+# connection.
 NETWORK = "s3"
 
 

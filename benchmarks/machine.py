@@ -92,7 +92,8 @@ def cpu_seconds(pid: int) -> float:
     total = 0
     for one in tree(pid):
         try:
-            # Behind the name, which may hold spaces and brackets: utime, stime, cutime, cstime are fields 14 to 17.
+            # Behind the name, which may hold spaces and brackets: utime, stime, cutime, cstime are
+            # fields 14 to 17.
             fields = _read(f"/proc/{one}/stat").rpartition(")")[2].split()
             total += sum(int(field) for field in fields[11:15])
         except (OSError, ValueError):

@@ -1,14 +1,14 @@
-/* read_limit reads memory, or a file in the page cache, as fast as the machine can: the limit for a query that has to
- * look at every value.
+/* read_limit reads memory, or a file in the page cache, as fast as the machine can: the limit for a
+ * query that has to look at every value.
  *
  *     cc -O2 -o read_limit read_limit.c -lpthread
  *     read_limit [-t threads] [-m megabytes] [-s] [-f file]
  *
- * Each line of standard input starts one round, answered with "bytes seconds". In a round the threads together read the
- * given megabytes. Memory: each thread adds up, 64 bytes at once, 512 MiB of its own (huge
- * pages where the system grants them; with -s small ones, as those of the page cache are), again and again. File: each
- * takes the next megabyte of the file, round and round, by pread into one buffer of its own, which stays in the cache,
- * and adds that up. */
+ * Each line of standard input starts one round, answered with "bytes seconds". In a round the
+ * threads together read the given megabytes. Memory: each thread adds up, 64 bytes at once, 512 MiB
+ * of its own (huge pages where the system grants them; with -s small ones, as those of the page
+ * cache are), again and again. File: each takes the next megabyte of the file, round and round, by
+ * pread into one buffer of its own, which stays in the cache, and adds that up. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -55,7 +55,8 @@ static unsigned char* memory(size_t n, int advice) {
     return p;
 }
 
-__attribute__((target_clones("default", "avx2"))) static void add(worker* w, const unsigned char* block) {
+__attribute__((target_clones("default", "avx2"))) static void add(worker* w,
+                                                                  const unsigned char* block) {
     const wide* at = (const wide*)block;
     wide a = w->sum, b = {0}, c = {0}, d = {0};
     for (size_t i = 0; i < BLOCK / sizeof(wide); i += 4) {
@@ -113,7 +114,8 @@ int main(int argc, char** argv) {
         uint64_t moved = 0;
         for (int i = 0; i < threads; i++) {
             workers[i].moved = 0;
-            if (pthread_create(&ids[i], NULL, run, &workers[i]) != 0) die("cannot start", "a thread");
+            if (pthread_create(&ids[i], NULL, run, &workers[i]) != 0)
+                die("cannot start", "a thread");
         }
         for (int i = 0; i < threads; i++) {
             pthread_join(ids[i], NULL);

@@ -151,7 +151,8 @@ class Steps:
         both = [iter(self._loader), iter(self._loader)]
         held = [next(one) for one in both]
         self._await(self._prefetch)
-        # A loop lets go of a batch once it has the next: between the two, all is there that ever is.
+        # A loop lets go of a batch once it has the next: between the two, all is there that ever
+        # is.
         taken = [next(one) for one in both]
         self._await(self._prefetch)
         del both, held, taken

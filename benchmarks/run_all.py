@@ -41,7 +41,8 @@ def main() -> int:
     parser.add_argument("chapters", nargs="*")
     arguments = parser.parse_args()
     if arguments.short:
-        os.environ.setdefault("DEEPLAKE_BENCH_LIMIT_S", "120")  # who hangs costs no more than the others
+        # who hangs costs no more than the others
+        os.environ.setdefault("DEEPLAKE_BENCH_LIMIT_S", "120")
     count, rounds = (3_000, 2) if arguments.short else (20_000, 5)
     chapters = _chapters(arguments.short, arguments.images or count, arguments.rounds or rounds, arguments.only)
     unknown = sorted(set(arguments.chapters) - set(chapters))

@@ -125,7 +125,8 @@ def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None
         environments.MissingError: it cannot be here.
         ContenderError: it does not start.
     """
-    build = os.environ.get("DEEPLAKE_BENCH_OURS")  # a folder with another build of ours than the installed one
+    # a folder with another build of ours than the installed one
+    build = os.environ.get("DEEPLAKE_BENCH_OURS")
     if build and entrant is OUR:
         environment = {**(environment or {}), "PYTHONPATH": build}
     return Contender(

@@ -119,7 +119,8 @@ def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet,
     turns = race({OURS: ours, name: Entry(stack.enter_context(loop))}, rounds=chapter.rounds)
     chapter.watch(turns[OURS])
     limit = turns[name]
-    for at, value in enumerate(limit.values):  # the loop of copies moves whole blocks, a little more than asked for
+    for at, value in enumerate(limit.values):
+        # the loop of copies moves whole blocks, a little more than asked for
         limit.seconds[at] *= size / value["count"]
     cells = {
         RATE: spread([files.count / seconds for seconds in limit.seconds]),

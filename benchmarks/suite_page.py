@@ -33,7 +33,8 @@ SHORT = {
     "write": "files written",
     "arrays": "arrays written",
 }
-NAMES = {"Grain + ArrayRecord": "ArrayRecord", "tf.data": "TFRecord"}  # where only the format counts
+# where only the format counts
+NAMES = {"Grain + ArrayRecord": "ArrayRecord", "tf.data": "TFRecord"}
 OURS = "deeplake"
 
 

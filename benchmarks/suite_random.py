@@ -15,7 +15,8 @@ from roster import ENTRANTS, PLAIN, Entrant
 from suite import FAILURES, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
 MANY = 256
-CALLS = {1: 64, MANY: 8}  # calls of so many samples, of a process that knows nothing of an object store
+# calls of so many samples, of a process that knows nothing of an object store
+CALLS = {1: 64, MANY: 8}
 ALONE, TOGETHER = "alone/s", f"{MANY} at once/s"
 RATIO = "ours is, times"
 UNABLE = "reads in sequence only"

@@ -25,7 +25,8 @@ SLOW = "deeplake, S3 behind 1 Gb/s and 2 ms"
 LINK = 125e6  # bytes per second of the slow link
 STORE = os.environ.get("DEEPLAKE_BENCH_STORE", "s3")  # or minio
 PIECE = 8e6  # bytes; a request of this size is what an object store likes
-WHOLE, KEPT, SHORT = 50_000, 20_000, 3_000  # images: of the paper's figure, of those whose pixels fit into memory twice
+# images: of the paper's figure, of those whose pixels fit into memory twice
+WHOLE, KEPT, SHORT = 50_000, 20_000, 3_000
 
 
 def measure(full: bool = False) -> Result:
@@ -80,7 +81,8 @@ def _one_set(result: Result, files: data.JpegSet, kept: data.JpegSet) -> None:
         again = f"s3://{place.bucket()}/lake"
         _upload(place, kept, again)
         room = {"cache": kept.count * math.prod(kept.shape) * 5 // 4}
-        # A third of a second each, of one code that reads no store: many of them for as good a figure.
+        # A third of a second each, of one code that reads no store: many of them for as good a
+        # figure.
         later |= _later(servers, place, (CACHED, FAR_CACHED), kept, again, shared | room, 12 * result.rounds)
         with Guest(servers, REMOTE, "loaders", "Ours", uri=again, storage=place.settings(), **shared) as small:
             few = _requests(place, small)

@@ -70,7 +70,8 @@ def _memory(result: Result, count: int) -> None:
     with lake.Servers("s3") as servers:
         server = servers["s3"]
         source, target = server.bucket(), server.bucket()
-        # Its objects are files: links to them are there at once, where uploads would take longer than the import.
+        # Its objects are files: links to them are there at once, where uploads would take longer
+        # than the import.
         _link(next((data.CACHE / "servers").glob(f"*/**/{source}")), count)
         _import(result, "S3 to S3", f"s3://{target}/set", f"s3://{source}", count, server.environment(direct=True))
 

@@ -70,7 +70,8 @@ def _samples(result: Result, place: Place, full: bool) -> None:
     batches = iter(deeplake.open(uri, storage=storage).pytorch(batch_size=ROWS, shuffle=True))
     next(batches)
     first = time.perf_counter() - begin
-    # Bytes are asked for once the index is known; what is read ahead of later batches goes on meanwhile.
+    # Bytes are asked for once the index is known; what is read ahead of later batches goes on
+    # meanwhile.
     chain = 1 + _chain([one for one in place.requests() if "/data/" not in one["target"]])
     batches.close()
     result.figures.append(Figure("first shuffled batch: round trips in sequence", Spread.of([float(chain)]), 6, "less"))
@@ -132,7 +133,8 @@ def _map(result: Result) -> None:
         ("jpeg,stats=true", "photographs of any size"),
         ("jpeg,stats=false", "without bounds of shapes"),
     ):
-        inner = 1.03 * 34 / 1024 * 2  # an inner page names its children in 34 bytes; half full at worst
+        # an inner page names its children in 34 bytes; half full at worst
+        inner = 1.03 * 34 / 1024 * 2
         megabytes = (found[name][0]["bytes/entry"] + inner) * 125e6 / 1e6
         result.figures.append(
             Figure(f"map of a PB in chunks of 8 MB, {what}", Spread.of([megabytes]), 400, "less", "MB")

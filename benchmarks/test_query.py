@@ -255,7 +255,8 @@ def _vectors(result: Result, rows: int) -> None:
                 NUMPY: Entry(made[NUMPY], {"kind": kind, "k": 100}),
             }
             turns: dict[str, Turn] = {name: Turn() for name in made}
-            for _ in range(2 * result.rounds):  # the rate of memory changes by the second, and a turn takes little
+            for _ in range(2 * result.rounds):
+                # the rate of memory changes by the second, and a turn takes little
                 for name, turn in race(entries, call="top", rounds=1, warm_up=not turns[OURS].seconds).items():
                     _append(turns[name], turn)
                 for name in (LIMIT, SMALL):
@@ -311,7 +312,8 @@ def _paper(result: Result, rows: int) -> None:
         check = made.get("few", made[OURS]).call("paper", text=PAPER)["value"]
     result.watch(turns)
     three = other[THREE].values[0]
-    # Rows of equal keys may come in another order: the last bit of an overlap is rounded differently.
+    # Rows of equal keys may come in another order: the last bit of an overlap is rounded
+    # differently.
     assert sorted(check["rows"]) == sorted(three["rows"]), (
         f"{len(check['rows'])} rows, Deep Lake 3 {len(three['rows'])}"
     )

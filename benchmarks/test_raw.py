@@ -45,7 +45,8 @@ def measure(full: bool = False) -> Result:
 
 def _with_threads(result: Result, lake: Path, rows: int, threads: int) -> None:
     megabytes = rows * SAMPLE // 1_000_000
-    packed = data.jpegs("noise-q75", 20_000 if result.full else 3_000).packed  # any file of some hundred megabytes
+    # any file of some hundred megabytes
+    packed = data.jpegs("noise-q75", 20_000 if result.full else 3_000).packed
     with ExitStack() as stack:
         made = contenders(
             stack,
@@ -66,7 +67,8 @@ def _with_threads(result: Result, lake: Path, rows: int, threads: int) -> None:
             assert value["count"] == rows, f"{value['count']} samples, want {rows}"
         for name, turn in turns.items():
             amount = "count"
-            # The loops move whole blocks, a little more than asked for: seconds for the amount of ours.
+            # The loops move whole blocks, a little more than asked for: seconds for the amount of
+            # ours.
             if name != OURS:
                 turn.seconds = [
                     seconds * rows * SAMPLE / value[amount]

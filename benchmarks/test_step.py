@@ -96,7 +96,8 @@ def _train(result: Result, files: data.JpegSet, steps: int) -> None:
         }
         contenders(stack, made)
         arguments = {"steps": steps}
-        # Twice as many turns as others take: what a step of the network takes changes by a fifth from one to the next.
+        # Twice as many turns as others take: what a step of the network takes changes by a fifth
+        # from one to the next.
         turns = race({name: Entry(one, arguments) for name, one in made.items()}, rounds=2 * result.rounds)
         result.watch({name: turns[name] for name in (MEMORY, NOTHING)})
     for name, turn in turns.items():

@@ -119,7 +119,8 @@ def _verify(result: Result, title: str, ours: Contender, files: data.JpegSet) ->
     found = ours.call("check", name=files.name, count=files.count)["value"]
     assert found["once"], f"{title}: not every image exactly once"
     assert not found["labels_wrong"], f"{title}: {found['labels_wrong']} wrong labels"
-    # torchvision's weights have fewer bits, and its passes another order where Pillow's are the other way round.
+    # torchvision's weights have fewer bits, and its passes another order where Pillow's are the
+    # other way round.
     assert found["furthest"] <= 3, f"{title}: crops are {found['furthest']} from torchvision's, want at most 3"
     result.checks.append(
         f"{title}, deeplake: each image once, labels right, the pixels of 64 crops within {found['furthest']} of "

@@ -14,11 +14,13 @@ import (
 	"deeplake/core/loader"
 )
 
-// batch is a dl_batch. It owns one reference to its slab, and the description of its columns in C memory.
+// batch is a dl_batch. It owns one reference to its slab, and the description of its columns in C
+// memory.
 type batch struct {
 	*loader.Batch
-	mu     sync.Mutex
-	layout unsafe.Pointer // dl_array[len(Columns)] and what they point at, in one piece; made on demand
+	mu sync.Mutex
+	// dl_array[len(Columns)] and what they point at, in one piece; made on demand
+	layout unsafe.Pointer
 	gone   bool
 }
 
@@ -57,7 +59,8 @@ func describedBytes(b *loader.Batch) int {
 	return size
 }
 
-// describeAll writes the dl_arrays of a batch, and what they point at, to size zeroed bytes of C memory.
+// describeAll writes the dl_arrays of a batch, and what they point at, to size zeroed bytes of C
+// memory.
 func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
 	n := len(b.Columns)
 	rest := arena(unsafe.Slice((*byte)(to), size)[n*C.sizeof_dl_array:])

@@ -17,8 +17,9 @@ import (
 	"deeplake/core/errs"
 )
 
-// call runs the body of an export: it refuses when the library is poisoned, turns a panic into an error, poisons the
-// library after one (also one that happened in a goroutine of the call), and writes the outcome to err.
+// call runs the body of an export: it refuses when the library is poisoned, turns a panic into an
+// error, poisons the library after one (also one that happened in a goroutine of the call), and
+// writes the outcome to err.
 func call(err *C.dl_error, body func() error) C.dl_status {
 	if first := lib.poison.Load(); first != nil {
 		return report(err, errs.New(errs.Internal, "call the library: it stopped working after a bug in it; restart the process; first error: %s", *first), C.DL_ERROR_POISONED)

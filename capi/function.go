@@ -109,7 +109,8 @@ type raised struct {
 
 func (r *raised) Unwrap() error { return r.error }
 
-// raisedBy is the error of a call that gave status: what it says of itself counts, if it says anything.
+// raisedBy is the error of a call that gave status: what it says of itself counts, if it says
+// anything.
 func (f *function) raisedBy(status C.dl_status, e *C.dl_error) error {
 	e.message[len(e.message)-1] = 0 // whatever it wrote
 	words := C.GoString(&e.message[0])

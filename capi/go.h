@@ -1,5 +1,6 @@
-/* The Go half of every function of deeplake.h, under the name dlgo_*. Included where Go exports them, so that one whose
- * parameters differ from the contract does not compile, and where the shim calls them. Hidden from users. */
+/* The Go half of every function of deeplake.h, under the name dlgo_*. Included where Go exports
+ * them, so that one whose parameters differ from the contract does not compile, and where the shim
+ * calls them. Hidden from users. */
 #ifndef DEEPLAKE_CAPI_GO_H
 #define DEEPLAKE_CAPI_GO_H
 
@@ -18,8 +19,8 @@ void dl_buffer_fill(dl_buffer* out, char* data, int64_t size);
 dl_batch_export* dl_batch_export_new(dl_memory* memory, int64_t size);
 
 /* Calls what a dl_function points at, which Go cannot do itself. */
-dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
-                           void** kept, dl_error* err);
+dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows,
+                           dl_rows* out, void** kept, dl_error* err);
 void dl_function_done(const dl_function* f, void* kept);
 
 extern __typeof__(dl_error_table) dlgo_error_table;

@@ -25,12 +25,14 @@ func onImport(h C.dl_ingest, e *C.dl_error, body func(j *ingest.Job) error) C.dl
 	})
 }
 
-// importing reads the options of an import: what they are themselves, and how both stores are reached.
+// importing reads the options of an import: what they are themselves, and how both stores are
+// reached.
 func importing(options string) (ingest.Options, error) {
 	var all struct {
 		ingest.Options
 		reaching
-		Source json.RawMessage `json:"source_storage"` // left out: that of the dataset, as far as the policy says
+		// left out: that of the dataset, as far as the policy says
+		Source json.RawMessage `json:"source_storage"`
 	}
 	if err := parse("import", options, &all); err != nil {
 		return ingest.Options{}, err

@@ -231,13 +231,15 @@ func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **
 	})
 }
 
-// nextBatch is the next batch of an epoch, or nil and why there is none: DL_NEXT_END, DL_NEXT_PENDING.
+// nextBatch is the next batch of an epoch, or nil and why there is none: DL_NEXT_END,
+// DL_NEXT_PENDING.
 func nextBatch(h C.dl_epoch, timeoutMS C.int64_t) (*loader.Batch, C.int32_t, error) {
 	p, err := lib.epochs.get(uint64(h.id))
 	if err != nil {
 		return nil, 0, err
 	}
-	b, ready, err := p.Try() // most often it is: a context with a deadline costs more than all the rest
+	// most often it is: a context with a deadline costs more than all the rest
+	b, ready, err := p.Try()
 	if !ready && err == nil {
 		ctx := context.Background()
 		if timeoutMS >= 0 {

@@ -1,9 +1,10 @@
-// Command capi is the C interface of the core: built with -buildmode=c-shared it is libdeeplake. It owns the table of
-// handles, the mapping of errors to statuses, recover and poison, and the export of batches. It translates only: no
-// decision about datasets is made here, and nothing here knows Python.
+// Command capi is the C interface of the core: built with -buildmode=c-shared it is libdeeplake. It
+// owns the table of handles, the mapping of errors to statuses, recover and poison, and the export
+// of batches. It translates only: no decision about datasets is made here, and nothing here knows
+// Python.
 //
-// The contract is include/deeplake.h. shim.c exports it and forwards to the functions here, which go.h declares: the
-// compiler refuses an export whose parameters differ.
+// The contract is include/deeplake.h. shim.c exports it and forwards to the functions here, which
+// go.h declares: the compiler refuses an export whose parameters differ.
 package main
 
 /*
@@ -44,8 +45,9 @@ type library struct {
 // lib is assigned here and nowhere else; what changes lies behind it, guarded.
 var lib = newLibrary()
 
-// spareProcs are scheduler slots beyond the cores. With all of them in decoders, the scheduler takes a slot away from
-// each decoder that stays in C for 20 us, and polls every 20 us to do so; with one to spare it lets them be.
+// spareProcs are scheduler slots beyond the cores. With all of them in decoders, the scheduler
+// takes a slot away from each decoder that stays in C for 20 us, and polls every 20 us to do so;
+// with one to spare it lets them be.
 const spareProcs = 2
 
 func newLibrary() *library {

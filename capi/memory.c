@@ -1,5 +1,6 @@
-/* References to the memory of batches, and DLPack tensors over it. Pure C: a consumer may drop a tensor from any
- * thread, without the GIL, while the interpreter ends, or in a forked child; none of this may enter the Go runtime. */
+/* References to the memory of batches, and DLPack tensors over it. Pure C: a consumer may drop a
+ * tensor from any thread, without the GIL, while the interpreter ends, or in a forked child; none
+ * of this may enter the Go runtime. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "dlpack.h"
 #include "go.h"
 
-/* dl_memory is dl_slab under its public name; the counting and the check of the owner are the slab's. */
+/* dl_memory is dl_slab under its public name; the counting and the check of the owner are the
+ * slab's. */
 static dl_slab* slab_of(dl_memory* memory) { return (dl_slab*)memory; }
 
 static atomic_llong references;
@@ -76,24 +78,37 @@ static int kind_of(int32_t dtype, pack_tensor* t) {
     static const struct {
         uint8_t code, bits;
     } kinds[] = {
-        [DL_BOOL] = {PACK_BOOL, 8},      [DL_UINT8] = {PACK_UINT, 8},         [DL_UINT16] = {PACK_UINT, 16},
-        [DL_UINT32] = {PACK_UINT, 32},   [DL_UINT64] = {PACK_UINT, 64},       [DL_INT8] = {PACK_INT, 8},
-        [DL_INT16] = {PACK_INT, 16},     [DL_INT32] = {PACK_INT, 32},         [DL_INT64] = {PACK_INT, 64},
-        [DL_FLOAT16] = {PACK_FLOAT, 16}, [DL_BFLOAT16] = {PACK_BFLOAT, 16},   [DL_FLOAT32] = {PACK_FLOAT, 32},
-        [DL_FLOAT64] = {PACK_FLOAT, 64}, [DL_COMPLEX64] = {PACK_COMPLEX, 64}, [DL_COMPLEX128] = {PACK_COMPLEX, 128},
+        [DL_BOOL] = {PACK_BOOL, 8},
+        [DL_UINT8] = {PACK_UINT, 8},
+        [DL_UINT16] = {PACK_UINT, 16},
+        [DL_UINT32] = {PACK_UINT, 32},
+        [DL_UINT64] = {PACK_UINT, 64},
+        [DL_INT8] = {PACK_INT, 8},
+        [DL_INT16] = {PACK_INT, 16},
+        [DL_INT32] = {PACK_INT, 32},
+        [DL_INT64] = {PACK_INT, 64},
+        [DL_FLOAT16] = {PACK_FLOAT, 16},
+        [DL_BFLOAT16] = {PACK_BFLOAT, 16},
+        [DL_FLOAT32] = {PACK_FLOAT, 32},
+        [DL_FLOAT64] = {PACK_FLOAT, 64},
+        [DL_COMPLEX64] = {PACK_COMPLEX, 64},
+        [DL_COMPLEX128] = {PACK_COMPLEX, 128},
     };
-    if (dtype < 0 || (size_t)dtype >= sizeof kinds / sizeof kinds[0] || kinds[dtype].bits == 0) return 0;
+    if (dtype < 0 || (size_t)dtype >= sizeof kinds / sizeof kinds[0] || kinds[dtype].bits == 0)
+        return 0;
     t->code = kinds[dtype].code;
     t->bits = kinds[dtype].bits;
     t->lanes = 1;
     return 1;
 }
 
-dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_const_i64* shape,
-                           int32_t versioned, void** out, dl_error* err) {
+dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
+                           dl_const_i64* shape, int32_t versioned, void** out, dl_error* err) {
     pack_tensor t = {.data = data, .device_type = PACK_DEVICE_CPU, .ndim = ndim};
-    if (memory == NULL || out == NULL) return fail(err, DL_INVALID, "no memory or no place for the result", 0);
-    if (ndim < 0 || ndim > 64 || (ndim > 0 && shape == NULL)) return fail(err, DL_INVALID, "bad number of axes", ndim);
+    if (memory == NULL || out == NULL)
+        return fail(err, DL_INVALID, "no memory or no place for the result", 0);
+    if (ndim < 0 || ndim > 64 || (ndim > 0 && shape == NULL))
+        return fail(err, DL_INVALID, "bad number of axes", ndim);
     if (!kind_of(dtype, &t)) return fail(err, DL_UNSUPPORTED, "DLPack has no such dtype", dtype);
 
     lease* l = calloc(1, sizeof *l + 2 * (size_t)ndim * sizeof l->axes[0]);
@@ -108,7 +123,8 @@ dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t
         stride *= shape[i] > 1 ? shape[i] : 1;
     }
     if (versioned) {
-        l->form.versioned = (pack_versioned){.major = 1, .owner = l, .deleter = delete_versioned, .tensor = t};
+        l->form.versioned =
+            (pack_versioned){.major = 1, .owner = l, .deleter = delete_versioned, .tensor = t};
         *out = &l->form.versioned;
     } else {
         l->form.plain = (pack_managed){.tensor = t, .owner = l, .deleter = delete_plain};

@@ -14,8 +14,8 @@ import (
 // unknownField finds the name in the message by which encoding/json refuses a key.
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// parse decodes the options of operation op strictly: an unknown key, a wrong type and anything behind the value are
-// errs.Invalid. An empty text leaves out as it is.
+// parse decodes the options of operation op strictly: an unknown key, a wrong type and anything
+// behind the value are errs.Invalid. An empty text leaves out as it is.
 func parse(op, text string, out any) error {
 	if strings.TrimSpace(text) == "" {
 		return nil

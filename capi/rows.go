@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// columnsOf checks the columns of an append and describes them to the core. Data stays in the caller's memory; shapes
-// are copied, because the core may remember them.
+// columnsOf checks the columns of an append and describes them to the core. Data stays in the
+// caller's memory; shapes are copied, because the core may remember them.
 func columnsOf(p *C.dl_rows_in, n C.int64_t) ([]tensor.Rows, error) {
 	if n < 0 || n > 1<<20 || (n > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "read columns: there are %d, want 0 to %d and a pointer that is not NULL", int64(n), 1<<20)
@@ -59,7 +59,8 @@ func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
 	return samplesOf(unsafe.Slice(in.samples, int(in.samples_n)), out)
 }
 
-// checkItems verifies that the items of all rows are as many as there are samples, where those are given one by one.
+// checkItems verifies that the items of all rows are as many as there are samples, where those are
+// given one by one.
 func checkItems(items []int64, samples int64, single bool) error {
 	total := int64(0)
 	for i, n := range items {

@@ -43,8 +43,8 @@ func dlgo_dataset_save_view(c C.dl_context, d C.dl_dataset, h C.dl_view, name, o
 	})
 }
 
-// canRepeat refuses to save what is computed where the query was asked of something else than all rows of a commit: that
-// alone can be asked again.
+// canRepeat refuses to save what is computed where the query was asked of something else than all
+// rows of a commit: that alone can be asked again.
 func (q *checkedQuery) canRepeat(a *scan.Result, name string) error {
 	if _, plain := a.View(); plain || (q.view != nil && q.view.whole()) {
 		return nil

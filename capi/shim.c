@@ -1,5 +1,5 @@
-/* The exported functions. Each looks whether the process was forked, where the Go runtime does not work and would hang,
- * and goes on to its Go half. */
+/* The exported functions. Each looks whether the process was forked, where the Go runtime does not
+ * work and would hang, and goes on to its Go half. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static dl_status refuse(dl_error* err) {
         err->status = DL_FORKED;
         err->flags = 0;
         snprintf(err->message, sizeof err->message,
-                 "call the library: this process was forked from the one that loaded it; load a copy of the file, "
+                 "call the library: this process was forked from the one that loaded it; load a "
+                 "copy of the file, "
                  "or start the process by spawn");
     }
     return DL_FORKED;
@@ -43,8 +44,8 @@ void dl_buffer_fill(dl_buffer* out, char* data, int64_t size) {
     out->release = release_buffer;
 }
 
-dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
-                           void** kept, dl_error* err) {
+dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows,
+                           dl_rows* out, void** kept, dl_error* err) {
     return f->call(f->self, args, args_n, rows, out, kept, err);
 }
 
@@ -59,28 +60,38 @@ FORWARD(configure, (dl_text* json, dl_error* err), (json, err))
 FORWARD(context_new, (int64_t deadline_ms, dl_context* out, dl_error* err), (deadline_ms, out, err))
 FORWARD(context_cancel, (dl_context ctx, dl_error* err), (ctx, err))
 FORWARD(context_close, (dl_context ctx, dl_error* err), (ctx, err))
-FORWARD(dataset_create, (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
+FORWARD(dataset_create,
+        (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
         (ctx, uri, options, out, err))
-FORWARD(dataset_open, (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
+FORWARD(dataset_open,
+        (dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err),
         (ctx, uri, options, out, err))
-FORWARD(dataset_exists, (dl_context ctx, dl_text* uri, dl_text* options, int32_t* out, dl_error* err),
+FORWARD(dataset_exists,
+        (dl_context ctx, dl_text* uri, dl_text* options, int32_t* out, dl_error* err),
         (ctx, uri, options, out, err))
-FORWARD(dataset_delete, (dl_context ctx, dl_text* uri, dl_text* options, dl_error* err), (ctx, uri, options, err))
-FORWARD(dataset_list, (dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err),
+FORWARD(dataset_delete, (dl_context ctx, dl_text* uri, dl_text* options, dl_error* err),
+        (ctx, uri, options, err))
+FORWARD(dataset_list,
+        (dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err),
         (ctx, uri, options, json, err))
 FORWARD(dataset_describe, (dl_dataset ds, dl_buffer* json, dl_error* err), (ds, json, err))
-FORWARD(dataset_create_tensor, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err), (ctx, ds, json, err))
+FORWARD(dataset_create_tensor, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err),
+        (ctx, ds, json, err))
 FORWARD(dataset_append,
-        (dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows, dl_error* err),
+        (dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows,
+         dl_error* err),
         (ctx, ds, columns, columns_n, rows, err))
 FORWARD(dataset_update,
-        (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_rows_in* columns, int64_t columns_n,
-         dl_error* err),
+        (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_rows_in* columns,
+         int64_t columns_n, dl_error* err),
         (ctx, ds, rows, n, columns, columns_n, err))
-FORWARD(dataset_delete_rows, (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_error* err),
+FORWARD(dataset_delete_rows,
+        (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_error* err),
         (ctx, ds, rows, n, err))
-FORWARD(dataset_set_info, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err), (ctx, ds, json, err))
-FORWARD(dataset_commit, (dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err),
+FORWARD(dataset_set_info, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err),
+        (ctx, ds, json, err))
+FORWARD(dataset_commit,
+        (dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err),
         (ctx, ds, message, json, err))
 FORWARD(dataset_discard, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
 FORWARD(dataset_refresh, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
@@ -88,85 +99,115 @@ FORWARD(dataset_log, (dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* j
         (ctx, ds, limit, json, err))
 FORWARD(dataset_at, (dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out, dl_error* err),
         (ctx, ds, ref, out, err))
-FORWARD(dataset_view, (dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err), (ctx, ds, out, err))
+FORWARD(dataset_view, (dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err),
+        (ctx, ds, out, err))
 FORWARD(dataset_close, (dl_dataset ds, dl_error* err), (ds, err))
-FORWARD(dataset_run, (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json, dl_error* err),
+FORWARD(dataset_run,
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
+         dl_error* err),
         (ctx, ds, name, options, json, err))
-FORWARD(dataset_copy, (dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json, dl_error* err),
+FORWARD(dataset_copy,
+        (dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json,
+         dl_error* err),
         (ctx, src, dst, options, json, err))
 FORWARD(view_len, (dl_view view, int64_t* out, dl_error* err), (view, out, err))
 FORWARD(view_describe, (dl_view view, dl_buffer* json, dl_error* err), (view, json, err))
 FORWARD(view_select, (dl_view view, dl_const_i64* rows, int64_t n, dl_view* out, dl_error* err),
         (view, rows, n, out, err))
-FORWARD(view_slice, (dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err),
+FORWARD(view_slice,
+        (dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err),
         (view, start, stop, step, out, err))
 FORWARD(view_rows, (dl_view view, int64_t* rows, int64_t n, dl_error* err), (view, rows, n, err))
 FORWARD(view_read,
-        (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options, dl_batch* out, dl_error* err),
+        (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
+         dl_batch* out, dl_error* err),
         (ctx, view, rows, n, options, out, err))
-FORWARD(view_with_weights, (dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err),
+FORWARD(view_with_weights,
+        (dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err),
         (view, weights, n, out, err))
 FORWARD(view_close, (dl_view view, dl_error* err), (view, err))
 FORWARD(query,
-        (dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n, dl_functions* functions,
-         int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json, dl_error* err),
+        (dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
+         dl_functions* functions, int64_t functions_n, dl_text* options, dl_view* out,
+         dl_buffer* json, dl_error* err),
         (ctx, view, text, params, params_n, functions, functions_n, options, out, json, err))
 FORWARD(query_explain,
-        (dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n, dl_functions* functions,
-         int64_t functions_n, dl_text* options, dl_buffer* json, dl_error* err),
+        (dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
+         dl_functions* functions, int64_t functions_n, dl_text* options, dl_buffer* json,
+         dl_error* err),
         (ctx, view, text, params, params_n, functions, functions_n, options, json, err))
 FORWARD(query_functions, (dl_buffer* json, dl_error* err), (json, err))
 FORWARD(dataset_save_view,
-        (dl_context ctx, dl_dataset ds, dl_view view, dl_text* name, dl_text* options, dl_error* err),
+        (dl_context ctx, dl_dataset ds, dl_view view, dl_text* name, dl_text* options,
+         dl_error* err),
         (ctx, ds, view, name, options, err))
 FORWARD(dataset_load_view,
-        (dl_context ctx, dl_dataset ds, dl_text* name, dl_rows_in* params, int64_t params_n, dl_functions* functions,
-         int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json, dl_error* err),
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_rows_in* params, int64_t params_n,
+         dl_functions* functions, int64_t functions_n, dl_text* options, dl_view* out,
+         dl_buffer* json, dl_error* err),
         (ctx, ds, name, params, params_n, functions, functions_n, options, out, json, err))
-FORWARD(view_materialize, (dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err),
+FORWARD(view_materialize,
+        (dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err),
         (ctx, view, uri, options, err))
-FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err), (view, name, out, err))
-FORWARD(column_sizes, (dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, int64_t* sizes, dl_error* err),
+FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err),
+        (view, name, out, err))
+FORWARD(column_sizes,
+        (dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, int64_t* sizes,
+         dl_error* err),
         (ctx, column, rows, n, sizes, err))
 FORWARD(column_stored,
-        (dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, dl_mut_ptr* dst, dl_const_i64* sizes,
-         dl_error* err),
+        (dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, dl_mut_ptr* dst,
+         dl_const_i64* sizes, dl_error* err),
         (ctx, column, rows, n, dst, sizes, err))
 FORWARD(column_stored_one,
-        (dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity, int64_t* size, dl_error* err),
+        (dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity, int64_t* size,
+         dl_error* err),
         (ctx, column, row, dst, capacity, size, err))
 FORWARD(column_close, (dl_column column, dl_error* err), (column, err))
-FORWARD(loader_open, (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
+FORWARD(loader_open,
+        (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
         (ctx, view, options, out, err))
 FORWARD(loader_mix,
-        (dl_context ctx, dl_views* views, int64_t n, dl_text* mix, dl_text* options, dl_loader* out, dl_error* err),
+        (dl_context ctx, dl_views* views, int64_t n, dl_text* mix, dl_text* options, dl_loader* out,
+         dl_error* err),
         (ctx, views, n, mix, options, out, err))
-FORWARD(loader_len, (dl_loader loader, dl_text* pass, int64_t* out, dl_error* err), (loader, pass, out, err))
-FORWARD(loader_start, (dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err), (loader, pass, out, err))
-FORWARD(loader_state, (dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json, dl_error* err),
+FORWARD(loader_len, (dl_loader loader, dl_text* pass, int64_t* out, dl_error* err),
+        (loader, pass, out, err))
+FORWARD(loader_start, (dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err),
+        (loader, pass, out, err))
+FORWARD(loader_state,
+        (dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json, dl_error* err),
         (loader, epoch, position, json, err))
-FORWARD(loader_resume, (dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err),
+FORWARD(loader_resume,
+        (dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err),
         (loader, state, epoch, position, err))
 FORWARD(loader_stats, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_trace, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
-FORWARD(epoch_next, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
+FORWARD(epoch_next,
+        (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
         (epoch, timeout_ms, state, out, err))
-FORWARD(epoch_take, (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch_export** out, dl_error* err),
+FORWARD(epoch_take,
+        (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch_export** out, dl_error* err),
         (epoch, timeout_ms, state, out, err))
 FORWARD(epoch_close, (dl_epoch epoch, dl_error* err), (epoch, err))
-FORWARD(batch_arrays, (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
+FORWARD(batch_arrays,
+        (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
         (batch, arrays, n, rows, err))
-FORWARD(batch_place, (dl_batch batch, int64_t* position, int32_t* last, dl_error* err), (batch, position, last, err))
+FORWARD(batch_place, (dl_batch batch, int64_t* position, int32_t* last, dl_error* err),
+        (batch, position, last, err))
 FORWARD(batch_memory, (dl_batch batch, dl_memory** out, dl_error* err), (batch, out, err))
 FORWARD(batch_tensor, (dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err),
         (batch, i, versioned, out, err))
 FORWARD(batch_release, (dl_batch batch, dl_error* err), (batch, err))
-FORWARD(sample_inspect, (dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err),
+FORWARD(sample_inspect,
+        (dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err),
         (data, size, channels, json, err))
-FORWARD(sample_decode, (dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes, dl_error* err),
+FORWARD(sample_decode,
+        (dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes, dl_error* err),
         (data, size, channels, dst, bytes, err))
-FORWARD(ingest_start, (dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err),
+FORWARD(ingest_start,
+        (dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err),
         (uri, source, options, out, err))
 FORWARD(ingest_poll, (dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_error* err),
         (ingest, timeout_ms, json, err))

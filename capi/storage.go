@@ -8,14 +8,15 @@ import (
 	"deeplake/core/storage"
 )
 
-// reaching are the options of every call that opens a store: what the user says about it, and the environment as the
-// user's program sees it now, which the library cannot see by itself. It stays apart as text, so that an error names the
-// option of the store and not that of the call.
+// reaching are the options of every call that opens a store: what the user says about it, and the
+// environment as the user's program sees it now, which the library cannot see by itself. It stays
+// apart as text, so that an error names the option of the store and not that of the call.
 type reaching struct {
 	Storage json.RawMessage            `json:"storage"`
 	Links   map[string]json.RawMessage `json:"link_storage"` // by prefix; null refuses
-	Named   []string                   `json:"named"`        // places that the user has named; see storage.Options
-	Environ map[string]string          `json:"environ"`
+	// places that the user has named; see storage.Options
+	Named   []string          `json:"named"`
+	Environ map[string]string `json:"environ"`
 }
 
 // options are those of the store. Errors show no value: it may be a secret.

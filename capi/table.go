@@ -6,9 +6,10 @@ import (
 	"deeplake/core/errs"
 )
 
-// table maps the handles of one kind to what they stand for. A handle is kind (8 bits), generation of its slot (24) and
-// slot + 1 (32): one that was closed, or belongs to another kind, is told apart from a live one. The zero value with a
-// kind and a name is empty. It may be used in parallel.
+// table maps the handles of one kind to what they stand for. A handle is kind (8 bits), generation
+// of its slot (24) and slot + 1 (32): one that was closed, or belongs to another kind, is told
+// apart from a live one. The zero value with a kind and a name is empty. It may be used in
+// parallel.
 type table[T any] struct {
 	kind  uint8
 	name  string // for messages

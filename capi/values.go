@@ -24,7 +24,8 @@ func unheld(d tensor.DType) bool {
 	return false
 }
 
-// columnOfRows makes a column of n rows of type t out of what the caller passed. It copies, and refuses another dtype.
+// columnOfRows makes a column of n rows of type t out of what the caller passed. It copies, and
+// refuses another dtype.
 func columnOfRows(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
 	if in.RowItems != nil {
 		return nil, errs.New(errs.Type, "the rows are lists, want arrays")
@@ -131,8 +132,8 @@ func copied[T any](data []byte) []T {
 	return out
 }
 
-// exporter are columns that C may look at until they are taken back. Their elements stay where they are; what describes
-// them is in C memory.
+// exporter are columns that C may look at until they are taken back. Their elements stay where they
+// are; what describes them is in C memory.
 type exporter struct {
 	pins runtime.Pinner
 	rest arena

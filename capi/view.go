@@ -36,14 +36,15 @@ func newViewHandle(v *dataset.View) *viewHandle {
 	return &viewHandle{view: v, source: source, reader: loader.NewReader(source)}
 }
 
-// viewOfResult makes the view of a query result. The view and its subsets share the datasets that the
-// query opened. viewOfResult takes over the caller's share of.
+// viewOfResult makes the view of a query result. The view and its subsets share the datasets that
+// the query opened. viewOfResult takes over the caller's share of.
 func viewOfResult(a *scan.Result, of *owner) *viewHandle {
 	source := loader.SourceOf(a)
 	return &viewHandle{result: a, source: source, reader: loader.NewReader(source), owner: of}
 }
 
-// owner closes what a query opened when the last share of it is left: each view that reads it has one.
+// owner closes what a query opened when the last share of it is left: each view that reads it has
+// one.
 type owner struct {
 	shares  atomic.Int64
 	sources *sources

@@ -18,7 +18,8 @@ import toolchain
 
 ROOT = toolchain.ROOT
 BUILD = ROOT / "build" / "libjpeg"
-CRATES = {"2.1.3": "0.2.3", "3.1.0": "1.1.1"}  # versions of libjpeg-turbo, and of turbojpeg-sys with its sources
+# versions of libjpeg-turbo, and of turbojpeg-sys with its sources
+CRATES = {"2.1.3": "0.2.3", "3.1.0": "1.1.1"}
 INTERFACES = {"62": [], "70": ["-DWITH_JPEG7=1"], "80": ["-DWITH_JPEG8=1"]}
 PACKAGES = ["./core/codec/jpeg", "./core/codec"]
 

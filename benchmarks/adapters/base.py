@@ -24,7 +24,8 @@ WINDOW = 2048  # samples in a shuffle buffer, where an adapter has one
 Row = tuple[bytes, int, int]  # the JPEG file, its label, its number
 Batch = tuple[Any, Any, Any]  # images (tensor or list), labels, numbers
 Epoch = Callable[[], Iterable[Batch]]
-Fetch = Callable[[list[int]], list[bytes]]  # the stored files of samples, by their places in the order of writing
+# the stored files of samples, by their places in the order of writing
+Fetch = Callable[[list[int]], list[bytes]]
 
 
 class AbsentError(Exception):
@@ -102,7 +103,8 @@ def stack(samples: list[tuple[Any, int, int]]) -> Batch:
 
     if isinstance(samples[0][0], np.ndarray):
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        batch: Batch = torch.utils.data.default_collate(samples)  # copies once, where others can see it
+        # copies once, where others can see it
+        batch: Batch = torch.utils.data.default_collate(samples)
         return batch
     images, labels, numbers = zip(*samples, strict=True)
     return torch.stack(images), torch.tensor(labels), torch.tensor(numbers)

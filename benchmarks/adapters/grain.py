@@ -53,7 +53,8 @@ class Grain(Adapter):
         import torch
         from absl import flags
 
-        flags.FLAGS.mark_as_parsed()  # its worker processes ask for flags, which only its own kind of main parses
+        # its worker processes ask for flags, which only its own kind of main parses
+        flags.FLAGS.mark_as_parsed()
         source = grain.sources.ArrayRecordDataSource(sorted(str(p) for p in Path(place).glob("*.array_record")))
         epochs = iter(range(1 << 30))
 

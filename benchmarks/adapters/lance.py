@@ -60,7 +60,8 @@ class Lance(Adapter):
             num_workers=workers,
             collate_fn=stack,
             persistent_workers=workers > 0,
-            multiprocessing_context="spawn" if workers else None,  # it has threads, which no fork survives
+            # it has threads, which no fork survives
+            multiprocessing_context="spawn" if workers else None,
         )
         return lambda: iter(loader)
 

@@ -47,7 +47,8 @@ class Memmap(Adapter):
 
 class _Rows:
     def __init__(self, place: Path) -> None:
-        # Copied where it is written, which nobody does: torch warns of arrays that may not be written.
+        # Copied where it is written, which nobody does: torch warns of arrays that may not be
+        # written.
         self._images = np.load(place / "images.npy", mmap_mode="c")
         self._labels, self._numbers = np.load(place / "labels.npy"), np.load(place / "numbers.npy")
 

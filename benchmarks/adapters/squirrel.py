@@ -48,7 +48,8 @@ class Squirrel(Adapter):
         options = {"client_kwargs": {"endpoint_url": endpoint()}} if remote(place) else {}
         driver = MessagepackDriver(place, storage_options=options)
         stream = (
-            # The seeds are the same in every worker: without them each splits another order, and samples come twice.
+            # The seeds are the same in every worker: without them each splits another order, and
+            # samples come twice.
             driver.get_iter(
                 shuffle_key_buffer=100,
                 key_shuffle_kwargs={"seed": 0},

@@ -48,7 +48,8 @@ class TensorFlow(Adapter):
 
         with tf.io.TFRecordWriter(str(place / "arrays.tfrecord")) as out:
             for array in arrays:
-                out.write(array.tobytes())  # a record of bytes, without the Example that would copy it twice
+                # a record of bytes, without the Example that would copy it twice
+                out.write(array.tobytes())
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import tensorflow as tf

@@ -1,20 +1,25 @@
-/* deeplake.h: the C interface of Deep Lake, written by hand. It is the contract; libdeeplake exports what is declared
- * here and nothing else.
+/* deeplake.h: the C interface of Deep Lake, written by hand. It is the contract; libdeeplake
+ * exports what is declared here and nothing else.
  *
  * Rules that hold everywhere
- * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. On failure the error is
- *   filled; on success it is untouched. After a failure nothing was handed out: every out parameter is as it was.
- * - Handles are values with a type each. They carry a generation: one that was closed, or never was one, is answered
- *   with DL_CLOSED or DL_INVALID and never crashes. {0} is no handle, and may be passed where a dl_context is optional.
- * - Functions may be called from any thread, also several at once on one handle. Closing a handle while another thread
- *   uses it is safe; that call finishes or returns DL_CLOSED.
- * - Input memory is the caller's and is not kept beyond the call. Output memory is owned as said at each function.
+ * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. On
+ * failure the error is filled; on success it is untouched. After a failure nothing was handed out:
+ * every out parameter is as it was.
+ * - Handles are values with a type each. They carry a generation: one that was closed, or never was
+ * one, is answered with DL_CLOSED or DL_INVALID and never crashes. {0} is no handle, and may be
+ * passed where a dl_context is optional.
+ * - Functions may be called from any thread, also several at once on one handle. Closing a handle
+ * while another thread uses it is safe; that call finishes or returns DL_CLOSED.
+ * - Input memory is the caller's and is not kept beyond the call. Output memory is owned as said at
+ * each function.
  * - Text is UTF-8. Options and results that grow are JSON; an unknown key is DL_INVALID and named.
- * - Nothing calls back into the host but a dl_function that was given to a query; progress and cancellation are polled.
- * - After fork(2), every function returns DL_FORKED in the child (those without a dl_status do nothing). The library
- *   works in a forked child only as a copy of its own: another file, loaded after the fork.
- * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL and names the first
- * one.
+ * - Nothing calls back into the host but a dl_function that was given to a query; progress and
+ * cancellation are polled.
+ * - After fork(2), every function returns DL_FORKED in the child (those without a dl_status do
+ * nothing). The library works in a forked child only as a copy of its own: another file, loaded
+ * after the fork.
+ * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL
+ * and names the first one.
  *
  * Additive within a major version: functions and JSON keys are added, none changes. */
 #ifndef DEEPLAKE_H
@@ -62,9 +67,10 @@ enum {
 enum {
     DL_ERROR_TRUNCATED = 1, /* message was longer and is cut at a character */
     DL_ERROR_POISONED = 2,  /* the library stopped working; see the rules above */
-    DL_ERROR_DETAILS = 4, /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an object
-                             of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit). Of a
-                             dl_function that failed: what it wrote there itself */
+    DL_ERROR_DETAILS =
+        4, /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an
+              object of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit).
+              Of a dl_function that failed: what it wrote there itself */
 };
 
 typedef struct dl_error {
@@ -108,7 +114,8 @@ typedef struct dl_ingest {
     uint64_t id;
 } dl_ingest; /* an import that runs */
 
-/* Bytes handed to the caller, who calls release(&buffer) once. release is NULL in a buffer that was never filled. */
+/* Bytes handed to the caller, who calls release(&buffer) once. release is NULL in a buffer that was
+ * never filled. */
 typedef struct dl_buffer {
     char* data; /* followed by a NUL that size does not count */
     int64_t size;
@@ -139,12 +146,14 @@ enum {
 
 /* How the bytes of a dl_sample are to be understood. */
 enum {
-    DL_FORM_ARRAY = 0,   /* a C-order array of dtype and shape, little endian */
-    DL_FORM_ENCODED = 1, /* a file of a sample codec (JPEG, PNG, WebP); dtype and shape are ignored */
-    DL_FORM_TEXT = 2,    /* text, JSON or opaque bytes, as dtype says */
-    DL_FORM_HOLE = 3,    /* the row has no sample; everything else is ignored */
-    DL_FORM_LINK = 4,    /* a JPEG, PNG or WebP file that stays where it is: data is JSON {"url", "offset", "length",
-                            "tag"}, of which all but the URL may be left out; the rest is ignored */
+    DL_FORM_ARRAY = 0, /* a C-order array of dtype and shape, little endian */
+    DL_FORM_ENCODED =
+        1,            /* a file of a sample codec (JPEG, PNG, WebP); dtype and shape are ignored */
+    DL_FORM_TEXT = 2, /* text, JSON or opaque bytes, as dtype says */
+    DL_FORM_HOLE = 3, /* the row has no sample; everything else is ignored */
+    DL_FORM_LINK =
+        4, /* a JPEG, PNG or WebP file that stays where it is: data is JSON {"url", "offset",
+              "length", "tag"}, of which all but the URL may be left out; the rest is ignored */
 };
 
 /* One value on its way into a tensor. */
@@ -158,9 +167,10 @@ typedef struct dl_sample {
     int32_t reserved; /* 0 */
 } dl_sample;
 
-/* The values of one tensor for n rows: n equal samples in one piece (data, ndim and shape of one sample; samples NULL),
- * or one by one (samples). For a sequence[...] tensor row_items has n numbers that sum to the number of samples; a row
- * without a sample has one item that is DL_FORM_HOLE. */
+/* The values of one tensor for n rows: n equal samples in one piece (data, ndim and shape of one
+ * sample; samples NULL), or one by one (samples). For a sequence[...] tensor row_items has n
+ * numbers that sum to the number of samples; a row without a sample has one item that is
+ * DL_FORM_HOLE. */
 typedef struct dl_rows {
     dl_text* tensor;
     int64_t n;
@@ -182,16 +192,18 @@ enum {
     DL_KIND_TEXT = 3,  /* strings, JSON or bytes one by one: offsets, sizes */
 };
 
-/* One column of a batch. Entry i of a list or text lies at data + offsets[i], sizes[i] bytes; a hole has sizes[i] ==
- * -1. An array and each entry of a list start at a multiple of 64 bytes. With row_items (sequence[...] tensors) the
- * entries of row 0 come first, then those of row 1; otherwise entry i is row i. */
+/* One column of a batch. Entry i of a list or text lies at data + offsets[i], sizes[i] bytes; a
+ * hole has sizes[i] == -1. An array and each entry of a list start at a multiple of 64 bytes. With
+ * row_items (sequence[...] tensors) the entries of row 0 come first, then those of row 1; otherwise
+ * entry i is row i. */
 typedef struct dl_array {
     dl_text* name;
     void* data;
-    dl_const_i64* shape;     /* ARRAY: ndim axes */
-    dl_const_i64* offsets;   /* LIST, TEXT: entries numbers */
-    dl_const_i64* sizes;     /* LIST, TEXT: entries numbers */
-    dl_const_i64* shapes;    /* LIST: the axes of all entries one after the other, ndims[i] for entry i */
+    dl_const_i64* shape;   /* ARRAY: ndim axes */
+    dl_const_i64* offsets; /* LIST, TEXT: entries numbers */
+    dl_const_i64* sizes;   /* LIST, TEXT: entries numbers */
+    dl_const_i64*
+        shapes; /* LIST: the axes of all entries one after the other, ndims[i] for entry i */
     dl_const_i64* ndims;     /* LIST: entries numbers */
     dl_const_i64* row_items; /* rows numbers, -1 for a row without a sample; or NULL */
     int64_t entries;         /* LIST, TEXT */
@@ -202,7 +214,8 @@ typedef struct dl_array {
 } dl_array;
 typedef const dl_array dl_array_in;
 
-/* The memory of a batch: counted references, released from any thread without entering the library's runtime. */
+/* The memory of a batch: counted references, released from any thread without entering the
+ * library's runtime. */
 typedef struct dl_memory dl_memory;
 
 /* ---- The library ---- */
@@ -216,72 +229,85 @@ DL_API dl_text* dl_version(void);
 /* All errors as JSON: [{"status", "name", "c", "python", "base"}]. The buffer is the caller's. */
 DL_API dl_status dl_error_table(dl_buffer* json, dl_error* err);
 
-/* Sets the runtime from JSON {"gogc", "memory_limit", "gomaxprocs", "env": {name: value or null}}. The library does not
- * see later setenv(3) calls of the host, hence env. After a failure what stood before the wrong key may be set. */
+/* Sets the runtime from JSON {"gogc", "memory_limit", "gomaxprocs", "env": {name: value or null}}.
+ * The library does not see later setenv(3) calls of the host, hence env. After a failure what stood
+ * before the wrong key may be set. */
 DL_API dl_status dl_configure(dl_text* json, dl_error* err);
 
-/* The number of references to the memory of batches that callers hold; for tests of leaks. Never fails. */
+/* The number of references to the memory of batches that callers hold; for tests of leaks. Never
+ * fails. */
 DL_API int64_t dl_memory_references(void);
 
-/* A context bounds calls: after deadline_ms (0: none) or dl_context_cancel they return DL_CANCELED soon. The caller
- * closes it after the calls that use it have returned. */
+/* A context bounds calls: after deadline_ms (0: none) or dl_context_cancel they return DL_CANCELED
+ * soon. The caller closes it after the calls that use it have returned. */
 DL_API dl_status dl_context_new(int64_t deadline_ms, dl_context* out, dl_error* err);
 DL_API dl_status dl_context_cancel(dl_context ctx, dl_error* err);
 DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
 /* ---- Dataset ---- */
 
-/* Calls that open a store take in their options "storage": {...}, what the user says about the store (the fields of
- * core/storage.Settings: "endpoint", "region", "access_key_id", ...), and "environ": {...}, the environment variables
- * that credentials and proxies are found by. Without "environ" it is the environment that the library was loaded in.
+/* Calls that open a store take in their options "storage": {...}, what the user says about the
+ * store (the fields of core/storage.Settings: "endpoint", "region", "access_key_id", ...), and
+ * "environ": {...}, the environment variables that credentials and proxies are found by. Without
+ * "environ" it is the environment that the library was loaded in.
  *
- * Text stored in a dataset (links, datasets that saved views name, URLs of a listing) leads only into the dataset's own
- * store. "link_storage": {prefix: {...} or null} goes beside "storage" wherever a dataset is opened or created, and in
- * queries and imports: it names further places by prefixes of URLs, with the settings of each, or refuses them (null).
- * "named": [URL, ...] are places that the user has linked to in another handle (the "named" of its state). Secrets of
+ * Text stored in a dataset (links, datasets that saved views name, URLs of a listing) leads only
+ * into the dataset's own store. "link_storage": {prefix: {...} or null} goes beside "storage"
+ * wherever a dataset is opened or created, and in queries and imports: it names further places by
+ * prefixes of URLs, with the settings of each, or refuses them (null). "named": [URL, ...] are
+ * places that the user has linked to in another handle (the "named" of its state). Secrets of
  * "storage" are sent only to the server of the dataset that they are given for. */
 
-/* Makes an empty dataset from JSON options {"overwrite", "storage", "environ"} ("" for none). The caller closes *out.
- * After a failure there is either no dataset or the one that was there. */
-DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
+/* Makes an empty dataset from JSON options {"overwrite", "storage", "environ"} ("" for none). The
+ * caller closes *out. After a failure there is either no dataset or the one that was there. */
+DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
+                                   dl_error* err);
 
-/* Opens a dataset with JSON options {"branch", "at", "read_only", "storage", "environ"}. The caller closes *out. */
-DL_API dl_status dl_dataset_open(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out, dl_error* err);
+/* Opens a dataset with JSON options {"branch", "at", "read_only", "storage", "environ"}. The caller
+ * closes *out. */
+DL_API dl_status dl_dataset_open(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
+                                 dl_error* err);
 
 /* *out becomes 1 if a dataset is there, else 0. Options: {"storage", "environ"}. */
-DL_API dl_status dl_dataset_exists(dl_context ctx, dl_text* uri, dl_text* options, int32_t* out, dl_error* err);
+DL_API dl_status dl_dataset_exists(dl_context ctx, dl_text* uri, dl_text* options, int32_t* out,
+                                   dl_error* err);
 
-/* Deletes a dataset with all its versions. After a failure it may be gone in part; deleting again finishes it. Options:
+/* Deletes a dataset with all its versions. After a failure it may be gone in part; deleting again
+ * finishes it. Options:
  * {"storage", "environ"}. */
 DL_API dl_status dl_dataset_delete(dl_context ctx, dl_text* uri, dl_text* options, dl_error* err);
 
-/* The names of the datasets directly below uri as a JSON list, in order. Options: {"storage", "environ"}. The buffer is
- * the caller's. */
-DL_API dl_status dl_dataset_list(dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err);
+/* The names of the datasets directly below uri as a JSON list, in order. Options: {"storage",
+ * "environ"}. The buffer is the caller's. */
+DL_API dl_status dl_dataset_list(dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json,
+                                 dl_error* err);
 
 /* State as JSON, no I/O. The buffer is the caller's. */
 DL_API dl_status dl_dataset_describe(dl_dataset ds, dl_buffer* json, dl_error* err);
 
 /* Adds a tensor from JSON {"name", "htype", "dtype", "shape", ...}. */
-DL_API dl_status dl_dataset_create_tensor(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
+DL_API dl_status dl_dataset_create_tensor(dl_context ctx, dl_dataset ds, dl_text* json,
+                                          dl_error* err);
 
 /* Appends rows: columns_n tensors, each with `rows` values. All rows or none. */
-DL_API dl_status dl_dataset_append(dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows,
-                                   dl_error* err);
+DL_API dl_status dl_dataset_append(dl_context ctx, dl_dataset ds, dl_rows_in* columns,
+                                   int64_t columns_n, int64_t rows, dl_error* err);
 
 /* Replaces the samples of n rows in columns_n tensors. All or none. */
-DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_rows_in* columns,
-                                   int64_t columns_n, dl_error* err);
+DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n,
+                                   dl_rows_in* columns, int64_t columns_n, dl_error* err);
 
 /* Deletes n rows; later ones move up. All or none. */
-DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_error* err);
+DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_const_i64* rows,
+                                        int64_t n, dl_error* err);
 
 /* Replaces the user's information by a JSON object. */
 DL_API dl_status dl_dataset_set_info(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
 
-/* Commits. *json gets the commit and is the caller's. After a failure the changes are still uncommitted; DL_CONFLICT
- * says which rows or tensors another writer changed. */
-DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err);
+/* Commits. *json gets the commit and is the caller's. After a failure the changes are still
+ * uncommitted; DL_CONFLICT says which rows or tensors another writer changed. */
+DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json,
+                                   dl_error* err);
 
 /* Drops uncommitted changes. */
 DL_API dl_status dl_dataset_discard(dl_context ctx, dl_dataset ds, dl_error* err);
@@ -290,10 +316,12 @@ DL_API dl_status dl_dataset_discard(dl_context ctx, dl_dataset ds, dl_error* err
 DL_API dl_status dl_dataset_refresh(dl_context ctx, dl_dataset ds, dl_error* err);
 
 /* The newest `limit` commits (0: all) as a JSON list, newest first. The buffer is the caller's. */
-DL_API dl_status dl_dataset_log(dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json, dl_error* err);
+DL_API dl_status dl_dataset_log(dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json,
+                                dl_error* err);
 
 /* Opens another version read-only; the caller closes *out, and may close ds before. */
-DL_API dl_status dl_dataset_at(dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out, dl_error* err);
+DL_API dl_status dl_dataset_at(dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out,
+                               dl_error* err);
 
 /* All rows as they are now. The caller closes *out before ds. */
 DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err);
@@ -301,30 +329,37 @@ DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl
 /* Closes; uncommitted rows are dropped. The handle is dead afterwards, also after a failure. */
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 
-/* Does what name says with the dataset, with JSON options ("" for none), and gives a JSON answer ("null" where there is
- * nothing to say). The caller releases the buffer. Refs are what "at" of dl_dataset_open takes; "" is the commit that
- * the dataset is at. The names and their options:
- * - "branches"; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name", "create"};
- * - "tags"; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit", "all"};
+/* Does what name says with the dataset, with JSON options ("" for none), and gives a JSON answer
+ * ("null" where there is nothing to say). The caller releases the buffer. Refs are what "at" of
+ * dl_dataset_open takes; "" is the commit that the dataset is at. The names and their options:
+ * - "branches"; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name",
+ * "create"};
+ * - "tags"; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit",
+ * "all"};
  * - "views" (those that were saved); "delete_view" {"name"};
  * - "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
  * - "rename_tensor" {"old", "new"}; "delete_tensor" {"name"};
  * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
- * - "gc" {"older_than" (seconds), "expire" (seconds; null expires nothing), "keep_last", "dry_run"};
- * - "fsck" {"data", "repair"}; "copy" {"uri", "history", "message", "to": {"storage", "environ"}}, of what ds is at;
- * - "progress" {}: {"items", "bytes", "total_items", "total_bytes"} of the gc, fsck, copy or rechunk of ds that was
- * begun last, from another thread while that runs. Totals are 0 where they are not known.
+ * - "gc" {"older_than" (seconds), "expire" (seconds; null expires nothing), "keep_last",
+ * "dry_run"};
+ * - "fsck" {"data", "repair"}; "copy" {"uri", "history", "message", "to": {"storage", "environ"}},
+ * of what ds is at;
+ * - "progress" {}: {"items", "bytes", "total_items", "total_bytes"} of the gc, fsck, copy or
+ * rechunk of ds that was begun last, from another thread while that runs. Totals are 0 where they
+ * are not known.
  *
- * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call returns. */
-DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
-                                dl_error* err);
+ * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call
+ * returns. */
+DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options,
+                                dl_buffer* json, dl_error* err);
 
-/* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch", "at", "message",
- * "from", "to"}; "from" and "to" are objects of "storage" and "environ"; without "to", "from" serves a place on the
- * same server, and a place elsewhere gets none of its secrets. The buffer gets a JSON report, and is to be released.
- * After a failure there is no dataset at dst; copying again goes on. */
-DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json,
-                                 dl_error* err);
+/* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch",
+ * "at", "message", "from", "to"}; "from" and "to" are objects of "storage" and "environ"; without
+ * "to", "from" serves a place on the same server, and a place elsewhere gets none of its secrets.
+ * The buffer gets a JSON report, and is to be released. After a failure there is no dataset at dst;
+ * copying again goes on. */
+DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options,
+                                 dl_buffer* json, dl_error* err);
 
 /* ---- View ---- */
 
@@ -334,87 +369,101 @@ DL_API dl_status dl_view_len(dl_view view, int64_t* out, dl_error* err);
 DL_API dl_status dl_view_describe(dl_view view, dl_buffer* json, dl_error* err);
 
 /* A view of n rows of this one, in the given order. The caller closes *out. */
-DL_API dl_status dl_view_select(dl_view view, dl_const_i64* rows, int64_t n, dl_view* out, dl_error* err);
+DL_API dl_status dl_view_select(dl_view view, dl_const_i64* rows, int64_t n, dl_view* out,
+                                dl_error* err);
 
-/* A view of start, start+step, ... up to but without stop; all must exist. The caller closes *out. */
-DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_t step, dl_view* out, dl_error* err);
+/* A view of start, start+step, ... up to but without stop; all must exist. The caller closes *out.
+ */
+DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_t step,
+                               dl_view* out, dl_error* err);
 
 /* Writes the dataset row of each row into rows, which has room for n == length numbers. */
 DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* err);
 
-/* Reads n rows into a batch, with JSON options as dl_loader_open's, as far as they make sense here. "mark_holes", for
- * one stacked tensor, allows zeros in place of missing samples: then the array NAME_null, of bools, says which those
- * are; a batch without holes has none. Few rows, and samples that differ in shape, fail as they do without it. The
- * caller releases *out. */
-DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
-                              dl_batch* out, dl_error* err);
+/* Reads n rows into a batch, with JSON options as dl_loader_open's, as far as they make sense here.
+ * "mark_holes", for one stacked tensor, allows zeros in place of missing samples: then the array
+ * NAME_null, of bools, says which those are; a batch without holes has none. Few rows, and samples
+ * that differ in shape, fail as they do without it. The caller releases *out. */
+DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n,
+                              dl_text* options, dl_batch* out, dl_error* err);
 
-/* A view of the same rows with a weight for each of its n rows, by which dl_loader_open draws them: options "length"
- * and "distinct" (every row once at most). The weights are copied. The caller closes *out. */
-DL_API dl_status dl_view_with_weights(dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err);
+/* A view of the same rows with a weight for each of its n rows, by which dl_loader_open draws them:
+ * options "length" and "distinct" (every row once at most). The weights are copied. The caller
+ * closes *out. */
+DL_API dl_status dl_view_with_weights(dl_view view, dl_const_f64* weights, int64_t n, dl_view* out,
+                                      dl_error* err);
 
 DL_API dl_status dl_view_close(dl_view view, dl_error* err);
 
 /* ---- Query ---- */
 
-/* A function that queries call by its name. It is called with args_n columns of `rows` rows each, never of none, from
- * any thread, also from several at once; the columns are valid during the call, and what is NULL comes in a list or
- * text with size -1. It fills *out with one column of as many rows; *kept is its own, and goes to `done` once the core
- * has copied the column. If it fails it fills err, with DL_ERROR_DETAILS or without, and `done` is not called. All that
- * it takes to call it stays valid until the views of the queries that it was given to are closed. */
+/* A function that queries call by its name. It is called with args_n columns of `rows` rows each,
+ * never of none, from any thread, also from several at once; the columns are valid during the call,
+ * and what is NULL comes in a list or text with size -1. It fills *out with one column of as many
+ * rows; *kept is its own, and goes to `done` once the core has copied the column. If it fails it
+ * fills err, with DL_ERROR_DETAILS or without, and `done` is not called. All that it takes to call
+ * it stays valid until the views of the queries that it was given to are closed. */
 typedef struct dl_function {
     dl_text* name;
     int32_t dtype;       /* of the result: any but float16, bfloat16 and complex ones */
     int32_t ndim;        /* axes of a row of it; -1: they differ */
     dl_const_i64* shape; /* ndim axes, -1 where rows differ */
     void* self;
-    dl_status (*call)(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out, void** kept,
-                      dl_error* err);
+    dl_status (*call)(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
+                      void** kept, dl_error* err);
     void (*done)(void* self, void* kept);
 } dl_function;
 typedef const dl_function dl_functions; /* dl_functions*: several */
 
-/* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself. params are the values
- * of its ?, columns of one row each, whose `tensor` says what int64 numbers count: "" nothing, "date" days,
- * "timestamp" and "interval" microseconds. JSON options: {"seed", "budget" (bytes that sorting and grouping may hold),
- * "threads", "each" (params by their numbers from 0 on, arrays whose first axis is values to be taken in turn: the
- * query is asked with each, and the answers come one behind the other)}, how the datasets that it names are opened
- * ("storage", of the first of them, "link_storage", "environ"), "stored" (true if the text was read from a dataset:
- * then it opens only what stored text may reach), "places", where those lie whose names are not their URIs: {name:
- * uri}, and "commits", what of that is to be opened again: {"name" or "name@ref": commit}.
+/* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself.
+ * params are the values of its ?, columns of one row each, whose `tensor` says what int64 numbers
+ * count: "" nothing, "date" days, "timestamp" and "interval" microseconds. JSON options: {"seed",
+ * "budget" (bytes that sorting and grouping may hold), "threads", "each" (params by their numbers
+ * from 0 on, arrays whose first axis is values to be taken in turn: the query is asked with each,
+ * and the answers come one behind the other)}, how the datasets that it names are opened
+ * ("storage", of the first of them, "link_storage", "environ"), "stored" (true if the text was read
+ * from a dataset: then it opens only what stored text may reach), "places", where those lie whose
+ * names are not their URIs: {name: uri}, and "commits", what of that is to be opened again: {"name"
+ * or "name@ref": commit}.
  *
- * *out gets a view of the result, which works as any other; the caller closes it before the view that was asked. *json
- * gets {"query" (its canonical form), "uri" (of the dataset that was asked, or the first that it names), "origin" (of
- * the dataset that all rows are of, where that is another), "commits" as above, "outputs": [{"name", "type",
- * "computed"}]}, and is the caller's. */
-DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
-                          dl_functions* functions, int64_t functions_n, dl_text* options, dl_view* out, dl_buffer* json,
-                          dl_error* err);
+ * *out gets a view of the result, which works as any other; the caller closes it before the view
+ * that was asked. *json gets {"query" (its canonical form), "uri" (of the dataset that was asked,
+ * or the first that it names), "origin" (of the dataset that all rows are of, where that is
+ * another), "commits" as above, "outputs": [{"name", "type", "computed"}]}, and is the caller's. */
+DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params,
+                          int64_t params_n, dl_functions* functions, int64_t functions_n,
+                          dl_text* options, dl_view* out, dl_buffer* json, dl_error* err);
 
-/* What dl_query would do: *json gets {"query", "uri", "commits", "explanation", "text" (the same for people)}, and is
- * the caller's. No sample is read; with "analyze" in the options the query is run, its result dropped, and the
- * explanation says what happened. With text "" and the view of an answer, what was done for it. */
-DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params, int64_t params_n,
-                                  dl_functions* functions, int64_t functions_n, dl_text* options, dl_buffer* json,
-                                  dl_error* err);
+/* What dl_query would do: *json gets {"query", "uri", "commits", "explanation", "text" (the same
+ * for people)}, and is the caller's. No sample is read; with "analyze" in the options the query is
+ * run, its result dropped, and the explanation says what happened. With text "" and the view of an
+ * answer, what was done for it. */
+DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params,
+                                  int64_t params_n, dl_functions* functions, int64_t functions_n,
+                                  dl_text* options, dl_buffer* json, dl_error* err);
 
-/* Saves a view of ds, or the answer to a query of it, under a name, with JSON options {"params" (a list, what the
- * params of the query are to be known by), "replace"}. What is computed is computed again when it is loaded. */
-DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view view, dl_text* name, dl_text* options,
-                                      dl_error* err);
+/* Saves a view of ds, or the answer to a query of it, under a name, with JSON options {"params" (a
+ * list, what the params of the query are to be known by), "replace"}. What is computed is computed
+ * again when it is loaded. */
+DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view view, dl_text* name,
+                                      dl_text* options, dl_error* err);
 
-/* Loads a saved view, at the commit that it is of. A query that is asked again gets params, functions and options as
- * dl_query. *out and *json as there, with "uri" alone where none was asked; the caller may close ds before *out. */
-DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name, dl_rows_in* params,
-                                      int64_t params_n, dl_functions* functions, int64_t functions_n, dl_text* options,
-                                      dl_view* out, dl_buffer* json, dl_error* err);
+/* Loads a saved view, at the commit that it is of. A query that is asked again gets params,
+ * functions and options as dl_query. *out and *json as there, with "uri" alone where none was
+ * asked; the caller may close ds before *out. */
+DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name,
+                                      dl_rows_in* params, int64_t params_n, dl_functions* functions,
+                                      int64_t functions_n, dl_text* options, dl_view* out,
+                                      dl_buffer* json, dl_error* err);
 
-/* Copies the rows of a view into a new dataset at uri, with JSON options {"overwrite", "message", "threads", "storage",
- * "environ"}. An empty one without versions, as a process leaves it that is killed, counts as none. After a failure
- * there is no dataset. */
-DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err);
+/* Copies the rows of a view into a new dataset at uri, with JSON options {"overwrite", "message",
+ * "threads", "storage", "environ"}. An empty one without versions, as a process leaves it that is
+ * killed, counts as none. After a failure there is no dataset. */
+DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options,
+                                     dl_error* err);
 
-/* The functions that every query knows, and the words of the language, which a dl_function cannot be named, as JSON:
+/* The functions that every query knows, and the words of the language, which a dl_function cannot
+ * be named, as JSON:
  * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The buffer is the caller's. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 
@@ -424,55 +473,59 @@ DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 DL_API dl_status dl_column_open(dl_view view, dl_text* name, dl_column* out, dl_error* err);
 
 /* Writes the stored bytes of n rows into sizes, -1 for a hole. */
-DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, int64_t* sizes,
-                                 dl_error* err);
+DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n,
+                                 int64_t* sizes, dl_error* err);
 
-/* Copies the stored bytes of n rows to dst[i], which has room for sizes[i] bytes, as dl_column_sizes said. Holes are
- * left out. After a failure the memory at dst is undefined. */
-DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n, dl_mut_ptr* dst,
-                                  dl_const_i64* sizes, dl_error* err);
+/* Copies the stored bytes of n rows to dst[i], which has room for sizes[i] bytes, as
+ * dl_column_sizes said. Holes are left out. After a failure the memory at dst is undefined. */
+DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n,
+                                  dl_mut_ptr* dst, dl_const_i64* sizes, dl_error* err);
 
-/* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1: a hole) in any
- * case, so a second call with enough room succeeds. */
-DL_API dl_status dl_column_stored_one(dl_context ctx, dl_column column, int64_t row, void* dst, int64_t capacity,
-                                      int64_t* size, dl_error* err);
+/* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1:
+ * a hole) in any case, so a second call with enough room succeeds. */
+DL_API dl_status dl_column_stored_one(dl_context ctx, dl_column column, int64_t row, void* dst,
+                                      int64_t capacity, int64_t* size, dl_error* err);
 
 DL_API dl_status dl_column_close(dl_column column, dl_error* err);
 
 /* ---- Loader ---- */
 
-/* Plans batches of a view with JSON options {"batch_size", "shuffle", "seed", ...}. The caller closes *out before the
- * view. */
-DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err);
+/* Plans batches of a view with JSON options {"batch_size", "shuffle", "seed", ...}. The caller
+ * closes *out before the view. */
+DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, dl_loader* out,
+                                dl_error* err);
 
-/* Plans batches of n views together with JSON mix {"mode": "random"|"exact"|"sequential", "weights", "stop":
- * "first_exhausted"|"all_exhausted", "length", "labels" (n names of the views, for messages)}; options as in
- * dl_loader_open. Views whose rows have weights are refused. With "return_index" batches say in "_source" which view
- * each row is of. The caller closes *out before the views. */
-DL_API dl_status dl_loader_mix(dl_context ctx, dl_views* views, int64_t n, dl_text* mix, dl_text* options,
-                               dl_loader* out, dl_error* err);
+/* Plans batches of n views together with JSON mix {"mode": "random"|"exact"|"sequential",
+ * "weights", "stop": "first_exhausted"|"all_exhausted", "length", "labels" (n names of the views,
+ * for messages)}; options as in dl_loader_open. Views whose rows have weights are refused. With
+ * "return_index" batches say in "_source" which view each row is of. The caller closes *out before
+ * the views. */
+DL_API dl_status dl_loader_mix(dl_context ctx, dl_views* views, int64_t n, dl_text* mix,
+                               dl_text* options, dl_loader* out, dl_error* err);
 
 /* The number of batches of a pass, the same on every rank; pass as in dl_loader_start. */
 DL_API dl_status dl_loader_len(dl_loader loader, dl_text* pass, int64_t* out, dl_error* err);
 
-/* Starts a pass with JSON {"epoch", "position", "rank", "world_size"}, all optional: the batches of one rank, from a
- * position in the order of the epoch on. Reading begins at once, and touches nothing that lies before. Several passes
- * may run. The caller closes *out. */
+/* Starts a pass with JSON {"epoch", "position", "rank", "world_size"}, all optional: the batches of
+ * one rank, from a position in the order of the epoch on. Reading begins at once, and touches
+ * nothing that lies before. Several passes may run. The caller closes *out. */
 DL_API dl_status dl_loader_start(dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err);
 
-/* The state behind a position of an epoch, as dl_batch_place gives it: JSON of less than 1 KB that says of which rows
- * and which order it is. The buffer is the caller's. */
-DL_API dl_status dl_loader_state(dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json, dl_error* err);
+/* The state behind a position of an epoch, as dl_batch_place gives it: JSON of less than 1 KB that
+ * says of which rows and which order it is. The buffer is the caller's. */
+DL_API dl_status dl_loader_state(dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json,
+                                 dl_error* err);
 
-/* Where to go on from a state. DL_INVALID, and a message that says what differs, if it is of other rows or another
- * order. */
-DL_API dl_status dl_loader_resume(dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err);
+/* Where to go on from a state. DL_INVALID, and a message that says what differs, if it is of other
+ * rows or another order. */
+DL_API dl_status dl_loader_resume(dl_loader loader, dl_text* state, int64_t* epoch,
+                                  int64_t* position, dl_error* err);
 
 /* Figures as JSON. The buffer is the caller's. */
 DL_API dl_status dl_loader_stats(dl_loader loader, dl_buffer* json, dl_error* err);
 
-/* What the epochs of a loader that was opened with "trace" did and when, as a file in the Trace Event Format (JSON)
- * that Perfetto and chrome://tracing show. The buffer is the caller's. */
+/* What the epochs of a loader that was opened with "trace" did and when, as a file in the Trace
+ * Event Format (JSON) that Perfetto and chrome://tracing show. The buffer is the caller's. */
 DL_API dl_status dl_loader_trace(dl_loader loader, dl_buffer* json, dl_error* err);
 
 /* Closes the loader and its epochs. Batches handed out stay valid. */
@@ -485,13 +538,16 @@ enum {
     DL_NEXT_PENDING = 2, /* timeout_ms have passed; no batch is lost, call again */
 };
 
-/* Waits at most timeout_ms for the next batch (negative: for ever). With DL_NEXT_BATCH the caller releases *out. The
- * error of a sample comes at its batch and ends the epoch. */
-DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err);
+/* Waits at most timeout_ms for the next batch (negative: for ever). With DL_NEXT_BATCH the caller
+ * releases *out. The error of a sample comes at its batch and ends the epoch. */
+DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out,
+                               dl_error* err);
 
-/* A batch as one plain struct: the results of dl_batch_place, dl_batch_memory and dl_batch_arrays. */
+/* A batch as one plain struct: the results of dl_batch_place, dl_batch_memory and dl_batch_arrays.
+ */
 typedef struct dl_batch_export {
-    dl_memory* memory; /* one reference, owned by the struct; take another to keep the memory of `data` */
+    dl_memory*
+        memory; /* one reference, owned by the struct; take another to keep the memory of `data` */
     dl_array_in* arrays;
     int64_t n; /* arrays */
     int64_t rows;
@@ -500,12 +556,14 @@ typedef struct dl_batch_export {
     int32_t reserved;
 } dl_batch_export;
 
-/* dl_epoch_next without a handle, all of a batch in one call: with DL_NEXT_BATCH the caller gives *out back by
- * dl_batch_export_free. Both hand out the batches of the same pass, each batch once. */
-DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch_export** out,
-                               dl_error* err);
+/* dl_epoch_next without a handle, all of a batch in one call: with DL_NEXT_BATCH the caller gives
+ * *out back by dl_batch_export_free. Both hand out the batches of the same pass, each batch once.
+ */
+DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state,
+                               dl_batch_export** out, dl_error* err);
 
-/* Frees *exported and its reference. Callable from any thread; never fails and never enters the runtime. */
+/* Frees *exported and its reference. Callable from any thread; never fails and never enters the
+ * runtime. */
 DL_API void dl_batch_export_free(dl_batch_export* exported);
 
 /* Stops reading ahead and waits for the threads of the epoch. */
@@ -513,54 +571,64 @@ DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
 
 /* ---- Batch ---- */
 
-/* *arrays gets *n columns for *rows rows. They are the batch's, valid until dl_batch_release, and what their `data`
- * points at is valid as long as any reference to the memory. */
-DL_API dl_status dl_batch_arrays(dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err);
+/* *arrays gets *n columns for *rows rows. They are the batch's, valid until dl_batch_release, and
+ * what their `data` points at is valid as long as any reference to the memory. */
+DL_API dl_status dl_batch_arrays(dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows,
+                                 dl_error* err);
 
-/* The position in the epoch once all ranks have had this batch, and whether it is the last of its pass. */
+/* The position in the epoch once all ranks have had this batch, and whether it is the last of its
+ * pass. */
 DL_API dl_status dl_batch_place(dl_batch batch, int64_t* position, int32_t* last, dl_error* err);
 
 /* *out gets a reference of the caller's to the memory of the batch. */
 DL_API dl_status dl_batch_memory(dl_batch batch, dl_memory** out, dl_error* err);
 
-/* Column i (an array) as a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) that holds a reference of
- * its own. The caller, or whoever consumes it, calls its deleter once: from any thread, it never enters the runtime. */
-DL_API dl_status dl_batch_tensor(dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err);
+/* Column i (an array) as a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) that
+ * holds a reference of its own. The caller, or whoever consumes it, calls its deleter once: from
+ * any thread, it never enters the runtime. */
+DL_API dl_status dl_batch_tensor(dl_batch batch, int64_t i, int32_t versioned, void** out,
+                                 dl_error* err);
 
 /* Gives the batch back. References to its memory keep the memory. */
 DL_API dl_status dl_batch_release(dl_batch batch, dl_error* err);
 
-/* References to the memory of a batch. Both never fail and never enter the runtime; in a process other than the one
- * that made the memory they do nothing. */
+/* References to the memory of a batch. Both never fail and never enter the runtime; in a process
+ * other than the one that made the memory they do nothing. */
 DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
-/* An array that lies in memory as a DLPack tensor, as dl_batch_tensor. shape is copied. Never enters the runtime. */
-DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim, dl_const_i64* shape,
-                                  int32_t versioned, void** out, dl_error* err);
+/* An array that lies in memory as a DLPack tensor, as dl_batch_tensor. shape is copied. Never
+ * enters the runtime. */
+DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
+                                  dl_const_i64* shape, int32_t versioned, void** out,
+                                  dl_error* err);
 
 /* ---- Single samples ---- */
 
-/* The header of an encoded sample as JSON {"codec", "dtype", "shape", "bytes"}, as dl_sample_decode delivers it.
- * channels: 0 as stored, 1 gray, 3 RGB. The buffer is the caller's. */
-DL_API dl_status dl_sample_inspect(dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err);
+/* The header of an encoded sample as JSON {"codec", "dtype", "shape", "bytes"}, as dl_sample_decode
+ * delivers it. channels: 0 as stored, 1 gray, 3 RGB. The buffer is the caller's. */
+DL_API dl_status dl_sample_inspect(dl_data data, int64_t size, int32_t channels, dl_buffer* json,
+                                   dl_error* err);
 
-/* Decodes an encoded sample to dst, which has room for exactly `bytes` bytes as dl_sample_inspect says. After a failure
- * the memory at dst is undefined. */
-DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes,
-                                  dl_error* err);
+/* Decodes an encoded sample to dst, which has room for exactly `bytes` bytes as dl_sample_inspect
+ * says. After a failure the memory at dst is undefined. */
+DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, void* dst,
+                                  int64_t bytes, dl_error* err);
 
 /* ---- Import ---- */
 
-/* Starts filling the dataset at uri from source, a folder or a URI, with JSON options: "overwrite", "link", "labels",
- * "workers", "compression", "checkpoint", "message"; "storage" and "environ" as above, and "source_storage" where the
- * source is reached in another way: without it "storage" serves a source on the same server, and a source elsewhere
- * gets none of its secrets. The caller closes *out. */
-DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err);
+/* Starts filling the dataset at uri from source, a folder or a URI, with JSON options: "overwrite",
+ * "link", "labels", "workers", "compression", "checkpoint", "message"; "storage" and "environ" as
+ * above, and "source_storage" where the source is reached in another way: without it "storage"
+ * serves a source on the same server, and a source elsewhere gets none of its secrets. The caller
+ * closes *out. */
+DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out,
+                                 dl_error* err);
 
-/* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end "report"; it is the
- * caller's. The import's own failure is this function's, after the end. */
-DL_API dl_status dl_ingest_poll(dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_error* err);
+/* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end
+ * "report"; it is the caller's. The import's own failure is this function's, after the end. */
+DL_API dl_status dl_ingest_poll(dl_ingest ingest, int64_t timeout_ms, dl_buffer* json,
+                                dl_error* err);
 
 /* Asks the import to stop; dl_ingest_poll tells when it has. */
 DL_API dl_status dl_ingest_cancel(dl_ingest ingest, dl_error* err);

@@ -7,12 +7,14 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Aggregator reduces rows, group by group. It is used by one goroutine at a time; several of them are merged.
+// Aggregator reduces rows, group by group. It is used by one goroutine at a time; several of them
+// are merged.
 type Aggregator interface {
-	// Add takes rows. group is the group of each, nil where all are in group 0; there are groups of them so far.
+	// Add takes rows. group is the group of each, nil where all are in group 0; there are groups of
+	// them so far.
 	Add(c *Column, group []int32, groups int) error
-	// Merge takes what other, of the same kind, has seen after this one: its group i is group to[i] here; nil: group i. other
-	// is not used any more.
+	// Merge takes what other, of the same kind, has seen after this one: its group i is group to[i]
+	// here; nil: group i. other is not used any more.
 	Merge(other Aggregator, to []int32) error
 	// Result is one row for each group, at least one.
 	Result() (*Column, error)

@@ -71,7 +71,8 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
-// TestAggregatesMerge cuts rows into batches and gives them to several aggregators, which number their groups on their own.
+// TestAggregatesMerge cuts rows into batches and gives them to several aggregators, which number
+// their groups on their own.
 func TestAggregatesMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 4))
 	const n, groups = 300, 7
@@ -265,7 +266,8 @@ func keyValue(c *Column, i int) any {
 
 func (c *Column) retypedScalar() *Column { return From(c.Type, c.Data, nil) }
 
-// TestKeys: keys are equal where values are, and no key is the begin of another, so that several can stand in a row.
+// TestKeys: keys are equal where values are, and no key is the begin of another, so that several
+// can stand in a row.
 func TestKeys(t *testing.T) {
 	for name, c := range samples() {
 		for i := range c.N {

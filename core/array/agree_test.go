@@ -59,8 +59,9 @@ func operators() []Function {
 	)
 }
 
-// TestCallAgreesWithCheck calls everything with everything. The result has to have the type that Check promised, and must not
-// depend on the form in which rows come: uniform or ragged, together or one by one as constants.
+// TestCallAgreesWithCheck calls everything with everything. The result has to have the type that
+// Check promised, and must not depend on the form in which rows come: uniform or ragged, together
+// or one by one as constants.
 func TestCallAgreesWithCheck(t *testing.T) {
 	all := samples()
 	var names []string

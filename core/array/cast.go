@@ -9,7 +9,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// convert makes numbers or bools of numbers or bools. bad is the first that does not fit, -1 for none.
+// convert makes numbers or bools of numbers or bools. bad is the first that does not fit, -1 for
+// none.
 func convert(data any, d tensor.DType) (out any, bad int) {
 	if dtypeOf(data) == d {
 		return data, -1
@@ -182,7 +183,8 @@ func castable(x, t Type) error {
 	return nil
 }
 
-// Cast is CAST(x AS to), of a type that CastType gave. A value that does not fit is an error that names it.
+// Cast is CAST(x AS to), of a type that CastType gave. A value that does not fit is an error that
+// names it.
 func Cast(x *Column, to Type) (*Column, error) {
 	t := to
 	t.Dims, t.Shape, t.List = x.Dims, x.Shape, false
@@ -383,7 +385,8 @@ func parseOne(s string, t Type) (any, error) {
 		return bad()
 	}
 	if t.Integer() {
-		v = math.Round(v) // half away from zero, where CAST of a float rounds half to even: both as DuckDB does
+		// half away from zero, where CAST of a float rounds half to even: both as DuckDB does
+		v = math.Round(v)
 	}
 	out, b := convert([]float64{v}, t.DType)
 	if b >= 0 {

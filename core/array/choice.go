@@ -5,8 +5,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Choose takes each row from one of several columns: row i of cols[from[i]], or NULL where from[i] is -1. The columns have
-// the type t, or can become it; all have len(from) rows.
+// Choose takes each row from one of several columns: row i of cols[from[i]], or NULL where from[i]
+// is -1. The columns have the type t, or can become it; all have len(from) rows.
 func Choose(t Type, from []int32, cols []*Column) (*Column, error) {
 	n := len(from)
 	parts := make([]*Column, 0, len(cols))

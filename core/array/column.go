@@ -20,7 +20,8 @@ const Unranked = -1
 
 // Type is what is known of a column before any of its rows is read.
 type Type struct {
-	DType tensor.DType // of the elements; 0: there are none, as of NULL. float16 and bfloat16 come as float32
+	// of the elements; 0: there are none, as of NULL. float16 and bfloat16 come as float32
+	DType tensor.DType
 	Unit  Unit
 	Dims  int          // axes of a row, 0 for scalars; Unranked
 	Shape tensor.Shape // len Dims, -1 where rows differ; nil: nothing is known
@@ -28,13 +29,16 @@ type Type struct {
 	HType string       // what it means, as of a tensor: "bbox"; "": nothing special
 	Names []string     // class names: numbers stand for these; nil: none
 	Boxes string       // of bbox: "LTRB" (left, top, right, bottom), "LTWH" or "CCWH"; "" is LTRB
-	Weak  bool         // a number written in the query: it takes the dtype of what it meets, as a Python number does in NumPy
+	// a number written in the query: it takes the dtype of what it meets, as a Python number does
+	// in NumPy
+	Weak bool
 }
 
 // Scalar reports whether each row is a single value.
 func (t Type) Scalar() bool { return t.Dims == 0 && !t.List }
 
-// Column is N rows of values. It is not changed once it is made, so columns may share memory and be used in parallel.
+// Column is N rows of values. It is not changed once it is made, so columns may share memory and be
+// used in parallel.
 //
 // Exactly one of Data and Items is set, but for N == 0, a column of dtype 0, and Const.
 type Column struct {
@@ -43,14 +47,14 @@ type Column struct {
 	Const bool   // all rows are equal: Data, Null, Shapes, Starts, Items and Ends hold one row
 	Null  []bool // one a row; nil: no NULL. The values of a NULL row are zeros or nothing
 
-	// Rows of one shape: Same is it, and Data has its elements times the rows. Else Shapes has the shape of each row, nil
-	// for NULL, and row i is Data[Starts[i]:Starts[i+1]].
+	// Rows of one shape: Same is it, and Data has its elements times the rows. Else Shapes has the
+	// shape of each row, nil for NULL, and row i is Data[Starts[i]:Starts[i+1]].
 	Same   tensor.Shape
 	Shapes []tensor.Shape
 	Starts []int
 
-	// Data is []bool, []uint8, []uint16, []uint32, []uint64, []int8, []int16, []int32, []int64, []float32, []float64 or
-	// []string (of text, JSON and bytes; one element a row).
+	// Data is []bool, []uint8, []uint16, []uint32, []uint64, []int8, []int16, []int32, []int64,
+	// []float32, []float64 or []string (of text, JSON and bytes; one element a row).
 	Data any
 
 	// Of a List: the items of row i are rows Ends[i-1] (0 for the first) to Ends[i] of Items.

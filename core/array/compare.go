@@ -101,7 +101,8 @@ func sameNames(a, b []string) bool {
 	return true
 }
 
-// CompareType is the type of x op y, where op is one of = != < <= > >=: bools of the shape both have together.
+// CompareType is the type of x op y, where op is one of = != < <= > >=: bools of the shape both
+// have together.
 func CompareType(op string, x, y Type) (Type, error) {
 	if _, err := comparison(op, x, y); err != nil {
 		return Type{}, err
@@ -111,8 +112,8 @@ func CompareType(op string, x, y Type) (Type, error) {
 	return t, err
 }
 
-// Compare is x op y. Among scalars NaN is above all numbers and equal to itself, among arrays it equals nothing. Labels
-// and texts are compared by name; a constant that is no name is an error.
+// Compare is x op y. Among scalars NaN is above all numbers and equal to itself, among arrays it
+// equals nothing. Labels and texts are compared by name; a constant that is no name is an error.
 func Compare(op string, x, y *Column) (*Column, error) {
 	t, err := CompareType(op, x.Type, y.Type)
 	if err != nil {
@@ -170,7 +171,8 @@ func compareAs(how comparing, op string, t Type, x, y *Column) (*Column, error) 
 	return zip("comparison", t, x, y, lanes[int64](x.Data), lanes[int64](y.Data), comparer[int64](op))
 }
 
-// shrink gives a single constant the dtype of the column that it meets, if it fits, so that the column need not be widened.
+// shrink gives a single constant the dtype of the column that it meets, if it fits, so that the
+// column need not be widened.
 func shrink(x, y *Column) (*Column, *Column) {
 	switch {
 	case x.DType == y.DType || x.DType == tensor.Bool || y.DType == tensor.Bool:
@@ -196,7 +198,8 @@ func compareText(op string, t Type, x, y *Column) (*Column, error) {
 	return zip("comparison", t, x, y, direct(a), direct(b), comparer[string](op))
 }
 
-// compareMixed compares uint64 with signed numbers: what is above or below the other's range is so by itself.
+// compareMixed compares uint64 with signed numbers: what is above or below the other's range is so
+// by itself.
 func compareMixed(op string, t Type, x, y *Column) (*Column, error) {
 	if y.DType == tensor.Uint64 {
 		return compareSigned(op, t, x, y)
@@ -219,10 +222,12 @@ func flip(op string) string {
 	return op
 }
 
-// compareSigned compares signed x with unsigned y: as signed numbers, but where y is beyond all of them.
+// compareSigned compares signed x with unsigned y: as signed numbers, but where y is beyond all of
+// them.
 func compareSigned(op string, t Type, x, y *Column) (*Column, error) {
 	a, b := lanes[int64](x.Data), all[uint64](y.Data)
-	over := func(lo, hi int, scratch []float64) []float64 { // where the unsigned is beyond every signed one
+	over := func(lo, hi int, scratch []float64) []float64 {
+		// where the unsigned is beyond every signed one
 		out := scratch[:hi-lo]
 		for i, v := range b[lo:hi] {
 			out[i] = 0
@@ -407,8 +412,8 @@ func equalTotal[T float32 | float64](dst []bool, a, b []T) {
 	}
 }
 
-// lessTotal need not look for NaN against one number that is none: NaN is not below it, and above it is what is not below
-// or equal.
+// lessTotal need not look for NaN against one number that is none: NaN is not below it, and above
+// it is what is not below or equal.
 func lessTotal[T float32 | float64](dst []bool, a, b []T) {
 	switch {
 	case len(b) == 1 && len(a) == len(dst) && b[0] == b[0]:

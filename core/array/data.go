@@ -11,7 +11,8 @@ type number interface {
 	uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
 }
 
-// block is how many elements are converted and computed at a time, so that they stay in the nearest cache.
+// block is how many elements are converted and computed at a time, so that they stay in the nearest
+// cache.
 const block = 1024
 
 // vector is Data whatever its elements are.
@@ -268,7 +269,8 @@ func dtypeOf(data any) tensor.DType {
 	return 0
 }
 
-// lane gives the elements [lo, hi) of a column as T; scratch has room for them if they need converting.
+// lane gives the elements [lo, hi) of a column as T; scratch has room for them if they need
+// converting.
 type lane[T any] func(lo, hi int, scratch []T) []T
 
 func direct[T any](d []T) lane[T] { return func(lo, hi int, _ []T) []T { return d[lo:hi:hi] } }

@@ -11,8 +11,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// countingWords is COUNT(DISTINCT x) where a value fits into 64 bits. Values are collected by partition and compared
-// late: the values of one partition fit into the processor's cache, and partitions are finished on several cores.
+// countingWords is COUNT(DISTINCT x) where a value fits into 64 bits. Values are collected by
+// partition and compared late: the values of one partition fit into the processor's cache, and
+// partitions are finished on several cores.
 type countingWords struct {
 	float   bool
 	grouped bool
@@ -26,9 +27,11 @@ func newCountingWords(t Type) *countingWords { return &countingWords{float: t.Fl
 
 const (
 	wordParts = 256
-	// firstWords is how many values of a partition are collected before equal ones among them are removed.
+	// firstWords is how many values of a partition are collected before equal ones among them are
+	// removed.
 	firstWords = 1 << 5
-	// serialWords is how many values are finished by the caller alone, since goroutines would cost more.
+	// serialWords is how many values are finished by the caller alone, since goroutines would cost
+	// more.
 	serialWords = 1 << 16
 )
 
@@ -99,11 +102,13 @@ func addWords[T int64 | uint64](a *countingWords, values []T, nulls []bool, grou
 	}
 }
 
-// partOf spreads values over the partitions. It is the same in every aggregator, since partitions are merged.
+// partOf spreads values over the partitions. It is the same in every aggregator, since partitions
+// are merged.
 func partOf(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 56 }
 
-// compact removes equal values from a partition that has collected many. The next time comes when there are twice as
-// many, or four times where few were equal, so that a value is compared a bounded number of times.
+// compact removes equal values from a partition that has collected many. The next time comes when
+// there are twice as many, or four times where few were equal, so that a value is compared a
+// bounded number of times.
 func (a *countingWords) compact(p *words) {
 	n := len(p.run.keys)
 	left := a.table.unique(&p.run)
@@ -208,7 +213,8 @@ type wordTable struct {
 	slots []uint32 // of an open-addressing table: the index of a value plus 1; 0: free
 }
 
-// unique keeps the first of equal values in each group, in their order, and returns how many those are.
+// unique keeps the first of equal values in each group, in their order, and returns how many those
+// are.
 func (t *wordTable) unique(r *wordRun) int {
 	if t.seed == 0 {
 		t.seed = rand.Uint64() | 1

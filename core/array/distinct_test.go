@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestCountDistinctAgainstMaps counts enough values to compact partitions often and to finish them on several cores.
+// TestCountDistinctAgainstMaps counts enough values to compact partitions often and to finish them
+// on several cores.
 func TestCountDistinctAgainstMaps(t *testing.T) {
 	t.Parallel()
 	const rows, groups, units = 300_000, 7, 5
@@ -55,7 +56,8 @@ func TestCountDistinctAgainstMaps(t *testing.T) {
 	}
 }
 
-// countOver is COUNT(DISTINCT) with several aggregators that take turns at slices of the rows and are then merged.
+// countOver is COUNT(DISTINCT) with several aggregators that take turns at slices of the rows and
+// are then merged.
 func countOver(t *testing.T, values []int64, nulls []bool, of []int32, grouped bool, units int) []int64 {
 	t.Helper()
 	const batch, groups = 1 << 10, 7
@@ -95,7 +97,8 @@ func countOver(t *testing.T, values []int64, nulls []bool, of []int32, grouped b
 	return counts
 }
 
-// TestCountDistinctOfFloats takes NaN for NaN and -0 for 0, and keeps floats apart that differ in one bit.
+// TestCountDistinctOfFloats takes NaN for NaN and -0 for 0, and keeps floats apart that differ in
+// one bit.
 func TestCountDistinctOfFloats(t *testing.T) {
 	t.Parallel()
 	values := []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0x7ff8000000000001), 1, math.Nextafter(1, 2), math.Inf(1), math.Inf(-1)}

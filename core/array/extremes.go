@@ -134,7 +134,8 @@ func (a *extreme[T]) Result() (*Column, error) {
 	return From(a.t, data, empties(a.n)), nil
 }
 
-// gathering keeps the rows, as far as they are needed, and makes something of all of them at the end.
+// gathering keeps the rows, as far as they are needed, and makes something of all of them at the
+// end.
 type gathering struct {
 	name     string
 	x, t     Type

@@ -8,15 +8,15 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Function is what a query calls by name. Check gives the type of the result of types of arguments, before any data is
-// read, and Call computes it; both may be used in parallel.
+// Function is what a query calls by name. Check gives the type of the result of types of arguments,
+// before any data is read, and Call computes it; both may be used in parallel.
 type Function struct {
 	Name        string
 	Least, Most int // arguments; Most -1: any number
 	Check       func(args []Type) (Type, error)
 	Call        func(args []*Column) (*Column, error)
-	// Bounded is Call for somebody who does not want values beyond a limit: for them any other value beyond the limit may come,
-	// which costs less. nil: there is nothing to save.
+	// Bounded is Call for somebody who does not want values beyond a limit: for them any other
+	// value beyond the limit may come, which costs less. nil: there is nothing to save.
 	Bounded func(args []*Column, l Limit) (*Column, error)
 	Doc     string // its signature and meaning, in a line
 }

@@ -143,7 +143,8 @@ func FuzzLike(f *testing.F) {
 		if strings.ToValidUTF8(s, "") != s || strings.ToValidUTF8(p, "") != p || len(p) > 200 || len(s) > 1000 {
 			return
 		}
-		for _, r := range s + p { // these fold to several letters, or to letters that regexp knows and we do not
+		for _, r := range s + p {
+			// these fold to several letters, or to letters that regexp knows and we do not
 			if r > 0x100 {
 				return
 			}

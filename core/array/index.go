@@ -5,14 +5,15 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Item is one of the places between the brackets of x[...]. At, Low, High and Step are scalar columns of whole numbers, that
-// may differ from row to row; a text as At is a key of JSON.
+// Item is one of the places between the brackets of x[...]. At, Low, High and Step are scalar
+// columns of whole numbers, that may differ from row to row; a text as At is a key of JSON.
 type Item struct {
 	Ellipsis, Slice     bool
 	At, Low, High, Step *Column
 }
 
-// cut is what is taken of one axis: count elements from start on, step apart. drop: the axis is gone.
+// cut is what is taken of one axis: count elements from start on, step apart. drop: the axis is
+// gone.
 type cut struct {
 	start, step, count int
 	drop               bool
@@ -39,7 +40,8 @@ func itemValue(c *Column, row int) (v int64, given, null bool) {
 	return 0, true, false
 }
 
-// cutOf is what an item takes of an axis of a size, as in Python. ok is false for a single index out of bounds.
+// cutOf is what an item takes of an axis of a size, as in Python. ok is false for a single index
+// out of bounds.
 func cutOf(it *Item, row, size int) (c cut, null bool, err error) {
 	if !it.Slice {
 		at, _, none := itemValue(it.At, row)
@@ -142,7 +144,8 @@ func checkItem(it *Item) error {
 	return nil
 }
 
-// IndexType is the type of x[items]. The columns of items may have no rows; where they are Const, more is known.
+// IndexType is the type of x[items]. The columns of items may have no rows; where they are Const,
+// more is known.
 func IndexType(x Type, items []Item) (Type, error) {
 	if x.DType == 0 || len(items) == 0 {
 		return x, nil
@@ -245,8 +248,9 @@ func listIndexType(x Type, items []Item) (Type, error) {
 	return out, nil
 }
 
-// Index is x[items], by the rules of NumPy. A single index out of bounds is an error that names the row; slices are cut
-// down to what there is. A missing key of JSON, or an index that is NULL, gives NULL.
+// Index is x[items], by the rules of NumPy. A single index out of bounds is an error that names the
+// row; slices are cut down to what there is. A missing key of JSON, or an index that is NULL, gives
+// NULL.
 func Index(x *Column, items []Item) (*Column, error) {
 	t, err := IndexType(x.Type, items)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // opaque is JSON that is no single value.
 type opaque struct{ text string }
 
-// parseJSON gives nil, bool, int64, uint64, float64, string or opaque. ok is false where the text is no JSON.
+// parseJSON gives nil, bool, int64, uint64, float64, string or opaque. ok is false where the text
+// is no JSON.
 func parseJSON(s string) (v any, ok bool) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -179,8 +180,8 @@ func compareValues(a, b any) (int, bool) {
 	return compareFloat(asFloat(a), asFloat(b)), true
 }
 
-// coarse is the same for values that compareValues finds equal; of others, large whole numbers may have it in common with
-// their neighbours.
+// coarse is the same for values that compareValues finds equal; of others, large whole numbers may
+// have it in common with their neighbours.
 func coarse(v any) string {
 	switch x := v.(type) {
 	case string:
@@ -193,8 +194,8 @@ func coarse(v any) string {
 	return strconv.FormatFloat(same64(asFloat(v)), 'g', -1, 64)
 }
 
-// Coarse gives values of JSON, and what is compared with them, a text that is the same wherever = holds, so that not all pairs
-// need be compared.
+// Coarse gives values of JSON, and what is compared with them, a text that is the same wherever =
+// holds, so that not all pairs need be compared.
 func Coarse(c *Column) (*Column, error) {
 	if c.Label() {
 		c = labelText(c)
@@ -211,7 +212,8 @@ func Coarse(c *Column) (*Column, error) {
 	}, c)
 }
 
-// compareJSON compares numbers with numbers and strings with strings; what cannot be compared is NULL.
+// compareJSON compares numbers with numbers and strings with strings; what cannot be compared is
+// NULL.
 func compareJSON(op string, t Type, x, y *Column) (*Column, error) {
 	return forAll(func(c []*Column, n int) (*Column, error) {
 		x, y := c[0], c[1]

@@ -1,7 +1,8 @@
 //go:build cgo
 
-/* Loops that gcc and clang turn into vectors: over whole columns, or over rows with eight sums side by side. On x86-64
- * they are made for AVX2 and chosen when the program runs; elsewhere they are made for what the processor has anyway.
+/* Loops that gcc and clang turn into vectors: over whole columns, or over rows with eight sums side
+ * by side. On x86-64 they are made for AVX2 and chosen when the program runs; elsewhere they are
+ * made for what the processor has anyway.
  */
 #include "kernel.h"
 
@@ -27,26 +28,29 @@ int dl_array_ready(void) { return 1; }
 #define ALONE
 #endif
 
-#define LOOP(name, T, expression)                                                                             \
-    VECTOR static void name##_cc(uint8_t* restrict dst, const T* restrict a, const T* restrict b, size_t n) { \
-        for (size_t i = 0; i < n; i++) {                                                                      \
-            T x = a[i], y = b[i];                                                                             \
-            dst[i] = expression;                                                                              \
-        }                                                                                                     \
-    }                                                                                                         \
-    VECTOR static void name##_cv(uint8_t* restrict dst, const T* restrict a, const T* b, size_t n) {          \
-        T y = *b;                                                                                             \
-        for (size_t i = 0; i < n; i++) {                                                                      \
-            T x = a[i];                                                                                       \
-            dst[i] = expression;                                                                              \
-        }                                                                                                     \
-    }                                                                                                         \
-    VECTOR static void name##_vc(uint8_t* restrict dst, const T* a, const T* restrict b, size_t n) {          \
-        T x = *a;                                                                                             \
-        for (size_t i = 0; i < n; i++) {                                                                      \
-            T y = b[i];                                                                                       \
-            dst[i] = expression;                                                                              \
-        }                                                                                                     \
+#define LOOP(name, T, expression)                                                                 \
+    VECTOR static void name##_cc(uint8_t* restrict dst, const T* restrict a, const T* restrict b, \
+                                 size_t n) {                                                      \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            T x = a[i], y = b[i];                                                                 \
+            dst[i] = expression;                                                                  \
+        }                                                                                         \
+    }                                                                                             \
+    VECTOR static void name##_cv(uint8_t* restrict dst, const T* restrict a, const T* b,          \
+                                 size_t n) {                                                      \
+        T y = *b;                                                                                 \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            T x = a[i];                                                                           \
+            dst[i] = expression;                                                                  \
+        }                                                                                         \
+    }                                                                                             \
+    VECTOR static void name##_vc(uint8_t* restrict dst, const T* a, const T* restrict b,          \
+                                 size_t n) {                                                      \
+        T x = *a;                                                                                 \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            T y = b[i];                                                                           \
+            dst[i] = expression;                                                                  \
+        }                                                                                         \
     }
 
 #define LOOPS(T)            \
@@ -115,7 +119,8 @@ LOOP(ltt_f64, f64, (x < y) | ((y != y) & (x == x)))
     }                         \
     WHOLE(T)
 
-int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b, size_t n) {
+int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b,
+                     size_t n) {
     switch (type) {
         case DL_U8:
             WHOLE(u8)
@@ -309,79 +314,79 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
         return t;                                                          \
     }
 
-#define MEASURES(pair, TA, TB)                                                                                         \
-    VECTOR static ALONE double dot_self_##pair(const TA* a, const TB* b, size_t d, double* self) {                     \
-        double s[HALF] = {0}, q[HALF] = {0}, t = 0, u = 0;                                                             \
-        size_t i = 0;                                                                                                  \
-        for (; i + HALF <= d; i += HALF)                                                                               \
-            for (int k = 0; k < HALF; k++) {                                                                           \
-                double x = (double)a[i + k], y = (double)b[i + k];                                                     \
-                s[k] += x * y;                                                                                         \
-                q[k] += x * x;                                                                                         \
-            }                                                                                                          \
-        for (; i < d; i++) {                                                                                           \
-            double x = (double)a[i], y = (double)b[i];                                                                 \
-            t += x * y;                                                                                                \
-            u += x * x;                                                                                                \
-        }                                                                                                              \
-        for (int k = 0; k < HALF; k++) t += s[k], u += q[k];                                                           \
-        *self = u;                                                                                                     \
-        return t;                                                                                                      \
-    }                                                                                                                  \
-    ROW(dot_##pair, TA, TB, x* y)                                                                                      \
-    ROW(l1_##pair, TA, TB, fabs(x - y))                                                                                \
-    ROW(l2_##pair, TA, TB, (x - y) * (x - y))                                                                          \
-    VECTOR static inline double linf_##pair(const TA* a, const TB* b, size_t d) {                                      \
-        double s[LANES] = {0}, t = 0;                                                                                  \
-        size_t i = 0;                                                                                                  \
-        for (; i + LANES <= d; i += LANES)                                                                             \
-            for (int k = 0; k < LANES; k++) {                                                                          \
-                double x = fabs((double)a[i + k] - (double)b[i + k]);                                                  \
-                s[k] = x > s[k] ? x : s[k];                                                                            \
-            }                                                                                                          \
-        for (; i < d; i++) {                                                                                           \
-            double x = fabs((double)a[i] - (double)b[i]);                                                              \
-            s[0] = x > s[0] ? x : s[0];                                                                                \
-        }                                                                                                              \
-        for (int k = 0; k < LANES; k++) t = s[k] > t ? s[k] : t;                                                       \
-        double sum = l1_##pair(a, b, d); /* it is NaN where a difference is */                                         \
-        return sum != sum ? sum : t;                                                                                   \
-    }                                                                                                                  \
-    VECTOR static int64_t unequal_##pair(const TA* a, const TB* b, size_t d) {                                         \
-        int64_t s = 0;                                                                                                 \
-        for (size_t i = 0; i < d; i++) s += (double)a[i] != (double)b[i];                                              \
-        return s;                                                                                                      \
-    }                                                                                                                  \
-    VECTOR static int measure_##pair(int what, const TA* a, const TB* b, size_t step, size_t n, size_t d, double* dst, \
-                                     int64_t* whole) {                                                                 \
-        for (size_t k = 0; k < n; k++) {                                                                               \
-            size_t r = DL_TURN(k, n);                                                                                  \
-            const TA* x = a + r * d;                                                                                   \
-            const TB* y = b + r * step;                                                                                \
-            switch (what) {                                                                                            \
-                case DL_DOT:                                                                                           \
-                    dst[r] = dot_##pair(x, y, d);                                                                      \
-                    break;                                                                                             \
-                case DL_COSINE:                                                                                        \
-                    dst[r] = dot_self_##pair(x, y, d, &dst[n + r]);                                                    \
-                    break;                                                                                             \
-                case DL_L1:                                                                                            \
-                    dst[r] = l1_##pair(x, y, d);                                                                       \
-                    break;                                                                                             \
-                case DL_L2:                                                                                            \
-                    dst[r] = l2_##pair(x, y, d);                                                                       \
-                    break;                                                                                             \
-                case DL_LINF:                                                                                          \
-                    dst[r] = linf_##pair(x, y, d);                                                                     \
-                    break;                                                                                             \
-                case DL_UNEQUAL:                                                                                       \
-                    whole[r] = unequal_##pair(x, y, d);                                                                \
-                    break;                                                                                             \
-                default:                                                                                               \
-                    return 0;                                                                                          \
-            }                                                                                                          \
-        }                                                                                                              \
-        return 1;                                                                                                      \
+#define MEASURES(pair, TA, TB)                                                                     \
+    VECTOR static ALONE double dot_self_##pair(const TA* a, const TB* b, size_t d, double* self) { \
+        double s[HALF] = {0}, q[HALF] = {0}, t = 0, u = 0;                                         \
+        size_t i = 0;                                                                              \
+        for (; i + HALF <= d; i += HALF)                                                           \
+            for (int k = 0; k < HALF; k++) {                                                       \
+                double x = (double)a[i + k], y = (double)b[i + k];                                 \
+                s[k] += x * y;                                                                     \
+                q[k] += x * x;                                                                     \
+            }                                                                                      \
+        for (; i < d; i++) {                                                                       \
+            double x = (double)a[i], y = (double)b[i];                                             \
+            t += x * y;                                                                            \
+            u += x * x;                                                                            \
+        }                                                                                          \
+        for (int k = 0; k < HALF; k++) t += s[k], u += q[k];                                       \
+        *self = u;                                                                                 \
+        return t;                                                                                  \
+    }                                                                                              \
+    ROW(dot_##pair, TA, TB, x* y)                                                                  \
+    ROW(l1_##pair, TA, TB, fabs(x - y))                                                            \
+    ROW(l2_##pair, TA, TB, (x - y) * (x - y))                                                      \
+    VECTOR static inline double linf_##pair(const TA* a, const TB* b, size_t d) {                  \
+        double s[LANES] = {0}, t = 0;                                                              \
+        size_t i = 0;                                                                              \
+        for (; i + LANES <= d; i += LANES)                                                         \
+            for (int k = 0; k < LANES; k++) {                                                      \
+                double x = fabs((double)a[i + k] - (double)b[i + k]);                              \
+                s[k] = x > s[k] ? x : s[k];                                                        \
+            }                                                                                      \
+        for (; i < d; i++) {                                                                       \
+            double x = fabs((double)a[i] - (double)b[i]);                                          \
+            s[0] = x > s[0] ? x : s[0];                                                            \
+        }                                                                                          \
+        for (int k = 0; k < LANES; k++) t = s[k] > t ? s[k] : t;                                   \
+        double sum = l1_##pair(a, b, d); /* it is NaN where a difference is */                     \
+        return sum != sum ? sum : t;                                                               \
+    }                                                                                              \
+    VECTOR static int64_t unequal_##pair(const TA* a, const TB* b, size_t d) {                     \
+        int64_t s = 0;                                                                             \
+        for (size_t i = 0; i < d; i++) s += (double)a[i] != (double)b[i];                          \
+        return s;                                                                                  \
+    }                                                                                              \
+    VECTOR static int measure_##pair(int what, const TA* a, const TB* b, size_t step, size_t n,    \
+                                     size_t d, double* dst, int64_t* whole) {                      \
+        for (size_t k = 0; k < n; k++) {                                                           \
+            size_t r = DL_TURN(k, n);                                                              \
+            const TA* x = a + r * d;                                                               \
+            const TB* y = b + r * step;                                                            \
+            switch (what) {                                                                        \
+                case DL_DOT:                                                                       \
+                    dst[r] = dot_##pair(x, y, d);                                                  \
+                    break;                                                                         \
+                case DL_COSINE:                                                                    \
+                    dst[r] = dot_self_##pair(x, y, d, &dst[n + r]);                                \
+                    break;                                                                         \
+                case DL_L1:                                                                        \
+                    dst[r] = l1_##pair(x, y, d);                                                   \
+                    break;                                                                         \
+                case DL_L2:                                                                        \
+                    dst[r] = l2_##pair(x, y, d);                                                   \
+                    break;                                                                         \
+                case DL_LINF:                                                                      \
+                    dst[r] = linf_##pair(x, y, d);                                                 \
+                    break;                                                                         \
+                case DL_UNEQUAL:                                                                   \
+                    whole[r] = unequal_##pair(x, y, d);                                            \
+                    break;                                                                         \
+                default:                                                                           \
+                    return 0;                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+        return 1;                                                                                  \
     }
 
 MEASURES(ff, f32, f32)
@@ -404,48 +409,49 @@ MEASURES(dd, f64, f64)
         return s;                                                         \
     }
 
-#define WHOLES(T)                                                                                                      \
-    BYTES(dot_##T, T, x* y)                                                                                            \
-    BYTES(l1_##T, T, (x > y ? x - y : y - x))                                                                          \
-    BYTES(unequal_##T, T, (x != y))                                                                                    \
-    VECTOR static inline int64_t linf_##T(const T* a, const T* b, size_t d) {                                          \
-        int16_t s = 0;                                                                                                 \
-        for (size_t i = 0; i < d; i++) {                                                                               \
-            int16_t x = a[i], y = b[i], z = x > y ? x - y : y - x;                                                     \
-            s = z > s ? z : s;                                                                                         \
-        }                                                                                                              \
-        return s;                                                                                                      \
-    }                                                                                                                  \
-    VECTOR static int measure_##T(int what, const T* a, const T* b, size_t step, size_t n, size_t d, int64_t* whole) { \
-        for (size_t r = 0; r < n; r++, a += d, b += step) switch (what) {                                              \
-                case DL_DOT:                                                                                           \
-                    whole[r] = dot_##T(a, b, d);                                                                       \
-                    break;                                                                                             \
-                case DL_COSINE:                                                                                        \
-                case DL_L2:                                                                                            \
-                    whole[r] = dot_##T(a, b, d);                                                                       \
-                    whole[n + r] = dot_##T(a, a, d);                                                                   \
-                    break;                                                                                             \
-                case DL_L1:                                                                                            \
-                    whole[r] = l1_##T(a, b, d);                                                                        \
-                    break;                                                                                             \
-                case DL_LINF:                                                                                          \
-                    whole[r] = linf_##T(a, b, d);                                                                      \
-                    break;                                                                                             \
-                case DL_UNEQUAL:                                                                                       \
-                    whole[r] = unequal_##T(a, b, d);                                                                   \
-                    break;                                                                                             \
-                default:                                                                                               \
-                    return 0;                                                                                          \
-            }                                                                                                          \
-        return 1;                                                                                                      \
+#define WHOLES(T)                                                                          \
+    BYTES(dot_##T, T, x* y)                                                                \
+    BYTES(l1_##T, T, (x > y ? x - y : y - x))                                              \
+    BYTES(unequal_##T, T, (x != y))                                                        \
+    VECTOR static inline int64_t linf_##T(const T* a, const T* b, size_t d) {              \
+        int16_t s = 0;                                                                     \
+        for (size_t i = 0; i < d; i++) {                                                   \
+            int16_t x = a[i], y = b[i], z = x > y ? x - y : y - x;                         \
+            s = z > s ? z : s;                                                             \
+        }                                                                                  \
+        return s;                                                                          \
+    }                                                                                      \
+    VECTOR static int measure_##T(int what, const T* a, const T* b, size_t step, size_t n, \
+                                  size_t d, int64_t* whole) {                              \
+        for (size_t r = 0; r < n; r++, a += d, b += step) switch (what) {                  \
+                case DL_DOT:                                                               \
+                    whole[r] = dot_##T(a, b, d);                                           \
+                    break;                                                                 \
+                case DL_COSINE:                                                            \
+                case DL_L2:                                                                \
+                    whole[r] = dot_##T(a, b, d);                                           \
+                    whole[n + r] = dot_##T(a, a, d);                                       \
+                    break;                                                                 \
+                case DL_L1:                                                                \
+                    whole[r] = l1_##T(a, b, d);                                            \
+                    break;                                                                 \
+                case DL_LINF:                                                              \
+                    whole[r] = linf_##T(a, b, d);                                          \
+                    break;                                                                 \
+                case DL_UNEQUAL:                                                           \
+                    whole[r] = unequal_##T(a, b, d);                                       \
+                    break;                                                                 \
+                default:                                                                   \
+                    return 0;                                                              \
+            }                                                                              \
+        return 1;                                                                          \
     }
 
 WHOLES(i8)
 WHOLES(u8)
 
-int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step, size_t n, size_t d,
-                     double* dst, int64_t* whole) {
+int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step,
+                     size_t n, size_t d, double* dst, int64_t* whole) {
     if (type == DL_F32 && type_b == DL_F32) return measure_ff(what, a, b, step, n, d, dst, whole);
     if (type == DL_F32 && type_b == DL_F64) return measure_fd(what, a, b, step, n, d, dst, whole);
     if (type == DL_F64 && type_b == DL_F64) return measure_dd(what, a, b, step, n, d, dst, whole);

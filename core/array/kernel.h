@@ -1,4 +1,5 @@
-/* Inner loops that Go's compiler does not vectorise. Nothing here is exported from the library that is built of it. */
+/* Inner loops that Go's compiler does not vectorise. Nothing here is exported from the library that
+ * is built of it. */
 #ifndef DEEPLAKE_ARRAY_KERNEL_H
 #define DEEPLAKE_ARRAY_KERNEL_H
 
@@ -25,34 +26,39 @@ enum { DL_DOT, DL_COSINE, DL_L1, DL_L2, DL_LINF, DL_UNEQUAL };
 int dl_array_ready(void);
 
 /* dst[i] = a[i] op b[i], or of one value. Returns 0 where there is no such loop. */
-int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b, size_t n);
+int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b,
+                     size_t n);
 
 /* dst = sums of n values: of float64 and what rounding took from them. */
 int dl_array_sum(int type, const void* a, size_t n, int64_t* whole, double* sum, double* lost);
 
-/* The least or greatest of n > 0 values without NaN in out; returns 0 where there is no loop, 2 where there was NaN. */
+/* The least or greatest of n > 0 values without NaN in out; returns 0 where there is no loop, 2
+ * where there was NaN. */
 int dl_array_extreme(int type, int most, const void* a, size_t n, void* out);
 
-/* Rows of d elements measured against rows of b, step elements apart (0: all against one). Types: float32 or float64 a
- * with b of the same type, float32 a with float64 b: in dst; int8 or uint8 both: in whole. DL_UNEQUAL is always in
- * whole. DL_COSINE gives the products and, n further, those of each row of a with itself, and DL_L2 the squares of
- * distances, of bytes the same as DL_COSINE. Returns 0 where there is no such loop. */
-int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step, size_t n, size_t d,
-                     double* dst, int64_t* whole);
+/* Rows of d elements measured against rows of b, step elements apart (0: all against one). Types:
+ * float32 or float64 a with b of the same type, float32 a with float64 b: in dst; int8 or uint8
+ * both: in whole. DL_UNEQUAL is always in whole. DL_COSINE gives the products and, n further, those
+ * of each row of a with itself, and DL_L2 the squares of distances, of bytes the same as DL_COSINE.
+ * Returns 0 where there is no such loop. */
+int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step,
+                     size_t n, size_t d, double* dst, int64_t* whole);
 
-/* Rows come from both halves by turns: two runs of memory are read faster than one, by a quarter of small pages. */
+/* Rows come from both halves by turns: two runs of memory are read faster than one, by a quarter of
+ * small pages. */
 #define DL_TURN(k, n) ((k) % 2 == 0 ? (k) / 2 : ((n) + 1) / 2 + (k) / 2)
 
-/* Where a row need not be measured: v, what a float32 pass makes of it, is beyond at + s * l, with l the length that
- * the pass found (1 of distances) and slope = s * |s|. Beyond is above, or below. */
+/* Where a row need not be measured: v, what a float32 pass makes of it, is beyond at + s * l, with
+ * l the length that the pass found (1 of distances) and slope = s * |s|. Beyond is above, or below.
+ */
 typedef struct {
     double at, slope;
     int above;
 } dl_array_limit;
 
-/* As dl_array_measure of float32 rows and one float64 b, DL_DOT, DL_COSINE or DL_L2, but for rows that are beyond a
- * limit, which get an infinity that is (squares of distances below it, 0). rough is b as float32, with zeros up to a
- * multiple of 32. */
+/* As dl_array_measure of float32 rows and one float64 b, DL_DOT, DL_COSINE or DL_L2, but for rows
+ * that are beyond a limit, which get an infinity that is (squares of distances below it, 0). rough
+ * is b as float32, with zeros up to a multiple of 32. */
 int dl_array_near(int what, const float* a, const double* b, const float* rough, size_t n, size_t d,
                   const dl_array_limit* limit, double* dst);
 

@@ -7,8 +7,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// AppendKey appends bytes that are equal exactly where the values of rows are, in columns of one type: NULL equals NULL,
-// NaN equals NaN, 0 equals -0. They say where they end, so keys of several columns may follow each other.
+// AppendKey appends bytes that are equal exactly where the values of rows are, in columns of one
+// type: NULL equals NULL, NaN equals NaN, 0 equals -0. They say where they end, so keys of several
+// columns may follow each other.
 func AppendKey(dst []byte, c *Column, row int) []byte {
 	if c.IsNull(row) {
 		return append(dst, 0)
@@ -71,7 +72,8 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 	return dst
 }
 
-// AppendSigns appends which zeros of a row are negative, for somebody to whom they are not what AppendKey takes them for.
+// AppendSigns appends which zeros of a row are negative, for somebody to whom they are not what
+// AppendKey takes them for.
 func AppendSigns(dst []byte, c *Column, row int) []byte {
 	if c.IsNull(row) {
 		return dst

@@ -13,8 +13,8 @@ func LikeType(x, pattern Type) (Type, error) {
 	return Of(tensor.Bool), wantText("LIKE", []Type{x, pattern}, 0, 2)
 }
 
-// Like is x LIKE pattern: % and * stand for any text, _ and ? for one character, a backslash takes their meaning away.
-// fold does not tell small letters from capitals.
+// Like is x LIKE pattern: % and * stand for any text, _ and ? for one character, a backslash takes
+// their meaning away. fold does not tell small letters from capitals.
 func Like(x, pattern *Column, fold bool) (*Column, error) {
 	t, err := LikeType(x.Type, pattern.Type)
 	if err != nil {
@@ -42,7 +42,8 @@ func Like(x, pattern *Column, fold bool) (*Column, error) {
 	})
 }
 
-// matcher is a pattern: pieces with any text between them. A piece is characters, or any one character.
+// matcher is a pattern: pieces with any text between them. A piece is characters, or any one
+// character.
 type matcher struct {
 	pieces [][]rune
 	plain  []string // the pieces as text; nil where one of them has a gap

@@ -56,7 +56,8 @@ func truths(c *Column) *Column {
 	})
 }
 
-// Truth is what a row is in a boolean place: an array is true where ANY of its elements is. NULL stays NULL.
+// Truth is what a row is in a boolean place: an array is true where ANY of its elements is. NULL
+// stays NULL.
 func Truth(c *Column) (*Column, error) {
 	if err := TruthType(c.Type); err != nil {
 		return nil, err
@@ -81,7 +82,8 @@ func Truth(c *Column) (*Column, error) {
 	return out, nil
 }
 
-// And is x AND y: three-valued for scalars, element by element and broadcast for arrays, where NULL makes NULL.
+// And is x AND y: three-valued for scalars, element by element and broadcast for arrays, where NULL
+// makes NULL.
 func And(x, y *Column) (*Column, error) { return logic("AND", x, y) }
 
 // Or is x OR y, as And.
@@ -133,8 +135,9 @@ func logic(op string, x, y *Column) (*Column, error) {
 	return decided(and, t, out, a, b)
 }
 
-// decided gives the rows of out a value in which one side is NULL, and the other is a single value that decides by itself: where
-// rows differ in their number of axes, such a row must not depend on the others.
+// decided gives the rows of out a value in which one side is NULL, and the other is a single value
+// that decides by itself: where rows differ in their number of axes, such a row must not depend on
+// the others.
 func decided(and bool, t Type, out, a, b *Column) (*Column, error) {
 	var place []int
 	for i := range out.N {
@@ -241,7 +244,8 @@ func Pick(c *Column) []int {
 	return kept
 }
 
-// picked is where d is true, eight at a time: often none of them is, and otherwise nobody can foresee which.
+// picked is where d is true, eight at a time: often none of them is, and otherwise nobody can
+// foresee which.
 func picked(d []bool) []int {
 	words := wordsOf(d)
 	n := 0

@@ -5,7 +5,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// FromBools is a column of bools; null is nil where every row has a value. It keeps the slices, as all makers do.
+// FromBools is a column of bools; null is nil where every row has a value. It keeps the slices, as
+// all makers do.
 func FromBools(v []bool, null []bool) *Column { return From(Of(tensor.Bool), v, null) }
 
 // FromInts is a column of int64.
@@ -75,8 +76,9 @@ func FromLists(items *Column, ends []int, null []bool) *Column {
 	return &Column{Type: t, N: len(ends), Items: items.Expand(), Ends: ends, Null: null}
 }
 
-// Constant is n rows of one value: nil for NULL, bool, int, int64, uint64, float64, string, a column of one row, or a
-// slice as Data is, for an array of one axis. A value that the type cannot hold becomes NULL.
+// Constant is n rows of one value: nil for NULL, bool, int, int64, uint64, float64, string, a
+// column of one row, or a slice as Data is, for an array of one axis. A value that the type cannot
+// hold becomes NULL.
 func Constant(t Type, value any, n int) *Column {
 	if c, ok := value.(*Column); ok {
 		out := c.once().repeated(n)
@@ -169,8 +171,8 @@ func castData(one any, to vector) any {
 	return out
 }
 
-// Concat is columns one behind the other as one of type t, which all of them have or can become. It fails where Become
-// does.
+// Concat is columns one behind the other as one of type t, which all of them have or can become. It
+// fails where Become does.
 func Concat(t Type, parts []*Column) (*Column, error) {
 	n := 0
 	ready := make([]*Column, 0, len(parts))

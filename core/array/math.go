@@ -8,7 +8,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// floating is the float type of results: arrays of float32 stay float32, as in NumPy, single numbers do not, as in SQL.
+// floating is the float type of results: arrays of float32 stay float32, as in NumPy, single
+// numbers do not, as in SQL.
 func floating(x Type) Type {
 	if x.Dims == 0 {
 		t := x.to(tensor.Float64)
@@ -264,7 +265,8 @@ func roundInts(t Type, x, digits *Column) (*Column, error) {
 	return out, err
 }
 
-// roundInt rounds to a multiple of 10^-digits: what lies in the middle away from zero, or to an even multiple.
+// roundInt rounds to a multiple of 10^-digits: what lies in the middle away from zero, or to an
+// even multiple.
 func roundInt(v, digits int64, even bool) (int64, bool) {
 	switch {
 	case digits >= 0:

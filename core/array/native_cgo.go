@@ -70,8 +70,9 @@ func extremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
 	return out, ok
 }
 
-// measureNative measures rows of n elements in C; false where it cannot. dst and whole have room for two values a row. What a
-// row has must not depend on how many others there are, so that few rows are measured here, too.
+// measureNative measures rows of n elements in C; false where it cannot. dst and whole have room
+// for two values a row. What a row has must not depend on how many others there are, so that few
+// rows are measured here, too.
 func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows, n int, dst []float64, whole []int64) bool {
 	if rows*n == 0 || !ready() {
 		return false
@@ -84,8 +85,8 @@ func nativeMeasure(m measure) C.int {
 	return [...]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
 }
 
-// nearNative measures rows in C against one vector, but for those that r tells to be beyond the limit; false where it cannot.
-// dst has room for two values a row.
+// nearNative measures rows in C against one vector, but for those that r tells to be beyond the
+// limit; false where it cannot. dst has room for two values a row.
 func nearNative(m measure, a []float32, b []float64, r *lowerBound, rows int, dst []float64) bool {
 	if len(a) == 0 || len(a) != rows*len(b) || !ready() {
 		return false

@@ -10,7 +10,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// random makes n values with ties, extremes and, of floats, NaN, infinities and zeros of both signs.
+// random makes n values with ties, extremes and, of floats, NaN, infinities and zeros of both
+// signs.
 func random[T number](r *rand.Rand, n int, odd bool) []T {
 	out := make([]T, n)
 	for i := range out {
@@ -29,7 +30,8 @@ func random[T number](r *rand.Rand, n int, odd bool) []T {
 	return out
 }
 
-// TestNativeLoops holds the loops in C against those in Go, over lengths around the width of vectors, at any alignment.
+// TestNativeLoops holds the loops in C against those in Go, over lengths around the width of
+// vectors, at any alignment.
 func TestNativeLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	t.Run("uint8", func(t *testing.T) { nativeLoops[uint8](t, r) })
@@ -104,7 +106,8 @@ func compareLoops[T number](t *testing.T, r *rand.Rand, ops map[nativeOp]kernel[
 	}
 }
 
-// TestNativeMeasures holds vectors measured in C against the same in Go, of every length up to some and of every pair of dtypes.
+// TestNativeMeasures holds vectors measured in C against the same in Go, of every length up to some
+// and of every pair of dtypes.
 func TestNativeMeasures(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 2))
 	dtypes := []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Uint8, tensor.Int32}

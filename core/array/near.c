@@ -1,6 +1,7 @@
 //go:build cgo
 
-/* Rows that a search need not measure: a float32 pass over each row bounds what float64 would make of it. */
+/* Rows that a search need not measure: a float32 pass over each row bounds what float64 would make
+ * of it. */
 #include "kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -12,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Eight numbers at once, at any address of a float. Where registers are shorter the compiler takes several. */
+/* Eight numbers at once, at any address of a float. Where registers are shorter the compiler takes
+ * several. */
 typedef float wide __attribute__((vector_size(32)));
 typedef float half __attribute__((vector_size(16)));
 
@@ -24,7 +26,8 @@ VECTOR static inline wide load(const float* a) {
     return v;
 }
 
-/* near.go counts on this: a term goes through d / ROUGH + 1 additions at most, three more here, and then float64. */
+/* near.go counts on this: a term goes through d / ROUGH + 1 additions at most, three more here, and
+ * then float64. */
 VECTOR static inline double total(wide s0, wide s1, wide s2, wide s3) {
     wide s = (s0 + s1) + (s2 + s3);
     half low, high;
@@ -97,15 +100,18 @@ VECTOR static inline int beyond(const dl_array_limit* l, double v, double self) 
     return v - v == 0 && self - self == 0 && self > least;
 }
 
-VECTOR int dl_array_near(int what, const float* a, const double* b, const float* rough, size_t n, size_t d,
-                         const dl_array_limit* limit, double* dst) {
+VECTOR int dl_array_near(int what, const float* a, const double* b, const float* rough, size_t n,
+                         size_t d, const dl_array_limit* limit, double* dst) {
     if (what != DL_DOT && what != DL_COSINE && what != DL_L2) return 0;
     for (size_t k = 0; k < n; k++) {
         size_t r = DL_TURN(k, n);
         const float* row = a + r * d;
-        double self = 1, v = what == DL_L2 ? rough_square(row, rough, d) : rough_dot(row, rough, d, &self);
+        double self = 1,
+               v = what == DL_L2 ? rough_square(row, rough, d) : rough_dot(row, rough, d, &self);
         double exact[2] = {limit->above ? HUGE_VAL : what == DL_L2 ? 0 : -HUGE_VAL, 1};
-        if (!beyond(limit, v, self) && !dl_array_measure(what, DL_F32, DL_F64, row, b, 0, 1, d, exact, NULL)) return 0;
+        if (!beyond(limit, v, self) &&
+            !dl_array_measure(what, DL_F32, DL_F64, row, b, 0, 1, d, exact, NULL))
+            return 0;
         dst[r] = exact[0];
         if (what == DL_COSINE) dst[n + r] = exact[1];
     }

@@ -10,10 +10,13 @@ import (
 type Limit struct {
 	At    float64
 	Above bool
-	Room  []float64 // if it has two for each row, the values are put here, so that not all of them need memory of their own
+	// if it has two for each row, the values are put here, so that not all of them need memory of
+	// their own
+	Room []float64
 }
 
-// Sought is a vector that rows are measured against, as the loops want it: they need not convert it again and again.
+// Sought is a vector that rows are measured against, as the loops want it: they need not convert it
+// again and again.
 func Sought(y *Column) *Column {
 	if d, ok := y.Data.([]float32); ok && !y.Weak && !y.List {
 		wide := *y
@@ -23,11 +26,14 @@ func Sought(y *Column) *Column {
 	return y
 }
 
-// lowerBound is what a float32 pass over rows of a measure is held against, so that those of which it tells that they are beyond
-// the limit need not be computed.
+// lowerBound is what a float32 pass over rows of a measure is held against, so that those of which
+// it tells that they are beyond the limit need not be computed.
 type lowerBound struct {
-	vector    []float32 // the one that rows are measured against, with zeros up to a multiple of lowerBoundSums
-	at, slope float64   // v of a row whose length is l is beyond where it is beyond at + sign(slope) * sqrt(|slope|) * l
+	// the one that rows are measured against, with zeros up to a multiple of lowerBoundSums
+	vector []float32
+	// v of a row whose length is l is beyond where it is beyond at + sign(slope) * sqrt(|slope|) *
+	// l
+	at, slope float64
 	above     bool
 }
 
@@ -36,20 +42,24 @@ const lowerBoundSums = 32
 
 // lowerBound derives what the pass may decide; ok is false where that is nothing.
 //
-// Sums of float32 are off, by Higham, Accuracy and Stability of Numerical Algorithms (2nd ed., 2002), sections 3.1 and 4.2:
-// where no term goes through more than k roundings to within u = 2^-24, the sum is one of terms that are each off by the
-// factor 1 + t, |t| <= g = k u / (1 - k u). With 32 sums of every 32nd term k is n / 32 + 10. Hence, where b' is b rounded to
-// float32, e the length of b - b', and |x| that of x:
+// Sums of float32 are off, by Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.,
+// 2002), sections 3.1 and 4.2: where no term goes through more than k roundings to within u =
+// 2^-24, the sum is one of terms that are each off by the factor 1 + t, |t| <= g = k u / (1 - k u).
+// With 32 sums of every 32nd term k is n / 32 + 10. Hence, where b' is b rounded to float32, e the
+// length of b - b', and |x| that of x:
 //
-//   - L2: all terms are positive, so the pass finds |a - b'|^2 off by a factor of 1 + g, and |a - b'| is off by e;
-//   - DOT: the terms of a b' are off by g |a| |b'| together (Cauchy-Schwarz), and a b' is off by |a| e;
+//   - L2: all terms are positive, so the pass finds |a - b'|^2 off by a factor of 1 + g, and |a -
+//     b'| is off by e;
+//   - DOT: the terms of a b' are off by g |a| |b'| together (Cauchy-Schwarz), and a b' is off by
+//     |a| e;
 //   - |a|^2, which the pass finds as well, is off by a factor of 1 + g, and |a| by less;
 //   - COSINE_SIMILARITY: DOT divided by |a| and |b|.
 //
-// The exact values are computed with float64, and off by less than w = (n + 16) 2^-52 in the same sense. Where products
-// vanish, as the processor may even be told to have all subnormal numbers do, a sum is off by less than tiny = n 2^-120; C
-// takes rows whose |a|^2 is below 2^-80 for none that it can judge, and here b has a length above 2^-40, so that this is
-// less than part = n 2^-40 of |a| |b|. What overflows, and NaN, C does not judge either.
+// The exact values are computed with float64, and off by less than w = (n + 16) 2^-52 in the same
+// sense. Where products vanish, as the processor may even be told to have all subnormal numbers do,
+// a sum is off by less than tiny = n 2^-120; C takes rows whose |a|^2 is below 2^-80 for none that
+// it can judge, and here b has a length above 2^-40, so that this is less than part = n 2^-40 of
+// |a| |b|. What overflows, and NaN, C does not judge either.
 func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	n := float64(len(b))
 	k := (math.Floor(n/lowerBoundSums) + 10) * 0x1p-24
@@ -94,7 +104,8 @@ func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	return out, off < 0.1
 }
 
-// room is where the values of rows are put, and memory for twice as many that begins there; nil: it is made where it is needed.
+// room is where the values of rows are put, and memory for twice as many that begins there; nil: it
+// is made where it is needed.
 func (l *Limit) room(rows int) (dst, twice []float64) {
 	if l == nil || len(l.Room) < 2*rows {
 		return make([]float64, rows), nil

@@ -12,7 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// nearRows makes rows to search among, and the vector that is sought, of a kind that is hard in some way.
+// nearRows makes rows to search among, and the vector that is sought, of a kind that is hard in
+// some way.
 func nearRows(r *rand.Rand, kind string, rows, n int) (x []float32, y []float64) {
 	x, y = make([]float32, rows*n), make([]float64, n)
 	scale, wide := 1.0, 1.0

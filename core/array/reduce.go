@@ -163,7 +163,8 @@ func reduceAxis(name string, args []*Column, call func(x *Column) (*Column, erro
 	}, x, args[1])
 }
 
-// linesAlong is a column whose rows are the lines along an axis, and the shapes of the rows without it.
+// linesAlong is a column whose rows are the lines along an axis, and the shapes of the rows without
+// it.
 func linesAlong(name string, x *Column, axis func(i int) int64, axes *Column, n int) (*Column, []tensor.Shape, error) {
 	shapes := make([]tensor.Shape, n)
 	x = x.Expand()

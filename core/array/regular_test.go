@@ -6,8 +6,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestRegular: columns whose rows have one shape each, but not the same, are not measured side by side: where one has a value the
-// other is NULL, so that no row says so.
+// TestRegular: columns whose rows have one shape each, but not the same, are not measured side by
+// side: where one has a value the other is NULL, so that no row says so.
 func TestRegular(t *testing.T) {
 	t.Parallel()
 	of := func(n int, null ...bool) *Column {

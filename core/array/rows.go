@@ -87,8 +87,8 @@ func (c *Column) items(row int) (lo, hi int) {
 	return lo, c.Ends[row]
 }
 
-// Value is a row for scripts and JSON: nil, bool, int64, uint64, float64, string, or a column of this one row for arrays
-// and lists.
+// Value is a row for scripts and JSON: nil, bool, int64, uint64, float64, string, or a column of
+// this one row for arrays and lists.
 func (c *Column) Value(row int) any {
 	if c.IsNull(row) {
 		return nil
@@ -254,7 +254,8 @@ func (c *Column) repeated(n int) *Column {
 	return &out
 }
 
-// forAll runs f on the columns. Where all are Const, f sees one row, and what it gives stands for all.
+// forAll runs f on the columns. Where all are Const, f sees one row, and what it gives stands for
+// all.
 func forAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
 	n, constant := rowsOf(cols...)
 	if !constant {

@@ -14,8 +14,8 @@ type Set struct {
 	col  *Column // the values, as scalars
 	null bool    // NULL is among them
 
-	// Stop, unless it is nil, is asked now and then while a table of the values is made. When it says true the table is left as
-	// it is, and what IsIn gives means nothing.
+	// Stop, unless it is nil, is asked now and then while a table of the values is made. When it
+	// says true the table is left as it is, and what IsIn gives means nothing.
 	Stop func() bool
 
 	mu      sync.Mutex
@@ -161,7 +161,8 @@ func (s *Set) find(t Type, x *Column) (*Column, error) {
 	return each1(t, x, lanes[float64](x.Data), f), nil
 }
 
-// findMixed looks signed numbers up among unsigned ones, or the other way round: both have what is not below zero.
+// findMixed looks signed numbers up among unsigned ones, or the other way round: both have what is
+// not below zero.
 func (s *Set) findMixed(t Type, x *Column) *Column {
 	f := finder(s, asMixed, s.col, func() func(dst []bool, a []uint64) {
 		values, ok := s.col.Data.([]uint64)
@@ -195,7 +196,8 @@ type kinds struct {
 	counts map[int]int
 }
 
-// findJSON looks values up as = compares them: what is in there is, and what cannot be compared with all of the others is NULL.
+// findJSON looks values up as = compares them: what is in there is, and what cannot be compared
+// with all of the others is NULL.
 func (s *Set) findJSON(t Type, x *Column) (*Column, error) {
 	k := finder(s, asJSON, s.col, func() *kinds {
 		k := &kinds{map[string][]any{}, map[int]int{}}

@@ -8,7 +8,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestSetAlike: IN of values that have no one type says what comparing with one after the other says.
+// TestSetAlike: IN of values that have no one type says what comparing with one after the other
+// says.
 func TestSetAlike(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))

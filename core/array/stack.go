@@ -107,8 +107,8 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 	return FromRows(t, shapes, all.Data), nil
 }
 
-// JoinItems joins the items of each list along their first axis; scalars become arrays of one axis. Items that are NULL are
-// left out.
+// JoinItems joins the items of each list along their first axis; scalars become arrays of one axis.
+// Items that are NULL are left out.
 func JoinItems(c *Column) (*Column, error) {
 	c = c.Expand()
 	if !c.List || !c.DType.Fixed() {
@@ -179,7 +179,8 @@ func Count(c *Column, row int) int {
 	return 1
 }
 
-// Items makes rows of items: row i has those from from[i] to to[i] of row of[i], or with single the item from[i] itself.
+// Items makes rows of items: row i has those from from[i] to to[i] of row of[i], or with single the
+// item from[i] itself.
 func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
 	if !c.List {
 		low := make([]int64, len(from))
@@ -215,7 +216,8 @@ func Whole(t Type) bool {
 	return t.Scalar() && t.DType >= tensor.Uint8 && t.DType <= tensor.Int64 && t.DType != tensor.Uint64
 }
 
-// Ints is the values of a column of a type that is Whole, and which of them are NULL; null is nil where none is.
+// Ints is the values of a column of a type that is Whole, and which of them are NULL; null is nil
+// where none is.
 func Ints(c *Column) (values []int64, null []bool) {
 	c = c.Expand()
 	if c.DType == 0 {

@@ -318,7 +318,8 @@ func (a *sumFloats) Result() (*Column, error) {
 	return From(a.t, out, empties(a.n)), nil
 }
 
-// spreading computes variances: number, mean and sum of squared distances, which merge exactly enough.
+// spreading computes variances: number, mean and sum of squared distances, which merge exactly
+// enough.
 type spreading struct {
 	root bool // of the variance
 	all  bool // the rows are all there are, not a sample

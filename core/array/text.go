@@ -256,7 +256,8 @@ func backwards(s string) string {
 	return string(r)
 }
 
-// substring is SUBSTRING as DuckDB has it: places count from 1, negative ones from the end, a negative count goes left.
+// substring is SUBSTRING as DuckDB has it: places count from 1, negative ones from the end, a
+// negative count goes left.
 func substring(s string, from, count int64) string {
 	size := int64(utf8.RuneCountInString(s))
 	from, count = min(max(from, -maxRow), maxRow), min(max(count, -maxRow), maxRow)

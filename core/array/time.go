@@ -11,8 +11,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// ParseTime reads what stands behind DATE, TIMESTAMP and INTERVAL: '2024-01-31', '2024-01-31 12:30:00.5' (with T between, and
-// Z or +01:00 at the end, too), '1 day 2 hours' or '1 day 02:00:00'.
+// ParseTime reads what stands behind DATE, TIMESTAMP and INTERVAL: '2024-01-31', '2024-01-31
+// 12:30:00.5' (with T between, and Z or +01:00 at the end, too), '1 day 2 hours' or '1 day
+// 02:00:00'.
 func ParseTime(unit Unit, text string) (int64, error) {
 	if len(text) > 200 {
 		return 0, errs.New(errs.Invalid, "%s of %d characters: too long", unit, len(text))
@@ -290,8 +291,8 @@ func ExtractType(field string, x Type) (Type, error) {
 	return x.to(tensor.Int64), nil
 }
 
-// Extract is EXTRACT(field FROM x). Weeks are those of ISO 8601; millisecond and microsecond count from the minute's
-// begin, as in SQL.
+// Extract is EXTRACT(field FROM x). Weeks are those of ISO 8601; millisecond and microsecond count
+// from the minute's begin, as in SQL.
 func Extract(field string, x *Column) (*Column, error) {
 	t, err := ExtractType(field, x.Type)
 	if err != nil || x.DType == 0 {

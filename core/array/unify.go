@@ -5,7 +5,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Unify is the type that values of both types can become: of the arms of a CASE, of columns of a UNION, of lists.
+// Unify is the type that values of both types can become: of the arms of a CASE, of columns of a
+// UNION, of lists.
 func Unify(a, b Type) (Type, error) {
 	if a.DType == 0 {
 		return b, nil
@@ -30,7 +31,8 @@ func Unify(a, b Type) (Type, error) {
 		if a.DType != b.DType {
 			out.DType = tensor.Int64
 		}
-	case a.Label() && (b.Text() || b.Label()), b.Label() && a.Text(): // numbers of other classes mean nothing
+	case a.Label() && (b.Text() || b.Label()), b.Label() && a.Text():
+		// numbers of other classes mean nothing
 		out.DType, out.HType = tensor.String, ""
 	case a.Unit != b.Unit:
 		if a.Unit+b.Unit != Date+Timestamp || a.Unit == None || b.Unit == None {

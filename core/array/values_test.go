@@ -313,7 +313,8 @@ func mustBe(t *testing.T) func(c *Column, err error) *Column {
 	}
 }
 
-// TestLongRows reduces rows that are long enough for the loops in C, by the same rules as short ones.
+// TestLongRows reduces rows that are long enough for the loops in C, by the same rules as short
+// ones.
 func TestLongRows(t *testing.T) {
 	const n = 1000
 	for _, d := range []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float64} {

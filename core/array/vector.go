@@ -193,8 +193,9 @@ func sameShapes(name string, x, y *Column, null []bool, n int) error {
 type pairing struct {
 	m     measure
 	x, y  *Column
-	limit *Limit    // nil: every value is wanted
-	twice []float64 // memory for two values a row, where those wanted are put first; nil: there is none
+	limit *Limit // nil: every value is wanted
+	// memory for two values a row, where those wanted are put first; nil: there is none
+	twice []float64
 }
 
 func newPairing(m measure, x, y *Column) *pairing {

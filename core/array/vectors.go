@@ -78,8 +78,8 @@ func (p *pairing) native(dst []float64) bool {
 	return true
 }
 
-// other is the second column as the loops want it: a vector written in the query has the dtype of the column. What meets
-// many rows is made float64 once, not for each of them.
+// other is the second column as the loops want it: a vector written in the query has the dtype of
+// the column. What meets many rows is made float64 once, not for each of them.
 func (p *pairing) other(d tensor.DType) *Column {
 	y := p.y
 	if !y.Const || y.DType == tensor.Float64 && (d != tensor.Float32 || !y.Weak) {

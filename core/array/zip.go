@@ -20,7 +20,8 @@ type zipper[A, R element] struct {
 	sb   []A
 }
 
-// zip computes one column of two, row by row and broadcast as NumPy does. a and b read the elements of x and y.
+// zip computes one column of two, row by row and broadcast as NumPy does. a and b read the elements
+// of x and y.
 func zip[A, R element](what string, t Type, x, y *Column, a, b lane[A], f kernel[A, R]) (*Column, error) {
 	n, constant := rowsOf(x, y)
 	z := &zipper[A, R]{what: what, x: x, y: y, a: a, b: b, n: n, t: t, f: f, sa: make([]A, block), sb: make([]A, block)}

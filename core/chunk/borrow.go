@@ -46,9 +46,9 @@ func (c *Chunk) show(ctx context.Context) *mappedChunk {
 	return c.mapped.Load()
 }
 
-// Borrow returns consecutive uncompressed items in place, if they lie in mapped memory. The first use of
-// a block checks its checksum. The caller holds keep while it uses data. If data is nil, the items must
-// be read: Items then returns the error, if there is one.
+// Borrow returns consecutive uncompressed items in place, if they lie in mapped memory. The first
+// use of a block checks its checksum. The caller holds keep while it uses data. If data is nil, the
+// items must be read: Items then returns the error, if there is one.
 func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, keep any) {
 	x := c.Index
 	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None {
@@ -77,7 +77,8 @@ func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, kee
 	return s.m.Data[from : from+x.ItemsBytes(item, count)], s.m
 }
 
-// check brings blocks into memory and holds those against their checksums that nobody has looked at.
+// check brings blocks into memory and holds those against their checksums that nobody has looked
+// at.
 func (s *mappedChunk) check(c *Chunk, first, last int) bool {
 	from, _, _ := c.Index.BlockRange(first)
 	end, n, _ := c.Index.BlockRange(last)
@@ -97,9 +98,9 @@ func (s *mappedChunk) check(c *Chunk, first, last int) bool {
 	return true
 }
 
-// PreferMapped makes the worker copy a block that was read before from where it lies, and hold against its checksum only what is
-// read for the first time: for who reads the same samples over and over. Chunks of few blocks are read as ever, since each
-// takes a mapping of its own.
+// PreferMapped makes the worker copy a block that was read before from where it lies, and hold
+// against its checksum only what is read for the first time: for who reads the same samples over
+// and over. Chunks of few blocks are read as ever, since each takes a mapping of its own.
 func (w *Worker) PreferMapped() { w.preferMapped = true }
 
 const mappedBlocks = 16 // of a chunk that is worth a mapping

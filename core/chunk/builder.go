@@ -17,7 +17,9 @@ type Spec struct {
 	SampleCodec codec.ID
 	BlockCodec  codec.Codec // nil: blocks are not compressed
 	Sequence    bool
-	Target      int64 // a chunk is sealed when it has this many bytes; only a single row makes it more than twice as many
+	// a chunk is sealed when it has this many bytes; only a single row makes it more than twice as
+	// many
+	Target int64
 }
 
 // Max is the upper bound of the rows of a chunk together, and of a sample that is not tiled.
@@ -43,7 +45,8 @@ type Item struct {
 	Codec codec.ID     // of the file that Link is
 }
 
-// Sealed is a chunk whose last byte is written. Stream.Finish is still to be called before anything may refer to it.
+// Sealed is a chunk whose last byte is written. Stream.Finish is still to be called before anything
+// may refer to it.
 type Sealed struct {
 	Stream  storage.Stream
 	Session format.UUID
@@ -54,15 +57,16 @@ type Sealed struct {
 	Stats   format.Stats
 }
 
-// writeThrough is the size from which items go to the stream by themselves; smaller ones are gathered first, because
-// each write costs a system call.
+// writeThrough is the size from which items go to the stream by themselves; smaller ones are
+// gathered first, because each write costs a system call.
 const writeThrough = 64 << 10
 
 // gathered is how much a builder gathers before it writes.
 const gathered = 256 << 10
 
-// Builder packs the items of one tensor into chunks, streaming them out as they come: it holds one block, the bytes
-// gathered for the next write and the directory. It is used by one goroutine at a time.
+// Builder packs the items of one tensor into chunks, streaming them out as they come: it holds one
+// block, the bytes gathered for the next write and the directory. It is used by one goroutine at a
+// time.
 type Builder struct {
 	spec    *Spec
 	session *Session
@@ -97,13 +101,15 @@ func NewBuilder(spec *Spec, session *Session) *Builder {
 // Rows is the number of rows in the open chunk.
 func (b *Builder) Rows() int64 { return b.rows }
 
-// Add appends one row of one item. When that completes a chunk, or when the item belongs into the next one, the
-// complete chunk is returned; the caller must finish its stream. After an error the builder must be aborted.
+// Add appends one row of one item. When that completes a chunk, or when the item belongs into the
+// next one, the complete chunk is returned; the caller must finish its stream. After an error the
+// builder must be aborted.
 func (b *Builder) Add(ctx context.Context, it Item) (*Sealed, error) {
 	return b.AddRow(ctx, []Item{it})
 }
 
-// AddRow appends one row: a sequence of items where the tensor has sequences, else exactly one item.
+// AddRow appends one row: a sequence of items where the tensor has sequences, else exactly one
+// item.
 func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 	size := int64(0)
 	for _, it := range items {
@@ -142,8 +148,9 @@ func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 	return sealed, nil
 }
 
-// size is the bytes of the chunk with the open block and the memory of the directory: samples of a few bytes have a
-// directory that is larger than they are, and a session must not need more memory for it than for its chunks.
+// size is the bytes of the chunk with the open block and the memory of the directory: samples of a
+// few bytes have a directory that is larger than they are, and a session must not need more memory
+// for it than for its chunks.
 func (b *Builder) size() int64 { return b.offset + int64(len(b.block)) + b.dirSize }
 
 // full reports whether the open chunk is to be sealed.
@@ -235,9 +242,10 @@ func (b *Builder) describe(it Item, n int64) {
 // derived reports whether item sizes follow from shapes.
 func (b *Builder) derived() bool { return b.spec.DType.Fixed() && b.spec.SampleCodec == codec.None }
 
-// AddArray appends rows of equal shape that lie one after the other in data, as far as they go into the open chunk: at
-// least one. It returns how many it took. Small samples are taken a block at a time. Where the first row belongs into the
-// next chunk it takes that one alone, as Add does; else a chunk that it returns holds all rows it took.
+// AddArray appends rows of equal shape that lie one after the other in data, as far as they go into
+// the open chunk: at least one. It returns how many it took. Small samples are taken a block at a
+// time. Where the first row belongs into the next chunk it takes that one alone, as Add does; else
+// a chunk that it returns holds all rows it took.
 func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape, itemBytes int64) (rows int64, sealed *Sealed, err error) {
 	room := b.spec.Max() - b.size()
 	if b.kind.linked || itemBytes == 0 || itemBytes >= format.BlockSingle || itemBytes > room || b.full() || !b.derived() || b.spec.Sequence {

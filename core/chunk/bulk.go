@@ -8,8 +8,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Items copies consecutive items as they are stored into dst, whose length is that of all of them: at the speed of the
-// store, where they are whole blocks.
+// Items copies consecutive items as they are stored into dst, whose length is that of all of them:
+// at the speed of the store, where they are whole blocks.
 func (w *Worker) Items(ctx context.Context, c *Chunk, item, count int64, dst []byte) error {
 	if n := c.Index.ItemsBytes(item, count); int64(len(dst)) != n {
 		return errs.New(errs.Internal, "read items of %d bytes into %d bytes", n, len(dst))
@@ -44,7 +44,8 @@ func (w *Worker) Items(ctx context.Context, c *Chunk, item, count int64, dst []b
 // bulkBytes is how much is read at once: it stays in the cache of a core until it is checked.
 const bulkBytes = 512 << 10
 
-// wholeBlocks are the blocks [first, next) of which all items are in [item, end), and their bytes before compression.
+// wholeBlocks are the blocks [first, next) of which all items are in [item, end), and their bytes
+// before compression.
 func (c *Chunk) wholeBlocks(item, end int64) (first, next int, raw int64) {
 	x := c.Index
 	first, at := x.BlockOf(item)
@@ -81,7 +82,8 @@ func (w *Worker) blocks(ctx context.Context, c *Chunk, first, next int, dst []by
 		at, stored, raw := x.BlockRange(b)
 		block := data[at-off : at-off+stored]
 		if checkBlock(c, b, block) != nil {
-			if err := w.readBlock(ctx, c, b, block); err != nil { // says what is wrong, or was only for once
+			if err := w.readBlock(ctx, c, b, block); err != nil {
+				// says what is wrong, or was only for once
 				return err
 			}
 		}
@@ -115,7 +117,8 @@ func (c *Chunk) BlockBytes(item, count int64) int64 {
 	return to - from
 }
 
-// Blocks is where the blocks lie in a chunk of its own bytes that hold consecutive items, of which there are some.
+// Blocks is where the blocks lie in a chunk of its own bytes that hold consecutive items, of which
+// there are some.
 func (c *Chunk) Blocks(item, count int64) (from, to int64) {
 	first, _ := c.Index.BlockOf(item)
 	last, _ := c.Index.BlockOf(item + count - 1)
@@ -136,8 +139,8 @@ func (r Region) Shape() tensor.Shape {
 	return s
 }
 
-// DecodeRegion decodes a region of a sample that is stored in tiles into dst, in C order, out of the tiles that have some
-// of it. read is how many stored bytes those tiles have.
+// DecodeRegion decodes a region of a sample that is stored in tiles into dst, in C order, out of
+// the tiles that have some of it. read is how many stored bytes those tiles have.
 func (w *Worker) DecodeRegion(ctx context.Context, ref *Ref, r Region, dst []byte, want codec.Channels) (read int64, err error) {
 	if ref.Tiles == nil || len(r.From) != len(ref.Shape) || len(r.To) != len(ref.Shape) {
 		return 0, errs.New(errs.Internal, "decode region %v to %v of a sample of shape %s in %d tiles", r.From, r.To, ref.Shape, len(ref.Tiles))
@@ -170,7 +173,8 @@ func (w *Worker) DecodeRegion(ctx context.Context, ref *Ref, r Region, dst []byt
 			common[i], inTile[i], inRegion[i] = to-from, from-origin[i], from-r.From[i]
 		}
 		tile := w.tile
-		var at []int64 // of the runs in the tile, which come in the same order as those in the region
+		// of the runs in the tile, which come in the same order as those in the region
+		var at []int64
 		eachRow(shape, common, inTile, itemSize, func(off, _, _ int64) { at = append(at, off) })
 		eachRow(whole, common, inRegion, itemSize, func(off, _, n int64) {
 			copy(dst[off:off+n], tile[at[0]:])

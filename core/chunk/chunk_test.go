@@ -73,7 +73,8 @@ func (w *written) rows(rows [][]Item) {
 
 func (w *written) seal() { w.t.Helper(); w.took(w.b.Seal()) }
 
-// chunks opens the chunks, checking that both copies of a directory agree and that no chunk is too large.
+// chunks opens the chunks, checking that both copies of a directory agree and that no chunk is too
+// large.
 func (w *written) chunks() []*Chunk {
 	w.t.Helper()
 	var out []*Chunk
@@ -310,7 +311,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAddArray: arrays that come in one piece are stored as the single ones are, however the pieces are cut.
+// TestAddArray: arrays that come in one piece are stored as the single ones are, however the pieces
+// are cut.
 func TestAddArray(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []tensor.Shape{{}, {3}, {5, 7}, {600}, {1023}, {1024}, {2000}, {0}, {70_000}} {
@@ -484,7 +486,8 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestDamage flips every byte of a chunk, and cuts it everywhere: reading gives an error or the right samples.
+// TestDamage flips every byte of a chunk, and cuts it everywhere: reading gives an error or the
+// right samples.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -509,7 +512,8 @@ func TestDamage(t *testing.T) {
 				t.Fatalf("read as chunk %+v: %v", other, err)
 			}
 		}
-		// read reads all rows of the object data, with the directory that lies in it or with the one of the side page.
+		// read reads all rows of the object data, with the directory that lies in it or with the
+		// one of the side page.
 		read := func(data []byte, own bool) error {
 			store := memStore(t)
 			if err := store.Put(ctx, key, data); err != nil {

@@ -26,8 +26,8 @@ func (h *fetchedAhead) Bytes(ctx context.Context, object string, off, n int64) (
 	return data, h.store.ReadAt(ctx, object, data, off)
 }
 
-// TestBitThatFellOverOnTheWay: a block that came damaged over a network, and is kept so by a cache, is read once more;
-// one that stays damaged is errs.Corrupt.
+// TestBitThatFellOverOnTheWay: a block that came damaged over a network, and is kept so by a cache,
+// is read once more; one that stays damaged is errs.Corrupt.
 func TestBitThatFellOverOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -11,8 +11,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// GatherPlan is samples of one shape, found but not read: what belongs together is read together. It is for many small samples,
-// of which a Ref each would cost more than reading them.
+// GatherPlan is samples of one shape, found but not read: what belongs together is read together.
+// It is for many small samples, of which a Ref each would cost more than reading them.
 type GatherPlan struct {
 	Shape     tensor.Shape // of every sample. Shared, read-only
 	Size      int64        // of every sample, in bytes
@@ -29,13 +29,15 @@ type Run struct {
 	Repeats  bool // some item is wanted more than once
 }
 
-// Even reports whether samples of the chunk may be in runs: arrays of one shape, stored as they are.
+// Even reports whether samples of the chunk may be in runs: arrays of one shape, stored as they
+// are.
 func (c *Chunk) Even() bool {
 	x := c.Index
 	return x.Uniform() && !x.Sequence() && !x.Linked() && x.Tile() == nil && x.SampleCodec() == codec.None
 }
 
-// BlockEnd is the first of items from k on, which rise, that is not in the block of items[k]; at most to.
+// BlockEnd is the first of items from k on, which rise, that is not in the block of items[k]; at
+// most to.
 func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 	block, first := c.Index.BlockOf(items[k])
 	end := first + c.Index.BlockItems(block)
@@ -50,12 +52,14 @@ func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 	return low + sort.Search(n, func(i int) bool { return items[low+i] >= end })
 }
 
-// Gather copies samples [from, to) of a run to their places in dst, the memory of all samples that were asked for. Each
-// block is held against its checksum; one that is looked at where it lies, the first time (see Borrow). failed is called for
-// the samples of a block that cannot be read; the others are there. When ctx ends, so does Gather.
+// Gather copies samples [from, to) of a run to their places in dst, the memory of all samples that
+// were asked for. Each block is held against its checksum; one that is looked at where it lies, the
+// first time (see Borrow). failed is called for the samples of a block that cannot be read; the
+// others are there. When ctx ends, so does Gather.
 func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to int, dst []byte, failed func(from, to int, err error)) {
 	for from < to && ctx.Err() == nil {
-		if n := l.Items[to-1] - l.Items[from] + 1; l.Positions == nil && !lot.Repeats && n == int64(to-from) { // all that lie there
+		if n := l.Items[to-1] - l.Items[from] + 1; l.Positions == nil && !lot.Repeats && n == int64(to-from) {
+			// all that lie there
 			if w.Items(ctx, lot.Chunk, l.Items[from], n, dst[int64(from)*l.Size:int64(to)*l.Size]) == nil {
 				return
 			}

@@ -11,13 +11,13 @@ import (
 
 // LinkReader reads what links point to. It may be used in parallel.
 type LinkReader interface {
-	// ReadLink fills dst, len(dst) == l.Length, with the bytes of l. An object that is gone, or is not the one that was
-	// linked, is errs.Corrupt, and dst is undefined.
+	// ReadLink fills dst, len(dst) == l.Length, with the bytes of l. An object that is gone, or is
+	// not the one that was linked, is errs.Corrupt, and dst is undefined.
 	ReadLink(ctx context.Context, l format.Link, dst []byte) error
 }
 
-// linkedDirectory is the memory of a directory of links at which a chunk is sealed. There is nothing else in such a chunk,
-// and finding one sample reads the whole of it.
+// linkedDirectory is the memory of a directory of links at which a chunk is sealed. There is
+// nothing else in such a chunk, and finding one sample reads the whole of it.
 const linkedDirectory = 1 << 20
 
 const (

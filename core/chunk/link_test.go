@@ -29,7 +29,8 @@ func linkTo(url string, off, n int64, shape tensor.Shape, id codec.ID) Item {
 	return Item{Shape: shape, Link: &format.Link{URL: url, Tag: "v1", Size: -1, Offset: off, Length: n}, Codec: id}
 }
 
-// TestLinks mixes samples that are links with others: each kind gets chunks of its own, and all are read in order.
+// TestLinks mixes samples that are links with others: each kind gets chunks of its own, and all are
+// read in order.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	w := newWritten(t, Spec{DType: tensor.Bytes, Target: 1 << 20})
@@ -72,7 +73,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinkedChunksAreSmall: a chunk of links is sealed by its directory, which a reader of one sample needs whole.
+// TestLinkedChunksAreSmall: a chunk of links is sealed by its directory, which a reader of one
+// sample needs whole.
 func TestLinkedChunksAreSmall(t *testing.T) {
 	t.Parallel()
 	w := newWritten(t, Spec{DType: tensor.Uint8, SampleCodec: codec.JPEG, Target: format.DefaultChunk})

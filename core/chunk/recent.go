@@ -2,13 +2,14 @@ package chunk
 
 import "deeplake/core/codec"
 
-// keptItems is how many samples a block must have to be kept: of fewer, reading it anew for each costs little more than
-// reading it once, and blocks of large samples would drive out those of small ones.
+// keptItems is how many samples a block must have to be kept: of fewer, reading it anew for each
+// costs little more than reading it once, and blocks of large samples would drive out those of
+// small ones.
 const keptItems = 16
 
-// recent are blocks of small samples that were read lately, checked and decompressed. A shuffled order comes back to a block
-// once for each of its samples, and reading 300 bytes out of a block takes as long as reading the block. The zero value
-// keeps nothing.
+// recent are blocks of small samples that were read lately, checked and decompressed. A shuffled
+// order comes back to a block once for each of its samples, and reading 300 bytes out of a block
+// takes as long as reading the block. The zero value keeps nothing.
 type recent struct {
 	limit int64 // bytes of all blocks
 	used  int64
@@ -21,8 +22,8 @@ type blockName struct {
 	block int
 }
 
-// Keep makes the worker keep blocks of small samples up to so many bytes, for who comes back to them in any order; 0, as it
-// is at first: none but the last.
+// Keep makes the worker keep blocks of small samples up to so many bytes, for who comes back to
+// them in any order; 0, as it is at first: none but the last.
 func (w *Worker) CacheBlocks(bytes int64) {
 	w.recent = recent{limit: bytes}
 	w.data, w.borrowed = nil, false
@@ -37,8 +38,8 @@ func (r *recent) takes(b blockName) bool {
 	return raw > 0 && raw <= r.limit/4
 }
 
-// room gives memory for a block of n bytes, a quarter of the limit at most; blocks go for it that came before all others, and
-// it may be the memory of one.
+// room gives memory for a block of n bytes, a quarter of the limit at most; blocks go for it that
+// came before all others, and it may be the memory of one.
 func (r *recent) room(n int64) []byte {
 	var p []byte
 	for len(r.order) > 0 && r.used+max(n, int64(cap(p))) > r.limit {

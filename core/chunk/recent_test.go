@@ -132,7 +132,8 @@ func TestCacheBlocksSmall(t *testing.T) {
 	}
 }
 
-// TestKeepOfAllSizes: what is kept stays within its bound, memory included, when blocks differ in size.
+// TestKeepOfAllSizes: what is kept stays within its bound, memory included, when blocks differ in
+// size.
 func TestCacheBlocksOfAllSizes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})

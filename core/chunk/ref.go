@@ -9,8 +9,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Chunk is one chunk object that may be read: where it lies and how it is laid out. It is immutable and may be used in
-// parallel.
+// Chunk is one chunk object that may be read: where it lies and how it is laid out. It is immutable
+// and may be used in parallel.
 type Chunk struct {
 	Store storage.Provider
 	Key   string
@@ -24,19 +24,22 @@ type Chunk struct {
 // ID tells chunks of all datasets apart, in every process.
 type ID [sha256.Size]byte
 
-// Ref is one sample of one tensor, found but not read: what a batch must know to give it a place. Resolving a Ref reads
-// at most index pages, never samples.
+// Ref is one sample of one tensor, found but not read: what a batch must know to give it a place.
+// Resolving a Ref reads at most index pages, never samples.
 type Ref struct {
-	Row      int64        // row in the dataset, for messages
-	Chunk    *Chunk       // nil: a hole, the row has no sample in this tensor
-	Item     int64        // first item in the chunk
-	Items    int64        // number of items: 1, or the length of a sequence
-	Shape    tensor.Shape // decoded shape; nil for string, json, bytes and for sequences. Shared, read-only
-	Size     int64        // bytes after decoding: of the array, the string, or all items of a sequence together
-	Stored   int64        // bytes as stored, before block compression
-	Source   int32        // which view the row is of, where several are read as one; else 0
-	Computed []byte       // a sample that is stored nowhere: its bytes; then Chunk is nil
-	Tiles    []*Chunk     // the tiles of an oversized sample in order, Chunk being the first; else nil
+	Row   int64  // row in the dataset, for messages
+	Chunk *Chunk // nil: a hole, the row has no sample in this tensor
+	Item  int64  // first item in the chunk
+	Items int64  // number of items: 1, or the length of a sequence
+	// decoded shape; nil for string, json, bytes and for sequences. Shared, read-only
+	Shape tensor.Shape
+	// bytes after decoding: of the array, the string, or all items of a sequence together
+	Size     int64
+	Stored   int64  // bytes as stored, before block compression
+	Source   int32  // which view the row is of, where several are read as one; else 0
+	Computed []byte // a sample that is stored nowhere: its bytes; then Chunk is nil
+	// the tiles of an oversized sample in order, Chunk being the first; else nil
+	Tiles []*Chunk
 }
 
 // Hole reports whether the row has no sample.

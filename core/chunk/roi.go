@@ -7,7 +7,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// CanDownscale reports whether the decoder of a sample can make it smaller at less cost than all of it.
+// CanDownscale reports whether the decoder of a sample can make it smaller at less cost than all of
+// it.
 func (w *Worker) CanDownscale(ref *Ref) bool {
 	if !runnable(ref) {
 		return false
@@ -20,9 +21,10 @@ func (w *Worker) CanDownscale(ref *Ref) bool {
 	return ok && p.CanDownscale()
 }
 
-// DecodeROIs decodes of each sample, an image of shape (h, w) or (h, w, channels), the region that is wanted, and hands it
-// over. Files whose decoder knows regions are decoded together; of tiled samples the tiles are decoded that the region
-// touches, of others all pixels. failed is called for each sample that could not be read.
+// DecodeROIs decodes of each sample, an image of shape (h, w) or (h, w, channels), the region that
+// is wanted, and hands it over. Files whose decoder knows regions are decoded together; of tiled
+// samples the tiles are decoded that the region touches, of others all pixels. failed is called for
+// each sample that could not be read.
 func (w *Worker) DecodeROIs(ctx context.Context, refs []*Ref, parts []codec.ROI, want codec.Channels, failed func(i int, err error)) {
 	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return w.decodesROIs(refs[i]) }

@@ -7,9 +7,9 @@ import (
 	"deeplake/core/errs"
 )
 
-// DecodeRun decodes refs[i] into dst[i] like Decode, all of them at less cost than one by one: it reads and checks the
-// stored bytes of all first, then gives them to the decoder together. failed is called for each sample that could not be
-// read; its dst is undefined, the others are decoded.
+// DecodeRun decodes refs[i] into dst[i] like Decode, all of them at less cost than one by one: it
+// reads and checks the stored bytes of all first, then gives them to the decoder together. failed
+// is called for each sample that could not be read; its dst is undefined, the others are decoded.
 func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want codec.Channels, failed func(i int, err error)) {
 	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return runnable(refs[i]) && int64(len(dst[i])) == refs[i].Size }
@@ -37,7 +37,8 @@ func runnable(r *Ref) bool {
 	return r.Chunk != nil && r.Tiles == nil && r.Items == 1 && r.Chunk.Index.SampleCodec() != codec.None
 }
 
-// fetch gives the checked file of a sample: where it lies in memory, or else read into w.run, which has room for it.
+// fetch gives the checked file of a sample: where it lies in memory, or else read into w.run, which
+// has room for it.
 func (w *Worker) fetch(ctx context.Context, r *Ref) ([]byte, error) {
 	from := len(w.run)
 	data := w.run[from : from+int(r.Stored) : from+int(r.Stored)]
@@ -66,8 +67,8 @@ type runs struct {
 	joins  func(i int) bool  // whether sample i is one for the decoder; such are runnable
 	alone  func(i int) error // what is done with others
 	failed func(i int, err error)
-	// decode does the samples at, whose files are data, and says how many it has done: all, or those before the one that
-	// the error is about.
+	// decode does the samples at, whose files are data, and says how many it has done: all, or
+	// those before the one that the error is about.
 	decode func(dec codec.Decoder, at []int, data [][]byte) (done int, err error)
 
 	id   codec.ID

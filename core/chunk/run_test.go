@@ -12,7 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestDecodeRunAsOneByOne decodes pictures of two codecs and arrays together, with a damaged file in every place.
+// TestDecodeRunAsOneByOne decodes pictures of two codecs and arrays together, with a damaged file
+// in every place.
 func TestDecodeRunAsOneByOne(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

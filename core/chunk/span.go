@@ -19,18 +19,20 @@ type Span struct {
 	item  int64 // linked: an item of the object; else -1
 }
 
-// maxSpan bounds what Spans puts together, so that spans can be asked for one by one. A block that is larger is one span.
+// maxSpan bounds what Spans puts together, so that spans can be asked for one by one. A block that
+// is larger is one span.
 const maxSpan = 4 << 20
 
 // ReadAhead are bytes that were fetched ahead of need.
 type ReadAhead interface {
-	// Bytes is n bytes of an object from offset off, waited for while they are on their way. nil without an error says
-	// that the caller is to ask the store. The slice is read-only and stays until the job that the worker was given ends.
+	// Bytes is n bytes of an object from offset off, waited for while they are on their way. nil
+	// without an error says that the caller is to ask the store. The slice is read-only and stays
+	// until the job that the worker was given ends.
 	Bytes(ctx context.Context, object string, off, n int64) ([]byte, error)
 }
 
-// SetReadAhead makes the worker look for bytes in h before it asks a store; nil: ask the store. Slices of the ReadAhead before are
-// forgotten, so it is called again whenever they end.
+// SetReadAhead makes the worker look for bytes in h before it asks a store; nil: ask the store.
+// Slices of the ReadAhead before are forgotten, so it is called again whenever they end.
 func (w *Worker) SetReadAhead(h ReadAhead) {
 	w.readAhead = h
 	if w.borrowed {
@@ -52,7 +54,8 @@ func (r *Ref) Spans(spans []Span) []Span {
 	return spans
 }
 
-// Spans appends what reading items takes, which must be in the chunk. Neighbouring blocks are one span.
+// Spans appends what reading items takes, which must be in the chunk. Neighbouring blocks are one
+// span.
 func (c *Chunk) Spans(item, count int64, spans []Span) []Span {
 	if count <= 0 {
 		return spans
@@ -88,7 +91,8 @@ func (c *Chunk) linkSpans(item, count int64, spans []Span) []Span {
 	return spans
 }
 
-// linkName tells objects apart, and versions of one: an object that has changed must not be taken for the other.
+// linkName tells objects apart, and versions of one: an object that has changed must not be taken
+// for the other.
 func linkName(l *format.Link) string {
 	if l.Tag == "" {
 		return l.URL
@@ -102,8 +106,9 @@ func (s Span) Part(off, n int64) Span {
 	return s
 }
 
-// Read fills dst, len(dst) == s.Bytes, with the span. Nothing is checked: checksums belong to blocks. What is missing, or
-// is not what was linked, is errs.Corrupt. After an error dst is undefined.
+// Read fills dst, len(dst) == s.Bytes, with the span. Nothing is checked: checksums belong to
+// blocks. What is missing, or is not what was linked, is errs.Corrupt. After an error dst is
+// undefined.
 func (s Span) Read(ctx context.Context, dst []byte) error {
 	if int64(len(dst)) != s.Bytes {
 		return errs.New(errs.Internal, "read %d bytes into %d bytes", s.Bytes, len(dst))
@@ -119,11 +124,13 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 	return s.chunk.Links.ReadLink(ctx, l, dst)
 }
 
-// streamStep is how many bytes come before landed hears of them: less would cost more than it is worth.
+// streamStep is how many bytes come before landed hears of them: less would cost more than it is
+// worth.
 const streamStep = 128 << 10
 
-// Stream is Read for those who use bytes while others are on their way: landed is told of each n bytes that follow those
-// before, and of 0 when the answer has begun. Where a store cannot do that all bytes land at once.
+// Stream is Read for those who use bytes while others are on their way: landed is told of each n
+// bytes that follow those before, and of 0 when the answer has begun. Where a store cannot do that
+// all bytes land at once.
 func (s Span) Stream(ctx context.Context, dst []byte, landed func(n int64)) error {
 	if s.item < 0 && int64(len(dst)) == s.Bytes {
 		if r, ok := s.chunk.Store.(storage.Ranger); ok {
@@ -190,8 +197,8 @@ func (w *Worker) links(ctx context.Context, c *Chunk, item, count int64, dst []b
 	return nil
 }
 
-// borrow returns the prefetched bytes of a block, checked. It returns nil if the block must be read from
-// the store: if it was not prefetched, or if the prefetched bytes are damaged.
+// borrow returns the prefetched bytes of a block, checked. It returns nil if the block must be read
+// from the store: if it was not prefetched, or if the prefetched bytes are damaged.
 func (w *Worker) borrow(ctx context.Context, c *Chunk, block int) ([]byte, error) {
 	if w.readAhead == nil {
 		return nil, nil

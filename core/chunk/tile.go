@@ -9,8 +9,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TileShape halves the largest spatial axis of shape until a tile has at most limit bytes. The channel axis, the last of
-// three or more, stays whole. It fails when the spatial axes cannot be cut that far.
+// TileShape halves the largest spatial axis of shape until a tile has at most limit bytes. The
+// channel axis, the last of three or more, stays whole. It fails when the spatial axes cannot be
+// cut that far.
 func TileShape(shape tensor.Shape, itemSize, limit int64) (tensor.Shape, error) {
 	t := shape.Clone()
 	spatial := len(t)
@@ -85,7 +86,8 @@ func place(dst, tile []byte, sample, shape, origin tensor.Shape, itemSize int64)
 	eachRow(sample, shape, origin, itemSize, func(at, in, n int64) { copy(dst[at:at+n], tile[in:in+n]) })
 }
 
-// eachRow calls fn for every contiguous run of a tile: its offset in the sample, its offset in the tile, its length.
+// eachRow calls fn for every contiguous run of a tile: its offset in the sample, its offset in the
+// tile, its length.
 func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in, n int64)) {
 	last := len(sample) - 1
 	for _, d := range shape {
@@ -127,7 +129,8 @@ func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Cha
 	})
 }
 
-// tiledPart puts together the region of a tiled image that part wants, out of the tiles that have some of it.
+// tiledPart puts together the region of a tiled image that part wants, out of the tiles that have
+// some of it.
 func (w *Worker) tiledROI(ctx context.Context, ref *Ref, part *codec.ROI, want codec.Channels) error {
 	if !part.Within(int(ref.Shape[1]), int(ref.Shape[0])) {
 		return errs.New(errs.Internal, "decode region %+v of a sample of shape %s", part.Region, ref.Shape)

@@ -13,8 +13,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// Worker is the scratch memory and the sample decoders of one goroutine, kept from sample to sample. It remembers the
-// last block of small samples, so that neighbours are read and checked once, and more of them where Keep says so.
+// Worker is the scratch memory and the sample decoders of one goroutine, kept from sample to
+// sample. It remembers the last block of small samples, so that neighbours are read and checked
+// once, and more of them where Keep says so.
 type Worker struct {
 	codecs   *codec.Registry
 	decoders map[codec.ID]codec.Decoder
@@ -48,8 +49,8 @@ func (w *Worker) Close() {
 	w.decoders = nil
 }
 
-// Stored copies the sample as it is stored into dst, len(dst) == ref.Stored. A tiled array comes as one array; a tiled
-// sample of a sample codec has no stored form of its own.
+// Stored copies the sample as it is stored into dst, len(dst) == ref.Stored. A tiled array comes as
+// one array; a tiled sample of a sample codec has no stored form of its own.
 func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	if int64(len(dst)) != ref.Stored {
 		return errs.New(errs.Internal, "read a sample of %d bytes into %d bytes", ref.Stored, len(dst))
@@ -70,8 +71,9 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	return w.items(ctx, ref.Chunk, ref.Item, ref.Items, dst)
 }
 
-// Decode reads, checks and decodes the sample into dst, len(dst) == ref.Size: of a sequence all items, one after the
-// other. want is the number of channels that the shape of ref was resolved for.
+// Decode reads, checks and decodes the sample into dst, len(dst) == ref.Size: of a sequence all
+// items, one after the other. want is the number of channels that the shape of ref was resolved
+// for.
 func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
 	if int64(len(dst)) != ref.Size {
 		return errs.New(errs.Internal, "decode a sample of %d bytes into %d bytes", ref.Size, len(dst))
@@ -102,8 +104,9 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 	return nil
 }
 
-// admit holds the file of an item against the directory of its chunk, before memory of the directory's shape is trusted to
-// hold its pixels. A store, or the writer of a dataset, may have put another file there.
+// admit holds the file of an item against the directory of its chunk, before memory of the
+// directory's shape is trusted to hold its pixels. A store, or the writer of a dataset, may have
+// put another file there.
 func (w *Worker) admit(c *Chunk, item int64, data []byte, want codec.Channels) error {
 	sc, err := w.codecs.Sample(c.Index.SampleCodec())
 	if err != nil {
@@ -219,8 +222,8 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	return data, nil
 }
 
-// loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it. borrowed reports that it lies in
-// prefetched memory.
+// loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it.
+// borrowed reports that it lies in prefetched memory.
 func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, borrowed bool, err error) {
 	_, stored, raw := b.chunk.Index.BlockRange(b.block)
 	packed, kept := b.packed(), w.recent.takes(b)
@@ -267,7 +270,8 @@ func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, borrow
 	return data, borrowed, nil
 }
 
-// scratch is memory for n bytes, valid until the next call; the block that was remembered is forgotten.
+// scratch is memory for n bytes, valid until the next call; the block that was remembered is
+// forgotten.
 func (w *Worker) scratch(n int64) []byte {
 	w.data, w.borrowed = nil, false
 	w.stored = grow(w.stored, n)
@@ -284,7 +288,8 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 	if err == nil || !storage.Remote(c.Store) {
 		return err
 	}
-	// Networks damage what they carry, and no range of an object has a checksum of its own: ask once more.
+	// Networks damage what they carry, and no range of an object has a checksum of its own: ask
+	// once more.
 	storage.Forget(c.Store, c.Key)
 	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
 		return missing(c.Key, err)

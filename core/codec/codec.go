@@ -1,5 +1,6 @@
-// Package codec owns the compression of bytes (Codec) and of single samples (SampleCodec), each under a stable numeric
-// id that is stored in chunks. It does no storage I/O and knows nothing of chunks.
+// Package codec owns the compression of bytes (Codec) and of single samples (SampleCodec), each
+// under a stable numeric id that is stored in chunks. It does no storage I/O and knows nothing of
+// chunks.
 package codec
 
 import (
@@ -9,7 +10,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// ID names a codec on disk; the values never change. Bytes codecs are below 32, sample codecs from 32 on.
+// ID names a codec on disk; the values never change. Bytes codecs are below 32, sample codecs from
+// 32 on.
 type ID uint8
 
 // The ids.
@@ -28,7 +30,8 @@ type Codec interface {
 	Name() string
 	// Encode appends the compressed form of src to dst.
 	Encode(dst, src []byte) ([]byte, error)
-	// Decode fills dst, whose length is the exact size of the original; any other size is errs.Corrupt.
+	// Decode fills dst, whose length is the exact size of the original; any other size is
+	// errs.Corrupt.
 	Decode(dst, src []byte) error
 }
 
@@ -54,13 +57,14 @@ type Options struct {
 	Subsampling string // jpeg: "4:4:4", "4:2:2", "4:2:0" (default)
 }
 
-// SampleCodec turns one array into a file of a known kind (a JPEG, a PNG, a WebP) and back. Methods may be called in parallel;
-// a Decoder may not.
+// SampleCodec turns one array into a file of a known kind (a JPEG, a PNG, a WebP) and back. Methods
+// may be called in parallel; a Decoder may not.
 type SampleCodec interface {
 	ID() ID
 	Name() string
-	// Header checks data as far as the header goes, without allocating for pixels. A file of another kind or one that
-	// is damaged is errs.Corrupt; a kind of this file that is not built in (12-bit JPEG) is errs.Unsupported.
+	// Header checks data as far as the header goes, without allocating for pixels. A file of
+	// another kind or one that is damaged is errs.Corrupt; a kind of this file that is not built in
+	// (12-bit JPEG) is errs.Unsupported.
 	Header(data []byte, want Channels) (Header, error)
 	// Encode appends the file for the C-order array pix.
 	Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o Options) ([]byte, error)
@@ -70,25 +74,29 @@ type SampleCodec interface {
 
 // Decoder decodes one sample at a time.
 type Decoder interface {
-	// Decode fills dst with the C-order array that Header(data, want) announces; another length is errs.Invalid, a
-	// damaged file errs.Corrupt (a truncated one too: no grey lower half), and then dst is undefined.
+	// Decode fills dst with the C-order array that Header(data, want) announces; another length is
+	// errs.Invalid, a damaged file errs.Corrupt (a truncated one too: no grey lower half), and then
+	// dst is undefined.
 	Decode(dst, data []byte, want Channels) error
 	Close()
 }
 
-// RunDecoder is what a Decoder also is where several samples in one call cost less than one by one: a crossing into C
-// is dear when it is made thousands of times a second, because the scheduler of Go takes the thread away each time.
+// RunDecoder is what a Decoder also is where several samples in one call cost less than one by one:
+// a crossing into C is dear when it is made thousands of times a second, because the scheduler of
+// Go takes the thread away each time.
 type RunDecoder interface {
-	// DecodeRun decodes data[i] into dst[i], in order, as Decode would. It returns how many it has decoded: all, or those
-	// before the sample that err is about.
+	// DecodeRun decodes data[i] into dst[i], in order, as Decode would. It returns how many it has
+	// decoded: all, or those before the sample that err is about.
 	DecodeRun(dst, data [][]byte, want Channels) (done int, err error)
 }
 
 // Region is the part of an image that a reader wants.
 type Region struct {
-	X, Y, Width, Height int  // in pixels of the image as Downscale makes it
-	Downscale           int  // 2, 4 or 8: the image in this fraction of its size, sides rounded up; 0 and 1: as it is
-	Fast                bool // pixels may differ a little from those of Decode, where that is faster
+	X, Y, Width, Height int // in pixels of the image as Downscale makes it
+	// 2, 4 or 8: the image in this fraction of its size, sides rounded up; 0 and 1: as it is
+	Downscale int
+	// pixels may differ a little from those of Decode, where that is faster
+	Fast bool
 }
 
 // Within reports whether the region has pixels and lies within an image of w x h.
@@ -98,12 +106,13 @@ func (r Region) Within(w, h int) bool {
 
 // PixelSink is given the pixels of a region.
 type PixelSink interface {
-	// Take is given rows of stride bytes, of which the region fills the beginning; they are valid until it returns.
+	// Take is given rows of stride bytes, of which the region fills the beginning; they are valid
+	// until it returns.
 	Deliver(pix []byte, stride int) error
-	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix, size_t size, size_t
-	// stride, int32_t width, int32_t height, int32_t channels) and its argument, memory of C; nil: only Take will do. The
-	// function reads at most size bytes. It returns 0, 1 where there is no memory, or 2 where the pixels are not those of
-	// the region.
+	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix,
+	// size_t size, size_t stride, int32_t width, int32_t height, int32_t channels) and its
+	// argument, memory of C; nil: only Take will do. The function reads at most size bytes. It
+	// returns 0, 1 where there is no memory, or 2 where the pixels are not those of the region.
 	Native() (call, arg unsafe.Pointer)
 }
 
@@ -115,10 +124,11 @@ type ROI struct {
 
 // ROIDecoder is what a Decoder also is where a region costs less than the image.
 type ROIDecoder interface {
-	// DecodeROIs decodes the region parts[i] of data[i] and hands it over, in order. Without Fast and Downscale these are the
-	// pixels that Decode gives. It returns how many were handed over: all, or those before the sample that err is about.
-	// A region outside the image is errs.Invalid. Damage is found as far as the region needs the file; a file that was cut
-	// is always errs.Corrupt.
+	// DecodeROIs decodes the region parts[i] of data[i] and hands it over, in order. Without Fast
+	// and Downscale these are the pixels that Decode gives. It returns how many were handed over:
+	// all, or those before the sample that err is about. A region outside the image is
+	// errs.Invalid. Damage is found as far as the region needs the file; a file that was cut is
+	// always errs.Corrupt.
 	DecodeROIs(data [][]byte, parts []ROI, want Channels) (done int, err error)
 	// CanDownscale reports whether a region may ask for Downscale.
 	CanDownscale() bool
@@ -159,7 +169,8 @@ func (r *Registry) Sample(id ID) (SampleCodec, error) {
 	return nil, errs.New(errs.Unsupported, "sample compression %d is not known; a newer version of this library may read it", id)
 }
 
-// Parse finds the id of a name that a user gave: "none", "lz4", "zstd", "jpeg", "png", "webp". sample says which sort it is.
+// Parse finds the id of a name that a user gave: "none", "lz4", "zstd", "jpeg", "png", "webp".
+// sample says which sort it is.
 func (r *Registry) Parse(name string) (id ID, sample bool, err error) {
 	if name == "" || name == "none" {
 		return None, false, nil

@@ -50,7 +50,8 @@ func readGolden(t *testing.T) (index map[string]map[string]array, pixels []byte)
 	return index, pixels
 }
 
-// TestPixelsEqualPillow decodes every golden file in the three wishes, with one decoder of each kind.
+// TestPixelsEqualPillow decodes every golden file in the three wishes, with one decoder of each
+// kind.
 func TestPixelsEqualPillow(t *testing.T) {
 	t.Parallel()
 	index, pixels := readGolden(t)

@@ -5,7 +5,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// DefaultMaxPixels is the most pixels of an image file unless Limits say otherwise: a photograph has 100 million at most.
+// DefaultMaxPixels is the most pixels of an image file unless Limits say otherwise: a photograph
+// has 100 million at most.
 const DefaultMaxPixels = 500_000_000
 
 // Limits bound what the header of an image file may ask of a reader.
@@ -13,7 +14,8 @@ type Limits struct {
 	MaxPixels int64 // height times width of one file; 0: DefaultMaxPixels
 }
 
-// Check refuses an image with more pixels than the limit. A caller checks before it allocates memory for pixels.
+// Check refuses an image with more pixels than the limit. A caller checks before it allocates
+// memory for pixels.
 func (l Limits) Check(s tensor.Shape) error {
 	most := l.MaxPixels
 	if most <= 0 {
@@ -59,8 +61,8 @@ func (r *Registry) Head(c HeadCodec, data []byte, want Channels) (Header, bool, 
 	return h, more, nil
 }
 
-// Agrees reports whether the file decodes to an array of dtype d and shape s. The channel axis of one channel may be
-// left out.
+// Agrees reports whether the file decodes to an array of dtype d and shape s. The channel axis of
+// one channel may be left out.
 func (h Header) Agrees(d tensor.DType, s tensor.Shape) bool {
 	if n := len(h.Shape); n == 3 && len(s) == 2 && h.Shape[2] == 1 {
 		return h.DType == d && h.Shape[:2].Equal(s)

@@ -2,8 +2,9 @@ package codec
 
 import "bytes"
 
-// Sniff recognises the sample codec of a file by its first bytes: JPEG (start of image and one more marker), PNG (the
-// signature) and WebP (a RIFF list of that form). It says nothing about the rest of the file; that is Header's work. Safe for parallel use.
+// Sniff recognises the sample codec of a file by its first bytes: JPEG (start of image and one more
+// marker), PNG (the signature) and WebP (a RIFF list of that form). It says nothing about the rest
+// of the file; that is Header's work. Safe for parallel use.
 func Sniff(data []byte) (ID, bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):

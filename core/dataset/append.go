@@ -107,7 +107,8 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	return nil
 }
 
-// adopt takes over what the samples decide about their tensors: a dtype or shape that was open, new class names.
+// adopt takes over what the samples decide about their tensors: a dtype or shape that was open, new
+// class names.
 func (w *writer) adopt(columns []*checked) {
 	for _, c := range columns {
 		if c.ct.dtype == 0 && c.check.dtype != 0 {

@@ -56,7 +56,8 @@ func cost(calls []faultstore.Call) (n, written int) {
 	return len(calls), written
 }
 
-// TestCostOfCommit: a commit of one row, and an open, cost the same whatever the size of the dataset.
+// TestCostOfCommit: a commit of one row, and an open, cost the same whatever the size of the
+// dataset.
 func TestCostOfCommit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

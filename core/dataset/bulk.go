@@ -10,8 +10,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Segment is rows of a tensor that follow each other and lie together: in one chunk, or one sample in tiles, or rows that
-// have no sample.
+// Segment is rows of a tensor that follow each other and lie together: in one chunk, or one sample
+// in tiles, or rows that have no sample.
 type Segment struct {
 	Row   int64          // first row in the dataset
 	Rows  int64          // how many
@@ -45,7 +45,8 @@ func (p *Segment) ItemRef(row, item int64, ref *chunk.Ref) {
 	*ref = chunk.Ref{Row: row, Chunk: p.Chunk, Item: item, Items: 1, Shape: x.Shape(item), Stored: x.ItemBytes(item), Size: decodedBytes(x, item)}
 }
 
-// Row is the row of the dataset at position i, which must be below Len; -1: there is none, see Draw.
+// Row is the row of the dataset at position i, which must be below Len; -1: there is none, see
+// Draw.
 func (v *View) Row(i int64) int64 { return v.live(i) }
 
 // Regular reports whether the rows of v are start, start+step, ... of the dataset.
@@ -75,8 +76,8 @@ func (v *View) Draw(ctx context.Context, rows []int64) (*View, error) {
 	return out, nil
 }
 
-// Pieces appends where runs of rows of the dataset lie, in their order, each run being the first row and the one behind the
-// last. It reads index pages. Row -1 of a run [-1, 0) has no sample.
+// Pieces appends where runs of rows of the dataset lie, in their order, each run being the first
+// row and the one behind the last. It reads index pages. Row -1 of a run [-1, 0) has no sample.
 func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []Segment) ([]Segment, error) {
 	if c.view.Remote() && len(runs) > 1 { // index pages of many runs at once
 		more, err := inGroups(ctx, len(runs), func(ctx context.Context, from, to int, out []Segment) ([]Segment, error) {
@@ -193,7 +194,8 @@ func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
 // ClassNames are the names that numbers stand for; nil: the tensor has none. Shared, read-only.
 func (c *Column) ClassNames() []string { return c.ct.schema.ClassNames }
 
-// SampleBytes estimates how many bytes a sample of the tensor takes as it is stored, and decoded; 0: nothing is known.
+// SampleBytes estimates how many bytes a sample of the tensor takes as it is stored, and decoded;
+// 0: nothing is known.
 func (c *Column) SampleBytes() (stored, decoded float64) {
 	rec := c.view.snap.Record
 	col := rec.Columns[c.ct.schema.ID]
@@ -227,7 +229,8 @@ func (v *View) Counted(n int64) *View {
 	return out
 }
 
-// Spec makes another tensor of the same kind. Its shape is the one that was declared: -1 for axes that vary, nil: any.
+// Spec makes another tensor of the same kind. Its shape is the one that was declared: -1 for axes
+// that vary, nil: any.
 func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
 	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: ts.DType, Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,

@@ -11,8 +11,8 @@ import (
 	"deeplake/core/version"
 )
 
-// chunkCacheBytes bounds the memory of chunk directories, about 12 bytes a sample of varying size and a few bytes a block
-// otherwise.
+// chunkCacheBytes bounds the memory of chunk directories, about 12 bytes a sample of varying size
+// and a few bytes a block otherwise.
 const chunkCacheBytes = 64 << 20
 
 // chunkID names a chunk object.
@@ -21,7 +21,8 @@ type chunkID struct {
 	ordinal int64
 }
 
-// chunkCache keeps the directories of the chunks that were read last. All methods may be called in parallel.
+// chunkCache keeps the directories of the chunks that were read last. All methods may be called in
+// parallel.
 type chunkCache struct {
 	store  storage.Provider
 	origin string // of the dataset

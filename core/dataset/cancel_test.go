@@ -26,8 +26,8 @@ func (s *refusing) Put(ctx context.Context, key string, data []byte) error {
 	return s.Provider.Put(ctx, key, data)
 }
 
-// TestCanceledFlush: a commit that is cancelled in the waits between attempts returns at once, however many chunks are on
-// their way. The rows are there for the next commit.
+// TestCanceledFlush: a commit that is cancelled in the waits between attempts returns at once,
+// however many chunks are on their way. The rows are there for the next commit.
 func TestCanceledFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,8 @@ func TestCanceledFlush(t *testing.T) {
 		}
 		env := &Env{Stores: storage.Registry{"mem": open}, Codecs: all.All(), Writer: "test"}
 		d := must[*Dataset](t)(Create(t.Context(), env, "mem://d", CreateOptions{}))
-		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} { // more than finish at once
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
+			// more than finish at once
 			if err := d.CreateTensor(t.Context(), TensorSpec{Name: name, DType: "int64"}); err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// checker holds the samples of one column against the promises of their tensor, before any of them is written.
+// checker holds the samples of one column against the promises of their tensor, before any of them
+// is written.
 type checker struct {
 	ct    *columnType
 	codec *codec.Registry
@@ -26,8 +27,8 @@ func newChecker(ct *columnType, reg *codec.Registry) *checker {
 	return &checker{ct: ct, codec: reg, dtype: ct.dtype, shape: ct.schema.Shape}
 }
 
-// array checks the dtype and shape of arrays and returns the shape as it will be stored: a picture of two axes gets a
-// third of size 1.
+// array checks the dtype and shape of arrays and returns the shape as it will be stored: a picture
+// of two axes gets a third of size 1.
 func (c *checker) array(d tensor.DType, s tensor.Shape) (tensor.Shape, error) {
 	if !d.Fixed() {
 		return nil, errs.New(errs.Invalid, "an array has dtype %s", d)
@@ -86,9 +87,9 @@ func wantText(h tensor.HType, d tensor.DType) string {
 	}
 }
 
-// sample checks one sample and returns it as it will be stored, apart from compression: text normalised, class names
-// replaced by their numbers, labels in the tensor's dtype. An encoded sample is checked by its header and returned as it
-// is, with the shape that it decodes to.
+// sample checks one sample and returns it as it will be stored, apart from compression: text
+// normalised, class names replaced by their numbers, labels in the tensor's dtype. An encoded
+// sample is checked by its header and returned as it is, with the shape that it decodes to.
 func (c *checker) sample(s tensor.Sample) (tensor.Sample, error) {
 	switch s.Form {
 	case tensor.FormHole:
@@ -125,7 +126,8 @@ func (c *checker) arraySample(s tensor.Sample) (tensor.Sample, error) {
 	return s, c.storable(shape, int64(len(s.Data)))
 }
 
-// storable refuses an array of n bytes that could not be written, as that must be known before anything is.
+// storable refuses an array of n bytes that could not be written, as that must be known before
+// anything is.
 func (c *checker) storable(shape tensor.Shape, n int64) error {
 	if c.ct.sampleCodec != nil {
 		return c.encodable(shape, n)
@@ -154,7 +156,8 @@ const (
 	maxWebPSide = 16383
 )
 
-// encodable refuses a picture of n bytes that the tensor's sample codec cannot hold, whole or in tiles.
+// encodable refuses a picture of n bytes that the tensor's sample codec cannot hold, whole or in
+// tiles.
 func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	if shape[0] == 0 || shape[1] == 0 {
 		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, c.ct.sampleCodec.Name())

@@ -8,8 +8,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestChunksOfCopies: byte by byte the same dataset at another place has chunks of other identities, and the same place
-// opened again has the same ones.
+// TestChunksOfCopies: byte by byte the same dataset at another place has chunks of other
+// identities, and the same place opened again has the same ones.
 func TestChunksOfCopies(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -11,8 +11,9 @@ import (
 	"deeplake/core/version"
 )
 
-// Column is one tensor of a view. It never changes and may be used in parallel, with one Worker a goroutine. Errors of its
-// samples are about chunks; the caller, who knows why it reads them, names the row.
+// Column is one tensor of a view. It never changes and may be used in parallel, with one Worker a
+// goroutine. Errors of its samples are about chunks; the caller, who knows why it reads them, names
+// the row.
 type Column struct {
 	view *View
 	ct   *columnType
@@ -75,8 +76,8 @@ func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Ch
 	return ch, err
 }
 
-// fits refuses a chunk of samples of another dtype, or of sequences where the tensor has none: readers
-// take memory by the tensor, and place bytes by the chunk.
+// fits refuses a chunk of samples of another dtype, or of sequences where the tensor has none:
+// readers take memory by the tensor, and place bytes by the chunk.
 func (ct *columnType) fits(ch *chunk.Chunk) error {
 	if d := ch.Index.DType(); ct.dtype != 0 && d != ct.dtype {
 		return errs.New(errs.Corrupt, "read chunk %q: its samples have dtype %s, those of tensor %q have %s; run fsck", ch.Key, d, ct.schema.Name, ct.dtype)
@@ -148,7 +149,8 @@ func (f *finder) tiled(ctx context.Context, live int64, ref *chunk.Ref) error {
 	return err
 }
 
-// Resolve finds rows of the view and fills refs, len(refs) == len(rows). It reads index pages, never samples.
+// Resolve finds rows of the view and fills refs, len(refs) == len(rows). It reads index pages,
+// never samples.
 func (c *Column) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error {
 	f := finder{c: c}
 	for i, row := range rows {
@@ -173,8 +175,8 @@ func (c *Column) Items(_ context.Context, ref *chunk.Ref, items []chunk.Ref) err
 	return nil
 }
 
-// Decode reads, checks and decodes a sample into dst, len(dst) == ref.Size. A sequence of encoded items is decoded item
-// by item instead.
+// Decode reads, checks and decodes a sample into dst, len(dst) == ref.Size. A sequence of encoded
+// items is decoded item by item instead.
 func (c *Column) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Decode(ctx, ref, dst, c.ct.channels)
 }

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/version"
 )
 
-// Dataset is an open dataset: the newest commit it has seen, and the changes on top of it that are not committed yet.
-// All methods may be called in parallel; those that write wait for each other.
+// Dataset is an open dataset: the newest commit it has seen, and the changes on top of it that are
+// not committed yet. All methods may be called in parallel; those that write wait for each other.
 type Dataset struct {
 	env    *Env
 	store  storage.Provider
@@ -28,7 +28,8 @@ type Dataset struct {
 	chunks *chunkCache
 	links  *places
 
-	working atomic.Pointer[version.Progress] // of the long operation that was begun last; nil: there was none
+	// of the long operation that was begun last; nil: there was none
+	working atomic.Pointer[version.Progress]
 
 	mu     sync.Mutex
 	closed bool
@@ -127,8 +128,8 @@ func Exists(ctx context.Context, env *Env, uri string, o storage.Options) (bool,
 	return version.Exists(ctx, store)
 }
 
-// Delete removes the dataset at uri with all its versions, or what a deletion or a copy that was broken
-// off left of one; errs.NotFound if there is neither.
+// Delete removes the dataset at uri with all its versions, or what a deletion or a copy that was
+// broken off left of one; errs.NotFound if there is neither.
 func Delete(ctx context.Context, env *Env, uri string, o storage.Options) error {
 	store, err := env.Stores.Open(ctx, uri, o)
 	if err != nil {
@@ -144,8 +145,8 @@ func (d *Dataset) URI() string { return d.store.URI() }
 // ReadOnly reports whether writing is refused.
 func (d *Dataset) ReadOnly() bool { return d.ro }
 
-// Close drops what is not committed and releases the store. Views of the dataset fail from then on. A second Close does
-// nothing.
+// Close drops what is not committed and releases the store. Views of the dataset fail from then on.
+// A second Close does nothing.
 func (d *Dataset) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -264,9 +265,10 @@ func (d *Dataset) SetInfo(_ context.Context, info map[string]any) error {
 	return nil
 }
 
-// Append adds rows, all or none of them: every column is checked before anything is written. All columns have rows
-// values, and every tensor has a column. The data of the columns is not kept. When the store fails in between, the
-// transaction can only be discarded; what is committed is safe.
+// Append adds rows, all or none of them: every column is checked before anything is written. All
+// columns have rows values, and every tensor has a column. The data of the columns is not kept.
+// When the store fails in between, the transaction can only be discarded; what is committed is
+// safe.
 func (d *Dataset) Append(ctx context.Context, cols []tensor.Rows, rows int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,7 +280,8 @@ func (d *Dataset) Append(ctx context.Context, cols []tensor.Rows, rows int64) er
 	return w.append(ctx, cols, rows)
 }
 
-// Update replaces the samples of rows, counted as the user counts them with uncommitted changes, in the tensors of cols.
+// Update replaces the samples of rows, counted as the user counts them with uncommitted changes, in
+// the tensors of cols.
 func (d *Dataset) Update(ctx context.Context, rows []int64, cols []tensor.Rows) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -306,8 +309,8 @@ func (d *Dataset) DeleteRows(_ context.Context, rows []int64) error {
 	return nil
 }
 
-// Commit makes the changes durable and visible as a new version. With nothing to commit it makes no version and returns
-// the head. After errs.Conflict the changes are still there.
+// Commit makes the changes durable and visible as a new version. With nothing to commit it makes no
+// version and returns the head. After errs.Conflict the changes are still there.
 func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -342,7 +345,8 @@ func (d *Dataset) Discard(context.Context) error {
 	return nil
 }
 
-// Refresh moves on to the newest commit. It is refused while there are uncommitted changes: committing does it then.
+// Refresh moves on to the newest commit. It is refused while there are uncommitted changes:
+// committing does it then.
 func (d *Dataset) Refresh(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -364,7 +368,8 @@ func (d *Dataset) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Log lists at most limit commits, the newest first; limit <= 0 means all. A dataset of the past lists its own history.
+// Log lists at most limit commits, the newest first; limit <= 0 means all. A dataset of the past
+// lists its own history.
 func (d *Dataset) Log(ctx context.Context, limit int) ([]version.Committed, error) {
 	repo, head, err := d.repository()
 	if err != nil {
@@ -408,7 +413,8 @@ func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
 	return Open(ctx, d.env, d.URI(), OpenOptions{Branch: branch, At: ref, Storage: d.access()})
 }
 
-// View shows all rows as they are now, with uncommitted changes. It does not change when the dataset does.
+// View shows all rows as they are now, with uncommitted changes. It does not change when the
+// dataset does.
 func (d *Dataset) View(ctx context.Context) (*View, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -21,22 +21,23 @@ type Description struct {
 	Named []string `json:"named,omitempty"`
 }
 
-// TensorDescription is what a tensor says of itself. The counters are those of the commit: uncommitted rows that are
-// still being packed are not in them.
+// TensorDescription is what a tensor says of itself. The counters are those of the commit:
+// uncommitted rows that are still being packed are not in them.
 type TensorDescription struct {
-	Name        string         `json:"name"`
-	HType       string         `json:"htype"`
-	DType       *string        `json:"dtype"` // null: the first sample decides
-	Shape       tensor.Shape   `json:"shape"` // as declared, -1 for an axis that varies; null: any
-	Compression string         `json:"compression"`
-	Sequence    bool           `json:"sequence"`
-	ClassNames  []string       `json:"class_names"`
-	ChunkBytes  int64          `json:"chunk_bytes"`
-	Chunks      int64          `json:"chunks"`
-	Bytes       int64          `json:"bytes"`
-	MinShape    tensor.Shape   `json:"min_shape"` // bounds over all samples ever written; null: unknown
-	MaxShape    tensor.Shape   `json:"max_shape"`
-	Info        map[string]any `json:"info"`
+	Name        string       `json:"name"`
+	HType       string       `json:"htype"`
+	DType       *string      `json:"dtype"` // null: the first sample decides
+	Shape       tensor.Shape `json:"shape"` // as declared, -1 for an axis that varies; null: any
+	Compression string       `json:"compression"`
+	Sequence    bool         `json:"sequence"`
+	ClassNames  []string     `json:"class_names"`
+	ChunkBytes  int64        `json:"chunk_bytes"`
+	Chunks      int64        `json:"chunks"`
+	Bytes       int64        `json:"bytes"`
+	// bounds over all samples ever written; null: unknown
+	MinShape tensor.Shape   `json:"min_shape"`
+	MaxShape tensor.Shape   `json:"max_shape"`
+	Info     map[string]any `json:"info"`
 }
 
 // Describe says what the dataset is, with its uncommitted changes.

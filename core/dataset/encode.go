@@ -11,17 +11,20 @@ import (
 	"deeplake/core/tensor"
 )
 
-// encodeWindow and encodeBytes bound the samples that are encoded at once: enough for every core, few enough for memory.
+// encodeWindow and encodeBytes bound the samples that are encoded at once: enough for every core,
+// few enough for memory.
 const (
 	encodeWindow = 64
 	encodeBytes  = 64 << 20
 )
 
-// foreignBytes bounds the decoded pictures that are kept between the check of an append and its writing.
+// foreignBytes bounds the decoded pictures that are kept between the check of an append and its
+// writing.
 const foreignBytes = 64 << 20
 
-// decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one must be refused before
-// anything is written. What goes beyond foreignBytes is dropped after this check and decoded again when it is written.
+// decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one
+// must be refused before anything is written. What goes beyond foreignBytes is dropped after this
+// check and decoded again when it is written.
 func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf func(int) int) error {
 	g := task.New(ctx, task.Cores())
 	var kept atomic.Int64
@@ -78,8 +81,8 @@ type encoded struct {
 	tiled bool // Data is the array, too large to be stored in one piece
 }
 
-// eachEncoded calls fn for every sample in order, as it will be stored: through the tensor's sample codec where it has
-// one, several at once.
+// eachEncoded calls fn for every sample in order, as it will be stored: through the tensor's sample
+// codec where it has one, several at once.
 func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, it encoded) error) error {
 	for from := 0; from < len(c.samples); {
 		part := window(c.samples[from:])
@@ -108,7 +111,8 @@ func window(samples []tensor.Sample) []tensor.Sample {
 	return samples
 }
 
-// encode makes samples what is stored of them. Files in the tensor's codec are stored as they are, however large.
+// encode makes samples what is stored of them. Files in the tensor's codec are stored as they are,
+// however large.
 func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]encoded, error) {
 	items := make([]encoded, len(samples))
 	g := task.New(ctx, task.Cores())
@@ -134,7 +138,8 @@ func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sa
 	return items, g.Wait()
 }
 
-// encodeSample brings an array, or a file of another codec, into the tensor's codec, unless it has to be tiled.
+// encodeSample brings an array, or a file of another codec, into the tensor's codec, unless it has
+// to be tiled.
 func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error) {
 	it := encoded{Item: chunk.Item{Data: s.Data, Shape: s.Shape}}
 	if s.Form == tensor.FormEncoded {
@@ -158,10 +163,10 @@ func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error)
 	return it, nil
 }
 
-// tiles reports whether an array of so many bytes is over the bound of a sample in one piece. Items of sequences are
-// stored in one piece whatever their size, as a row lies in one chunk.
+// tiles reports whether an array of so many bytes is over the bound of a sample in one piece. Items
+// of sequences are stored in one piece whatever their size, as a row lies in one chunk.
 func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.htype.List() }
 
-// rawTileBytes is the size from which an array is tiled before it is encoded: its file might be over the bound of a
-// chunk, and every tile must be decodable by itself in bounded memory.
+// rawTileBytes is the size from which an array is tiled before it is encoded: its file might be
+// over the bound of a chunk, and every tile must be decodable by itself in bounded memory.
 func rawTileBytes(ct *columnType) int64 { return 8 * ct.spec().Max() }

@@ -70,8 +70,8 @@ func checkNumbers(t testing.TB, d *Dataset, n int) {
 	}
 }
 
-// TestStoreFailsInAppend: the store fails somewhere in a session. The transaction says so until it is discarded, what is
-// committed stays, and the same work done again succeeds.
+// TestStoreFailsInAppend: the store fails somewhere in a session. The transaction says so until it
+// is discarded, what is committed stays, and the same work done again succeeds.
 func TestStoreFailsInAppend(t *testing.T) {
 	t.Parallel()
 	actions := map[string]faultstore.Action{
@@ -143,7 +143,8 @@ func TestStoreFailsInAppend(t *testing.T) {
 	}
 }
 
-// TestBrokenTransaction: after a failure of the store every use says what happened, until discard().
+// TestBrokenTransaction: after a failure of the store every use says what happened, until
+// discard().
 func TestBrokenTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -250,7 +251,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestDamagedChunk: every object under data/ cut, flipped and removed, found or not found while rows are read.
+// TestDamagedChunk: every object under data/ cut, flipped and removed, found or not found while
+// rows are read.
 func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -424,7 +426,8 @@ func TestParallelUse(t *testing.T) {
 	}
 }
 
-// TestSessionMemory: a long session needs no more memory than its open chunks, whatever the number of rows.
+// TestSessionMemory: a long session needs no more memory than its open chunks, whatever the number
+// of rows.
 func TestSessionMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("appends 300 MB")

@@ -46,8 +46,9 @@ func (s *besideStore) PutIfAbsent(ctx context.Context, key string, data []byte) 
 	return s.Provider.PutIfAbsent(ctx, key, data)
 }
 
-// TestFsckBesideWriters: commits, rechunk, branches that come and go, expiry and a collection without grace run at every
-// call of fsck in turn. Nothing is wrong with the dataset, so nothing is reported, and nothing is repaired.
+// TestFsckBesideWriters: commits, rechunk, branches that come and go, expiry and a collection
+// without grace run at every call of fsck in turn. Nothing is wrong with the dataset, so nothing is
+// reported, and nothing is repaired.
 func TestFsckBesideWriters(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

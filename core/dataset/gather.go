@@ -10,9 +10,10 @@ import (
 	"deeplake/core/errs"
 )
 
-// GatherPlan finds many rows of the view at once, in any order, repeats allowed. It is Resolve for rows whose samples are all of one
-// shape: it reads the same index pages and looks at each chunk once. nil says that they are not, or that there are none; then,
-// and after an error, Resolve has to be asked.
+// GatherPlan finds many rows of the view at once, in any order, repeats allowed. It is Resolve for
+// rows whose samples are all of one shape: it reads the same index pages and looks at each chunk
+// once. nil says that they are not, or that there are none; then, and after an error, Resolve has
+// to be asked.
 func (c *Column) GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
 	if len(rows) == 0 || len(rows) > math.MaxInt32 || c.Sequence() || c.Encoded() || !c.ct.dtype.Fixed() {
 		return nil, nil
@@ -38,8 +39,8 @@ func (c *Column) GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPla
 	return l, nil
 }
 
-// lives makes the items of l the rows of the snapshot at positions of the view, rising, and notes those that do not exist as
-// holes. It reports whether all positions are in the view.
+// lives makes the items of l the rows of the snapshot at positions of the view, rising, and notes
+// those that do not exist as holes. It reports whether all positions are in the view.
 func (v *View) lives(ctx context.Context, rows []int64, l *chunk.GatherPlan) bool {
 	live := make([]int64, 0, len(rows))
 	rising, last := true, int64(0)
@@ -92,8 +93,8 @@ type gatherPlanner struct {
 	move int64             // from rows of the snapshot to physical ones
 }
 
-// next finds the entry of the row at, and makes a run of all rows that follow it there. It returns where those end, -1: it
-// has no run.
+// next finds the entry of the row at, and makes a run of all rows that follow it there. It returns
+// where those end, -1: it has no run.
 func (f *gatherPlanner) next(ctx context.Context, at int) (int, error) {
 	if ctx.Err() != nil {
 		return -1, errs.Cause(ctx, "find samples")
@@ -148,7 +149,8 @@ func (f *gatherPlanner) take(at int) int {
 	if from < at { // there are holes
 		copy(l.Positions[from:], l.Positions[at:end])
 	}
-	if n := len(l.Runs) - 1; n >= 0 && l.Runs[n].Chunk == f.chunk && l.Items[from-1] < l.Items[from] { // behind deleted rows
+	if n := len(l.Runs) - 1; n >= 0 && l.Runs[n].Chunk == f.chunk && l.Items[from-1] < l.Items[from] {
+		// behind deleted rows
 		l.Runs[n].To, l.Runs[n].Repeats = len(l.Items), l.Runs[n].Repeats || repeats
 	} else {
 		l.Runs = append(l.Runs, chunk.Run{Chunk: f.chunk, From: from, To: len(l.Items), Repeats: repeats})
@@ -179,8 +181,9 @@ const (
 	digits    = 1 << digitBits
 )
 
-// sortRows sorts rows, none of which is negative, and says where each was. Rows that are equal stay in their order. It looks
-// at 11 bits of all rows at a time, which takes a fraction of comparing them. When ctx ends they are in no order.
+// sortRows sorts rows, none of which is negative, and says where each was. Rows that are equal stay
+// in their order. It looks at 11 bits of all rows at a time, which takes a fraction of comparing
+// them. When ctx ends they are in no order.
 func sortRows(ctx context.Context, rows []int64) []int32 {
 	places := make([]int32, len(rows))
 	most := slices.Max(rows)

@@ -145,8 +145,9 @@ func TestGrayPicture(t *testing.T) {
 	}
 }
 
-// TestTiledPictures: pictures around the bound of a chunk of 4 KiB, of which a sample may have 8 KiB: whole, encoded
-// whole although the pixels are over the bound, tiled because the file is over the bound, tiled before it is encoded.
+// TestTiledPictures: pictures around the bound of a chunk of 4 KiB, of which a sample may have 8
+// KiB: whole, encoded whole although the pixels are over the bound, tiled because the file is over
+// the bound, tiled before it is encoded.
 func TestTiledPictures(t *testing.T) {
 	t.Parallel()
 	sizes := [][]int64{{40, 60, 3}, {52, 52, 3}, {53, 52, 3}, {60, 60, 3}, {100, 80, 3}, {300, 250, 1}, {140, 160, 3}, {150, 160, 3}, {200, 333, 3}, {3, 9000, 1}, {9000, 3, 4}}
@@ -168,7 +169,8 @@ func TestTiledPictures(t *testing.T) {
 					}
 				}
 			}
-			// The same again as updates, in another order, so that small ones and tiled ones take turns.
+			// The same again as updates, in another order, so that small ones and tiled ones take
+			// turns.
 			for _, k := range rand.New(rand.NewPCG(1, 1)).Perm(len(want)) {
 				for _, s := range []tensor.Sample{picture(9, true, 5, 5, 3), picture(9, true, 99, 99, 3), want[k]} {
 					if err := d.Update(ctx, []int64{int64(k)}, []tensor.Rows{{Tensor: "x", Samples: []tensor.Sample{s}}}); err != nil {
@@ -228,7 +230,8 @@ func TestLargeFile(t *testing.T) {
 	}
 }
 
-// TestForeignBeyondMemory: files of another codec whose pixels are not kept between check and writing.
+// TestForeignBeyondMemory: files of another codec whose pixels are not kept between check and
+// writing.
 func TestForeignBeyondMemory(t *testing.T) {
 	t.Parallel()
 	flat := zeros(tensor.Uint8, 4000, 3000, 1) // 12 MB each, the files are small

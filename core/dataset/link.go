@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	// headBytes is how much of a picture is read at first to learn its shape; most files need no more.
+	// headBytes is how much of a picture is read at first to learn its shape; most files need no
+	// more.
 	headBytes = 64 << 10
-	// maxHeadBytes is how much is read at most. Thumbnails and colour profiles stand before the shape.
+	// maxHeadBytes is how much is read at most. Thumbnails and colour profiles stand before the
+	// shape.
 	maxHeadBytes = 16 << 20
 	// looksInFlight is the number of pictures whose beginnings are read at once.
 	looksInFlight = 32
@@ -198,8 +200,8 @@ func (p *places) refused(ctx context.Context, s storage.Source, key string, l fo
 	return err
 }
 
-// settle looks at the files that samples link to, as far as that is not known, and returns the samples with their links
-// complete. It reads the beginnings of several files at once.
+// settle looks at the files that samples link to, as far as that is not known, and returns the
+// samples with their links complete. It reads the beginnings of several files at once.
 func (p *places) settle(ctx context.Context, samples []tensor.Sample, reg *codec.Registry, want codec.Channels, rowOf func(int) int) ([]tensor.Sample, error) {
 	out := samples
 	g := task.New(ctx, looksInFlight)
@@ -291,7 +293,8 @@ func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n i
 	return data, err
 }
 
-// LookAtHead tells the shape of a picture from the beginning of its file. more means that data ends too early to tell.
+// LookAtHead tells the shape of a picture from the beginning of its file. more means that data ends
+// too early to tell.
 func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.Header, id codec.ID, more bool, err error) {
 	id, ok := codec.Sniff(data)
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// The model is a list of rows. A program of random steps is done to it and to a dataset through two handles, and they
-// must agree on every row, in every version, and on every conflict.
+// The model is a list of rows. A program of random steps is done to it and to a dataset through two
+// handles, and they must agree on every row, in every version, and on every conflict.
 
 // modelRow is a row; a tensor that is missing is a hole.
 type modelRow struct {

@@ -11,10 +11,12 @@ import (
 	"deeplake/core/storage"
 )
 
-// lookupsInFlight is how many runs of rows are looked up at once: their index pages are small, so that latency counts.
+// lookupsInFlight is how many runs of rows are looked up at once: their index pages are small, so
+// that latency counts.
 const lookupsInFlight = 32
 
-// Remote reports whether reads are requests over a network, so that it pays to read ahead in large pieces.
+// Remote reports whether reads are requests over a network, so that it pays to read ahead in large
+// pieces.
 func (v *View) Remote() bool {
 	return storage.Remote(v.d.store)
 }
@@ -31,10 +33,11 @@ func (c *Column) StoredBytes() int64 {
 	return int64(float64(rec.Columns[c.ct.schema.ID].Bytes) * float64(c.view.n) / float64(rec.Rows))
 }
 
-// Ahead says which bytes reading runs of rows takes; each run is the first row and the one behind the last, as positions in
-// the view. It reads the index pages of many runs at once, and keeps them for Resolve. The spans of rows come in their
-// order, may overlap, and are those of large pieces where rows follow each other. Rows outside of the view have none. What
-// cannot be found is left out: the first error comes along with the others' spans.
+// Ahead says which bytes reading runs of rows takes; each run is the first row and the one behind
+// the last, as positions in the view. It reads the index pages of many runs at once, and keeps them
+// for Resolve. The spans of rows come in their order, may overlap, and are those of large pieces
+// where rows follow each other. Rows outside of the view have none. What cannot be found is left
+// out: the first error comes along with the others' spans.
 func (c *Column) Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error) {
 	rows := c.physical(runs)
 	found, err := inGroups(ctx, len(rows), func(ctx context.Context, from, to int, out []held) ([]held, error) {
@@ -52,8 +55,8 @@ func (c *Column) Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, e
 	return spans, err
 }
 
-// inGroups cuts n things into groups, gives each to fn in a goroutine of its own, and joins what they make in order. The
-// error is the first one; it does not keep the other groups from their end.
+// inGroups cuts n things into groups, gives each to fn in a goroutine of its own, and joins what
+// they make in order. The error is the first one; it does not keep the other groups from their end.
 func inGroups[T any](ctx context.Context, n int, fn func(ctx context.Context, from, to int, out []T) ([]T, error)) ([]T, error) {
 	groups := min(n, lookupsInFlight)
 	if groups < 2 {
@@ -76,7 +79,8 @@ func inGroups[T any](ctx context.Context, n int, fn func(ctx context.Context, fr
 	return slices.Concat(made...), err
 }
 
-// physical cuts runs of the view where the rows of the dataset do not follow each other, and joins those that do.
+// physical cuts runs of the view where the rows of the dataset do not follow each other, and joins
+// those that do.
 func (c *Column) physical(runs [][2]int64) [][2]int64 {
 	var out [][2]int64
 	add := func(from, to int64) {

@@ -112,7 +112,8 @@ func (p *pending) onto(c *wantCommit) wantCommit {
 	return out
 }
 
-// threeWay is what a merge should give. clear is false where two decisions meet in one row, whose order nobody promises.
+// threeWay is what a merge should give. clear is false where two decisions meet in one row, whose
+// order nobody promises.
 func threeWay(base, ours, theirs *wantCommit, on version.Strategy) (out wantCommit, conflict, clear bool) {
 	out, clear = ours.clone(), true
 	for _, id := range theirs.order {

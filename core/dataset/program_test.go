@@ -22,8 +22,9 @@ import (
 	"deeplake/core/version"
 )
 
-// The programs are random calls on two handles of one dataset, with a fault at any call to the store, held against lists
-// of rows in memory. DEEPLAKE_PROGRAMS says how many (default: as many as go into programTime), DEEPLAKE_SEED which one.
+// The programs are random calls on two handles of one dataset, with a fault at any call to the
+// store, held against lists of rows in memory. DEEPLAKE_PROGRAMS says how many (default: as many as
+// go into programTime), DEEPLAKE_SEED which one.
 
 // programTime bounds the test when nobody asks for a number of programs.
 const programTime = 12 * time.Second
@@ -59,7 +60,8 @@ func (k stepKind) String() string {
 	}[k]
 }
 
-// step is one call. Its numbers mean something in any state, so that steps can be left out of a program that fails.
+// step is one call. Its numbers mean something in any state, so that steps can be left out of a
+// program that fails.
 type step struct {
 	handle int
 	kind   stepKind
@@ -402,7 +404,8 @@ func (w *world) judge(h *handle) verdict {
 	for at := w.heads[h.branch]; at != h.base; at = w.commits[at].parents[0] {
 		c, before := &w.commits[at], &w.commits[w.commits[at].parents[0]]
 		if len(c.order) < len(before.order) || !maps.Equal(names2(c, before), names2(before, before)) {
-			v = either // tensors were dropped or renamed: the matrix decides by what the changes touch
+			// tensors were dropped or renamed: the matrix decides by what the changes touch
+			v = either
 		}
 		for i := range before.rows {
 			was, is := &before.rows[i], c.row(before.rows[i].id)
@@ -453,7 +456,8 @@ func (w *world) commit(h *handle, calm func()) error {
 		h.base, h.pend = w.heads[h.branch], newPending()
 		return nil
 	case errs.Is(err, errs.Conflict) && want != mustWork, errs.Is(err, errs.Storage):
-		// In the second case the chunks were lost before the record was tried: nothing is committed.
+		// In the second case the chunks were lost before the record was tried: nothing is
+		// committed.
 		calm()
 		h.pend = newPending()
 		return h.d.Discard(w.ctx)
@@ -574,8 +578,8 @@ func (w *world) ancestors(at int) map[int]bool {
 	return out
 }
 
-// mergeBase is the one commit that both come from and that no other such commit comes from; ok is false where there are
-// several.
+// mergeBase is the one commit that both come from and that no other such commit comes from; ok is
+// false where there are several.
 func (w *world) mergeBase(a, b int) (base int, ok bool) {
 	of, common := w.ancestors(b), []int{}
 	for at := range w.ancestors(a) {

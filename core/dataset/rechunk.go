@@ -14,10 +14,11 @@ import (
 
 // RechunkOptions are the options of Rechunk.
 type RechunkOptions struct {
-	Tensors    []string `json:"tensors"`     // none: all
-	ChunkBytes int64    `json:"chunk_bytes"` // 0: as each tensor has it; else its size from now on, too
-	All        bool     `json:"all"`         // also what lies well already
-	Message    string   `json:"message"`
+	Tensors []string `json:"tensors"` // none: all
+	// 0: as each tensor has it; else its size from now on, too
+	ChunkBytes int64  `json:"chunk_bytes"`
+	All        bool   `json:"all"` // also what lies well already
+	Message    string `json:"message"`
 }
 
 // RechunkReport says what Rechunk did.
@@ -35,10 +36,10 @@ const rangeBytes = 16 << 20
 // piecesInFlight is how many pieces are read at once; they are what Rechunk holds in memory.
 const rangesInFlight = 8
 
-// Rechunk writes the samples of runs of rows that are spread over small or half-used chunks, as updates and deletions
-// leave them, into full chunks in the order of rows, and commits that. Samples, rows and their identities stay what they
-// are; stored files are not encoded again. Space is given back by a gc, once no version needs the old chunks. After an
-// error nothing has changed.
+// Rechunk writes the samples of runs of rows that are spread over small or half-used chunks, as
+// updates and deletions leave them, into full chunks in the order of rows, and commits that.
+// Samples, rows and their identities stay what they are; stored files are not encoded again. Space
+// is given back by a gc, once no version needs the old chunks. After an error nothing has changed.
 func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,8 +183,8 @@ func (t *retensor) run(ctx context.Context) error {
 	return nil
 }
 
-// chunk decides whether entries of one chunk, which follow each other, go on with the run that is being gathered, or lie
-// well and end it.
+// chunk decides whether entries of one chunk, which follow each other, go on with the run that is
+// being gathered, or lie well and end it.
 func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 	e := &entries[0]
 	if e.Tiles > 0 {
@@ -277,7 +278,8 @@ func (t *retensor) rowRanges(p *placed) []rowRange {
 	return out
 }
 
-// extent is the bytes of the blocks that a row of the chunk lies in; none where it has no items, or only links.
+// extent is the bytes of the blocks that a row of the chunk lies in; none where it has no items, or
+// only links.
 func (p *placed) extent(at int64) (from, to int64) {
 	x := p.chunk.Index
 	first, n := x.RowItemsRange(at)

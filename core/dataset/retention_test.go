@@ -17,10 +17,12 @@ import (
 
 const day = 24 * time.Hour
 
-// on moves a clock to a day that is later than any that the machine's own clock has put into a record.
+// on moves a clock to a day that is later than any that the machine's own clock has put into a
+// record.
 func (c *clock) on(day int64) { c.days.Store(40_000 + day) }
 
-// aged is a dataset with a commit a day on main, by the clock of its store: version n is made on day n and shows n.
+// aged is a dataset with a commit a day on main, by the clock of its store: version n is made on
+// day n and shows n.
 func aged(t *testing.T, versions int) (*Dataset, *mem.Space, *clock) {
 	t.Helper()
 	env, space, clock := datedEnv()
@@ -88,7 +90,8 @@ func TestRetention(t *testing.T) {
 		keep version.Retention
 		want string // of versions 2 to 10
 	}{
-		"all that was head in the last four days": {version.Retention{Age: 4 * day}, "xxxxooooo"}, // on day 10; version 6 was it until day 7
+		// on day 10; version 6 was it until day 7
+		"all that was head in the last four days": {version.Retention{Age: 4 * day}, "xxxxooooo"},
 		"the head":                   {version.Retention{}, "xxxxxxxxo"},
 		"three":                      {version.Retention{Last: 3}, "xxxxxxooo"},
 		"two days and at least five": {version.Retention{Age: 2 * day, Last: 5}, "xxxxooooo"},
@@ -138,7 +141,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestRetentionNow: without a grace period versions and data go at once, and a dry run says how much.
+// TestRetentionNow: without a grace period versions and data go at once, and a dry run says how
+// much.
 func TestRetentionNow(t *testing.T) {
 	t.Parallel()
 	d, _, _ := aged(t, 10)
@@ -195,7 +199,8 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	}
 	wantNumbers(t, reader, 6)
 	wantNumbers(t, head, 10)
-	if _, err := slow.Commit(ctx, "slow"); !errs.Is(err, errs.Conflict) { // it and day 11 update the same row
+	if _, err := slow.Commit(ctx, "slow"); !errs.Is(err, errs.Conflict) {
+		// it and day 11 update the same row
 		t.Fatal(err)
 	}
 	clock.on(18)
@@ -205,7 +210,8 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	for at, want := range map[string]int64{"v3": 3, "v3 too": 3, "v4": 4, "main@4": 4, "from5": 5, "main": 11} {
 		wantNumbers(t, open(OpenOptions{At: at}), want)
 	}
-	_, err = Open(ctx, d.env, "mem://d", OpenOptions{At: clock.now().Add(-10 * day).Format(time.RFC3339)}) // version 8
+	// version 8
+	_, err = Open(ctx, d.env, "mem://d", OpenOptions{At: clock.now().Add(-10 * day).Format(time.RFC3339)})
 	wantError(t, err, errs.NotFound, "version 8", "expired")
 	_, err = Open(ctx, d.env, "mem://d", OpenOptions{At: head.head.Record.UUID.String()[:12]})
 	wantError(t, err, errs.NotFound, "expired")
@@ -229,8 +235,9 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	wantWhole(t, d)
 }
 
-// TestRetentionAndMerges: what merges and diffs ask of expired commits is there: the schema of a merge base, the
-// identities of rows of a branch that is no more, what was deleted, what each commit did.
+// TestRetentionAndMerges: what merges and diffs ask of expired commits is there: the schema of a
+// merge base, the identities of rows of a branch that is no more, what was deleted, what each
+// commit did.
 func TestRetentionAndMerges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -238,7 +245,8 @@ func TestRetentionAndMerges(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			d, space, clock := aged(t, 3)
-			if err := d.SetInfo(ctx, map[string]any{"large": noise(2 * format.InlineSchema)}); err != nil { // a page of its own
+			if err := d.SetInfo(ctx, map[string]any{"large": noise(2 * format.InlineSchema)}); err != nil {
+				// a page of its own
 				t.Fatal(err)
 			}
 			appendNumbers(t, d, 31, 32)
@@ -330,8 +338,8 @@ func TestRetentionAndMerges(t *testing.T) {
 	}
 }
 
-// TestRetentionWithoutName: what merges took in from a branch that is deleted expires by its own time, and not before the
-// branch has been gone for the grace period.
+// TestRetentionWithoutName: what merges took in from a branch that is deleted expires by its own
+// time, and not before the branch has been gone for the grace period.
 func TestRetentionWithoutName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -367,8 +375,8 @@ func TestRetentionWithoutName(t *testing.T) {
 	wantWhole(t, d)
 }
 
-// TestRetentionFaults stops a gc that expires at every call, in every way. What is kept can be read then, everything else
-// can be read or is expired, and another gc ends the work.
+// TestRetentionFaults stops a gc that expires at every call, in every way. What is kept can be read
+// then, everything else can be read or is expired, and another gc ends the work.
 func TestRetentionFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -405,8 +413,8 @@ func TestRetentionFaults(t *testing.T) {
 	}
 }
 
-// TestRetentionDamage: an expiry that cannot be read stops gc and is named by fsck; nothing is taken for expired or for damaged
-// because of it.
+// TestRetentionDamage: an expiry that cannot be read stops gc and is named by fsck; nothing is
+// taken for expired or for damaged because of it.
 func TestRetentionDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

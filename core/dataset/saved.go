@@ -13,8 +13,9 @@ import (
 
 // SavedView is a view under a name: what was asked of a commit.
 type SavedView struct {
-	Name    string              `json:"name"`
-	Query   string              `json:"query"`  // in its canonical form; "": the rows were selected otherwise
+	Name string `json:"name"`
+	// in its canonical form; "": the rows were selected otherwise
+	Query   string              `json:"query"`
 	Params  json.RawMessage     `json:"params"` // a JSON array
 	Seed    uint64              `json:"seed"`
 	Columns []format.ViewColumn `json:"-"`
@@ -35,10 +36,11 @@ func savedView(v version.View) SavedView {
 	return s
 }
 
-// SaveView saves what a query, or a selection, has made of base, a view of a commit of the dataset, under a name. Of s, Query,
-// Params, Seed and Columns count. rows are the rows of the same commit that came of it, nil where those are of several
-// datasets or of none. A name that is taken is errs.Exists, unless the view is to be replaced. Nothing else changes: a view
-// is no part of a commit.
+// SaveView saves what a query, or a selection, has made of base, a view of a commit of the dataset,
+// under a name. Of s, Query, Params, Seed and Columns count. rows are the rows of the same commit
+// that came of it, nil where those are of several datasets or of none. A name that is taken is
+// errs.Exists, unless the view is to be replaced. Nothing else changes: a view is no part of a
+// commit.
 func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, replace bool) error {
 	d := v.d
 	repo, _, err := d.writable()
@@ -109,8 +111,8 @@ type Loaded struct {
 	Rows    *View    // those of the view; nil: see SavedView.Listed
 }
 
-// LoadView opens the commit of a saved view, in a dataset of its own. A name that nothing has, and a view whose commit is
-// expired or gone, is errs.NotFound.
+// LoadView opens the commit of a saved view, in a dataset of its own. A name that nothing has, and
+// a view whose commit is expired or gone, is errs.NotFound.
 func (v Versions) LoadView(ctx context.Context, name string) (*Loaded, error) {
 	d := v.d
 	repo, _, err := d.repository()
@@ -154,8 +156,9 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 	return l, err
 }
 
-// Runs of a few bytes stand for any number of rows, and a list of rows takes 8 bytes of memory for each. A list may have
-// each row of the commit once, and repeats in proportion to the size of the object that was read.
+// Runs of a few bytes stand for any number of rows, and a list of rows takes 8 bytes of memory for
+// each. A list may have each row of the commit once, and repeats in proportion to the size of the
+// object that was read.
 const (
 	mostListed    = 1 << 30
 	freeRepeats   = 1 << 24

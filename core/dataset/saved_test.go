@@ -156,7 +156,8 @@ func TestSavedViewOfNoCommit(t *testing.T) {
 	}
 }
 
-// TestSavedViewsAreCopied holds that a copy with history has the views, and that fsck finds a damaged one.
+// TestSavedViewsAreCopied holds that a copy with history has the views, and that fsck finds a
+// damaged one.
 func TestSavedViewsAreCopied(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -202,7 +203,8 @@ func TestSavedViewsAreCopied(t *testing.T) {
 	}
 }
 
-// TestSaveViewOfAnother holds that a view is saved where its rows are, by whatever path that is opened.
+// TestSaveViewOfAnother holds that a view is saved where its rows are, by whatever path that is
+// opened.
 func TestSaveViewOfAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -26,8 +26,9 @@ type TensorSpec struct {
 	ChunkBytes  int64          `json:"chunk_bytes"`
 	ExistOK     bool           `json:"exist_ok"`
 	Info        map[string]any `json:"info"`
-	// Hidden tensors have names that begin with "_". They are no part of what a view or a description lists, and rows
-	// may be appended without them; who knows their names reads them like others.
+	// Hidden tensors have names that begin with "_". They are no part of what a view or a
+	// description lists, and rows may be appended without them; who knows their names reads them
+	// like others.
 	Hidden bool `json:"-"`
 }
 

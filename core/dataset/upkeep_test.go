@@ -163,7 +163,8 @@ func TestGCNow(t *testing.T) {
 	wantNumbers(t, again, 3)
 }
 
-// damaged is a dataset with objects of every kind, in a store of its own that can be changed beside it.
+// damaged is a dataset with objects of every kind, in a store of its own that can be changed beside
+// it.
 func damagedDataset(t *testing.T) (*Dataset, storage.Provider) {
 	t.Helper()
 	ctx := context.Background()
@@ -384,7 +385,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCopyGoesOn: a copy that is cut short at any call leaves no dataset, and the next one takes up what is there.
+// TestCopyGoesOn: a copy that is cut short at any call leaves no dataset, and the next one takes up
+// what is there.
 func TestCopyGoesOn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -38,8 +38,8 @@ type LogEntry struct {
 // refsInFlight is how many refs are looked up at once.
 const refsInFlight = 16
 
-// Versions is what a dataset can say and do about its commits and their names, without a change of its rows. All methods
-// may be called in parallel.
+// Versions is what a dataset can say and do about its commits and their names, without a change of
+// its rows. All methods may be called in parallel.
 type Versions struct{ d *Dataset }
 
 // Versions gives access to commits and names.
@@ -104,8 +104,8 @@ func snapshot(ctx context.Context, repo *version.Repo, head *version.Snapshot, r
 	return repo.At(ctx, ref)
 }
 
-// CreateBranch makes a branch that begins as the commit that ref names, "" for the one that the dataset is at. The dataset
-// stays on its own branch. What is uncommitted is not in it.
+// CreateBranch makes a branch that begins as the commit that ref names, "" for the one that the
+// dataset is at. The dataset stays on its own branch. What is uncommitted is not in it.
 func (v Versions) CreateBranch(ctx context.Context, name, ref string) error {
 	repo, head, err := v.d.writable()
 	if err != nil {
@@ -118,7 +118,8 @@ func (v Versions) CreateBranch(ctx context.Context, name, ref string) error {
 	return err
 }
 
-// DeleteBranch takes the name of a branch away. Its commits stay until a gc finds that nothing else leads to them.
+// DeleteBranch takes the name of a branch away. Its commits stay until a gc finds that nothing else
+// leads to them.
 func (v Versions) DeleteBranch(ctx context.Context, name string) error {
 	repo, _, err := v.d.writable()
 	if err != nil {
@@ -138,8 +139,8 @@ func (d *Dataset) settled(verb string) error {
 	return nil
 }
 
-// Checkout goes to the newest commit of another branch, which it makes first where create says so: as a branch of the
-// commit that the dataset is at. After an error the dataset is where it was.
+// Checkout goes to the newest commit of another branch, which it makes first where create says so:
+// as a branch of the commit that the dataset is at. After an error the dataset is where it was.
 func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,7 +209,8 @@ func tagInfo(t version.Tag, s *version.Snapshot) TagInfo {
 	return TagInfo{t.Name, t.Message, t.Author, t.Time.Format("2006-01-02T15:04:05.999999999Z07:00"), version.Describe(s.Record)}
 }
 
-// CreateTag gives the commit that ref names, "" for the one that the dataset is at, a name for good.
+// CreateTag gives the commit that ref names, "" for the one that the dataset is at, a name for
+// good.
 func (v Versions) CreateTag(ctx context.Context, name, ref, message string) (TagInfo, error) {
 	repo, head, err := v.d.writable()
 	if err != nil {
@@ -233,8 +235,9 @@ func (v Versions) DeleteTag(ctx context.Context, name string) error {
 	return repo.DeleteTag(ctx, name)
 }
 
-// Graph lists at most limit commits that the dataset comes from, with those that merges took in, a commit before its
-// parents; limit <= 0 means all. With all the commits of all branches and tags are in it.
+// Graph lists at most limit commits that the dataset comes from, with those that merges took in, a
+// commit before its parents; limit <= 0 means all. With all the commits of all branches and tags
+// are in it.
 func (v Versions) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {
@@ -304,7 +307,8 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 		}
 	}
 	if len(starts) > 1 {
-		// Times never fall from commit to commit; a stable order keeps commits of one time before their parents.
+		// Times never fall from commit to commit; a stable order keeps commits of one time before
+		// their parents.
 		slices.SortStableFunc(out, func(a, b LogEntry) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
 	}
 	if limit > 0 && len(out) > limit {
@@ -313,8 +317,9 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 	return out, nil
 }
 
-// Diff says what leads from the commit that a names to the one that b names; "" is the one that the dataset is at. No
-// sample is read. What is uncommitted does not count; hidden tensors are left out.
+// Diff says what leads from the commit that a names to the one that b names; "" is the one that the
+// dataset is at. No sample is read. What is uncommitted does not count; hidden tensors are left
+// out.
 func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {
@@ -335,9 +340,9 @@ func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) 
 	return d, err
 }
 
-// Merge takes the commit that ref names and all that it comes from into the branch that the dataset is on, as a commit. It
-// reports whether there was anything to take in. After errs.Conflict nothing has changed; version.ConflictError in it
-// says where the two sides contradict each other.
+// Merge takes the commit that ref names and all that it comes from into the branch that the dataset
+// is on, as a commit. It reports whether there was anything to take in. After errs.Conflict nothing
+// has changed; version.ConflictError in it says where the two sides contradict each other.
 func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, message string) (version.Committed, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -364,7 +369,8 @@ func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, me
 	return version.Describe(head.Record), done, nil
 }
 
-// RenameTensor gives a tensor, or a group of tensors, another name. Values and history stay with it.
+// RenameTensor gives a tensor, or a group of tensors, another name. Values and history stay with
+// it.
 func (d *Dataset) RenameTensor(_ context.Context, old, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -423,7 +429,8 @@ func (d *Dataset) begun() *version.Progress {
 	return p
 }
 
-// Progress is how far the GC, Fsck, Copy or Rechunk that was begun last has come. It does not wait for it.
+// Progress is how far the GC, Fsck, Copy or Rechunk that was begun last has come. It does not wait
+// for it.
 func (v Versions) Progress() *version.Progress {
 	if p := v.d.working.Load(); p != nil {
 		return p
@@ -463,7 +470,8 @@ func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (versio
 	return from.Versions().Copy(ctx, dst, o.To.Storage, o.CopyOptions)
 }
 
-// Copy makes the dataset at dst a copy of this one, or without history of the commit that it is at; see version.Copy.
+// Copy makes the dataset at dst a copy of this one, or without history of the commit that it is at;
+// see version.Copy.
 func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o version.CopyOptions) (version.CopyReport, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {

@@ -238,7 +238,8 @@ func TestRechunk(t *testing.T) {
 	wantErr()
 	commit(t, d, "changes")
 	report := must[RechunkReport](t)(d.Rechunk(ctx, RechunkOptions{Message: "tidy"}))
-	if report.Commit == nil || report.Rows != 2*58 || report.Before < 42 || report.After != 6 { // each tensor is one chunk, in three pieces around the deleted rows
+	if report.Commit == nil || report.Rows != 2*58 || report.Before < 42 || report.After != 6 {
+		// each tensor is one chunk, in three pieces around the deleted rows
 		t.Fatalf("report is %+v", report)
 	}
 	wantNumbers(t, d, want...)

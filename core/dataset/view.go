@@ -9,8 +9,8 @@ import (
 	"deeplake/core/version"
 )
 
-// View is rows of one version of a dataset, in an order. It never changes and may be used in parallel. It is valid until
-// its dataset is closed.
+// View is rows of one version of a dataset, in an order. It never changes and may be used in
+// parallel. It is valid until its dataset is closed.
 type View struct {
 	d     *Dataset
 	snap  *version.Snapshot
@@ -49,7 +49,8 @@ func (v *View) Names() []string { return v.names }
 // NewWorker makes the scratch memory and decoders of one goroutine that reads the view.
 func (v *View) NewWorker() *chunk.Worker { return chunk.NewWorker(v.d.env.Codecs) }
 
-// StoredBytes estimates the size of the view's rows in all tensors, as stored, from the counters of the commit.
+// StoredBytes estimates the size of the view's rows in all tensors, as stored, from the counters of
+// the commit.
 func (v *View) StoredBytes(context.Context) (int64, error) {
 	if v.snap.Record.Rows == 0 {
 		return 0, nil
@@ -99,7 +100,8 @@ func outOfRange(row, n int64) error {
 	return errs.New(errs.Range, "row %d is out of range, there are %d rows", row, n)
 }
 
-// Slice is the view of rows start, start+step, ... before stop (behind stop for a negative step), all of which exist.
+// Slice is the view of rows start, start+step, ... before stop (behind stop for a negative step),
+// all of which exist.
 func (v *View) Slice(start, stop, step int64) (*View, error) {
 	if step == 0 {
 		return nil, errs.New(errs.Invalid, "slice: step is 0")

@@ -11,10 +11,12 @@ import (
 	"deeplake/core/version"
 )
 
-// finishesInFlight is the number of sealed chunks that are made durable at once, while the next ones are being filled.
+// finishesInFlight is the number of sealed chunks that are made durable at once, while the next
+// ones are being filled.
 const finishesInFlight = 8
 
-// writer is the changes of a dataset since its head: a transaction and the chunks that are being filled for it.
+// writer is the changes of a dataset since its head: a transaction and the chunks that are being
+// filled for it.
 type writer struct {
 	d       *Dataset
 	txn     *version.Txn
@@ -25,8 +27,9 @@ type writer struct {
 	adding  opened            // chunks of appended rows
 	fixing  opened            // chunks of updated rows
 	group   *task.Group
-	caller  context.Context // of the call that writes now: when it ends nothing waits for a place in group
-	broken  error           // why the transaction can only be discarded
+	// of the call that writes now: when it ends nothing waits for a place in group
+	caller context.Context
+	broken error // why the transaction can only be discarded
 }
 
 // opened are the chunks being filled, one for each tensor.
@@ -55,7 +58,8 @@ func newWriter(d *Dataset) (*writer, error) {
 	return w, w.resolveTypes()
 }
 
-// newGroup makes a group that outlives the call which starts it: its goroutines end with the writer's flush or abort.
+// newGroup makes a group that outlives the call which starts it: its goroutines end with the
+// writer's flush or abort.
 func newGroup() *task.Group { return task.New(context.Background(), finishesInFlight) }
 
 // resolveTypes reads the schema again, after it has changed.
@@ -135,7 +139,8 @@ func (w *writer) check() error {
 		errs.New(errs.KindOf(w.broken), "%w; what is committed is safe, discard() and write again", w.broken))
 }
 
-// fail notes an error of the store in the middle of a write, after which tensors may differ in length.
+// fail notes an error of the store in the middle of a write, after which tensors may differ in
+// length.
 func (w *writer) fail(err error) error {
 	w.broken = err
 	return w.check()
@@ -193,8 +198,8 @@ func (w *writer) finish(finish func(context.Context) error, abort func()) {
 	})
 }
 
-// take gives the items of count rows from row on to the chunk o, and hands over a chunk that this completed. Only the
-// row added last can be in the next chunk.
+// take gives the items of count rows from row on to the chunk o, and hands over a chunk that this
+// completed. Only the row added last can be in the next chunk.
 func (w *writer) take(o *filling, ct *columnType, s *chunk.Sealed, row, count int64, update bool) {
 	if s == nil {
 		o.took(row, count)
@@ -273,7 +278,8 @@ func (w *writer) flush(ctx context.Context) error {
 		}
 	}
 	if err := w.group.WaitFor(ctx); errs.Is(err, errs.Canceled) && ctx.Err() != nil && w.group.Context().Err() == nil {
-		return errs.Wrap(errs.Canceled, "write to dataset", w.d.URI(), err) // chunks go on: the next flush waits for them
+		// chunks go on: the next flush waits for them
+		return errs.Wrap(errs.Canceled, "write to dataset", w.d.URI(), err)
 	} else if err != nil {
 		return w.fail(err)
 	}

@@ -16,10 +16,12 @@ type Zone struct {
 	Bytes    float64 // as stored, about
 }
 
-// mostZones bounds the zones of a view whose rows are a list: of more nothing is said, they would cost as much as the rows.
+// mostZones bounds the zones of a view whose rows are a list: of more nothing is said, they would
+// cost as much as the rows.
 const mostZones = 1 << 16
 
-// Zones says what the map knows of the rows of the view at positions [from, to), without a gap. It reads no chunk.
+// Zones says what the map knows of the rows of the view at positions [from, to), without a gap. It
+// reads no chunk.
 func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 	v := c.view
 	from, to = max(from, 0), min(to, v.n)
@@ -79,7 +81,8 @@ func (z *zoner) run(ctx context.Context, at, from, to int64) error {
 	return err
 }
 
-// add appends a zone of rows of an entry, nil being none. Rows of the same one follow each other in one zone.
+// add appends a zone of rows of an entry, nil being none. Rows of the same one follow each other in
+// one zone.
 func (z *zoner) add(n Zone, e *format.Entry) {
 	bytes := 0.0
 	if e != nil {
@@ -99,8 +102,9 @@ func (z *zoner) add(n Zone, e *format.Entry) {
 	z.out = append(z.out, n)
 }
 
-// Bounds are the least and the greatest size of each axis over all samples of the tensor in this version; nil when samples
-// have no shape, differ in the number of axes, or there are none. It reads no chunk.
+// Bounds are the least and the greatest size of each axis over all samples of the tensor in this
+// version; nil when samples have no shape, differ in the number of axes, or there are none. It
+// reads no chunk.
 func (c *Column) Bounds(ctx context.Context) (least, most tensor.Shape, err error) {
 	if col, ok := c.view.snap.Record.Columns[c.ct.schema.ID]; ok && !c.view.dirty && col.MinShape != nil && col.MinShape.Equal(col.MaxShape) {
 		return col.MinShape, col.MaxShape, nil // of all samples ever written, hence of these

@@ -1,7 +1,9 @@
-// Package errs owns the classification of every failure: a Kind, and one table that says what each Kind is called
-// in Go, in the C ABI and in Python. It imports nothing of the project, and it never formats for one front end.
+// Package errs owns the classification of every failure: a Kind, and one table that says what each
+// Kind is called in Go, in the C ABI and in Python. It imports nothing of the project, and it never
+// formats for one front end.
 //
-// A message reads "op object: what is wrong (got, want); remedy", lower case, names quoted, without a full stop.
+// A message reads "op object: what is wrong (got, want); remedy", lower case, names quoted, without
+// a full stop.
 package errs
 
 import (
@@ -29,7 +31,8 @@ const (
 	Canceled    Kind = 12 // the caller gave up, or a deadline passed
 	Forked      Kind = 13 // a handle of the parent process used in a forked child
 	Internal    Kind = 14 // a bug in this library
-	Denied      Kind = 15 // the store knows who asks, or does not, and refuses: credentials, permissions
+	// the store knows who asks, or does not, and refuses: credentials, permissions
+	Denied Kind = 15
 )
 
 // Class is one line of the table: the same failure in the three languages.
@@ -70,7 +73,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Error is a classified failure. Op is the verb and Object the thing, both may be empty when Err says it all.
+// Error is a classified failure. Op is the verb and Object the thing, both may be empty when Err
+// says it all.
 type Error struct {
 	Kind   Kind
 	Op     string
@@ -101,7 +105,8 @@ func New(k Kind, format string, args ...any) error {
 	return &Error{Kind: k, Err: fmt.Errorf(format, args...)}
 }
 
-// Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k. Wrap(nil) is nil.
+// Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k.
+// Wrap(nil) is nil.
 func Wrap(k Kind, op, object string, err error) error {
 	if err == nil {
 		return nil
@@ -126,7 +131,8 @@ func Is(err error, k Kind) bool {
 	return ok && known == k
 }
 
-// OfSample reports whether err is about what a sample holds. A store that fails, a bug, or a reader that gave up is not.
+// OfSample reports whether err is about what a sample holds. A store that fails, a bug, or a reader
+// that gave up is not.
 func OfSample(err error) bool {
 	switch KindOf(err) {
 	case Corrupt, Unsupported, Type, Invalid, Range:
@@ -135,7 +141,8 @@ func OfSample(err error) bool {
 	return false
 }
 
-// Cause is the error of a context that ended while op was done: its cause where that is one of ours, Canceled otherwise.
+// Cause is the error of a context that ended while op was done: its cause where that is one of
+// ours, Canceled otherwise.
 func Cause(ctx context.Context, op string) error {
 	cause := context.Cause(ctx)
 	if _, known := kindOf(cause); known {

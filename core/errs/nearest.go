@@ -2,8 +2,8 @@ package errs
 
 import "strings"
 
-// Nearest returns the candidate that a misspelt name most likely meant, or "" when none is close: at most a third of
-// its letters wrong (Levenshtein distance, case ignored).
+// Nearest returns the candidate that a misspelt name most likely meant, or "" when none is close:
+// at most a third of its letters wrong (Levenshtein distance, case ignored).
 func Nearest(name string, candidates []string) string {
 	best, bestDist := "", len(name)/3+1
 	for _, c := range candidates {

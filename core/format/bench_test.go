@@ -10,8 +10,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// photoEntries are n chunks of photographs as an ingest writes them: 8 MB give or take 20 KB, 200 to 800 rows, one
-// session that other tensors share, a side page for about every 200.
+// photoEntries are n chunks of photographs as an ingest writes them: 8 MB give or take 20 KB, 200
+// to 800 rows, one session that other tensors share, a side page for about every 200.
 func photoEntries(n int) Leaf {
 	g := &gen{rand.New(rand.NewPCG(7, 7))}
 	session, row, ordinal := g.uuid(), int64(0), int64(0)
@@ -34,8 +34,8 @@ func photoEntries(n int) Leaf {
 	return l
 }
 
-// jpegEntries are n chunks as an ingest of photographs makes them: sizes of files are log-normal around 110 KB, and a chunk
-// is full when it has 8 MiB.
+// jpegEntries are n chunks as an ingest of photographs makes them: sizes of files are log-normal
+// around 110 KB, and a chunk is full when it has 8 MiB.
 func jpegEntries(n int) Leaf {
 	g := &gen{rand.New(rand.NewPCG(9, 9))}
 	l := photoEntries(n)
@@ -85,7 +85,8 @@ func photoDirectory(n int64, shapes int64) *Directory {
 	return d
 }
 
-// BenchmarkMapBytes reports what the chunk map costs for each chunk, as stored: with and without bounds of shapes.
+// BenchmarkMapBytes reports what the chunk map costs for each chunk, as stored: with and without
+// bounds of shapes.
 func BenchmarkMapBytes(b *testing.B) {
 	for _, stats := range []bool{false, true} {
 		b.Run(fmt.Sprintf("jpeg,stats=%t", stats), func(b *testing.B) {

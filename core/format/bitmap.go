@@ -19,8 +19,8 @@ const (
 	roaringBitsBytes = 8192
 )
 
-// EncodeBitmap makes a bitmap page, frame included. It neither changes nor keeps b. A position of MaxRows or more is
-// errs.Invalid.
+// EncodeBitmap makes a bitmap page, frame included. It neither changes nor keeps b. A position of
+// MaxRows or more is errs.Invalid.
 func EncodeBitmap(b *roaring64.Bitmap) ([]byte, error) {
 	payload, err := encodeBitmap(b)
 	if err != nil {
@@ -29,8 +29,9 @@ func EncodeBitmap(b *roaring64.Bitmap) ([]byte, error) {
 	return EncodeFrame(KindBitmap, payload)
 }
 
-// DecodeBitmap is the inverse of EncodeBitmap. The bitmap is the caller's and shares nothing with data. It checks the
-// serialization itself, because the library trusts counts and order; memory stays in proportion to the payload.
+// DecodeBitmap is the inverse of EncodeBitmap. The bitmap is the caller's and shares nothing with
+// data. It checks the serialization itself, because the library trusts counts and order; memory
+// stays in proportion to the payload.
 func DecodeBitmap(data []byte) (*roaring64.Bitmap, error) {
 	payload, err := DecodeFrame(KindBitmap, data)
 	if err != nil {

@@ -24,8 +24,8 @@ func EncodeChunkHead(h ChunkHead) []byte {
 	return out
 }
 
-// DecodeChunkHead reads the head at the start of data, which may go on behind it. Whether it is the head of the chunk
-// that was asked for is the caller's check.
+// DecodeChunkHead reads the head at the start of data, which may go on behind it. Whether it is the
+// head of the chunk that was asked for is the caller's check.
 func DecodeChunkHead(data []byte) (ChunkHead, error) {
 	if len(data) < ChunkHeadBytes {
 		return ChunkHead{}, errs.New(errs.Corrupt, "head of chunk has %d bytes, want %d", len(data), ChunkHeadBytes)
@@ -63,8 +63,9 @@ type Trailer struct {
 	CRC    uint32 // of the stored directory
 }
 
-// EncodeChunkTail makes what follows the blocks of a chunk: the directory, compressed if that helps, and the trailer.
-// dirOffset is where it will lie: ChunkHeadBytes and all blocks. The chunk's size is dirOffset and len of the result.
+// EncodeChunkTail makes what follows the blocks of a chunk: the directory, compressed if that
+// helps, and the trailer. dirOffset is where it will lie: ChunkHeadBytes and all blocks. The
+// chunk's size is dirOffset and len of the result.
 func EncodeChunkTail(dirOffset int64, rawDir []byte) ([]byte, error) {
 	codec, stored := pack(rawDir)
 	return sealTail(dirOffset, codec, stored, len(rawDir))
@@ -121,7 +122,8 @@ func (t Trailer) check(objectBytes int64) error {
 	return nil
 }
 
-// RawDirectory checks the stored directory and returns it as side pages hold it. The result may be stored itself.
+// RawDirectory checks the stored directory and returns it as side pages hold it. The result may be
+// stored itself.
 func (t Trailer) RawDirectory(stored []byte) ([]byte, error) {
 	if int64(len(stored)) != t.Stored {
 		return nil, errs.New(errs.Corrupt, "directory of chunk has %d bytes, want %d", len(stored), t.Stored)

@@ -26,10 +26,10 @@ const (
 	blocksEach   = 1 // blocks: a number each
 )
 
-// EncodeDirectory makes the raw form, as side pages hold it and EncodeChunkTail takes it. A directory that
-// DecodeDirectory would not take is errs.Invalid. What is redundant is checked and stored short: sizes of plain arrays
-// follow from their shapes, stored sizes of uncompressed blocks from their items, and Sizes or BlockItems that are all
-// the same become FixedSize and PerBlock.
+// EncodeDirectory makes the raw form, as side pages hold it and EncodeChunkTail takes it. A
+// directory that DecodeDirectory would not take is errs.Invalid. What is redundant is checked and
+// stored short: sizes of plain arrays follow from their shapes, stored sizes of uncompressed blocks
+// from their items, and Sizes or BlockItems that are all the same become FixedSize and PerBlock.
 func EncodeDirectory(d *Directory) ([]byte, error) {
 	if d == nil {
 		return nil, errs.New(errs.Invalid, "encode chunk directory: it is nil")
@@ -157,8 +157,8 @@ func appendCounted(b []byte, list []int64) []byte {
 // plain reports whether items are C-order arrays, whose sizes follow from their shapes.
 func (d *Directory) plain() bool { return d.DType.Fixed() && d.SampleCodec == codec.None }
 
-// DecodeDirectory is the strict inverse of EncodeDirectory. Nothing in the result is shared with raw. The result is not
-// to be changed: it holds its Index.
+// DecodeDirectory is the strict inverse of EncodeDirectory. Nothing in the result is shared with
+// raw. The result is not to be changed: it holds its Index.
 func DecodeDirectory(raw []byte) (*Directory, error) {
 	d, err := decodeDirectory(raw)
 	return d, damaged("chunk directory", err)

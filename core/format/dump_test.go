@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// dumper prints bytes as annotated hex. It reads FORMAT.md's layout with code of its own and shares nothing with the
-// decoders, so that a golden file says what the bytes are and not what the package believes.
+// dumper prints bytes as annotated hex. It reads FORMAT.md's layout with code of its own and shares
+// nothing with the decoders, so that a golden file says what the bytes are and not what the package
+// believes.
 type dumper struct {
 	t    *testing.T
 	data []byte

@@ -12,8 +12,8 @@ import (
 
 const expiryPrefix = "refs/expired/"
 
-// Expiry says that the versions of a branch below one are expired: they can be opened no more, unless a tag stands for
-// them, and what only they need may be removed. Their records stay.
+// Expiry says that the versions of a branch below one are expired: they can be opened no more,
+// unless a tag stands for them, and what only they need may be removed. Their records stay.
 type Expiry struct {
 	Branch UUID
 	Below  uint64 // at least 1
@@ -22,7 +22,8 @@ type Expiry struct {
 // ExpiryPrefix is the prefix of the expiries of all branches.
 func ExpiryPrefix() string { return expiryPrefix }
 
-// ExpiryPrefixOf is the prefix of the expiries of one branch; listed, the one that goes furthest comes first.
+// ExpiryPrefixOf is the prefix of the expiries of one branch; listed, the one that goes furthest
+// comes first.
 func ExpiryPrefixOf(branch UUID) string { return expiryPrefix + branch.String() + "/" }
 
 // ExpiryKey is where an expiry lies.
@@ -30,7 +31,8 @@ func ExpiryKey(e Expiry) string {
 	return fmt.Sprintf("%s%020d", ExpiryPrefixOf(e.Branch), math.MaxUint64-e.Below)
 }
 
-// ParseExpiryKey is the inverse of ExpiryKey. Any other key is errs.Corrupt, since only a listing yields keys.
+// ParseExpiryKey is the inverse of ExpiryKey. Any other key is errs.Corrupt, since only a listing
+// yields keys.
 func ParseExpiryKey(key string) (Expiry, error) {
 	id, digits, _ := strings.Cut(strings.TrimPrefix(key, expiryPrefix), "/")
 	branch, err := ParseUUID(id)

@@ -1,9 +1,11 @@
-// Package format owns every byte that lies in a dataset: keys, frames, commit records, chunk-map pages and chunks. It
-// encodes values to bytes and decodes bytes to values; it does no I/O, starts no goroutine and decides nothing.
-// FORMAT.md beside it is the specification; the golden files under testdata show it byte by byte.
+// Package format owns every byte that lies in a dataset: keys, frames, commit records, chunk-map
+// pages and chunks. It encodes values to bytes and decodes bytes to values; it does no I/O, starts
+// no goroutine and decides nothing. FORMAT.md beside it is the specification; the golden files
+// under testdata show it byte by byte.
 //
-// Every decoder validates before it allocates: counts are checked against the bytes that are left, sizes against the
-// caps of limits.go. Damaged bytes are errs.Corrupt; an unknown version, feature, kind, column or flag is errs.Unsupported.
+// Every decoder validates before it allocates: counts are checked against the bytes that are left,
+// sizes against the caps of limits.go. Damaged bytes are errs.Corrupt; an unknown version, feature,
+// kind, column or flag is errs.Unsupported.
 package format
 
 import (
@@ -11,8 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// UUID names repositories, branches, commits, pages, sessions, appends and tensors. In keys and JSON it is 32
-// lower-case hexadecimal digits.
+// UUID names repositories, branches, commits, pages, sessions, appends and tensors. In keys and
+// JSON it is 32 lower-case hexadecimal digits.
 type UUID [16]byte
 
 // Root points at a tree of map pages. The zero value is the empty tree.
@@ -21,8 +23,9 @@ type Root struct {
 	Height int  `json:"height"` // 0: Page is a leaf
 }
 
-// Entry is one line of a leaf page: rows [Row, Row+Rows) are items First, First+1, ... of one chunk. In the tree of row
-// identities Session is the append's uuid, First the ordinal within it, and every other field is zero.
+// Entry is one line of a leaf page: rows [Row, Row+Rows) are items First, First+1, ... of one
+// chunk. In the tree of row identities Session is the append's uuid, First the ordinal within it,
+// and every other field is zero.
 type Entry struct {
 	Row     int64
 	Rows    int64
@@ -32,15 +35,18 @@ type Entry struct {
 	Bytes   int64 // size of the chunk object (of all tiles together)
 	Side    UUID  // side page that repeats the chunk's directory; zero: none
 	Slot    int64 // index within the side page
-	Tiles   int64 // 0: an ordinary chunk; else Rows is 1 and the row is chunks Ordinal .. Ordinal+Tiles-1
-	Stats   Stats
+	// 0: an ordinary chunk; else Rows is 1 and the row is chunks Ordinal .. Ordinal+Tiles-1
+	Tiles int64
+	Stats Stats
 }
 
 // Stats is what a query may know of an entry without reading its chunk.
 type Stats struct {
-	HasRange           bool // Min and Max are set: every item is a scalar of an integer, bool or float dtype without NaN
-	Min, Max           uint64
-	MinShape, MaxShape tensor.Shape // bounds of every axis, nil when items have no shape or differ in the number of axes
+	// Min and Max are set: every item is a scalar of an integer, bool or float dtype without NaN
+	HasRange bool
+	Min, Max uint64
+	// bounds of every axis, nil when items have no shape or differ in the number of axes
+	MinShape, MaxShape tensor.Shape
 }
 
 // Leaf is a leaf page: entries in order of Row, without overlap; rows between them are holes.
@@ -61,7 +67,8 @@ type Inner struct {
 	Children []Child
 }
 
-// Directory says where the items of a chunk lie. It is stored at the end of the chunk and repeated in a side page.
+// Directory says where the items of a chunk lie. It is stored at the end of the chunk and repeated
+// in a side page.
 type Directory struct {
 	DType       tensor.DType
 	SampleCodec codec.ID
@@ -94,7 +101,8 @@ type TileRef struct {
 	Index  int64        // C order over the grid of tiles
 }
 
-// ChunkHead opens a chunk object and says what it is, so that one that lies under a wrong key is noticed.
+// ChunkHead opens a chunk object and says what it is, so that one that lies under a wrong key is
+// noticed.
 type ChunkHead struct {
 	Session UUID
 	Ordinal int64

@@ -56,7 +56,8 @@ func (k Kind) String() string {
 	return "unknown kind"
 }
 
-// caps are the largest whole object and the largest uncompressed payload of a kind; 0, 0 for an unknown kind.
+// caps are the largest whole object and the largest uncompressed payload of a kind; 0, 0 for an
+// unknown kind.
 func (k Kind) caps() (object, raw int64) {
 	switch k {
 	case KindRecord:
@@ -149,8 +150,8 @@ func decodeFrame(k Kind, data []byte) ([]byte, frameHead, error) {
 	return payload, h, nil
 }
 
-// checkFrameHead believes the version and the kind only under a right checksum, so that a flipped bit is not taken for
-// the work of a newer library.
+// checkFrameHead believes the version and the kind only under a right checksum, so that a flipped
+// bit is not taken for the work of a newer library.
 func checkFrameHead(k Kind, data []byte) (h frameHead, err error) {
 	if len(data) < FrameHeadBytes {
 		return h, errs.New(errs.Corrupt, "%s has %d bytes, want at least %d", k, len(data), FrameHeadBytes)

@@ -12,7 +12,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// Each decoder is fuzzed below the checksum of its frame, which no fuzzer guesses, and the checksums by themselves.
+// Each decoder is fuzzed below the checksum of its frame, which no fuzzer guesses, and the
+// checksums by themselves.
 
 // seed adds the golden files whose name begins with one of the kinds: whole, or the payload alone.
 func seed(f *testing.F, payload bool, kinds ...string) {
@@ -56,8 +57,8 @@ func bounded(t *testing.T, data []byte, decode func()) {
 	}
 }
 
-// stable is the invariant of all decoders: what they take is encoded and decoded to the same value, and they refuse with
-// Corrupt or Unsupported.
+// stable is the invariant of all decoders: what they take is encoded and decoded to the same value,
+// and they refuse with Corrupt or Unsupported.
 func stable[T any](t *testing.T, data []byte, decode func([]byte) (T, error), encode func(T) ([]byte, error)) (T, bool) {
 	t.Helper()
 	var v T
@@ -130,7 +131,8 @@ func FuzzDecodeTSF(f *testing.F) {
 	seed(f, false, "tsf*")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		stable(t, data, DecodeTSF, EncodeTSF)
-		if at := bytes.Index(data, []byte(crcMember)); at >= 0 && len(data) >= at+len(crcMember)+8 { // make the checksum right
+		if at := bytes.Index(data, []byte(crcMember)); at >= 0 && len(data) >= at+len(crcMember)+8 {
+			// make the checksum right
 			fixed := []byte(nil)
 			fixed = append(fixed, data[:at+len(crcMember)]...)
 			fixed = append(fixed, []byte(hex8(CRC(data[:at])))...)
@@ -262,7 +264,8 @@ func FuzzDecodeDirectory(f *testing.F) {
 	})
 }
 
-// probe asks the index for the first and last few of everything and holds the answers against each other.
+// probe asks the index for the first and last few of everything and holds the answers against each
+// other.
 func probe(t *testing.T, x *Index) {
 	ends := func(n int64, f func(i int64)) {
 		for i := range min(n, 50) {
@@ -324,7 +327,8 @@ func FuzzDecodeChunkHead(f *testing.F) {
 	})
 }
 
-// FuzzDecodeTrailer takes the tail of a chunk, directory and trailer, and makes the checksums right.
+// FuzzDecodeTrailer takes the tail of a chunk, directory and trailer, and makes the checksums
+// right.
 func FuzzDecodeTrailer(f *testing.F) {
 	for _, c := range []goldenChunk{arrays(), sequences(), linked()} {
 		raw := must(EncodeDirectory(c.dir))

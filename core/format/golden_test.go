@@ -28,7 +28,8 @@ type golden struct {
 	encode func() ([]byte, error)
 	decode func([]byte) (any, error)
 	layout func(*dumper)
-	frozen bool // the bytes depend on a library: they must decode, but need not be written the same again
+	// the bytes depend on a library: they must decode, but need not be written the same again
+	frozen bool
 }
 
 func erase[T any](f func([]byte) (T, error)) func([]byte) (any, error) {
@@ -113,7 +114,8 @@ func goldenView() View {
 		Rows: []ViewRun{{1000, 500}, {3, 1}, {3, 1}, {5, 1}, {-1, 2}, {6, 1}}}
 }
 
-// goldenLeaf has two sessions, a hole, an update in the middle of a chunk, a tiled sample and statistics.
+// goldenLeaf has two sessions, a hole, an update in the middle of a chunk, a tiled sample and
+// statistics.
 func goldenLeaf() Leaf {
 	chunk := Entry{Session: id(0x51), Side: id(0x61)}
 	next := func(row, rows, first, ordinal, bytes, slot int64) Entry {
@@ -132,7 +134,8 @@ func goldenLeaf() Leaf {
 	return Leaf{Entries: []Entry{a, b, updated, rest, tiled, last}}
 }
 
-// signedLeaf is goldenLeaf with signed differences in its planes, as nobody writes them any more: its golden file.
+// signedLeaf is goldenLeaf with signed differences in its planes, as nobody writes them any more:
+// its golden file.
 func signedLeaf() ([]byte, error) {
 	text, err := os.ReadFile(goldenPath("leaf-signed"))
 	return undump(&testing.T{}, string(text)), err
@@ -271,7 +274,8 @@ func photos() goldenChunk {
 		Sizes: []int64{6, 15}, Shapes: []ShapeRun{{1, tensor.Shape{250, 250, 3}}, {1, tensor.Shape{375, 500, 3}}}}}.crcs()
 }
 
-// sequences: four strings in rows of 2, 0 and 2, in uneven blocks under zstd, of which the second did not shrink.
+// sequences: four strings in rows of 2, 0 and 2, in uneven blocks under zstd, of which the second
+// did not shrink.
 func sequences() goldenChunk {
 	return goldenChunk{"chunk-sequence", []string{"<zstd>", "d"}, &Directory{DType: tensor.String, BlockCodec: codec.Zstd, FixedSize: -1, Items: 4, BlockItems: []int64{1, 3},
 		Sizes: []int64{300, 1, 0, 0}, RowItems: []int64{2, 0, 2}}}.crcs()

@@ -12,7 +12,8 @@ func EncodeHint(version uint64) []byte {
 	return sealJSON(fmt.Appendf(nil, `{"version":%d,`, version))
 }
 
-// DecodeHint is the strict inverse of EncodeHint. Whether there is such a commit is another question.
+// DecodeHint is the strict inverse of EncodeHint. Whether there is such a commit is another
+// question.
 func DecodeHint(data []byte) (version uint64, err error) {
 	m, err := openSealed("hint", data)
 	if err == nil {

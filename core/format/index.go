@@ -7,9 +7,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Index answers where the items of a chunk lie. It is immutable, hence safe in parallel, and keeps no reference to the
-// bytes it was decoded from. Lookups take constant time, or a binary search over the shape runs or over the blocks of
-// uneven length; none allocates. Items, rows and blocks given to it are within Items, Rows and Blocks: it does not check.
+// Index answers where the items of a chunk lie. It is immutable, hence safe in parallel, and keeps
+// no reference to the bytes it was decoded from. Lookups take constant time, or a binary search
+// over the shape runs or over the blocks of uneven length; none allocates. Items, rows and blocks
+// given to it are within Items, Rows and Blocks: it does not check.
 type Index struct {
 	dtype       tensor.DType
 	sampleCodec codec.ID
@@ -19,18 +20,19 @@ type Index struct {
 	perBlock    int64    // 0: blockFirst
 	blockFirst  []uint32 // first item of each block, and items
 	fixed       int64    // bytes of every item; -1: ends or runs
-	starts      sums     // items of own size: offset of each in the raw bytes of all blocks, and their total
-	runFirst    []uint32 // shape runs, if more than one: first item of each, and items
-	runBytes    []int64  // plain arrays in several runs: bytes of an item of each run
-	runStarts   sums     // and the offset of its first item
-	runShape    []uint32 // position of its shape in shapeAt
-	shapeAt     []uint32 // where each distinct shape begins in axes, and the end
-	axes        tensor.Shape
-	stored      sums // block codec: offset of each block behind the head, and their total
-	crc         []uint32
-	rowFirst    []uint32 // sequence rows: first item of each, and items
-	tile        *TileRef
-	links       *Links // linked chunks
+	// items of own size: offset of each in the raw bytes of all blocks, and their total
+	starts    sums
+	runFirst  []uint32 // shape runs, if more than one: first item of each, and items
+	runBytes  []int64  // plain arrays in several runs: bytes of an item of each run
+	runStarts sums     // and the offset of its first item
+	runShape  []uint32 // position of its shape in shapeAt
+	shapeAt   []uint32 // where each distinct shape begins in axes, and the end
+	axes      tensor.Shape
+	stored    sums // block codec: offset of each block behind the head, and their total
+	crc       []uint32
+	rowFirst  []uint32 // sequence rows: first item of each, and items
+	tile      *TileRef
+	links     *Links // linked chunks
 }
 
 // sums are rising offsets, in 4 bytes each as long as they fit.

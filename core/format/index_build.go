@@ -47,8 +47,8 @@ func counts(n int64, count func(i int64) int64, low, items int64, what string) (
 	return s.small, nil
 }
 
-// Index builds the lookup structure, or returns the one that DecodeDirectory built. Of a directory that EncodeDirectory
-// would not take it is nil.
+// Index builds the lookup structure, or returns the one that DecodeDirectory built. Of a directory
+// that EncodeDirectory would not take it is nil.
 func (d *Directory) Index() *Index {
 	if d.index != nil {
 		return d.index

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// EncodeInner makes an inner page, frame included. One that DecodeInner would not take is errs.Invalid.
+// EncodeInner makes an inner page, frame included. One that DecodeInner would not take is
+// errs.Invalid.
 func EncodeInner(n Inner) ([]byte, error) {
 	payload, err := encodeInner(n)
 	if err != nil {

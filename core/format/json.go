@@ -41,8 +41,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// members takes one JSON object apart, member by member and by exact name. The first error stays; the caller asks for it
-// at the end.
+// members takes one JSON object apart, member by member and by exact name. The first error stays;
+// the caller asks for it at the end.
 type members struct {
 	of   string
 	left map[string]json.RawMessage
@@ -221,8 +221,8 @@ func (m *members) object(name string) map[string]any {
 	return out
 }
 
-// versioned reads the two members that say whether the rest can be understood. They come before every other check,
-// since a newer version has other members.
+// versioned reads the two members that say whether the rest can be understood. They come before
+// every other check, since a newer version has other members.
 func versioned(of string, raw json.RawMessage, known ...string) (m *members, version int, used []string, err error) {
 	m = open(of, raw)
 	if m.err != nil {

@@ -15,7 +15,8 @@ func TSFKey() string { return "tsf.json" }
 // RecordsPrefix is the prefix of the commit records of all branches.
 func RecordsPrefix() string { return "log/" }
 
-// RecordPrefix is the prefix of all commit records of a branch; listed, the newest record comes first.
+// RecordPrefix is the prefix of all commit records of a branch; listed, the newest record comes
+// first.
 func RecordPrefix(branch UUID) string { return RecordsPrefix() + branch.String() + "/" }
 
 // RecordKey is where commit record number version of a branch lies.
@@ -23,7 +24,8 @@ func RecordKey(branch UUID, version uint64) string {
 	return fmt.Sprintf("%s%020d", RecordPrefix(branch), math.MaxUint64-version)
 }
 
-// ParseRecordKey is the inverse of RecordKey. Any other key is errs.Corrupt, since only a listing yields keys.
+// ParseRecordKey is the inverse of RecordKey. Any other key is errs.Corrupt, since only a listing
+// yields keys.
 func ParseRecordKey(key string) (branch UUID, version uint64, err error) {
 	id, digits, ok := strings.Cut(strings.TrimPrefix(key, RecordsPrefix()), "/")
 	if !ok || !strings.HasPrefix(key, RecordsPrefix()) || len(digits) != 20 {

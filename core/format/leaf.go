@@ -24,7 +24,8 @@ const (
 	colEnd
 )
 
-// EncodeLeaf makes a leaf page, frame included. Entries that DecodeLeaf would not take are errs.Invalid.
+// EncodeLeaf makes a leaf page, frame included. Entries that DecodeLeaf would not take are
+// errs.Invalid.
 func EncodeLeaf(l Leaf) ([]byte, error) {
 	payload, err := encodeLeaf(l)
 	if err != nil {
@@ -34,8 +35,8 @@ func EncodeLeaf(l Leaf) ([]byte, error) {
 	return sealFrame(KindLeaf, codec, stored, len(payload))
 }
 
-// planeCuts are the places in a payload where planes of bytes begin and end: the lower ones are random, the upper ones
-// are not, and each is best compressed by itself.
+// planeCuts are the places in a payload where planes of bytes begin and end: the lower ones are
+// random, the upper ones are not, and each is best compressed by itself.
 func planeCuts(payload []byte, n int64) []int {
 	r := reader{b: payload}
 	r.count(MaxPageEntries, 1, "entries")
@@ -82,8 +83,8 @@ func (l Leaf) End() int64 {
 // step is how many ordinals and slots an entry takes.
 func (e *Entry) step() int64 { return max(1, e.Tiles) }
 
-// predict guesses ordinal and slot of an entry from the one before it, since a writer numbers its chunks as it goes.
-// prev is nil for the first entry.
+// predict guesses ordinal and slot of an entry from the one before it, since a writer numbers its
+// chunks as it goes. prev is nil for the first entry.
 func predict(prev, e *Entry) (ordinal, slot int64) {
 	if prev == nil {
 		return 0, 0
@@ -310,7 +311,8 @@ func (c *columns) signed(col int) int64 {
 	return v
 }
 
-// fill sets the entries. Values that would overflow are caught by their range, which is checked before they are used.
+// fill sets the entries. Values that would overflow are caught by their range, which is checked
+// before they are used.
 func (c *columns) fill(entries []Entry, row int64, sessions, sides []UUID) error {
 	var prev *Entry
 	rows, err1 := c.scattered(colRows, int64(len(entries)))

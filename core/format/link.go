@@ -8,8 +8,8 @@ import (
 	"deeplake/core/codec"
 )
 
-// Links say where the items of a linked chunk lie: in objects outside of the dataset, which others write. It is immutable
-// once it is part of a Directory that was encoded or decoded.
+// Links say where the items of a linked chunk lie: in objects outside of the dataset, which others
+// write. It is immutable once it is part of a Directory that was encoded or decoded.
 type Links struct {
 	Objects []LinkObject
 	Ranges  []LinkRange // one for each item
@@ -29,7 +29,8 @@ type LinkRange struct {
 	Length int64 // at least 1
 }
 
-// Link is one item of a linked chunk: where its bytes lie, and what the object must be for them to be the right ones.
+// Link is one item of a linked chunk: where its bytes lie, and what the object must be for them to
+// be the right ones.
 type Link struct {
 	URL    string
 	Tag    string
@@ -38,8 +39,8 @@ type Link struct {
 	Length int64
 }
 
-// Linked reports whether the items lie outside of the dataset. Such a chunk has no blocks: BlockOf, BlockRange and
-// ItemInBlock have no answer for it.
+// Linked reports whether the items lie outside of the dataset. Such a chunk has no blocks: BlockOf,
+// BlockRange and ItemInBlock have no answer for it.
 func (x *Index) Linked() bool { return x.links != nil }
 
 // Link is where an item of a linked chunk lies.
@@ -49,8 +50,8 @@ func (x *Index) Link(item int64) Link {
 	return Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length}
 }
 
-// encode appends a table that newIndex has checked. Each URL is written as what it does not share with the one
-// before; offsets continue where the item before ends.
+// encode appends a table that newIndex has checked. Each URL is written as what it does not share
+// with the one before; offsets continue where the item before ends.
 func (l *Links) encode(b []byte) []byte {
 	b = appendUvarint(b, int64(len(l.Objects)))
 	url := ""
@@ -98,8 +99,8 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// links takes the table of a chunk of items. What it allocates is bounded by the bytes that are left and by MaxLinkBytes,
-// because a few bytes can repeat a long URL.
+// links takes the table of a chunk of items. What it allocates is bounded by the bytes that are
+// left and by MaxLinkBytes, because a few bytes can repeat a long URL.
 func (r *reader) links(items int64) *Links {
 	objects := r.count(MaxChunkItems, 4, "linked objects")
 	l := &Links{Objects: make([]LinkObject, 0, objects)}
@@ -128,7 +129,8 @@ func (r *reader) links(items int64) *Links {
 	}
 	last := LinkRange{Object: -1}
 	for i := range l.Ranges {
-		l.Ranges[i].Offset = r.svarint("offset of a link") // made whole below, when lengths are known
+		// made whole below, when lengths are known
+		l.Ranges[i].Offset = r.svarint("offset of a link")
 	}
 	for i := range l.Ranges {
 		e := &l.Ranges[i]

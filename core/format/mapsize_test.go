@@ -7,7 +7,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestMapSize holds what a petabyte of photographs costs: 125 million chunks of 8 MB, below 400 MB of leaf and inner pages.
+// TestMapSize holds what a petabyte of photographs costs: 125 million chunks of 8 MB, below 400 MB
+// of leaf and inner pages.
 func TestMapSize(t *testing.T) {
 	t.Parallel()
 	const chunks, pages = 125_000_000, 16

@@ -35,8 +35,8 @@ func (r RowRange) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "[%d,%d]", r.Start, r.Count), nil
 }
 
-// Op is one operation of a transaction. Only the members that FORMAT.md lists for its kind are stored; the others must
-// be zero.
+// Op is one operation of a transaction. Only the members that FORMAT.md lists for its kind are
+// stored; the others must be zero.
 type Op struct {
 	Op     OpKind
 	Append UUID       // append

@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// Numbers that scatter around one value, such as the sizes of chunks, are stored as differences from a base in planes of
-// bytes: the upper planes are then nearly constant and vanish under zstd, and a single number far off costs little.
-// Against differences from the number before, as varints, this saves an eighth of a leaf page.
+// Numbers that scatter around one value, such as the sizes of chunks, are stored as differences
+// from a base in planes of bytes: the upper planes are then nearly constant and vanish under zstd,
+// and a single number far off costs little. Against differences from the number before, as varints,
+// this saves an eighth of a leaf page.
 
-// planesAbove marks differences that are all from the least of the numbers, without a sign. Writers use only these: the
-// sign is random, as the sizes of chunks lie on one side of the target.
+// planesAbove marks differences that are all from the least of the numbers, without a sign. Writers
+// use only these: the sign is random, as the sizes of chunks lie on one side of the target.
 const planesAbove = 0x10
 
 // appendPlanes appends values, of which there is at least one, all >= 0.
@@ -27,7 +28,8 @@ func appendPlanes(b []byte, values []int64) []byte {
 	return b
 }
 
-// planes takes n numbers. Since the base is within 0 to MaxRows, a sum that overflows is negative; callers refuse that.
+// planes takes n numbers. Since the base is within 0 to MaxRows, a sum that overflows is negative;
+// callers refuse that.
 func (r *reader) planes(n int64) []int64 {
 	base := r.uvarint(MaxRows, "base of a column")
 	flags := r.byte("planes of a column")

@@ -18,17 +18,21 @@ type BranchPoint struct {
 
 // Column is what a commit says of one tensor.
 type Column struct {
-	Root     *Root        `json:"root"`      // nil: no row has a value, and Chunks and Bytes are 0
-	Chunks   int64        `json:"chunks"`    // leaf entries of the tree
-	Bytes    int64        `json:"bytes"`     // of all chunks written for the tensor, replaced ones included
-	MinShape tensor.Shape `json:"min_shape"` // bounds of the axes over all samples ever written; nil: unknown
+	Root   *Root `json:"root"`   // nil: no row has a value, and Chunks and Bytes are 0
+	Chunks int64 `json:"chunks"` // leaf entries of the tree
+	// of all chunks written for the tensor, replaced ones included
+	Bytes int64 `json:"bytes"`
+	// bounds of the axes over all samples ever written; nil: unknown
+	MinShape tensor.Shape `json:"min_shape"`
 	MaxShape tensor.Shape `json:"max_shape"` // nil together with MinShape, else of the same length
 }
 
-// Record is a commit record. Exactly one of Schema and SchemaPage is set; Ops count if and only if Txn is nil.
+// Record is a commit record. Exactly one of Schema and SchemaPage is set; Ops count if and only if
+// Txn is nil.
 type Record struct {
-	Features    []string // none is defined, hence empty
-	Dataset     UUID     // the record is of version 2 and of this dataset; zero: it is of version 1, which does not say
+	Features []string // none is defined, hence empty
+	// the record is of version 2 and of this dataset; zero: it is of version 1, which does not say
+	Dataset     UUID
 	UUID        UUID
 	Branch      UUID
 	Version     uint64
@@ -46,7 +50,8 @@ type Record struct {
 	Schema      *Schema
 	SchemaPage  *UUID
 	Columns     map[UUID]Column // a tensor that is missing here has no value
-	ColumnsPage *UUID           // version 2: the page that holds the columns; then Columns are not encoded
+	// version 2: the page that holds the columns; then Columns are not encoded
+	ColumnsPage *UUID
 	Ops         []Op
 	Txn         *UUID
 }
@@ -80,8 +85,8 @@ type wireRecord struct {
 // timeLayout has all nine digits, so that a time has one form.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// EncodeRecord makes the object, frame included. One that DecodeRecord would not take, or that is larger than
-// MaxRecordBytes as stored, is errs.Invalid.
+// EncodeRecord makes the object, frame included. One that DecodeRecord would not take, or that is
+// larger than MaxRecordBytes as stored, is errs.Invalid.
 func EncodeRecord(r *Record) ([]byte, error) {
 	payload, err := r.payload()
 	if err != nil {
@@ -137,8 +142,8 @@ func (r *Record) payload() ([]byte, error) {
 	return payload, strictJSON(payload)
 }
 
-// DecodeRecord is the strict inverse of EncodeRecord. Whether the record lies under the key of its branch and version is
-// the caller's check.
+// DecodeRecord is the strict inverse of EncodeRecord. Whether the record lies under the key of its
+// branch and version is the caller's check.
 func DecodeRecord(data []byte) (*Record, error) {
 	payload, head, err := decodeFrame(KindRecord, data)
 	if err != nil {

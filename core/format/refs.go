@@ -23,7 +23,8 @@ const (
 	buried      = ".deleted"
 )
 
-// maxRefKeyBytes bounds a name as it stands in a key: a file name of a local disk has at most 255 bytes.
+// maxRefKeyBytes bounds a name as it stands in a key: a file name of a local disk has at most 255
+// bytes.
 const maxRefKeyBytes = 200
 
 // maxRefBytes caps a head or tag object.
@@ -35,7 +36,8 @@ func HeadsPrefix() string { return headsPrefix }
 // TagsPrefix is the prefix of all tags.
 func TagsPrefix() string { return tagsPrefix }
 
-// HeadKey is where the n-th saying about a branch of that name lies. The name is one that CheckRefName passes.
+// HeadKey is where the n-th saying about a branch of that name lies. The name is one that
+// CheckRefName passes.
 func HeadKey(name string, n uint64) string {
 	return headsPrefix + escapeRef(name) + "." + strconv.FormatUint(n, 10)
 }
@@ -43,7 +45,8 @@ func HeadKey(name string, n uint64) string {
 // HeadAfter is a key behind which a listing of HeadsPrefix begins with the objects of that name.
 func HeadAfter(name string) string { return headsPrefix + escapeRef(name) + "." }
 
-// ParseHeadKey is the inverse of HeadKey. Any other key is errs.Corrupt, since only a listing yields keys.
+// ParseHeadKey is the inverse of HeadKey. Any other key is errs.Corrupt, since only a listing
+// yields keys.
 func ParseHeadKey(key string) (name string, n uint64, err error) {
 	escaped, digits, _ := strings.Cut(strings.TrimPrefix(key, headsPrefix), ".")
 	if name, err = unescapeRef(escaped); err == nil {
@@ -72,8 +75,8 @@ func ParseTagKey(key string) (name string, isBuried bool, err error) {
 	return name, isBuried, nil
 }
 
-// CheckRefName refuses names that a branch or a tag cannot have: "@" leads a version, and what reads as a version number,
-// a time or a whole commit would hide behind that.
+// CheckRefName refuses names that a branch or a tag cannot have: "@" leads a version, and what
+// reads as a version number, a time or a whole commit would hide behind that.
 func CheckRefName(name string) error {
 	switch {
 	case name == "" || !utf8.ValidString(name):
@@ -98,7 +101,8 @@ func CheckRefName(name string) error {
 	return nil
 }
 
-// plainRef reports whether a byte stands for itself. Capitals do not, since some file systems cannot tell them apart.
+// plainRef reports whether a byte stands for itself. Capitals do not, since some file systems
+// cannot tell them apart.
 func plainRef(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
@@ -141,7 +145,8 @@ func unescapeRef(escaped string) (string, error) {
 	return name, CheckRefName(name)
 }
 
-// Head is what the newest object of a name says: which branch it means, or, with Branch zero, that it is deleted.
+// Head is what the newest object of a name says: which branch it means, or, with Branch zero, that
+// it is deleted.
 type Head struct {
 	Branch UUID
 }
@@ -245,7 +250,8 @@ func (t Tag) check() error {
 	return first(checkText("author", t.Author), checkText("message", t.Message))
 }
 
-// sealJSON ends a small object that has no frame: body is the JSON up to the comma before its last member, the checksum.
+// sealJSON ends a small object that has no frame: body is the JSON up to the comma before its last
+// member, the checksum.
 func sealJSON(body []byte) []byte {
 	return fmt.Appendf(body, crcMember+`%08x"}`+"\n", CRC(body))
 }

@@ -8,14 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// The functions below walk JSON that json.Valid has passed. They exist because encoding/json keeps the last of several
-// members of one name, matches names in any case and takes null for a zero value, and because taking values apart
-// without copies makes a record several times cheaper to read.
+// The functions below walk JSON that json.Valid has passed. They exist because encoding/json keeps
+// the last of several members of one name, matches names in any case and takes null for a zero
+// value, and because taking values apart without copies makes a record several times cheaper to
+// read.
 
 // maxJSONDepth bounds the nesting of a document, info objects included.
 const maxJSONDepth = 64
 
-// strictJSON checks what encoding/json lets pass: text that is not UTF-8, a member named twice and deep nesting.
+// strictJSON checks what encoding/json lets pass: text that is not UTF-8, a member named twice and
+// deep nesting.
 func strictJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("json is not UTF-8")

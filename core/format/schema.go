@@ -12,17 +12,20 @@ import (
 
 // TensorSchema describes one tensor. ID stays through renames.
 type TensorSchema struct {
-	ID          UUID           `json:"id"`
-	Name        string         `json:"name"`
-	HType       string         `json:"htype"`       // with "sequence[...]" around it for sequences
-	DType       string         `json:"dtype"`       // "": no sample has decided it yet
-	Shape       tensor.Shape   `json:"shape"`       // nil: any; -1: an axis that varies
-	Compression string         `json:"compression"` // "none", "lz4", "zstd", "jpeg", "png" or "webp"
-	Quality     int            `json:"quality"`     // encoder setting, 0: its default
-	Subsampling string         `json:"subsampling"` // encoder setting, "": its default
-	ChunkBytes  int64          `json:"chunk_bytes"` // target, MinChunkBytes to MaxChunkBytes
-	ClassNames  []string       `json:"class_names"` // nil: the tensor has none; not the same as an empty list
-	Info        map[string]any `json:"info"`        // nil is stored as an empty object; decoded numbers are json.Number
+	ID    UUID         `json:"id"`
+	Name  string       `json:"name"`
+	HType string       `json:"htype"` // with "sequence[...]" around it for sequences
+	DType string       `json:"dtype"` // "": no sample has decided it yet
+	Shape tensor.Shape `json:"shape"` // nil: any; -1: an axis that varies
+	// "none", "lz4", "zstd", "jpeg", "png" or "webp"
+	Compression string `json:"compression"`
+	Quality     int    `json:"quality"`     // encoder setting, 0: its default
+	Subsampling string `json:"subsampling"` // encoder setting, "": its default
+	ChunkBytes  int64  `json:"chunk_bytes"` // target, MinChunkBytes to MaxChunkBytes
+	// nil: the tensor has none; not the same as an empty list
+	ClassNames []string `json:"class_names"`
+	// nil is stored as an empty object; decoded numbers are json.Number
+	Info map[string]any `json:"info"`
 }
 
 // Schema is what a commit says of its tensors, in order of creation.

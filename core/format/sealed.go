@@ -71,7 +71,8 @@ func (b Binding) members() []byte {
 	if b.Dataset.IsZero() {
 		return []byte("{")
 	}
-	return fmt.Appendf(nil, `{"dataset":"%s","key":"%s",`, b.Dataset, b.Key) // no key needs an escape
+	// no key needs an escape
+	return fmt.Appendf(nil, `{"dataset":"%s","key":"%s",`, b.Dataset, b.Key)
 }
 
 // check takes the members of the binding and holds them against b.
@@ -132,8 +133,8 @@ func (m *members) deleted() {
 	}
 }
 
-// Owner is the dataset that a named object or a commit record says it belongs to; zero in version 1,
-// where they do not. An object that is damaged is errs.Corrupt.
+// Owner is the dataset that a named object or a commit record says it belongs to; zero in version
+// 1, where they do not. An object that is damaged is errs.Corrupt.
 func Owner(data []byte) (UUID, error) {
 	if len(data) > 0 && data[0] == '{' {
 		owner, err := sealedOwner(data)

@@ -11,7 +11,8 @@ func EncodeSide(dirs [][]byte) ([]byte, error) {
 	return EncodeFrame(KindSide, payload)
 }
 
-// DecodeSide is the strict inverse of EncodeSide. The directories may be parts of data; DecodeDirectory checks them.
+// DecodeSide is the strict inverse of EncodeSide. The directories may be parts of data;
+// DecodeDirectory checks them.
 func DecodeSide(data []byte) ([][]byte, error) {
 	payload, err := DecodeFrame(KindSide, data)
 	if err != nil {

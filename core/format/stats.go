@@ -23,9 +23,10 @@ func (s Stats) check() error {
 	return checkBounds(s.MinShape, s.MaxShape)
 }
 
-// Coarse rounds the bounds of axes that vary outwards, for a chunk behind one with the bounds before: to a bound of that
-// one, where it holds and is not much looser, else to a power of two. The exact bounds of some samples are random numbers,
-// and would be two thirds of a chunk map. Where all samples have one shape the result is s, else it shares nothing.
+// Coarse rounds the bounds of axes that vary outwards, for a chunk behind one with the bounds
+// before: to a bound of that one, where it holds and is not much looser, else to a power of two.
+// The exact bounds of some samples are random numbers, and would be two thirds of a chunk map.
+// Where all samples have one shape the result is s, else it shares nothing.
 func (s Stats) Coarse(before Stats) Stats {
 	if slices.Equal(s.MinShape, s.MaxShape) {
 		return s
@@ -52,7 +53,8 @@ func (s Stats) Coarse(before Stats) Stats {
 	return out
 }
 
-// coarseSlack is how much looser than a power of two a bound may be that is taken from the chunk before.
+// coarseSlack is how much looser than a power of two a bound may be that is taken from the chunk
+// before.
 const coarseSlack = 4
 
 // append appends the stored form: nothing for the zero value.

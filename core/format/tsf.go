@@ -33,8 +33,8 @@ const MaxReplaced = 256
 // crcMember is what stands between the bytes that the checksum covers and its eight digits.
 const crcMember = `"crc":"`
 
-// EncodeTSF renders tsf.json. Format 0 means Version. The object carries a checksum in its last member, since it has no
-// frame and a wrong branch uuid would make the dataset look empty.
+// EncodeTSF renders tsf.json. Format 0 means Version. The object carries a checksum in its last
+// member, since it has no frame and a wrong branch uuid would make the dataset look empty.
 func EncodeTSF(t TSF) ([]byte, error) {
 	if t.Format == 0 {
 		t.Format = Version
@@ -62,8 +62,8 @@ func EncodeTSF(t TSF) ([]byte, error) {
 	return sealJSON(fmt.Appendf(out, `"features":[%s],`, features)), nil
 }
 
-// DecodeTSF is the strict inverse: another version or a feature is errs.Unsupported, anything else that EncodeTSF would
-// not write is errs.Corrupt.
+// DecodeTSF is the strict inverse: another version or a feature is errs.Unsupported, anything else
+// that EncodeTSF would not write is errs.Corrupt.
 func DecodeTSF(data []byte) (TSF, error) {
 	t, err := decodeTSF(data)
 	return t, damaged("tsf.json", err)

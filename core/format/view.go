@@ -17,7 +17,8 @@ const viewsPrefix = "views/"
 // ViewsPrefix is the prefix of all saved views.
 func ViewsPrefix() string { return viewsPrefix }
 
-// ViewKey is where the n-th saying about a saved view of that name lies. The name is one that CheckRefName passes.
+// ViewKey is where the n-th saying about a saved view of that name lies. The name is one that
+// CheckRefName passes.
 func ViewKey(name string, n uint64) string {
 	return viewsPrefix + escapeRef(name) + "." + strconv.FormatUint(n, 10)
 }
@@ -25,7 +26,8 @@ func ViewKey(name string, n uint64) string {
 // ViewAfter is a key behind which a listing of ViewsPrefix begins with the objects of that name.
 func ViewAfter(name string) string { return viewsPrefix + escapeRef(name) + "." }
 
-// ParseViewKey is the inverse of ViewKey. Any other key is errs.Corrupt, since only a listing yields keys.
+// ParseViewKey is the inverse of ViewKey. Any other key is errs.Corrupt, since only a listing
+// yields keys.
 func ParseViewKey(key string) (name string, n uint64, err error) {
 	escaped, digits, _ := strings.Cut(strings.TrimPrefix(key, viewsPrefix), ".")
 	if name, err = unescapeRef(escaped); err == nil {
@@ -37,8 +39,8 @@ func ParseViewKey(key string) (name string, n uint64, err error) {
 	return name, n, nil
 }
 
-// View is what the newest object of a name says: what was asked of a commit and which rows came of it, or, with Deleted, that
-// there is nothing of that name.
+// View is what the newest object of a name says: what was asked of a commit and which rows came of
+// it, or, with Deleted, that there is nothing of that name.
 type View struct {
 	Deleted bool
 	Branch  UUID // of the commit

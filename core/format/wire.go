@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// reader takes binary fields off the front of a payload. The first error stays and later reads return zeros, so that
-// callers check once per structure; loops stay bounded because every count is held against the bytes that are left.
+// reader takes binary fields off the front of a payload. The first error stays and later reads
+// return zeros, so that callers check once per structure; loops stay bounded because every count is
+// held against the bytes that are left.
 type reader struct {
 	b   []byte
 	err error
@@ -73,7 +74,8 @@ func (r *reader) svarint(what string) int64 {
 	return unzigzag(r.raw(what))
 }
 
-// count takes the number of elements that follow, each of at least size bytes, and holds it against what is left.
+// count takes the number of elements that follow, each of at least size bytes, and holds it against
+// what is left.
 func (r *reader) count(limit, size int64, what string) int64 {
 	n := r.uvarint(limit, what)
 	if n > int64(len(r.b))/size {

@@ -14,14 +14,15 @@ const (
 	packZstd byte = 2
 )
 
-// A zstd block holds at most 128 KiB and takes at least 4 bytes, which bounds what stored bytes can stand for.
+// A zstd block holds at most 128 KiB and takes at least 4 bytes, which bounds what stored bytes can
+// stand for.
 const (
 	zstdBlockRaw    = 128 << 10
 	zstdBlockStored = 4
 )
 
-// The two are made once, hold no data between calls and serve parallel callers: a decoder made for each page would cost
-// more than the page.
+// The two are made once, hold no data between calls and serve parallel callers: a decoder made for
+// each page would cost more than the page.
 var (
 	zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true),
@@ -56,8 +57,8 @@ func pack(raw []byte) (byte, []byte) {
 	return packNone, raw
 }
 
-// packParts is pack for a payload whose parts, which begin at cuts, are unlike each other: a frame each, where that is
-// smaller, since zstd has one code for all literals of a block.
+// packParts is pack for a payload whose parts, which begin at cuts, are unlike each other: a frame
+// each, where that is smaller, since zstd has one code for all literals of a block.
 func packParts(raw []byte, cuts []int) (byte, []byte) {
 	codec, whole := pack(raw)
 	e := zstdEncoder()
@@ -78,8 +79,8 @@ func packParts(raw []byte, cuts []int) (byte, []byte) {
 	return codec, whole
 }
 
-// unpack is the inverse of pack and packParts. It allocates no more than rawBytes, which the caller has held against a cap. The result
-// may be stored itself.
+// unpack is the inverse of pack and packParts. It allocates no more than rawBytes, which the caller
+// has held against a cap. The result may be stored itself.
 func unpack(codec byte, stored []byte, rawBytes int64) ([]byte, error) {
 	switch codec {
 	case packNone:

@@ -16,8 +16,8 @@ type budget struct {
 
 func newBudget(limit int64) *budget { return &budget{limit: limit, freed: make(chan struct{}, 1)} }
 
-// take waits until n bytes may be used besides those that are; more than the limit go alone. It reports whether ctx was
-// still good then.
+// take waits until n bytes may be used besides those that are; more than the limit go alone. It
+// reports whether ctx was still good then.
 func (b *budget) take(ctx context.Context, n int64) bool {
 	for {
 		b.mu.Lock()
@@ -47,8 +47,8 @@ func (b *budget) give(n int64) {
 	}
 }
 
-// buffers keep memory of objects that were written for those to come: an import of small files would otherwise spend
-// much of its time on the memory they leave behind.
+// buffers keep memory of objects that were written for those to come: an import of small files
+// would otherwise spend much of its time on the memory they leave behind.
 type buffers struct {
 	mu   sync.Mutex
 	free [32][][]byte // by the logarithm of their size

@@ -17,12 +17,13 @@ const (
 	budgetBytes = 64 << 20
 	// waitingObjects bounds the objects on their way, however small.
 	waitingObjects = 4096
-	// listedAhead is how many objects are known of that nobody asks for yet: while a page of the listing is read, there
-	// must be enough to do.
+	// listedAhead is how many objects are known of that nobody asks for yet: while a page of the
+	// listing is read, there must be enough to do.
 	listedAhead = 4096
 	// maxFileBytes bounds one file: it must fit into one chunk, however large.
 	maxFileBytes = 1 << 30
-	// lakeWorkers is the number of requests at once to a store across a network; the store's own limit may be lower.
+	// lakeWorkers is the number of requests at once to a store across a network; the store's own
+	// limit may be lower.
 	sourceWorkers = 64
 	// sniffBytes tell what a file is whose name does not.
 	sniffBytes = 16
@@ -45,8 +46,9 @@ type row struct {
 	from   origin
 }
 
-// pipeline finds objects, fetches them side by side, and gives them to write in the order of the listing. The context of
-// write ends when the rows of an object may never come. ready is called once, while the first objects are on their way.
+// pipeline finds objects, fetches them side by side, and gives them to write in the order of the
+// listing. The context of write ends when the rows of an object may never come. ready is called
+// once, while the first objects are on their way.
 func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ctx context.Context, o *object) error, ready func() error) error {
 	g := task.New(ctx, 0)
 	found, todo, order := make(chan *object, listedAhead), make(chan *object), make(chan *object, waitingObjects)
@@ -128,7 +130,8 @@ func (im *importer) workers() int {
 	}
 }
 
-// fetch makes the rows of an object. An error is about the source; what is wrong with the object is a row with a reason.
+// fetch makes the rows of an object. An error is about the source; what is wrong with the object is
+// a row with a reason.
 func (im *importer) fetch(ctx context.Context, o *object) error {
 	var r row
 	var err error
@@ -167,8 +170,9 @@ func (o *object) send(ctx context.Context, rows []row) error {
 	}
 }
 
-// fatal reports whether err is about more than one object. A folder that fails now and then is read on; a store across a
-// network that fails in spite of repetitions, or refuses, will do so for the next object too.
+// fatal reports whether err is about more than one object. A folder that fails now and then is read
+// on; a store across a network that fails in spite of repetitions, or refuses, will do so for the
+// next object too.
 func (im *importer) fatal(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true
@@ -182,8 +186,8 @@ func (im *importer) fatal(ctx context.Context, err error) bool {
 	return false
 }
 
-// ask begins to read an object from off on as the listing has named it, or as it is now where it has changed since. what
-// it is stands in the origin.
+// ask begins to read an object from off on as the listing has named it, or as it is now where it
+// has changed since. what it is stands in the origin.
 func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.Body, origin, error) {
 	body, err := im.source.Range(ctx, o.Key, off, n, o.Tag)
 	if errs.Is(err, errs.Conflict) {
@@ -244,7 +248,8 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		r.image, err = im.fit.apply(data)
 		im.release(&r)
 		if err != nil {
-			return row{}, err // whether of the picture, or of what it takes to fit one, fetch tells by its kind
+			// whether of the picture, or of what it takes to fit one, fetch tells by its kind
+			return row{}, err
 		}
 	}
 	return r, nil

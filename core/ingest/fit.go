@@ -11,13 +11,14 @@ import (
 	"deeplake/core/transform"
 )
 
-// maxFitBytes bounds the pixels of a picture that is brought to another size: as many are decoded at once as there are cores.
+// maxFitBytes bounds the pixels of a picture that is brought to another size: as many are decoded
+// at once as there are cores.
 const maxFitBytes = 1 << 30
 
 const maxFitSide = 1 << 14
 
-// fit brings pictures to one size: the shorter side resized to Size, then the square in the middle. All methods may be
-// called in parallel.
+// fit brings pictures to one size: the shorter side resized to Size, then the square in the middle.
+// All methods may be called in parallel.
 type fit struct {
 	reg      *codec.Registry
 	pipeline *transform.Pipeline

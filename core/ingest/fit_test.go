@@ -78,8 +78,8 @@ type failingDecoder struct{ err error }
 func (d failingDecoder) Decode(_, _ []byte, _ codec.Channels) error { return d.err }
 func (failingDecoder) Close()                                       {}
 
-// TestFitFailures: a picture that cannot be decoded is left out, and where there is no memory to decode one, or a bug,
-// the import fails: the next picture would be lost as well.
+// TestFitFailures: a picture that cannot be decoded is left out, and where there is no memory to
+// decode one, or a bug, the import fails: the next picture would be lost as well.
 func TestFitFailures(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -147,7 +147,8 @@ func TestFitIsChecked(t *testing.T) {
 	}
 }
 
-// TestMaxPixels: pictures of more pixels than are allowed are left out, with the name of the setting.
+// TestMaxPixels: pictures of more pixels than are allowed are left out, with the name of the
+// setting.
 func TestMaxPixels(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -210,7 +210,9 @@ func TestInterruptedImportGoesOn(t *testing.T) {
 		for {
 			p, _ := j.Poll(context.Background())
 			if p.Done || p.Files > 0 {
-				j.Cancel() // at a different place each time: windows are of a size, the runs go on from where they are
+				// at a different place each time: windows are of a size, the runs go on from where
+				// they are
+				j.Cancel()
 				break
 			}
 		}

@@ -12,17 +12,23 @@ import (
 
 // Options are the settings of an import. Zero values mean the default.
 type Options struct {
-	Overwrite   bool   `json:"overwrite"`   // delete a dataset that is there
-	Link        bool   `json:"link"`        // leave the files where they are, and index the members of tar archives too
-	Labels      string `json:"labels"`      // "auto" (default): the first folder of a path is the class; "none"
-	Workers     int    `json:"workers"`     // objects read at once; default: 64, and 2 for each core from a folder
-	Compression string `json:"compression"` // of the images: "auto" (default), "jpeg", "png", "webp", "none"
-	Size        int    `json:"size"`        // of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
-	Checkpoint  int64  `json:"checkpoint"`  // rows between commits; default 100,000
-	Message     string `json:"message"`     // of the last commit
+	Overwrite bool `json:"overwrite"` // delete a dataset that is there
+	// leave the files where they are, and index the members of tar archives too
+	Link bool `json:"link"`
+	// "auto" (default): the first folder of a path is the class; "none"
+	Labels string `json:"labels"`
+	// objects read at once; default: 64, and 2 for each core from a folder
+	Workers int `json:"workers"`
+	// of the images: "auto" (default), "jpeg", "png", "webp", "none"
+	Compression string `json:"compression"`
+	// of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
+	Size       int    `json:"size"`
+	Checkpoint int64  `json:"checkpoint"` // rows between commits; default 100,000
+	Message    string `json:"message"`    // of the last commit
 
-	Storage storage.Options  `json:"-"` // how the dataset is reached
-	Source  *storage.Options `json:"-"` // how the source is reached; nil: as storage.LinkPolicy.Named says
+	Storage storage.Options `json:"-"` // how the dataset is reached
+	// how the source is reached; nil: as storage.LinkPolicy.Named says
+	Source *storage.Options `json:"-"`
 }
 
 func (o Options) check(source string) error {
@@ -57,16 +63,18 @@ const shownNames = 1000
 
 // Report says what an import did.
 type Report struct {
-	URI       string   `json:"uri"`
-	Rows      int64    `json:"rows"`      // of the dataset after it
-	Added     int64    `json:"added"`     // by this run
-	Updated   int64    `json:"updated"`   // rows whose files have changed since they were taken in
-	Removed   int64    `json:"removed"`   // rows of archives that have changed, whose members were added anew
+	URI     string `json:"uri"`
+	Rows    int64  `json:"rows"`    // of the dataset after it
+	Added   int64  `json:"added"`   // by this run
+	Updated int64  `json:"updated"` // rows whose files have changed since they were taken in
+	// rows of archives that have changed, whose members were added anew
+	Removed   int64    `json:"removed"`
 	Unchanged int64    `json:"unchanged"` // files that were taken in before, and are as they were
 	Resumed   int64    `json:"resumed"`   // rows that an earlier, interrupted run had committed
 	Bytes     int64    `json:"bytes"`     // read by this run
 	Classes   []string `json:"classes"`
-	Converted int64    `json:"converted"` // files of another kind than the tensor's, decoded and encoded again
+	// files of another kind than the tensor's, decoded and encoded again
+	Converted int64    `json:"converted"`
 	Skipped   int64    `json:"skipped"`
 	Skips     []Skip   `json:"skips"`      // the first of them
 	Gone      int64    `json:"gone"`       // files that are no longer there; their rows stay
@@ -98,9 +106,9 @@ type Job struct {
 	err      error
 }
 
-// Start begins to fill the dataset at uri from source: a folder, or a URI of Env.Sources. A dataset that an earlier import of
-// the same source has made is brought up to date, one that was interrupted is continued; any other one that is there is
-// errs.Exists, unless o.Overwrite.
+// Start begins to fill the dataset at uri from source: a folder, or a URI of Env.Sources. A dataset
+// that an earlier import of the same source has made is brought up to date, one that was
+// interrupted is continued; any other one that is there is errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	if err := o.check(source); err != nil {
 		return nil, err
@@ -145,8 +153,9 @@ func (j *Job) update(fn func(p *Progress)) {
 	j.news = make(chan struct{})
 }
 
-// Poll waits until there is news or ctx is done, and returns the progress. When the import is done it returns what it
-// failed with; a canceled import is errs.Canceled, and its progress has a report.
+// Poll waits until there is news or ctx is done, and returns the progress. When the import is done
+// it returns what it failed with; a canceled import is errs.Canceled, and its progress has a
+// report.
 func (j *Job) Poll(ctx context.Context) (Progress, error) {
 	j.mu.Lock()
 	p, err, news := j.progress, j.err, j.news

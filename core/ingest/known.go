@@ -18,8 +18,9 @@ type known struct {
 	rows []span
 }
 
-// knownRows gives the origins of the rows of a view in byte order of keys. Rows lie in runs that rise, one or a few for each import
-// that was ever made; the runs are read side by side, a piece of each at a time, and merged.
+// knownRows gives the origins of the rows of a view in byte order of keys. Rows lie in runs that
+// rise, one or a few for each import that was ever made; the runs are read side by side, a piece of
+// each at a time, and merged.
 type knownRows struct {
 	col    *dataset.Column
 	worker *chunk.Worker
@@ -62,8 +63,8 @@ func (h *runHeap) Pop() any {
 	return last
 }
 
-// openKnown finds the runs of a view, leaving out objects whose keys are not greater than after. A view without origins
-// has none, nor has no view at all. The result must be closed.
+// openKnown finds the runs of a view, leaving out objects whose keys are not greater than after. A
+// view without origins has none, nor has no view at all. The result must be closed.
 func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, error) {
 	if v == nil {
 		return &knownRows{}, nil
@@ -158,7 +159,8 @@ func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64,
 	return nil
 }
 
-// advance makes sure that r has an object whose key is greater than after, with all its rows of the run.
+// advance makes sure that r has an object whose key is greater than after, with all its rows of the
+// run.
 func (k *knownRows) advance(ctx context.Context, r *keyRun, after string) (more bool, err error) {
 	for {
 		for len(r.at) > 0 && r.at[0].key <= after && after != "" {
@@ -193,7 +195,8 @@ func (k *known) add(row int64) {
 	k.rows = append(k.rows, span{row, 1})
 }
 
-// peek is the object with the smallest key; nil when there are no more. It is valid until the next call of take.
+// peek is the object with the smallest key; nil when there are no more. It is valid until the next
+// call of take.
 func (k *knownRows) peek() *known {
 	if len(k.runs) == 0 {
 		return nil
@@ -201,8 +204,8 @@ func (k *knownRows) peek() *known {
 	return &k.runs[0].at[0]
 }
 
-// take removes the object with the smallest key and returns it, with its rows in all runs. Of several versions the one
-// that was written last counts.
+// take removes the object with the smallest key and returns it, with its rows in all runs. Of
+// several versions the one that was written last counts.
 func (k *knownRows) take(ctx context.Context) (known, error) {
 	out := *k.peek()
 	for {

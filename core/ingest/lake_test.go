@@ -203,7 +203,8 @@ func TestKnownRowsMerge(t *testing.T) {
 	}
 }
 
-// TestLakeIsReadSideBySide: many requests at once, within the budget, and rows in the order of the listing.
+// TestLakeIsReadSideBySide: many requests at once, within the budget, and rows in the order of the
+// listing.
 func TestLakeIsReadSideBySide(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()

@@ -9,7 +9,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// object is one object of the listing that is to be taken in, on its way through the workers to the writer.
+// object is one object of the listing that is to be taken in, on its way through the workers to the
+// writer.
 type object struct {
 	storage.Entry
 	was  *known // the rows that were made of an earlier version; nil: it is new
@@ -20,8 +21,9 @@ type object struct {
 
 func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }
 
-// costOf is the memory that an object takes between being asked for and being written, about. A picture that is brought to
-// another size has its pixels in memory besides, which may be far more than its file.
+// costOf is the memory that an object takes between being asked for and being written, about. A
+// picture that is brought to another size has its pixels in memory besides, which may be far more
+// than its file.
 func (im *importer) costOf(e storage.Entry) int64 {
 	fitted := 3 * int64(im.o.Size) * int64(im.o.Size)
 	switch {
@@ -43,8 +45,8 @@ const (
 	archiveCost = 12 << 20
 )
 
-// match holds the listing against the rows of the view, both in byte order of names, and gives what is new or has changed
-// to emit until that returns false. What is gone or unchanged is counted.
+// match holds the listing against the rows of the view, both in byte order of names, and gives what
+// is new or has changed to emit until that returns false. What is gone or unchanged is counted.
 func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*object) bool) error {
 	rows, err := openKnown(ctx, v, im.after)
 	if err != nil {
@@ -106,7 +108,8 @@ func unsigned(key string) error {
 		"list the objects themselves and give their credentials as source_storage or link_storage", storage.RedactURL(key), param)
 }
 
-// passGone counts the objects whose keys are less than key ("": all) and that the listing has not named.
+// passGone counts the objects whose keys are less than key ("": all) and that the listing has not
+// named.
 func (im *importer) passGone(ctx context.Context, rows *knownRows, key string) error {
 	for k := rows.peek(); k != nil && (key == "" || k.key < key); k = rows.peek() {
 		if _, err := rows.take(ctx); err != nil {

@@ -16,7 +16,8 @@ type origin struct {
 	size int64  // -1: not known
 }
 
-// same reports whether the object is still what it was, as far as the two tell. Tags decide; where one is missing, sizes.
+// same reports whether the object is still what it was, as far as the two tell. Tags decide; where
+// one is missing, sizes.
 func (o origin) same(now origin) bool {
 	if o.tag != "" && now.tag != "" {
 		return o.tag == now.tag

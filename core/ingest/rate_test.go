@@ -24,8 +24,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// A store across a network, by a clock that stands still but for it: each request takes farDelay, and then as long as its
-// bytes take at farRate. Of computing nothing shows: what is measured is how much is asked at once, and what waits for what.
+// A store across a network, by a clock that stands still but for it: each request takes farDelay,
+// and then as long as its bytes take at farRate. Of computing nothing shows: what is measured is
+// how much is asked at once, and what waits for what.
 const (
 	remoteDelay = 25 * time.Millisecond
 	remoteRate  = 90 << 20 // bytes a second and connection
@@ -33,8 +34,8 @@ const (
 
 func travel(n int) { time.Sleep(remoteDelay + time.Duration(n)*time.Second/remoteRate) }
 
-// farStore is a store at a distance, which forgets what chunks hold. Its streams leave as one request, as those of a few
-// megabytes do.
+// farStore is a store at a distance, which forgets what chunks hold. Its streams leave as one
+// request, as those of a few megabytes do.
 type remoteStore struct{ storage.Provider }
 
 func (s remoteStore) Get(ctx context.Context, key string) ([]byte, error) {
@@ -88,8 +89,8 @@ func (l remoteSource) Objects(ctx context.Context, prefix, after string, fn func
 	})
 }
 
-// TestMain lets the zstd coders that all tests share come into being outside of any test: what a synctest bubble makes,
-// nobody outside of it may use.
+// TestMain lets the zstd coders that all tests share come into being outside of any test: what a
+// synctest bubble makes, nobody outside of it may use.
 func TestMain(m *testing.M) {
 	if err := warm(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -141,8 +142,9 @@ func photo(t testing.TB, size int) []byte {
 	return b.Bytes()
 }
 
-// TestLineRate: an import keeps its requests on their way. It takes little longer than a loop that only reads the objects
-// with as many requests at once; what it does before the first and after the last is counted in round trips.
+// TestLineRate: an import keeps its requests on their way. It takes little longer than a loop that
+// only reads the objects with as many requests at once; what it does before the first and after the
+// last is counted in round trips.
 func TestLineRate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

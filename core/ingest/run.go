@@ -80,9 +80,9 @@ func (im *importer) finishReport() {
 	}
 }
 
-// begin looks at the source, and whether there is a dataset meanwhile, and goes on with what an earlier run has left. Where
-// there is nothing to go on with, fresh, the dataset is still to be made: nothing is written before the source is known
-// to be there.
+// begin looks at the source, and whether there is a dataset meanwhile, and goes on with what an
+// earlier run has left. Where there is nothing to go on with, fresh, the dataset is still to be
+// made: nothing is written before the source is known to be there.
 func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err error) {
 	write := context.WithoutCancel(ctx)
 	g := task.New(ctx, 0)
@@ -164,7 +164,8 @@ func (im *importer) resume(ctx context.Context) error {
 	return nil
 }
 
-// firstTensors makes the tensors of a new dataset. Others are made when the first row has something for them.
+// firstTensors makes the tensors of a new dataset. Others are made when the first row has something
+// for them.
 func (im *importer) firstTensors(ctx context.Context) error {
 	specs := []dataset.TensorSpec{
 		{Name: "images", HType: "image.rgb", Compression: im.env.Codecs.Name(im.codec)},

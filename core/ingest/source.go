@@ -13,18 +13,21 @@ import (
 )
 
 const (
-	// probedImages and probedObjects bound how far the listing of a lake is read to learn what lies there.
+	// probedImages and probedObjects bound how far the listing of a lake is read to learn what lies
+	// there.
 	probedImages  = 1000
 	probedObjects = 10_000
-	// sortedObjects is how many names are sorted in memory where a source lists them in another order.
+	// sortedObjects is how many names are sorted in memory where a source lists them in another
+	// order.
 	sortedObjects = 1 << 20
 )
 
 // lake is the source of an import, and what was learnt about it before anything is read.
 type source struct {
 	storage.Source
-	local   bool
-	classes []string         // sorted, of a folder; nil: no class folders, or they are not known beforehand
+	local bool
+	// sorted, of a folder; nil: no class folders, or they are not known beforehand
+	classes []string
 	labels  bool             // images lie in class folders
 	kinds   map[string]int64 // images by codec, as their names tell
 	objects int64            // of a folder; 0: not known
@@ -33,10 +36,12 @@ type source struct {
 	rest  bool            // there is more behind them
 }
 
-// imageExtensions are the names that files of the known kinds go by; what a file is, its first bytes say.
+// imageExtensions are the names that files of the known kinds go by; what a file is, its first
+// bytes say.
 var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
 
-// openLake opens the source. A folder is there or not at once; whether another one can be reached is found out later.
+// openLake opens the source. A folder is there or not at once; whether another one can be reached
+// is found out later.
 func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*source, error) {
 	var how storage.Options
 	if o.Source != nil {
@@ -56,8 +61,8 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 	return l, nil
 }
 
-// classOf is the name of the first directory of a key, "" for an object that lies in none. Of a whole URL it is the last
-// directory, as nothing tells where the data begin.
+// classOf is the name of the first directory of a key, "" for an object that lies in none. Of a
+// whole URL it is the last directory, as nothing tells where the data begin.
 func classOf(key string) string {
 	if scheme, rest, found := strings.Cut(key, "://"); found && !strings.Contains(scheme, "/") {
 		if _, dirs, found := strings.Cut(path.Dir(rest), "/"); found {
@@ -94,13 +99,14 @@ func kindOf(key string) string { return imageExtensions[strings.ToLower(path.Ext
 
 func isArchive(key string) bool { return strings.EqualFold(path.Ext(key), ".tar") }
 
-// isMarker reports whether an object stands for a directory, as consoles of object stores make them.
+// isMarker reports whether an object stands for a directory, as consoles of object stores make
+// them.
 func isMarker(e storage.Entry) bool {
 	return e.Key == "" || strings.HasSuffix(e.Key, "/") && e.Size == 0
 }
 
-// probe looks at the listing: all of a folder, whose classes can then be numbered in the order of their names, and the
-// beginning of anything else.
+// probe looks at the listing: all of a folder, whose classes can then be numbered in the order of
+// their names, and the beginning of anything else.
 func (l *source) probe(ctx context.Context) error {
 	images := 0
 	classes := map[string]bool{}
@@ -142,7 +148,8 @@ func (l *source) probe(ctx context.Context) error {
 	return err
 }
 
-// Objects lists the source from after on; what the probe has read of the listing is not asked for again.
+// Objects lists the source from after on; what the probe has read of the listing is not asked for
+// again.
 func (l *source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	if prefix != "" || len(l.first) == 0 {
 		return l.Source.Objects(ctx, prefix, after, fn)

@@ -33,7 +33,8 @@ const (
 	countedKinds = 64
 )
 
-// reread is a reader of an object that can leave parts out: short ones are read through, behind long ones it begins anew.
+// reread is a reader of an object that can leave parts out: short ones are read through, behind
+// long ones it begins anew.
 type reread struct {
 	open  func(off int64) (storage.Body, error)
 	size  int64
@@ -112,8 +113,9 @@ func (r *reread) close() {
 	}
 }
 
-// indexArchive makes a row of each sample of a tar archive in WebDataset's manner: members that follow each other and
-// have the same name up to the first dot of its last part. Pictures stay where they are.
+// indexArchive makes a row of each sample of a tar archive in WebDataset's manner: members that
+// follow each other and have the same name up to the first dot of its last part. Pictures stay
+// where they are.
 func (im *importer) indexArchive(ctx context.Context, o *object) error {
 	body, from, err := im.ask(ctx, o, 0, -1)
 	if err != nil {

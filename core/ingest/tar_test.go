@@ -50,8 +50,8 @@ func reasons(r *Report) string {
 	return b.String()
 }
 
-// TestShards indexes archives of every format in place: names, labels and texts, long names, members that are no part of
-// a sample, large members that are not read.
+// TestShards indexes archives of every format in place: names, labels and texts, long names,
+// members that are no part of a sample, large members that are not read.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -193,8 +193,8 @@ func TestDamagedShards(t *testing.T) {
 	}
 }
 
-// TestChangedShard: the rows of an archive that was written anew make way for those of the new one, and reading rows of
-// the old version names the change.
+// TestChangedShard: the rows of an archive that was written anew make way for those of the new one,
+// and reading rows of the old version names the change.
 func TestChangedShard(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()
@@ -275,7 +275,8 @@ func TestInterruptedShardIsTakenAnew(t *testing.T) {
 	}
 }
 
-// FuzzShard has archives of any bytes: no panic, no endless loop, and links that lie within the archive.
+// FuzzShard has archives of any bytes: no panic, no endless loop, and links that lie within the
+// archive.
 func FuzzShard(f *testing.F) {
 	small := []byte("\xff\xd8\xff\xc0\x00\x0b\x08\x00\x10\x00\x10\x01\x01\x11\x00\xff\xda\x00\x02")
 	for _, format := range []tar.Format{tar.FormatUSTAR, tar.FormatGNU, tar.FormatPAX} {

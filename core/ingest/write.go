@@ -18,7 +18,8 @@ const (
 	windowBytes = 16 << 20
 	// defaultCheckpoint is the number of rows between commits.
 	defaultCheckpoint = 100_000
-	// convertQuality is the quality of pictures that are encoded again, high because the first encoding has lost already.
+	// convertQuality is the quality of pictures that are encoded again, high because the first
+	// encoding has lost already.
 	convertQuality = 95
 )
 
@@ -171,8 +172,8 @@ func (im *importer) tell() {
 	})
 }
 
-// flush appends the window, all rows at once; where one of them is refused, one by one, so that only the bad ones are
-// left out.
+// flush appends the window, all rows at once; where one of them is refused, one by one, so that
+// only the bad ones are left out.
 func (im *importer) flush(ctx context.Context) error {
 	rows := im.window
 	im.window, im.held = nil, 0
@@ -225,7 +226,8 @@ func (im *importer) countRows(rows []row) {
 	}
 }
 
-// columns are the values of rows for every tensor that there is; an update leaves out what the row has not.
+// columns are the values of rows for every tensor that there is; an update leaves out what the row
+// has not.
 func (im *importer) columns(rows []row, update bool) []tensor.Rows {
 	hole := tensor.Sample{Form: tensor.FormHole}
 	text := func(d tensor.DType, p []byte) tensor.Sample {
@@ -361,8 +363,8 @@ func bad(err error) bool {
 	return false
 }
 
-// checkpoint commits when enough has come together since the last time. It stands between two objects, so that a later
-// run finds all rows of an object or none.
+// checkpoint commits when enough has come together since the last time. It stands between two
+// objects, so that a later run finds all rows of an object or none.
 func (im *importer) checkpoint(ctx context.Context) error {
 	rows := im.o.Checkpoint
 	if rows == 0 {
@@ -374,7 +376,8 @@ func (im *importer) checkpoint(ctx context.Context) error {
 	return im.commit(ctx, false)
 }
 
-// commit makes a checkpoint, or with complete the end of the import. With nothing new there is none.
+// commit makes a checkpoint, or with complete the end of the import. With nothing new there is
+// none.
 func (im *importer) commit(ctx context.Context, complete bool) error {
 	if err := im.flush(ctx); err != nil {
 		return err

@@ -13,18 +13,19 @@ import (
 
 // Joint moves the annotations of a picture with it. Names of tensors that are not there are empty.
 type Joint struct {
-	Image     string         `json:"image"`
-	Boxes     string         `json:"boxes"`
-	Masks     string         `json:"masks"`
-	Keypoints string         `json:"keypoints"`
-	BoxMode   string         `json:"box_mode"` // see transform.ParseBoxMode; "": what the tensor's info says, or LTRB
-	Ops       transform.Spec `json:"ops"`
+	Image     string `json:"image"`
+	Boxes     string `json:"boxes"`
+	Masks     string `json:"masks"`
+	Keypoints string `json:"keypoints"`
+	// see transform.ParseBoxMode; "": what the tensor's info says, or LTRB
+	BoxMode string         `json:"box_mode"`
+	Ops     transform.Spec `json:"ops"`
 }
 
 // ROIColumn is what a Column also is where a region of a sample may cost less than all of it.
 type ROIColumn interface {
-	// DecodeROIs decodes the regions parts[i] of refs[i], none of them a hole, and hands them over; see
-	// chunk.Worker.DecodeParts.
+	// DecodeROIs decodes the regions parts[i] of refs[i], none of them a hole, and hands them over;
+	// see chunk.Worker.DecodeParts.
 	DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
 }
 
@@ -74,7 +75,8 @@ func (s *workspacePool) giveBack(w *transform.Workspace) {
 	s.pool.giveBack(w)
 }
 
-// augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors that they cannot be of.
+// augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors
+// that they cannot be of.
 func (o Options) augmentAll(fields []field, s *workspacePool) error {
 	for name, spec := range o.Transform {
 		if len(spec) == 0 {
@@ -172,7 +174,8 @@ func numbersOnly(d tensor.DType) error {
 	return nil
 }
 
-// boxFormat asks the call, then the tensor's info: {"coords": {"mode": "LTWH", "type": "fractional"}}.
+// boxFormat asks the call, then the tensor's info: {"coords": {"mode": "LTWH", "type":
+// "fractional"}}.
 func (a *augment) boxFormat(about described, mode string, d tensor.DType) error {
 	if about != nil {
 		coords, _ := about.Info()["coords"].(map[string]any)
@@ -254,7 +257,8 @@ func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int)
 	return made{s, r.Size / (r.Shape[0] * r.Shape[1]) * int64(h) * int64(w)}, nil
 }
 
-// stored0 is the dtype of a sample; that of a column may not have been decided when the loader was opened.
+// stored0 is the dtype of a sample; that of a column may not have been decided when the loader was
+// opened.
 func (a *augment) stored0(r *chunk.Ref) tensor.DType {
 	if a.stored != 0 || r.Chunk == nil || r.Chunk.Index == nil {
 		return a.stored
@@ -262,7 +266,8 @@ func (a *augment) stored0(r *chunk.Ref) tensor.DType {
 	return r.Chunk.Index.DType()
 }
 
-// placeOf is the row of the batch that item k belongs to: the last one that starts at k or before and is not empty.
+// placeOf is the row of the batch that item k belongs to: the last one that starts at k or before
+// and is not empty.
 func (p *part) placeOf(k int) int {
 	if p.splits == nil {
 		return k

@@ -15,8 +15,9 @@ const (
 	KindBytes Kind = 3 // strings, json, bytes: one data area and where each item starts in it
 )
 
-// Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one reference: whoever keeps an
-// array retains the slab before Release. All methods may be called in parallel.
+// Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one
+// reference: whoever keeps an array retains the slab before Release. All methods may be called in
+// parallel.
 type Batch struct {
 	Index    int64 // of the batch in the pass; batches whose rows were all skipped leave gaps
 	Position int64 // of the epoch, once all ranks have had this batch: where a Pass goes on
@@ -26,10 +27,11 @@ type Batch struct {
 	Slab     *slab.Slab
 }
 
-// BatchColumn is one column: a tensor, the shapes of a padded one, or the row index. Offsets count bytes from the start
-// of the slab and are multiples of 64.
+// BatchColumn is one column: a tensor, the shapes of a padded one, or the row index. Offsets count
+// bytes from the start of the slab and are multiples of 64.
 //
-// In a sequence tensor, items Splits[i] to Splits[i+1] belong to row i; elsewhere Splits is nil and item i is row i.
+// In a sequence tensor, items Splits[i] to Splits[i+1] belong to row i; elsewhere Splits is nil and
+// item i is row i.
 type BatchColumn struct {
 	Name   string
 	DType  tensor.DType
@@ -37,11 +39,12 @@ type BatchColumn struct {
 	Shape  tensor.Shape // KindArray: rows first
 	Offset int64        // KindArray, KindBytes: the data
 	Size   int64        // of the data
-	Starts int64        // KindBytes: offset of items+1 int64, counted from Offset; item i is [Starts[i], Starts[i+1])
-	Items  []Item       // KindList
-	Count  int          // items: rows, or those of all sequences together
-	Splits []int64      // sequence: rows+1
-	Null   []bool       // rows that have no sample; nil when all have
+	// KindBytes: offset of items+1 int64, counted from Offset; item i is [Starts[i], Starts[i+1])
+	Starts int64
+	Items  []Item  // KindList
+	Count  int     // items: rows, or those of all sequences together
+	Splits []int64 // sequence: rows+1
+	Null   []bool  // rows that have no sample; nil when all have
 }
 
 // Item is one array of a KindList column. That of a null row is zero.
@@ -57,7 +60,8 @@ func (b *Batch) Release() { b.Slab.Release() }
 // Retain adds a reference, for one more array that outlives the batch.
 func (b *Batch) Retain() { b.Slab.Retain() }
 
-// Data is the memory of an array or of the data area of c. It is valid as long as a reference is held.
+// Data is the memory of an array or of the data area of c. It is valid as long as a reference is
+// held.
 func (b *Batch) Data(c *BatchColumn) []byte { return b.Slab.Bytes()[c.Offset : c.Offset+c.Size] }
 
 // Item is the memory of item i of a KindList or KindBytes column.

@@ -11,7 +11,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// synthetic is a column whose decoder does a fixed amount of work and writes nothing, so that the pipeline alone is measured.
+// synthetic is a column whose decoder does a fixed amount of work and writes nothing, so that the
+// pipeline alone is measured.
 type synthetic struct {
 	name    string
 	encoded bool
@@ -44,7 +45,8 @@ func (c *synthetic) Stored(ctx context.Context, r *chunk.Ref, dst []byte, w *chu
 	return c.Decode(ctx, r, dst, w)
 }
 
-// burn keeps a core busy for a fixed amount of work: not until a time, which would count time without a core as work.
+// burn keeps a core busy for a fixed amount of work: not until a time, which would count time
+// without a core as work.
 func burn(turns int) {
 	x := uint64(turns) | 1
 	for range turns {
@@ -115,8 +117,8 @@ func pass(b *testing.B, l *Loader) {
 	}
 }
 
-// BenchmarkOverhead is what the pipeline itself costs: wall time per sample with a decoder that does nothing. Aim: below
-// 1 us with two workers.
+// BenchmarkOverhead is what the pipeline itself costs: wall time per sample with a decoder that
+// does nothing. Aim: below 1 us with two workers.
 func BenchmarkOverhead(b *testing.B) {
 	const rows = 100_000
 	for _, c := range []struct {
@@ -142,8 +144,8 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkEfficiency compares an epoch whose decoder takes 300 us with as many threads in a bare loop over the same
-// decoder. Aim: 0.97.
+// BenchmarkEfficiency compares an epoch whose decoder takes 300 us with as many threads in a bare
+// loop over the same decoder. Aim: 0.97.
 func BenchmarkEfficiency(b *testing.B) {
 	const rows, threads = 4096, 2
 	spin := turnsOf(300 * time.Microsecond)
@@ -177,8 +179,8 @@ func BenchmarkEfficiency(b *testing.B) {
 	b.Log(l.Stats().Bottleneck)
 }
 
-// BenchmarkRanksRead counts, in place of time, the blocks that a rank reads in an epoch of 300,000 rows of 110 kB, as a
-// multiple of its share of all, and from how many the rows of its batch come.
+// BenchmarkRanksRead counts, in place of time, the blocks that a rank reads in an epoch of 300,000
+// rows of 110 kB, as a multiple of its share of all, and from how many the rows of its batch come.
 func BenchmarkRanksRead(b *testing.B) {
 	for _, c := range []struct{ window, batch int64 }{{512, 32}, {512, 256}, {2048, 256}} {
 		for world := 1; world <= 64; world *= 2 {

@@ -18,15 +18,17 @@ func awaitReady(t *testing.T, e *Epoch, n int) {
 	}
 }
 
-// The memory of an epoch that runs is bounded by the batches made ahead, the one that the consumer has and the one it
-// takes: with all of these there at once no later epoch maps more, however it ends and whatever runs beside it.
+// The memory of an epoch that runs is bounded by the batches made ahead, the one that the consumer
+// has and the one it takes: with all of these there at once no later epoch maps more, however it
+// ends and whatever runs beside it.
 func TestMemoryComesOnce(t *testing.T) {
 	t.Parallel()
 	const prefetch, batches, beside = 3, 12, 2
 	src := newFake(batches*8, &fakeColumn{name: "x", dtype: tensor.Uint8, shape: fixedShape(16, 16, 3)})
 	l := open(t, src, Options{BatchSize: 8, Workers: 2, Prefetch: prefetch, Shuffle: Window})
 
-	// Slow consumers, who let go of a batch when they have the next: between the two, everything is there.
+	// Slow consumers, who let go of a batch when they have the next: between the two, everything is
+	// there.
 	var running [beside]*Epoch
 	var held [beside]*Batch
 	for i := range running {

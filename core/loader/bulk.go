@@ -14,7 +14,8 @@ import (
 
 // GatherColumn is implemented by a Column that reads many small samples of one shape in bulk.
 type GatherColumn interface {
-	// GatherPlan resolves rows all at once. It returns nil if their samples differ in shape, or if there are none.
+	// GatherPlan resolves rows all at once. It returns nil if their samples differ in shape, or if
+	// there are none.
 	GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
 }
 
@@ -28,7 +29,8 @@ const (
 	bulkJobCost   = 200_000
 )
 
-// bulk is a read of many samples of one shape in each tensor: what Read does for any samples, without a Ref for each.
+// bulk is a read of many samples of one shape in each tensor: what Read does for any samples,
+// without a Ref for each.
 type bulk struct {
 	reader *Reader
 	rows   []int64
@@ -48,8 +50,8 @@ type bulk struct {
 // bulkJob is samples [from, to) of a field, the first of which is in the given lot.
 type bulkJob struct{ field, run, from, to int }
 
-// bulk reads rows if that can be done in bulk; else the batch is nil, and what is wrong with the rows, if anything is, is
-// found when they are read one by one. mark is ReadOptions.MarkHoles.
+// bulk reads rows if that can be done in bulk; else the batch is nil, and what is wrong with the
+// rows, if anything is, is found when they are read one by one. mark is ReadOptions.MarkHoles.
 func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Options, mark bool) (*Batch, error) {
 	if len(rows) < bulkRows || o.ReturnIndex {
 		return nil, nil
@@ -96,7 +98,8 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	return b.batch, nil
 }
 
-// even reports whether samples of the field may be read in bulk: into one array, as they are stored.
+// even reports whether samples of the field may be read in bulk: into one array, as they are
+// stored.
 func (f *field) even() bool {
 	_, ok := f.col.(GatherColumn)
 	return ok && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
@@ -190,7 +193,8 @@ func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
 	})
 }
 
-// failed notes that samples of a field could not be read, if one of them comes before those that are noted.
+// failed notes that samples of a field could not be read, if one of them comes before those that
+// are noted.
 func (b *bulk) failed(field, from, to int, err error) {
 	first := from
 	if places := b.plan[field].Positions; places != nil {

@@ -33,7 +33,8 @@ func (s *stopping) ReadAt(ctx context.Context, key string, dst []byte, off int64
 	return s.Provider.ReadAt(ctx, key, dst, off)
 }
 
-// TestBulkStops holds that a read ends with its context: before rows are found, and in the middle of what is read.
+// TestBulkStops holds that a read ends with its context: before rows are found, and in the middle
+// of what is read.
 func TestBulkStops(t *testing.T) {
 	t.Parallel()
 	s := newBulkSet(t, rand.New(rand.NewPCG(2, 2)), "mem://d", false)
@@ -123,7 +124,8 @@ func BenchmarkReadNumbers(b *testing.B) {
 	}
 }
 
-// TestBulkDamage holds that damage is met as it is one by one: the same error, about the first row that it touches.
+// TestBulkDamage holds that damage is met as it is one by one: the same error, about the first row
+// that it touches.
 func TestBulkDamage(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, path string){

@@ -21,7 +21,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// watched is a view of which it is seen which columns are read in bulk; alone hides that they can be.
+// watched is a view of which it is seen which columns are read in bulk; alone hides that they can
+// be.
 type watched struct {
 	View[*dataset.Column]
 	alone bool
@@ -76,7 +77,8 @@ func (s *bulkSet) fill(t testing.TB, r *rand.Rand, n int64) []tensor.Rows {
 		}
 		data := make([]byte, size)
 		for i := range data {
-			if data[i] = byte(r.Uint32()); dtype == tensor.Bool || i%3 > 0 { // something to compress
+			if data[i] = byte(r.Uint32()); dtype == tensor.Bool || i%3 > 0 {
+				// something to compress
 				data[i] &= 1
 			}
 		}
@@ -95,7 +97,8 @@ func bulkTensors() []dataset.TensorSpec {
 				ChunkBytes: 1 << 12})
 		}
 	}
-	return append(out, dataset.TensorSpec{Name: "wide", DType: "float64", Shape: tensor.Shape{64}}) // chunks of many blocks
+	// chunks of many blocks
+	return append(out, dataset.TensorSpec{Name: "wide", DType: "float64", Shape: tensor.Shape{64}})
 }
 
 func newBulkSet(t testing.TB, r *rand.Rand, uri string, far bool) *bulkSet {
@@ -207,7 +210,8 @@ func both(t testing.TB, v View[*dataset.Column], rows []int64, o ReadOptions) (b
 	return bulk, alone, one.found.Load() > 0, bulkErr, aloneErr
 }
 
-// TestBulk holds that samples read in bulk are those that are read one by one: any rows of any numbers.
+// TestBulk holds that samples read in bulk are those that are read one by one: any rows of any
+// numbers.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	rounds, _ := strconv.Atoi(os.Getenv("DEEPLAKE_BULK_ROUNDS"))
@@ -320,7 +324,8 @@ func compareMarked(t *testing.T, v *dataset.View, rows []int64, name string) {
 	}
 }
 
-// TestBulkLeaves holds that what is not of one shape, as it is stored, and small is read one by one.
+// TestBulkLeaves holds that what is not of one shape, as it is stored, and small is read one by
+// one.
 func TestBulkLeaves(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -2,12 +2,13 @@ package loader
 
 import "math/bits"
 
-// rounds of the Feistel network. Six already pass the tests here; eight cost 4 ns more and leave a margin.
+// rounds of the Feistel network. Six already pass the tests here; eight cost 4 ns more and leave a
+// margin.
 const rounds = 8
 
-// cipher is a keyed bijection of [0, n): a Feistel network over the smallest power of two that holds n, walked along its
-// cycle until it falls inside. It is a value of fixed size, safe in parallel. It is part of order version 1: whatever
-// changes its output must become a new version.
+// cipher is a keyed bijection of [0, n): a Feistel network over the smallest power of two that
+// holds n, walked along its cycle until it falls inside. It is a value of fixed size, safe in
+// parallel. It is part of order version 1: whatever changes its output must become a new version.
 type cipher struct {
 	n     uint64
 	low   uint // bits of the lower half
@@ -63,8 +64,8 @@ func (c *cipher) find(y int64) int64 {
 // golden is 2^64 divided by the golden ratio, made odd: the step of a Weyl sequence.
 const golden = 0x9e3779b97f4a7c15
 
-// scramble is the round function. Only the upper half of a product depends on all bits of its factor; taking that half
-// twice lets even halves of one bit behave like random functions.
+// scramble is the round function. Only the upper half of a product depends on all bits of its
+// factor; taking that half twice lets even halves of one bit behave like random functions.
 func scramble(x uint64) uint64 {
 	x *= 0xd6e8feb86659fd93
 	x ^= x >> 32
@@ -82,8 +83,8 @@ func mix(x uint64) uint64 {
 	return x
 }
 
-// keyOf derives the key of one purpose from seed and epoch, so that neighbouring seeds, epochs and purposes have
-// nothing in common.
+// keyOf derives the key of one purpose from seed and epoch, so that neighbouring seeds, epochs and
+// purposes have nothing in common.
 func keyOf(seed, epoch, purpose uint64) uint64 {
 	k := mix(seed + golden)
 	k = mix(k ^ mix(epoch+0x8a5cd789635d2dff))

@@ -13,10 +13,11 @@ import (
 	"deeplake/core/transform"
 )
 
-// Epoch is one pass over the rows, or the part of it that is this rank's. Next, Stats and Close may be called in parallel.
+// Epoch is one pass over the rows, or the part of it that is this rank's. Next, Stats and Close may
+// be called in parallel.
 //
-// One planner makes batches in order, at most Options.Prefetch ahead of the consumer; the workers fill them, the
-// earliest first; the consumer takes them in order.
+// One planner makes batches in order, at most Options.Prefetch ahead of the consumer; the workers
+// fill them, the earliest first; the consumer takes them in order.
 type Epoch struct {
 	loader     *Loader
 	pass       Pass
@@ -79,8 +80,8 @@ func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
 	return e
 }
 
-// launch starts the goroutines. Those that wait for each other are woken when the group ends early: by a panic in one
-// of them, or by the caller's context.
+// launch starts the goroutines. Those that wait for each other are woken when the group ends early:
+// by a panic in one of them, or by the caller's context.
 func (e *Epoch) launch() {
 	e.unwatch = context.AfterFunc(e.group.Context(), e.stop)
 	e.meters.consumer.begin()
@@ -143,7 +144,8 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	return nil
 }
 
-// awaitRoom waits until another batch may be planned and gives the memory to plan it; nil ends the planner.
+// awaitRoom waits until another batch may be planned and gives the memory to plan it; nil ends the
+// planner.
 func (e *Epoch) awaitRoom(m *meter) *plan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,8 +189,8 @@ func (e *Epoch) publish(w *work, p *plan) {
 	e.published.Broadcast()
 }
 
-// await gives a worker the batch seq, or the first one that is not taken if that is later, as soon as it is planned;
-// nil ends the worker.
+// await gives a worker the batch seq, or the first one that is not taken if that is later, as soon
+// as it is planned; nil ends the worker.
 func (e *Epoch) await(seq int64, m *meter) *work {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -241,9 +243,9 @@ func (e *Epoch) notify() {
 	}
 }
 
-// Next gives the next batch, whose slab the caller releases. At the end of the epoch it is nil, without an error. When
-// ctx ends first the error is errs.Canceled and no batch is lost: the next call waits for the same one. Any other error
-// ends the epoch, and later calls return it again.
+// Next gives the next batch, whose slab the caller releases. At the end of the epoch it is nil,
+// without an error. When ctx ends first the error is errs.Canceled and no batch is lost: the next
+// call waits for the same one. Any other error ends the epoch, and later calls return it again.
 func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 	select {
 	case e.turn <- struct{}{}:
@@ -266,7 +268,8 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// Try is Next without the wait: it reports whether there was a batch, or the end of the epoch (nil), to be had at once.
+// Try is Next without the wait: it reports whether there was a batch, or the end of the epoch
+// (nil), to be had at once.
 func (e *Epoch) Try() (b *Batch, ready bool, err error) {
 	select {
 	case e.turn <- struct{}{}:
@@ -277,7 +280,8 @@ func (e *Epoch) Try() (b *Batch, ready bool, err error) {
 	return e.step()
 }
 
-// step takes the next batch that has rows, as far as those are ready that come before it. The caller has the turn.
+// step takes the next batch that has rows, as far as those are ready that come before it. The
+// caller has the turn.
 func (e *Epoch) step() (b *Batch, ready bool, err error) {
 	e.consumed()
 	for {
@@ -303,7 +307,8 @@ func (e *Epoch) step() (b *Batch, ready bool, err error) {
 	}
 }
 
-// emptied drops a batch of which every row was skipped. Where other ranks take the same step there must be a batch.
+// emptied drops a batch of which every row was skipped. Where other ranks take the same step there
+// must be a batch.
 func (e *Epoch) emptied(w *work) error {
 	if w.batch != nil {
 		w.batch.Release()
@@ -369,9 +374,9 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	return w, false, nil
 }
 
-// Close ends the epoch: samples being decoded are finished, the others dropped, the memory of batches that were not
-// taken returned. When it returns no goroutine of the epoch is left. Calling it again does nothing; a Next that waits
-// returns errs.Closed.
+// Close ends the epoch: samples being decoded are finished, the others dropped, the memory of
+// batches that were not taken returned. When it returns no goroutine of the epoch is left. Calling
+// it again does nothing; a Next that waits returns errs.Closed.
 func (e *Epoch) Close() {
 	e.mu.Lock()
 	e.closed = true
@@ -379,7 +384,8 @@ func (e *Epoch) Close() {
 	e.shut(nil)
 }
 
-// shut ends the goroutines, waits for them and drops what they left. err is what Next is to return from now on.
+// shut ends the goroutines, waits for them and drops what they left. err is what Next is to return
+// from now on.
 func (e *Epoch) shut(err error) {
 	e.mu.Lock()
 	if e.err == nil {

@@ -7,8 +7,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// epoch order is an Order with what is too large to be told: weights, or the parts of a mixture. It gives the cursors of all
-// epochs and may be used in parallel.
+// epoch order is an Order with what is too large to be told: weights, or the parts of a mixture. It
+// gives the cursors of all epochs and may be used in parallel.
 type EpochOrder struct {
 	order   Order
 	of      int64 // rows of the view
@@ -106,8 +106,8 @@ func (c *EpochOrder) cursor(epoch uint64) *orderCursor {
 	return w
 }
 
-// draws gives the draws of an epoch. Tables that hold for all epochs are made once, those of an epoch kept until another
-// is asked for.
+// draws gives the draws of an epoch. Tables that hold for all epochs are made once, those of an
+// epoch kept until another is asked for.
 func (c *EpochOrder) draws(epoch uint64) sampledRow {
 	c.mu.Lock()
 	defer c.mu.Unlock()

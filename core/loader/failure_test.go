@@ -77,7 +77,8 @@ func TestSkip(t *testing.T) {
 		src.columns["labels"].read = damaged(errs.Corrupt, 13, 14)
 		src.columns["boxes"].read = damaged(errs.Unsupported, 23)
 		src.columns["text"].read = damaged(errs.Type, 31)
-		src.columns["frames"].read = damaged(errs.Corrupt, 41, 42, 44) // 42 has no items, hence nothing to fail
+		// 42 has no items, hence nothing to fail
+		src.columns["frames"].read = damaged(errs.Corrupt, 41, 42, 44)
 		src.columns["maybe"].find = func(row int64) error {
 			if row == 29 {
 				return errs.New(errs.Corrupt, "index page is damaged")

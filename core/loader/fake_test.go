@@ -15,7 +15,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// firstRow is the dataset row of row 0 of a fake view, so that the two cannot be mixed up unnoticed.
+// firstRow is the dataset row of row 0 of a fake view, so that the two cannot be mixed up
+// unnoticed.
 const firstRow = 1000
 
 // fake is a view whose samples are computed from their rows.
@@ -24,7 +25,8 @@ type fake struct {
 	names   []string
 	columns map[string]*fakeColumn
 	stored  int64
-	workers atomic.Int64 // made and not closed cannot be seen: chunk.Worker is concrete; this counts made ones
+	// made and not closed cannot be seen: chunk.Worker is concrete; this counts made ones
+	workers atomic.Int64
 }
 
 // fakeColumn is one tensor of a fake.

@@ -13,7 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// mixedLake has a tensor of every way in which samples lie in chunks, in many small chunks of several commits.
+// mixedLake has a tensor of every way in which samples lie in chunks, in many small chunks of
+// several commits.
 func mixedRemoteSet(t testing.TB, rows int64) *remoteSet {
 	t.Helper()
 	return newRemoteSet(t, func(d *dataset.Dataset) {
@@ -202,7 +203,8 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 	}
 }
 
-// Where all rows have room, later epochs ask for nothing; they are right all the same, also two at once.
+// Where all rows have room, later epochs ask for nothing; they are right all the same, also two at
+// once.
 func TestEpochsShareWhatHasRoom(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 200)

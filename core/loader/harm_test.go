@@ -126,7 +126,8 @@ func TestDamageOnTheWayIsRepaired(t *testing.T) {
 	})
 }
 
-// A store that fails ends the epoch with its error, whatever on_error says: it is not the sample's fault.
+// A store that fails ends the epoch with its error, whatever on_error says: it is not the sample's
+// fault.
 func TestFailingStoreEndsTheEpoch(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 100)
@@ -147,7 +148,8 @@ func TestFailingStoreEndsTheEpoch(t *testing.T) {
 	})
 }
 
-// Nothing waits for requests that nobody needs any more: in a bubble whose clock stands, neither do the goroutines.
+// Nothing waits for requests that nobody needs any more: in a bubble whose clock stands, neither do
+// the goroutines.
 func TestEarlyEndCancelsRequests(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 100)

@@ -150,7 +150,8 @@ func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
 	return l.slots(p, c, p.shape(0))
 }
 
-// pad gives every sample the largest size along each axis, and says in a column of its own what is real.
+// pad gives every sample the largest size along each axis, and says in a column of its own what is
+// real.
 func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
 	if len(p.refs) == 0 {
 		return l.slots(p, c, nil)
@@ -202,7 +203,8 @@ func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColum
 	return []BatchColumn{c}, nil
 }
 
-// arraySize is the size of item i, which must be that of its shape: otherwise a neighbour would be overwritten.
+// arraySize is the size of item i, which must be that of its shape: otherwise a neighbour would be
+// overwritten.
 func (p *part) arraySize(i int) (int64, error) {
 	r := &p.refs[i]
 	size, err := p.shape(i).Bytes(p.field.dtype)
@@ -235,8 +237,9 @@ func fixed(mem []byte, p *part, cols []BatchColumn) {
 	}
 }
 
-// spread turns the C-order array of shape from at the front of mem into one of shape to, in place, with zeros where it
-// grew. No axis of to is smaller. Runs move towards the end, the last one first, so that none is overwritten unread.
+// spread turns the C-order array of shape from at the front of mem into one of shape to, in place,
+// with zeros where it grew. No axis of to is smaller. Runs move towards the end, the last one
+// first, so that none is overwritten unread.
 func spread(mem []byte, from, to tensor.Shape, elem int64) {
 	// Axes that are equal at the end belong to one run.
 	axis := len(from)

@@ -63,7 +63,8 @@ type journey struct {
 	waited       time.Duration // by a decode thread, after the first batch
 }
 
-// travel runs an epoch of shuffled batches of 256 on two decode threads. It takes no time: the clock is synctest's.
+// travel runs an epoch of shuffled batches of 256 on two decode threads. It takes no time: the
+// clock is synctest's.
 func travel(t *testing.T, n network, f filesOf) (j journey) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,10 +179,11 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 	}
 }
 
-// What a line allows is reached, whatever limits it: the rate of decoding where it is wide, its bytes where it is narrow,
-// with few requests where those are dear. The windows of the order are why a narrow line stands still in the end: the last
-// one, two thirds of the noise here, is decoded when all of it is there. (Bytes cost no processor time here, as they do where
-// they are received: that little follows before the first batch is decoded shows as a loss of a percent only.)
+// What a line allows is reached, whatever limits it: the rate of decoding where it is wide, its
+// bytes where it is narrow, with few requests where those are dear. The windows of the order are
+// why a narrow line stands still in the end: the last one, two thirds of the noise here, is decoded
+// when all of it is there. (Bytes cost no processor time here, as they do where they are received:
+// that little follows before the first batch is decoded shows as a loss of a percent only.)
 func TestLines(t *testing.T) {
 	t.Parallel()
 	noise := filesOf{rows: 20_000, bytes: 39_500, decode: 80e6}

@@ -10,7 +10,8 @@ import (
 	"deeplake/core/samplecache"
 )
 
-// Loader delivers the rows of a view in batches, epoch after epoch. All methods may be called in parallel.
+// Loader delivers the rows of a view in batches, epoch after epoch. All methods may be called in
+// parallel.
 type Loader struct {
 	src        Source
 	options    Options
@@ -32,8 +33,8 @@ type Loader struct {
 	cached prefetch.CarryOver // fetched bytes for the next epoch
 }
 
-// Open checks the wishes against the view and chooses the order. It reads no samples; with a windowed shuffle it asks
-// the view for its stored size. The loader must be closed.
+// Open checks the wishes against the view and chooses the order. It reads no samples; with a
+// windowed shuffle it asks the view for its stored size. The loader must be closed.
 func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	o, err := o.normal()
 	if err != nil {
@@ -74,7 +75,8 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// Batches is the number of batches of a pass, the same on every rank. With Skip it is an upper bound.
+// Batches is the number of batches of a pass, the same on every rank. With Skip it is an upper
+// bound.
 func (l *Loader) Batches(p Pass) (int64, error) {
 	p, err := p.check(l.order.positions())
 	if err != nil {
@@ -101,8 +103,9 @@ func (l *Loader) cursor(epoch int64) *orderCursor { return l.epochOrder.cursor(u
 // Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
 func (l *Loader) Options() Options { return l.options }
 
-// Start begins a pass: its planner and workers run until the last batch, an error, Close, or the end of ctx. Several
-// may run at once; they share memory and nothing else. The epoch must be closed.
+// Start begins a pass: its planner and workers run until the last batch, an error, Close, or the
+// end of ctx. Several may run at once; they share memory and nothing else. The epoch must be
+// closed.
 func (l *Loader) Start(ctx context.Context, p Pass) (*Epoch, error) {
 	p, err := p.check(l.order.positions())
 	if err != nil {
@@ -135,8 +138,8 @@ func (l *Loader) checkMarks(p Pass) error {
 	return nil
 }
 
-// Stats are the figures of the epoch started last, and those of the memory. Before the first epoch all but these are
-// zero.
+// Stats are the figures of the epoch started last, and those of the memory. Before the first epoch
+// all but these are zero.
 func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	last := l.last
@@ -147,8 +150,8 @@ func (l *Loader) Stats() Stats {
 	return last.Stats()
 }
 
-// Close ends the epochs that still run, waits for their goroutines and frees the memory that no consumer holds. Calling
-// it again does nothing.
+// Close ends the epochs that still run, waits for their goroutines and frees the memory that no
+// consumer holds. Calling it again does nothing.
 func (l *Loader) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -174,8 +177,9 @@ func (l *Loader) Close() {
 	}
 }
 
-// slab gets memory for one batch. The ring may keep what the batches in flight, the one the consumer works on and the
-// one it has just dropped need together: otherwise each would be mapped and unmapped again.
+// slab gets memory for one batch. The ring may keep what the batches in flight, the one the
+// consumer works on and the one it has just dropped need together: otherwise each would be mapped
+// and unmapped again.
 func (l *Loader) slab(size int64) (*slab.Slab, error) {
 	l.mu.Lock()
 	if want := (size + size/8) * int64(l.options.Prefetch+2); want > l.budget {

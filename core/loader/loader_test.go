@@ -13,7 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// drain reads an epoch to its end, verifies every batch and returns the rows in order, batch by batch.
+// drain reads an epoch to its end, verifies every batch and returns the rows in order, batch by
+// batch.
 func drain(t testing.TB, src *fake, o Options, e *Epoch) [][]int64 {
 	t.Helper()
 	var all [][]int64
@@ -59,7 +60,8 @@ func TestEpochDeliversEachRowOnce(t *testing.T) {
 	}
 }
 
-// TestOnDemand makes no batch before Next waits for one, and the same ones as a loader that works ahead.
+// TestOnDemand makes no batch before Next waits for one, and the same ones as a loader that works
+// ahead.
 func TestOnDemand(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(100)

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// meter measures how long one goroutine works and waits. It reads the clock when the goroutine waits, never per sample;
-// others may read it at any time. It is as large as a cache line: neighbours belong to other threads.
+// meter measures how long one goroutine works and waits. It reads the clock when the goroutine
+// waits, never per sample; others may read it at any time. It is as large as a cache line:
+// neighbours belong to other threads.
 type meter struct {
 	zero    time.Time
 	started atomic.Int64 // nanoseconds after zero, plus one; 0: not yet
@@ -54,7 +55,8 @@ func (m *meter) read() (busy, waiting time.Duration) {
 	return time.Duration(total - wait), time.Duration(wait)
 }
 
-// gaps are the times between batches that were handed over, counted by their logarithm: a quantile is right to 6 %.
+// gaps are the times between batches that were handed over, counted by their logarithm: a quantile
+// is right to 6 %.
 type gaps struct {
 	last    time.Time
 	longest time.Duration
@@ -62,7 +64,8 @@ type gaps struct {
 	counts  [gapBuckets]int64
 }
 
-// A doubling has gapParts buckets; the first is a microsecond wide, the last begins after 18 minutes.
+// A doubling has gapParts buckets; the first is a microsecond wide, the last begins after 18
+// minutes.
 const (
 	gapParts   = 8
 	gapBuckets = 30*gapParts + 1

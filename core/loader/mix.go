@@ -13,7 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// SourceName is the column of a mixture's batches that ReturnIndex adds beside IndexName: which view a row is of.
+// SourceName is the column of a mixture's batches that ReturnIndex adds beside IndexName: which
+// view a row is of.
 const SourceName = "_source"
 
 // maxParts bounds the views of a mixture: choosing one costs a step for each.
@@ -25,8 +26,8 @@ type Part struct {
 	Label  string // for messages
 }
 
-// Mix is several views read as one, with the tensors that are asked for in all of them. Its rows are numbered view after
-// view. It is immutable and may be used in parallel.
+// Mix is several views read as one, with the tensors that are asked for in all of them. Its rows
+// are numbered view after view. It is immutable and may be used in parallel.
 type Mix struct {
 	parts   []Part
 	policy  MixPolicy
@@ -35,8 +36,8 @@ type Mix struct {
 	starts  []int64 // where the rows of each part begin; the last is Len
 }
 
-// NewMix joins views. names are the tensors, which must have one element type in all of them; nil takes those that all
-// views have. The views must stay open as long as the mixture is used.
+// NewMix joins views. names are the tensors, which must have one element type in all of them; nil
+// takes those that all views have. The views must stay open as long as the mixture is used.
 func NewMix(parts []Part, names []string, b MixPolicy) (*Mix, error) {
 	if len(parts) < 1 || len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
@@ -115,7 +116,8 @@ func (m *Mix) join(name string) (Column, error) {
 	return j, nil
 }
 
-// coordsOf is what a tensor's info says of its boxes: numbers that mean other places must not share a batch.
+// coordsOf is what a tensor's info says of its boxes: numbers that mean other places must not share
+// a batch.
 func coordsOf(c Column) any {
 	if d, ok := c.(described); ok {
 		return d.Info()["coords"]

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 )
 
-// A mixture of far views asks for what they hold, and for not much more where the memory for what is fetched ahead is
-// too small for all of it; of a near view nothing is fetched.
+// A mixture of far views asks for what they hold, and for not much more where the memory for what
+// is fetched ahead is too small for all of it; of a near view nothing is fetched.
 func TestMixFetchesItsViews(t *testing.T) {
 	t.Parallel()
 	l := plainRemoteSet(t)

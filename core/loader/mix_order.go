@@ -23,15 +23,17 @@ const (
 // When an epoch of a mixture ends: MixPolicy.Stop.
 const (
 	FirstExhausted = "first_exhausted" // before any view would give more rows than it has
-	AllExhausted   = "all_exhausted"   // when every row of every view has come; small views begin again
+	// when every row of every view has come; small views begin again
+	AllExhausted = "all_exhausted"
 )
 
 // MixPolicy says how often each view of a mixture is drawn from.
 type MixPolicy struct {
-	Mode    string    `json:"mode"`    // also "": BlendRandom
-	Weights []float64 `json:"weights"` // shares of the views; nil: by their rows, so that an epoch is every row once
-	Stop    string    `json:"stop"`    // also "": FirstExhausted
-	Length  int64     `json:"length"`  // rows of an epoch; 0: what Stop says
+	Mode string `json:"mode"` // also "": BlendRandom
+	// shares of the views; nil: by their rows, so that an epoch is every row once
+	Weights []float64 `json:"weights"`
+	Stop    string    `json:"stop"`   // also "": FirstExhausted
+	Length  int64     `json:"length"` // rows of an epoch; 0: what Stop says
 }
 
 // check refuses what cannot be meant for so many views.
@@ -85,8 +87,9 @@ func newApportionment(weights []float64, rows []int64) apportionment {
 	return t
 }
 
-// before reports whether view a gets its next row before view b, of which they have had na and nb: Sainte-Laguë's rule,
-// a row to the view with the most seats for each 2n+1. Of equals the first comes first.
+// before reports whether view a gets its next row before view b, of which they have had na and nb:
+// Sainte-Laguë's rule, a row to the view with the most seats for each 2n+1. Of equals the first
+// comes first.
 func (t *apportionment) before(a int, na int64, b int, nb int64) bool {
 	ha, la := bits.Mul64(t.of[a], uint64(2*nb+1))
 	hb, lb := bits.Mul64(t.of[b], uint64(2*na+1))
@@ -115,9 +118,9 @@ func (t *apportionment) last(n []int64) int {
 	return worst
 }
 
-// counts are the rows of each view among the first total, written into n. What the rule gives after total turns is also
-// what no turn given to another view would improve: found from the rounded shares by a few such turns, so that no turn
-// before needs to be gone through.
+// counts are the rows of each view among the first total, written into n. What the rule gives after
+// total turns is also what no turn given to another view would improve: found from the rounded
+// shares by a few such turns, so that no turn before needs to be gone through.
 func (t *apportionment) counts(n []int64, total int64) {
 	left := total
 	for i := range n {
@@ -150,8 +153,8 @@ type mixture struct {
 	used   []int64 // rows of each view in an epoch
 }
 
-// blendRows are the positions that are dealt out together. Among so many, proportions are exact in every mode; a batch
-// of a tenth of them is hardly different from independent draws.
+// blendRows are the positions that are dealt out together. Among so many, proportions are exact in
+// every mode; a batch of a tenth of them is hardly different from independent draws.
 const mixRows = 4096
 
 // epoch order chooses the order of a mixture.
@@ -220,8 +223,8 @@ func (b MixPolicy) rows(t *apportionment, rows []int64) (int64, error) {
 	return int64(sort.Search(int(most), func(total int) bool { return !short(int64(total)) })), nil
 }
 
-// orders chooses the order of each view. Their windows share the bytes of one as the views share the batches, so that all
-// are read through at the same pace.
+// orders chooses the order of each view. Their windows share the bytes of one as the views share
+// the batches, so that all are read through at the same pace.
 func (m *Mix) orders(ctx context.Context, o *Options, x *mixture) ([]Order, error) {
 	rowBytes, total := make([]int64, len(m.parts)), 0.0
 	for i, p := range m.parts {
@@ -333,8 +336,8 @@ func (b *mixOrder) shuffle(had []int64) {
 	}
 }
 
-// rowOf is the row of a view at its turn. A view that is shuffled goes on in the next epoch where it was, so that none
-// of its rows comes again before all have come; one in sequence begins anew.
+// rowOf is the row of a view at its turn. A view that is shuffled goes on in the next epoch where
+// it was, so that none of its rows comes again before all have come; one in sequence begins anew.
 func (b *mixOrder) rowOf(part int, turn int64) int64 {
 	o := &b.orders[part]
 	n := uint64(o.Rows)

@@ -117,8 +117,8 @@ func TestMixVisitsEachRowOnce(t *testing.T) {
 	}
 }
 
-// Exact: every batch, wherever it begins, has the shares of the weights to within two rows, and a whole batch of whole
-// shares has just these.
+// Exact: every batch, wherever it begins, has the shares of the weights to within two rows, and a
+// whole batch of whole shares has just these.
 func TestExactBatches(t *testing.T) {
 	t.Parallel()
 	weights := []float64{0.5, 0.3, 0.2}
@@ -140,7 +140,8 @@ func TestExactBatches(t *testing.T) {
 	}
 }
 
-// Random: within a batch the shares vary as those of independent draws, nearly, and over a run they are exact.
+// Random: within a batch the shares vary as those of independent draws, nearly, and over a run they
+// are exact.
 func TestRandomBatches(t *testing.T) {
 	t.Parallel()
 	m := mixed(t, MixPolicy{Weights: []float64{0.75, 0.25}}, 900_000, 900_000)
@@ -207,8 +208,8 @@ func TestMixStops(t *testing.T) {
 	}
 }
 
-// A shuffled view of which an epoch takes a part goes on in the next: none of its rows comes twice before all have come.
-// One in sequence begins anew.
+// A shuffled view of which an epoch takes a part goes on in the next: none of its rows comes twice
+// before all have come. One in sequence begins anew.
 func TestMixGoesOn(t *testing.T) {
 	t.Parallel()
 	m := mixed(t, MixPolicy{Weights: []float64{1, 1}}, 30, 100)
@@ -269,8 +270,8 @@ func TestMixIsRandomAccess(t *testing.T) {
 	}
 }
 
-// The order of one view does not depend on how much the others hold, nor on their number of bytes, where windows are all
-// of a view; and two views of the same rows are not in the same order.
+// The order of one view does not depend on how much the others hold, nor on their number of bytes,
+// where windows are all of a view; and two views of the same rows are not in the same order.
 func TestMixViewsAreIndependent(t *testing.T) {
 	t.Parallel()
 	b := MixPolicy{Weights: []float64{1, 1}}
@@ -347,7 +348,8 @@ func TestMixRefuses(t *testing.T) {
 	}
 }
 
-// Batches of a mixture hold the samples of their views, of every sort, and say which view each is of.
+// Batches of a mixture hold the samples of their views, of every sort, and say which view each is
+// of.
 func TestLoaderMixes(t *testing.T) {
 	t.Parallel()
 	a, b := fakeSet(90), fakeSet(200)
@@ -367,7 +369,8 @@ func TestLoaderMixes(t *testing.T) {
 		var got []int64
 		for batch := next(t, e); batch != nil; batch = next(t, e) {
 			sources := column(t, batch, SourceName)
-			for i, row := range verify(t, b, o, batch) { // both sets have the same samples in the same rows
+			for i, row := range verify(t, b, o, batch) {
+				// both sets have the same samples in the same rows
 				got = append(got, m.starts[getInt64(batch.Data(sources), i)]+row)
 			}
 			batch.Release()

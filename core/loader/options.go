@@ -13,8 +13,9 @@ import (
 // The ways to make one array, or several, of the samples of a batch.
 const (
 	Stack = "stack" // one array; every sample must have the same shape
-	Pad   = "pad"   // one array of the largest shape, zeros at the end of each axis, and "<name>_shape"
-	List  = "list"  // one array per row; a row without a sample is null
+	// one array of the largest shape, zeros at the end of each axis, and "<name>_shape"
+	Pad  = "pad"
+	List = "list" // one array per row; a row without a sample is null
 )
 
 // The ways to deliver a tensor.
@@ -29,7 +30,8 @@ const (
 	Skip  = "skip"  // the row is left out of its batch, counted and reported
 )
 
-// IndexName is the column that ReturnIndex adds, ShapeSuffix ends the name of the column that Pad adds.
+// IndexName is the column that ReturnIndex adds, ShapeSuffix ends the name of the column that Pad
+// adds.
 const (
 	IndexName   = "_index"
 	ShapeSuffix = "_shape"
@@ -45,32 +47,47 @@ const (
 	MaxPrefetch         = 1024
 )
 
-// Options are the wishes of a user. BatchSize must be given; the zero value of every other field is its default.
+// Options are the wishes of a user. BatchSize must be given; the zero value of every other field is
+// its default.
 type Options struct {
-	BatchSize    int                       `json:"batch_size"`
-	Shuffle      string                    `json:"shuffle"` // Sequential, Window or Full
-	Seed         uint64                    `json:"seed"`
-	Workers      int                       `json:"num_workers"`   // decode threads; 0: as many as Go runs at once
-	OnDemand     bool                      `json:"on_demand"`     // make each batch on one thread while Next waits for it; replaces Workers and Prefetch by 1
-	DropLast     bool                      `json:"drop_last"`     // the same as TailDrop
-	Tail         string                    `json:"tail"`          // TailExact (also ""), TailDrop or TailPad
-	Tensors      []string                  `json:"tensors"`       // nil: all of the view
-	Collate      string                    `json:"collate"`       // Stack (also "") , Pad or List
-	CollateOf    map[string]string         `json:"collate_of"`    // tensors that differ from Collate
-	Decode       map[string]string         `json:"decode"`        // tensors delivered Raw
-	Prefetch     int                       `json:"prefetch"`      // batches in the making or ready; 0: 2
-	ShuffleBytes int64                     `json:"shuffle_bytes"` // stored bytes of a window; 0: 512 MiB
-	SlabBytes    int64                     `json:"slab_bytes"`    // memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
-	FetchBytes   int64                     `json:"fetch_bytes"`   // memory for what is fetched ahead over a network, and kept for the next epoch where all has room; 0: two and a half windows
-	ReturnIndex  bool                      `json:"return_index"`  // add IndexName: the rows in the dataset
-	OnError      string                    `json:"on_error"`      // Raise (also "") or Skip
-	Trace        bool                      `json:"trace"`         // keep what was done when, for Loader.Trace
-	Length       int64                     `json:"length"`        // rows of an epoch that are drawn by Weights; 0: as many as there are
-	Distinct     bool                      `json:"distinct"`      // draw every row once at most
-	Weights      *Weights                  `json:"-"`             // of the rows; nil: every row comes once
-	Cache        samplecache.Options       `json:"cache"`         // of decoded samples; zero: none
-	Transform    map[string]transform.Spec `json:"transform"`     // of the pictures of a tensor
-	Joint        []Joint                   `json:"together"`      // of pictures and their annotations
+	BatchSize int    `json:"batch_size"`
+	Shuffle   string `json:"shuffle"` // Sequential, Window or Full
+	Seed      uint64 `json:"seed"`
+	// decode threads; 0: as many as Go runs at once
+	Workers int `json:"num_workers"`
+	// make each batch on one thread while Next waits for it; replaces Workers and Prefetch by 1
+	OnDemand bool `json:"on_demand"`
+	DropLast bool `json:"drop_last"` // the same as TailDrop
+	// TailExact (also ""), TailDrop or TailPad
+	Tail    string   `json:"tail"`
+	Tensors []string `json:"tensors"` // nil: all of the view
+	Collate string   `json:"collate"` // Stack (also "") , Pad or List
+	// tensors that differ from Collate
+	CollateOf map[string]string `json:"collate_of"`
+	Decode    map[string]string `json:"decode"` // tensors delivered Raw
+	// batches in the making or ready; 0: 2
+	Prefetch int `json:"prefetch"`
+	// stored bytes of a window; 0: 512 MiB
+	ShuffleBytes int64 `json:"shuffle_bytes"`
+	// memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
+	SlabBytes int64 `json:"slab_bytes"`
+	// memory for what is fetched ahead over a network, and kept for the next epoch where all has
+	// room; 0: two and a half windows
+	FetchBytes int64 `json:"fetch_bytes"`
+	// add IndexName: the rows in the dataset
+	ReturnIndex bool   `json:"return_index"`
+	OnError     string `json:"on_error"` // Raise (also "") or Skip
+	// keep what was done when, for Loader.Trace
+	Trace bool `json:"trace"`
+	// rows of an epoch that are drawn by Weights; 0: as many as there are
+	Length   int64 `json:"length"`
+	Distinct bool  `json:"distinct"` // draw every row once at most
+	// of the rows; nil: every row comes once
+	Weights   *Weights                  `json:"-"`
+	Cache     samplecache.Options       `json:"cache"`     // of decoded samples; zero: none
+	Transform map[string]transform.Spec `json:"transform"` // of the pictures of a tensor
+	// of pictures and their annotations
+	Joint []Joint `json:"together"`
 }
 
 // field is one tensor as a loader delivers it.
@@ -186,7 +203,8 @@ func (o Options) field(src Source, name string) (field, error) {
 	} else if f.encoded {
 		f.runs, _ = col.(RunColumn)
 	}
-	f.text = f.dtype == tensor.String || f.dtype == tensor.JSON || f.dtype == tensor.Bytes // a dtype not decided yet is no text
+	// a dtype not decided yet is no text
+	f.text = f.dtype == tensor.String || f.dtype == tensor.JSON || f.dtype == tensor.Bytes
 	return f, nil
 }
 

@@ -14,7 +14,8 @@ import (
 	"deeplake/core/transform"
 )
 
-// work is one batch in the making: planned by the planner, filled by the workers, finished by the last of them.
+// work is one batch in the making: planned by the planner, filled by the workers, finished by the
+// last of them.
 type work struct {
 	seq   int64
 	batch *Batch // nil: planning failed, or every row was skipped
@@ -67,11 +68,13 @@ type job struct {
 	to    int32
 }
 
-// jobCost is what a job should cost at least, in nanoseconds: a thousand times what taking a job costs.
+// jobCost is what a job should cost at least, in nanoseconds: a thousand times what taking a job
+// costs.
 const jobCost = 50_000
 
-// A job of samples that are decoded together is larger, as large as it may be while every thread gets some of each
-// batch: what it saves is per job. It ends within maxRunCost, before the scheduler would look at its thread.
+// A job of samples that are decoded together is larger, as large as it may be while every thread
+// gets some of each batch: what it saves is per job. It ends within maxRunCost, before the
+// scheduler would look at its thread.
 const (
 	jobsPerThread = 4
 	maxRunCost    = 8_000_000
@@ -80,12 +83,14 @@ const (
 // maxItems bounds the items of one tensor in a batch: their places are 32 bits wide.
 const maxItems = 1<<31 - 1
 
-// cost estimates how long an item takes, in nanoseconds, from the measured cost model of decoders and copies.
+// cost estimates how long an item takes, in nanoseconds, from the measured cost model of decoders
+// and copies.
 func (p *part) cost(i int) int64 {
 	r := &p.refs[i]
 	if p.field.encoded && !p.field.stored {
 		cost := 2000 + 10*r.Stored + r.Size/2
-		if p.field.augment != nil { // about two thirds of the picture are decoded, and the result costs more than a copy
+		if p.field.augment != nil {
+			// about two thirds of the picture are decoded, and the result costs more than a copy
 			cost = cost*2/3 + p.length(i)
 		}
 		return cost
@@ -104,8 +109,8 @@ type planner struct {
 	key     transform.Key
 }
 
-// plan makes w a batch of the rows p.view, in the memory of p. It fails with the error that the batch is to deliver; a
-// batch whose rows are all skipped remains nil.
+// plan makes w a batch of the rows p.view, in the memory of p. It fails with the error that the
+// batch is to deliver; a batch whose rows are all skipped remains nil.
 func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
 	wanted := len(p.view)
 	w.key = pl.key
@@ -161,8 +166,8 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 	return nil
 }
 
-// find resolves one column: in order of rows, so that neighbours in a chunk follow each other, or row by row when that
-// fails, so that the error names the row.
+// find resolves one column: in order of rows, so that neighbours in a chunk follow each other, or
+// row by row when that fails, so that the error names the row.
 func (p *plan) find(ctx context.Context, part *part, drop *dropper) error {
 	n := len(p.view)
 	p.found = slices.Grow(p.found[:0], n)[:n]
@@ -177,7 +182,8 @@ func (p *plan) find(ctx context.Context, part *part, drop *dropper) error {
 	for i, row := range p.view {
 		part.rows[i] = chunk.Ref{}
 		if err := part.field.col.Resolve(ctx, p.view[i:i+1], part.rows[i:i+1]); err != nil {
-			part.rows[i] = chunk.Ref{Row: row} // the dataset's number is not known; in a whole dataset it is the same
+			// the dataset's number is not known; in a whole dataset it is the same
+			part.rows[i] = chunk.Ref{Row: row}
 			if err := drop.fail(ctx, i, row, part.field.name, err); err != nil {
 				return err
 			}
@@ -320,8 +326,8 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	return nil
 }
 
-// cut makes the jobs: items in order of their rows, which is that of their chunks, so that a worker meets the items of
-// one block together.
+// cut makes the jobs: items in order of their rows, which is that of their chunks, so that a worker
+// meets the items of one block together.
 func (pl *planner) cut(w *work, p *plan) {
 	inOrder := len(p.order) == len(p.rows)
 	for k := 1; inOrder && k < len(p.order); k++ {

@@ -2,7 +2,8 @@ package loader
 
 import "sync"
 
-// pool keeps what goroutines work with between jobs: as many as were at work at once. All methods may be called in parallel.
+// pool keeps what goroutines work with between jobs: as many as were at work at once. All methods
+// may be called in parallel.
 type pool[T interface{ Close() }] struct {
 	make func() T
 

@@ -22,8 +22,9 @@ func (l *Loader) fetchLimit() int64 {
 	return l.options.FetchBytes
 }
 
-// planPrefetch plans what is fetched: window after window, as far ahead of the decoders as the memory allows. When all of
-// the pass has room, nothing is asked for before all is planned, so that every piece is as large as it can be.
+// planPrefetch plans what is fetched: window after window, as far ahead of the decoders as the
+// memory allows. When all of the pass has room, nothing is asked for before all is planned, so that
+// every piece is as large as it can be.
 func (e *Epoch) planPrefetch(ctx context.Context) error {
 	o := &e.loader.options
 	var cols []PrefetchColumn
@@ -68,8 +69,8 @@ func (l *Loader) takeCarryOver(e *Epoch) {
 	l.cached = prefetch.CarryOver{}
 }
 
-// leaveCarryOver closes the prefetcher of e and keeps what it has left for the next epoch; of two epochs that ran side by side, what
-// the first one left.
+// leaveCarryOver closes the prefetcher of e and keeps what it has left for the next epoch; of two
+// epochs that ran side by side, what the first one left.
 func (l *Loader) leaveCarryOver(e *Epoch) {
 	left := e.prefetcher.Close()
 	l.mu.Lock()
@@ -110,14 +111,15 @@ func (e *Epoch) traffic() storage.Stats {
 // readBytes bounds what is held ahead of the jobs of one read.
 const readBytes = 256 << 20
 
-// one-shot prefetch is a prefetcher for jobs that are known from the start. The zero value holds nothing.
+// one-shot prefetch is a prefetcher for jobs that are known from the start. The zero value holds
+// nothing.
 type oneShotPrefetch struct {
 	prefetcher *prefetch.Prefetcher
 	end        func() // drops the requests that nobody waits for, and what is held
 }
 
-// newErrand begins to fetch what jobs need, the first ones first; spans appends what one of them needs. What is a single
-// request anyway is left to the job. The one-shot prefetch must be closed.
+// newErrand begins to fetch what jobs need, the first ones first; spans appends what one of them
+// needs. What is a single request anyway is left to the job. The one-shot prefetch must be closed.
 func newOneShotPrefetch(ctx context.Context, jobs int, spans func(job int, out []chunk.Span) []chunk.Span) oneShotPrefetch {
 	needs := make([][]chunk.Span, jobs)
 	several := false
@@ -136,7 +138,8 @@ func newOneShotPrefetch(ctx context.Context, jobs int, spans func(job int, out [
 	memory := prefetch.NewBufferPool(readBytes)
 	h := prefetch.New(g, memory, prefetch.Options{Limit: readBytes, Batch: 1, Lead: math.MaxInt64})
 	h.JoinWithin(math.MaxInt)
-	g.Go(func(ctx context.Context) error { // wakes those who wait for bytes when the read is given up
+	g.Go(func(ctx context.Context) error {
+		// wakes those who wait for bytes when the read is given up
 		<-ctx.Done()
 		h.Stop()
 		return nil
@@ -174,8 +177,8 @@ func (e *oneShotPrefetch) close() {
 	}
 }
 
-// warm reads the index pages of rows, those of all columns at once, so that resolving the rows need not wait for one page
-// after the other. What fails here fails again where it is needed.
+// warm reads the index pages of rows, those of all columns at once, so that resolving the rows need
+// not wait for one page after the other. What fails here fails again where it is needed.
 func warm(ctx context.Context, cols []Column, rows []int64) {
 	sorted := slices.Clone(rows)
 	slices.Sort(sorted)

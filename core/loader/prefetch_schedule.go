@@ -9,7 +9,8 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// prefetchSchedule cuts a pass into windows: positions whose bytes are needed at about the same time. It is used by one goroutine.
+// prefetchSchedule cuts a pass into windows: positions whose bytes are needed at about the same
+// time. It is used by one goroutine.
 type prefetchSchedule struct {
 	cursor *orderCursor
 	share  *share
@@ -25,8 +26,8 @@ type prefetchSchedule struct {
 	order []int64
 }
 
-// The shares of the bytes that may be held. Two windows at least must have room: the one that is read and the one that
-// comes next.
+// The shares of the bytes that may be held. Two windows at least must have room: the one that is
+// read and the one that comes next.
 const (
 	runShare        = 2 // no window takes more than limit / runShare, but for a single batch
 	sequentialShare = 8 // what windows grow to in sequence
@@ -41,12 +42,14 @@ func newPrefetchSchedule(s *share, cols []PrefetchColumn, batch, limit int64) *p
 	for _, c := range cols {
 		total += c.StoredBytes()
 	}
-	r.fits = total <= limit || w.order.Kind == Sequential && total/s.world <= limit // in sequence a rank reads the same rows in every epoch
+	// in sequence a rank reads the same rows in every epoch
+	r.fits = total <= limit || w.order.Kind == Sequential && total/s.world <= limit
 	r.row = max(total/max(w.of, 1), 1)
 	return r
 }
 
-// next finds the next window and what it needs, the smallest columns first: every batch waits for all of them.
+// next finds the next window and what it needs, the smallest columns first: every batch waits for
+// all of them.
 func (r *prefetchSchedule) next(ctx context.Context) (to int64, spans [][]chunk.Span) {
 	to, runs := r.propose()
 	spans, total := r.spans(ctx, runs)
@@ -136,7 +139,8 @@ func (w *orderCursor) blockRuns() [][2]int64 {
 	return runs
 }
 
-// spans asks all columns, and counts bytes. What cannot be found is left out: the batch that needs it meets the error.
+// spans asks all columns, and counts bytes. What cannot be found is left out: the batch that needs
+// it meets the error.
 func (r *prefetchSchedule) spans(ctx context.Context, runs [][2]int64) ([][]chunk.Span, int64) {
 	spans := make([][]chunk.Span, len(r.cols))
 	sizes := make([]int64, len(r.cols))

@@ -16,8 +16,9 @@ const (
 	classSample = 110_000 // bytes
 )
 
-// BenchmarkOrderWritten writes the first two epochs of each order of the set into the folder ORDER_DIR, as int32 in the
-// byte order of x86, for whoever measures what it is worth; without the folder it is left out.
+// BenchmarkOrderWritten writes the first two epochs of each order of the set into the folder
+// ORDER_DIR, as int32 in the byte order of x86, for whoever measures what it is worth; without the
+// folder it is left out.
 func BenchmarkOrderWritten(b *testing.B) {
 	folder := os.Getenv("ORDER_DIR")
 	if folder == "" {
@@ -49,8 +50,8 @@ func BenchmarkOrderWritten(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan reports what it takes from nothing to the rows of a batch, at the beginning and in the middle of an epoch
-// of a billion rows.
+// BenchmarkPlan reports what it takes from nothing to the rows of a batch, at the beginning and in
+// the middle of an epoch of a billion rows.
 func BenchmarkPlan(b *testing.B) {
 	const rows = 1_000_000_000
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -106,8 +107,8 @@ func TestPlanOfABillionRows(t *testing.T) { // alone: it counts what is allocate
 	}
 }
 
-// The way to any position does not grow with the number of windows before it: here there are 10^14, and a step for each
-// would not end.
+// The way to any position does not grow with the number of windows before it: here there are 10^14,
+// and a step for each would not end.
 func TestAnyPositionIsNear(t *testing.T) {
 	t.Parallel()
 	const rows = 1 << 47

@@ -4,16 +4,19 @@ import (
 	"deeplake/core/errs"
 )
 
-// The ways to end an epoch whose rows are no multiple of the global batch, the rows that all ranks take in one step.
-// Whatever the way, all ranks take the same number of steps.
+// The ways to end an epoch whose rows are no multiple of the global batch, the rows that all ranks
+// take in one step. Whatever the way, all ranks take the same number of steps.
 const (
-	TailExact = "exact" // the last rows are spread so that the ranks' numbers differ by one at most; a rank left with none repeats one
-	TailDrop  = "drop"  // the last rows are left out
-	TailPad   = "pad"   // rows from the start of the epoch fill the last batches up
+	// the last rows are spread so that the ranks' numbers differ by one at most; a rank left with
+	// none repeats one
+	TailExact = "exact"
+	TailDrop  = "drop" // the last rows are left out
+	TailPad   = "pad"  // rows from the start of the epoch fill the last batches up
 )
 
-// ValidName is the column that says which rows count: false marks a row that was repeated. With TailPad every batch has
-// it; with TailExact those of a step in which some rank had to repeat a row, on every rank.
+// ValidName is the column that says which rows count: false marks a row that was repeated. With
+// TailPad every batch has it; with TailExact those of a step in which some rank had to repeat a
+// row, on every rank.
 const ValidName = "_valid"
 
 // MaxWorld bounds the number of ranks.
@@ -21,8 +24,9 @@ const MaxWorld = 1 << 20
 
 // Pass is the part of an epoch that one rank goes through. The zero value is all of epoch 0.
 type Pass struct {
-	Epoch    int64 `json:"epoch"`
-	Position int64 `json:"position"` // in the order of the epoch; what lies before it was delivered, by whatever ranks
+	Epoch int64 `json:"epoch"`
+	// in the order of the epoch; what lies before it was delivered, by whatever ranks
+	Position int64 `json:"position"`
 	Rank     int   `json:"rank"`
 	World    int   `json:"world_size"` // number of ranks; 0: 1
 }
@@ -45,9 +49,9 @@ func (p Pass) check(rows int64) (Pass, error) {
 // positions is the number of samples of an epoch.
 func (o Order) positions() int64 { return o.Rows }
 
-// share says which rows of an epoch a rank takes, batch by batch. A global batch is the same set of rows whatever the
-// number of ranks; only how it is cut depends on them. Its plain numbers are fixed; fill and what calls it remember
-// things, so each goroutine has its own.
+// share says which rows of an epoch a rank takes, batch by batch. A global batch is the same set of
+// rows whatever the number of ranks; only how it is cut depends on them. Its plain numbers are
+// fixed; fill and what calls it remember things, so each goroutine has its own.
 //
 // The local positions of a share count the rows that the rank takes, from the start of the pass.
 type share struct {
@@ -90,7 +94,8 @@ func (s *share) reach(seq int64) int64 { return min(s.step(), s.total-s.from-seq
 // behind is the position that is reached when step seq is over.
 func (s *share) behind(seq int64) int64 { return s.from + seq*s.step() + s.reach(seq) }
 
-// cut is where the part of a rank begins in the n rows of a step, once they are in the order that they are cut in.
+// cut is where the part of a rank begins in the n rows of a step, once they are in the order that
+// they are cut in.
 func (s *share) cut(rank, n int64) int64 {
 	if s.tail == TailExact {
 		return rank*(n/s.world) + min(rank, n%s.world)
@@ -165,21 +170,23 @@ func (s *share) fillFrom(rows []int64, from int64) {
 	}
 }
 
-// Under a windowed shuffle, the rows of any batch lie all over the window. Were a global batch cut by position, every rank
-// would read every block of every window: the dataset, as many times as there are ranks. So ranks share out the blocks
-// of a window, and each takes rows of its own blocks.
+// Under a windowed shuffle, the rows of any batch lie all over the window. Were a global batch cut
+// by position, every rank would read every block of every window: the dataset, as many times as
+// there are ranks. So ranks share out the blocks of a window, and each takes rows of its own
+// blocks.
 const (
-	// fewBlocksMix is how many blocks of a window a rank draws its rows from at least: ranks with fewer share theirs with
-	// their neighbours, as far as reading does not grow by more than mostSharing.
+	// fewBlocksMix is how many blocks of a window a rank draws its rows from at least: ranks with
+	// fewer share theirs with their neighbours, as far as reading does not grow by more than
+	// mostSharing.
 	fewBlocksMix = 16
 	mostSharing  = 4
-	// shelves is what the blocks of any window are sorted into: a step that begins in one window and ends in the next is
-	// cut at the same part of both.
+	// shelves is what the blocks of any window are sorted into: a step that begins in one window
+	// and ends in the next is cut at the same part of both.
 	shelves = 1 << 14
 )
 
-// group is the ranks [first, last) that share blocks with this one in the step at base, which by position is in one
-// window or begins there. Without ok all of them do.
+// group is the ranks [first, last) that share blocks with this one in the step at base, which by
+// position is in one window or begins there. Without ok all of them do.
 func (s *share) group(base int64) (first, last int64, ok bool) {
 	if s.alone() || s.cursor.order.Kind != Window {
 		return 0, s.world, false
@@ -190,8 +197,8 @@ func (s *share) group(base int64) (first, last int64, ok bool) {
 	return (g*s.world + groups - 1) / groups, ((g+1)*s.world + groups - 1) / groups, groups > 1
 }
 
-// pick writes the rows that are this rank's among the n at base. Ordered by block, those of its group are [run[0],
-// run[1]); among these ranks they are cut by position.
+// pick writes the rows that are this rank's among the n at base. Ordered by block, those of its
+// group are [run[0], run[1]); among these ranks they are cut by position.
 func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
 	w := s.cursor
 	s.keys, s.counts = grown(s.keys, n), grown(s.counts, shelves)
@@ -205,7 +212,8 @@ func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
 	for k, c := range s.counts {
 		s.counts[k], sum = sum, sum+c
 	}
-	skip := s.cut(s.rank, n) - run[0] // of the rows of the group, those of the ranks before this one
+	// of the rows of the group, those of the ranks before this one
+	skip := s.cut(s.rank, n) - run[0]
 	taken := 0
 	for i, k := range s.keys {
 		at := int64(s.counts[k])
@@ -224,8 +232,8 @@ func (s *share) pick(rows []int64, base, n int64, run [2]int64) {
 	}
 }
 
-// window is the local positions of the batches that begin in the window of the batch at local position at: from the first
-// of them, which may be before the pass, to the end of the last.
+// window is the local positions of the batches that begin in the window of the batch at local
+// position at: from the first of them, which may be before the pass, to the end of the last.
 func (s *share) window(at int64) (begin, end int64) {
 	if s.alone() {
 		s.cursor.row(min(s.from+at, s.total-1)) // behind the last row it is repeated

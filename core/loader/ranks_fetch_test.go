@@ -6,7 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it asked the store for.
+// passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it
+// asked the store for.
 func passOf(t *testing.T, l *remoteSet, o Options, p Pass) (rows, bytes int64, requests int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,8 +29,8 @@ func passOf(t *testing.T, l *remoteSet, o Options, p Pass) (rows, bytes int64, r
 	return rows, bytes, requests
 }
 
-// Joint, the ranks ask the store for little more than the dataset, and a pass that begins late for little more than
-// what is left.
+// Joint, the ranks ask the store for little more than the dataset, and a pass that begins late for
+// little more than what is left.
 func TestRanksFetchTheirShare(t *testing.T) {
 	t.Parallel()
 	l := plainRemoteSet(t)

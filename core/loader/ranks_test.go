@@ -147,7 +147,8 @@ func checkRepeats(t *testing.T, what string, s *share, order, rows []int64, seq 
 		t.Fatalf("%s: marked is %v for %d rows", what, s.marked(seq), n)
 	}
 	for k := valid; k < int64(len(rows)); k++ {
-		again := (s.rank*s.batch + k - n) % s.total // the rows that fill up follow each other over the ranks
+		// the rows that fill up follow each other over the ranks
+		again := (s.rank*s.batch + k - n) % s.total
 		if s.tail == TailExact {
 			again = base + s.rank%n
 		}
@@ -195,7 +196,8 @@ func checkLocal(t *testing.T, what string, s *share) {
 	}
 }
 
-// World sizes that share a global batch see the same global batches, and any of them goes on from any other's state.
+// World sizes that share a global batch see the same global batches, and any of them goes on from
+// any other's state.
 func TestResumeOnAnyWorldSize(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{Sequential, Window, Full} {
@@ -225,7 +227,8 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 				}
 			}
 		}
-		for _, c := range []struct{ first, then int }{{7, 2}, {2, 7}, {5, 1}, {1, 13}} { // the global batch becomes another
+		for _, c := range []struct{ first, then int }{{7, 2}, {2, 7}, {5, 1}, {1, 13}} {
+			// the global batch becomes another
 			p := Pass{World: c.first}
 			for done := range shared(o, p, 5, TailExact).steps() {
 				at := shared(o, p, 5, TailExact).behind(done)
@@ -239,8 +242,8 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 	}
 }
 
-// touched counts the blocks that a rank reads of each full window, as a share of its blocks, and the blocks that a batch
-// draws its rows from.
+// touched counts the blocks that a rank reads of each full window, as a share of its blocks, and
+// the blocks that a batch draws its rows from.
 func prefaulted(o Order, world int, batch int64) (part, mixed float64) {
 	s := shared(o, Pass{World: world, Rank: world / 2}, batch, TailExact)
 	rows := make([]int64, batch)
@@ -429,7 +432,8 @@ func TestPassReadsNothingBefore(t *testing.T) {
 	}
 }
 
-// Where the rows of a batch are left out altogether, ranks would lose step: that is an error. Single rows are left out.
+// Where the rows of a batch are left out altogether, ranks would lose step: that is an error.
+// Single rows are left out.
 func TestRanksKeepStepWhenRowsAreSkipped(t *testing.T) {
 	t.Parallel()
 	bad := func(rows ...int64) *fake {

@@ -41,7 +41,8 @@ func plainRemoteSet(t testing.TB) *remoteSet {
 	})
 }
 
-// timed runs an epoch with a consumer that takes a batch each step, and gives the time to the first batch and of all.
+// timed runs an epoch with a consumer that takes a batch each step, and gives the time to the first
+// batch and of all.
 func timed(t *testing.T, src Source, o Options, step time.Duration) (first, total time.Duration, s Stats) {
 	t.Helper()
 	began := time.Now()
@@ -77,7 +78,8 @@ func open2(t testing.TB, src Source, o Options) *Loader {
 	return l
 }
 
-// A consumer that takes 3,700 rows a second, as two cores decode noise, must not notice the network.
+// A consumer that takes 3,700 rows a second, as two cores decode noise, must not notice the
+// network.
 func TestFetchKeepsUp(t *testing.T) {
 	t.Parallel()
 	l := plainRemoteSet(t)

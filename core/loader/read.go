@@ -12,7 +12,8 @@ import (
 	"deeplake/core/transform"
 )
 
-// ReadOptions are the wishes for one batch of given rows. Fields mean what they mean in Options; the zero value is right.
+// ReadOptions are the wishes for one batch of given rows. Fields mean what they mean in Options;
+// the zero value is right.
 type ReadOptions struct {
 	Tensors     []string                  `json:"tensors"`
 	Collate     string                    `json:"collate"`
@@ -27,9 +28,10 @@ type ReadOptions struct {
 	Epoch       int64                     `json:"epoch"` // of the draws of transforms
 }
 
-// NullSuffix is behind the name of a tensor in the name of the column, of bools, that says which of its rows are holes, where
-// MarkHoles asked for it: holes of a stacked column are zeros then. There is none where there is no hole. It is an allowance:
-// a few rows, or what cannot be read in bulk, are an error as ever.
+// NullSuffix is behind the name of a tensor in the name of the column, of bools, that says which of
+// its rows are holes, where MarkHoles asked for it: holes of a stacked column are zeros then. There
+// is none where there is no hole. It is an allowance: a few rows, or what cannot be read in bulk,
+// are an error as ever.
 const NullSuffix = "_null"
 
 // keptSlabs bounds the memory that a Reader keeps for the next read.
@@ -38,8 +40,8 @@ const cachedSlabs = 4 << 20
 // readerBlocks bounds the memory in which each thread of a Reader keeps blocks of small samples.
 const readerBlocks = 4 << 20
 
-// Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most reads are of one row.
-// All methods may be called in parallel.
+// Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most
+// reads are of one row. All methods may be called in parallel.
 type Reader struct {
 	src        Source
 	ring       *slab.Ring
@@ -65,8 +67,9 @@ func (r *Reader) Close() {
 	r.ring.Close()
 }
 
-// Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller releases its slab. No
-// rows give a batch of none, whose stacked columns have the shape (0,). After an error nothing is kept.
+// Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller
+// releases its slab. No rows give a batch of none, whose stacked columns have the shape (0,). After
+// an error nothing is kept.
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
 	src := r.src
 	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,

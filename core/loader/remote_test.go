@@ -17,8 +17,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// far is a store behind a network: every request has a first byte that is late, and a bandwidth of its own. Under
-// testing/synctest none of it takes real time.
+// far is a store behind a network: every request has a first byte that is late, and a bandwidth of
+// its own. Under testing/synctest none of it takes real time.
 type remoteStore struct {
 	storage.Provider
 	latency time.Duration
@@ -43,7 +43,8 @@ func newRemoteStore(p storage.Provider) *remoteStore {
 	return &remoteStore{Provider: p, latency: 25 * time.Millisecond, rate: 90e6, gets: map[string]int{}, bytes: map[string]int64{}}
 }
 
-// begin takes the time to the first byte of a request and counts it. done is called when its answer has come, or will not.
+// begin takes the time to the first byte of a request and counts it. done is called when its answer
+// has come, or will not.
 func (f *remoteStore) begin(ctx context.Context, key string, off, n int64) (done func(), err error) {
 	kind, _, _ := strings.Cut(key, "/")
 	f.mu.Lock()
@@ -257,7 +258,8 @@ func newRemoteSet(t testing.TB, fill func(d *dataset.Dataset)) *remoteSet {
 	return l
 }
 
-// open opens the dataset again, over the network, with codecs that belong to the bubble of synctest.
+// open opens the dataset again, over the network, with codecs that belong to the bubble of
+// synctest.
 func (l *remoteSet) open(t testing.TB, set ...func(f *remoteStore)) *dataset.View {
 	t.Helper()
 	l.set = set

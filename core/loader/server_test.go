@@ -98,7 +98,8 @@ func TestEpochFromServer(t *testing.T) {
 	}
 }
 
-// From opening a dataset that was never seen to its first batch no more than six requests follow each other.
+// From opening a dataset that was never seen to its first batch no more than six requests follow
+// each other.
 func TestRoundTripsToFirstBatch(t *testing.T) {
 	t.Parallel()
 	l := plainRemoteSet(t)

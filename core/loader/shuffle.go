@@ -4,8 +4,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// OrderVersion names the meaning of an Order. A change that moves a single row anywhere needs the next number, because
-// states written by users pin it.
+// OrderVersion names the meaning of an Order. A change that moves a single row anywhere needs the
+// next number, because states written by users pin it.
 const OrderVersion = 1
 
 // The kinds of order.
@@ -16,17 +16,19 @@ const (
 	Mixed      = "mixed"  // rows of several views, each in an order of its own
 )
 
-// Order says in which order an epoch visits rows. It is a pure function of its fields and the epoch; it needs no memory
-// per row, and any position can be computed at once.
+// Order says in which order an epoch visits rows. It is a pure function of its fields and the
+// epoch; it needs no memory per row, and any position can be computed at once.
 //
-// Order version 1, kind Window: rows are cut into blocks of BlockRows, the last one shorter. Cipher 0 permutes the
-// blocks. The permuted blocks are cut into windows: the first has FirstBlocks blocks, each next one twice as many up to
-// WindowBlocks, while more than two such windows remain; what remains then is one window, or two equal ones (the first
-// gets the odd block) when it is more than WindowBlocks. Within window w, cipher w+1 permutes the rows. So the first batch
-// touches few blocks, and no window is a small rest that would hold a few classes only.
+// Order version 1, kind Window: rows are cut into blocks of BlockRows, the last one shorter. Cipher
+// 0 permutes the blocks. The permuted blocks are cut into windows: the first has FirstBlocks
+// blocks, each next one twice as many up to WindowBlocks, while more than two such windows remain;
+// what remains then is one window, or two equal ones (the first gets the odd block) when it is more
+// than WindowBlocks. Within window w, cipher w+1 permutes the rows. So the first batch touches few
+// blocks, and no window is a small rest that would hold a few classes only.
 //
-// With Draw, what is ordered is not rows but draws by weight, which Full takes from all rows and Window in order of rows,
-// so that a window of draws is read in large pieces. With kind Mixed, Parts stands for the orders of the views.
+// With Draw, what is ordered is not rows but draws by weight, which Full takes from all rows and
+// Window in order of rows, so that a window of draws is read in large pieces. With kind Mixed,
+// Parts stands for the orders of the views.
 type Order struct {
 	Version      int    `json:"order"`
 	Kind         string `json:"kind"`
@@ -39,12 +41,14 @@ type Order struct {
 	Of           int64  `json:"of,omitempty"`      // rows that are drawn from
 	Weights      string `json:"weights,omitempty"` // their digest
 	Mix          string `json:"mix,omitempty"`     // mode of a mixture
-	Parts        string `json:"parts,omitempty"`   // digest of the views' orders, their weights and what else orders a mixture
+	// digest of the views' orders, their weights and what else orders a mixture
+	Parts string `json:"parts,omitempty"`
 }
 
 const (
-	blockBytes  = 1 << 20   // aim of a block: small enough to mix classes
-	remoteBytes = 2 << 20   // and where a window holds a small part of the rows, so that their requests are not too small
+	blockBytes = 1 << 20 // aim of a block: small enough to mix classes
+	// and where a window holds a small part of the rows, so that their requests are not too small
+	remoteBytes = 2 << 20
 	maxBlocks   = 1 << 48   // far beyond any view, far from overflow
 	fewBlocks   = 256       // of a window; blocks are no larger where there would be fewer
 	firstBlocks = 4         // to read before the first batch is mixed
@@ -100,7 +104,8 @@ func (o Order) check() error {
 	return errs.New(errs.Invalid, "unknown order %q (want %q, %q or %q)", o.Kind, Sequential, Window, Full)
 }
 
-// cursor computes the rows of one epoch. It remembers the window of the last position, so each goroutine has its own.
+// cursor computes the rows of one epoch. It remembers the window of the last position, so each
+// goroutine has its own.
 type orderCursor struct {
 	order   Order
 	of      int64      // rows that it cursors over: those of the view
@@ -114,7 +119,8 @@ type orderCursor struct {
 	window  window
 }
 
-// window is a run of permuted blocks [first, first+blocks) that holds the positions [begin, begin+rows).
+// window is a run of permuted blocks [first, first+blocks) that holds the positions [begin,
+// begin+rows).
 type window struct {
 	index, first, blocks int64
 	begin, rows          int64
@@ -172,14 +178,16 @@ func (w *orderCursor) sample(pos int64) int64 {
 	return w.outer.at(block)*w.order.BlockRows + item
 }
 
-// find says which of the permuted blocks the row at one position of a windowed order is in, and where in it.
+// find says which of the permuted blocks the row at one position of a windowed order is in, and
+// where in it.
 func (w *orderCursor) find(pos int64) (block, item int64) {
 	if pos < w.window.begin || pos >= w.window.begin+w.window.rows {
 		w.open(pos)
 	}
 	v := &w.window
 	slot := v.inner.at(pos - v.begin)
-	// Slots count rows of the window block by block. Behind the short block they are moved up, as if it were full.
+	// Slots count rows of the window block by block. Behind the short block they are moved up, as
+	// if it were full.
 	if q := w.last - v.first; q >= 0 && slot >= (q+1)*w.order.BlockRows-w.short {
 		slot += w.short
 	}
@@ -210,8 +218,8 @@ func (w *orderCursor) open(pos int64) {
 			return
 		}
 		if v.blocks == full {
-			// Equal windows from here on. Skip so many that surely lie before pos (the short block may make it one
-			// more), and never into the rest that is cut differently.
+			// Equal windows from here on. Skip so many that surely lie before pos (the short block
+			// may make it one more), and never into the rest that is cut differently.
 			skip := (pos - w.rowsBefore(v.first)) / (full * w.order.BlockRows)
 			skip = max(min(skip, (left-1)/full-1), 1)
 			v.first += skip * full

@@ -157,8 +157,8 @@ func TestOrderCheck(t *testing.T) {
 	}
 }
 
-// A set sorted by class, as folders of images are: 1,000 classes, 1.2 M rows of 110 KB. Random order shows every class
-// within 64 k rows; the bar is 870 with a window of 2 GB.
+// A set sorted by class, as folders of images are: 1,000 classes, 1.2 M rows of 110 KB. Random
+// order shows every class within 64 k rows; the bar is 870 with a window of 2 GB.
 func TestShuffleQuality(t *testing.T) {
 	t.Parallel()
 	const rows, classes, seen = 1_200_000, 1000, 64_000
@@ -166,7 +166,8 @@ func TestShuffleQuality(t *testing.T) {
 		name        string
 		windowBytes int64
 		want        int
-		wantBatch   int // mean distinct classes in a batch of 256 once windows are full; random order gives 226
+		// mean distinct classes in a batch of 256 once windows are full; random order gives 226
+		wantBatch int
 	}{{"2 GB", 2 << 30, 950, 195}, {"512 MiB", 512 << 20, 950, 145}} {
 		o := newOrder(Window, rows, 1, 110_000, c.windowBytes)
 		w := newOrderCursor(o, 0)
@@ -203,7 +204,8 @@ func TestShuffleRankCorrelation(t *testing.T) {
 		for i := range pos {
 			pos[i] = int64(i)
 		}
-		limit := 5 / math.Sqrt(float64(o.Rows)/float64(o.BlockRows)) // blocks are the independent draws
+		// blocks are the independent draws
+		limit := 5 / math.Sqrt(float64(o.Rows)/float64(o.BlockRows))
 		if rho := correlation(rows, pos); math.Abs(rho) > limit {
 			t.Errorf("seed %d: rank correlation %.4f, want below %.4f", seed, rho, limit)
 		}

@@ -2,16 +2,19 @@ package loader
 
 import "context"
 
-// Stager brings finished batches to a device. The cuda package fulfils it in a later version; nothing here calls it yet.
+// Stager brings finished batches to a device. The cuda package fulfils it in a later version;
+// nothing here calls it yet.
 //
-// The contract: slabs are registered once (pinned), copies run on a stream of their own, and the host never waits for
-// them. A Stager is used by one loader, its methods by one goroutine at a time.
+// The contract: slabs are registered once (pinned), copies run on a stream of their own, and the
+// host never waits for them. A Stager is used by one loader, its methods by one goroutine at a
+// time.
 type Stager interface {
-	// Register makes mem known to the device before the first copy from it. The memory outlives the Stager's use of it:
-	// Close comes first.
+	// Register makes mem known to the device before the first copy from it. The memory outlives the
+	// Stager's use of it: Close comes first.
 	Register(mem []byte) error
-	// Stage begins the copy of a batch and returns where its slab will lie on the device and the event that is reached
-	// when the copy is done. The loader keeps the slab until then. After an error nothing was begun.
+	// Stage begins the copy of a batch and returns where its slab will lie on the device and the
+	// event that is reached when the copy is done. The loader keeps the slab until then. After an
+	// error nothing was begun.
 	Stage(ctx context.Context, b *Batch) (device Staged, err error)
 	// Close waits for the copies that run and forgets the registered memory.
 	Close() error

@@ -12,16 +12,19 @@ import (
 // StateVersion numbers the form of a State.
 const StateVersion = 1
 
-// State is how far the batches of a loader were taken, and of which rows in which order: less than 1 KB as JSON. Any
-// loader of the same rows and order can go on from it, whatever its batch size, number of ranks, threads and prefetch.
+// State is how far the batches of a loader were taken, and of which rows in which order: less than
+// 1 KB as JSON. Any loader of the same rows and order can go on from it, whatever its batch size,
+// number of ranks, threads and prefetch.
 type State struct {
-	Version   int    `json:"deeplake"`  // StateVersion
-	Dataset   string `json:"dataset"`   // its identity
-	Commit    string `json:"commit"`    // empty: rows that were not committed, which nothing can go on from
+	Version int    `json:"deeplake"` // StateVersion
+	Dataset string `json:"dataset"`  // its identity
+	// empty: rows that were not committed, which nothing can go on from
+	Commit    string `json:"commit"`
 	Selection string `json:"selection"` // which of its rows
 	Order     Order  `json:"order"`
 	Epoch     int64  `json:"epoch"`
-	Position  int64  `json:"position"` // samples of the epoch that were taken, by all ranks together
+	// samples of the epoch that were taken, by all ranks together
+	Position int64 `json:"position"`
 }
 
 // identified is what a Source also is where a state may be made of it.
@@ -63,8 +66,8 @@ func identityOf(src any) (dataset, commit, selection string, err error) {
 	return "", "", "", errs.New(errs.Unsupported, "the rows do not say which dataset they are of")
 }
 
-// Resume checks that a state, as JSON, was made of the rows and the order of l, and says where to go on. What does not fit
-// is errs.Invalid, and the message says what differs.
+// Resume checks that a state, as JSON, was made of the rows and the order of l, and says where to
+// go on. What does not fit is errs.Invalid, and the message says what differs.
 func (l *Loader) Resume(state []byte) (Pass, error) {
 	const op = "load loader state"
 	s, err := parseState(state)

@@ -11,32 +11,36 @@ import (
 
 // Stats are the figures of one epoch so far. Times are in seconds, rates per second of the epoch.
 type Stats struct {
-	Epoch      int64              `json:"epoch"`
-	Seconds    float64            `json:"seconds"`
-	Batches    int64              `json:"batches"` // delivered
-	Rows       int64              `json:"rows"`
-	Bytes      int64              `json:"bytes"`        // of samples, as delivered
-	Stored     int64              `json:"stored_bytes"` // of the same samples, as stored
-	RowRate    float64            `json:"rows_per_second"`
-	FirstBatch float64            `json:"first_batch_seconds"` // from the start of the epoch until its first batch was handed over
-	Gaps       Gaps               `json:"gaps"`
-	Plan       Stage              `json:"plan"`
-	Decode     Stage              `json:"decode"` // reading, checking and decoding
-	Consumer   Stage              `json:"consumer"`
-	Fetch      *Fetch             `json:"fetch,omitempty"` // nil: the rows lie near
-	Ready      int                `json:"ready"`           // batches that wait for the consumer
-	MeanReady  float64            `json:"mean_ready"`      // the same, on average over the moments when a batch was taken, that one included
-	InFlight   int                `json:"in_flight"`       // batches planned and not taken, ready ones included
-	Prefetch   int                `json:"prefetch"`
-	Cache      *samplecache.Stats `json:"cache,omitempty"` // of decoded samples, since the loader was opened; nil: none
+	Epoch   int64   `json:"epoch"`
+	Seconds float64 `json:"seconds"`
+	Batches int64   `json:"batches"` // delivered
+	Rows    int64   `json:"rows"`
+	Bytes   int64   `json:"bytes"`        // of samples, as delivered
+	Stored  int64   `json:"stored_bytes"` // of the same samples, as stored
+	RowRate float64 `json:"rows_per_second"`
+	// from the start of the epoch until its first batch was handed over
+	FirstBatch float64 `json:"first_batch_seconds"`
+	Gaps       Gaps    `json:"gaps"`
+	Plan       Stage   `json:"plan"`
+	Decode     Stage   `json:"decode"` // reading, checking and decoding
+	Consumer   Stage   `json:"consumer"`
+	Fetch      *Fetch  `json:"fetch,omitempty"` // nil: the rows lie near
+	Ready      int     `json:"ready"`           // batches that wait for the consumer
+	// the same, on average over the moments when a batch was taken, that one included
+	MeanReady float64 `json:"mean_ready"`
+	// batches planned and not taken, ready ones included
+	InFlight int `json:"in_flight"`
+	Prefetch int `json:"prefetch"`
+	// of decoded samples, since the loader was opened; nil: none
+	Cache      *samplecache.Stats `json:"cache,omitempty"`
 	Slabs      slab.Stats         `json:"slabs"`
 	Skipped    int64              `json:"skipped"` // rows left out
 	FirstSkips []SkipNote         `json:"first_skips"`
 	Bottleneck string             `json:"bottleneck"`
 }
 
-// Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting is the time in Next
-// and busy the time between its calls.
+// Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting
+// is the time in Next and busy the time between its calls.
 type Stage struct {
 	Threads int     `json:"threads"`
 	Busy    float64 `json:"busy_seconds"`
@@ -44,29 +48,33 @@ type Stage struct {
 	Rate    float64 `json:"rows_per_second"` // that it would reach if it never had to wait
 }
 
-// Gaps are the times from one batch handed over to the next, in seconds, the consumer's own work included.
+// Gaps are the times from one batch handed over to the next, in seconds, the consumer's own work
+// included.
 type Gaps struct {
 	Median  float64 `json:"p50_seconds"`
 	P99     float64 `json:"p99_seconds"`
 	Longest float64 `json:"longest_seconds"`
 }
 
-// Fetch is what was asked of a store behind a network. Waiting is the time of all decode threads together in which they
-// had to wait for bytes, IndexWaiting that of the planner, whose samples were not found yet.
+// Fetch is what was asked of a store behind a network. Waiting is the time of all decode threads
+// together in which they had to wait for bytes, IndexWaiting that of the planner, whose samples
+// were not found yet.
 type Fetch struct {
-	Requests     int64         `json:"requests"` // for samples; those for index pages are in Store
-	Bytes        int64         `json:"bytes"`
-	BytesUsed    int64         `json:"bytes_used"`   // that a sample needed; the others lay between
-	Direct       int64         `json:"direct_reads"` // blocks that were read when they were needed
-	Waiting      float64       `json:"waiting_seconds"`
-	IndexWaiting float64       `json:"index_waiting_seconds"`
-	MeanSeconds  float64       `json:"mean_request_seconds"`
-	LongestSec   float64       `json:"longest_request_seconds"`
-	InFlight     int64         `json:"in_flight"`  // requests on their way now
-	Held         int64         `json:"held_bytes"` // fetched or on their way, and not needed for the last time yet
-	PeakHeld     int64         `json:"peak_held_bytes"`
-	Limit        int64         `json:"limit_bytes"` // of Held
-	Store        storage.Stats `json:"store"`       // of the store since the epoch began, whoever caused it
+	Requests     int64   `json:"requests"` // for samples; those for index pages are in Store
+	Bytes        int64   `json:"bytes"`
+	BytesUsed    int64   `json:"bytes_used"`   // that a sample needed; the others lay between
+	Direct       int64   `json:"direct_reads"` // blocks that were read when they were needed
+	Waiting      float64 `json:"waiting_seconds"`
+	IndexWaiting float64 `json:"index_waiting_seconds"`
+	MeanSeconds  float64 `json:"mean_request_seconds"`
+	LongestSec   float64 `json:"longest_request_seconds"`
+	InFlight     int64   `json:"in_flight"` // requests on their way now
+	// fetched or on their way, and not needed for the last time yet
+	Held     int64 `json:"held_bytes"`
+	PeakHeld int64 `json:"peak_held_bytes"`
+	Limit    int64 `json:"limit_bytes"` // of Held
+	// of the store since the epoch began, whoever caused it
+	Store storage.Stats `json:"store"`
 }
 
 // SkipNote is one row that was left out.
@@ -84,8 +92,9 @@ type counts struct {
 	batches, rows, bytes, stored, skipped int64
 	notes                                 []SkipNote
 	first                                 time.Duration // until the first batch was handed over
-	ready                                 int64         // sum over taken batches of those that were ready then
-	gaps                                  gaps
+	// sum over taken batches of those that were ready then
+	ready int64
+	gaps  gaps
 }
 
 func (c *counts) add(w *work) {

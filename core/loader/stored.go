@@ -12,9 +12,9 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// StoredReader copies samples of one tensor as they are stored, for callers that ask for a few rows at a time and want
-// no batch. It keeps scratch memory between calls, so that a call allocates nothing. All methods may be called in
-// parallel.
+// StoredReader copies samples of one tensor as they are stored, for callers that ask for a few rows
+// at a time and want no batch. It keeps scratch memory between calls, so that a call allocates
+// nothing. All methods may be called in parallel.
 type StoredReader struct {
 	col    Column
 	source Source
@@ -23,7 +23,8 @@ type StoredReader struct {
 	closed bool
 }
 
-// scratch is what one call needs. It remembers what it resolved last, because sizes are asked before bytes.
+// scratch is what one call needs. It remembers what it resolved last, because sizes are asked
+// before bytes.
 type scratch struct {
 	worker *chunk.Worker
 	rows   []int64
@@ -34,7 +35,8 @@ type scratch struct {
 const (
 	cachedRows = 1 << 16 // rows that idle scratch memory may remember
 
-	// A goroutine costs about as much as copying one or two samples: fewer rows than these are not worth one.
+	// A goroutine costs about as much as copying one or two samples: fewer rows than these are not
+	// worth one.
 	rowsPerThread = 32
 	rowsPerTurn   = 16
 )
@@ -64,7 +66,8 @@ func (r *StoredReader) Sizes(ctx context.Context, rows, sizes []int64) error {
 	return nil
 }
 
-// One copies the stored bytes of one row to dst if they fit, and returns their number in any case, -1 for a hole.
+// One copies the stored bytes of one row to dst if they fit, and returns their number in any case,
+// -1 for a hole.
 func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, error) {
 	s, err := r.borrow()
 	if err != nil {
@@ -91,8 +94,8 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 	return n, nil
 }
 
-// Read copies the stored bytes of rows to dst, len(dst[i]) being what Sizes said (0 for a hole). Many rows are shared
-// out over threads. After an error the content of dst is undefined.
+// Read copies the stored bytes of rows to dst, len(dst[i]) being what Sizes said (0 for a hole).
+// Many rows are shared out over threads. After an error the content of dst is undefined.
 func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) error {
 	s, err := r.borrow()
 	if err != nil {

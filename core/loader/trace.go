@@ -12,11 +12,13 @@ import (
 	"deeplake/core/errs"
 )
 
-// maxTraceEvents bounds a trace; what happens later is counted and not kept. An event takes 56 bytes.
+// maxTraceEvents bounds a trace; what happens later is counted and not kept. An event takes 56
+// bytes.
 const maxTraceEvents = 1 << 18
 
-// trace is what the goroutines of a loader's epochs did, and when: one track for each of them, in the process of their
-// epoch. A nil trace, and the nil tracks that it has, take nothing and cost a comparison.
+// trace is what the goroutines of a loader's epochs did, and when: one track for each of them, in
+// the process of their epoch. A nil trace, and the nil tracks that it has, take nothing and cost a
+// comparison.
 type trace struct {
 	zero    time.Time
 	left    atomic.Int64 // events that have room
@@ -35,7 +37,8 @@ type tracedEpoch struct {
 	tracks []*track
 }
 
-// track is what one goroutine did: spans that lie beside or within each other. Those of one that overlaps are requests.
+// track is what one goroutine did: spans that lie beside or within each other. Those of one that
+// overlaps are requests.
 type track struct {
 	epoch   *tracedEpoch
 	name    string
@@ -107,7 +110,8 @@ func (t *track) span(name string, from time.Time, arg string, number int64) {
 	t.mu.Unlock()
 }
 
-// chromeEvent is one event of the Trace Event Format, which Perfetto and chrome://tracing read. Times are microseconds.
+// chromeEvent is one event of the Trace Event Format, which Perfetto and chrome://tracing read.
+// Times are microseconds.
 type chromeEvent struct {
 	Name string         `json:"name"`
 	Cat  string         `json:"cat,omitempty"`
@@ -207,8 +211,9 @@ func (e *Epoch) consumed() {
 	}
 }
 
-// Trace is what the epochs of l did and when, as a file in the Trace Event Format that Perfetto and chrome://tracing
-// show: a process for each epoch, and in it a track for each goroutine. It fails without Options.Trace.
+// Trace is what the epochs of l did and when, as a file in the Trace Event Format that Perfetto and
+// chrome://tracing show: a process for each epoch, and in it a track for each goroutine. It fails
+// without Options.Trace.
 func (l *Loader) Trace() ([]byte, error) {
 	if l.trace == nil {
 		return nil, errs.New(errs.Invalid, "trace loader: it was opened without trace")

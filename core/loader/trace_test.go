@@ -19,7 +19,8 @@ type shown struct {
 	args     map[string]any
 }
 
-// parseTrace reads a trace file as a viewer does: it gives the names of the tracks and the spans of each.
+// parseTrace reads a trace file as a viewer does: it gives the names of the tracks and the spans of
+// each.
 func parseTrace(t *testing.T, data []byte) (names map[[2]int]string, spans map[[2]int][]shown, dropped float64) {
 	t.Helper()
 	var file struct {

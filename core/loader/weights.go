@@ -21,10 +21,11 @@ const (
 // maxDraws bounds the positions of an epoch: far beyond any, far from overflow.
 const maxDraws = 1 << 48
 
-// Weights say how likely each row of a view is to be drawn. They are immutable and may be used in parallel.
+// Weights say how likely each row of a view is to be drawn. They are immutable and may be used in
+// parallel.
 //
-// Nothing below depends on the machine: floats are only multiplied, divided and added one operation at a time, so that no
-// compiler can fuse two of them, and all choices are made in integers.
+// Nothing below depends on the machine: floats are only multiplied, divided and added one operation
+// at a time, so that no compiler can fuse two of them, and all choices are made in integers.
 type Weights struct {
 	values   []float64 // 0 to 1: relative to the largest
 	positive int64
@@ -69,9 +70,11 @@ func (w *Weights) Rows() int64 { return int64(len(w.values)) }
 // unit is the sum that the weights have in integers, roughly.
 const unit = 1 << 62
 
-// shares are the weights in integers, whose sum is unit or slightly off. No positive weight becomes 0.
+// shares are the weights in integers, whose sum is unit or slightly off. No positive weight becomes
+// 0.
 func (w *Weights) shares() ([]uint64, uint64) {
-	sum, lost := 0.0, 0.0 // by Neumaier: a billion equal weights must not end up with unequal shares
+	// by Neumaier: a billion equal weights must not end up with unequal shares
+	sum, lost := 0.0, 0.0
 	for _, v := range w.values {
 		t := sum + v
 		if sum >= v {
@@ -98,9 +101,9 @@ type sampledRow interface {
 	row(i int64) int64
 }
 
-// alias draws rows independently of each other: Walker's method with Vose's construction (M. D. Vose, A linear algorithm
-// for generating random numbers with a given distribution, 1991). Every bin holds size units, those below cut of its own
-// row, the others of one other row.
+// alias draws rows independently of each other: Walker's method with Vose's construction (M. D.
+// Vose, A linear algorithm for generating random numbers with a given distribution, 1991). Every
+// bin holds size units, those below cut of its own row, the others of one other row.
 type alias struct {
 	key   uint64
 	size  uint64
@@ -112,7 +115,8 @@ func newAlias(w *Weights) *alias {
 	shares, total := w.shares()
 	n := uint64(len(shares))
 	a := &alias{size: (total + n - 1) / n, cut: shares, other: make([]uint32, n)}
-	// What is missing to n full bins is spread over the rows that have something: less than one unit in a billion.
+	// What is missing to n full bins is spread over the rows that have something: less than one
+	// unit in a billion.
 	missing := a.size*n - total
 	each, rest := missing/uint64(w.positive), missing%uint64(w.positive)
 	var low, high []uint32
@@ -154,9 +158,10 @@ func (a *alias) row(i int64) int64 {
 	return int64(a.other[bin])
 }
 
-// strata draws one row from each of equal parts of the sum of weights, in order of rows: a row of weight w comes w times
-// or nearly so, and neighbouring draws are neighbouring rows, so that an order by windows of draws reads neighbours
-// together (stratified resampling: G. Kitagawa, Monte Carlo filter and smoother, 1996).
+// strata draws one row from each of equal parts of the sum of weights, in order of rows: a row of
+// weight w comes w times or nearly so, and neighbouring draws are neighbouring rows, so that an
+// order by windows of draws reads neighbours together (stratified resampling: G. Kitagawa, Monte
+// Carlo filter and smoother, 1996).
 type strata struct {
 	key   uint64
 	draws uint64
@@ -190,9 +195,9 @@ type chosen []uint32
 
 func (c chosen) row(i int64) int64 { return int64(c[i]) }
 
-// choose draws n distinct rows, each draw with the weights of the rows that are left: the n smallest of independent
-// exponential keys, by key (P. S. Efraimidis, P. G. Spirakis, Weighted random sampling with a reservoir, 2006: their
-// u^(1/w), as -ln(u)/w). With sorted, by row instead.
+// choose draws n distinct rows, each draw with the weights of the rows that are left: the n
+// smallest of independent exponential keys, by key (P. S. Efraimidis, P. G. Spirakis, Weighted
+// random sampling with a reservoir, 2006: their u^(1/w), as -ln(u)/w). With sorted, by row instead.
 func choose(w *Weights, n int64, key uint64, sorted bool) chosen {
 	all := make([]candidate, 0, w.positive)
 	for i, v := range w.values {
@@ -220,8 +225,8 @@ type candidate struct {
 	row uint32
 }
 
-// inOrder sorts candidates, which are in order of rows, by key, then by row: digit by digit, which for a million is ten
-// times as fast as comparing.
+// inOrder sorts candidates, which are in order of rows, by key, then by row: digit by digit, which
+// for a million is ten times as fast as comparing.
 func inOrder(all []candidate) []candidate {
 	const digit = 11
 	other := make([]candidate, len(all))
@@ -246,8 +251,8 @@ func inOrder(all []candidate) []candidate {
 // chance is number i of the random numbers of a key: SplitMix64 with the mixing of the cipher.
 func chance(key, i uint64) uint64 { return mix(key + (i+1)*golden) }
 
-// logarithm is ln x for x > 0, the same on every machine, which math.Log does not promise: 2 artanh((m-1)/(m+1)) of the
-// mantissa m as a series, to 2^-50 of the result or better.
+// logarithm is ln x for x > 0, the same on every machine, which math.Log does not promise: 2
+// artanh((m-1)/(m+1)) of the mantissa m as a series, to 2^-50 of the result or better.
 func logarithm(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {

@@ -81,8 +81,8 @@ func TestWeightsRefuse(t *testing.T) {
 	}
 }
 
-// Independent draws must come as often as the weights say, by a chi square test, in each epoch and over pairs of
-// positions, so that one draw tells nothing about the next.
+// Independent draws must come as often as the weights say, by a chi square test, in each epoch and
+// over pairs of positions, so that one draw tells nothing about the next.
 func TestDrawsFollowWeights(t *testing.T) {
 	t.Parallel()
 	values := []float64{0, 1, 2, 3, 0.5, 0, 10, 1e-9, 3.5, 7}
@@ -225,7 +225,8 @@ func TestDrawsOnce(t *testing.T) {
 	}
 }
 
-// Without replacement the first row has the odds of the weights, and the second those of the rows that are left.
+// Without replacement the first row has the odds of the weights, and the second those of the rows
+// that are left.
 func TestDrawsOnceFollowWeights(t *testing.T) {
 	t.Parallel()
 	values := []float64{1, 2, 3, 4}

@@ -11,15 +11,15 @@ import (
 	"deeplake/core/errs"
 )
 
-// The memory in which the threads of an epoch keep blocks of small samples: so much for all together, but for each of many
-// enough that compressed blocks, of 256 KiB, are kept.
+// The memory in which the threads of an epoch keep blocks of small samples: so much for all
+// together, but for each of many enough that compressed blocks, of 256 KiB, are kept.
 const (
 	cachedBlocks  = 64 << 20
 	leastOfThread = 4 << 20
 )
 
-// worker is the loop of one decode thread: jobs of the earliest batch that has some left, until the epoch ends. Taking
-// a job is one atomic addition; the lock of the epoch is taken once a batch.
+// worker is the loop of one decode thread: jobs of the earliest batch that has some left, until the
+// epoch ends. Taking a job is one atomic addition; the lock of the epoch is taken once a batch.
 func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	scratch := e.loader.src.NewWorker()
 	defer scratch.Close()
@@ -40,8 +40,9 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			if e.halt.Load() {
 				return nil
 			}
-			// A goroutine that has not been scheduled for 10 ms loses its P in every call into C, which costs the
-			// thread several switches each time; one that has just been keeps it through a job.
+			// A goroutine that has not been scheduled for 10 ms loses its P in every call into C,
+			// which costs the thread several switches each time; one that has just been keeps it
+			// through a job.
 			runtime.Gosched()
 			if e.prefetcher != nil {
 				scratch.SetReadAhead(e.prefetcher.ReadAhead(m))
@@ -139,8 +140,8 @@ func (w *work) fail(p *part, i int, err error) {
 	w.failed = append(w.failed, failure{place: place, row: row, tensor: p.field.name, err: rowError(p.field.name, row, err)})
 }
 
-// settle decides what the failures of a batch mean, once all its jobs are done: the error of the first row in the order
-// of the batch, whatever thread met it first, or rows that are left out.
+// settle decides what the failures of a batch mean, once all its jobs are done: the error of the
+// first row in the order of the batch, whatever thread met it first, or rows that are left out.
 func (w *work) settle(skip bool) {
 	w.loaded = int64(w.batch.Rows)
 	if len(w.failed) == 0 {

@@ -8,8 +8,8 @@ import (
 	"deeplake/core/internal/slab"
 )
 
-// buffer is memory that requests fill, each its own part from front to back. Received bytes can be used
-// while the rest is in flight.
+// buffer is memory that requests fill, each its own part from front to back. Received bytes can be
+// used while the rest is in flight.
 type buffer struct {
 	mem     []byte
 	slab    *slab.Slab // of mem; nil: the Go heap

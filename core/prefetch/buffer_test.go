@@ -28,7 +28,8 @@ func TestBuffersAreUsedAsTheyArrive(t *testing.T) {
 	}{
 		"all of it comes": {data: true},
 		"the store fails": {err: errs.New(errs.Storage, "it is gone"), kind: errs.Storage},
-		"it is damaged":   {err: errs.New(errs.Corrupt, "it is cut short")}, // the sample is to read its own
+		// the sample is to read its own
+		"it is damaged": {err: errs.New(errs.Corrupt, "it is cut short")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -97,8 +98,8 @@ func TestWaitingForABufferEnds(t *testing.T) {
 	})
 }
 
-// Until the first batch is decoded a wide link brings little else, since that takes the processors that decode; then it
-// brings what it can.
+// Until the first batch is decoded a wide link brings little else, since that takes the processors
+// that decode; then it brings what it can.
 func TestFirstBatchHasTheProcessors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ func (l CarryOver) Drop(memory *BufferPool) {
 	}
 }
 
-// KeepAll keeps all buffers to the end of the pass, and for the next pass. It has no effect if the plan
-// exceeds the limit.
+// KeepAll keeps all buffers to the end of the pass, and for the next pass. It has no effect if the
+// plan exceeds the limit.
 func (p *Prefetcher) KeepAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,8 +45,8 @@ func (p *Prefetcher) TakeOver(carryOver CarryOver) {
 	p.counts.PeakHeld = p.held
 }
 
-// Close returns the whole buffers that KeepAll keeps, and frees all others. Goroutines that used the
-// prefetcher must have ended.
+// Close returns the whole buffers that KeepAll keeps, and frees all others. Goroutines that used
+// the prefetcher must have ended.
 func (p *Prefetcher) Close() CarryOver {
 	p.mu.Lock()
 	defer p.mu.Unlock()

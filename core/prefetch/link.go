@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// linkEstimator estimates the delay and the bandwidth of the link to a store. Both bound the bytes in
-// flight and the length of requests. A narrow link and a link of long delay differ: on a narrow link,
-// bytes for later delay the bytes needed now; on a long one, the number of requests does.
+// linkEstimator estimates the delay and the bandwidth of the link to a store. Both bound the bytes
+// in flight and the length of requests. A narrow link and a link of long delay differ: on a narrow
+// link, bytes for later delay the bytes needed now; on a long one, the number of requests does.
 //
-// Like a sender of BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
-// 2016), it keeps in flight a multiple of the bytes that the link delivers during a request. If the
-// link could deliver more, the estimate doubles each time. If not, the queue in the link stays bounded.
+// Like a sender of BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue
+// 14(5), 2016), it keeps in flight a multiple of the bytes that the link delivers during a request.
+// If the link could deliver more, the estimate doubles each time. If not, the queue in the link
+// stays bounded.
 //
 // A linkEstimator must not be used in parallel.
 type linkEstimator struct {
@@ -26,10 +27,11 @@ type linkEstimator struct {
 }
 
 const (
-	sampleTime   = 20 * time.Millisecond
-	leastSample  = 2 * time.Millisecond // shorter samples are dropped
-	sampleShare  = 1.0 / 16             // weight of the last sample in the mean
-	knownSamples = 4                    // earlier ones have few requests, which may not fill the link
+	sampleTime  = 20 * time.Millisecond
+	leastSample = 2 * time.Millisecond // shorter samples are dropped
+	sampleShare = 1.0 / 16             // weight of the last sample in the mean
+	// earlier ones have few requests, which may not fill the link
+	knownSamples = 4
 
 	flightTime       = 250 * time.Millisecond // bytes in flight are those that arrive in this time,
 	flightRoundTrips = 2                      // or in the time of so many requests
@@ -37,8 +39,9 @@ const (
 	minFlight        = 4 << 20
 	maxFlight        = 256 << 20
 
-	// A request costs the bytes that the link would deliver before its first byte. Other requests fill
-	// the link meanwhile. Therefore a few times these bytes may be read early to avoid a request.
+	// A request costs the bytes that the link would deliver before its first byte. Other requests
+	// fill the link meanwhile. Therefore a few times these bytes may be read early to avoid a
+	// request.
 	spareRoundTrips = 4
 	leastSpare      = 64 << 10
 	leastBody       = 256 << 10 // shorter bodies do not show the rate

@@ -8,8 +8,8 @@ import (
 )
 
 // BufferPool keeps memory of buffers for reuse: writing to mapped pages is several times as fast as
-// writing to new ones. A slab.Ring alone would give a large slab for a small buffer. All methods may be
-// called in parallel.
+// writing to new ones. A slab.Ring alone would give a large slab for a small buffer. All methods
+// may be called in parallel.
 type BufferPool struct {
 	ring *slab.Ring
 
@@ -20,7 +20,8 @@ type BufferPool struct {
 	closed bool
 }
 
-// NewBufferPool makes a pool that keeps at most limit bytes, those in use included. More may be in use.
+// NewBufferPool makes a pool that keeps at most limit bytes, those in use included. More may be in
+// use.
 func NewBufferPool(limit int64) *BufferPool {
 	return &BufferPool{ring: slab.NewLocalRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
 }

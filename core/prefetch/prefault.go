@@ -6,8 +6,8 @@ import (
 	"deeplake/core/internal/slab"
 )
 
-// prefaultSoon faults in the memory of s while its bytes are in flight. At the start of an epoch the
-// processors are idle until the first bytes arrive.
+// prefaultSoon faults in the memory of s while its bytes are in flight. At the start of an epoch
+// the processors are idle until the first bytes arrive.
 func (p *Prefetcher) prefaultSoon(s *slab.Slab) {
 	s.Retain()
 	p.cold = append(p.cold, s)

@@ -19,9 +19,12 @@ type Options struct {
 	Batch int64 // positions of a batch
 	Lead  int64 // positions fetched before all others; 0: those of the first batch
 
-	Fetch        func(s chunk.Span, ctx context.Context, dst []byte, landed func(n int64)) error // nil: chunk.Span.Stream
-	Requested    func(began time.Time, bytes int64)                                              // called at the end of each request; may be nil
-	SkipPrefault bool                                                                            // do not prefault new memory
+	// nil: chunk.Span.Stream
+	Fetch func(s chunk.Span, ctx context.Context, dst []byte, landed func(n int64)) error
+	// called at the end of each request; may be nil
+	Requested func(began time.Time, bytes int64)
+	// do not prefault new memory
+	SkipPrefault bool
 }
 
 // Waiter learns when a goroutine waits.
@@ -34,10 +37,10 @@ type Waiter interface {
 // plans them by windows: parts of a pass whose bytes are needed at about the same time. All methods
 // may be called in parallel.
 //
-// Requests are issued in plan order, one per buffer. A multiple of the measured throughput bounds the
-// bytes in flight. Neighbouring extents share a request: always on a link of long delay, only within a
-// window on a narrow link. The bytes of the first batch go first. A buffer lives until the end of the
-// last window that needs it.
+// Requests are issued in plan order, one per buffer. A multiple of the measured throughput bounds
+// the bytes in flight. Neighbouring extents share a request: always on a link of long delay, only
+// within a window on a narrow link. The bytes of the first batch go first. A buffer lives until the
+// end of the last window that needs it.
 //
 // Bytes that a goroutine waits for are requested at once, beyond all bounds. Therefore no order of
 // events can deadlock.
@@ -195,8 +198,8 @@ func (o *object) search(off int64) int {
 	return sort.Search(len(o.extents), func(i int) bool { return o.extents[i].end() > off })
 }
 
-// Sparse returns the number of leading windows that can be fetched by requests of their own. These add
-// at most requestsSlack to the requests for everything planned.
+// Sparse returns the number of leading windows that can be fetched by requests of their own. These
+// add at most requestsSlack to the requests for everything planned.
 func (p *Prefetcher) Sparse() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

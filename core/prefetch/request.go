@@ -9,10 +9,11 @@ import (
 
 // Bounds of requests. The link bounds the bytes that are not needed soon.
 const (
-	MaxRequest      = 16 << 20  // bytes of one request; several requests share a larger block
-	firstRequest    = 4 << 20   // the same for the first batch
-	narrowGap       = 64 << 10  // a smaller gap costs less than a request: it is read and dropped
-	wideGap         = 3 << 19   // a gap of up to this size is read if as many bytes around it are needed
+	MaxRequest   = 16 << 20 // bytes of one request; several requests share a larger block
+	firstRequest = 4 << 20  // the same for the first batch
+	narrowGap    = 64 << 10 // a smaller gap costs less than a request: it is read and dropped
+	// a gap of up to this size is read if as many bytes around it are needed
+	wideGap         = 3 << 19
 	maxRequests     = 64        // in flight
 	smallBuffer     = 64 << 10  // smaller buffers lie in Go's heap
 	requestsSlack   = 0.2       // share of extra requests allowed for an early first batch
@@ -20,7 +21,8 @@ const (
 	aimRequest      = 8_000_000 // expected bytes of a request
 	earlyRoundTrips = 4         // round trips of bytes in flight, until the first batch is decoded
 	headRest        = 8         // one part in so many of the first batch may arrive late
-	earlyBytes      = 32 << 20  // requested beyond the first batch until it is decoded; at least the size of that batch
+	// requested beyond the first batch until it is decoded; at least the size of that batch
+	earlyBytes = 32 << 20
 )
 
 // pump sends requests while the bounds allow them.
@@ -47,8 +49,8 @@ func (p *Prefetcher) pump() {
 // leading reports whether the first batch awaits decoding.
 func (p *Prefetcher) leading() bool { return p.watermark*p.options.Batch < p.options.Lead }
 
-// bound returns the bound of the bytes in flight. While the first batch is decoded, it only keeps the
-// link in use: receiving takes the same processors as decoding.
+// bound returns the bound of the bytes in flight. While the first batch is decoded, it only keeps
+// the link in use: receiving takes the same processors as decoding.
 func (p *Prefetcher) bound() int64 {
 	if p.leading() {
 		return max(int64(earlyRoundTrips*p.link.roundTripBytes()), minFlight)
@@ -61,9 +63,9 @@ func (p *Prefetcher) bound() int64 {
 }
 
 // mayFollow reports whether requests beyond the first batch may start: once their first bytes would
-// arrive with the last bytes of that batch. Until the batch is decoded, only its own size follows. On a
-// link slower than the decoders, receiving that takes longer than decoding the batch. On a faster link,
-// more bytes would take the processors from the decoders.
+// arrive with the last bytes of that batch. Until the batch is decoded, only its own size follows.
+// On a link slower than the decoders, receiving that takes longer than decoding the batch. On a
+// faster link, more bytes would take the processors from the decoders.
 func (p *Prefetcher) mayFollow() bool {
 	if p.leading() && p.counts.Bytes-p.head.all >= max(earlyBytes, p.head.all) {
 		return false

@@ -8,7 +8,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// maxBatched bounds how many values a parameter may take in turn: each has a plan and rows of its own.
+// maxBatched bounds how many values a parameter may take in turn: each has a plan and rows of its
+// own.
 const maxBatched = 1 << 14
 
 // batchesOf is the parameters of each turn: those of Each have one row of their values.
@@ -79,7 +80,8 @@ func sameNodes(a, b []*node) bool {
 	return slices.EqualFunc(a, b, func(x, y *node) bool { return x.id == y.id })
 }
 
-// eachTurn makes the rows of all turns, one turn behind the other, and the results that are not the same expression in all.
+// eachTurn makes the rows of all turns, one turn behind the other, and the results that are not the
+// same expression in all.
 func batchIndex(r *run, turns []*plan) (*rel, []*array.Column, error) {
 	s := turns[0].body.(*selected)
 	src, tables, err := s.source(r)

@@ -2,8 +2,8 @@ package query
 
 import "deeplake/core/array"
 
-// noAlias reports whether what an operator or function gives shares no memory with its arguments, so that these may be columns
-// that are shown where they lie.
+// noAlias reports whether what an operator or function gives shares no memory with its arguments,
+// so that these may be columns that are shown where they lie.
 func noAlias(op string) bool {
 	switch op {
 	case "=", "!=", "<", "<=", ">", ">=", "IN", "TRUE OF", "+", "-", "*", "/", "%", "negative",
@@ -23,8 +23,8 @@ func (a *aggregate) passes() bool {
 	return false
 }
 
-// borrow is eval for somebody who keeps nothing that shares memory with the column: a stored one need not be read if it can be
-// shown where it lies.
+// borrow is eval for somebody who keeps nothing that shares memory with the column: a stored one
+// need not be read if it can be shown where it lies.
 func (f *frame) borrow(n *node) (*array.Column, error) {
 	if f.memo[n.id] == nil {
 		if v := f.shown(n); v != nil {
@@ -34,7 +34,8 @@ func (f *frame) borrow(n *node) (*array.Column, error) {
 	return f.eval(n)
 }
 
-// shown is a stored column where it lies, for as long as its batch; nil: it has to be read, or lies in several pieces.
+// shown is a stored column where it lies, for as long as its batch; nil: it has to be read, or lies
+// in several pieces.
 func (f *frame) shown(n *node) *array.Column {
 	if n.ref == nil || n.ref.want != Values || n.ref.part != nil || f.rows[n.ref.origin].List != nil {
 		return nil
@@ -84,9 +85,9 @@ func (f *frame) inPieces(n *node) (*array.Column, error) {
 	return array.Concat(n.t, parts)
 }
 
-// pieces computes n where one of its args is a column of large values, and the others constants: for each piece of memory
-// that the column lies in, which begins at row from of the frame. found is false where that is not so; what take was given
-// then is of no use.
+// pieces computes n where one of its args is a column of large values, and the others constants:
+// for each piece of memory that the column lies in, which begins at row from of the frame. found is
+// false where that is not so; what take was given then is of no use.
 func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found bool, err error) {
 	if !n.noAlias || !n.t.Scalar() || f.parent != nil {
 		return false, nil

@@ -52,7 +52,8 @@ func testOf(cond *node) (test, bool) {
 		var low, high any
 		for _, y := range cond.args[1:] {
 			v := numberOf(x, y)
-			if v == nil || y.t.Weak && x.t.DType == tensor.Float32 { // which the other values of the list say
+			if v == nil || y.t.Weak && x.t.DType == tensor.Float32 {
+				// which the other values of the list say
 				return test{}, false
 			}
 			if low != nil && !atMost(low, v) && !atMost(v, low) || high != nil && !atMost(high, v) && !atMost(v, high) {
@@ -157,7 +158,8 @@ func judge(op string, low, high, v any) verdict {
 	return perhaps
 }
 
-// numberOf is the value of a constant y that can be held against bounds of x, as it is compared with x; nil for others.
+// numberOf is the value of a constant y that can be held against bounds of x, as it is compared
+// with x; nil for others.
 func numberOf(x, y *node) any {
 	if !y.constant() || !y.t.Scalar() || !y.t.DType.Fixed() || y.value.IsNull(0) || x.t.Unit != y.t.Unit {
 		return nil
@@ -177,7 +179,8 @@ func numberOf(x, y *node) any {
 	return nil
 }
 
-// before, same and atMost compare bounds. Between integers and floats they say yes only where it is certain.
+// before, same and atMost compare bounds. Between integers and floats they say yes only where it is
+// certain.
 func before(a, b any) bool { c, ok := compared(a, b); return ok && c < 0 }
 func same(a, b any) bool   { c, ok := compared(a, b); return ok && c == 0 }
 func atMost(a, b any) bool { c, ok := compared(a, b); return ok && c <= 0 }

@@ -67,7 +67,8 @@ func (c *checker) call(x *Call, s *scope) (*node, error) {
 	return c.function(x.Pos(), x.Name, args)
 }
 
-// isAggregate reports whether a call is of rows together. What is also a function of arrays is that of each array.
+// isAggregate reports whether a call is of rows together. What is also a function of arrays is that
+// of each array.
 func isAggregate(x *Call, args []*node) bool {
 	if !slices.Contains(array.Aggregates(), x.Name) || len(args) > 1 {
 		return false
@@ -193,7 +194,8 @@ func (c *checker) nameForText(name string, x *node, args []*node) (*node, error)
 	return x, nil
 }
 
-// instead finds what reads less than the values: shapes come from the index, and the norm of a difference needs no difference.
+// instead finds what reads less than the values: shapes come from the index, and the norm of a
+// difference needs no difference.
 func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
 	x := args
 	if len(x) == 0 {
@@ -280,8 +282,8 @@ func (c *checker) none(x *Call) error {
 	return nil
 }
 
-// random is a number in [0, 1) for each row, the same for the same seed, row and call: what a query of WITH draws is the same
-// wherever it is named.
+// random is a number in [0, 1) for each row, the same for the same seed, row and call: what a query
+// of WITH draws is the same wherever it is named.
 func (c *checker) random(x *Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
@@ -366,7 +368,8 @@ func (c *checker) data(x *Call, s *scope) (*node, error) {
 	return c.make(n, fmt.Sprint("DATA ", of.id))
 }
 
-// weights is MAX_WEIGHT or SUM_WEIGHT: of the conditions that hold, the largest weight or the sum; 0 where none holds.
+// weights is MAX_WEIGHT or SUM_WEIGHT: of the conditions that hold, the largest weight or the sum;
+// 0 where none holds.
 func (c *checker) weights(x *Call, s *scope) (*node, error) {
 	var all *node
 	for _, w := range x.Weights {

@@ -12,10 +12,12 @@ import (
 	"deeplake/core/tensor"
 )
 
-// maxNested bounds how deep expressions may be nested, so that no query takes more stack than there is.
+// maxNested bounds how deep expressions may be nested, so that no query takes more stack than there
+// is.
 const maxNested = 5000
 
-// maxBelow bounds the queries of FROM: each of a chain of WITH that names the one before twice would double them.
+// maxBelow bounds the queries of FROM: each of a chain of WITH that names the one before twice
+// would double them.
 const maxBelow = 10_000
 
 // checker makes nodes of expressions: it finds names, types and constants. It reads no samples.
@@ -44,13 +46,14 @@ type checker struct {
 type scope struct {
 	number  int // tells selects noAlias
 	origins []*origin
-	outer   *scope              // of the query around a subquery
-	using   map[string][][2]int // columns that USING has made one: origin and column, the first of which counts
-	hidden  map[[2]int]bool     // the others of them
-	aliases map[string]*node    // names of results
-	rows    bool                // aggregates have no place here
-	place   string              // what this is, for messages: "WHERE"
-	bound   *[]*node            // what is taken from the query around, in order
+	outer   *scope // of the query around a subquery
+	// columns that USING has made one: origin and column, the first of which counts
+	using   map[string][][2]int
+	hidden  map[[2]int]bool  // the others of them
+	aliases map[string]*node // names of results
+	rows    bool             // aggregates have no place here
+	place   string           // what this is, for messages: "WHERE"
+	bound   *[]*node         // what is taken from the query around, in order
 }
 
 // origin is what rows come from: a table, or a query in its place.
@@ -275,7 +278,8 @@ func (c *checker) param(x *Param) (*node, error) {
 	}
 }
 
-// name finds a column: a result of that name where the scope has such, a column of an origin, or one of the query around.
+// name finds a column: a result of that name where the scope has such, a column of an origin, or
+// one of the query around.
 func (c *checker) name(x *Name, s *scope) (*node, error) {
 	if n, err := c.column(x, s); n != nil || err != nil {
 		return n, err
@@ -332,7 +336,8 @@ func (c *checker) column(x *Name, s *scope) (*node, error) {
 	return found, err
 }
 
-// merged is a column that USING joins: that of the left, or where it may be missing that of the right.
+// merged is a column that USING joins: that of the left, or where it may be missing that of the
+// right.
 func (c *checker) merged(x *Name, same [][2]int, s *scope) (*node, error) {
 	var args []*node
 	for _, at := range same {

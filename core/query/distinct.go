@@ -93,7 +93,8 @@ func inOrder(r *run, rows *rel, by []*node, whole bool, do func(first int, keys 
 	return nil
 }
 
-// keys is the values of expressions, together, as bytes that are equal where the values are; with whole, nil where one is NULL.
+// keys is the values of expressions, together, as bytes that are equal where the values are; with
+// whole, nil where one is NULL.
 func (f *frame) keys(by []*node, whole bool) ([][]byte, error) {
 	cols := make([]*array.Column, len(by))
 	for k, x := range by {

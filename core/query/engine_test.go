@@ -45,7 +45,8 @@ func (r *countedReader) Read(ctx context.Context, column int, rows query.Rows, w
 	return r.Reader.Read(ctx, column, rows, want, part)
 }
 
-// numbers is a table of n rows: id counts, big counts in steps of 1,000 rows, x is random, k one of ten.
+// numbers is a table of n rows: id counts, big counts in steps of 1,000 rows, x is random, k one of
+// ten.
 func numbers(n int) *counted {
 	r := rand.New(rand.NewPCG(1, 2))
 	id, big, k, x := make([]int64, n), make([]int64, n), make([]int64, n), make([]float64, n)
@@ -137,7 +138,8 @@ func TestSortedAlike(t *testing.T) {
 	}
 }
 
-// TestThreads: the answer, sums of floats to the last bit too, does not depend on how many threads compute it.
+// TestThreads: the answer, sums of floats to the last bit too, does not depend on how many threads
+// compute it.
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	table := numbers(150_000)
@@ -203,7 +205,8 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// TestCancelExpand is of one row that takes millions with it: between them the context is looked at, too.
+// TestCancelExpand is of one row that takes millions with it: between them the context is looked
+// at, too.
 func TestCancelExpand(t *testing.T) {
 	t.Parallel()
 	table := numbers(4 << 20)
@@ -428,7 +431,8 @@ func (s stopping) Call(ctx context.Context, args []*array.Column) (*array.Column
 	return args[0], nil
 }
 
-// TestGroupsAcrossBatches: a key is one group whether the other rows of its batch have values or not.
+// TestGroupsAcrossBatches: a key is one group whether the other rows of its batch have values or
+// not.
 func TestGroupsAcrossBatches(t *testing.T) {
 	t.Parallel()
 	n := 200_000
@@ -469,7 +473,8 @@ func TestGroupsAcrossBatches(t *testing.T) {
 	}
 }
 
-// TestEach: values that are taken in turn give what asking with one after the other gives, and rows are read once.
+// TestEach: values that are taken in turn give what asking with one after the other gives, and rows
+// are read once.
 func TestBatchedParameters(t *testing.T) {
 	t.Parallel()
 	n, d, turns := 30_000, 8, 5
@@ -541,7 +546,8 @@ func TestBatchedParameters(t *testing.T) {
 	}
 }
 
-// TestTopAlike: the first rows are those of all rows sorted, whatever the values: NULL, NaN, equal ones, every kind of number.
+// TestTopAlike: the first rows are those of all rows sorted, whatever the values: NULL, NaN, equal
+// ones, every kind of number.
 func TestTopAlike(t *testing.T) {
 	t.Parallel()
 	n := 5000

@@ -11,7 +11,8 @@ import (
 // maxShown bounds the line that a message shows, in characters.
 const maxShown = 100
 
-// mistake is an error about a place in a query: line, column, what is wrong, and the line with a caret below the place.
+// mistake is an error about a place in a query: line, column, what is wrong, and the line with a
+// caret below the place.
 func mistake(text string, at Pos, kind errs.Kind, format string, args ...any) error {
 	line, shift := lineOf(text, at)
 	caret := strings.Repeat(" ", max(at.Column-1-shift, 0)) + "^"
@@ -24,7 +25,8 @@ type placedError struct{ err error }
 func (e *placedError) Error() string { return e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
-// lineOf is the line of a place, as much of it as can be shown, and how many characters are left out before.
+// lineOf is the line of a place, as much of it as can be shown, and how many characters are left
+// out before.
 func lineOf(text string, at Pos) (line string, shift int) {
 	begin := strings.LastIndexByte(text[:at.Offset], '\n') + 1
 	end := strings.IndexByte(text[at.Offset:], '\n')

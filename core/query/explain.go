@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Explanation is what a query does: before it is run as far as index pages tell, and after what really happened.
+// Explanation is what a query does: before it is run as far as index pages tell, and after what
+// really happened.
 type Explanation struct {
 	Query string `json:"query"` // in canonical form
 	Plan  *Step  `json:"plan"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Operators bind, the loosest first: OR; AND; NOT; IS; comparisons; BETWEEN, IN and LIKE; ||; + and -; * / and %; ^; a
-// sign; an index. This is PostgreSQL's order, and DuckDB's.
+// Operators bind, the loosest first: OR; AND; NOT; IS; comparisons; BETWEEN, IN and LIKE; ||; + and
+// -; * / and %; ^; a sign; an index. This is PostgreSQL's order, and DuckDB's.
 
 // expr reads an expression.
 func (p *parser) expr() Expr {

@@ -103,8 +103,9 @@ type frame struct {
 	parent *frame // of which these are some rows
 	picked []int  // which
 
-	borrowed []borrowedColumn      // columns that were read, where they are all rows of a batch
-	shows    map[int]*array.Column // columns that are shown where they lie; nil: those that cannot be
+	borrowed []borrowedColumn // columns that were read, where they are all rows of a batch
+	// columns that are shown where they lie; nil: those that cannot be
+	shows map[int]*array.Column
 }
 
 // borrowed is a column whose memory its reader takes back.
@@ -113,8 +114,8 @@ type borrowedColumn struct {
 	column *array.Column
 }
 
-// recycle gives the memory back that was read into, but for what kept columns, which somebody may still look at, share. Frames
-// of some of the rows have copies.
+// recycle gives the memory back that was read into, but for what kept columns, which somebody may
+// still look at, share. Frames of some of the rows have copies.
 func (f *frame) recycle(kept ...*array.Column) {
 	for _, l := range f.borrowed {
 		l.reader.Recycle(l.column, kept...)
@@ -123,7 +124,8 @@ func (f *frame) recycle(kept ...*array.Column) {
 	clear(f.memo)
 }
 
-// position is where row i stands among the rows that the select draws from: its number, if that is a table.
+// position is where row i stands among the rows that the select draws from: its number, if that is
+// a table.
 func (f *frame) position(i int) int64 {
 	if f.places != nil {
 		return f.places[i]
@@ -200,7 +202,8 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 	case n.extra >= 0:
 		return f.taken(n.extra), nil
 	case n.ref != nil && n.ref.part == nil && f.parent != nil && len(f.picked)*few > f.parent.n && n.cost < dear/10 && n.size <= 64:
-		v, err := f.parent.borrow(n) // a run of rows costs less to read than most of its rows one by one
+		// a run of rows costs less to read than most of its rows one by one
+		v, err := f.parent.borrow(n)
 		if err != nil {
 			return nil, err
 		}

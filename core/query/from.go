@@ -44,7 +44,8 @@ func (c *checker) origin(x *Source, s *scope) (*origin, error) {
 		as = x.Name
 	}
 	if q := c.with[x.Name]; q != nil && x.Ref == nil {
-		if c.unfold++; c.unfold > maxNamed { // each may read another twice: plans double with every name
+		if c.unfold++; c.unfold > maxNamed {
+			// each may read another twice: plans double with every name
 			return nil, c.fail(x.At, "queries of WITH are read more than %d times; materialize one of them and ask that", maxNamed)
 		}
 		before := c.with

@@ -11,7 +11,8 @@ import (
 
 // rule is a piece of a grammar in Wirth's notation.
 type rule struct {
-	op   byte // 't' terminal, 'n' name of a production, 's' sequence, '|' choice, '[' option, '{' repetition
+	// 't' terminal, 'n' name of a production, 's' sequence, '|' choice, '[' option, '{' repetition
+	op   byte
 	text string
 	of   []*rule
 	cost int // the least depth of what it makes

@@ -9,7 +9,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// grouping is GROUP BY, or aggregates of all rows: what of each group is computed, as extra columns of its row.
+// grouping is GROUP BY, or aggregates of all rows: what of each group is computed, as extra columns
+// of its row.
 type grouping struct {
 	keys   []*node // of rows
 	slots  []slot
@@ -20,7 +21,8 @@ type grouping struct {
 	whole  bool // lists have NULL too, so that UNGROUP BY finds the items of a row at one place
 }
 
-// slot is one extra column: a key, or an aggregate, of which LIST is the values of all rows of the group.
+// slot is one extra column: a key, or an aggregate, of which LIST is the values of all rows of the
+// group.
 type slot struct {
 	key   int // of keys; -1
 	agg   *aggregate
@@ -44,7 +46,8 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	if at, ok := g.byID[n.id]; ok {
 		return g.extra(n, at), nil
 	}
-	if key := g.ofKey(n); key >= 0 { // what index pages would have said of rows is computed of groups
+	if key := g.ofKey(n); key >= 0 {
+		// what index pages would have said of rows is computed of groups
 		of := g.extra(n, key)
 		return c.apply(n.at, n.say, n.t, cheap, []*node{of}, func(a []*array.Column) (*array.Column, error) {
 			if n.ref.want == Nulls {
@@ -194,7 +197,8 @@ func (g *groups) number(cols []*array.Column, n int) []int32 {
 	return out
 }
 
-// fewInts is how large the integers are that are looked up in a table: labels, bytes, days of a year.
+// fewInts is how large the integers are that are looked up in a table: labels, bytes, days of a
+// year.
 const fewInts = 1 << 12
 
 // numberInts is number for one key that is an integer. It returns the rows that begin a group.
@@ -249,7 +253,8 @@ type partial struct {
 // run makes the rel of the groups, in order of their first rows.
 func (g *grouping) run(r *run, src flow) (*rel, error) {
 	weight := weightOf(g.needs())
-	parts := make([]partial, src.units(r, weight)) // each is changed by the goroutine of its unit alone
+	// each is changed by the goroutine of its unit alone
+	parts := make([]partial, src.units(r, weight))
 	passing := g.passing()
 	err := src.each(r, weight, nil, func(unit int, f *frame) error {
 		err := g.take(&parts[unit], f)
@@ -454,8 +459,8 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 	return out, nil
 }
 
-// withoutNull is lists without the items that are NULL: a dataset has no place for those, and a list is to be the same wherever
-// it is looked at (but in a query with UNGROUP BY, see whole).
+// withoutNull is lists without the items that are NULL: a dataset has no place for those, and a
+// list is to be the same wherever it is looked at (but in a query with UNGROUP BY, see whole).
 func withoutNull(c *array.Column) *array.Column {
 	c = c.Expand()
 	if c.Items == nil {

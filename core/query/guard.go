@@ -8,8 +8,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// inTurn puts conditions that must all hold into the order in which they are asked: the cheapest first, but none that can fail
-// for a row before one that is written ahead of it, which may be there to keep such rows away.
+// inTurn puts conditions that must all hold into the order in which they are asked: the cheapest
+// first, but none that can fail for a row before one that is written ahead of it, which may be
+// there to keep such rows away.
 func inBatches(conds []*node) []*node {
 	type cond struct {
 		x     *node
@@ -45,7 +46,8 @@ func (x *node) fails() bool {
 func (n *node) infallible() bool {
 	switch {
 	case n.ref != nil:
-		return n.t.Dims >= 0 && !slices.ContainsFunc(n.ref.part, func(s Span) bool { return s.At != nil }) || n.ref.part == nil // slices are cut
+		// slices are cut
+		return n.t.Dims >= 0 && !slices.ContainsFunc(n.ref.part, func(s Span) bool { return s.At != nil }) || n.ref.part == nil
 	case n.compute == nil && n.alone == nil, n.op == "CASE", n.op == rowNumberOp, strings.HasPrefix(n.op, randomOp):
 		return true
 	}
@@ -80,7 +82,8 @@ func (n *node) infallible() bool {
 	return strings.HasPrefix(n.op, "EXTRACT ") && n.args[0].t.Unit != array.Date
 }
 
-// fitting reports whether shapes always go together: all but one are single values, or all are known when the query is checked.
+// fitting reports whether shapes always go together: all but one are single values, or all are
+// known when the query is checked.
 func fitting(args []*node) bool {
 	arrays, all := 0, true
 	for _, a := range args {
@@ -91,7 +94,8 @@ func fitting(args []*node) bool {
 	return arrays < 2 || all
 }
 
-// timed reports whether a column is made times of to be compared, which not every text or date can be.
+// timed reports whether a column is made times of to be compared, which not every text or date can
+// be.
 func timed(args []*node) bool {
 	return slices.ContainsFunc(args, func(a *node) bool {
 		return !a.constant() && slices.ContainsFunc(args, func(b *node) bool {
@@ -108,7 +112,8 @@ func known(t array.Type) bool {
 	return t.Shape != nil && !slices.ContainsFunc(t.Shape, func(n int64) bool { return n < 0 })
 }
 
-// wide reports whether whole numbers are so large that a sum or a product of two of them may not fit int64.
+// wide reports whether whole numbers are so large that a sum or a product of two of them may not
+// fit int64.
 func wide(x *node) bool {
 	if x.constant() && x.t.Scalar() {
 		v, ok := x.value.Value(0).(int64)

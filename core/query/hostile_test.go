@@ -9,7 +9,8 @@ import (
 	"deeplake/core/query"
 )
 
-// hostileQueries are texts of at most 1 MiB that ask for more depth, plans or work than any reader needs.
+// hostileQueries are texts of at most 1 MiB that ask for more depth, plans or work than any reader
+// needs.
 func hostileQueries() map[string]string {
 	with := "WITH a0 AS (SELECT id FROM dataset)"
 	names := "abcdefghijklmnopqrstuvwxyz"
@@ -37,7 +38,8 @@ func hostileQueries() map[string]string {
 	}
 }
 
-// TestHostileQueries prepares each of them: it is refused, or done within seconds and a bounded stack.
+// TestHostileQueries prepares each of them: it is refused, or done within seconds and a bounded
+// stack.
 func TestHostileQueries(t *testing.T) {
 	for name, text := range hostileQueries() {
 		t.Run(name, func(t *testing.T) {

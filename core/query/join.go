@@ -77,8 +77,8 @@ func (c *checker) joinOn(j *join, n *node, k int) error {
 	return nil
 }
 
-// joinCoarse makes two keys that are equal wherever = holds between values of no one type: JSON, and large numbers without a
-// sign with others. The condition itself is asked of what is left.
+// joinCoarse makes two keys that are equal wherever = holds between values of no one type: JSON,
+// and large numbers without a sign with others. The condition itself is asked of what is left.
 func (c *checker) joinCoarse(j *join, at Pos, a, b *node) error {
 	if a.t.DType != tensor.JSON && b.t.DType != tensor.JSON {
 		if !a.t.Number() || !b.t.Number() || a.t.Unit != b.t.Unit {
@@ -259,7 +259,8 @@ func (s *selected) pushed() (own [][]*node, rest []*node) {
 	return own, rest
 }
 
-// stands is 1 where x asks where rows stand, which is counted among those that all other conditions leave.
+// stands is 1 where x asks where rows stand, which is counted among those that all other conditions
+// leave.
 func (x *node) stands() int {
 	asks := 0
 	x.each(func(n *node) {
@@ -270,7 +271,8 @@ func (x *node) stands() int {
 	return asks
 }
 
-// fixed reports whether a condition depends on nothing but values: neither on where a row stands nor on the query around.
+// fixed reports whether a condition depends on nothing but values: neither on where a row stands
+// nor on the query around.
 func (x *node) fixed() bool {
 	ok := true
 	x.each(func(n *node) { ok = ok && (n.alone == nil || n.op == "CASE") && n.bound == 0 })

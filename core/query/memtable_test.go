@@ -12,7 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// memTable is a table in memory. It tells zones of a few rows each, so that pruning happens in small tests.
+// memTable is a table in memory. It tells zones of a few rows each, so that pruning happens in
+// small tests.
 type memTable struct {
 	name    string
 	n       int
@@ -172,8 +173,8 @@ func number(v *int64) *array.Column {
 	return array.Constant(array.Of(tensor.Int64), *v, 1)
 }
 
-// columnOf makes a column of JSON values. kind is "int64", "text", "class_label(cat, dog)", "bbox(LTWH)", "date" or the
-// like.
+// columnOf makes a column of JSON values. kind is "int64", "text", "class_label(cat, dog)",
+// "bbox(LTWH)", "date" or the like.
 func columnOf(kind, values string) (*array.Column, error) {
 	d := json.NewDecoder(strings.NewReader(values))
 	d.UseNumber()

@@ -53,7 +53,8 @@ func TestLogicTypes(t *testing.T) {
 	}
 }
 
-// TestManyOfNoType: values of no one type are looked up, not compared in pairs: of these there are 10^10.
+// TestManyOfNoType: values of no one type are looked up, not compared in pairs: of these there are
+// 10^10.
 func TestManyOfNoType(t *testing.T) {
 	t.Parallel()
 	n := 100_000
@@ -100,7 +101,8 @@ func TestJoinExactly(t *testing.T) {
 	}
 }
 
-// TestCheapestFirst: what cannot fail is asked by its price, what can fail behind what is written ahead of it.
+// TestCheapestFirst: what cannot fail is asked by its price, what can fail behind what is written
+// ahead of it.
 func TestCheapestFirst(t *testing.T) {
 	t.Parallel()
 	e := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{2}, make([]float32, 4), nil)

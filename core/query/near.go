@@ -8,8 +8,9 @@ import (
 	"deeplake/core/array"
 )
 
-// cutoff is what rows may not be behind, in an order that begins with a measure: every unit that has rows enough says what the
-// last of them has, and measures no row of which is known beforehand that it is behind.
+// cutoff is what rows may not be behind, in an order that begins with a measure: every unit that
+// has rows enough says what the last of them has, and measures no row of which is known beforehand
+// that it is behind.
 type cutoff struct {
 	measure *node
 	minus   bool // the key is the measure with another sign
@@ -17,8 +18,9 @@ type cutoff struct {
 	bits    atomic.Uint64
 }
 
-// newCutoff is nil where the first key is none of which something is known beforehand, or another one may fail for rows: which
-// rows are left out depends on who was first, and that must not decide whether there is an answer.
+// newCutoff is nil where the first key is none of which something is known beforehand, or another
+// one may fail for rows: which rows are left out depends on who was first, and that must not decide
+// whether there is an answer.
 func newCutoff(order []key) *cutoff {
 	k := order[0]
 	if slices.ContainsFunc(order[1:], func(k key) bool { return k.x.fails() }) {
@@ -61,8 +63,9 @@ func (c *cutoff) move(v float64) {
 	}
 }
 
-// within are the rows of a frame that are not behind what any unit knows to be enough, and their first key. found is false
-// where nothing is known beforehand: the key has then to be computed as others are, which also says what is wrong.
+// within are the rows of a frame that are not behind what any unit knows to be enough, and their
+// first key. found is false where nothing is known beforehand: the key has then to be computed as
+// others are, which also says what is wrong.
 func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	c := b.cut
 	if c == nil || f.knows(c.measure) {

@@ -11,7 +11,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// vectorTable is rows of vectors with ties, NaN and some NULL, and numbers that tell the rows noAlias, some of them alike.
+// vectorTable is rows of vectors with ties, NaN and some NULL, and numbers that tell the rows
+// noAlias, some of them alike.
 func vectorTable(r *rand.Rand, rows, axes int) *memTable {
 	data, null := make([]float32, rows*axes), make([]bool, rows)
 	ids, kinds := make([]int64, rows), make([]int64, rows)
@@ -43,8 +44,8 @@ func vectorTable(r *rand.Rand, rows, axes int) *memTable {
 	return t
 }
 
-// TestNearest asks for the first rows in an order, of which most are never measured, and for all: the former begin the
-// latter.
+// TestNearest asks for the first rows in an order, of which most are never measured, and for all:
+// the former begin the latter.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))

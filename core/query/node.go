@@ -4,7 +4,8 @@ import (
 	"deeplake/core/array"
 )
 
-// node is an expression of which the type is known, and which can be computed for the rows of a frame.
+// node is an expression of which the type is known, and which can be computed for the rows of a
+// frame.
 type node struct {
 	at    Pos
 	id    int    // equal nodes have equal ids: what one of them gives the others give too
@@ -14,15 +15,18 @@ type node struct {
 	args  []*node
 	// compute makes the values out of those of the args; nil for leaves.
 	compute func(f *frame, args []*array.Column) (*array.Column, error)
-	// alone computes the values where args are not wanted for all rows, as of CASE; it evaluates them itself.
+	// alone computes the values where args are not wanted for all rows, as of CASE; it evaluates
+	// them itself.
 	alone func(f *frame, n *node) (*array.Column, error)
 
-	// near is compute for somebody who does not want values beyond a limit, as array.Function.Near says; nil: there is none.
+	// near is compute for somebody who does not want values beyond a limit, as array.Function.Near
+	// says; nil: there is none.
 	bounded func(args []*array.Column, l array.Limit) (*array.Column, error)
 
-	noAlias     bool          // what it gives shares no memory with the args
-	ref         *ref          // a column of an origin
-	extra       int           // a column that was computed before, of the frame's extra ones; -1: no
+	noAlias bool // what it gives shares no memory with the args
+	ref     *ref // a column of an origin
+	// a column that was computed before, of the frame's extra ones; -1: no
+	extra       int
 	value       *array.Column // a constant, of one row
 	agg         *aggregate    // an aggregate; lift puts an extra in its place
 	bound       int           // what the query around gives, plus 1
@@ -118,7 +122,8 @@ func (x *node) weight() float64 {
 	return total
 }
 
-// slowRows is for how many rows at most a query is run one by one before somebody looks whether that is enough.
+// slowRows is for how many rows at most a query is run one by one before somebody looks whether
+// that is enough.
 const slowRows = 64
 
 // slows reports whether a query is run for each row.

@@ -12,7 +12,8 @@ import (
 // mostTop is how many rows a heap is kept for; more are sorted.
 const mostTop = 1 << 17
 
-// ordered is rows by keys; rows of equal keys stay in their order. No more than the first most are needed; -1: all.
+// ordered is rows by keys; rows of equal keys stay in their order. No more than the first most are
+// needed; -1: all.
 func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
 	cols := make([]*array.Column, len(order))
 	for i, k := range order {
@@ -83,8 +84,8 @@ func (b *best) look(f *frame) error {
 	return b.add(f.run, &more)
 }
 
-// better are the rows that may come before the last of those that are there, by the first key: most of a large table do not.
-// some is false where that cannot be told at little cost.
+// better are the rows that may come before the last of those that are there, by the first key: most
+// of a large table do not. some is false where that cannot be told at little cost.
 func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	k := b.order[0]
 	last := b.last()
@@ -181,8 +182,8 @@ func (b *best) sorted(r *run, tables []Table) (*rel, error) {
 	return b.rows.take(picked), nil
 }
 
-// top is the first most rows of a flow, in each of several orders. The flow comes once; no more than some rows are held at a
-// time.
+// top is the first most rows of a flow, in each of several orders. The flow comes once; no more
+// than some rows are held at a time.
 func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, error) {
 	if most == 0 {
 		src = &rel{tables: tables, rows: make([][]int64, len(tables))}
@@ -199,7 +200,8 @@ func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, er
 	for i, order := range orders {
 		cuts[i] = newCutoff(order)
 	}
-	units := make([][]best, src.units(r, weight)) // each is changed by the goroutine of its unit alone
+	// each is changed by the goroutine of its unit alone
+	units := make([][]best, src.units(r, weight))
 	step := r.batch(weight)
 	err := src.each(r, weight, nil, func(unit int, f *frame) error {
 		if units[unit] == nil {
@@ -352,8 +354,8 @@ func joined(a, b *rel) *rel {
 	return out
 }
 
-// arranged spreads rows so that those of equal keys stand evenly: the k-th of n rows with a key stands at (k + 1/2) / n of
-// the whole. Rows that would stand at one place keep their order.
+// arranged spreads rows so that those of equal keys stand evenly: the k-th of n rows with a key
+// stands at (k + 1/2) / n of the whole. Rows that would stand at one place keep their order.
 func arranged(r *run, rows *rel, by []*node) (*rel, error) {
 	groups := map[string]int{}
 	ids := make([]int, 0, rows.n)
@@ -387,8 +389,8 @@ func arranged(r *run, rows *rel, by []*node) (*rel, error) {
 	return rows.take(picked), nil
 }
 
-// run draws rows by their weights: with replacement one by one, without by the keys of Efraimidis and Spirakis (2006), in
-// the order of the draws.
+// run draws rows by their weights: with replacement one by one, without by the keys of Efraimidis
+// and Spirakis (2006), in the order of the draws.
 func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	v, err := computed(r, rows, s.weight)
 	if err != nil {

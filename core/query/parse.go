@@ -8,7 +8,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// Parse reads a query. A mistake is errs.Invalid and says line, column, what was wanted and what stands there.
+// Parse reads a query. A mistake is errs.Invalid and says line, column, what was wanted and what
+// stands there.
 func Parse(text string) (*Statement, error) {
 	p := &parser{text: text}
 	var err error
@@ -26,7 +27,8 @@ func Parse(text string) (*Statement, error) {
 	return s, nil
 }
 
-// misspelt finds that what was read as a name before the place where nothing fits was meant to begin a clause: SELECT a FRM b.
+// misspelt finds that what was read as a name before the place where nothing fits was meant to
+// begin a clause: SELECT a FRM b.
 func (p *parser) misspelt() {
 	if p.i == 0 {
 		return
@@ -45,7 +47,8 @@ func clauses() []string {
 	return []string{"FROM", "WHERE", "EXPAND", "GROUP", "UNGROUP", "HAVING", "ORDER", "ARRANGE", "LIMIT", "OFFSET", "SAMPLE", "UNION", "INTERSECT", "EXCEPT", "JOIN"}
 }
 
-// parser reads by recursive descent. After the first mistake it reads nothing more, and what it returns means nothing.
+// parser reads by recursive descent. After the first mistake it reads nothing more, and what it
+// returns means nothing.
 type parser struct {
 	text   string
 	tokens []token
@@ -135,8 +138,9 @@ func (p *parser) deeper() bool {
 	return p.err == nil
 }
 
-// linked counts operators and indices that follow each other. Each makes the tree one level deeper, and the checker, the
-// printer and the engine recurse over the tree: a stack without a bound ends the process.
+// linked counts operators and indices that follow each other. Each makes the tree one level deeper,
+// and the checker, the printer and the engine recurse over the tree: a stack without a bound ends
+// the process.
 func (p *parser) linked() bool {
 	if p.links++; p.links > maxLinks {
 		p.fail(p.now().at, "a query has at most %d operators and indices; shorten it, as by IN (...) in place of many OR", maxLinks)
@@ -203,7 +207,8 @@ func bare(s *Statement) *Statement {
 	return s
 }
 
-// goOn reads the rest of a statement of which a first part in parentheses was read, where there is a rest.
+// goOn reads the rest of a statement of which a first part in parentheses was read, where there is
+// a rest.
 func (p *parser) goOn(first *Statement) *Statement {
 	if t := p.now(); !oneOf(t.word, []string{"UNION", "EXCEPT", "INTERSECT", "ORDER", "ARRANGE", "LIMIT", "OFFSET", "SAMPLE"}) {
 		return first
@@ -352,7 +357,8 @@ func (p *parser) source() Source {
 	return s
 }
 
-// sourceName reads the name or URI of a dataset. Here nothing else may stand, so single quotes do as well as double ones.
+// sourceName reads the name or URI of a dataset. Here nothing else may stand, so single quotes do
+// as well as double ones.
 func (p *parser) sourceName() string {
 	if t := p.now(); t.kind == aString && t.text != "" {
 		return p.advance().text

@@ -52,8 +52,9 @@ type body interface {
 	columns() []out
 	// key makes a node of an expression to sort by, over the same rel.
 	key(c *checker, x Expr) (*node, error)
-	// run makes the rel. With order, no more than the first most rows in that order are needed, or the first as they come
-	// without order; most is -1 for all. sorted says that the rel is in that order already.
+	// run makes the rel. With order, no more than the first most rows in that order are needed, or
+	// the first as they come without order; most is -1 for all. sorted says that the rel is in that
+	// order already.
 	run(r *run, order []key, most int64) (rows *rel, sorted bool, err error)
 	// explain says what it will do.
 	explain(e *explainer) *Step
@@ -250,7 +251,8 @@ func (c *checker) whole(at Pos, p *plan) (body, error) {
 	return s, nil
 }
 
-// run makes the rows of a statement, ordered and cut, over which its results are computed. No more than most are needed.
+// run makes the rows of a statement, ordered and cut, over which its results are computed. No more
+// than most are needed.
 func (p *plan) run(r *run, most int64) (*rel, error) {
 	want := int64(-1)
 	if p.limit >= 0 && p.limit < math.MaxInt64-p.offset {
@@ -381,7 +383,8 @@ func (r *derivedReader) Read(ctx context.Context, column int, rows Rows, want Wa
 	now.ctx = ctx // the query itself may have ended long ago
 	f := few.frame(&now, r.w, 0, few.n)
 	x := r.d.outs[column].x
-	if x.ref != nil && x.ref.want == Values && x.ref.part == nil { // no more than what is wanted is read below either
+	if x.ref != nil && x.ref.want == Values && x.ref.part == nil {
+		// no more than what is wanted is read below either
 		return f.read(x.ref.origin, x.ref.column, f.rows[x.ref.origin], want, part)
 	}
 	v, err := f.eval(x)

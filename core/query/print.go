@@ -21,7 +21,8 @@ func Text(x Expr) string {
 	return w.String()
 }
 
-// The levels of operators, as in expr.go. What is written in a place that wants a higher level is put in parentheses.
+// The levels of operators, as in expr.go. What is written in a place that wants a higher level is
+// put in parentheses.
 const (
 	atOr = iota
 	atAnd
@@ -70,7 +71,8 @@ func (w *writer) statement(s *Statement) {
 		}
 	}
 	w.list(" ARRANGE BY ", s.Arrange, "")
-	if s.Limit != nil && s.Offset != nil && s.Offset.Pos().Offset < s.Limit.Pos().Offset { // parameters keep their order
+	if s.Limit != nil && s.Offset != nil && s.Offset.Pos().Offset < s.Limit.Pos().Offset {
+		// parameters keep their order
 		w.clause(" OFFSET ", s.Offset)
 		w.clause(" LIMIT ", s.Limit)
 	} else {
@@ -121,7 +123,8 @@ func (w *writer) enclosed(s *Statement) {
 	w.put(")")
 }
 
-// body writes a body. A union that stands where it does not bind by itself is a statement in parentheses already.
+// body writes a body. A union that stands where it does not bind by itself is a statement in
+// parentheses already.
 func (w *writer) body(b Body) {
 	switch b := b.(type) {
 	case *Statement:
@@ -202,7 +205,8 @@ func (w *writer) selected(s *Select) {
 	}
 }
 
-// operand writes a number of rows, of which two may follow each other: nothing that a sign or a bracket could be part of.
+// operand writes a number of rows, of which two may follow each other: nothing that a sign or a
+// bracket could be part of.
 func (w *writer) operand(x Expr) {
 	bare := false
 	switch x := x.(type) {

@@ -20,9 +20,10 @@ type Options struct {
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
 	Batch     int             // rows that are computed at once, at most; 0: as many as pay
 	Functions map[string]User // by upper-case name
-	// Each are parameters, by their numbers, whose first axis is values that are taken in turn: the query is asked with each of
-	// them, and reads its rows once for all. It has to have one SELECT, with ORDER BY and LIMIT; they belong into ORDER BY and
-	// into the results. The rows of all answers come one answer behind the other.
+	// Each are parameters, by their numbers, whose first axis is values that are taken in turn: the
+	// query is asked with each of them, and reads its rows once for all. It has to have one SELECT,
+	// with ORDER BY and LIMIT; they belong into ORDER BY and into the results. The rows of all
+	// answers come one answer behind the other.
 	Batched []int
 }
 
@@ -30,14 +31,15 @@ type Options struct {
 type User interface {
 	// Type is what it gives for each row.
 	Type() array.Type
-	// Call computes it for all rows of columns, of which none is Const. It is called from several goroutines.
+	// Call computes it for all rows of columns, of which none is Const. It is called from several
+	// goroutines.
 	Call(ctx context.Context, args []*array.Column) (*array.Column, error)
 }
 
 const defaultBudget = 4 << 30
 
-// Plan is a query that was checked against the tables that it is of. It does not change and may be run several times, in
-// parallel too.
+// Plan is a query that was checked against the tables that it is of. It does not change and may be
+// run several times, in parallel too.
 type Plan struct {
 	text      string // as written, for errors
 	canonical string
@@ -51,8 +53,9 @@ type Plan struct {
 // farThreads is how many batches are on their way where each waits for a network.
 const farThreads = 16
 
-// Prepare reads and checks a query. from is what it is about where it names no other source; nil: nothing. tables, which may
-// be nil, opens others. It reads index pages at most. An error says line, column, what was wanted and what stands there.
+// Prepare reads and checks a query. from is what it is about where it names no other source; nil:
+// nothing. tables, which may be nil, opens others. It reads index pages at most. An error says
+// line, column, what was wanted and what stands there.
 func Prepare(ctx context.Context, text string, from Table, tables Tables, o Options) (*Plan, error) {
 	s, err := Parse(text)
 	if err != nil {
@@ -106,7 +109,8 @@ func marks(text string) (n int) {
 	return n
 }
 
-// nth is which RANDOM of the text stands at a place; its number, unlike the place, is the same in the canonical form.
+// nth is which RANDOM of the text stands at a place; its number, unlike the place, is the same in
+// the canonical form.
 func (c *checker) nth(at Pos) uint64 {
 	if c.randoms == nil {
 		list, err := tokens(c.text)

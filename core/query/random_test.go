@@ -46,7 +46,8 @@ func everyKind(t testing.TB, zone int) *memTable {
 	return table
 }
 
-// poet writes expressions that are well formed, and of the right types more often than not by chance.
+// poet writes expressions that are well formed, and of the right types more often than not by
+// chance.
 type poet struct {
 	r     *rand.Rand
 	names []string // of functions
@@ -98,8 +99,9 @@ func (p *poet) expr(depth int) string {
 	return p.names[p.r.IntN(len(p.names))] + "(" + strings.Join(args, ", ") + ")"
 }
 
-// TestRandomExpressions computes expressions for all rows at once, for one row at a time, and with conditions that leave
-// some: the answers must be the same, of the type that was foretold, and no mistake may look like a bug of ours.
+// TestRandomExpressions computes expressions for all rows at once, for one row at a time, and with
+// conditions that leave some: the answers must be the same, of the type that was foretold, and no
+// mistake may look like a bug of ours.
 func TestRandomExpressions(t *testing.T) {
 	t.Parallel()
 	rounds := 3000

@@ -29,7 +29,8 @@ type ranking struct {
 	with        []float64 // rows that have each word
 }
 
-// bm25 is BM25_SIMILARITY(text, words): how well the text of each row fits the words, among the rows of the query.
+// bm25 is BM25_SIMILARITY(text, words): how well the text of each row fits the words, among the
+// rows of the query.
 func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 	if len(x.Args) != 2 {
 		return nil, c.fail(x.Pos(), "BM25_SIMILARITY has %d arguments, want a text and the words to look for", len(x.Args))
@@ -62,7 +63,8 @@ func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 		}
 		return rk.score(f.run, v)
 	}
-	return c.make(n, fmt.Sprint(bm25Name, " ", s.number, " ", list)) // each select ranks its own rows
+	// each select ranks its own rows
+	return c.make(n, fmt.Sprint(bm25Name, " ", s.number, " ", list))
 }
 
 // fingerprintOf cuts a text into words: letters and digits, in lower case.
@@ -145,10 +147,12 @@ func rank(r *run, src *flow, tables []Table, in []*node) error {
 	return nil
 }
 
-// learn counts the words of all texts. What it counts are whole numbers, so it does not matter who counts first.
+// learn counts the words of all texts. What it counts are whole numbers, so it does not matter who
+// counts first.
 func learn(r *run, all *rel, n *node) (*ranking, error) {
 	weight := n.args[0].weight()
-	parts := make([]ranking, all.units(r, weight)) // each is changed by the goroutine of its unit alone
+	// each is changed by the goroutine of its unit alone
+	parts := make([]ranking, all.units(r, weight))
 	err := all.each(r, weight, nil, func(unit int, f *frame) error {
 		v, err := f.eval(n.args[0])
 		if err != nil {

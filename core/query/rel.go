@@ -16,7 +16,9 @@ type rel struct {
 	tables []Table
 	rows   [][]int64 // of each table, n of them, -1: none; nil: the table is not joined yet
 	extra  []*array.Column
-	places []int64 // where the rows stood when they were made; nil: nobody asks, or they are of one table, where they stand
+	// where the rows stood when they were made; nil: nobody asks, or they are of one table, where
+	// they stand
+	places []int64
 }
 
 // stand notes where rows stand, which stays with them when they are sorted or taken out.
@@ -33,8 +35,9 @@ func (rl *rel) stand(r *run) error {
 
 // flow is rows on their way, in batches.
 type flow interface {
-	// each calls do with batches, several at once. Batches of one unit come one after the other from one goroutine; units
-	// are numbered from 0 in order of rows. Units from halt on need not come any more.
+	// each calls do with batches, several at once. Batches of one unit come one after the other
+	// from one goroutine; units are numbered from 0 in order of rows. Units from halt on need not
+	// come any more.
 	each(r *run, weight float64, halt *atomic.Int64, do func(unit int, f *frame) error) error
 	// units is how many there are at most.
 	units(r *run, weight float64) int
@@ -81,8 +84,9 @@ func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 
 func (rl *rel) unitSize(batch int) int { return int(unitOf(int64(rl.n), batch)) }
 
-// unitOf is how many of n rows one goroutine takes in a row: many, so that blocks are read once, but every goroutine some. Of
-// large rows, of which a block has few, it takes fewer, so that all goroutines end at about the same time.
+// unitOf is how many of n rows one goroutine takes in a row: many, so that blocks are read once,
+// but every goroutine some. Of large rows, of which a block has few, it takes fewer, so that all
+// goroutines end at about the same time.
 func unitOf(n int64, batch int) int64 {
 	units := int64(16)
 	if batch < mostRows {
@@ -181,7 +185,8 @@ func parallel(r *run, n int, halt *atomic.Int64, do func(w *worker, unit int) er
 
 func halted(halt *atomic.Int64, unit int) bool { return halt != nil && int64(unit) >= halt.Load() }
 
-// collect makes a rel of a flow: of its rows as they come, or, with most >= 0, of as many of the first.
+// collect makes a rel of a flow: of its rows as they come, or, with most >= 0, of as many of the
+// first.
 func collect(r *run, src flow, tables []Table, weight float64, keep func(f *frame) ([]int, error), most int64) (*rel, error) {
 	if all, ok := src.(*rel); ok && keep == nil && most < 0 {
 		return all, nil
@@ -260,7 +265,8 @@ func newPrefix(n int, most int64, halt *atomic.Int64) *prefix {
 	return &prefix{counts: make([]int64, n), most: most, halt: halt}
 }
 
-// count adds rows of a unit. When the units up to some number have enough, those behind need not begin.
+// count adds rows of a unit. When the units up to some number have enough, those behind need not
+// begin.
 func (p *prefix) count(unit, rows int) {
 	if p.most < 0 {
 		return

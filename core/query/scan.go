@@ -7,7 +7,8 @@ import (
 	"deeplake/core/array"
 )
 
-// scan is the rows of one table for which conditions hold. It is made of index pages before any row is read.
+// scan is the rows of one table for which conditions hold. It is made of index pages before any row
+// is read.
 type scan struct {
 	table  Table
 	origin int // which of the select's
@@ -65,7 +66,8 @@ func (s *scan) prepare(r *run) error {
 	return r.alive()
 }
 
-// narrow takes the rows out of which a zone says that the condition never holds, and reports whether it always holds for the rest.
+// narrow takes the rows out of which a zone says that the condition never holds, and reports
+// whether it always holds for the rest.
 func (s *scan) narrow(zones []Zone, t test) bool {
 	var out []span
 	all := true
@@ -78,7 +80,8 @@ func (s *scan) narrow(zones []Zone, t test) bool {
 			for k < len(zones) && zones[k].To <= at {
 				k++
 			}
-			if k >= len(zones) || zones[k].From > at { // nothing is known; tables leave no gap, but nothing depends on it
+			if k >= len(zones) || zones[k].From > at {
+				// nothing is known; tables leave no gap, but nothing depends on it
 				end := sp.to
 				if k < len(zones) {
 					end = min(end, zones[k].From)
@@ -112,7 +115,8 @@ func addSpan(list []span, s span) []span {
 	return append(list, s)
 }
 
-// heaviest is the weight of the costliest condition, which bounds how many rows are computed at once.
+// heaviest is the weight of the costliest condition, which bounds how many rows are computed at
+// once.
 func (s *scan) weight(weight float64) float64 {
 	if len(s.conds) > 0 {
 		weight = max(weight, s.conds[0].weight())
@@ -197,7 +201,8 @@ func (s *scan) filter(f *frame, sure bool) (*frame, error) {
 	return f, nil
 }
 
-// where is the frame of the rows for which a condition holds. Few rows are computed at once where they are large.
+// where is the frame of the rows for which a condition holds. Few rows are computed at once where
+// they are large.
 func (f *frame) where(cond *node) (*frame, error) {
 	step := f.run.batch(cond.weight())
 	var picked []int

@@ -18,16 +18,16 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Scripts are the specification of the language; python/tests/query reads the same ones. A script is blocks with a blank
-// line between them:
+// Scripts are the specification of the language; python/tests/query reads the same ones. A script
+// is blocks with a blank line between them:
 //
 //	load NAME                     makes "mem://NAME" of the columns that follow, one a line: name type: [a value a row]
 //	query [NAME] [with [1, "a"]]  asks the query that follows, of the table that was loaded last or NAME, with parameters
 //	expect [in any order]         the rows, each a JSON list; "names a b" before them says what the columns are called
 //	error 1:8 some words          instead: the place of the error, and what its message says
 //
-// # begins a comment. 3 is an integer and 3.0 is not; "nan", "inf" and "-inf" are numbers where there is one. Dates and
-// timestamps are text.
+// # begins a comment. 3 is an integer and 3.0 is not; "nan", "inf" and "-inf" are numbers where
+// there is one. Dates and timestamps are text.
 type block struct {
 	line        int
 	kind        string // load or query

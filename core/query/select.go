@@ -180,7 +180,8 @@ func (c *checker) expanded(s *selected, x *Expand) error {
 	return nil
 }
 
-// grouped checks GROUP BY, HAVING and aggregates, and puts results over groups in the place of those over rows.
+// grouped checks GROUP BY, HAVING and aggregates, and puts results over groups in the place of
+// those over rows.
 func (c *checker) grouped(s *selected, x *Select) error {
 	aggregated := x.Having != nil
 	for _, o := range s.outs {

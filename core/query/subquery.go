@@ -24,7 +24,8 @@ func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	p.number = c.asks
 	alone := 0
 	text := q.String()
-	if strings.Contains(text, "RANDOM(") || strings.Contains(text, "?") { // else the same words in the same place give the same
+	if strings.Contains(text, "RANDOM(") || strings.Contains(text, "?") {
+		// else the same words in the same place give the same
 		if alone = q.At.Offset + 1; c.batched > turned {
 			alone = -p.number
 		}
@@ -33,7 +34,8 @@ func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 	return p, nil
 }
 
-// below checks a query that FROM names. It sees what the select itself sees around it, but not the select's own rows.
+// below checks a query that FROM names. It sees what the select itself sees around it, but not the
+// select's own rows.
 func (c *checker) below(q *Statement, s *scope) (*plan, error) {
 	if c.belows++; c.belows > maxBelow {
 		return nil, c.fail(q.At, "more than %d queries are in FROM, those of WITH counted each time", maxBelow)
@@ -58,7 +60,8 @@ func (c *checker) fromOutside(x *Name, n *node, s *scope) *node {
 	return out
 }
 
-// asked makes a node that answers something of a subquery for each row: take makes the answer of the plan's rows.
+// asked makes a node that answers something of a subquery for each row: take makes the answer of
+// the plan's rows.
 func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*node, error) {
 	own := len(args)
 	n := &node{at: at, t: t, args: append(args, p.corr...), cost: dear, say: op, slow: len(p.corr) > 0}
@@ -113,8 +116,8 @@ func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most in
 	return array.Concat(n.t, parts)
 }
 
-// answer is the rows of a subquery, and the run over which its results are computed. They are found once for equal values of
-// what it takes from the query around; who else asks waits.
+// answer is the rows of a subquery, and the run over which its results are computed. They are found
+// once for equal values of what it takes from the query around; who else asks waits.
 func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, *run, error) {
 	key := []byte(fmt.Sprint(p.number, " "))
 	for _, b := range bound {
@@ -147,7 +150,8 @@ func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, *run, er
 	}
 }
 
-// find calls find, and lets those go on who wait for what it finds. Where it fails somebody may ask again, who has not given up.
+// find calls find, and lets those go on who wait for what it finds. Where it fails somebody may ask
+// again, who has not given up.
 func (s *answers) find(key string, a *answered, find func() error) error {
 	defer func() {
 		if a.rows == nil {

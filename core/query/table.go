@@ -7,8 +7,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Table is rows that can be asked: one version of a dataset, or a view of it. It does not change. All methods may be
-// called in parallel.
+// Table is rows that can be asked: one version of a dataset, or a view of it. It does not change.
+// All methods may be called in parallel.
 type Table interface {
 	// Name is what errors and plans call it, a URI.
 	Name() string
@@ -16,11 +16,11 @@ type Table interface {
 	Rows() int64
 	// Columns lists the tensors in order of creation.
 	Columns() []Field
-	// Resolve says what is true of all rows of a column in this version: the type with its number of axes. It reads index
-	// pages at most.
+	// Resolve says what is true of all rows of a column in this version: the type with its number
+	// of axes. It reads index pages at most.
 	Resolve(ctx context.Context, column int) (array.Type, error)
-	// Zones says what index pages know of a column's rows [from, to): of runs of rows, in order, without a gap. It reads no
-	// samples.
+	// Zones says what index pages know of a column's rows [from, to): of runs of rows, in order,
+	// without a gap. It reads no samples.
 	Zones(ctx context.Context, column int, from, to int64) ([]Zone, error)
 	// Reader is the memory and the decoders of one goroutine.
 	Reader() Reader
@@ -36,7 +36,8 @@ type RemoteTable interface {
 type Field struct {
 	Name string
 	Type array.Type
-	// Cost is about how long a value takes to be read, in nanoseconds: what costs more is looked at for fewer rows.
+	// Cost is about how long a value takes to be read, in nanoseconds: what costs more is looked at
+	// for fewer rows.
 	Cost float64
 	// Bytes is about how many bytes a value takes as it is stored, and Size how many in memory.
 	Bytes, Size float64
@@ -46,8 +47,8 @@ type Field struct {
 type Zone struct {
 	From, To int64
 	Hole     bool // no row has a value
-	// Min and Max bound the values of scalars: int64, uint64, float64 or bool, both nil where nothing is known. With bounds,
-	// no value is NaN, and none is NULL.
+	// Min and Max bound the values of scalars: int64, uint64, float64 or bool, both nil where
+	// nothing is known. With bounds, no value is NaN, and none is NULL.
 	Min, Max any
 	// MinShape and MaxShape bound each axis; nil: nothing is known.
 	MinShape, MaxShape tensor.Shape
@@ -60,32 +61,37 @@ type Want uint8
 // What can be wanted.
 const (
 	Values Want = iota
-	Shapes      // int64 arrays: the shape of each value; of a list the number of items. Reads index pages alone
-	Nulls       // bool: there is no value. Reads index pages alone
-	Length      // int64: bytes of text and opaque values, items of a list. Reads index pages alone
+	// int64 arrays: the shape of each value; of a list the number of items. Reads index pages alone
+	Shapes
+	Nulls  // bool: there is no value. Reads index pages alone
+	Length // int64: bytes of text and opaque values, items of a list. Reads index pages alone
 )
 
 // Reader reads columns of a table. It is used by one goroutine at a time.
 type Reader interface {
-	// Read reads rows of a column. part, with Values, is what of each array is wanted, as array.Index would take it; the
-	// reader reads no more than that takes. An error names row and column.
+	// Read reads rows of a column. part, with Values, is what of each array is wanted, as
+	// array.Index would take it; the reader reads no more than that takes. An error names row and
+	// column.
 	Read(ctx context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error)
-	// Bytes is how many bytes were read from the store, or from memory in front of it, and Decoded how many came of it.
+	// Bytes is how many bytes were read from the store, or from memory in front of it, and Decoded
+	// how many came of it.
 	Bytes() (read, decoded int64)
 	Close()
 }
 
 // Recycler is what a Reader also is where it can use memory again.
 type Recycler interface {
-	// Recycle takes back the memory of a column that Read has given, unless one of kept shares it. Nobody may look at it any
-	// more, nor at anything else that shares memory with it (array.Column.Slice does, and what passes a column through).
+	// Recycle takes back the memory of a column that Read has given, unless one of kept shares it.
+	// Nobody may look at it any more, nor at anything else that shares memory with it
+	// (array.Column.Slice does, and what passes a column through).
 	Recycle(c *array.Column, kept ...*array.Column)
 }
 
 // Borrower is what a Reader also is where columns may lie in memory already.
 type Borrower interface {
-	// Borrow shows the first rows of a range where they lie, as many of them as lie together; nil: they have to be read. Nobody
-	// may look at them, nor at anything that shares memory with them, when Return has been called.
+	// Borrow shows the first rows of a range where they lie, as many of them as lie together; nil:
+	// they have to be read. Nobody may look at them, nor at anything that shares memory with them,
+	// when Return has been called.
 	Borrow(ctx context.Context, column int, rows Rows) (*array.Column, error)
 	// Return ends the use of all that was borrowed.
 	Return()
@@ -105,7 +111,8 @@ func (r Rows) At(i int) int64 {
 	return r.From + int64(i)
 }
 
-// Span is what is wanted of one axis, as in Python; Low, High and Step are nil where they are left out.
+// Span is what is wanted of one axis, as in Python; Low, High and Step are nil where they are left
+// out.
 type Span struct {
 	Ellipsis        bool
 	At              *int64 // a single index: the axis is gone

@@ -57,8 +57,8 @@ func keywords() []string {
 	}
 }
 
-// Reserved lists the words that a function of the user's cannot be named, unless one built in is: keywords, and what is read as
-// something else than a call where a parenthesis follows.
+// Reserved lists the words that a function of the user's cannot be named, unless one built in is:
+// keywords, and what is read as something else than a call where a parenthesis follows.
 func Reserved() []string { return append(keywords(), "EXTRACT") }
 
 // symbols, longer ones first.

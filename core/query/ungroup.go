@@ -7,7 +7,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken noAlias, other results repeat.
+// ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken noAlias, other
+// results repeat.
 type ungrouping struct {
 	of   *selected
 	by   *node // how many items each row takes; nil: one row for each item

@@ -12,7 +12,8 @@ type united struct {
 	left, right body
 	outs        []out
 	x, y        []*node // the columns of both sides as outs have them
-	stored      bool    // both sides give the same columns of one table: rows, not values, are put together
+	// both sides give the same columns of one table: rows, not values, are put together
+	stored bool
 }
 
 func (u *united) columns() []out { return u.outs }
@@ -50,7 +51,8 @@ func (c *checker) union(x *Union, outer *scope, bound *[]*node) (body, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.x, u.y = append(u.x, x), append(u.y, y) // not in the sides themselves: what DISTINCT there tells noAlias may become equal
+		// not in the sides themselves: what DISTINCT there tells noAlias may become equal
+		u.x, u.y = append(u.x, x), append(u.y, y)
 		u.outs = append(u.outs, out{a[i].name, &node{at: a[i].x.at, id: -2000000 - i, t: t, extra: i, size: a[i].x.size, say: a[i].name}})
 	}
 	return u, nil

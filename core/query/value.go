@@ -105,8 +105,8 @@ func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
 	})
 }
 
-// meets is the one type that values of both become to be compared; false: they are compared as they are. JSON with numbers
-// is, and large numbers without a sign with others.
+// meets is the one type that values of both become to be compared; false: they are compared as they
+// are. JSON with numbers is, and large numbers without a sign with others.
 func meets(a, b array.Type) (array.Type, bool) {
 	t, err := array.Unify(a, b)
 	signed := t.DType == tensor.Int64 && (a.DType == tensor.Uint64 || b.DType == tensor.Uint64)
@@ -248,7 +248,8 @@ func (f *frame) cases(n *node) (*array.Column, error) {
 	return all.Take(place), nil
 }
 
-// index is x[...]. Of a column as it is stored, no more is read than the places that the query writes down.
+// index is x[...]. Of a column as it is stored, no more is read than the places that the query
+// writes down.
 func (c *checker) index(x *Index, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
@@ -332,7 +333,8 @@ func shapeOf(items []array.Item, where [][4]int) string {
 	return text
 }
 
-// part is the node that reads no more of a stored column than constant items name; nil where that cannot be.
+// part is the node that reads no more of a stored column than constant items name; nil where that
+// cannot be.
 func (c *checker) part(x *Index, v *node, args []*node, items []array.Item, where [][4]int, t array.Type) *node {
 	if v.ref == nil || v.ref.want != Values || v.ref.part != nil || v.t.List || !v.t.DType.Fixed() || v.t.Dims == 0 {
 		return nil

@@ -128,8 +128,8 @@ func TestKeepsSamples(t *testing.T) {
 	})
 }
 
-// TestDatasetsOfEqualIDs: a dataset that repeats the ids, the directory and the size of another's chunk neither gets its
-// pixels nor gives it its own, and another run of either finds what it kept.
+// TestDatasetsOfEqualIDs: a dataset that repeats the ids, the directory and the size of another's
+// chunk neither gets its pixels nor gives it its own, and another run of either finds what it kept.
 func TestDatasetsOfEqualIDs(t *testing.T) {
 	t.Parallel()
 	both(t, 64<<20, func(t *testing.T, c Cache) {
@@ -362,7 +362,8 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestDiskMakesRoom: files of other runs make room, the one used longest ago first; those of this run stay.
+// TestDiskMakesRoom: files of other runs make room, the one used longest ago first; those of this
+// run stay.
 func TestDiskMakesRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

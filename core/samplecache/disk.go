@@ -18,15 +18,17 @@ import (
 	"deeplake/core/internal/tmpfile"
 )
 
-// Disk keeps samples in a directory, which any number of processes may share; nobody waits for anybody. All methods may be
-// called in parallel, but for Close, which comes last.
+// Disk keeps samples in a directory, which any number of processes may share; nobody waits for
+// anybody. All methods may be called in parallel, but for Close, which comes last.
 //
-// Each chunk has a file of a fixed layout (see layout), with a hole for every sample that nobody has kept yet. A sample is
-// written to its place and then, with its checksum, into the table in front. Whoever writes the same sample writes the same bytes,
-// and what was torn or is being written has another checksum and is decoded again: so there is no lock.
+// Each chunk has a file of a fixed layout (see layout), with a hole for every sample that nobody
+// has kept yet. A sample is written to its place and then, with its checksum, into the table in
+// front. Whoever writes the same sample writes the same bytes, and what was torn or is being
+// written has another checksum and is decoded again: so there is no lock.
 //
-// Files count with their full length, holes too. When a new one does not fit, those used longest ago are removed, but
-// none that this process uses. A process that has a removed file open gives its blocks back when it ends.
+// Files count with their full length, holes too. When a new one does not fit, those used longest
+// ago are removed, but none that this process uses. A process that has a removed file open gives
+// its blocks back when it ends.
 type Disk struct {
 	dir   string
 	limit int64
@@ -72,8 +74,8 @@ const (
 	recount   = 16 // parts of the limit that are added before files are counted again
 )
 
-// OpenDisk makes a cache of at most limit bytes in dir, which is made. A directory that cannot be made or written is an
-// error here, and a fault in Stats later.
+// OpenDisk makes a cache of at most limit bytes in dir, which is made. A directory that cannot be
+// made or written is an error here, and a fault in Stats later.
 func OpenDisk(dir string, limit int64) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
@@ -123,8 +125,8 @@ func (d *Disk) load(r *chunk.Ref, dst []byte) bool {
 	return ok
 }
 
-// Has reports whether the sample was seen by Load or written by Keep, or stands in the table of its file. It may be gone
-// when it is asked for.
+// Has reports whether the sample was seen by Load or written by Keep, or stands in the table of its
+// file. It may be gone when it is asked for.
 func (d *Disk) Has(r *chunk.Ref) bool {
 	if !fits(r) {
 		return false
@@ -240,8 +242,8 @@ func (f *file) handle(d *Disk, create bool) (h *os.File, stays bool, err error) 
 	return h, false, nil
 }
 
-// create makes the file if there is room, and marks it as absent otherwise. It appears whole; where another process was
-// first, the file is that one's.
+// create makes the file if there is room, and marks it as absent otherwise. It appears whole; where
+// another process was first, the file is that one's.
 func (f *file) create(d *Disk) (*os.File, error) {
 	if !d.reserve(f.layout.size) {
 		f.absent = true
@@ -362,7 +364,8 @@ const (
 	alignBytes = 64
 )
 
-// layout is where the samples of a chunk lie in its file: head, table, samples in order, each at a multiple of 64 bytes.
+// layout is where the samples of a chunk lie in its file: head, table, samples in order, each at a
+// multiple of 64 bytes.
 type layout struct {
 	starts []int64
 	size   int64

@@ -1,10 +1,11 @@
-// Package samplecache owns decoded samples that are kept from one epoch to the next: in memory (Memory) or in a directory that
-// any number of processes share (Disk). It keeps what fits into a limit and then keeps that: whoever goes through all rows
-// again and again hits most often when nothing is thrown out for what comes next.
+// Package samplecache owns decoded samples that are kept from one epoch to the next: in memory
+// (Memory) or in a directory that any number of processes share (Disk). It keeps what fits into a
+// limit and then keeps that: whoever goes through all rows again and again hits most often when
+// nothing is thrown out for what comes next.
 //
-// It finds a sample by the identity of its chunk, which never changes and is of one dataset at one place, so it knows neither
-// versions nor datasets. It decodes nothing, and a
-// failure to keep something, or to find it again, is never more than a sample that has to be decoded.
+// It finds a sample by the identity of its chunk, which never changes and is of one dataset at one
+// place, so it knows neither versions nor datasets. It decodes nothing, and a failure to keep
+// something, or to find it again, is never more than a sample that has to be decoded.
 package samplecache
 
 import (
@@ -35,7 +36,8 @@ type Options struct {
 	Dir   string `json:"dir"`   // shared by all runs that name it; "": in memory, until Close
 }
 
-// Open makes the cache that o asks for, nil if it asks for none. A directory that cannot be used is errs.Storage.
+// Open makes the cache that o asks for, nil if it asks for none. A directory that cannot be used is
+// errs.Storage.
 func Open(o Options) (Cache, error) {
 	switch {
 	case o.Bytes < 0:
@@ -56,12 +58,13 @@ func Open(o Options) (Cache, error) {
 
 // Stats are the figures of a cache.
 type Stats struct {
-	Hits   int64  `json:"hits"`   // samples found
-	Misses int64  `json:"misses"` // samples not found
-	Kept   int64  `json:"kept"`   // samples added
-	Bytes  int64  `json:"bytes"`  // of samples in memory, or of files, those of other runs too
-	Limit  int64  `json:"limit"`
-	Faults int64  `json:"faults"`          // files that could not be read or written, or were damaged
+	Hits   int64 `json:"hits"`   // samples found
+	Misses int64 `json:"misses"` // samples not found
+	Kept   int64 `json:"kept"`   // samples added
+	Bytes  int64 `json:"bytes"`  // of samples in memory, or of files, those of other runs too
+	Limit  int64 `json:"limit"`
+	// files that could not be read or written, or were damaged
+	Faults int64  `json:"faults"`
 	Fault  string `json:"fault,omitempty"` // the first of them
 }
 

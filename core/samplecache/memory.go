@@ -8,8 +8,8 @@ import (
 	"deeplake/core/internal/slab"
 )
 
-// Memory keeps samples in the memory of this process. All methods may be called in parallel, but for Close, which comes
-// last.
+// Memory keeps samples in the memory of this process. All methods may be called in parallel, but
+// for Close, which comes last.
 type Memory struct {
 	limit int64
 	piece int64 // bytes of a slab
@@ -28,7 +28,8 @@ type Memory struct {
 	hits, misses, kept, bytes atomic.Int64
 }
 
-// places says where the samples of a chunk lie: 0 nowhere, -1 on their way, else 1 + slab * piece + offset.
+// places says where the samples of a chunk lie: 0 nowhere, -1 on their way, else 1 + slab * piece +
+// offset.
 type places struct{ at []atomic.Int64 }
 
 // pointers are the memory of the slabs.
@@ -41,7 +42,8 @@ const (
 	onTheWay   = -1
 )
 
-// NewMemory makes a cache of at most limit bytes, which are taken as they are needed. It must be closed.
+// NewMemory makes a cache of at most limit bytes, which are taken as they are needed. It must be
+// closed.
 func NewMemory(limit int64) *Memory {
 	piece := min(max(limit/fewPieces/pageBytes*pageBytes, pageBytes), pieceBytes)
 	m := &Memory{limit: limit, piece: piece, ring: slab.NewLocalRing(0), chunks: map[chunk.ID]*places{}, full: limit < piece}
@@ -124,7 +126,8 @@ func (m *Memory) reserve(size int64) (int64, []byte) {
 	}
 	if n := len(m.slabs); n == 0 || m.used+size > m.piece {
 		if int64(n+1)*m.piece > m.limit || !m.grow() {
-			m.full = true // smaller samples may have fitted; the next pass would not be faster for them
+			// smaller samples may have fitted; the next pass would not be faster for them
+			m.full = true
 			return 0, nil
 		}
 	}

@@ -16,8 +16,8 @@ type found struct {
 	used  time.Time
 }
 
-// reserve makes room for a new file of size bytes, and reports whether there is some. The lock of a file is held, that of
-// d is not.
+// reserve makes room for a new file of size bytes, and reports whether there is some. The lock of a
+// file is held, that of d is not.
 func (d *Disk) reserve(size int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,8 +35,8 @@ func (d *Disk) reserve(size int64) bool {
 	return true
 }
 
-// makeRoom counts the files and removes those used longest ago until size bytes fit, but none that this process uses. The
-// lock is held.
+// makeRoom counts the files and removes those used longest ago until size bytes fit, but none that
+// this process uses. The lock is held.
 func (d *Disk) makeRoom(size int64) {
 	files := d.list()
 	d.counted, d.total, d.added = true, 0, 0

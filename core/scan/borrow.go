@@ -28,8 +28,8 @@ func (r *reader) Return() {
 	r.borrowed = r.borrowed[:0]
 }
 
-// lies is rows of a column as they lie in memory, those of the first piece; nil where they do not. What is wrong with them
-// is found when they are read.
+// lies is rows of a column as they lie in memory, those of the first piece; nil where they do not.
+// What is wrong with them is found when they are read.
 func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows) (*array.Column, error) {
 	d := f.column.DType()
 	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() {
@@ -64,8 +64,8 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	return &array.Column{Type: typ, N: int(p.Rows), Same: shape, Data: elementsOf(d, mem)}, nil
 }
 
-// plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not, since a byte that is
-// neither 0 nor 1 must not be seen as one.
+// plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not,
+// since a byte that is neither 0 nor 1 must not be seen as one.
 func plainNumber(d tensor.DType) bool {
 	switch d {
 	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float64:

@@ -52,9 +52,10 @@ func numbers[T any](m words, n int64) (any, []byte) {
 	return s, bytesOf(s)
 }
 
-// newData makes n elements of a dtype as columns hold them, and shows them as the bytes that are stored. Stored numbers are
-// little-endian, as those of all machines are that this library runs on. Of float16 and bfloat16 the bytes are memory of
-// their own, for settle. The memory is not cleared where it was given back to the reader.
+// newData makes n elements of a dtype as columns hold them, and shows them as the bytes that are
+// stored. Stored numbers are little-endian, as those of all machines are that this library runs on.
+// Of float16 and bfloat16 the bytes are memory of their own, for settle. The memory is not cleared
+// where it was given back to the reader.
 func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err error) {
 	size := int64(d.Size())
 	if d == tensor.Float16 || d == tensor.BFloat16 {
@@ -118,8 +119,8 @@ const mostGiven = 1 << 10
 // mostFree is how many pieces of memory are kept.
 const mostFree = 16
 
-// Recycle takes back the memory of a column that Read has given, as query.Recycler says. New memory costs several times what
-// reading into old memory does.
+// Recycle takes back the memory of a column that Read has given, as query.Recycler says. New memory
+// costs several times what reading into old memory does.
 func (r *reader) Recycle(c *array.Column, kept ...*array.Column) {
 	if c == nil || c.Items != nil || len(r.free) >= mostFree {
 		return
@@ -143,8 +144,8 @@ func (r *reader) Recycle(c *array.Column, kept ...*array.Column) {
 	r.free = append(r.free, unsafe.Slice((*uint64)(p), len(all)/8))
 }
 
-// settle makes of bytes that were read what columns hold: numbers of half precision become float32, and every byte of a bool
-// 0 or 1, which Go relies on.
+// settle makes of bytes that were read what columns hold: numbers of half precision become float32,
+// and every byte of a bool 0 or 1, which Go relies on.
 func settle(d tensor.DType, data any, bytes []byte) {
 	switch d {
 	case tensor.Bool:
@@ -211,7 +212,8 @@ func storedBytes(c *array.Column) []byte {
 	return nil
 }
 
-// valueBytes is the bytes of row i, which is not NULL, as a dataset would store them. They may be shared.
+// valueBytes is the bytes of row i, which is not NULL, as a dataset would store them. They may be
+// shared.
 func valueBytes(c *array.Column, i int) []byte {
 	if text, ok := c.Data.([]string); ok {
 		return append([]byte{}, text[i]...)

@@ -7,15 +7,16 @@ import (
 	"deeplake/core/query"
 )
 
-// Rows that stand close together are read with those in between: whole blocks are read and checked anyway, and taking
-// values out of memory costs less than asking where each one lies.
+// Rows that stand close together are read with those in between: whole blocks are read and checked
+// anyway, and taking values out of memory costs less than asking where each one lies.
 const (
 	gapBytes   = 2 << 10  // from one wanted value to the next, on average
 	denseBytes = 16 << 20 // of all, with those in between
 	denseValue = 64       // bytes of a value, at most
 )
 
-// dense reads the rows of a list with all rows in between, where that is the faster way. c is nil where it is not.
+// dense reads the rows of a list with all rows in between, where that is the faster way. c is nil
+// where it is not.
 func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int, rows query.Rows) (c *array.Column, err error) {
 	if rows.N < 2 || typ.List || !typ.DType.Fixed() || typ.Dims < 0 || f.column.Encoded() {
 		return nil, nil

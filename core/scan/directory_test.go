@@ -29,8 +29,8 @@ import (
 	"deeplake/core/version"
 )
 
-// liar says of every file that it holds an array of this dtype and shape, and makes the same file of every array: so a
-// dataset gets a directory that its files contradict.
+// liar says of every file that it holds an array of this dtype and shape, and makes the same file
+// of every array: so a dataset gets a directory that its files contradict.
 type liar struct {
 	codec.SampleCodec
 	header codec.Header
@@ -135,7 +135,8 @@ func tellLies(t *testing.T, env *dataset.Env, uri, htype string, id codec.ID, d 
 		if of, _ := codec.Sniff(l.file); of != id {
 			s = tensor.Sample{Form: tensor.FormArray, DType: d, Shape: l.shape, Data: make([]byte, must[int64](t)(l.shape.Bytes(d)))}
 			if id == codec.JPEG && l.shape[2] == 4 || htype == "image.rgb" && l.shape[2] != 3 || htype == "image.gray" && l.shape[2] != 1 {
-				s = tensor.Sample{Form: tensor.FormHole} // a writer that checks shapes does not let this lie through
+				// a writer that checks shapes does not let this lie through
+				s = tensor.Sample{Form: tensor.FormHole}
 			}
 		}
 		told.header, told.file = codec.Header{DType: d, Shape: l.shape}, l.file
@@ -150,8 +151,9 @@ func tellLies(t *testing.T, env *dataset.Env, uri, htype string, id codec.ID, d 
 	_ = must[version.Committed](t)(ds.Commit(ctx, "lies"))
 }
 
-// TestDirectoryAgainstFile reads files that contradict their directories, whole, in parts, by queries and by loaders. Such a
-// row is an error that names it; all other rows have the right pixels. `make sanitize` runs this under the address sanitizer.
+// TestDirectoryAgainstFile reads files that contradict their directories, whole, in parts, by
+// queries and by loaders. Such a row is an error that names it; all other rows have the right
+// pixels. `make sanitize` runs this under the address sanitizer.
 func TestDirectoryAgainstFile(t *testing.T) {
 	t.Parallel()
 	for _, htype := range []string{"image", "image.rgb", "image.gray"} {
@@ -202,7 +204,8 @@ type contradicted struct {
 	dtype  tensor.DType
 }
 
-// holds checks what became of row i: an error, or pixels, which are nil where other checks see to them.
+// holds checks what became of row i: an error, or pixels, which are nil where other checks see to
+// them.
 func (c *contradicted) holds(t *testing.T, i int, pix []byte, err error, words ...string) {
 	t.Helper()
 	l := &c.lies[i]
@@ -332,7 +335,8 @@ func (c *contradicted) query(t *testing.T) {
 	}
 }
 
-// honestOnes is a dataset of the honest pictures without compression, which are read by another way.
+// honestOnes is a dataset of the honest pictures without compression, which are read by another
+// way.
 func (c *contradicted) honestOnes(t *testing.T) *dataset.View {
 	ctx := context.Background()
 	ds := must[*dataset.Dataset](t)(dataset.Create(ctx, c.env, "mem://honest", dataset.CreateOptions{Overwrite: true}))
@@ -352,7 +356,8 @@ func (c *contradicted) honestOnes(t *testing.T) *dataset.View {
 	return must[*dataset.View](t)(ds.View(ctx))
 }
 
-// deliver runs epochs and returns the pixels of every row that came, and what was said of the first that did not.
+// deliver runs epochs and returns the pixels of every row that came, and what was said of the first
+// that did not.
 func deliver(t *testing.T, v *dataset.View, o loader.Options, epochs int64) (rows map[int64][]byte, notes []loader.SkipNote) {
 	ctx := context.Background()
 	o.Collate, o.ReturnIndex, o.OnError, o.BatchSize = loader.List, true, loader.Skip, 7
@@ -450,7 +455,8 @@ func (l *tileLiar) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o cod
 	return l.SampleCodec.Encode(dst, out, d, other, o)
 }
 
-// TestTilesAgainstFiles reads a sample in tiles, of which the files are smaller, larger, or of other channels.
+// TestTilesAgainstFiles reads a sample in tiles, of which the files are smaller, larger, or of
+// other channels.
 func TestTilesAgainstFiles(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -29,7 +29,8 @@ import (
 // objects are the objects of a dataset by key.
 type objects map[string][]byte
 
-// harmed is a store over objects that are not changed: changes lie on top, nil for an object that is gone.
+// harmed is a store over objects that are not changed: changes lie on top, nil for an object that
+// is gone.
 type harmed struct {
 	under objects
 	keys  []string // of under, sorted
@@ -141,8 +142,8 @@ func reachLake() (o storage.Options) {
 // wideNames are class names that make a schema too large for the commit record.
 const wideNames = 2500
 
-// newVictim makes the dataset; another number makes one of other values. names is the number of class
-// names of one column.
+// newVictim makes the dataset; another number makes one of other values. names is the number of
+// class names of one column.
 func newVictim(t testing.TB, number int64, names int) *victim {
 	t.Helper()
 	ctx := context.Background()

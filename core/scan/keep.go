@@ -72,8 +72,8 @@ func describeType(name string, t array.Type) dataset.TensorDescription {
 // keptRows is how many rows are computed and kept at once.
 const keptRows = 1 << 16
 
-// keep puts the outputs of r that are numbered in outputs into a dataset in memory, and makes the fields of those numbers its
-// columns.
+// keep puts the outputs of r that are numbered in outputs into a dataset in memory, and makes the
+// fields of those numbers its columns.
 func keep(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int, fields []*field) error {
 	if len(outputs) == 0 {
 		return nil
@@ -156,7 +156,8 @@ type tensorOf struct {
 	typ  array.Type
 }
 
-// rows is a column as rows that can be appended: NULL is a row without a sample. They share memory with c.
+// rows is a column as rows that can be appended: NULL is a row without a sample. They share memory
+// with c.
 func (t *tensorOf) rows(c *array.Column) (tensor.Rows, error) {
 	out := tensor.Rows{Tensor: t.name}
 	c = c.Expand()
@@ -188,8 +189,8 @@ func sampleOf(c *array.Column, i int) tensor.Sample {
 	return s
 }
 
-// lists is rows of lists. A dataset knows no list that is NULL, nor NULL in one: such a list is empty, and such items are left
-// out.
+// lists is rows of lists. A dataset knows no list that is NULL, nor NULL in one: such a list is
+// empty, and such items are left out.
 func (t *tensorOf) lists(c *array.Column) (tensor.Rows, error) {
 	out := tensor.Rows{Tensor: t.name, RowItems: make([]int64, c.N)}
 	items := c.Items

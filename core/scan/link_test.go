@@ -15,7 +15,8 @@ import (
 	"deeplake/core/version"
 )
 
-// TestLinks reads pictures that lie elsewhere, whole and in part, and holds that a copy has them itself.
+// TestLinks reads pictures that lie elsewhere, whole and in part, and holds that a copy has them
+// itself.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -29,8 +29,8 @@ func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
 	return err
 }
 
-// runsOf lists the rows of the dataset that rows of a view are, in order and each once, and where each of rows is among
-// them; nil: they are in order.
+// runsOf lists the rows of the dataset that rows of a view are, in order and each once, and where
+// each of rows is among them; nil: they are in order.
 func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
 	if start, step, regular := v.Regular(); regular && step == 1 && rows.List == nil {
 		if rows.N == 0 {
@@ -55,7 +55,8 @@ func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
 		list = sorted
 	}
 	for _, row := range list {
-		if n := len(runs) - 1; n >= 0 && runs[n][1] == row && row > 0 { // a row that is missing is a run of its own
+		if n := len(runs) - 1; n >= 0 && runs[n][1] == row && row > 0 {
+			// a row that is missing is a run of its own
 			runs[n][1] = row + 1
 		} else {
 			runs = append(runs, [2]int64{row, row + 1})

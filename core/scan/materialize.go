@@ -26,10 +26,11 @@ const (
 	copyRows  = 1 << 14
 )
 
-// Materialize makes a dataset of the result's rows, in their order: its columns become tensors with the htype, dtype,
-// compression, class names and info that they have, files (JPEG, PNG, WebP) are copied as they are, and what is computed is computed.
-// A dataset that is there is errs.Exists, unless it is to be overwritten, or empty: without tensors and commits, as a copy
-// leaves it that is killed. After an error no dataset is left but such a one that was there.
+// Materialize makes a dataset of the result's rows, in their order: its columns become tensors with
+// the htype, dtype, compression, class names and info that they have, files (JPEG, PNG, WebP) are
+// copied as they are, and what is computed is computed. A dataset that is there is errs.Exists,
+// unless it is to be overwritten, or empty: without tensors and commits, as a copy leaves it that
+// is killed. After an error no dataset is left but such a one that was there.
 func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
 	if len(a.table.fields) == 0 {
 		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
@@ -100,7 +101,8 @@ func (o *Copy) undo(ctx context.Context, env *dataset.Env) error {
 	return dataset.Delete(ctx, env, o.URI, o.Storage)
 }
 
-// notInto refuses to overwrite what is being read, and what the query is asked of when it is asked again.
+// notInto refuses to overwrite what is being read, and what the query is asked of when it is asked
+// again.
 func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	if !o.Overwrite {
 		return nil
@@ -132,7 +134,8 @@ func (m *copier) run(ctx context.Context) error {
 	if err := m.schema(ctx); err != nil {
 		return err
 	}
-	// Two copies to one place would otherwise be laid one behind the other; of two that set the info one is refused.
+	// Two copies to one place would otherwise be laid one behind the other; of two that set the
+	// info one is refused.
 	info := m.a.base.Describe().Info
 	if info == nil {
 		info = map[string]any{}

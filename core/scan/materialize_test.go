@@ -47,8 +47,8 @@ func (d dying) Delete(ctx context.Context, keys ...string) error {
 	return d.Provider.Delete(ctx, keys...)
 }
 
-// TestMaterializeKilled kills a copy at each of its writes: what is left is nothing, or empty, or all, and the same copy can be
-// made then.
+// TestMaterializeKilled kills a copy at each of its writes: what is left is nothing, or empty, or
+// all, and the same copy can be made then.
 func TestMaterializeKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -93,7 +93,8 @@ func TestMaterializeKilled(t *testing.T) {
 	}
 }
 
-// TestMaterializeTogether begins a second copy while a first one is under way: one of them is refused, and nothing is mixed.
+// TestMaterializeTogether begins a second copy while a first one is under way: one of them is
+// refused, and nothing is mixed.
 func TestMaterializeTogether(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

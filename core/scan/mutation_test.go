@@ -20,8 +20,8 @@ import (
 	"deeplake/core/version"
 )
 
-// mutations is how many changes of objects TestMutations tries, and asks one half of the questions after each.
-// DEEPLAKE_MUTATIONS says another number, DEEPLAKE_SEED where to begin.
+// mutations is how many changes of objects TestMutations tries, and asks one half of the questions
+// after each. DEEPLAKE_MUTATIONS says another number, DEEPLAKE_SEED where to begin.
 const mutations = 1000
 
 // mutation is one change of the objects of a dataset.
@@ -31,7 +31,8 @@ type mutation struct {
 	over objects
 }
 
-// mutate makes the mutation of a seed: flip, truncate, delete, empty, append, exchange, take the content of another object.
+// mutate makes the mutation of a seed: flip, truncate, delete, empty, append, exchange, take the
+// content of another object.
 func mutate(v, other *victim, seed uint64) mutation {
 	rng := rand.New(rand.NewPCG(seed, 16))
 	key := pick(rng, v.keys)
@@ -85,14 +86,15 @@ func alike(rng *rand.Rand, keys []string, key string) []string {
 	return same
 }
 
-// hides reports whether a mutation takes away an object that others stand behind: then what they say counts.
+// hides reports whether a mutation takes away an object that others stand behind: then what they
+// say counts.
 func (m *mutation) hides() bool {
 	key := m.keys[0]
 	return m.over[key] == nil && (strings.HasPrefix(key, "log/") || strings.HasPrefix(key, "refs/") || strings.HasPrefix(key, "views/"))
 }
 
-// judge holds results against what they should be: right, an older state where the newest object is gone, or an error that
-// names the object.
+// judge holds results against what they should be: right, an older state where the newest object is
+// gone, or an error that names the object.
 func (m *mutation) judge(got, want map[string]reply, valid map[string]bool) error {
 	for name, r := range got {
 		switch {
@@ -111,7 +113,8 @@ func (m *mutation) judge(got, want map[string]reply, valid map[string]bool) erro
 	return nil
 }
 
-// names reports whether an error names an object: by its key, or, where it has one, by the user's name for it.
+// names reports whether an error names an object: by its key, or, where it has one, by the user's
+// name for it.
 func names(err error, key string) bool {
 	if strings.Contains(err.Error(), key) {
 		return true
@@ -180,7 +183,8 @@ func (m *mutation) copied(ctx context.Context, v *victim, want map[string]reply,
 	return m.judge(q.out, want, valid)
 }
 
-// TestMutations changes one object of a dataset at a time, or exchanges two, and asks everything of it.
+// TestMutations changes one object of a dataset at a time, or exchanges two, and asks everything of
+// it.
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

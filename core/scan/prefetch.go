@@ -15,8 +15,8 @@ const aheadBytes = 256 << 20
 // oneRequest is how much the worker asks for at once by itself.
 const oneRequest = 512 << 10
 
-// ahead begins to fetch what runs take, where they lie behind a network, in requests of many blocks, all at once. What
-// is a single request anyway is left to the worker. done ends it.
+// ahead begins to fetch what runs take, where they lie behind a network, in requests of many
+// blocks, all at once. What is a single request anyway is left to the worker. done ends it.
 func (v *values) ahead(ctx context.Context, runs []segmentRun) (done func()) {
 	if !v.f.view.Remote() {
 		return func() {}

@@ -13,8 +13,8 @@ import (
 	"deeplake/core/version"
 )
 
-// numbersSet has enough rows that batches are worth recycling: x is the row, y its remainder by 1000, v two numbers, z a hole
-// in every third row.
+// numbersSet has enough rows that batches are worth recycling: x is the row, y its remainder by
+// 1000, v two numbers, z a hole in every third row.
 func numbersSet(t testing.TB, env *dataset.Env, uri string, n int) *dataset.View {
 	t.Helper()
 	ctx := context.Background()

@@ -13,8 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// part reads of each value what spans say, and no more than that takes: of pictures the region, of values in tiles the tiles
-// that have some of it. What is stored in one piece is read whole.
+// part reads of each value what spans say, and no more than that takes: of pictures the region, of
+// values in tiles the tiles that have some of it. What is stored in one piece is read whole.
 func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column, error) {
 	runs := v.runs()
 	cuts := false
@@ -44,7 +44,8 @@ func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column,
 	return k.read(ctx, runs)
 }
 
-// blame finds the first value that has not what spans say: the error is about a row among those that were read.
+// blame finds the first value that has not what spans say: the error is about a row among those
+// that were read.
 func (k *cutter) blame(runs []segmentRun, err error) error {
 	for i := range runs {
 		s := &runs[i]
@@ -89,8 +90,8 @@ type cut struct {
 	rest   []query.Span
 }
 
-// of finds the region of a value of shape s: along each axis that has one index, or a slice of step 1, what that says. rest is
-// the same for all values with as many axes.
+// of finds the region of a value of shape s: along each axis that has one index, or a slice of step
+// 1, what that says. rest is the same for all values with as many axes.
 func (k *cutter) of(s tensor.Shape, row int64) (cut, error) {
 	named := 0
 	for _, sp := range k.spans {

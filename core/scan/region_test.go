@@ -15,7 +15,8 @@ import (
 
 func number(n int64) *int64 { return &n }
 
-// sliced is data[spans] for an array of shape s, the way one would do it by hand; ok is false where an index is out of bounds.
+// sliced is data[spans] for an array of shape s, the way one would do it by hand; ok is false where
+// an index is out of bounds.
 func sliced(data []byte, s tensor.Shape, spans []query.Span, size int) (out []byte, shape tensor.Shape, ok bool) {
 	var full []query.Span
 	named := 0

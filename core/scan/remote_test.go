@@ -20,7 +20,8 @@ import (
 	"deeplake/core/version"
 )
 
-// remote is a store whose requests take 25 ms each and 90 MB/s. Under testing/synctest none of it takes real time.
+// remote is a store whose requests take 25 ms each and 90 MB/s. Under testing/synctest none of it
+// takes real time.
 type remoteStore struct {
 	storage.Provider
 	mu    sync.Mutex
@@ -79,7 +80,8 @@ func (b *body) Size() int64  { return -1 }
 func (b *body) Tag() string  { return "" }
 func (b *body) Close() error { return nil }
 
-// farSet is rows of a number from 0 to 999 and 40 kB, behind a network. The first open of it is remote.
+// farSet is rows of a number from 0 to 999 and 40 kB, behind a network. The first open of it is
+// remote.
 func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteStore) {
 	t.Helper()
 	ctx := context.Background()
@@ -118,7 +120,8 @@ func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteSt
 	return env, func() *remoteStore { return last }
 }
 
-// TestFarAnswer holds what a selective filter costs over a network: little more than the bytes of the rows it finds.
+// TestFarAnswer holds what a selective filter costs over a network: little more than the bytes of
+// the rows it finds.
 func TestRemoteResult(t *testing.T) {
 	env, store := remoteSet(t, 2500)
 	synctest.Test(t, func(t *testing.T) {

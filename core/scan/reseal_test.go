@@ -35,7 +35,8 @@ type sealedObject struct {
 	payload []byte
 }
 
-// forger changes what lies under checksums and names, and makes these right again: decoders see the change.
+// forger changes what lies under checksums and names, and makes these right again: decoders see the
+// change.
 type forger struct {
 	v       *victim
 	sealed  map[string]*sealedObject
@@ -143,7 +144,8 @@ func (f *forger) harm(seed uint64) (what string, over objects) {
 	return fmt.Sprintf("%s %q", o.kind, key), over
 }
 
-// chunk changes a chunk and what is said of it: its head, its directory, or a block under a right checksum.
+// chunk changes a chunk and what is said of it: its head, its directory, or a block under a right
+// checksum.
 func (f *forger) chunk(rng *rand.Rand, key string) objects {
 	over, data := objects{}, f.v.all[key]
 	tr, err := format.DecodeTrailer(data[len(data)-format.ChunkTrailerBytes:], int64(len(data)))
@@ -179,7 +181,8 @@ func (f *forger) chunk(rng *rand.Rand, key string) objects {
 	return over
 }
 
-// garble changes bytes here and there: bits, numbers at their limits, parts that are left out, doubled or put elsewhere.
+// garble changes bytes here and there: bits, numbers at their limits, parts that are left out,
+// doubled or put elsewhere.
 func garble(rng *rand.Rand, data []byte) []byte {
 	out := bytes.Clone(data)
 	for range 1 + rng.IntN(3) {
@@ -330,10 +333,10 @@ func suffer(over objects, paths []path) error {
 }
 
 // TestForgeries harms a dataset under right checksums and names, and uses it by every path.
-// DEEPLAKE_FORGERIES says how often, DEEPLAKE_SEED where to begin. With DEEPLAKE_PATHS=1 each forgery
-// is used by one path, drawn by the seed: a million of them take hours, not days. Names of objects are
-// random, so a seed alone does not repeat a failure: DEEPLAKE_KEEP is a folder for the forged datasets
-// that fail.
+// DEEPLAKE_FORGERIES says how often, DEEPLAKE_SEED where to begin. With DEEPLAKE_PATHS=1 each
+// forgery is used by one path, drawn by the seed: a million of them take hours, not days. Names of
+// objects are random, so a seed alone does not repeat a failure: DEEPLAKE_KEEP is a folder for the
+// forged datasets that fail.
 func TestForgeries(t *testing.T) { // not parallel: it counts what the process allocates
 	count, first, each := uint64(60), uint64(0), uint64(0)
 	for name, n := range map[string]*uint64{"DEEPLAKE_FORGERIES": &count, "DEEPLAKE_SEED": &first, "DEEPLAKE_PATHS": &each} {

@@ -18,8 +18,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Column is one column of an Result. It has the methods that loaders and readers ask of a column, those of a dataset being
-// read as ever; see dataset.Column.
+// Column is one column of an Result. It has the methods that loaders and readers ask of a column,
+// those of a dataset being read as ever; see dataset.Column.
 type Column interface {
 	Name() string
 	DType() tensor.DType
@@ -45,11 +45,13 @@ var (
 	} = stored{}
 )
 
-// Result is rows that can be read, loaded, selected from and asked again: those of a view, or what a query has answered with.
-// It never changes and may be used in parallel. It is valid until the datasets are closed that it is of; what it holds of its
-// own is memory, given back when nobody refers to it.
+// Result is rows that can be read, loaded, selected from and asked again: those of a view, or what
+// a query has answered with. It never changes and may be used in parallel. It is valid until the
+// datasets are closed that it is of; what it holds of its own is memory, given back when nobody
+// refers to it.
 type Result struct {
-	view        *dataset.View   // its rows are those of this view, its columns tensors of it; else nil
+	// its rows are those of this view, its columns tensors of it; else nil
+	view        *dataset.View
 	base        *dataset.View   // of the dataset that was asked
 	origin      *dataset.View   // that its rows are of, one for one; nil: none, or several
 	sourceRows  []*dataset.View // the rows of datasets that came of it
@@ -65,11 +67,12 @@ func Plain(v *dataset.View) *Result {
 	return &Result{view: v, base: v, origin: v, sourceRows: own, reads: own, table: Of(v)}
 }
 
-// NewResult is what a query on a view has answered with. words say all that decides the rows besides the datasets: the query
-// in its canonical form, parameters, seed, and the Words of an result that was asked. reads are all views that the query reads,
-// base among them, and the Reads of such an result, in an order that the same query always has. Computed columns are kept in
-// memory, each in the chunks of a dataset of its own; those that are computed when they are read, of one element type, stay
-// so. ctx ends the computing of the others.
+// NewResult is what a query on a view has answered with. words say all that decides the rows
+// besides the datasets: the query in its canonical form, parameters, seed, and the Words of an
+// result that was asked. reads are all views that the query reads, base among them, and the Reads
+// of such an result, in an order that the same query always has. Computed columns are kept in
+// memory, each in the chunks of a dataset of its own; those that are computed when they are read,
+// of one element type, stay so. ctx ends the computing of the others.
 func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Result, error) {
 	a := &Result{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, fingerprint: words}
 	d := sourceViews{result: r, views: map[sourceView]*dataset.View{}}
@@ -143,7 +146,8 @@ func (d *sourceViews) rows(ctx context.Context, i int, v *dataset.View) (*datase
 	return out, err
 }
 
-// draw is the given rows of v, -1 being none; of rows that are equally remote from each other a view that lists none.
+// draw is the given rows of v, -1 being none; of rows that are equally remote from each other a
+// view that lists none.
 func draw(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, error) {
 	n := int64(len(rows))
 	if n > 1 && rows[0] >= 0 && rows[1] > rows[0] {
@@ -250,7 +254,8 @@ func (a *Result) Names() []string {
 // Table is the result as a query asks it.
 func (a *Result) Table() *Table { return a.table }
 
-// View is the view that has the same rows and tensors, perhaps under other names; false: there is none.
+// View is the view that has the same rows and tensors, perhaps under other names; false: there is
+// none.
 func (a *Result) View() (*dataset.View, bool) { return a.view, a.view != nil }
 
 // Origin is the rows that these are of, one for one; nil: there are none, or of several.
@@ -324,8 +329,8 @@ func (a *Result) Traffic() storage.Stats {
 	return sum
 }
 
-// Identity says which rows these are, as dataset.View.Identity does. What was asked names the rows that are of no single
-// view: they are the same wherever the same is asked of the same commits.
+// Identity says which rows these are, as dataset.View.Identity does. What was asked names the rows
+// that are of no single view: they are the same wherever the same is asked of the same commits.
 func (a *Result) Identity() (dataset, commit, selection string, err error) {
 	if a.view != nil {
 		return a.view.Identity()
@@ -352,8 +357,8 @@ func (a *Result) Identity() (dataset, commit, selection string, err error) {
 	return dataset, commit, fmt.Sprintf("query %s*%d", hex.EncodeToString(sum.Sum(nil)[:16]), a.table.rows), nil
 }
 
-// Rows fills dst, len(dst) == Len, with the rows of the dataset that these are of, -1 for none. An result whose rows are of
-// several datasets, or of none, is errs.Unsupported.
+// Rows fills dst, len(dst) == Len, with the rows of the dataset that these are of, -1 for none. An
+// result whose rows are of several datasets, or of none, is errs.Unsupported.
 func (a *Result) Rows(dst []int64) error {
 	if a.origin == nil {
 		return errs.New(errs.Unsupported, "the rows of this result are not rows of one dataset: they are joined, grouped or computed")
@@ -435,7 +440,8 @@ func (a *Result) derive(n int64, words string, of func(*dataset.View) (*dataset.
 	return out, nil
 }
 
-// Describe says what the result shows. The counters of its tensors are those of the commits they are of.
+// Describe says what the result shows. The counters of its tensors are those of the commits they
+// are of.
 func (a *Result) Describe() dataset.Description {
 	if a.view == a.base && a.view != nil {
 		return a.view.Describe()

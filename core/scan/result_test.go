@@ -284,7 +284,8 @@ func TestResultIdentity(t *testing.T) {
 			t.Errorf("%s: parts are alike", q)
 		}
 	}
-	// Of results, and of other datasets: what was asked before counts, and every version that was read.
+	// Of results, and of other datasets: what was asked before counts, and every version that was
+	// read.
 	other := small(t, env, "mem://other")
 	of := func(steps ...string) string {
 		a := Plain(v)

@@ -16,9 +16,10 @@ type QuerySpec struct {
 	Seed   uint64
 }
 
-// Save saves the result under a name in d, the dataset that was asked: what was asked, and where its rows are rows of that
-// dataset, those. Columns that were computed are computed again when it is loaded; of such an result no part can be saved. A
-// name that is taken is errs.Exists, unless replace is set.
+// Save saves the result under a name in d, the dataset that was asked: what was asked, and where
+// its rows are rows of that dataset, those. Columns that were computed are computed again when it
+// is loaded; of such an result no part can be saved. A name that is taken is errs.Exists, unless
+// replace is set.
 func (a *Result) Save(ctx context.Context, d *dataset.Dataset, name string, q QuerySpec, replace bool) error {
 	s := dataset.SavedView{Name: name, Query: q.Query, Params: q.Params, Seed: q.Seed}
 	own, err := a.ownRows()
@@ -59,9 +60,9 @@ func (a *Result) ownRows() (*dataset.View, error) {
 	return a.origin, nil
 }
 
-// Load opens a saved view of d. Where its columns are tensors these are its rows as they were saved; else again is called with
-// all rows of its commit, to ask as it was asked then. The dataset that is returned is d at that commit, to be closed after
-// the last use of the result.
+// Load opens a saved view of d. Where its columns are tensors these are its rows as they were
+// saved; else again is called with all rows of its commit, to ask as it was asked then. The dataset
+// that is returned is d at that commit, to be closed after the last use of the result.
 func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Result, error)) (*Result, *dataset.Dataset, error) {
 	l, err := d.Versions().LoadView(ctx, name)
 	if err != nil {

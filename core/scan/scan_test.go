@@ -35,7 +35,8 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
-// kinds are the tensors of the datasets of these tests: everything that is stored in a way of its own.
+// kinds are the tensors of the datasets of these tests: everything that is stored in a way of its
+// own.
 func kinds() []dataset.TensorSpec {
 	return []dataset.TensorSpec{
 		{Name: "x", DType: "int64"},
@@ -129,7 +130,8 @@ func appendRows(t testing.TB, d *dataset.Dataset, n int, r *rand.Rand) {
 	}
 }
 
-// testDataset has rows of several commits, of which some were replaced and some deleted, and some that are not committed.
+// testDataset has rows of several commits, of which some were replaced and some deleted, and some
+// that are not committed.
 func testDataset(t testing.TB, uri string, seed uint64) *dataset.Dataset {
 	t.Helper()
 	ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Table is the rows of a view, or of an Result, as a query asks them. It is valid until the datasets are closed that it is
-// of. All methods may be called in parallel.
+// Table is the rows of a view, or of an Result, as a query asks them. It is valid until the
+// datasets are closed that it is of. All methods may be called in parallel.
 type Table struct {
 	name   string
 	rows   int64
@@ -25,13 +25,16 @@ var (
 	_ query.RemoteTable = (*Table)(nil)
 )
 
-// field is a column of a table: a tensor of a view that has as many rows as the table, or what is computed when it is read.
+// field is a column of a table: a tensor of a view that has as many rows as the table, or what is
+// computed when it is read.
 type field struct {
-	name    string
-	view    *dataset.View
-	column  *dataset.Column
-	kept    bool                                                           // view is of what was computed, in memory
-	compute func(ctx context.Context, rows []int64) (*array.Column, error) // instead of view and column
+	name   string
+	view   *dataset.View
+	column *dataset.Column
+	// view is of what was computed, in memory
+	kept bool
+	// instead of view and column
+	compute func(ctx context.Context, rows []int64) (*array.Column, error)
 
 	mu       sync.Mutex
 	resolved bool
@@ -113,7 +116,8 @@ func typeOf(c *dataset.Column) array.Type {
 	return t
 }
 
-// Resolve says what is true of all values of a column in this version. What it has found once it remembers.
+// Resolve says what is true of all values of a column in this version. What it has found once it
+// remembers.
 func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
 	f := t.fields[column]
 	if f.compute != nil {
@@ -146,7 +150,8 @@ func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
 	return typ, nil
 }
 
-// unseen is what is said of the shape of a tensor without samples: what is declared, what its htype demands, or scalars.
+// unseen is what is said of the shape of a tensor without samples: what is declared, what its htype
+// demands, or scalars.
 func unseen(c *dataset.Column) (int, tensor.Shape) {
 	if s := c.Spec().Shape; s != nil {
 		return len(s), s

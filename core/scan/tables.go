@@ -11,7 +11,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Tables opens the datasets that queries name, and keeps them open. All methods may be called in parallel.
+// Tables opens the datasets that queries name, and keeps them open. All methods may be called in
+// parallel.
 type Tables struct {
 	env    *dataset.Env
 	o      storage.Options
@@ -62,8 +63,8 @@ func (t *Tables) options(uri string) (storage.Options, error) {
 	return grant.Options, err
 }
 
-// Table opens the dataset at the URI name, at the version that ref is, as dataset.OpenOptions.At has it; "" is the newest. A
-// dataset is opened once: asked again, it is the same version.
+// Table opens the dataset at the URI name, at the version that ref is, as dataset.OpenOptions.At
+// has it; "" is the newest. A dataset is opened once: asked again, it is the same version.
 func (t *Tables) Table(ctx context.Context, name, ref string) (query.Table, error) {
 	key := [2]string{name, ref}
 	t.mu.Lock()

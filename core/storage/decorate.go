@@ -15,7 +15,8 @@ type Wrapper interface {
 	Inner() Provider
 }
 
-// Innermost takes every decorator off p. A Copier needs it to see whether two providers are of the same store.
+// Innermost takes every decorator off p. A Copier needs it to see whether two providers are of the
+// same store.
 func Innermost(p Provider) Provider {
 	for {
 		w, ok := p.(Wrapper)
@@ -56,19 +57,22 @@ func Remote(p Provider) bool {
 	return ok
 }
 
-// ProbeKey is the object by which core/storage/prove sees that a store refuses to overwrite. It stays: the next process
-// needs one refused write and no new object, and credentials that may not delete, versions and retention of a bucket do
-// no harm. Listings leave it out; Delete of a dataset names it.
+// ProbeKey is the object by which core/storage/prove sees that a store refuses to overwrite. It
+// stays: the next process needs one refused write and no new object, and credentials that may not
+// delete, versions and retention of a bucket do no harm. Listings leave it out; Delete of a dataset
+// names it.
 const ProbeKey = "probe/put-if-absent"
 
-// Hosted is implemented by providers of protocols that several services speak, some of them without conditional writes.
+// Hosted is implemented by providers of protocols that several services speak, some of them without
+// conditional writes.
 type Hosted interface {
-	// Service names the endpoint and the bucket. known reports whether its vendor promises that PutIfAbsent never
-	// overwrites.
+	// Service names the endpoint and the bucket. known reports whether its vendor promises that
+	// PutIfAbsent never overwrites.
 	Service() (name string, known bool)
 }
 
-// Origin tells stores of all services apart, and is the same in every process: the URI, and the service that answers it.
+// Origin tells stores of all services apart, and is the same in every process: the URI, and the
+// service that answers it.
 func Origin(p Provider) string {
 	if h, ok := Innermost(p).(Hosted); ok {
 		name, _ := h.Service()
@@ -77,7 +81,8 @@ func Origin(p Provider) string {
 	return p.URI()
 }
 
-// WholeLister is implemented by providers whose List reads all names of a directory to find the first.
+// WholeLister is implemented by providers whose List reads all names of a directory to find the
+// first.
 type WholeLister interface {
 	// ListsWhole does nothing.
 	ListsWhole()
@@ -95,8 +100,8 @@ type Forgetter interface {
 	Forget(key string)
 }
 
-// Forget drops the copies that the decorators of p keep of an object. Whoever finds an object damaged calls it before
-// reading again: a bit that fell over on the way here is kept as it came.
+// Forget drops the copies that the decorators of p keep of an object. Whoever finds an object
+// damaged calls it before reading again: a bit that fell over on the way here is kept as it came.
 func Forget(p Provider, key string) {
 	for {
 		if f, ok := p.(Forgetter); ok {
@@ -110,7 +115,8 @@ func Forget(p Provider, key string) {
 	}
 }
 
-// Stats counts what the decorators of a store have done since they were opened. All but the gauges only grow.
+// Stats counts what the decorators of a store have done since they were opened. All but the gauges
+// only grow.
 type Stats struct {
 	Requests     int64 `json:"requests"` // sent to the store, repetitions and hedges among them
 	BytesRead    int64 `json:"bytes_read"`
@@ -188,20 +194,22 @@ func StatsOf(store any) Stats {
 	return Stats{}
 }
 
-// Attempts runs one request, try, as often as it takes, and each time in its turn. op and object name it in errors, n is
-// the number of bytes it moves. try returns a Fault where it may be called again; it gets the context of the attempt.
+// Attempts runs one request, try, as often as it takes, and each time in its turn. op and object
+// name it in errors, n is the number of bytes it moves. try returns a Fault where it may be called
+// again; it gets the context of the attempt.
 type Attempts func(ctx context.Context, op, object string, n int64, try func(ctx context.Context) error) error
 
 type attemptsKey struct{}
 
-// WithAttempts gives the calls below a way to have their requests repeated one by one. Decorators set it for calls that
-// cannot be repeated as a whole: Create, for the parts of the stream, and CopyFrom.
+// WithAttempts gives the calls below a way to have their requests repeated one by one. Decorators
+// set it for calls that cannot be repeated as a whole: Create, for the parts of the stream, and
+// CopyFrom.
 func WithAttempts(ctx context.Context, a Attempts) context.Context {
 	return context.WithValue(ctx, attemptsKey{}, a)
 }
 
-// AttemptsOf is what a provider runs each request of a Stream through: in Create it asks for it once and keeps it.
-// Without a decorator above it calls try once.
+// AttemptsOf is what a provider runs each request of a Stream through: in Create it asks for it
+// once and keeps it. Without a decorator above it calls try once.
 func AttemptsOf(ctx context.Context) Attempts {
 	if a, ok := ctx.Value(attemptsKey{}).(Attempts); ok {
 		return a
@@ -211,8 +219,9 @@ func AttemptsOf(ctx context.Context) Attempts {
 	}
 }
 
-// Turn tells whoever watches the time of a request when it really began: a decorator below may hold it back until it is
-// its turn. The methods of a nil Turn do nothing. All may be called in parallel.
+// Turn tells whoever watches the time of a request when it really began: a decorator below may hold
+// it back until it is its turn. The methods of a nil Turn do nothing. All may be called in
+// parallel.
 type Turn struct {
 	began atomic.Int64 // nanoseconds since the epoch; 0: it waits
 }

@@ -11,7 +11,8 @@ import (
 
 // LinkRule extends or narrows where stored text may lead.
 type LinkRule struct {
-	Prefix   string    // "scheme://", "scheme://host" or "scheme://host/path"; a path matches whole segments
+	// "scheme://", "scheme://host" or "scheme://host/path"; a path matches whole segments
+	Prefix   string
 	Settings *Settings // how the place is reached; nil refuses it
 }
 

@@ -20,7 +20,8 @@ func TestLinkPolicy(t *testing.T) {
 	for _, c := range []struct {
 		home, to string
 		rules    []LinkRule
-		want     string // "own", "plain", "other", "" for refused; "!" for a host that must be public
+		// "own", "plain", "other", "" for refused; "!" for a host that must be public
+		want string
 	}{
 		{"s3://mine/set", "s3://mine/pictures/x.jpg", nil, "own"},
 		{"s3://mine/set", "s3://other/x.jpg", nil, ""},

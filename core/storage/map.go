@@ -4,17 +4,18 @@ import "context"
 
 // Mapper is implemented by providers whose objects can be looked at without being copied.
 type Mapper interface {
-	// Map shows a whole object. Missing: errs.NotFound. Objects that cannot be shown, and systems that cannot, are
-	// errs.Unsupported: ReadAt may work all the same.
+	// Map shows a whole object. Missing: errs.NotFound. Objects that cannot be shown, and systems
+	// that cannot, are errs.Unsupported: ReadAt may work all the same.
 	Map(ctx context.Context, key string) (*Mapping, error)
 }
 
 // Mapping is an object as it lies in memory. It may be used in parallel and outlives its Provider.
 type Mapping struct {
-	// Data is the object, not to be written to. It is there as long as the Mapping is held, no longer: whoever keeps a part
-	// of it keeps the Mapping too. What somebody else cuts off the object, which nobody does, must not be touched any more.
+	// Data is the object, not to be written to. It is there as long as the Mapping is held, no
+	// longer: whoever keeps a part of it keeps the Mapping too. What somebody else cuts off the
+	// object, which nobody does, must not be touched any more.
 	Data []byte
-	// Ready brings a part of Data into memory. An error, which is that of the disk, says that it must not be touched; nil: all
-	// of it lies there.
+	// Ready brings a part of Data into memory. An error, which is that of the disk, says that it
+	// must not be touched; nil: all of it lies there.
 	Ready func(off, n int64) error
 }

@@ -6,25 +6,29 @@ import (
 	"time"
 )
 
-// Ranger is implemented by providers whose reads are requests over a network. Decorators need it to ask twice and take
-// whichever answers first, to watch a body, and to go on with one that broke off.
+// Ranger is implemented by providers whose reads are requests over a network. Decorators need it to
+// ask twice and take whichever answers first, to watch a body, and to go on with one that broke
+// off.
 type Ranger interface {
-	// Range asks for n bytes from offset off (n < 0: all that follow) and returns when the answer has begun. tag is the
-	// Tag that the object must have, "" for any; an object with another one is errs.Conflict. Bytes that begin at the end
-	// or behind it are errs.Corrupt, but for those from the first on of an object that is empty; no bytes may be asked for
-	// at the end. ctx covers the body too. When it ends Range returns at once: its caller has no other way to leave it.
+	// Range asks for n bytes from offset off (n < 0: all that follow) and returns when the answer
+	// has begun. tag is the Tag that the object must have, "" for any; an object with another one
+	// is errs.Conflict. Bytes that begin at the end or behind it are errs.Corrupt, but for those
+	// from the first on of an object that is empty; no bytes may be asked for at the end. ctx
+	// covers the body too. When it ends Range returns at once: its caller has no other way to leave
+	// it.
 	Range(ctx context.Context, key string, off, n int64, tag string) (Body, error)
 }
 
-// Body is the content of an answer: Read gives exactly Len bytes and then io.EOF; a body that breaks off is an error with
-// a Fault. Close may be called early.
+// Body is the content of an answer: Read gives exactly Len bytes and then io.EOF; a body that
+// breaks off is an error with a Fault. Close may be called early.
 type Body interface {
 	io.ReadCloser
 	// Len is the number of bytes asked for, fewer where the object ends before.
 	Len() int64
 	// Size is the number of bytes of the whole object, -1 where the store does not say.
 	Size() int64
-	// Tag tells versions of the content apart (an ETag, a generation); "" where the store gives none.
+	// Tag tells versions of the content apart (an ETag, a generation); "" where the store gives
+	// none.
 	Tag() string
 }
 
@@ -33,9 +37,10 @@ type Repeat uint8
 
 // The kinds of Repeat. An error without a Fault is final.
 const (
-	Soon    Repeat = iota + 1 // a broken connection, a fault of the server: a new request may well succeed
-	Later                     // the store asks for fewer requests: wait, and send less
-	Refresh                   // the credentials have expired: once more with fresh ones
+	// a broken connection, a fault of the server: a new request may well succeed
+	Soon    Repeat = iota + 1
+	Later          // the store asks for fewer requests: wait, and send less
+	Refresh        // the credentials have expired: once more with fresh ones
 )
 
 // Fault is found by errors.As in the error of a request that is worth repeating.
@@ -50,19 +55,22 @@ func (f *Fault) Error() string { return f.Err.Error() }
 // Unwrap gives the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Copier is implemented by providers that can copy an object within the store, without moving its bytes through here.
+// Copier is implemented by providers that can copy an object within the store, without moving its
+// bytes through here.
 type Copier interface {
-	// CopyFrom copies srcKey of src to key, visible and durable as after Put. done is false where src is not a provider
-	// of the same store, or this object cannot be copied there; nothing has happened then.
+	// CopyFrom copies srcKey of src to key, visible and durable as after Put. done is false where
+	// src is not a provider of the same store, or this object cannot be copied there; nothing has
+	// happened then.
 	CopyFrom(ctx context.Context, src Provider, srcKey, key string) (done bool, err error)
 }
 
-// Source is a place of objects that others write: under any name, and with content that may change. All methods may be
-// called in parallel.
+// Source is a place of objects that others write: under any name, and with content that may change.
+// All methods may be called in parallel.
 type Source interface {
 	Ranger
-	// Objects calls fn for every object whose name starts with prefix and is greater than after ("" for all), in byte
-	// order of names where the store lists so, until fn returns false. It holds one page of the listing at a time.
+	// Objects calls fn for every object whose name starts with prefix and is greater than after (""
+	// for all), in byte order of names where the store lists so, until fn returns false. It holds
+	// one page of the listing at a time.
 	Objects(ctx context.Context, prefix, after string, fn func(Entry) bool) error
 	// URI is the address that opens the source again. Secrets are not part of it.
 	URI() string

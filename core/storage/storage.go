@@ -1,5 +1,6 @@
-// Package storage owns the contract between the dataset and a place that keeps bytes under keys: Provider, key rules,
-// and the table of URI schemes. It never looks into the bytes, and it neither retries nor caches: those are decorators.
+// Package storage owns the contract between the dataset and a place that keeps bytes under keys:
+// Provider, key rules, and the table of URI schemes. It never looks into the bytes, and it neither
+// retries nor caches: those are decorators.
 package storage
 
 import (
@@ -12,29 +13,32 @@ import (
 	"deeplake/core/errs"
 )
 
-// Provider keeps immutable objects under keys. All methods may be called in parallel. Errors are classified by
-// errs.Kind and name the key; a missing object is errs.NotFound, a store that fails is errs.Storage.
+// Provider keeps immutable objects under keys. All methods may be called in parallel. Errors are
+// classified by errs.Kind and name the key; a missing object is errs.NotFound, a store that fails
+// is errs.Storage.
 type Provider interface {
 	// Get returns the whole object. The slice is the caller's.
 	Get(ctx context.Context, key string) ([]byte, error)
 
-	// ReadAt fills all of dst from offset off of the object. An object that ends before is errs.Corrupt (objects are
-	// immutable, hence truncated). On error the content of dst is undefined.
+	// ReadAt fills all of dst from offset off of the object. An object that ends before is
+	// errs.Corrupt (objects are immutable, hence truncated). On error the content of dst is
+	// undefined.
 	ReadAt(ctx context.Context, key string, dst []byte, off int64) error
 
-	// Put stores data under a key that nobody else writes; readers see all of it or nothing. It may be durable only
-	// when a later PutIfAbsent of the same Provider has returned.
+	// Put stores data under a key that nobody else writes; readers see all of it or nothing. It may
+	// be durable only when a later PutIfAbsent of the same Provider has returned.
 	Put(ctx context.Context, key string, data []byte) error
 
-	// PutIfAbsent stores data unless the key exists (errs.Exists). It is the one atomic operation: of several callers,
-	// in any process, exactly one succeeds. When it returns nil, data and every earlier Put are durable. Where answers
-	// can be lost, errs.Exists may speak of this very call, and after any other error the object may stand: callers who
-	// must know read it back. With a NotDurable in the error the object stands for every reader, and a crash of the
-	// machine may take it away: the same call again makes it durable, and is errs.Exists then.
+	// PutIfAbsent stores data unless the key exists (errs.Exists). It is the one atomic operation:
+	// of several callers, in any process, exactly one succeeds. When it returns nil, data and every
+	// earlier Put are durable. Where answers can be lost, errs.Exists may speak of this very call,
+	// and after any other error the object may stand: callers who must know read it back. With a
+	// NotDurable in the error the object stands for every reader, and a crash of the machine may
+	// take it away: the same call again makes it durable, and is errs.Exists then.
 	PutIfAbsent(ctx context.Context, key string, data []byte) error
 
-	// List calls fn in byte order of keys for every object whose key starts with prefix and is greater than after
-	// ("" for all), until fn returns false. prefix is "" or ends with "/".
+	// List calls fn in byte order of keys for every object whose key starts with prefix and is
+	// greater than after ("" for all), until fn returns false. prefix is "" or ends with "/".
 	List(ctx context.Context, prefix, after string, fn func(Object) bool) error
 
 	// Delete removes objects; missing ones are no error.
@@ -47,7 +51,8 @@ type Provider interface {
 	Close() error
 }
 
-// Streamer is implemented by providers that take an object piece by piece, so that a writer needs no memory for it.
+// Streamer is implemented by providers that take an object piece by piece, so that a writer needs
+// no memory for it.
 type Streamer interface {
 	// Create begins an object. Nothing is visible before Finish has returned nil.
 	Create(ctx context.Context, key string) (Stream, error)
@@ -69,7 +74,8 @@ type Placed interface {
 	Place() string
 }
 
-// Place names where the objects of p lie: by that two providers are told to be of one place, by their URIs else.
+// Place names where the objects of p lie: by that two providers are told to be of one place, by
+// their URIs else.
 func Place(p Provider) string {
 	if at, ok := p.(Placed); ok {
 		return at.Place()
@@ -77,8 +83,8 @@ func Place(p Provider) string {
 	return p.URI()
 }
 
-// NoBucket is found by errors.As in an errs.NotFound that is about the bucket, so that it does not pass for one about an
-// object.
+// NoBucket is found by errors.As in an errs.NotFound that is about the bucket, so that it does not
+// pass for one about an object.
 type NoBucket struct{ Err error }
 
 func (n *NoBucket) Error() string { return n.Err.Error() }
@@ -86,7 +92,8 @@ func (n *NoBucket) Error() string { return n.Err.Error() }
 // Unwrap gives the cause.
 func (n *NoBucket) Unwrap() error { return n.Err }
 
-// NotDurable is found by errors.As in the error of a PutIfAbsent whose object stands but may not outlive a crash.
+// NotDurable is found by errors.As in the error of a PutIfAbsent whose object stands but may not
+// outlive a crash.
 type NotDurable struct{ Err error }
 
 func (n *NotDurable) Error() string { return n.Err.Error() }
@@ -98,23 +105,25 @@ func (n *NotDurable) Unwrap() error { return n.Err }
 type Object struct {
 	Key  string
 	Size int64
-	// Modified is when the object got its content, by the clock of the store; the zero time where the store does not say.
+	// Modified is when the object got its content, by the clock of the store; the zero time where
+	// the store does not say.
 	Modified time.Time
 }
 
-// Sweeper is implemented by providers that can leave behind something that is no object when a writer is killed: a
-// temporary file, parts of an upload.
+// Sweeper is implemented by providers that can leave behind something that is no object when a
+// writer is killed: a temporary file, parts of an upload.
 type Sweeper interface {
-	// Sweep removes such leftovers that nobody has touched since before, and says how many and how large they were.
-	// With dry it removes nothing.
+	// Sweep removes such leftovers that nobody has touched since before, and says how many and how
+	// large they were. With dry it removes nothing.
 	Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error)
 }
 
 // MaxKeyBytes bounds a key.
 const MaxKeyBytes = 900
 
-// CheckKey verifies the key rules: relative, "/"-separated, no empty part, no part that is "." or "..", at most
-// MaxKeyBytes bytes of printable ASCII without "\". No key may be the directory of another.
+// CheckKey verifies the key rules: relative, "/"-separated, no empty part, no part that is "." or
+// "..", at most MaxKeyBytes bytes of printable ASCII without "\". No key may be the directory of
+// another.
 func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKeyBytes {
 		return errs.New(errs.Invalid, "key %q: has %d bytes, want 1 to %d", key, len(key), MaxKeyBytes)
@@ -174,10 +183,12 @@ func (b *buffered) ended(op string) error {
 // Opener opens a provider for the part of a URI behind "scheme://".
 type Opener func(ctx context.Context, rest string, o Options) (Provider, error)
 
-// Registry maps a URI scheme ("file", "mem") to its opener. It is a value, passed down by whoever assembles the program.
+// Registry maps a URI scheme ("file", "mem") to its opener. It is a value, passed down by whoever
+// assembles the program.
 type Registry map[string]Opener
 
-// Open finds the scheme of uri and opens its provider. A uri without "://" is a path of the "file" scheme.
+// Open finds the scheme of uri and opens its provider. A uri without "://" is a path of the "file"
+// scheme.
 func (r Registry) Open(ctx context.Context, uri string, o Options) (Provider, error) {
 	scheme, rest := split(uri)
 	open, ok := r[scheme]

@@ -1,5 +1,5 @@
-// Package tensor owns the vocabulary of values: DType, Shape, HType, Sample and the arithmetic of indices. It does no
-// I/O and knows no codec.
+// Package tensor owns the vocabulary of values: DType, Shape, HType, Sample and the arithmetic of
+// indices. It does no I/O and knows no codec.
 package tensor
 
 import (
@@ -11,7 +11,8 @@ import (
 // DType is an element type. The numeric values are stored in chunks and schemas and never change.
 type DType uint8
 
-// The dtypes. String and JSON are UTF-8, Bytes is opaque; these three have no fixed element size and no shape.
+// The dtypes. String and JSON are UTF-8, Bytes is opaque; these three have no fixed element size
+// and no shape.
 const (
 	Bool       DType = 1
 	Uint8      DType = 2

@@ -6,7 +6,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// HType is the meaning of a tensor: what its samples stand for, and hence which dtype and shape they must have.
+// HType is the meaning of a tensor: what its samples stand for, and hence which dtype and shape
+// they must have.
 type HType struct {
 	Base     string // "image.rgb"
 	Sequence bool   // a row is a list of Base
@@ -114,8 +115,8 @@ func (h HType) rule() *rule {
 	return nil
 }
 
-// Empty is the shape of no boxes, points or keypoints at all, which people write as an empty list; nil where an htype has
-// no such thing.
+// Empty is the shape of no boxes, points or keypoints at all, which people write as an empty list;
+// nil where an htype has no such thing.
 func (h HType) Empty() Shape {
 	switch h.Base {
 	case "bbox":

@@ -5,14 +5,17 @@ type Form uint8
 
 // The forms a sample can arrive in.
 const (
-	FormArray   Form = 0 // Data is a C-order array of DType and Shape
-	FormEncoded Form = 1 // Data is a file of a sample codec (a JPEG, a PNG, a WebP); DType and Shape are ignored
-	FormText    Form = 2 // Data is UTF-8 text, JSON or opaque bytes, as DType (String, JSON, Bytes) says
-	FormHole    Form = 3 // the row has no sample
-	FormLink    Form = 4 // the sample is a file that stays where it is, at Link
+	FormArray Form = 0 // Data is a C-order array of DType and Shape
+	// Data is a file of a sample codec (a JPEG, a PNG, a WebP); DType and Shape are ignored
+	FormEncoded Form = 1
+	// Data is UTF-8 text, JSON or opaque bytes, as DType (String, JSON, Bytes) says
+	FormText Form = 2
+	FormHole Form = 3 // the row has no sample
+	FormLink Form = 4 // the sample is a file that stays where it is, at Link
 )
 
-// Sample is one value on its way into a tensor. Data may alias memory of the caller and is not kept.
+// Sample is one value on its way into a tensor. Data may alias memory of the caller and is not
+// kept.
 type Sample struct {
 	Form  Form
 	DType DType
@@ -21,20 +24,21 @@ type Sample struct {
 	Link  *Link // FormLink
 }
 
-// Link says where a sample lies that is not copied into the dataset. It is not changed by those who take it.
+// Link says where a sample lies that is not copied into the dataset. It is not changed by those who
+// take it.
 type Link struct {
 	URL    string // absolute, "scheme://..."
 	Offset int64
 	Length int64  // 0: all from Offset on
 	Tag    string // what the object's version must be; "": what it is now
-	// What is known of the file already: then nothing of it is read when it is linked. Codec 0 asks for a look at it; else
-	// Size, Length, and DType and Shape of the sample, are right too.
+	// What is known of the file already: then nothing of it is read when it is linked. Codec 0 asks
+	// for a look at it; else Size, Length, and DType and Shape of the sample, are right too.
 	Codec uint8 // id of the sample codec
 	Size  int64 // bytes of the whole object; -1: the store does not say
 }
 
-// Rows are the values of one tensor for a number of rows: either Array, equal samples one after the other in one
-// C-order array, or Samples. Exactly one of the two is set.
+// Rows are the values of one tensor for a number of rows: either Array, equal samples one after the
+// other in one C-order array, or Samples. Exactly one of the two is set.
 type Rows struct {
 	Tensor   string
 	Array    *Array

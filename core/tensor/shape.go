@@ -11,14 +11,16 @@ import (
 // MaxDims is the largest number of axes of a sample.
 const MaxDims = 32
 
-// MaxSampleBytes bounds a sample, so that a hostile shape cannot ask for more memory than any machine has.
+// MaxSampleBytes bounds a sample, so that a hostile shape cannot ask for more memory than any
+// machine has.
 const MaxSampleBytes = 1 << 40
 
-// Shape is the size of a sample along each axis, outermost first. Axis sizes are >= 0; in a schema -1 means "varies".
+// Shape is the size of a sample along each axis, outermost first. Axis sizes are >= 0; in a schema
+// -1 means "varies".
 type Shape []int64
 
-// Elements is the product of the axes. It fails on a negative axis, too many axes, and a product over MaxSampleBytes, in
-// which axes of 0 do not count: nothing may overflow on the way to 0.
+// Elements is the product of the axes. It fails on a negative axis, too many axes, and a product
+// over MaxSampleBytes, in which axes of 0 do not count: nothing may overflow on the way to 0.
 func (s Shape) Elements() (int64, error) {
 	if len(s) > MaxDims {
 		return 0, errs.New(errs.Invalid, "shape has %d axes, want at most %d", len(s), MaxDims)

@@ -18,8 +18,9 @@ func (p *Pipeline) Size(k Key, h, w int) (int, int, error) {
 	return oh, ow, nil
 }
 
-// Mask moves a mask as its picture of h x w is moved: src, h x w elements of size bytes, to dst. Elements are taken as they
-// are (the nearest one when resizing, as torchvision's for masks), padding is 0 and colours do not matter.
+// Mask moves a mask as its picture of h x w is moved: src, h x w elements of size bytes, to dst.
+// Elements are taken as they are (the nearest one when resizing, as torchvision's for masks),
+// padding is 0 and colours do not matter.
 func (ws *Workspace) Mask(p *Pipeline, k Key, h, w, size int, dst, src []byte) error {
 	t, err := p.Trace(k, h, w, ws.trace)
 	if err != nil {
@@ -51,8 +52,10 @@ func (ws *Workspace) Mask(p *Pipeline, k Key, h, w, size int, dst, src []byte) e
 
 // BoxFormat says what the four numbers of a box are.
 type BoxFormat struct {
-	Mode     string // LTRB (left, top, right, bottom), LTWH (left, top, width, height) or CCWH (center, width, height)
-	Fraction bool   // of the picture's width and height, not pixels
+	// LTRB (left, top, right, bottom), LTWH (left, top, width, height) or CCWH (center, width,
+	// height)
+	Mode     string
+	Fraction bool // of the picture's width and height, not pixels
 }
 
 // boxModes are what modes are called.
@@ -70,8 +73,9 @@ func ParseBoxMode(name string) (string, error) {
 	return "", errs.New(errs.Invalid, "box mode is %q (want one of %q)%s", name, want, errs.Suggest(name, want))
 }
 
-// Boxes moves boxes in place as their picture of h x w is moved. After every step they are clipped to what is left of the
-// picture: one that lies outside keeps its place in the list and has no area.
+// Boxes moves boxes in place as their picture of h x w is moved. After every step they are clipped
+// to what is left of the picture: one that lies outside keeps its place in the list and has no
+// area.
 func (ws *Workspace) Boxes(p *Pipeline, k Key, h, w int, f BoxFormat, d tensor.DType, data []byte) error {
 	t, err := p.Trace(k, h, w, ws.trace)
 	if err != nil {
@@ -116,8 +120,8 @@ func (t *Trace) before(i int) (h, w int) {
 	return t.steps[i-1].h, t.steps[i-1].w
 }
 
-// point moves a point. unit is 1 where points lie on pixels, so that a flip brings the last to the first, and 0 where
-// they lie between them.
+// point moves a point. unit is 1 where points lie on pixels, so that a flip brings the last to the
+// first, and 0 where they lie between them.
 func (s *step) point(x, y float64, inH, inW int, unit float64) (float64, float64) {
 	switch s.kind {
 	case toCrop:
@@ -160,8 +164,8 @@ func fromCorners(b [4]float64, f BoxFormat, h, w int) [4]float64 {
 	return b
 }
 
-// Points moves points in place as their picture of h x w is moved: of each row of the last axis of s the first two numbers,
-// x and y. Points may come to lie outside; they are not clipped.
+// Points moves points in place as their picture of h x w is moved: of each row of the last axis of
+// s the first two numbers, x and y. Points may come to lie outside; they are not clipped.
 func (ws *Workspace) Points(p *Pipeline, k Key, h, w int, d tensor.DType, s tensor.Shape, data []byte) error {
 	t, err := p.Trace(k, h, w, ws.trace)
 	if err != nil {
@@ -178,8 +182,9 @@ func (ws *Workspace) Points(p *Pipeline, k Key, h, w int, d tensor.DType, s tens
 	return nil
 }
 
-// Keypoints is Points for COCO's keypoints, (3 x keypoints, instances) of x, y and visibility. A keypoint that was not
-// labelled (visibility 0) stays as it is; one that comes to lie outside the picture gets visibility 0.
+// Keypoints is Points for COCO's keypoints, (3 x keypoints, instances) of x, y and visibility. A
+// keypoint that was not labelled (visibility 0) stays as it is; one that comes to lie outside the
+// picture gets visibility 0.
 func (ws *Workspace) Keypoints(p *Pipeline, k Key, h, w int, d tensor.DType, s tensor.Shape, data []byte) error {
 	t, err := p.Trace(k, h, w, ws.trace)
 	if err != nil {
@@ -239,7 +244,8 @@ func get(d tensor.DType, b []byte) float64 {
 	return math.Float64frombits(o.Uint64(b))
 }
 
-// put writes one number, rounded to the nearest where d has integers only, and not beyond what d holds.
+// put writes one number, rounded to the nearest where d has integers only, and not beyond what d
+// holds.
 func put(d tensor.DType, b []byte, v float64) {
 	o := binary.NativeEndian
 	switch d {

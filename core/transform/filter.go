@@ -87,11 +87,13 @@ func sinc(x float64) float64 {
 	return math.Sin(x) / x
 }
 
-// precision is the number of fraction bits of a weight: 8 bits of pixel and 2 of overshoot fit beside it.
+// precision is the number of fraction bits of a weight: 8 bits of pixel and 2 of overshoot fit
+// beside it.
 const precision = 32 - 8 - 2
 
-// axis says how to make the samples of one direction: sample i is the weighted sum of those from first[i], taps weights
-// at weights[i*taps], the unused ones 0. Without weights it is sample first[i] itself, -1 for none.
+// axis says how to make the samples of one direction: sample i is the weighted sum of those from
+// first[i], taps weights at weights[i*taps], the unused ones 0. Without weights it is sample
+// first[i] itself, -1 for none.
 type axis struct {
 	first   []int32
 	weights []int32
@@ -104,14 +106,16 @@ type span struct{ from, to int }
 
 func (s span) size() int { return s.to - s.from }
 
-// grid is a mapping of n samples onto [lo, hi) of an axis, of which the samples in [clip.from, clip.to) exist.
+// grid is a mapping of n samples onto [lo, hi) of an axis, of which the samples in [clip.from,
+// clip.to) exist.
 type grid struct {
 	n      int
 	lo, hi float64
 	clip   span
 }
 
-// reach is a filter laid over a grid: what all of its samples have in common, since divisions take most of the time.
+// reach is a filter laid over a grid: what all of its samples have in common, since divisions take
+// most of the time.
 type reach struct {
 	filter
 	lo, scale float64 // sample i has its center at lo + (i + 0.5) * scale
@@ -165,7 +169,8 @@ func (r *reach) weigh(i int, w span, out []int32, real []float64) {
 	}
 }
 
-// pick is the sample that the nearest-neighbour filters take, in single precision as torch computes it.
+// pick is the sample that the nearest-neighbour filters take, in single precision as torch computes
+// it.
 func pick(f filter, i, n, size int) int {
 	scale := float32(size) / float32(n)
 	at := float32(i)

@@ -9,11 +9,13 @@ import (
 	"deeplake/core/tensor"
 )
 
-// few bounds the pixels of a fuzzed picture at any step: what is asked here is whether the numbers fit, not memory.
+// few bounds the pixels of a fuzzed picture at any step: what is asked here is whether the numbers
+// fit, not memory.
 const few = 1 << 14
 
-// FuzzSpec takes a pipeline as users write it through a small picture. What is taken means the same when it is written
-// and read again; C and Go give the same bytes; nothing around the result is touched.
+// FuzzSpec takes a pipeline as users write it through a small picture. What is taken means the same
+// when it is written and read again; C and Go give the same bytes; nothing around the result is
+// touched.
 func FuzzSpec(f *testing.F) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 40 {

@@ -11,8 +11,8 @@ type Region struct {
 	Fast                bool // other pixels will do where that is faster
 }
 
-// Job is one picture on its way: which part of it is needed, and what becomes of that. It is valid until the workspace
-// that made it is reset.
+// Job is one picture on its way: which part of it is needed, and what becomes of that. It is valid
+// until the workspace that made it is reset.
 type Job struct {
 	region   Region
 	stages   []stage // in the order of the work
@@ -36,7 +36,8 @@ const (
 	toPaint                // the colours change
 )
 
-// stage makes pixels of pixels: the rectangle that the next stage needs of the one that it needs itself.
+// stage makes pixels of pixels: the rectangle that the next stage needs of the one that it needs
+// itself.
 type stage struct {
 	what     what
 	paint    kind
@@ -54,8 +55,8 @@ type rect struct{ x, y span }
 
 func whole(h, w int) rect { return rect{x: span{0, w}, y: span{0, h}} }
 
-// job compiles a trace for a picture of channels: from the last step to the first, each says which rectangle it needs of
-// the one before.
+// job compiles a trace for a picture of channels: from the last step to the first, each says which
+// rectangle it needs of the one before.
 func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst []byte) (*Job, error) {
 	j := ws.newJob()
 	h, w := t.size()
@@ -139,8 +140,8 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 // maxBetween bounds the pixels between two steps, of which up to three pictures are held.
 const maxBetween = 2 << 30
 
-// bounded refuses a job that would hold more than that. What the spec says of sizes is not enough to tell: often only a
-// small part of a large picture is made.
+// bounded refuses a job that would hold more than that. What the spec says of sizes is not enough
+// to tell: often only a small part of a large picture is made.
 func (j *Job) bounded() error {
 	for i := range j.stages {
 		s := &j.stages[i]
@@ -194,8 +195,8 @@ type quickening struct {
 	x, y      grid
 }
 
-// shrunk finds whether a trace begins with crops and a fast resize to so much less that the decoder may shrink, and which
-// step that resize is.
+// shrunk finds whether a trace begins with crops and a fast resize to so much less that the decoder
+// may shrink, and which step that resize is.
 func shrunk(t *Trace, shrinks bool) (int, *quickening) {
 	x, y, h, w := 0, 0, t.h, t.w
 	for i := range t.steps {
@@ -275,11 +276,12 @@ func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span
 	return a, all, nil
 }
 
-// lay fills in first and weights, which are 0. Windows are those of positions begin, begin+step, ...; all is what they
-// cover.
+// lay fills in first and weights, which are 0. Windows are those of positions begin, begin+step,
+// ...; all is what they cover.
 func (a *axis) lay(r *reach, windows []span, begin, step int, all span, real []float64) {
 	for k, w := range windows {
-		// All taps lie within what is read: where the window is short of the end, its weights stand further back.
+		// All taps lie within what is read: where the window is short of the end, its weights stand
+		// further back.
 		from := min(w.from, all.to-a.taps)
 		r.weigh(begin+k*step, w, a.weights[k*a.taps+w.from-from:], real)
 		a.first[k] = int32(from - all.from)

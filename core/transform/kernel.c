@@ -29,7 +29,8 @@ void dl_transform_free(dl_space* s) {
     memset(s, 0, sizeof *s);
 }
 
-/* One row of a gather whose source row exists. Neighbours that stay neighbours are copied together. */
+/* One row of a gather whose source row exists. Neighbours that stay neighbours are copied together.
+ */
 static void gather_row(uint8_t* out, const uint8_t* in, const dl_stage* s, size_t c) {
     for (int x = 0; x < s->w;) {
         int32_t at = s->x.first[x];
@@ -68,7 +69,8 @@ static void across(uint8_t* out, const uint8_t* in, const dl_axis* a, int n, int
     }
 }
 
-static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const int32_t* w, int taps) {
+static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const int32_t* w,
+                 int taps) {
     for (size_t x = 0; x < n; x++) {
         int32_t sum = 1 << (DL_PRECISION - 1);
         for (int t = 0; t < taps; t++) sum += in[t * stride + x] * w[t];
@@ -76,15 +78,18 @@ static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const
     }
 }
 
-/* What comes out of the horizontal half has room behind each row, for the vector code writes more. */
+/* What comes out of the horizontal half has room behind each row, for the vector code writes more.
+ */
 enum { SLACK = 16 };
 
-/* The rows of in made narrower or wider, to rows of out_stride bytes, of which those behind the pixels may be written.
+/* The rows of in made narrower or wider, to rows of out_stride bytes, of which those behind the
+ * pixels may be written.
  */
-static int all_across(const dl_job* j, const dl_stage* s, uint8_t* out, size_t out_stride, const uint8_t* in,
-                      size_t stride, int rows, int vectors) {
+static int all_across(const dl_job* j, const dl_stage* s, uint8_t* out, size_t out_stride,
+                      const uint8_t* in, size_t stride, int rows, int vectors) {
     if (!vectors || j->channels != 3) {
-        for (int y = 0; y < rows; y++) across(out + y * out_stride, in + y * stride, &s->x, s->w, j->channels);
+        for (int y = 0; y < rows; y++)
+            across(out + y * out_stride, in + y * stride, &s->x, s->w, j->channels);
         return 0;
     }
     size_t rest = stride * (rows - 1) + (size_t)s->in_w * 3;
@@ -120,26 +125,31 @@ static void pack_row(const dl_job* j, int y, const uint8_t* in) {
         pack_floats(j, y, in);
     } else {
         float m[3], d[3];
-        for (int k = 0; k < 3; k++) m[k] = j->mean[j->per_channel ? k : 0], d[k] = j->std[j->per_channel ? k : 0];
+        for (int k = 0; k < 3; k++)
+            m[k] = j->mean[j->per_channel ? k : 0], d[k] = j->std[j->per_channel ? k : 0];
         float* to = (float*)j->dst + (size_t)y * j->w * (j->chw ? 1 : 3);
         dl_floats3_vector(to, (size_t)j->h * j->w, in, j->w, j->chw, j->scale, m, d);
     }
 }
 
-/* Where the rows of a stage go: one behind the other, or each, as soon as it is there, from the place of the first to
- * where the job wants it. The memory of the result takes them in while the next one is computed. */
+/* Where the rows of a stage go: one behind the other, or each, as soon as it is there, from the
+ * place of the first to where the job wants it. The memory of the result takes them in while the
+ * next one is computed. */
 typedef struct {
     uint8_t* out;
     const dl_job* pack; /* NULL: they stay */
 } rows_to;
 
-static uint8_t* row_of(const rows_to* to, int y, size_t row) { return to->pack != NULL ? to->out : to->out + y * row; }
+static uint8_t* row_of(const rows_to* to, int y, size_t row) {
+    return to->pack != NULL ? to->out : to->out + y * row;
+}
 
 static void row_done(const rows_to* to, int y, const uint8_t* row) {
     if (to->pack != NULL) pack_row(to->pack, y, row);
 }
 
-static void all_down(const dl_stage* s, rows_to to, const uint8_t* in, size_t stride, size_t row, int vectors) {
+static void all_down(const dl_stage* s, rows_to to, const uint8_t* in, size_t stride, size_t row,
+                     int vectors) {
     for (int y = 0; y < s->h; y++) {
         uint8_t* out = row_of(&to, y, row);
         if (s->y.same) {
@@ -153,8 +163,10 @@ static void all_down(const dl_stage* s, rows_to to, const uint8_t* in, size_t st
     }
 }
 
-static int resample(const dl_job* j, const dl_stage* s, rows_to out, const uint8_t* in, size_t stride) {
-    size_t row = (size_t)s->w * j->channels, in_row = (size_t)s->in_w * j->channels, wide = row + SLACK;
+static int resample(const dl_job* j, const dl_stage* s, rows_to out, const uint8_t* in,
+                    size_t stride) {
+    size_t row = (size_t)s->w * j->channels, in_row = (size_t)s->in_w * j->channels,
+           wide = row + SLACK;
     int vectors = !j->portable && dl_transform_vectors();
     if (s->upright) {
         /* Two pieces of one block: the rows made fewer, and those made wider, with their slack. */
@@ -218,8 +230,8 @@ static void paint(uint8_t* out, const uint8_t* in, size_t stride, const dl_stage
         for (size_t x = 0; x < row; x++) out[x] = table[in[x]];
 }
 
-/* Reports whether n samples of an axis read nothing but the size ones that go in. Positions without weights may be
- * negative, for the fill. */
+/* Reports whether n samples of an axis read nothing but the size ones that go in. Positions without
+ * weights may be negative, for the fill. */
 static int axis_fits(const dl_axis* a, int32_t n, int32_t size, int weighed) {
     if (weighed && a->same) return n == size;
     int32_t taps = weighed ? a->taps : 1;
@@ -242,25 +254,28 @@ static int stage_fits(const dl_stage* s) {
     return 0;
 }
 
-/* Holds the pixels, the stages and the room for the result against each other: what follows reads and writes by the
- * numbers of the job alone. */
-static int fits(const dl_job* j, size_t size, size_t stride, int32_t width, int32_t height, int32_t channels) {
+/* Holds the pixels, the stages and the room for the result against each other: what follows reads
+ * and writes by the numbers of the job alone. */
+static int fits(const dl_job* j, size_t size, size_t stride, int32_t width, int32_t height,
+                int32_t channels) {
     if (width != j->in_w || height != j->in_h || channels != j->channels) return 0;
     if (width < 1 || height < 1 || channels < 1) return 0;
     size_t row = (size_t)width * channels;
     if (stride < row || size < row || (size - row) / stride < (size_t)height - 1) return 0;
     for (int i = 0; i < j->count; i++) {
         const dl_stage* s = &j->stages[i];
-        if (s->in_w != width || s->in_h != height || s->w < 1 || s->h < 1 || !stage_fits(s)) return 0;
+        if (s->in_w != width || s->in_h != height || s->w < 1 || s->h < 1 || !stage_fits(s))
+            return 0;
         width = s->w;
         height = s->h;
     }
     size_t element = j->form == DL_BYTES ? 1 : j->form == DL_HALVES ? 2 : 4;
-    return width == j->w && height == j->h && j->dst_size == (size_t)width * height * channels * element;
+    return width == j->w && height == j->h &&
+           j->dst_size == (size_t)width * height * channels * element;
 }
 
-int dl_transform_run(void* job, const unsigned char* pix, size_t size, size_t stride, int32_t width, int32_t height,
-                     int32_t channels) {
+int dl_transform_run(void* job, const unsigned char* pix, size_t size, size_t stride, int32_t width,
+                     int32_t height, int32_t channels) {
     const dl_job* j = job;
     if (!fits(j, size, stride, width, height, channels)) return DL_UNFIT;
     size_t c = j->channels;
@@ -287,7 +302,8 @@ int dl_transform_run(void* job, const unsigned char* pix, size_t size, size_t st
     if (!plain && !packed) {
         for (int y = 0; y < j->h; y++) pack_row(j, y, pix + y * stride);
     } else if (plain && j->count == 0) {
-        for (int y = 0; y < j->h; y++) memcpy(j->dst + (size_t)y * j->w * c, pix + y * stride, j->w * c);
+        for (int y = 0; y < j->h; y++)
+            memcpy(j->dst + (size_t)y * j->w * c, pix + y * stride, j->w * c);
     }
     return DL_DONE;
 }

@@ -27,7 +27,8 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// TestWeightsOfBothCodes: the vector code gives the weights of the plain one, bit by bit, where there is any.
+// TestWeightsOfBothCodes: the vector code gives the weights of the plain one, bit by bit, where
+// there is any.
 func TestWeightsOfBothCodes(t *testing.T) {
 	t.Parallel()
 	var ws Workspace
@@ -79,7 +80,8 @@ func TestWeightsOfBothCodes(t *testing.T) {
 	}
 }
 
-// TestUnfitPixels holds that the C code checks the pixels and the stages that it is given before it reads.
+// TestUnfitPixels holds that the C code checks the pixels and the stages that it is given before it
+// reads.
 func TestUnfitPixels(t *testing.T) {
 	t.Parallel()
 	var ws Workspace

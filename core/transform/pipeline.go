@@ -7,16 +7,18 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Pipeline is a Spec made ready for the pictures of one tensor. It does not change and may be used in parallel.
+// Pipeline is a Spec made ready for the pictures of one tensor. It does not change and may be used
+// in parallel.
 type Pipeline struct {
 	geometry []Op // crops, sizes, flips, padding, colour: what works on pictures of bytes
 	stream   uint32
 	fixedH   int // size of every result; 0: it depends on the picture
 	fixedW   int
 
-	dtype   tensor.DType
-	chw     bool
-	floats  []float32  // what each byte becomes, 256 for each channel, or for all of them; nil: itself
+	dtype tensor.DType
+	chw   bool
+	// what each byte becomes, 256 for each channel, or for all of them; nil: itself
+	floats  []float32
 	halves  []uint16   // the same in 16 bits; nil: dtype has 32
 	affine  [3]float32 // of one channel: scale; mean and std are below
 	mean    []float32
@@ -87,8 +89,8 @@ func (p *Pipeline) settle(o op) {
 	}
 }
 
-// floating computes what each byte becomes, with torchvision's operations in single precision: v (1/255), minus mean,
-// divided by std.
+// floating computes what each byte becomes, with torchvision's operations in single precision: v
+// (1/255), minus mean, divided by std.
 func (p *Pipeline) floating(scale *toFloat, norm *normalize) {
 	if scale == nil && norm == nil {
 		return

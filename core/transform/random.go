@@ -9,8 +9,8 @@ type Key struct {
 	Row   int64 // in the dataset
 }
 
-// source draws for one step of one sample. It is Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3" (SC 2011): any draw is computed by itself.
+// source draws for one step of one sample. It is Philox4x32-10 of Salmon, Moraes, Dror and Shaw,
+// "Parallel random numbers: as easy as 1, 2, 3" (SC 2011): any draw is computed by itself.
 type source struct {
 	key  [2]uint32
 	ctr  [4]uint32 // number of the draw, step, row
@@ -18,8 +18,8 @@ type source struct {
 	out  [4]uint32
 }
 
-// newSource begins the draws of a step. The key is drawn from the seed by epoch and stream, so that these do not share a
-// counter with the rows.
+// newSource begins the draws of a step. The key is drawn from the seed by epoch and stream, so that
+// these do not share a counter with the rows.
 func newSource(k Key, stream uint32, step int) source {
 	e := uint64(k.Epoch)
 	sub := philox([4]uint32{uint32(e), uint32(e >> 32), stream, 0x5eed}, [2]uint32{uint32(k.Seed), uint32(k.Seed >> 32)})
@@ -61,7 +61,8 @@ func (s *source) below(n int) int {
 	return int(hi)
 }
 
-// streamOf makes a number of the name of a picture, so that two pictures of a row are changed independently.
+// streamOf makes a number of the name of a picture, so that two pictures of a row are changed
+// independently.
 func streamOf(name string) uint32 {
 	h := uint32(2166136261) // FNV-1a
 	for i := range len(name) {

@@ -40,7 +40,8 @@ func TestSpecIsRefused(t *testing.T) {
 	}
 }
 
-// TestFillIsOneOrOneForEachChannel takes what has both meanings and refuses the rest, which used to be repeated or cut.
+// TestFillIsOneOrOneForEachChannel takes what has both meanings and refuses the rest, which used to
+// be repeated or cut.
 func TestFillIsOneOrOneForEachChannel(t *testing.T) {
 	t.Parallel()
 	eight := `[1,2,3,4,5,6,7,8]`
@@ -112,8 +113,8 @@ func TestShapeRefusesWhatTheJobWould(t *testing.T) {
 	}
 }
 
-// TestPicturesBetweenStepsAreBounded: the parameters of a spec must not be able to ask for all memory there is, and where
-// a small part of a large picture is enough, only that is made.
+// TestPicturesBetweenStepsAreBounded: the parameters of a spec must not be able to ask for all
+// memory there is, and where a small part of a large picture is enough, only that is made.
 func TestPicturesBetweenStepsAreBounded(t *testing.T) {
 	t.Parallel()
 	var ws Workspace

@@ -123,7 +123,8 @@ func (a *axis) down(out, in []byte, stride, y int) {
 	}
 }
 
-// color changes brightness, contrast or saturation as torchvision does: in single precision, cut off to bytes.
+// color changes brightness, contrast or saturation as torchvision does: in single precision, cut
+// off to bytes.
 func (s *stage) color(out, pix []byte, stride, c int) {
 	if s.paint == toSaturate {
 		s.saturate(out, pix, stride, c)

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// Spec is a list of steps as users write them: a JSON list of objects with the name of the step under "op" and its
-// parameters, named as in torchvision.transforms.v2.
+// Spec is a list of steps as users write them: a JSON list of objects with the name of the step
+// under "op" and its parameters, named as in torchvision.transforms.v2.
 type Spec []Op
 
 // Op is one step of a Spec, checked when it is read from JSON.
@@ -69,7 +69,8 @@ var names = []string{"RandomResizedCrop", "Resize", "CenterCrop", "RandomCrop", 
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// UnmarshalJSON reads and checks one step; what is wrong is errs.Invalid and names step and parameter.
+// UnmarshalJSON reads and checks one step; what is wrong is errs.Invalid and names step and
+// parameter.
 func (o *Op) UnmarshalJSON(data []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -100,7 +101,8 @@ func (o *Op) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// nulls refuses null for a parameter that cannot be left out: encoding/json would take it for the default.
+// nulls refuses null for a parameter that cannot be left out: encoding/json would take it for the
+// default.
 func (o *Op) nulls(given map[string]json.RawMessage) error {
 	t := reflect.TypeOf(o.do).Elem()
 	for name, value := range given {

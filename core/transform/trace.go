@@ -53,8 +53,8 @@ func (t *Trace) size() (h, w int) {
 
 func (t *Trace) add(s step) { t.steps = append(t.steps, s) }
 
-// Trace makes the draws for one picture of h x w, into the memory of steps. A picture that is too small for a step is
-// errs.Type.
+// Trace makes the draws for one picture of h x w, into the memory of steps. A picture that is too
+// small for a step is errs.Type.
 func (p *Pipeline) Trace(k Key, h, w int, steps []step) (Trace, error) {
 	t := Trace{h: h, w: w, steps: steps[:0]}
 	for i, o := range p.geometry {
@@ -119,7 +119,8 @@ func (t *Trace) pad(l, top, r, b int, fill numbers, mode string) error {
 	return nil
 }
 
-// trace draws as torchvision's get_params does: ten attempts, then the largest centered crop of a permitted ratio.
+// trace draws as torchvision's get_params does: ten attempts, then the largest centered crop of a
+// permitted ratio.
 func (o *randomResizedCrop) trace(t *Trace, s *source) {
 	h, w := t.size()
 	oh, ow := o.Size.pair()
@@ -215,8 +216,8 @@ func (o *flip) trace(t *Trace, s *source) {
 	t.add(step{kind: k, h: h, w: w})
 }
 
-// trace draws the order of the three, then the factor of each, whichever are wanted: so the draws of one do not depend
-// on the others.
+// trace draws the order of the three, then the factor of each, whichever are wanted: so the draws
+// of one do not depend on the others.
 func (o *colorJitter) trace(t *Trace, s *source) {
 	order := [3]kind{toBrighten, toContrast, toSaturate}
 	for i := 2; i > 0; i-- {

@@ -5,8 +5,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Workspace is the memory of one goroutine: jobs, their weights, and pixels between two stages. It grows to what the
-// largest pictures need and is kept from job to job. It must be closed.
+// Workspace is the memory of one goroutine: jobs, their weights, and pixels between two stages. It
+// grows to what the largest pictures need and is kept from job to job. It must be closed.
 type Workspace struct {
 	arena   arena
 	jobs    []*Job
@@ -20,8 +20,8 @@ type Workspace struct {
 	memory  memory    // of the C code
 }
 
-// Job makes the job for one picture of dtype d and shape s, which Pipeline.Check has passed: its result goes to dst, of
-// the shape that Pipeline.Shape says. shrinks: the decoder can shrink.
+// Job makes the job for one picture of dtype d and shape s, which Pipeline.Check has passed: its
+// result goes to dst, of the shape that Pipeline.Shape says. shrinks: the decoder can shrink.
 func (ws *Workspace) Job(p *Pipeline, k Key, s tensor.Shape, shrinks bool, dst []byte) (*Job, error) {
 	t, err := p.Trace(k, int(s[0]), int(s[1]), ws.trace)
 	if err != nil {

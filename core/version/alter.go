@@ -33,7 +33,8 @@ func (t *Txn) MayAdd(ts *format.TensorSchema) error {
 	return nil
 }
 
-// DropTensor removes a tensor with all its values; errs.NotFound if there is none of that name. Older commits keep it.
+// DropTensor removes a tensor with all its values; errs.NotFound if there is none of that name.
+// Older commits keep it.
 func (t *Txn) DropTensor(name string) error {
 	ts := t.schema.Find(name)
 	if ts == nil {
@@ -45,8 +46,9 @@ func (t *Txn) DropTensor(name string) error {
 	return nil
 }
 
-// RenameTensor gives a tensor another name, or, where old is a group, puts all its tensors into the group name. Values and
-// history stay with the tensor. errs.NotFound if there is neither, errs.Exists if a name is taken; nothing is changed then.
+// RenameTensor gives a tensor another name, or, where old is a group, puts all its tensors into the
+// group name. Values and history stay with the tensor. errs.NotFound if there is neither,
+// errs.Exists if a name is taken; nothing is changed then.
 func (t *Txn) RenameTensor(old, name string) error {
 	next := slices.Clone(t.schema.Tensors)
 	found := false
@@ -90,9 +92,10 @@ func checkNames(tensors []format.TensorSchema) error {
 	return nil
 }
 
-// RewriteChunk puts the items of a sealed chunk, from e.First on, on runs of rows of the base, rising, where they stand
-// for the same samples as before: only the layout changes. Rows that an update of this transaction, or of a commit that
-// comes first, has given another sample keep that one. dirs are as in AddChunk.
+// RewriteChunk puts the items of a sealed chunk, from e.First on, on runs of rows of the base,
+// rising, where they stand for the same samples as before: only the layout changes. Rows that an
+// update of this transaction, or of a commit that comes first, has given another sample keep that
+// one. dirs are as in AddChunk.
 func (t *Txn) RewriteChunk(id format.UUID, e format.Entry, runs []format.RowRange, dirs ...[]byte) {
 	c := t.column(id)
 	e = c.place(t, e, dirs)

@@ -30,8 +30,8 @@ type ancestor struct {
 	expanded bool // its parents know what it knows
 }
 
-// apart finds where the histories of a and b part. It reads the records since then, and few that are older. Either may be
-// a preview.
+// apart finds where the histories of a and b part. It reads the records since then, and few that
+// are older. Either may be a preview.
 func (h *history) divergence(ctx context.Context, a, b *format.Record) (*divergence, error) {
 	if a == b || a.UUID == b.UUID && !a.UUID.IsZero() {
 		return &divergence{base: a}, nil
@@ -69,7 +69,8 @@ func (h *history) divergence(ctx context.Context, a, b *format.Record) (*diverge
 	return sorted(known)
 }
 
-// start makes the node of one of the two commits. A preview has no place in the log, and gets one that nobody has.
+// start makes the node of one of the two commits. A preview has no place in the log, and gets one
+// that nobody has.
 func (h *history) start(known map[format.BranchPoint]*ancestor, rec *format.Record, from int) *ancestor {
 	p := format.BranchPoint{Branch: rec.Branch, Version: rec.Version}
 	if rec.UUID.IsZero() {
@@ -86,7 +87,8 @@ func (h *history) start(known map[format.BranchPoint]*ancestor, rec *format.Reco
 	return n
 }
 
-// settled reports whether what is open cannot change anything any more: it is all shared, and older than what is not.
+// settled reports whether what is open cannot change anything any more: it is all shared, and older
+// than what is not.
 func settled(known map[format.BranchPoint]*ancestor, open []*ancestor) bool {
 	newest := open[0].rec.Time
 	for _, n := range open {
@@ -138,8 +140,8 @@ func sorted(known map[format.BranchPoint]*ancestor) (*divergence, error) {
 	return out, nil
 }
 
-// changed is what commits did, in the rows of one commit that comes from them all. What a merge did is not counted: the
-// commits that it took in are.
+// changed is what commits did, in the rows of one commit that comes from them all. What a merge did
+// is not counted: the commits that it took in are.
 type changed struct {
 	updated map[format.UUID]rowSet // by tensor
 	deleted rowSet
@@ -194,8 +196,8 @@ func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snap
 	return c, nil
 }
 
-// axis says where the rows of a branch, as long as it is at rec, are in head. On the line that leads to head rows keep
-// their places.
+// axis says where the rows of a branch, as long as it is at rec, are in head. On the line that
+// leads to head rows keep their places.
 func (h *history) axis(ctx context.Context, rec *format.Record, head *Snapshot) (alignment, error) {
 	at := format.BranchPoint{Branch: head.Record.Branch, Version: head.Record.Version}
 	for {

@@ -15,10 +15,10 @@ import (
 // minCommitPrefix is the least number of digits by which a commit may be named.
 const minCommitPrefix = 6
 
-// At finds a commit by what a user calls it: a version number of this branch ("12"), a time in RFC 3339, which means the
-// last commit of this branch not later than it, a commit uuid or at least its first six digits, a tag, a branch, which
-// means its head, or one of the first three on another branch ("branch@12"). A tag comes before a branch, a branch
-// before a commit.
+// At finds a commit by what a user calls it: a version number of this branch ("12"), a time in RFC
+// 3339, which means the last commit of this branch not later than it, a commit uuid or at least its
+// first six digits, a tag, a branch, which means its head, or one of the first three on another
+// branch ("branch@12"). A tag comes before a branch, a branch before a commit.
 //
 // A commit that is expired is errs.NotFound; those that tags and branches stand for never are.
 func (r *Repo) At(ctx context.Context, ref string) (*Snapshot, error) {
@@ -84,7 +84,8 @@ func isPrefix(ref string) bool {
 	return len(ref) >= minCommitPrefix && len(ref) <= 32 && strings.Trim(ref, "0123456789abcdef") == ""
 }
 
-// findHere finds what does not need a name: a version, a time, a whole commit. nil is something else.
+// findHere finds what does not need a name: a version, a time, a whole commit. nil is something
+// else.
 func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error) {
 	if n, err := strconv.ParseUint(ref, 10, 63); err == nil && len(ref) < 20 {
 		rec, err := r.record(ctx, n)
@@ -143,7 +144,8 @@ func (r *Repo) tagged(ctx context.Context, t Tag) (*format.Record, error) {
 	return rec, nil
 }
 
-// atTime finds the last commit that is not later than when, nil if all are. Times never fall from commit to commit.
+// atTime finds the last commit that is not later than when, nil if all are. Times never fall from
+// commit to commit.
 func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, error) {
 	head, err := r.headRecord(ctx)
 	for err == nil && head.Time.After(when) {
@@ -160,10 +162,11 @@ func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, erro
 	return head, err
 }
 
-// searchTime finds the last commit before head, on its branch, that is not later than when. If all are, it returns the
-// first of the branch.
+// searchTime finds the last commit before head, on its branch, that is not later than when. If all
+// are, it returns the first of the branch.
 func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Time) (found, zero *format.Record, err error) {
-	lo, hi := uint64(0), head.Version // versions below lo are not later than when, from hi on all are
+	// versions below lo are not later than when, from hi on all are
+	lo, hi := uint64(0), head.Version
 	zero = head
 	for lo < hi {
 		mid := lo + (hi-lo)/2
@@ -180,8 +183,8 @@ func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Ti
 	return found, zero, nil
 }
 
-// atPrefix finds the commit whose uuid begins with prefix, nil if none does: first where this branch comes from, then
-// where the other branches do.
+// atPrefix finds the commit whose uuid begins with prefix, nil if none does: first where this
+// branch comes from, then where the other branches do.
 func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, error) {
 	head, err := r.headRecord(ctx)
 	if err != nil {
@@ -221,7 +224,8 @@ func ambiguous(prefix string, a, b *format.Record) error {
 	return errs.New(errs.Invalid, "at %q: commits %s and %s both begin with it; give more digits", prefix, a.UUID, b.UUID)
 }
 
-// search looks at the commits that head comes from, and have not been seen, for the one whose uuid begins with prefix.
+// search looks at the commits that head comes from, and have not been seen, for the one whose uuid
+// begins with prefix.
 func (h *history) search(ctx context.Context, head *format.Record, prefix string, seen map[format.BranchPoint]bool) (*format.Record, error) {
 	at := format.BranchPoint{Branch: head.Branch, Version: head.Version}
 	h.recs[at] = head

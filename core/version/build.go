@@ -13,8 +13,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// edits returns the changes of the column for an axis on which the appended rows begin at start. newer are rows whose
-// samples other commits have replaced since they were rewritten here.
+// edits returns the changes of the column for an axis on which the appended rows begin at start.
+// newer are rows whose samples other commits have replaced since they were rewritten here.
 func (c *columnChange) edits(base, start, appendedRows int64, newer []format.RowRange) []Edit {
 	edits := c.updates(base, start)
 	if len(c.rewrites) > 0 {
@@ -137,13 +137,14 @@ func follows(last, e *format.Entry) bool {
 		last.Row+last.Rows == e.Row && last.First+last.Rows == e.First
 }
 
-// Preview is the dataset as it would be if the transaction were committed now and nobody else had committed.
+// Preview is the dataset as it would be if the transaction were committed now and nobody else had
+// committed.
 func (t *Txn) Preview(ctx context.Context) (*Snapshot, error) {
 	return t.build(ctx, t.base)
 }
 
-// build lays the transaction on top of onto. The new pages are held by the result. What it needs of the trees is read at
-// once, level by level.
+// build lays the transaction on top of onto. The new pages are held by the result. What it needs of
+// the trees is read at once, level by level.
 func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 	schema, err := t.mergeSchema(onto)
 	if err != nil {
@@ -173,7 +174,8 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 	return b.run(ctx)
 }
 
-// shift is a row as counted in the transaction on an axis on which its appended rows begin at start.
+// shift is a row as counted in the transaction on an axis on which its appended rows begin at
+// start.
 func (t *Txn) shift(row, start int64) int64 {
 	if base := t.base.Record.Rows; row >= base {
 		return row - base + start

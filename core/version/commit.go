@@ -14,23 +14,25 @@ import (
 	"deeplake/core/storage"
 )
 
-// commitTries bounds how often a commit is laid on top of another writer's before it gives up: far more than writers
-// that can pass each other in the time of one commit.
+// commitTries bounds how often a commit is laid on top of another writer's before it gives up: far
+// more than writers that can pass each other in the time of one commit.
 const commitTries = 1000
 
-// unclearTries is how often the answer to the conditional write is asked for again when the store fails to give it.
+// unclearTries is how often the answer to the conditional write is asked for again when the store
+// fails to give it.
 const unclearTries = 3
 
-// Commit stores the transaction as the commit after the head, laying it on top of what others have committed since its
-// base. It takes the base for the head and looks again only when it has lost the race for the next number: pages that are
-// not in memory are read, all that is new is written at once, then the record. On success the new head is returned.
-// After errs.Conflict nothing of the transaction is visible, and errors.As finds a ConflictError that says more. After an
-// error of the store the commit may have been made, if the answer to its last write was lost and could not be looked up;
-// then Commit again finds it, and returns it as if for the first time. After any error the transaction may be committed
-// again. Whether the branch still has its name is not asked.
+// Commit stores the transaction as the commit after the head, laying it on top of what others have
+// committed since its base. It takes the base for the head and looks again only when it has lost
+// the race for the next number: pages that are not in memory are read, all that is new is written
+// at once, then the record. On success the new head is returned. After errs.Conflict nothing of the
+// transaction is visible, and errors.As finds a ConflictError that says more. After an error of the
+// store the commit may have been made, if the answer to its last write was lost and could not be
+// looked up; then Commit again finds it, and returns it as if for the first time. After any error
+// the transaction may be committed again. Whether the branch still has its name is not asked.
 //
-// A dataset that was deleted or overwritten since it was opened is errs.Conflict: that is asked beside the pages, and once more when
-// the record stands, before success is reported.
+// A dataset that was deleted or overwritten since it was opened is errs.Conflict: that is asked
+// beside the pages, and once more when the record stands, before success is reported.
 func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
 	s, err := t.commit(ctx, message, author)
 	if err != nil && isDamage(err) {
@@ -99,15 +101,16 @@ func tooManyRaces(r *Repo) error {
 	return errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", r.Store.URI(), commitTries)
 }
 
-// race spreads the attempts of writers that want the same number. It waits before the newest commits are read and not
-// after it, since what was read would be old by then.
+// race spreads the attempts of writers that want the same number. It waits before the newest
+// commits are read and not after it, since what was read would be old by then.
 type race struct {
 	began  time.Time
 	losses int
 }
 
-// Bounds of the wait after a lost race. Longer waits than a few attempts only let the others win more often: of 24 writers
-// 25 ms from their store, 5 s at most made 10 commits a second and four attempts make 16.
+// Bounds of the wait after a lost race. Longer waits than a few attempts only let the others win
+// more often: of 24 writers 25 ms from their store, 5 s at most made 10 commits a second and four
+// attempts make 16.
 const (
 	leastWait    = 100 * time.Microsecond
 	mostAttempts = 4
@@ -212,8 +215,9 @@ func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
 	return blobs, nil
 }
 
-// put is the conditional write. It returns the commit that has the number of rec: rec itself, or another one that came
-// first. An answer that was lost is looked up. A record that stands and may not outlive a crash is an error.
+// put is the conditional write. It returns the commit that has the number of rec: rec itself, or
+// another one that came first. An answer that was lost is looked up. A record that stands and may
+// not outlive a crash is an error.
 func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*format.Record, error) {
 	key := format.RecordKey(rec.Branch, rec.Version)
 	for try := 0; ; try++ {
@@ -236,7 +240,8 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 			return nil, errs.New(errs.Storage, "commit to %q: the store says of %q that it exists and, asked for it, that it does not, %d times; commit again",
 				r.Store.URI(), key, try+1)
 		case errs.Is(err, errs.Exists):
-			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr) // somebody has it, perhaps this very commit
+			// somebody has it, perhaps this very commit
+			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr)
 		default:
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
@@ -275,9 +280,9 @@ func bucketGone(err error) (gone *storage.NoBucket) {
 	return gone
 }
 
-// catchUp follows the commits after onto, of which the first may be known, checking that none contradicts the
-// transaction, and returns the newest. When one of them is the transaction itself, whose answer was lost, it returns that
-// one and done.
+// catchUp follows the commits after onto, of which the first may be known, checking that none
+// contradicts the transaction, and returns the newest. When one of them is the transaction itself,
+// whose answer was lost, it returns that one and done.
 func (t *Txn) catchUp(ctx context.Context, onto *Snapshot, known *format.Record) (s *Snapshot, done bool, err error) {
 	last := onto.Record
 	err = t.repo.after(ctx, onto.Record, known, func(rec *format.Record) (bool, error) {
@@ -309,7 +314,8 @@ const (
 	mostAhead  = 64
 )
 
-// after calls fn for the commits of a branch that follow rec, in order, until it returns false. The first one may be known.
+// after calls fn for the commits of a branch that follow rec, in order, until it returns false. The
+// first one may be known.
 func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*format.Record) (bool, error)) error {
 	at := format.BranchPoint{Branch: rec.Branch, Version: rec.Version + 1}
 	if known != nil {

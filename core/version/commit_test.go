@@ -23,7 +23,8 @@ func bitmap() *roaring64.Bitmap { return roaring64.New() }
 
 func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
 
-// fixture is a dataset of the two tensors x and label and ten rows, without any chunk object: this room reads none.
+// fixture is a dataset of the two tensors x and label and ten rows, without any chunk object: this
+// room reads none.
 type fixture struct {
 	store    storage.Provider
 	x, label format.UUID
@@ -104,8 +105,8 @@ func (f *fixture) commit(t testing.TB, txn *Txn, message string) *Snapshot {
 	return s
 }
 
-// state is all that a commit says, apart from uuids that differ from run to run: one word for each live row, with the
-// session of x and of label and the item in it, then the names.
+// state is all that a commit says, apart from uuids that differ from run to run: one word for each
+// live row, with the session of x and of label and the item in it, then the names.
 func state(t testing.TB, s *Snapshot) []string {
 	t.Helper()
 	ctx := context.Background()
@@ -198,9 +199,9 @@ func TestPreviewAfterFailedCommit(t *testing.T) {
 	}
 }
 
-// TestCommitFaults lets each storage call of a commit go wrong in each way, of one that finds its base to be the head and
-// of one that has lost a race. The dataset is then the old or the new version, and the same commit done again succeeds
-// and is there once.
+// TestCommitFaults lets each storage call of a commit go wrong in each way, of one that finds its
+// base to be the head and of one that has lost a race. The dataset is then the old or the new
+// version, and the same commit done again succeeds and is there once.
 func TestCommitFaults(t *testing.T) {
 	t.Parallel()
 	actions := map[string]faultstore.Action{
@@ -223,7 +224,8 @@ func TestCommitFaults(t *testing.T) {
 	}
 }
 
-// faultyFixture is a dataset as seen without faults, and by a writer behind a store that can have some.
+// faultyFixture is a dataset as seen without faults, and by a writer behind a store that can have
+// some.
 func faultyFixture(t *testing.T) (f, mine *fixture, broken *faultstore.Store) {
 	t.Helper()
 	inner := memStore(t)
@@ -232,8 +234,8 @@ func faultyFixture(t *testing.T) (f, mine *fixture, broken *faultstore.Store) {
 	return f, &fixture{store: broken, x: f.x, label: f.label}, broken
 }
 
-// commitWithFaults commits once as plan says and once more without faults, and checks what is there after either; want is
-// the outcome. It returns the outcome and the calls of the first commit.
+// commitWithFaults commits once as plan says and once more without faults, and checks what is there
+// after either; want is the outcome. It returns the outcome and the calls of the first commit.
 func commitWithFaults(t *testing.T, plan faultstore.Plan, race bool, want []string) (after []string, calls int) {
 	t.Helper()
 	f, mine, broken := faultyFixture(t)
@@ -318,8 +320,9 @@ func TestLostCommit(t *testing.T) {
 	})
 }
 
-// TestUnclearCommit: the store says again and again that the record exists, and that it does not. That is a fault of the
-// store, which a commit may be tried again after, and not a thing that the caller has named wrongly.
+// TestUnclearCommit: the store says again and again that the record exists, and that it does not.
+// That is a fault of the store, which a commit may be tried again after, and not a thing that the
+// caller has named wrongly.
 func TestUnclearCommit(t *testing.T) {
 	t.Parallel()
 	_, mine, broken := faultyFixture(t)

@@ -11,12 +11,14 @@ import (
 	"deeplake/core/format"
 )
 
-// ConflictError says where two commits, or two branches, contradict each other. It is found by errors.As in an error that
-// is errs.Conflict.
+// ConflictError says where two commits, or two branches, contradict each other. It is found by
+// errors.As in an error that is errs.Conflict.
 type ConflictError struct {
-	Kind   string    // what we did and what they did, in the words of FORMAT.md: "update x delete"
-	Tensor string    // "" where it is not about one
-	Rows   []int64   // the first 16 of the rows it is about, as the user counts them in the commit that was worked on
+	Kind   string // what we did and what they did, in the words of FORMAT.md: "update x delete"
+	Tensor string // "" where it is not about one
+	// the first 16 of the rows it is about, as the user counts them in the commit that was worked
+	// on
+	Rows   []int64
 	Count  int64     // of all those rows
 	Winner Committed // the commit that stands
 	What   string    // the contradiction in words
@@ -32,7 +34,8 @@ func (e *ConflictError) Error() string {
 
 const commitRemedy = "discard(), look at the new head and apply the change again"
 
-// conflict is the error of a commit that contradicts rec. rows are physical ones of the base; %s in what stands for them.
+// conflict is the error of a commit that contradicts rec. rows are physical ones of the base; %s in
+// what stands for them.
 func (t *Txn) conflict(rec *format.Record, kind, tensor string, rows []int64, what string, args ...any) error {
 	e := &ConflictError{Kind: kind, Tensor: tensor, Winner: Describe(rec), Remedy: commitRemedy, op: "commit"}
 	e.setRows(t.base, rows)
@@ -51,8 +54,8 @@ func (e *ConflictError) setRows(s *Snapshot, rows []int64) {
 	}
 }
 
-// check holds the transaction against the operations of a commit that came first. The matrix is in FORMAT.md, section 11;
-// what concerns schemas alone is decided by mergeSchema, which sees both.
+// check holds the transaction against the operations of a commit that came first. The matrix is in
+// FORMAT.md, section 11; what concerns schemas alone is decided by mergeSchema, which sees both.
 func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 	for _, op := range theirs {
 		if !op.Tensor.IsZero() {
@@ -119,7 +122,8 @@ func (t *Txn) checkDelete(rec *format.Record, op format.Op) error {
 	return nil
 }
 
-// checkDrop holds what this transaction does to a tensor against its removal. Rows that it appends lose their value.
+// checkDrop holds what this transaction does to a tensor against its removal. Rows that it appends
+// lose their value.
 func (t *Txn) checkDrop(rec *format.Record, op format.Op) error {
 	old, mine := t.base.Schema.ByID(op.Tensor), t.schema.ByID(op.Tensor)
 	if old == nil || mine == nil {
@@ -144,8 +148,8 @@ func (t *Txn) tensorName(id format.UUID) string {
 	return id.String()
 }
 
-// updatedRows are the rows of the base that the transaction updates in a tensor, in any order. Rows that it appended
-// itself are not among them: another commit's rows of these numbers are others.
+// updatedRows are the rows of the base that the transaction updates in a tensor, in any order. Rows
+// that it appended itself are not among them: another commit's rows of these numbers are others.
 func (t *Txn) updatedRows(id format.UUID) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		c := t.columns[id]
@@ -169,8 +173,8 @@ func (t *Txn) deletedRows(yield func(int64) bool) {
 	}
 }
 
-// common lists those of rows that lie in ranges, which rise. It takes time for each of rows, not for the length of the
-// ranges: those come from a file and may be of any size.
+// common lists those of rows that lie in ranges, which rise. It takes time for each of rows, not
+// for the length of the ranges: those come from a file and may be of any size.
 func common(ranges []format.RowRange, rows iter.Seq[int64]) []int64 {
 	var in []int64
 	for row := range rows {

@@ -16,9 +16,9 @@ import (
 
 // CopyOptions are the options of Copy.
 type CopyOptions struct {
-	// History copies all branches and tags with all their commits, as they are. Without it the copy begins with one
-	// commit, of the rows and tensors that the source has, under a new identity and of the newest
-	// format version.
+	// History copies all branches and tags with all their commits, as they are. Without it the copy
+	// begins with one commit, of the rows and tensors that the source has, under a new identity and
+	// of the newest format version.
 	History bool
 	Message string // of that one commit
 	Author  string
@@ -38,10 +38,11 @@ type CopyReport struct {
 // copiesInFlight is how many objects are copied at once; each takes up to wholeChunk of memory.
 const copiesInFlight = 16
 
-// Copy makes dst a copy of the dataset at the snapshot at, which is a commit. Chunks are shared with no other dataset:
-// every object is copied, by the store itself where both sides are one store, else through here, its checksums checked. The object that makes a dataset exist is written
-// last: a copy that is cut short leaves no dataset, and another Copy compares the objects that it finds, and copies those that differ. Names are
-// written when all that they stand for is there. A
+// Copy makes dst a copy of the dataset at the snapshot at, which is a commit. Chunks are shared
+// with no other dataset: every object is copied, by the store itself where both sides are one
+// store, else through here, its checksums checked. The object that makes a dataset exist is written
+// last: a copy that is cut short leaves no dataset, and another Copy compares the objects that it
+// finds, and copies those that differ. Names are written when all that they stand for is there. A
 // dataset at dst is errs.Exists. Commits that others make meanwhile are not in the copy.
 func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o CopyOptions) (CopyReport, error) {
 	c := &copying{repo: r, dst: dst, o: o}
@@ -80,7 +81,8 @@ type copying struct {
 }
 
 func (c *copying) run(ctx context.Context, at *Snapshot) error {
-	// What the names say is fixed first: what others commit or name from now on is not part of the copy.
+	// What the names say is fixed first: what others commit or name from now on is not part of the
+	// copy.
 	var refs []storage.Object
 	w := newMarker(c.repo)
 	if c.o.History {
@@ -104,7 +106,8 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		if err != nil {
 			return err
 		}
-		// A store whose clock is ahead of ours, or that dates nothing, seems to have deleted names just now.
+		// A store whose clock is ahead of ours, or that dates nothing, seems to have deleted names
+		// just now.
 		tips = slices.DeleteFunc(tips, func(t root) bool { return t.gone })
 		if err := w.markAll(ctx, tips); err != nil {
 			return err
@@ -232,9 +235,9 @@ func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
 	return errs.Wrap(errs.Canceled, "copy", c.repo.Store.URI(), ctx.Err())
 }
 
-// equal reports whether the destination has an object with the bytes of the source. Both are read, in
-// pieces: an object that was damaged on the way has the size of a whole one, and so has a name that
-// stands for another commit.
+// equal reports whether the destination has an object with the bytes of the source. Both are read,
+// in pieces: an object that was damaged on the way has the size of a whole one, and so has a name
+// that stands for another commit.
 func (c *copying) equal(ctx context.Context, o storage.Object) (bool, error) {
 	here, there := make([]byte, min(o.Size, compareBytes)), make([]byte, min(o.Size, compareBytes))
 	for at := int64(0); at < o.Size; at += compareBytes {
@@ -369,8 +372,8 @@ func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64)
 	return nil
 }
 
-// fresh writes the one commit of a copy without history, and returns what makes it a dataset of its own, of the newest
-// format version.
+// fresh writes the one commit of a copy without history, and returns what makes it a dataset of its
+// own, of the newest format version.
 func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
 	tsf := format.TSF{Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID()}
 	to := newRepo(c.dst, tsf, c.repo.Writer)
@@ -385,7 +388,8 @@ func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
 	return tsf, c.first(ctx, to, next)
 }
 
-// upgrades reports whether the copy has another format version than its source: then no page is copied as it is.
+// upgrades reports whether the copy has another format version than its source: then no page is
+// copied as it is.
 func (c *copying) upgrades() bool { return !c.o.History && c.repo.TSF.Format < format.Version }
 
 // first makes a snapshot the first commit of a dataset.

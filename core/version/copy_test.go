@@ -12,8 +12,8 @@ import (
 	"deeplake/core/storage/faultstore"
 )
 
-// TestCopyKilled: a copy that is killed at any request leaves no dataset, or the whole copy. The same call
-// goes on, and so does one into what a deletion of the part leaves. Names come last.
+// TestCopyKilled: a copy that is killed at any request leaves no dataset, or the whole copy. The
+// same call goes on, and so does one into what a deletion of the part leaves. Names come last.
 func TestCopyKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -70,8 +70,8 @@ func TestCopyKilled(t *testing.T) {
 	}
 }
 
-// TestCopyCompares: what is in the way of a copy is compared by its bytes, and what does not belong to the
-// copy is refused.
+// TestCopyCompares: what is in the way of a copy is compared by its bytes, and what does not belong
+// to the copy is refused.
 func TestCopyCompares(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -112,9 +112,11 @@ func TestDamage(t *testing.T) {
 			try := func(what string, do faultstore.Action) {
 				broken.SetPlan(faultstore.Plan{{Ops: []faultstore.Op{faultstore.Get}, Prefix: key, Times: faultstore.Always, Do: do}})
 				err := readAll(mine)
-				// An object that is not there is damage, but for the one whose absence means that there is no dataset.
+				// An object that is not there is damage, but for the one whose absence means that
+				// there is no dataset.
 				missing := strings.HasPrefix(what, "missing") && kind == "tsf" && errs.Is(err, errs.NotFound)
-				// A flipped digit of tsf.json may read as another version: the object has no frame whose checksum comes first.
+				// A flipped digit of tsf.json may read as another version: the object has no frame
+				// whose checksum comes first.
 				newer := kind == "tsf" && errs.Is(err, errs.Unsupported)
 				if !missing && !newer && !errs.Is(err, errs.Corrupt) {
 					t.Errorf("%s: %v", what, err)

@@ -24,24 +24,29 @@ const (
 
 // TensorDiff is what became of one tensor.
 type TensorDiff struct {
-	Name    string   `json:"name"`     // in b; in a where it was dropped
-	Change  string   `json:"change"`   // TensorCreated, TensorDropped or TensorChanged
-	OldName string   `json:"old_name"` // in a, where it was renamed; else ""
-	Schema  []string `json:"schema"`   // what else of its schema differs: "dtype", "shape", "class_names", "chunk_bytes", "info"
-	Added   RowSet   `json:"added"`    // rows of b that a has not, and that have a value in the tensor
-	Updated RowSet   `json:"updated"`  // rows of b that a has too, with another value
-	Deleted RowSet   `json:"deleted"`  // rows of a that b has not, and that had a value in the tensor
+	Name    string `json:"name"`     // in b; in a where it was dropped
+	Change  string `json:"change"`   // TensorCreated, TensorDropped or TensorChanged
+	OldName string `json:"old_name"` // in a, where it was renamed; else ""
+	// what else of its schema differs: "dtype", "shape", "class_names", "chunk_bytes", "info"
+	Schema []string `json:"schema"`
+	// rows of b that a has not, and that have a value in the tensor
+	Added   RowSet `json:"added"`
+	Updated RowSet `json:"updated"` // rows of b that a has too, with another value
+	// rows of a that b has not, and that had a value in the tensor
+	Deleted RowSet `json:"deleted"`
 }
 
 // Diff is what leads from commit a to commit b.
 type Diff struct {
-	A       Committed    `json:"a"`
-	B       Committed    `json:"b"`
-	Base    Committed    `json:"base"`    // the newest commit that both come from: one of the two where the other comes from it
-	Added   RowSet       `json:"added"`   // rows of b that a has not
-	Deleted RowSet       `json:"deleted"` // rows of a that b has not
-	Info    bool         `json:"info"`    // the info of the dataset differs
-	Tensors []TensorDiff `json:"tensors"` // those that differ, in order of creation in b, then dropped ones
+	A Committed `json:"a"`
+	B Committed `json:"b"`
+	// the newest commit that both come from: one of the two where the other comes from it
+	Base    Committed `json:"base"`
+	Added   RowSet    `json:"added"`   // rows of b that a has not
+	Deleted RowSet    `json:"deleted"` // rows of a that b has not
+	Info    bool      `json:"info"`    // the info of the dataset differs
+	// those that differ, in order of creation in b, then dropped ones
+	Tensors []TensorDiff `json:"tensors"`
 }
 
 // Empty reports whether nothing differs.
@@ -49,9 +54,10 @@ func (d *Diff) Empty() bool {
 	return d.Added.Count == 0 && d.Deleted.Count == 0 && !d.Info && len(d.Tensors) == 0
 }
 
-// Diff says what leads from a to b, which may lie on any branches, or be previews. Rows are told apart by their
-// identities; which of them were updated is known from the operations since the commit that both come from, and from the
-// pages of the chunk maps: where both have the same chunk, nothing differs. No sample is read.
+// Diff says what leads from a to b, which may lie on any branches, or be previews. Rows are told
+// apart by their identities; which of them were updated is known from the operations since the
+// commit that both come from, and from the pages of the chunk maps: where both have the same chunk,
+// nothing differs. No sample is read.
 func (r *Repo) Diff(ctx context.Context, a, b *Snapshot) (*Diff, error) {
 	h := r.history()
 	ap, err := h.divergence(ctx, a.Record, b.Record)

@@ -27,8 +27,9 @@ func (s *unsafeStore) PutIfAbsent(ctx context.Context, key string, data []byte) 
 	return err
 }
 
-// TestCommitIsDurable: a commit whose record stands and may not outlive a crash is not acknowledged, nor is a branch or
-// a tag. The same call again, on a disk that works, finds the commit, makes it durable and is acknowledged.
+// TestCommitIsDurable: a commit whose record stands and may not outlive a crash is not
+// acknowledged, nor is a branch or a tag. The same call again, on a disk that works, finds the
+// commit, makes it durable and is acknowledged.
 func TestCommitIsDurable(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

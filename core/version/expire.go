@@ -11,8 +11,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// Retention says which versions are kept. A version that another one of its branch has followed is kept as long as that
-// other one is younger than Age: so what a branch was at any time since then can be opened.
+// Retention says which versions are kept. A version that another one of its branch has followed is
+// kept as long as that other one is younger than Age: so what a branch was at any time since then
+// can be opened.
 type Retention struct {
 	Age  time.Duration
 	Last int // the newest versions of each branch that are kept in any case; 0 is 1, the head
@@ -21,7 +22,8 @@ type Retention struct {
 // boundary is how far the versions of a branch are expired.
 type boundary struct {
 	below uint64 // the versions below are expired
-	ripe  uint64 // the versions below were so before the grace period began: what only they need may go
+	// the versions below were so before the grace period began: what only they need may go
+	ripe uint64
 }
 
 // boundaries are the expiries of a dataset, by branch.
@@ -46,8 +48,9 @@ func (b boundaries) ripe() map[format.UUID]uint64 {
 	return out
 }
 
-// expiries reads what is expired. Of those that count the content is read too, since a listing has no checksum. An expiry is ripe
-// when it is older than before, by the clock of the store; all with all.
+// expiries reads what is expired. Of those that count the content is read too, since a listing has
+// no checksum. An expiry is ripe when it is older than before, by the clock of the store; all with
+// all.
 func (r *Repo) expiries(ctx context.Context, before time.Time, all bool, bad func(name, key string, err error) error) (boundaries, error) {
 	if bad == nil {
 		bad = func(_, _ string, err error) error { return err }
@@ -109,8 +112,8 @@ func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 	return err
 }
 
-// unexpired refuses a commit that is expired: errs.NotFound. One that a tag stands for is not. Where nothing
-// can be listed it is not known.
+// unexpired refuses a commit that is expired: errs.NotFound. One that a tag stands for is not.
+// Where nothing can be listed it is not known.
 func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 	var e format.Expiry
 	var bad error
@@ -144,9 +147,9 @@ func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 		rec.Version, rec.UUID, r.Store.URI(), e.Below)
 }
 
-// superseded says how far a retention expires the versions of each branch that a walk has seen. Branches whose names were
-// taken away a short time ago are left alone; of one that has none, as only merges and branches that left it lead to it,
-// there is no head to keep.
+// superseded says how far a retention expires the versions of each branch that a walk has seen.
+// Branches whose names were taken away a short time ago are left alone; of one that has none, as
+// only merges and branches that left it lead to it, there is no head to keep.
 func (w *marker) superseded(tips []root, keep Retention, now time.Time) map[format.UUID]uint64 {
 	heads, gone := map[format.UUID]bool{}, map[format.UUID]bool{}
 	for _, t := range tips {
@@ -177,8 +180,8 @@ func (w *marker) superseded(tips []root, keep Retention, now time.Time) map[form
 	return out
 }
 
-// expire writes down what a retention expires beyond what is, and returns it with the number of versions. The dataset
-// then says so to everybody: it is put once, and never taken back.
+// expire writes down what a retention expires beyond what is, and returns it with the number of
+// versions. The dataset then says so to everybody: it is put once, and never taken back.
 func (r *Repo) expire(ctx context.Context, w *marker, limits map[format.UUID]uint64, known boundaries, dry bool) (boundaries, int64, error) {
 	fresh, versions := boundaries{}, int64(0)
 	g := task.New(ctx, refsInFlight)

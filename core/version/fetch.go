@@ -7,8 +7,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// fetch reads the object under key and gives it to decode; either's error comes as it is. What came over a network and
-// cannot be decoded is dropped from all caches and asked for once more: the bit may have fallen over on the way.
+// fetch reads the object under key and gives it to decode; either's error comes as it is. What came
+// over a network and cannot be decoded is dropped from all caches and asked for once more: the bit
+// may have fallen over on the way.
 func fetch(ctx context.Context, store storage.Provider, key string, decode func(data []byte) error) error {
 	data, err := store.Get(ctx, key)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"deeplake/core/storage/faultstore"
 )
 
-// TestBitThatFellOverOnTheWay: what came damaged over a network, and is kept so by a cache, is asked for once more.
+// TestBitThatFellOverOnTheWay: what came damaged over a network, and is kept so by a cache, is
+// asked for once more.
 func TestBitThatFellOverOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -17,19 +17,22 @@ import (
 type FsckOptions struct {
 	MapsOnly bool // read no chunk: only whether each is there and has its size
 	Repair   bool // write what can be rebuilt
-	// Progress, if not nil, counts the chunks that were looked at; there are more of them in all where some are garbage.
+	// Progress, if not nil, counts the chunks that were looked at; there are more of them in all
+	// where some are garbage.
 	Progress *Progress
 }
 
 // FsckReport is what Fsck found. A dataset is whole when there are no problems.
 type FsckReport struct {
-	Commits  int64 `json:"commits"`
-	Pages    int64 `json:"pages"`  // of maps, schemas, transactions
-	Chunks   int64 `json:"chunks"` // objects
-	Bytes    int64 `json:"bytes"`  // of chunks, read and checked; with MapsOnly, listed
-	Orphans  int64 `json:"orphans"`
-	OrphanSz int64 `json:"orphan_bytes"` // no commit names them: garbage, or a commit that is being made
-	// Problems are in the order in which they were found, the newest commits first; at most maxProblems.
+	Commits int64 `json:"commits"`
+	Pages   int64 `json:"pages"`  // of maps, schemas, transactions
+	Chunks  int64 `json:"chunks"` // objects
+	Bytes   int64 `json:"bytes"`  // of chunks, read and checked; with MapsOnly, listed
+	Orphans int64 `json:"orphans"`
+	// no commit names them: garbage, or a commit that is being made
+	OrphanSz int64 `json:"orphan_bytes"`
+	// Problems are in the order in which they were found, the newest commits first; at most
+	// maxProblems.
 	Problems []Problem `json:"problems"`
 	More     int64     `json:"more"` // problems beyond those
 }
@@ -39,29 +42,32 @@ const maxProblems = 10_000
 
 // Problem is one object that is not as it must be.
 type Problem struct {
-	Key     string            `json:"key"`
-	What    string            `json:"what"` // what the object is: "chunk", "side page", ...
-	Error   string            `json:"error"`
-	Branch  string            `json:"branch"`  // where it was met first
-	Version uint64            `json:"version"` // the newest version that needs it
-	Tensor  string            `json:"tensor"`  // "" where it is not about one
-	Rows    []format.RowRange `json:"rows"`    // that it takes along, as a user of that version counts them
-	Count   int64             `json:"count"`   // number of those rows
-	Lost    string            `json:"lost"`    // in words
-	Repair  string            `json:"repair"`  // "": cannot be rebuilt; else from what
-	Done    bool              `json:"repaired"`
+	Key     string `json:"key"`
+	What    string `json:"what"` // what the object is: "chunk", "side page", ...
+	Error   string `json:"error"`
+	Branch  string `json:"branch"`  // where it was met first
+	Version uint64 `json:"version"` // the newest version that needs it
+	Tensor  string `json:"tensor"`  // "" where it is not about one
+	// that it takes along, as a user of that version counts them
+	Rows   []format.RowRange `json:"rows"`
+	Count  int64             `json:"count"`  // number of those rows
+	Lost   string            `json:"lost"`   // in words
+	Repair string            `json:"repair"` // "": cannot be rebuilt; else from what
+	Done   bool              `json:"repaired"`
 }
 
-// wholeChunk is the size up to which a chunk is read in one piece; larger ones are read in pieces of it.
+// wholeChunk is the size up to which a chunk is read in one piece; larger ones are read in pieces
+// of it.
 const wholeChunk = 16 << 20
 
 // chunksInFlight is how many chunks are read and checked at once.
 const chunksInFlight = 8
 
-// Fsck looks at everything that the branches and tags name, and says what is missing or damaged, what that takes along,
-// and what can be rebuilt. It returns an error only when it cannot go on: what is wrong with the dataset is in the report.
-// It writes nothing, unless o.Repair. Others may write, rewrite and collect meanwhile: what a first look finds wrong is
-// reported, and repaired, only where a second look that begins with the names of then finds the same object wrong.
+// Fsck looks at everything that the branches and tags name, and says what is missing or damaged,
+// what that takes along, and what can be rebuilt. It returns an error only when it cannot go on:
+// what is wrong with the dataset is in the report. It writes nothing, unless o.Repair. Others may
+// write, rewrite and collect meanwhile: what a first look finds wrong is reported, and repaired,
+// only where a second look that begins with the names of then finds the same object wrong.
 func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 	first := r.newFsck(o, nil)
 	err := first.look(ctx)
@@ -94,8 +100,9 @@ func (r *Repo) newFsck(o FsckOptions, suspects map[string]struct{}) *fsck {
 	}
 }
 
-// look visits all that the names lead to. Names come before expiries, and both before the listing of chunks: a commit
-// that is made meanwhile is not looked at, and all that an older one names was there before its record.
+// look visits all that the names lead to. Names come before expiries, and both before the listing
+// of chunks: a commit that is made meanwhile is not looked at, and all that an older one names was
+// there before its record.
 func (f *fsck) look(ctx context.Context) error {
 	r := f.repo
 	tips, err := r.roots(ctx, r.Now().Add(-GCGrace), func(name, key string, err error) error {
@@ -145,9 +152,11 @@ type sideUse struct {
 
 // fsck is one look at a dataset.
 type fsck struct {
-	repo     *Repo
-	o        FsckOptions
-	suspects map[string]struct{} // keys that a first look found wrong: only they are problems, only their chunks are read. nil: this is the first
+	repo *Repo
+	o    FsckOptions
+	// keys that a first look found wrong: only they are problems, only their chunks are read. nil:
+	// this is the first
+	suspects map[string]struct{}
 	marker   *marker
 	report   FsckReport
 	found    map[string]struct{} // keys of all problems

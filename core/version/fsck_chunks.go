@@ -82,8 +82,8 @@ func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error 
 	return nil
 }
 
-// size is that of a chunk, and whether the store has it. The second look asks for the object itself where the listing
-// does not show it, and drops what caches keep of suspects.
+// size is that of a chunk, and whether the store has it. The second look asks for the object itself
+// where the listing does not show it, and drops what caches keep of suspects.
 func (f *fsck) size(ctx context.Context, c *chunkCheck) (size int64, there bool, err error) {
 	size, there = f.sizes[c.id.session][c.id.ordinal]
 	if f.suspects == nil || !f.suspected(c.id.key()) {
@@ -174,7 +174,8 @@ func rowsOf(x *format.Index, from, to int64) itemRange {
 	return out
 }
 
-// chunkIndex reads head and directory of a chunk, and holds them against each other and against what the chunk must be.
+// chunkIndex reads head and directory of a chunk, and holds them against each other and against
+// what the chunk must be.
 func chunkIndex(ctx context.Context, store storage.Provider, id chunkKey, tensor format.UUID, size int64) (*format.Index, []byte, error) {
 	key := id.key()
 	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {

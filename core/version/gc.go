@@ -11,14 +11,14 @@ import (
 	"deeplake/core/storage"
 )
 
-// GCGrace is the age from which an object that no commit names is taken for garbage, where nothing else is said. A commit
-// of what was stored almost that long ago is refused; see Txn.kept.
+// GCGrace is the age from which an object that no commit names is taken for garbage, where nothing
+// else is said. A commit of what was stored almost that long ago is refused; see Txn.kept.
 const GCGrace = 7 * 24 * time.Hour
 
 // GCOptions are the options of GC.
 type GCOptions struct {
-	// OlderThan is the least age of what is removed, by the clock of the store. 0 removes everything that no commit names
-	// now, which is right only while nobody writes.
+	// OlderThan is the least age of what is removed, by the clock of the store. 0 removes
+	// everything that no commit names now, which is right only while nobody writes.
 	OlderThan time.Duration
 	Expire    *Retention // nil: what is not expired yet, is kept
 	DryRun    bool       // remove and expire nothing
@@ -32,7 +32,8 @@ type GCReport struct {
 	Bytes     int64 `json:"bytes"`
 	TempFiles int64 `json:"temp_files"` // removed besides: what killed writers left
 	TempBytes int64 `json:"temp_bytes"`
-	Young     int64 `json:"young"` // no commit names them, but they may belong to one that is being made
+	// no commit names them, but they may belong to one that is being made
+	Young     int64 `json:"young"`
 	YoungSize int64 `json:"young_bytes"`
 	Expired   int64 `json:"expired"` // versions that this run has expired
 	Commits   int64 `json:"commits"` // kept, with all that they name
@@ -46,12 +47,13 @@ const deleteBatch = 1000
 // deletesInFlight is how many such calls run at once.
 const deletesInFlight = 4
 
-// GC removes what no commit of a branch or a tag names and what is older than the grace period: what writers left who
-// never committed, what branches that were deleted that long ago had to themselves, and what only versions needed that were expired
-// that long ago. Commit records, what they say was done, and what merges ask of old commits are never removed.
-// With o.Expire it first expires versions: nobody opens those from then on, and whoever has one open may go on
-// for the grace period. A dataset that is damaged is left alone. After an error some of the garbage is gone, or some
-// branches have expired versions and others not yet; nothing else ever is.
+// GC removes what no commit of a branch or a tag names and what is older than the grace period:
+// what writers left who never committed, what branches that were deleted that long ago had to
+// themselves, and what only versions needed that were expired that long ago. Commit records, what
+// they say was done, and what merges ask of old commits are never removed. With o.Expire it first
+// expires versions: nobody opens those from then on, and whoever has one open may go on for the
+// grace period. A dataset that is damaged is left alone. After an error some of the garbage is
+// gone, or some branches have expired versions and others not yet; nothing else ever is.
 func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	report := GCReport{DryRun: o.DryRun}
 	if o.OlderThan < 0 {
@@ -101,8 +103,8 @@ type expireError struct{ err error }
 func (e *expireError) Error() string { return e.err.Error() }
 func (e *expireError) Unwrap() error { return e.err }
 
-// kept expires what o says, and visits all that is to be kept: what the branches and tags of now name, and those that
-// were deleted in the grace period, without what was expired before it.
+// kept expires what o says, and visits all that is to be kept: what the branches and tags of now
+// name, and those that were deleted in the grace period, without what was expired before it.
 func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCReport) (*marker, error) {
 	before := now.Add(-o.OlderThan)
 	known, err := r.expiries(ctx, before, o.OlderThan == 0, nil)
@@ -138,8 +140,9 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	return again, again.markAll(ctx, tips)
 }
 
-// storeTime is the time by the clock that dates objects: this machine's own may be days off, and then nothing would be
-// young. Where nothing may be written, or the store dates nothing, it is this machine's.
+// storeTime is the time by the clock that dates objects: this machine's own may be days off, and
+// then nothing would be young. Where nothing may be written, or the store dates nothing, it is this
+// machine's.
 func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, error) {
 	if dry {
 		return r.Now(), nil

@@ -11,8 +11,8 @@ import (
 	"deeplake/core/storage/faultstore"
 )
 
-// TestGCKilled: a gc that expires and is killed at any write (a read changes nothing) leaves the newest commit, all names and a whole
-// dataset; another gc ends its work.
+// TestGCKilled: a gc that expires and is killed at any write (a read changes nothing) leaves the
+// newest commit, all names and a whole dataset; another gc ends its work.
 func TestGCKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -10,7 +10,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Head is the newest commit of the branch: a listing of one key, or a few looks from a hint on, then a read.
+// Head is the newest commit of the branch: a listing of one key, or a few looks from a hint on,
+// then a read.
 func (r *Repo) Head(ctx context.Context) (*Snapshot, error) {
 	rec, err := r.headRecord(ctx)
 	if err != nil {
@@ -93,8 +94,8 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 	return rec, nil
 }
 
-// Log returns at most limit commits, the newest first; limit <= 0 means all. It follows the branch to where it left
-// another one, and goes on there; what merges took in is not listed, see Graph.
+// Log returns at most limit commits, the newest first; limit <= 0 means all. It follows the branch
+// to where it left another one, and goes on there; what merges took in is not listed, see Graph.
 func (r *Repo) Log(ctx context.Context, limit int) ([]*format.Record, error) {
 	head, err := r.headRecord(ctx)
 	if err != nil {
@@ -130,8 +131,9 @@ type Node struct {
 	Parents []format.UUID // the commit before it, then the one that a merge took in
 }
 
-// Graph returns at most limit commits that s comes from, s first, with those that merges took in; limit <= 0 means all.
-// A commit stands before its parents; where that leaves a choice, the newer one comes first.
+// Graph returns at most limit commits that s comes from, s first, with those that merges took in;
+// limit <= 0 means all. A commit stands before its parents; where that leaves a choice, the newer
+// one comes first.
 func (r *Repo) Graph(ctx context.Context, s *Snapshot, limit int) ([]Node, error) {
 	h := r.history()
 	open := []*format.Record{s.Record}
@@ -158,8 +160,9 @@ func (r *Repo) Graph(ctx context.Context, s *Snapshot, limit int) ([]Node, error
 	return out, nil
 }
 
-// newest is the index of the element with the newest commit. A commit is never older than its parents; of a branch at the
-// same time the higher number is newer, and a branch is newer than the one it left.
+// newest is the index of the element with the newest commit. A commit is never older than its
+// parents; of a branch at the same time the higher number is newer, and a branch is newer than the
+// one it left.
 func newest[T any](list []T, rec func(T) *format.Record) int {
 	best := 0
 	for i := range list {
@@ -203,8 +206,8 @@ func parents(rec *format.Record) []format.BranchPoint {
 // historyAhead is the most records that are read at once.
 const historyAhead = 64
 
-// history reads records backwards, several at once: a reader of one wants the one before it next. It is used by one
-// goroutine.
+// history reads records backwards, several at once: a reader of one wants the one before it next.
+// It is used by one goroutine.
 type history struct {
 	repo *Repo
 	recs map[format.BranchPoint]*format.Record

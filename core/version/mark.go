@@ -25,8 +25,9 @@ type root struct {
 	gone    bool // the name was taken away
 }
 
-// marker visits every object that the commits of some roots, and the commits before them, name; each object once. The
-// newest commits come first, and what names that were taken away lead to comes last. It is used once, by one goroutine.
+// marker visits every object that the commits of some roots, and the commits before them, name;
+// each object once. The newest commits come first, and what names that were taken away lead to
+// comes last. It is used once, by one goroutine.
 type marker struct {
 	repo  *Repo
 	pages *Pages // of its own, so that what is read is what the store has
@@ -36,11 +37,14 @@ type marker struct {
 	seen    map[format.UUID]struct{}
 	txns    map[format.UUID]struct{}
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
-	gone    bool                              // only names that were taken away lead to what is visited now
+	// only names that were taken away lead to what is visited now
+	gone bool
 
-	expired    map[format.UUID]uint64      // the versions of a branch below are expired: what merges need of them is kept, see merge base
-	named      map[format.BranchPoint]bool // commits that a name stands for, which do not expire
-	mergeBases map[format.BranchPoint]bool // commits that branches left or merges took in; true: visited as such, being expired
+	// the versions of a branch below are expired: what merges need of them is kept, see merge base
+	expired map[format.UUID]uint64
+	named   map[format.BranchPoint]bool // commits that a name stands for, which do not expire
+	// commits that branches left or merges took in; true: visited as such, being expired
+	mergeBases map[format.BranchPoint]bool
 	kept       int64                       // commits visited that are not expired
 	times      map[format.UUID][]time.Time // of the commits of each branch; nil: they are not noted
 
@@ -54,11 +58,13 @@ type marker struct {
 
 // visit is where a walk is: a page, and what leads to it.
 type visit struct {
-	name     string // of the branch
-	rec      *format.Record
-	deleted  *roaring64.Bitmap    // of rec; nil where it cannot be read
-	tensor   *format.TensorSchema // nil outside chunk maps
-	what     string               // "commit", "schema", "columns", "deleted rows", "row identities", "transaction", "chunk map", "side page"
+	name    string // of the branch
+	rec     *format.Record
+	deleted *roaring64.Bitmap    // of rec; nil where it cannot be read
+	tensor  *format.TensorSchema // nil outside chunk maps
+	// "commit", "schema", "columns", "deleted rows", "row identities", "transaction", "chunk map",
+	// "side page"
+	what     string
 	root     format.Root
 	from, to int64 // rows that the object speaks for
 }
@@ -87,8 +93,9 @@ func (w *marker) markAll(ctx context.Context, tips []root) error {
 	return nil
 }
 
-// failed is told of an object that cannot be read. Only a gc with a shorter grace period than this one's, or a copy, can
-// have left out what names that were taken away lead to: what is missing there is no damage.
+// failed is told of an object that cannot be read. Only a gc with a shorter grace period than this
+// one's, or a copy, can have left out what names that were taken away lead to: what is missing
+// there is no damage.
 func (w *marker) failed(at *visit, key string, err error) error {
 	if w.gone && absent(err) {
 		return nil
@@ -123,8 +130,8 @@ func (w *marker) from(ctx context.Context, todo []root) error {
 	return nil
 }
 
-// branch visits the commits from number from to that of t, the newest first, and returns the commits of other branches
-// that they come from.
+// branch visits the commits from number from to that of t, the newest first, and returns the
+// commits of other branches that they come from.
 func (w *marker) branch(ctx context.Context, t root, from uint64) ([]root, error) {
 	var more []root
 	for end := t.version + 1; end > from; {
@@ -197,8 +204,9 @@ func (w *marker) visit(ctx context.Context, at *visit) error {
 	return w.transaction(ctx, at)
 }
 
-// merge base visits what later merges and diffs ask of an expired commit at which histories meet: its schema, the identities of
-// its rows, and which of them are deleted. What it did is asked of every commit.
+// merge base visits what later merges and diffs ask of an expired commit at which histories meet:
+// its schema, the identities of its rows, and which of them are deleted. What it did is asked of
+// every commit.
 func (w *marker) mergeBase(ctx context.Context, at *visit) error {
 	w.mergeBases[format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}] = true
 	if _, err := w.parts(ctx, at); err != nil || at.rec.RowIDs == nil {
@@ -260,7 +268,8 @@ func (w *marker) commit(ctx context.Context, at *visit) error {
 	return w.trees(ctx, todo)
 }
 
-// parts visits the pages of a commit that are no trees, and returns its schema, nil if that cannot be read.
+// parts visits the pages of a commit that are no trees, and returns its schema, nil if that cannot
+// be read.
 func (w *marker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	rec := at.rec
 	schema := rec.Schema

@@ -18,15 +18,16 @@ const (
 	OnConflictTheirs Strategy = "theirs" // the commit that is merged in wins
 )
 
-// Merge takes the commit theirs, of any branch, and all that it comes from into this branch, as one commit on top of the
-// newest one: rows that theirs added with their identities, updates of the rows that both have, deletions, tensors, names.
-// Chunks are shared and not copied. Where only theirs has changes the commit is made all the same, since a branch is a log
-// of its own. done is false, and the snapshot the head, where there is nothing to take in.
+// Merge takes the commit theirs, of any branch, and all that it comes from into this branch, as one
+// commit on top of the newest one: rows that theirs added with their identities, updates of the
+// rows that both have, deletions, tensors, names. Chunks are shared and not copied. Where only
+// theirs has changes the commit is made all the same, since a branch is a log of its own. done is
+// false, and the snapshot the head, where there is nothing to take in.
 //
-// Where the sides contradict each other, on decides; class names that go on differently, dtypes that differ and two
-// tensors of one name nobody can decide, and are always errs.Conflict, with a ConflictError. If another writer commits
-// first the merge is worked out anew. After an error nothing is visible, or, if an answer was lost, all of it: merging
-// again then finds nothing to do.
+// Where the sides contradict each other, on decides; class names that go on differently, dtypes
+// that differ and two tensors of one name nobody can decide, and are always errs.Conflict, with a
+// ConflictError. If another writer commits first the merge is worked out anew. After an error
+// nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
 	switch on {
 	case OnConflictError, OnConflictOurs, OnConflictTheirs:
@@ -113,10 +114,12 @@ type merger struct {
 	repo               *Repo
 	base, ours, theirs *Snapshot
 	on                 Strategy
-	mine, news         *changed // what either side did since the base; news counted in rows of theirs
+	// what either side did since the base; news counted in rows of theirs
+	mine, news *changed
 
-	known  alignment                            // from rows of theirs that ours has
-	fresh  alignment                            // from rows of theirs that it has not, to the end of the axis
+	known alignment // from rows of theirs that ours has
+	// from rows of theirs that it has not, to the end of the axis
+	fresh  alignment
 	schema *format.Schema                       // that comes of it
 	there  map[format.UUID]*format.TensorSchema // the tensors of theirs
 	whole  map[format.UUID]bool
@@ -174,7 +177,8 @@ func (m *merger) place() {
 // decide settles which rows are updated, deleted and restored.
 func (m *merger) decide(ctx context.Context) error {
 	gone, goneThere := m.ours.deletedRows(), m.theirs.deletedRows()
-	// What is not deleted any more was restored, and what is, whoever did it, is no news where ours has it too.
+	// What is not deleted any more was restored, and what is, whoever did it, is no news where ours
+	// has it too.
 	deletedThere := m.known.apply(m.news.deleted.and(goneThere)).minus(gone)
 	deletedHere := m.mine.deleted.and(gone)
 	var updatedHere, updatedThere rowSet

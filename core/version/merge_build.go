@@ -76,8 +76,8 @@ func (m *merger) identities(ctx context.Context, b *build) error {
 	return nil
 }
 
-// tensor takes over what theirs says of a tensor: all of it where ours has not got the tensor, else the updates, and the
-// rows that only theirs has.
+// tensor takes over what theirs says of a tensor: all of it where ours has not got the tensor, else
+// the updates, and the rows that only theirs has.
 func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
 	if m.there[id] == nil {
 		return nil
@@ -100,7 +100,8 @@ func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
 	return nil
 }
 
-// take reads what a tree of theirs says of rows, as edits of a tree of ours. Nothing is read of trees without entries.
+// take reads what a tree of theirs says of rows, as edits of a tree of ours. Nothing is read of
+// trees without entries.
 func (m *merger) take(ctx context.Context, tree Tree, from alignment) ([]Edit, error) {
 	rows := make([]format.RowRange, len(from))
 	for i, s := range from {
@@ -127,7 +128,8 @@ func (m *merger) take(ctx context.Context, tree Tree, from alignment) ([]Edit, e
 	return out, nil
 }
 
-// taken counts the chunks that edits name, with the bounds that theirs gives for all of its samples.
+// taken counts the chunks that edits name, with the bounds that theirs gives for all of its
+// samples.
 func taken(edits []Edit, col format.Column) *columnChange {
 	c := &columnChange{min: col.MinShape.Clone(), max: col.MaxShape.Clone(), mixed: col.Root != nil && col.MaxShape == nil}
 	type chunk struct {

@@ -66,7 +66,8 @@ func (m *merger) settle(ts, here, there *format.TensorSchema, base, theirs *form
 		case OnConflictError:
 			return m.conflict("drop_tensor x update", ts.Name, nil, mergeRemedy, "it changes tensor %q, which this branch deletes", ts.Name)
 		case OnConflictTheirs:
-			base.Tensors = slices.DeleteFunc(base.Tensors, func(b format.TensorSchema) bool { return b.ID == ts.ID }) // as if it were new
+			// as if it were new
+			base.Tensors = slices.DeleteFunc(base.Tensors, func(b format.TensorSchema) bool { return b.ID == ts.ID })
 		}
 	case here.Name != ts.Name && there.Name != ts.Name && here.Name != there.Name:
 		switch m.on {
@@ -81,7 +82,8 @@ func (m *merger) settle(ts, here, there *format.TensorSchema, base, theirs *form
 	return nil
 }
 
-// altered reports whether somebody changed a tensor's name, class names or info: a dtype and a shape come by themselves.
+// altered reports whether somebody changed a tensor's name, class names or info: a dtype and a
+// shape come by themselves.
 func altered(before, after *format.TensorSchema) bool {
 	return before.Name != after.Name || !slices.Equal(before.ClassNames, after.ClassNames) || !sameInfo(before.Info, after.Info)
 }

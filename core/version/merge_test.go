@@ -30,8 +30,8 @@ type event struct {
 	gone  bool
 }
 
-// lane is a branch beside its oracle: the events that it has, by number. Events of a row are all made by one lane, its
-// owner, so that no merge has a conflict.
+// lane is a branch beside its oracle: the events that it has, by number. Events of a row are all
+// made by one lane, its owner, so that no merge has a conflict.
 type lane struct {
 	repo *Repo
 	has  map[int]bool
@@ -259,7 +259,8 @@ func (p *program) diff(a, b kept) {
 	}
 }
 
-// TestMergePrograms runs random histories of branches and merges, criss-cross ones too, against an oracle of events.
+// TestMergePrograms runs random histories of branches and merges, criss-cross ones too, against an
+// oracle of events.
 func TestMergePrograms(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {

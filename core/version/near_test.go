@@ -32,8 +32,8 @@ func (s *countingStore) List(ctx context.Context, prefix, after string, fn func(
 	return s.Provider.List(ctx, prefix, after, fn)
 }
 
-// TestOpenNearHint: on a local disk the newest commit is found by a number of looks that does not grow with the commits,
-// without a listing of them; whatever the hint says, the commit is the same.
+// TestOpenNearHint: on a local disk the newest commit is found by a number of looks that does not
+// grow with the commits, without a listing of them; whatever the hint says, the commit is the same.
 func TestOpenNearHint(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

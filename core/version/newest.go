@@ -9,11 +9,12 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// hintEvery is how many commits apart hints are written: their readers look for some steps behind one anyway.
+// hintEvery is how many commits apart hints are written: their readers look for some steps behind
+// one anyway.
 const hintEvery = 64
 
-// hint notes the commit before rec, which stands, beside other writes of rec: nobody waits for it. A hint that is not
-// written, or is overwritten by an older one, costs readers a few requests.
+// hint notes the commit before rec, which stands, beside other writes of rec: nobody waits for it.
+// A hint that is not written, or is overwritten by an older one, costs readers a few requests.
 func (r *Repo) hint(g *task.Group, rec *format.Record) {
 	if rec.Version == 0 || rec.Version%hintEvery != 0 {
 		return
@@ -51,10 +52,11 @@ func (r *Repo) hinted(ctx context.Context) (uint64, bool) {
 	return n, err == nil
 }
 
-// near finds the number of the newest commit from a hint whose commit stands, in a store where a look at an object costs
-// less than to list a directory: a local disk reads all names of a directory to find the first. found is false where the
-// hint does not help. Numbers have no gaps, so the answer is that of a listing whatever the hint says. Where damage has
-// made one, the listing is asked.
+// near finds the number of the newest commit from a hint whose commit stands, in a store where a
+// look at an object costs less than to list a directory: a local disk reads all names of a
+// directory to find the first. found is false where the hint does not help. Numbers have no gaps,
+// so the answer is that of a listing whatever the hint says. Where damage has made one, the listing
+// is asked.
 func (r *Repo) near(ctx context.Context) (version uint64, found bool, err error) {
 	from, ok := r.hinted(ctx)
 	if !ok {
@@ -84,9 +86,9 @@ func (r *Repo) near(ctx context.Context) (version uint64, found bool, err error)
 	return version, true, nil
 }
 
-// lastNumber is the last of the numbers that read succeeds for, which are taken from 0 on without a gap; -1 if none is.
-// It looks upwards from a number that may be taken, in steps that grow and then shrink. A store that hides what it does
-// not list says that what is missing must not be seen.
+// lastNumber is the last of the numbers that read succeeds for, which are taken from 0 on without a
+// gap; -1 if none is. It looks upwards from a number that may be taken, in steps that grow and then
+// shrink. A store that hides what it does not list says that what is missing must not be seen.
 func (r *Repo) lastNumber(ctx context.Context, from uint64, read func(ctx context.Context, n uint64) error) (int64, error) {
 	var hidden error
 	taken := func(n uint64) (bool, error) {

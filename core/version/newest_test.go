@@ -10,7 +10,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// webServer is a store as a web server shows it: what is there can be read, and nothing can be listed.
+// webServer is a store as a web server shows it: what is there can be read, and nothing can be
+// listed.
 type webServer struct {
 	storage.Provider
 	hides  bool // says that what is missing must not be seen
@@ -34,7 +35,8 @@ func (s *webServer) List(_ context.Context, prefix, _ string, _ func(storage.Obj
 	return errs.New(errs.Unsupported, "list %q: a web server does not list", prefix)
 }
 
-// TestHeadWithoutListing: the newest commit is found by its number, with few requests, whatever the hint says.
+// TestHeadWithoutListing: the newest commit is found by its number, with few requests, whatever the
+// hint says.
 func TestHeadWithoutListing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

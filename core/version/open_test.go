@@ -12,7 +12,8 @@ import (
 	"deeplake/core/storage/faultstore"
 )
 
-// TestOpenHead: whatever a listing of all branches begins with, or if there is none, the newest commit of main is found.
+// TestOpenHead: whatever a listing of all branches begins with, or if there is none, the newest
+// commit of main is found.
 func TestOpenHead(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -48,7 +49,8 @@ func TestOpenHead(t *testing.T) {
 				if order := bytes.Compare(on.branch[:], main.Record.Branch[:]); order == r.other {
 					break
 				} else if r.other > 0 {
-					if err := inner.Delete(ctx, format.RecordKey(on.branch, 0)); err != nil { // it must not come first
+					if err := inner.Delete(ctx, format.RecordKey(on.branch, 0)); err != nil {
+						// it must not come first
 						t.Fatal(err)
 					}
 				}

@@ -17,9 +17,9 @@ import (
 const overwriteTries = 3
 
 // Overwrite makes an empty dataset in p, in the place of one that may be there. The new one has an
-// identity of its own: writers of the old one get errs.Conflict at their next commit. One
-// write of tsf.json changes the old dataset into the new one; the objects of the old one are removed
-// after it. An overwrite that is broken off leaves the old dataset or the new one, and gc, another
+// identity of its own: writers of the old one get errs.Conflict at their next commit. One write of
+// tsf.json changes the old dataset into the new one; the objects of the old one are removed after
+// it. An overwrite that is broken off leaves the old dataset or the new one, and gc, another
 // overwrite or a deletion removes the rest.
 func Overwrite(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
 	for try := 1; ; try++ {
@@ -94,7 +94,8 @@ func (r *Repo) replace(ctx context.Context, old []byte) (*Repo, *Snapshot, error
 			return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
 		}
 	}
-	// This write makes the one before durable: nothing of the old dataset is gone before the new one is there.
+	// This write makes the one before durable: nothing of the old dataset is gone before the new
+	// one is there.
 	if err := putOurs(ctx, p, format.HintKey(rec.Branch), format.EncodeHint(0)); err != nil {
 		return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
 	}
@@ -105,8 +106,8 @@ func (r *Repo) replace(ctx context.Context, old []byte) (*Repo, *Snapshot, error
 	return r, s, err
 }
 
-// clean removes the objects that were there before r was, but for records of datasets that r does not
-// replace: one of them may be the first record of a dataset that is to replace r.
+// clean removes the objects that were there before r was, but for records of datasets that r does
+// not replace: one of them may be the first record of a dataset that is to replace r.
 func (r *Repo) clean(ctx context.Context, doomed []string) error {
 	branches, err := r.replacedBranches(ctx, doomed)
 	if err != nil {
@@ -195,16 +196,16 @@ func (r *Repo) same(ctx context.Context, op string) error {
 	return nil
 }
 
-// sameBeside runs same beside the caller's requests. The caller waits for the group before it writes,
-// and before it returns.
+// sameBeside runs same beside the caller's requests. The caller waits for the group before it
+// writes, and before it returns.
 func (r *Repo) sameBeside(ctx context.Context, op string) *task.Group {
 	g := task.New(ctx, 0)
 	g.Go(func(ctx context.Context) error { return r.same(ctx, op) })
 	return g
 }
 
-// leftovers removes what overwrites that were broken off left of the datasets that r replaces. Their
-// pages and chunks have no names, and are garbage like any other.
+// leftovers removes what overwrites that were broken off left of the datasets that r replaces.
+// Their pages and chunks have no names, and are garbage like any other.
 func (r *Repo) leftovers(ctx context.Context, report *GCReport) error {
 	if len(r.TSF.Replaces) == 0 {
 		return nil

@@ -44,8 +44,8 @@ func whole(t testing.TB, r *Repo) {
 	}
 }
 
-// TestOverwriteUnderWriter: what a writer commits to a dataset that was overwritten or deleted since it
-// began, at whatever moment, is a conflict that says so, and never reported as done.
+// TestOverwriteUnderWriter: what a writer commits to a dataset that was overwritten or deleted
+// since it began, at whatever moment, is a conflict that says so, and never reported as done.
 func TestOverwriteUnderWriter(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -113,8 +113,8 @@ func TestOverwriteUnderWriter(t *testing.T) {
 	}
 }
 
-// TestNamesUnderOverwrite: a program that holds a dataset open gives and takes no names in the one that
-// was put in its place.
+// TestNamesUnderOverwrite: a program that holds a dataset open gives and takes no names in the one
+// that was put in its place.
 func TestNamesUnderOverwrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -145,7 +145,8 @@ func TestNamesUnderOverwrite(t *testing.T) {
 				t.Errorf("%s where the dataset %s: %v", name, says, err)
 			}
 			for _, key := range keysOf(t, p) {
-				if !slices.Contains(before, key) && !strings.HasPrefix(key, "log/") { // a record that no name leads to is garbage
+				if !slices.Contains(before, key) && !strings.HasPrefix(key, "log/") {
+					// a record that no name leads to is garbage
 					t.Errorf("%s where the dataset %s: wrote %q", name, says, key)
 				}
 			}
@@ -179,8 +180,8 @@ func (s *afterStore) PutIfAbsent(ctx context.Context, key string, data []byte) e
 	return err
 }
 
-// TestOverwriteKilled: an overwrite that is killed at any request leaves the old dataset or the new one,
-// whole; another overwrite, a gc or a deletion leaves no object of the old one.
+// TestOverwriteKilled: an overwrite that is killed at any request leaves the old dataset or the new
+// one, whole; another overwrite, a gc or a deletion leaves no object of the old one.
 func TestOverwriteKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -273,7 +274,8 @@ func finish(t *testing.T, n int, store storage.Provider, replaced bool) {
 	}
 }
 
-// orphan reports whether key is the first record of an overwrite that did not come to replace tsf.json.
+// orphan reports whether key is the first record of an overwrite that did not come to replace
+// tsf.json.
 func orphan(t *testing.T, r *Repo, key string) bool {
 	t.Helper()
 	if _, version, err := format.ParseRecordKey(key); err != nil || version > 0 {
@@ -283,8 +285,8 @@ func orphan(t *testing.T, r *Repo, key string) bool {
 	return err == nil && owner != r.TSF.UUID && !slices.Contains(r.TSF.Replaces, owner) && !owner.IsZero()
 }
 
-// TestNamesOfReplaced: names that a broken-off overwrite left can be given, or are refused with the way
-// out, and gc makes room without a gap below a name of the new dataset.
+// TestNamesOfReplaced: names that a broken-off overwrite left can be given, or are refused with the
+// way out, and gc makes room without a gap below a name of the new dataset.
 func TestNamesOfReplaced(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -28,7 +28,8 @@ func (p page) bytes() int64 {
 	return int64(len(p.inner.Children))*40 + 64
 }
 
-// at checks that the page is of the height that its parent says, so that pages that name each other end somewhere.
+// at checks that the page is of the height that its parent says, so that pages that name each other
+// end somewhere.
 func (p page) at(root format.Root) error {
 	if height := p.height(); height != root.Height {
 		return errs.New(errs.Corrupt, "read map page %q: height %d, want %d", format.MapKey(root.Page), height, root.Height)
@@ -44,7 +45,8 @@ func (p page) height() int {
 	return 0
 }
 
-// Pages reads and writes the map pages of one store, through a cache. All methods may be called in parallel.
+// Pages reads and writes the map pages of one store, through a cache. All methods may be called in
+// parallel.
 type Pages struct {
 	store   storage.Provider
 	version int // of the format: it says how objects are named

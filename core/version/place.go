@@ -57,7 +57,8 @@ func create(ctx context.Context, p storage.Provider, writer string, version int)
 	return r, s, err
 }
 
-// begin stores the first record of the branch main. Nobody sees it before tsf.json names the branch.
+// begin stores the first record of the branch main. Nobody sees it before tsf.json names the
+// branch.
 func (r *Repo) begin(ctx context.Context) (*format.Record, error) {
 	rec := &format.Record{
 		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: r.Writer,
@@ -83,8 +84,8 @@ func existsError(p storage.Provider, data []byte) error {
 const vacancyLook = 1000
 
 // vacant refuses a place without a dataset whose folders hold files of another owner, or names that
-// another dataset left and expected does not have. Objects of ours without a name are not in the way:
-// a writer that makes the same dataset puts such, and gc removes them.
+// another dataset left and expected does not have. Objects of ours without a name are not in the
+// way: a writer that makes the same dataset puts such, and gc removes them.
 func vacant(ctx context.Context, op string, p storage.Provider, expected map[string]bool) error {
 	var mu sync.Mutex
 	foreign, left := "", ""
@@ -122,8 +123,8 @@ func vacant(ctx context.Context, op string, p storage.Provider, expected map[str
 
 // Delete removes every object of the dataset, and no other file. From its first step on the dataset
 // says that it is being deleted, and its last step ends that: a deletion that is broken off goes on
-// when it is called again. Without a dataset it removes what is left of one; errs.NotFound if there is
-// nothing. Writers that have the dataset open get errs.Conflict when they commit.
+// when it is called again. Without a dataset it removes what is left of one; errs.NotFound if there
+// is nothing. Writers that have the dataset open get errs.Conflict when they commit.
 func Delete(ctx context.Context, p storage.Provider) error {
 	data, err := p.Get(ctx, format.TSFKey())
 	found := err == nil

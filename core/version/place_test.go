@@ -33,8 +33,8 @@ func foreignKeys() []string {
 	}
 }
 
-// TestForeignFilesStay: files of other owners in the folders of a dataset outlive gc and delete, and no
-// dataset is made among them.
+// TestForeignFilesStay: files of other owners in the folders of a dataset outlive gc and delete,
+// and no dataset is made among them.
 func TestForeignFilesStay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,8 +83,8 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// TestDeleteKilled: a deletion that is killed at any request has not begun, or says that it has; it goes
-// on when it is called again, and a dataset that is made there then knows no old name.
+// TestDeleteKilled: a deletion that is killed at any request has not begun, or says that it has; it
+// goes on when it is called again, and a dataset that is made there then knows no old name.
 func TestDeleteKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -149,7 +149,8 @@ func TestLeftNames(t *testing.T) {
 	ctx := context.Background()
 	store := memStore(t)
 	everything(t, newFixture(t, store))
-	if err := store.Delete(ctx, format.TSFKey()); err != nil { // as deletions did before there was a mark
+	if err := store.Delete(ctx, format.TSFKey()); err != nil {
+		// as deletions did before there was a mark
 		t.Fatal(err)
 	}
 	if _, _, err := Create(ctx, store, "test"); !errs.Is(err, errs.Exists) || !contains(err, "refs/") && !contains(err, "views/") || !contains(err, "delete()") {

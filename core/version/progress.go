@@ -2,7 +2,8 @@ package version
 
 import "sync/atomic"
 
-// Progress counts what a long operation has done. It may be read at any time. Methods of a nil Progress do nothing.
+// Progress counts what a long operation has done. It may be read at any time. Methods of a nil
+// Progress do nothing.
 type Progress struct {
 	Items, Bytes           atomic.Int64 // objects, or rows of a tensor, that are done
 	TotalItems, TotalBytes atomic.Int64 // to be done; 0 until that is known, and where it never is

@@ -25,7 +25,8 @@ type Tag struct {
 	format.Tag
 }
 
-// refTries bounds how often a change of a branch's name is begun anew because somebody else changed it.
+// refTries bounds how often a change of a branch's name is begun anew because somebody else changed
+// it.
 const refTries = 16
 
 // On binds to another branch; errs.NotFound if there is none of that name.
@@ -64,7 +65,8 @@ func (r *Repo) noSuchBranch(ctx context.Context, name string) error {
 	return errs.New(errs.NotFound, "dataset %q has no branch %q; its branches are %s%s", r.Store.URI(), name, quoted(names), errs.Suggest(name, names))
 }
 
-// nextNumber is the number behind that of the newest object about a name, whose keys begin with after; 0: there is none.
+// nextNumber is the number behind that of the newest object about a name, whose keys begin with
+// after; 0: there is none.
 func (r *Repo) nextNumber(
 	ctx context.Context, prefix, after string, parse func(key string) (string, uint64, error), key func(n uint64) string,
 ) (next uint64, err error) {
@@ -159,9 +161,9 @@ func committed(op, name string, at *Snapshot) error {
 	return nil
 }
 
-// CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if there is one of that name. It
-// reads and writes the same few objects whatever the size of the dataset. A commit that is expired is errs.NotFound. Of several creations of a name at a time one
-// succeeds.
+// CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if there
+// is one of that name. It reads and writes the same few objects whatever the size of the dataset. A
+// commit that is expired is errs.NotFound. Of several creations of a name at a time one succeeds.
 func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, author string) (*Repo, *Snapshot, error) {
 	if err := format.CheckRefName(name); err != nil {
 		return nil, nil, errs.Wrap(errs.Invalid, "create branch", name, err)
@@ -242,9 +244,9 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 	return errs.New(errs.Conflict, "create branch %q: others go on creating and deleting it in dataset %q; try again", name, r.Store.URI())
 }
 
-// DeleteBranch takes the name away from a branch; errs.NotFound if there is none. Its commits stay where they are until a
-// gc finds that no other name leads to them. A writer that has the branch open may go on to commit to it: what it
-// commits is lost with the branch. main cannot be deleted.
+// DeleteBranch takes the name away from a branch; errs.NotFound if there is none. Its commits stay
+// where they are until a gc finds that no other name leads to them. A writer that has the branch
+// open may go on to commit to it: what it commits is lost with the branch. main cannot be deleted.
 func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 	if name == format.Main {
 		return errs.New(errs.Invalid, "delete branch %q: every dataset has it", name)
@@ -349,8 +351,8 @@ func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// CreateTag gives the commit at a name for good; errs.Exists if there is a tag of that name, or was one,
-// errs.NotFound if the commit is expired.
+// CreateTag gives the commit at a name for good; errs.Exists if there is a tag of that name, or was
+// one, errs.NotFound if the commit is expired.
 func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message, author string) (Tag, error) {
 	if err := format.CheckRefName(name); err != nil {
 		return Tag{}, errs.Wrap(errs.Invalid, "create tag", name, err)

@@ -145,7 +145,8 @@ func TestBranchRace(t *testing.T) {
 	}
 }
 
-// TestRefFaults lets each call of a change of refs go wrong. The change is then done or not, and done again it is there.
+// TestRefFaults lets each call of a change of refs go wrong. The change is then done or not, and
+// done again it is there.
 func TestRefFaults(t *testing.T) {
 	t.Parallel()
 	for _, do := range []faultstore.Action{faultstore.Fail(errs.Storage), faultstore.LostAnswer(), faultstore.Crash(), faultstore.CrashAfter()} {

@@ -53,7 +53,8 @@ func (r *Repo) bind(key string) format.Binding {
 	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 
-// putOurs is a conditional write of bytes that nobody else writes: where they stand, it has succeeded, answer or not.
+// putOurs is a conditional write of bytes that nobody else writes: where they stand, it has
+// succeeded, answer or not.
 func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
 	err := putAbsent(ctx, p, key, data)
 	if err == nil || notDurable(err) {
@@ -87,14 +88,15 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 	return newRepo(p, tsf, writer), nil
 }
 
-// OpenHead is Open and Head. A store at a distance lists records while it says which branch is main: where there is no other
-// branch, the first of all is the newest of main.
+// OpenHead is Open and Head. A store at a distance lists records while it says which branch is
+// main: where there is no other branch, the first of all is the newest of main.
 func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
 	var first format.BranchPoint // zero: not known
 	g := task.New(ctx, 0)
 	if storage.Remote(p) {
 		g.Go(func(ctx context.Context) error {
-			_ = p.List(ctx, format.RecordsPrefix(), "", func(o storage.Object) bool { // if it fails, main's will say why
+			_ = p.List(ctx, format.RecordsPrefix(), "", func(o storage.Object) bool {
+				// if it fails, main's will say why
 				if branch, version, err := format.ParseRecordKey(o.Key); err == nil {
 					first = format.BranchPoint{Branch: branch, Version: version}
 				}

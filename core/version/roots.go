@@ -18,8 +18,9 @@ type rootSearch struct {
 	roots []root
 }
 
-// roots are the commits that names stand for: of branches and tags, also of those that were deleted after since, main
-// first. bad is told of names that cannot be read, and decides whether to go on; nil does not.
+// roots are the commits that names stand for: of branches and tags, also of those that were deleted
+// after since, main first. bad is told of names that cannot be read, and decides whether to go on;
+// nil does not.
 func (r *Repo) roots(ctx context.Context, since time.Time, bad func(name, key string, err error) error) ([]root, error) {
 	if bad == nil {
 		bad = func(_, _ string, err error) error { return err }
@@ -79,7 +80,8 @@ type saying struct {
 	object storage.Object
 }
 
-// heads adds the branches but main. A branch counts as long as the object that says otherwise is recent.
+// heads adds the branches but main. A branch counts as long as the object that says otherwise is
+// recent.
 func (s *rootSearch) heads(ctx context.Context) error {
 	objects, err := s.list(ctx, format.HeadsPrefix())
 	if err != nil {

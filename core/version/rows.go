@@ -10,8 +10,9 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// rowSet is a set of rows as ranges. Operations come from files and may name ranges of any length, so nothing here takes
-// time or memory for each row. A normal one is rising, disjoint, not adjacent and without empty ranges.
+// rowSet is a set of rows as ranges. Operations come from files and may name ranges of any length,
+// so nothing here takes time or memory for each row. A normal one is rising, disjoint, not adjacent
+// and without empty ranges.
 type rowSet []format.RowRange
 
 // normal sorts and joins ranges, which may overlap, into a new set.
@@ -122,7 +123,8 @@ func (s *Snapshot) asCounted(rows rowSet) RowSet {
 // seg says that rows [from, from+rows) of one axis are the rows from to on of another one.
 type seg struct{ from, to, rows int64 }
 
-// alignment says where rows of one axis are on another one, in order of from. Rows that it does not name are not there.
+// alignment says where rows of one axis are on another one, in order of from. Rows that it does not
+// name are not there.
 type alignment []seg
 
 // within is the part of the alignment that begins in rows, which are normal.
@@ -162,7 +164,8 @@ func (m alignment) inverse() alignment {
 	return out
 }
 
-// align finds the rows of a on the axis of b by their identities. Pages that both have are not read.
+// align finds the rows of a on the axis of b by their identities. Pages that both have are not
+// read.
 func align(ctx context.Context, a, b *Snapshot) (alignment, error) {
 	as, bs, err := unshared(ctx, a.RowIDs(), b.RowIDs())
 	if err != nil {
@@ -300,7 +303,8 @@ func (f *frontier) entries(ctx context.Context) ([]format.Entry, error) {
 	return out, nil
 }
 
-// warm reads the pages of trees that rows lie in, many at once, so that scans of them find them in memory.
+// warm reads the pages of trees that rows lie in, many at once, so that scans of them find them in
+// memory.
 func (s *Pages) warm(ctx context.Context, rows rowSet, trees ...Tree) error {
 	edits := make([]Edit, len(rows))
 	for i, r := range rows {
@@ -339,8 +343,8 @@ func (t Tree) filled(ctx context.Context, rows rowSet) (rowSet, error) {
 	return normal(out), nil
 }
 
-// differing are the rows of a, as far as m leads from them to b, that lie elsewhere in tree b than in tree a. The result is
-// counted as in a.
+// differing are the rows of a, as far as m leads from them to b, that lie elsewhere in tree b than
+// in tree a. The result is counted as in a.
 func differing(ctx context.Context, a, b Tree, m alignment) (rowSet, error) {
 	out := rowSet{}
 	for _, s := range m {
@@ -376,7 +380,8 @@ func unequal(as, bs []format.Entry, from, to int64) []format.RowRange {
 	return out
 }
 
-// coverAt is the entry of a list that covers row at, nil in a hole, and for how many rows, at most to to, that is so.
+// coverAt is the entry of a list that covers row at, nil in a hole, and for how many rows, at most
+// to to, that is so.
 func coverAt(list []format.Entry, i *int, at, to int64) (*format.Entry, int64) {
 	for *i < len(list) && list[*i].Row+list[*i].Rows <= at {
 		*i++

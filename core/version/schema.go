@@ -16,7 +16,8 @@ type clash struct {
 	what   string
 }
 
-// sides are the words for the two schemas that are brought together: the one that stands, and the one laid onto it.
+// sides are the words for the two schemas that are brought together: the one that stands, and the
+// one laid onto it.
 type sides struct{ stands, laid string }
 
 // mergeSchema lays the schema changes of the transaction on top of onto.
@@ -38,8 +39,8 @@ func (t *Txn) mergeSchema(onto *Snapshot) (*format.Schema, error) {
 	return out, nil
 }
 
-// layTensors brings what mine changed since base onto another schema, which is not changed. Tensors that either side
-// dropped are gone. Info is left as it is.
+// layTensors brings what mine changed since base onto another schema, which is not changed. Tensors
+// that either side dropped are gone. Info is left as it is.
 func layTensors(base, mine, onto *format.Schema, words sides) (*format.Schema, *clash) {
 	out := onto.Clone()
 	was, here, there := base.Index(), mine.Index(), out.Index()
@@ -79,8 +80,8 @@ func layTensors(base, mine, onto *format.Schema, words sides) (*format.Schema, *
 	return out, nameClash(base, mine, out, words)
 }
 
-// layTensor brings what my changed since before into their: a name, class names that were added, a dtype and a shape that
-// were open, settings.
+// layTensor brings what my changed since before into their: a name, class names that were added, a
+// dtype and a shape that were open, settings.
 func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	if my.Name != before.Name && my.Name != their.Name {
 		if their.Name != before.Name {
@@ -122,7 +123,8 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	return nil
 }
 
-// nameClash looks for names of tensors that mine added or renamed, and that mean something else on the other side.
+// nameClash looks for names of tensors that mine added or renamed, and that mean something else on
+// the other side.
 func nameClash(base, mine, out *format.Schema, words sides) *clash {
 	was, there, taken := base.Index(), out.Index(), indexNames(out)
 	for i := range mine.Tensors {
@@ -191,7 +193,8 @@ func (x nameIndex) besides(s *format.Schema, ts *format.TensorSchema) *format.Te
 	return &s.Tensors[found]
 }
 
-// sameInfo compares free-form values as they are stored: a number read back has another type than one that was given.
+// sameInfo compares free-form values as they are stored: a number read back has another type than
+// one that was given.
 func sameInfo(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(stored(a), stored(b))
 }

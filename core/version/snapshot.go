@@ -12,8 +12,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// Snapshot is one commit, or the preview of one: a schema, a row axis and a tree per tensor. It never changes and may be
-// used in parallel.
+// Snapshot is one commit, or the preview of one: a schema, a row axis and a tree per tensor. It
+// never changes and may be used in parallel.
 type Snapshot struct {
 	Record  *format.Record
 	Schema  *format.Schema
@@ -44,20 +44,24 @@ func (s *Snapshot) RowIDs() Tree {
 // Rows is the number of rows that are not deleted.
 func (s *Snapshot) Rows() int64 { return s.Record.Rows - s.Record.DeletedRows }
 
-// RowMap maps the rows that a user counts, deleted ones left out, to physical rows. The zero value is the identity. It
-// knows no end: rows that are appended behind the axis it was made for are mapped too.
+// RowMap maps the rows that a user counts, deleted ones left out, to physical rows. The zero value
+// is the identity. It knows no end: rows that are appended behind the axis it was made for are
+// mapped too.
 type RowMap struct {
 	logical  []int64 // first user row of each run of live rows
 	physical []int64 // its physical row
 }
 
-// longRun is the number of deleted rows in a row from which on their end is looked up instead of counted.
+// longRun is the number of deleted rows in a row from which on their end is looked up instead of
+// counted.
 const longRun = 64
 
-// runEnd is the first row behind start that is not deleted, found in steps that grow and then shrink.
+// runEnd is the first row behind start that is not deleted, found in steps that grow and then
+// shrink.
 func runEnd(deleted *roaring64.Bitmap, start uint64) uint64 {
 	before := deleted.Rank(start)
-	all := func(n uint64) bool { return deleted.Rank(start+n)-before == n } // the n rows behind start are deleted
+	// the n rows behind start are deleted
+	all := func(n uint64) bool { return deleted.Rank(start+n)-before == n }
 	lo, hi := uint64(0), uint64(longRun)
 	for all(hi) {
 		lo, hi = hi, 2*hi
@@ -114,7 +118,8 @@ func (m RowMap) Physical(i int64) int64 {
 	return m.physical[k] + i - m.logical[k]
 }
 
-// Run is the physical row of user row i, and the first user row behind i that does not lie the same number of rows further.
+// Run is the physical row of user row i, and the first user row behind i that does not lie the same
+// number of rows further.
 func (m RowMap) Run(i int64) (row, end int64) {
 	if m.logical == nil {
 		return i, math.MaxInt64
@@ -127,7 +132,8 @@ func (m RowMap) Run(i int64) (row, end int64) {
 	return m.physical[k] + i - m.logical[k], end
 }
 
-// Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie together, in order.
+// Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie
+// together, in order.
 func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {
 	if start >= end {
 		return
@@ -146,7 +152,8 @@ func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {
 	}
 }
 
-// Logical is the inverse of Physical. For a deleted row it is the number of the next row that is not deleted.
+// Logical is the inverse of Physical. For a deleted row it is the number of the next row that is
+// not deleted.
 func (m RowMap) Logical(row int64) int64 {
 	if m.logical == nil {
 		return row

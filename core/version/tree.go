@@ -9,8 +9,8 @@ import (
 	"deeplake/core/internal/invariant"
 )
 
-// Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over the row axis. It is a
-// value; apply makes another one and leaves this one as it is.
+// Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over
+// the row axis. It is a value; apply makes another one and leaves this one as it is.
 type Tree struct {
 	pages  *Pages
 	held   held
@@ -24,7 +24,8 @@ func (t Tree) Tensor() format.UUID { return t.tensor }
 // Root is where the tree begins; the zero Root is the empty tree.
 func (t Tree) Root() format.Root { return t.root }
 
-// Side returns the encoded directories of a side page that an entry of the tree names. They are shared.
+// Side returns the encoded directories of a side page that an entry of the tree names. They are
+// shared.
 func (t Tree) Side(ctx context.Context, id format.UUID) ([][]byte, error) {
 	return t.pages.side(ctx, t.held, id)
 }
@@ -57,7 +58,8 @@ func childOf(children []format.Child, row int64) int {
 	return max(0, sort.Search(len(children), func(i int) bool { return children[i].First > row })-1)
 }
 
-// Scan calls fn for every entry that touches rows [from, to), in order of rows, until fn returns false.
+// Scan calls fn for every entry that touches rows [from, to), in order of rows, until fn returns
+// false.
 func (t Tree) Scan(ctx context.Context, from, to int64, fn func(format.Entry) bool) error {
 	if t.root.Page.IsZero() || from >= to {
 		return nil
@@ -90,15 +92,15 @@ func (t Tree) scan(ctx context.Context, at format.Root, from, to int64, fn func(
 	return true, nil
 }
 
-// Edit replaces what the tree says of rows [From, To) by Entries, which lie within that range in order. Without entries
-// the range becomes a hole.
+// Edit replaces what the tree says of rows [From, To) by Entries, which lie within that range in
+// order. Without entries the range becomes a hole.
 type Edit struct {
 	From, To int64
 	Entries  []format.Entry
 }
 
-// apply makes the tree with edits, which are in order and disjoint. loaded are pages of the tree that are read already. The
-// new pages are put into made.
+// apply makes the tree with edits, which are in order and disjoint. loaded are pages of the tree
+// that are read already. The new pages are put into made.
 func (t Tree) apply(ctx context.Context, edits []Edit, loaded map[format.UUID]page, made held) (Tree, error) {
 	if len(edits) == 0 {
 		return t, nil
@@ -184,8 +186,8 @@ func childRows(children []format.Child, i int) (from, to int64) {
 	return from, to
 }
 
-// cut returns the parts of edits within rows [from, to). The entries of an edit go to the part in which it begins, even
-// where they reach beyond to: the next page then begins behind them.
+// cut returns the parts of edits within rows [from, to). The entries of an edit go to the part in
+// which it begins, even where they reach beyond to: the next page then begins behind them.
 func cut(edits []Edit, from, to int64) []Edit {
 	var out []Edit
 	for _, e := range edits[sort.Search(len(edits), func(i int) bool { return edits[i].To > from }):] {
@@ -256,8 +258,9 @@ func merge(old []format.Entry, edits []Edit) []format.Entry {
 	}
 }
 
-// leaves holds entries in as many leaf pages as they need. At the end of the axis the pages are filled, so that
-// appending leaves full pages behind; elsewhere they are of equal size, so that each can grow.
+// leaves holds entries in as many leaf pages as they need. At the end of the axis the pages are
+// filled, so that appending leaves full pages behind; elsewhere they are of equal size, so that
+// each can grow.
 func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 	var out []format.Child
 	if invariant.Enabled {

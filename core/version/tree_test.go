@@ -13,7 +13,8 @@ import (
 	"deeplake/core/storage/mem"
 )
 
-// cell is what the oracle says of a row: item First of chunk Ordinal of session Session, or nothing.
+// cell is what the oracle says of a row: item First of chunk Ordinal of session Session, or
+// nothing.
 type cell struct {
 	session byte // 0: a hole
 	ordinal int64
@@ -241,7 +242,8 @@ func TestTreeHeld(t *testing.T) {
 	}
 }
 
-// TestTreeStaysFilled: appends leave full pages behind, and edits in the middle leave no trail of tiny pages.
+// TestTreeStaysFilled: appends leave full pages behind, and edits in the middle leave no trail of
+// tiny pages.
 func TestTreeStaysFilled(t *testing.T) {
 	t.Parallel()
 	const n, lines = 4000, 8

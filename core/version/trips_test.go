@@ -14,8 +14,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// trip is the time that each call of a remoteStore takes, of a clock that stands still otherwise: what has passed is the
-// number of calls in sequence.
+// trip is the time that each call of a remoteStore takes, of a clock that stands still otherwise:
+// what has passed is the number of calls in sequence.
 const trip = time.Second
 
 // remoteStore is a store at a distance.
@@ -71,8 +71,8 @@ func largeFixture(t *testing.T, chunks int) *fixture {
 	return f
 }
 
-// TestRoundTrips counts the calls in sequence of the protocol. A commit of rows has one more before it, that stores the
-// chunks.
+// TestRoundTrips counts the calls in sequence of the protocol. A commit of rows has one more before
+// it, that stores the chunks.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	bytes := map[int]int64{}
@@ -129,8 +129,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestFarWriters lets 24 writers append to one branch of a store that is 25 ms away. Nothing is lost, and the clock says
-// what they reach together.
+// TestFarWriters lets 24 writers append to one branch of a store that is 25 ms away. Nothing is
+// lost, and the clock says what they reach together.
 func TestRemoteWriters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memStore(t))

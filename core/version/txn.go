@@ -10,9 +10,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// Txn gathers changes on top of a snapshot. Rows that it appends are counted from the end of that snapshot's axis: row
-// base.Record.Rows+i is the i-th appended row, wherever it comes to lie when the commit is rebased. A Txn is used by one
-// goroutine at a time.
+// Txn gathers changes on top of a snapshot. Rows that it appends are counted from the end of that
+// snapshot's axis: row base.Record.Rows+i is the i-th appended row, wherever it comes to lie when
+// the commit is rebased. A Txn is used by one goroutine at a time.
 type Txn struct {
 	repo    *Repo
 	base    *Snapshot
@@ -33,11 +33,14 @@ type Txn struct {
 	schemaBytes int64
 	tried       []attempt
 
-	newer   map[format.UUID][]format.RowRange // rows that other commits updated in tensors that are rewritten here
-	touched map[format.UUID]*format.Record    // the last other commit that did something to a tensor
+	// rows that other commits updated in tensors that are rewritten here
+	newer map[format.UUID][]format.RowRange
+	// the last other commit that did something to a tensor
+	touched map[format.UUID]*format.Record
 }
 
-// attempt is a commit that was made, or may have been, as there was no clear answer: a later Commit looks for it.
+// attempt is a commit that was made, or may have been, as there was no clear answer: a later Commit
+// looks for it.
 type attempt struct {
 	commit  format.UUID
 	changes int
@@ -49,7 +52,8 @@ type attempt struct {
 type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
 	updated  map[int64]format.Entry // one row each, rows as in Txn
-	rewrites []Edit                 // rows of the base that got other chunks with the same samples, in any order
+	// rows of the base that got other chunks with the same samples, in any order
+	rewrites []Edit
 	bytes    int64
 	min, max tensor.Shape // bounds of the shapes written; max nil: none with a shape
 	mixed    bool         // samples differ in the number of axes: bounds are unknown
@@ -72,8 +76,8 @@ func (r *Repo) Begin(s *Snapshot) *Txn {
 // Base is the snapshot under the transaction.
 func (t *Txn) Base() *Snapshot { return t.base }
 
-// Schema is the schema with the changes of the transaction. The caller may add tensors, add class names, set a dtype, a
-// shape that was open or a chunk size, and set info (then with SetInfo).
+// Schema is the schema with the changes of the transaction. The caller may add tensors, add class
+// names, set a dtype, a shape that was open or a chunk size, and set info (then with SetInfo).
 func (t *Txn) Schema() *format.Schema { return t.schema }
 
 // SetInfo replaces the info of the dataset.
@@ -101,7 +105,8 @@ func (t *Txn) Delete(rows []int64) {
 	t.changes++
 }
 
-// Live maps the rows that the user counts in this transaction to rows as in Txn, and gives their number.
+// Live maps the rows that the user counts in this transaction to rows as in Txn, and gives their
+// number.
 func (t *Txn) Live() (RowMap, int64) {
 	if t.live == nil {
 		gone := t.base.Deleted
@@ -137,9 +142,10 @@ func (t *Txn) column(id format.UUID) *columnChange {
 	return c
 }
 
-// AddChunk puts the items of a sealed chunk, from e.First on, on runs of rows, counted as in Txn. With update they replace
-// what the rows hold, else the rows must be appended ones that have nothing yet. dirs are the encoded directories of the
-// chunk, or of its tiles in order; they go into a side page.
+// AddChunk puts the items of a sealed chunk, from e.First on, on runs of rows, counted as in Txn.
+// With update they replace what the rows hold, else the rows must be appended ones that have
+// nothing yet. dirs are the encoded directories of the chunk, or of its tiles in order; they go
+// into a side page.
 func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
 	c := t.column(id)
 	e = c.place(t, e, dirs)
@@ -181,7 +187,8 @@ func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry
 	return e
 }
 
-// closeSide puts the side page being filled to the full ones: from now on it may be stored, and must not change.
+// closeSide puts the side page being filled to the full ones: from now on it may be stored, and
+// must not change.
 func (c *columnChange) closeSide(full held) {
 	if !c.side.IsZero() {
 		full[c.side] = sidePage{c.dirs, c.salt}
@@ -189,9 +196,10 @@ func (c *columnChange) closeSide(full held) {
 	c.side, c.dirs, c.sideSize = format.UUID{}, nil, 0
 }
 
-// Spill takes the side pages that are full out of the transaction and returns the function that stores them, nil if
-// there are none: else a long session would hold the directories of all its chunks. The function may run beside the
-// transaction; it must have returned before the next Preview or Commit, and its error fails the transaction.
+// Spill takes the side pages that are full out of the transaction and returns the function that
+// stores them, nil if there are none: else a long session would hold the directories of all its
+// chunks. The function may run beside the transaction; it must have returned before the next
+// Preview or Commit, and its error fails the transaction.
 func (t *Txn) Spill() func(context.Context) error {
 	full, stored := held{}, map[format.UUID]*storedSide{}
 	for id, v := range t.full {

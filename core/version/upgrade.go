@@ -10,8 +10,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// upgrade writes the map pages of a commit of version 1 as pages of the newest version, from the bottom up. No more than
-// a page of each height is in memory for each of the branches that it follows at once.
+// upgrade writes the map pages of a commit of version 1 as pages of the newest version, from the
+// bottom up. No more than a page of each height is in memory for each of the branches that it
+// follows at once.
 type upgrade struct {
 	from *Pages
 	dst  storage.Provider
@@ -30,7 +31,8 @@ type upgradedSide struct {
 // pagesUpgraded is how many children of an inner page are converted at once.
 const pagesUpgraded = 16
 
-// upgraded is a snapshot whose trees lie in dst as pages of the newest version. Its other pages are to be written.
+// upgraded is a snapshot whose trees lie in dst as pages of the newest version. Its other pages are
+// to be written.
 func upgraded(ctx context.Context, r *Repo, at *Snapshot, dst *Repo) (*Snapshot, error) {
 	u := &upgrade{from: r.Pages, dst: dst.Store, sides: map[format.UUID]*upgradedSide{}}
 	rec := *at.Record
@@ -101,7 +103,8 @@ func (u *upgrade) leaf(ctx context.Context, l *format.Leaf) (format.UUID, error)
 	return u.put(ctx, frame, format.NewUUID(), err)
 }
 
-// side writes a side page. One whose first chunk is not in entries gets a random salt, and cannot be made again.
+// side writes a side page. One whose first chunk is not in entries gets a random salt, and cannot
+// be made again.
 func (u *upgrade) side(ctx context.Context, id format.UUID, entries []format.Entry) (format.UUID, error) {
 	u.mu.Lock()
 	s := u.sides[id]

@@ -36,8 +36,8 @@ func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) 
 	return View{name, v}, err
 }
 
-// SaveView gives a view a name. One of that name is errs.Exists, unless it is to be replaced: then the new one counts from
-// then on. Of several at a time the last one counts.
+// SaveView gives a view a name. One of that name is errs.Exists, unless it is to be replaced: then
+// the new one counts from then on. Of several at a time the last one counts.
 func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace bool) error {
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "save view", name, err)
@@ -131,7 +131,8 @@ func (r *Repo) Views(ctx context.Context) ([]View, error) {
 	return slices.DeleteFunc(views, func(v View) bool { return v.Deleted }), nil
 }
 
-// DeleteView takes a name away from a saved view; errs.NotFound if there is none. The name may be given again.
+// DeleteView takes a name away from a saved view; errs.NotFound if there is none. The name may be
+// given again.
 func (r *Repo) DeleteView(ctx context.Context, name string) error {
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "delete view", name, err)

@@ -92,7 +92,8 @@ func TestExports(t *testing.T) {
 	same(t, "//export lines of capi", goNames, "capi/go.h", halves)
 }
 
-// TestLibrarySymbols looks at the library that was built, named by DEEPLAKE_LIB as `make test-go` does.
+// TestLibrarySymbols looks at the library that was built, named by DEEPLAKE_LIB as `make test-go`
+// does.
 func TestLibrarySymbols(t *testing.T) {
 	t.Parallel()
 	library := os.Getenv("DEEPLAKE_LIB")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestC builds a C program against the library as users get it, and runs each case of the program. The library is the
-// one named by DEEPLAKE_LIB, as `make test-go` does, or else built here.
+// TestC builds a C program against the library as users get it, and runs each case of the program.
+// The library is the one named by DEEPLAKE_LIB, as `make test-go` does, or else built here.
 func TestC(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

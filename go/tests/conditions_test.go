@@ -20,8 +20,8 @@ import (
 	stores "deeplake/core/storage/all"
 )
 
-// bucketServer speaks as much of S3 as a dataset needs. While ignores is set it overwrites in spite of If-None-Match, as
-// releases of several servers and gateways do.
+// bucketServer speaks as much of S3 as a dataset needs. While ignores is set it overwrites in spite
+// of If-None-Match, as releases of several servers and gateways do.
 type bucketServer struct {
 	ignores atomic.Bool
 	mu      sync.Mutex
@@ -90,8 +90,8 @@ func (b *bucketServer) keys() []string {
 	return keys
 }
 
-// TestStoreWithoutConditions: a server that ignores If-None-Match is refused by create and by a writer. Of two writers
-// none is told that it made a commit that is gone.
+// TestStoreWithoutConditions: a server that ignores If-None-Match is refused by create and by a
+// writer. Of two writers none is told that it made a commit that is gone.
 func TestStoreWithoutConditions(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

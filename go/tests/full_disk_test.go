@@ -26,7 +26,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// numbersOf reads the first byte of every sample of tensor "x", after checking that the sample is made of it.
+// numbersOf reads the first byte of every sample of tensor "x", after checking that the sample is
+// made of it.
 func numbersOf(t *testing.T, d *dataset.Dataset) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -107,8 +108,8 @@ func TestDiskThatFills(t *testing.T) {
 	}
 }
 
-// freeOrphans removes the chunks that no commit refers to, as gc will one day: the session with more of them is the one
-// that filled the disk.
+// freeOrphans removes the chunks that no commit refers to, as gc will one day: the session with
+// more of them is the one that filled the disk.
 func freeOrphans(t *testing.T, disk string) {
 	t.Helper()
 	sessions, err := filepath.Glob(filepath.Join(disk, "d", "data", "*"))

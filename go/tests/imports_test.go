@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// packageRule is one line of the import table of ARCHITECTURE.md. A pattern "x/..." stands for x and
-// all packages below it.
+// packageRule is one line of the import table of ARCHITECTURE.md. A pattern "x/..." stands for x
+// and all packages below it.
 type packageRule struct {
 	dir     string
 	why     string   // the responsibility of the package, or what it must not touch
@@ -137,7 +137,8 @@ var packageRules = []packageRule{
 	},
 }
 
-// TestImports holds the direction of dependencies. Test files are free: they may import any package as a fixture.
+// TestImports holds the direction of dependencies. Test files are free: they may import any package
+// as a fixture.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	p := theProject(t)
@@ -188,7 +189,8 @@ func TestImportTableIsExact(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesPackages holds the package table of ARCHITECTURE.md against the import table.
+// TestArchitectureNamesPackages holds the package table of ARCHITECTURE.md against the import
+// table.
 func TestArchitectureNamesPackages(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../ARCHITECTURE.md")
@@ -291,7 +293,8 @@ func matches(patterns []string, name string) bool {
 
 func with(base []string, more ...string) []string { return slices.Concat(base, more) }
 
-// TestNames keeps the packages and files that collect strays from coming up, and the words that say nothing.
+// TestNames keeps the packages and files that collect strays from coming up, and the words that say
+// nothing.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	strays := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "manager", "handler", "engine"}

@@ -22,8 +22,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// A child process appends and commits without end, and is killed. What it leaves must be a version that it committed,
-// whole. Row i of a dataset holds what i says, so that any damage is seen.
+// A child process appends and commits without end, and is killed. What it leaves must be a version
+// that it committed, whole. Row i of a dataset holds what i says, so that any damage is seen.
 
 // killedURI tells the test binary that it is the child, and which dataset it writes.
 const killedURI = "DEEPLAKE_TEST_KILLED_URI"
@@ -32,7 +32,8 @@ func killEnv() *dataset.Env {
 	return &dataset.Env{Stores: storage.Registry{"file": local.Open}, Codecs: all.All(), Writer: "test"}
 }
 
-// killRows are rows from, from+1, ...: a number, a text, an array of a size of its own, and now and then a tiled one.
+// killRows are rows from, from+1, ...: a number, a text, an array of a size of its own, and now and
+// then a tiled one.
 func killRows(from int64, n int) []tensor.Rows {
 	numbers := &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}}
 	texts := tensor.Rows{Tensor: "text"}
@@ -136,8 +137,8 @@ func createKilled(t *testing.T, uri string) {
 	}
 }
 
-// killOnce runs the child for a random time and kills it. It gives the number of rows that the child last said to be
-// committed.
+// killOnce runs the child for a random time and kills it. It gives the number of rows that the
+// child last said to be committed.
 func killOnce(t *testing.T, self, uri string, rng *rand.Rand) int64 {
 	t.Helper()
 	child := exec.Command(self, "-test.run=^TestKilled$")
@@ -149,7 +150,8 @@ func killOnce(t *testing.T, self, uri string, rng *rand.Rand) int64 {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The moment is counted from a line of the child, as the time that a process takes to come up says nothing.
+	// The moment is counted from a line of the child, as the time that a process takes to come up
+	// says nothing.
 	lines := rng.IntN(4)
 	buf := make([]byte, 1)
 	var line []byte
@@ -172,7 +174,8 @@ func killOnce(t *testing.T, self, uri string, rng *rand.Rand) int64 {
 		line = append(line, buf[0])
 	}
 	if lines == 0 {
-		time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Millisecond)))) // a random moment, waits for nothing
+		// a random moment, waits for nothing
+		time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Millisecond))))
 	} else {
 		time.Sleep(time.Duration(rng.Int64N(int64(6 * time.Millisecond))))
 	}
@@ -197,8 +200,8 @@ func killOnce(t *testing.T, self, uri string, rng *rand.Rand) int64 {
 	return said
 }
 
-// checkKilled opens what the child has left, holds every row against what it must be, and commits one more. At least
-// atLeast rows must be there. It gives the number of rows afterwards.
+// checkKilled opens what the child has left, holds every row against what it must be, and commits
+// one more. At least atLeast rows must be there. It gives the number of rows afterwards.
 func checkKilled(t *testing.T, uri string, atLeast int64) int64 {
 	t.Helper()
 	ctx := context.Background()

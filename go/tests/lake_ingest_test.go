@@ -61,10 +61,11 @@ func sideBySide(t testing.TB, n int, fn func(i int) error) time.Duration {
 	return time.Since(begin)
 }
 
-// BenchmarkBucketToBucket compares an import whose pictures are copied as they are with loops that only read the objects,
-// and only write chunks of the same bytes, with the same number of requests at once; and with both loops at once, which is
-// what this machine and this server allow. The bar is 0.8 of the slower loop. Each case has a server of its own, whose data
-// go with it: two and a half GB at most.
+// BenchmarkBucketToBucket compares an import whose pictures are copied as they are with loops that
+// only read the objects, and only write chunks of the same bytes, with the same number of requests
+// at once; and with both loops at once, which is what this machine and this server allow. The bar
+// is 0.8 of the slower loop. Each case has a server of its own, whose data go with it: two and a
+// half GB at most.
 func BenchmarkBucketToBucket(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -121,7 +122,8 @@ func BenchmarkBucketToBucket(b *testing.B) {
 			b.ReportMetric(rate(put), "put-MB/s")
 			b.ReportMetric(rate(both), "import-MB/s")
 			b.ReportMetric(rate(both)/min(rate(get), rate(put)), "of-slower")
-			// Where servers and this program share too few cores, an import can be no faster than the two loops at once.
+			// Where servers and this program share too few cores, an import can be no faster than
+			// the two loops at once.
 			b.ReportMetric(rate(together), "both-MB/s")
 			b.ReportMetric(together.Seconds()/both.Seconds(), "of-both")
 		})

@@ -38,8 +38,9 @@ func headersOf(t *testing.T, change func(config string) string) string {
 	return dir
 }
 
-// TestLibjpegInterfaces builds the codec against the headers of every binary interface that libjpeg-turbo can have, and holds
-// that a library that runs with another one is refused. `make libjpeg` runs the tests of codecs with such libraries.
+// TestLibjpegInterfaces builds the codec against the headers of every binary interface that
+// libjpeg-turbo can have, and holds that a library that runs with another one is refused. `make
+// libjpeg` runs the tests of codecs with such libraries.
 func TestLibjpegInterfaces(t *testing.T) {
 	t.Parallel()
 	version := regexp.MustCompile(`(?m)^#define JPEG_LIB_VERSION .*$`)

@@ -8,11 +8,13 @@ import (
 	"testing"
 )
 
-// TestPortable sees to it that the core builds without a C compiler on systems that this one is not. It runs nothing.
+// TestPortable sees to it that the core builds without a C compiler on systems that this one is
+// not. It runs nothing.
 //
-// The packages below the network are compiled. Those that reach it stand on two SDKs, minutes of compiling for each system:
-// of them it holds that every package they need has files there, and that their own files are those that are compiled
-// here, so that nothing of theirs can fail there alone.
+// The packages below the network are compiled. Those that reach it stand on two SDKs, minutes of
+// compiling for each system: of them it holds that every package they need has files there, and
+// that their own files are those that are compiled here, so that nothing of theirs can fail there
+// alone.
 func TestPortable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the standard library for other systems")
@@ -50,7 +52,8 @@ type corePackage struct {
 	network bool // net/http is among what it needs
 }
 
-// coreFiles lists the core for a system without C; it fails where a package that is needed has no files there.
+// coreFiles lists the core for a system without C; it fails where a package that is needed has no
+// files there.
 func coreFiles(t *testing.T, env ...string) map[string]corePackage {
 	t.Helper()
 	goCommand(t, env, "list", "-deps", "./core/...")

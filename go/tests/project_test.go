@@ -1,5 +1,5 @@
-// Package tests is the black-box side of the Go tests: what holds for the project as a whole, seen from outside. It
-// reads sources and runs exported API; it never reaches into a package.
+// Package tests is the black-box side of the Go tests: what holds for the project as a whole, seen
+// from outside. It reads sources and runs exported API; it never reaches into a package.
 package tests
 
 import (
@@ -18,8 +18,8 @@ import (
 
 const module = "deeplake"
 
-// source is one parsed Go file. All files are there, whatever their build tags say: `go list` would hide those of
-// other systems.
+// source is one parsed Go file. All files are there, whatever their build tags say: `go list` would
+// hide those of other systems.
 type source struct {
 	path string // slash-separated, from the root of the project
 	dir  string // path without the file: the package's import path below the module
@@ -91,7 +91,8 @@ func (p *project) parse(top string) error {
 	})
 }
 
-// walk calls fn with every file below the folders, by its slash-separated path from the root; missing folders have none.
+// walk calls fn with every file below the folders, by its slash-separated path from the root;
+// missing folders have none.
 func (p *project) walk(folders []string, fn func(name string) error) error {
 	for _, folder := range folders {
 		err := filepath.WalkDir(filepath.Join(p.root, folder), func(full string, d fs.DirEntry, err error) error {

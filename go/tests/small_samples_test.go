@@ -14,8 +14,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestSmallSamplesAreReadOnce: a shuffled pass over samples that are far smaller than the blocks in which they are stored
-// and checked asks the store for no more than a pass in order does, and not for a block with each sample.
+// TestSmallSamplesAreReadOnce: a shuffled pass over samples that are far smaller than the blocks in
+// which they are stored and checked asks the store for no more than a pass in order does, and not
+// for a block with each sample.
 func TestSmallSamplesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	const (

@@ -20,14 +20,15 @@ import (
 	"deeplake/go/tests/faultproxy"
 )
 
-// The soak: everything that changes a dataset at once, on a store with faults. DEEPLAKE_SOAK is its seconds.
+// The soak: everything that changes a dataset at once, on a store with faults. DEEPLAKE_SOAK is its
+// seconds.
 
 const (
 	soakSeconds = 25
 	soakWriters = 4
 	soakReaders = 4
-	// soakGrace is the grace period of gc. Half of it is the deadline of a session: what a longer one
-	// has stored may be collected before its commit.
+	// soakGrace is the grace period of gc. Half of it is the deadline of a session: what a longer
+	// one has stored may be collected before its commit.
 	soakGrace = 20 * time.Second
 	soakRetry = 4 // seconds that one call may take
 )
@@ -37,8 +38,9 @@ type soak struct {
 	t *testing.T
 	s *stand
 
-	mu       sync.Mutex
-	told     map[int64]bool // labels on main: true, where a commit was acknowledged; false, where it failed for good
+	mu sync.Mutex
+	// labels on main: true, where a commit was acknowledged; false, where it failed for good
+	told     map[int64]bool
 	problems []error
 
 	commits, reads, lost, collected, expired, rechunked, checks, branches atomic.Int64
@@ -232,7 +234,8 @@ func (k *soak) collect(ctx context.Context) {
 		r, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: soakGrace, Expire: &version.Retention{Age: 5 * time.Second, Last: 3}})
 		k.collected.Add(r.Objects)
 		k.expired.Add(r.Expired)
-		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Corrupt) { // it stops before a damaged dataset: then fsck says more
+		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Corrupt) {
+			// it stops before a damaged dataset: then fsck says more
 			k.problem(fmt.Errorf("gc: %w", err))
 		}
 		return err
@@ -250,8 +253,9 @@ func (k *soak) check(ctx context.Context, repair bool) {
 	})
 }
 
-// TestSoak: writers, readers, gc, expiry, rechunk, fsck and branches at once, on a store that refuses, breaks connections
-// and loses answers. At the end every row that was acknowledged is there once, no other is, and fsck finds nothing.
+// TestSoak: writers, readers, gc, expiry, rechunk, fsck and branches at once, on a store that
+// refuses, breaks connections and loses answers. At the end every row that was acknowledged is
+// there once, no other is, and fsck finds nothing.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	kind := lakeKinds()[0]

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// retired maps words of an earlier private vocabulary to the field's word. Identifiers and comments must
-// not use them. The glossary of ARCHITECTURE.md lists the words that remain.
+// retired maps words of an earlier private vocabulary to the field's word. Identifiers and comments
+// must not use them. The glossary of ARCHITECTURE.md lists the words that remain.
 var retired = map[string]string{
 	"hoard":    "prefetcher",
 	"shelf":    "buffer pool",
@@ -76,7 +76,8 @@ var (
 	hashes  = regexp.MustCompile(`(?:^|\s)#(.*)`)
 )
 
-// commentOf returns the comment of a line, without telling comments from strings that look like one.
+// commentOf returns the comment of a line, without telling comments from strings that look like
+// one.
 func commentOf(name, line string) string {
 	pattern := slashes
 	if strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyi") {

@@ -17,8 +17,9 @@ import (
 	"deeplake/go/tests/faultproxy"
 )
 
-// Everything that writes, with a fault at its first request, at its second, and so on until it needs no more. Afterwards
-// it has happened once, or not at all and there was an error; and the same call again makes it once.
+// Everything that writes, with a fault at its first request, at its second, and so on until it
+// needs no more. Afterwards it has happened once, or not at all and there was an error; and the
+// same call again makes it once.
 
 // site is a dataset that is reached through something that makes faults, and directly.
 type site struct {
@@ -31,7 +32,8 @@ type site struct {
 	next   int64
 }
 
-// faulty makes faults: arm hits the request number n from now on, disarm ends that and tells whether there was one.
+// faulty makes faults: arm hits the request number n from now on, disarm ends that and tells
+// whether there was one.
 type faulty struct {
 	arm    func(n int)
 	disarm func() (hit bool)
@@ -55,7 +57,8 @@ func operations() []operation {
 	return append(append(nameOperations(), commitOperations()...), upkeepOperations()...)
 }
 
-// counted wants as many rows of a label as there are commits with a message, and all else as it was.
+// counted wants as many rows of a label as there are commits with a message, and all else as it
+// was.
 func (s *site) counted(ctx context.Context, label int64, message string) (int, error) {
 	log, err := s.watcher.Log(ctx, 0)
 	if err != nil {
@@ -354,8 +357,8 @@ func (s *site) reopen(t *testing.T) {
 	}
 }
 
-// tryEverywhere runs an operation with a fault at each of its requests, or one in several. It gives the number of the
-// request that was not made any more, and of errors.
+// tryEverywhere runs an operation with a fault at each of its requests, or one in several. It gives
+// the number of the request that was not made any more, and of errors.
 func tryEverywhere(t *testing.T, s *site, op operation, f faulty, stride int) (requests, failures int) {
 	t.Helper()
 	defer func() { _ = s.d.Close() }()
@@ -436,7 +439,8 @@ func orUnsettled(err error) error {
 	return err
 }
 
-// networkFaults are what a network and a store do to a request. Those that are cured no caller sees.
+// networkFaults are what a network and a store do to a request. Those that are cured no caller
+// sees.
 func networkFaults() map[string]struct {
 	do    faultproxy.Action
 	cured bool
@@ -451,7 +455,8 @@ func networkFaults() map[string]struct {
 	}
 }
 
-// TestFaultAtEveryRequest: through a proxy in front of real servers. Without DEEPLAKE_FAULTS=all a part of it is run.
+// TestFaultAtEveryRequest: through a proxy in front of real servers. Without DEEPLAKE_FAULTS=all a
+// part of it is run.
 func TestFaultAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	everything := os.Getenv("DEEPLAKE_FAULTS") == "all"

@@ -24,9 +24,9 @@ import (
 	"deeplake/go/tests/objectstore"
 )
 
-// A child process does a session of everything that writes, in a bucket, and is killed when its request number n is there:
-// once before the request is done, once after it. What it leaves must be what the dataset was after the last call that
-// returned, or after the next one.
+// A child process does a session of everything that writes, in a bucket, and is killed when its
+// request number n is there: once before the request is done, once after it. What it leaves must be
+// what the dataset was after the last call that returned, or after the next one.
 
 // The test binary is the child where the first of these is set.
 const (
@@ -202,7 +202,8 @@ func sessionChild(ctx context.Context, uri string) error {
 	return nil
 }
 
-// TestKilledAtEveryRequest kills at some of the requests, drawn anew each time; DEEPLAKE_KILL_POINTS says at how many.
+// TestKilledAtEveryRequest kills at some of the requests, drawn anew each time;
+// DEEPLAKE_KILL_POINTS says at how many.
 func TestKilledAtEveryRequest(t *testing.T) {
 	if uri := os.Getenv(sessionURI); uri != "" {
 		if err := sessionChild(context.Background(), uri); err != nil {
@@ -271,7 +272,8 @@ func newSession(t *testing.T, k lakeKind, server *objectstore.Server) (*scripted
 	return &scripted{stand: bucketStand(t, k, nil)}, p
 }
 
-// runSession runs the child until it ends, or until kill is closed. It gives the last step that returned.
+// runSession runs the child until it ends, or until kill is closed. It gives the last step that
+// returned.
 func runSession(t *testing.T, self string, server *objectstore.Server, s *scripted, p *faultproxy.Proxy, kill <-chan struct{}) (said int, alive bool) {
 	t.Helper()
 	child := exec.Command(self, "-test.run=^TestKilledAtEveryRequest$")
@@ -314,7 +316,8 @@ func runSession(t *testing.T, self string, server *objectstore.Server, s *script
 	return said, true
 }
 
-// killSession kills one session at request n and looks at what is left; then goes on with it. alive: it had ended before.
+// killSession kills one session at request n and looks at what is left; then goes on with it.
+// alive: it had ended before.
 func killSession(t *testing.T, self string, k lakeKind, server *objectstore.Server, n int, done bool, want []string) (alive bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -344,7 +347,8 @@ func killSession(t *testing.T, self string, k lakeKind, server *objectstore.Serv
 	return alive
 }
 
-// goOn works on what a killed session has left: gc finds what no commit names, and the next commit is as any other.
+// goOn works on what a killed session has left: gc finds what no commit names, and the next commit
+// is as any other.
 func (s *scripted) goOn(t *testing.T, before string) {
 	t.Helper()
 	ctx := t.Context()

@@ -19,7 +19,8 @@ import (
 	"deeplake/go/tests/objectstore"
 )
 
-// What copies and collections of garbage ask of a real store: that it moves the bytes itself, and that it dates objects.
+// What copies and collections of garbage ask of a real store: that it moves the bytes itself, and
+// that it dates objects.
 
 // chunksFetched counts the requests for content below data/.
 func chunksFetched(t *testing.T, p *faultproxy.Proxy) int {
@@ -49,7 +50,8 @@ func noise(n int) tensor.Rows {
 	return rows
 }
 
-// TestCopyWithinAStore: the store copies by itself what is large. What comes over the network is what the walk reads.
+// TestCopyWithinAStore: the store copies by itself what is large. What comes over the network is
+// what the walk reads.
 func TestCopyWithinAStore(t *testing.T) {
 	t.Parallel()
 	for _, k := range lakeKinds() {
@@ -163,8 +165,9 @@ func appear(t *testing.T, p storage.Provider, do func()) []string {
 	return keys
 }
 
-// TestGCInABucket: neither a writer who is at work nor a reader of an old version nor one of a branch that was just deleted
-// loses anything, whatever the clock of the machine says; what a dead writer left long ago goes.
+// TestGCInABucket: neither a writer who is at work nor a reader of an old version nor one of a
+// branch that was just deleted loses anything, whatever the clock of the machine says; what a dead
+// writer left long ago goes.
 func TestGCInABucket(t *testing.T) {
 	t.Parallel()
 	t.Run("s3", func(t *testing.T) {
@@ -304,7 +307,8 @@ func collect(t *testing.T, s *stand, age func(key string)) {
 	checkWhole(t, s, true)
 }
 
-// collectAt is a gc with a grace of an hour, on a machine whose clock is off. It gives the number of objects removed.
+// collectAt is a gc with a grace of an hour, on a machine whose clock is off. It gives the number
+// of objects removed.
 func collectAt(t *testing.T, p storage.Provider, off time.Duration) int {
 	t.Helper()
 	repo, err := version.Open(t.Context(), p, "test")

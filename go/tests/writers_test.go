@@ -28,8 +28,8 @@ import (
 	"deeplake/go/tests/faultproxy"
 )
 
-// Many writers on one branch of one dataset, in every kind of store. Each row has a label that is given once, and a text
-// that says the same, so that a row that is lost, doubled or torn is seen.
+// Many writers on one branch of one dataset, in every kind of store. Each row has a label that is
+// given once, and a text that says the same, so that a row that is lost, doubled or torn is seen.
 
 // stand is where a dataset is, and how a program of its own reaches it.
 type stand struct {
@@ -231,8 +231,8 @@ type made struct {
 	labels []int64
 }
 
-// crowd lets 24 programs commit to one branch as fast as they can, each in its own handle, and gives what each was told.
-// After an error of the store a writer commits again, as the error says.
+// crowd lets 24 programs commit to one branch as fast as they can, each in its own handle, and
+// gives what each was told. After an error of the store a writer commits again, as the error says.
 func crowd(ctx context.Context, s *stand, commits int) (told [][]made, again int64, err error) {
 	told = make([][]made, writers)
 	failures := make([]error, writers)
@@ -274,8 +274,9 @@ func oneOfCrowd(ctx context.Context, s *stand, w, commits int, told *[]made, rep
 	return nil
 }
 
-// checkCrowd opens the dataset as three programs do, and holds what each sees against what the writers were told: every
-// commit once, at its number, the numbers without gaps, the rows in the order of the commits.
+// checkCrowd opens the dataset as three programs do, and holds what each sees against what the
+// writers were told: every commit once, at its number, the numbers without gaps, the rows in the
+// order of the commits.
 func checkCrowd(t *testing.T, s *stand, told [][]made) {
 	t.Helper()
 	byVersion := map[uint64]made{}
@@ -403,8 +404,8 @@ func TestWriters(t *testing.T) {
 	})
 }
 
-// TestWritersInAStorm: the same through a network in which one request in ten goes wrong, answers of commits get lost,
-// and the store says that others are at it.
+// TestWritersInAStorm: the same through a network in which one request in ten goes wrong, answers
+// of commits get lost, and the store says that others are at it.
 func TestWritersInAStorm(t *testing.T) {
 	t.Parallel()
 	for _, k := range lakeKinds() {
@@ -436,7 +437,8 @@ func TestWritersInAStorm(t *testing.T) {
 	}
 }
 
-// TestRaces: 24 writers want one version number, over and over. One gets it, and all read the same record.
+// TestRaces: 24 writers want one version number, over and over. One gets it, and all read the same
+// record.
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	everyStand(t, func(t *testing.T, s *stand) {
@@ -467,7 +469,8 @@ func race(ctx context.Context, racers []storage.Provider, key string) error {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for i, p := range racers {
-		records[i] = []byte(strings.Repeat(fmt.Sprintf("%s by writer %d\n", key, i), 1+i%3)) // of several sizes
+		// of several sizes
+		records[i] = []byte(strings.Repeat(fmt.Sprintf("%s by writer %d\n", key, i), 1+i%3))
 		wg.Go(func() {
 			<-start
 			answers[i] = p.PutIfAbsent(ctx, key, records[i])

@@ -164,7 +164,8 @@ class Assembly:
             try:
                 image = _each(value, _image)
             except Exception as err:
-                # No name for the failure here: its cause knows this frame, and both would keep the batch.
+                # No name for the failure here: its cause knows this frame, and both would keep the
+                # batch.
                 rows.fail(place, name, self._undecodable(name, rows.index[place], err))
             done.append(image)
         return done

@@ -105,7 +105,8 @@ def open(
     place, ref = _uri.resolve(uri), "" if at is None else ref_of(at)
     handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(stores))
     if ref:
-        # A time or the start of an id may mean another commit later, in a process that opens it again.
+        # A time or the start of an id may mean another commit later, in a process that opens it
+        # again.
         ref = handle.describe()["head"]["commit"]
     return Dataset(Live(place, handle, branch=branch, at=ref, read_only=read_only or bool(ref), storage=stores))
 
@@ -475,7 +476,8 @@ class Dataset(View):
         return self._title() if self._source.closed else super().__repr__()
 
     def _repr_html_(self) -> str | None:
-        return None if self._source.closed else super()._repr_html_()  # None: the notebook shows the repr
+        # None: the notebook shows the repr
+        return None if self._source.closed else super()._repr_html_()
 
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -24,8 +24,10 @@ class Work:
 
     def __init__(self) -> None:
         self._seconds = 0.0
-        self._stream: _native.Stream | None = None  # makes batches without Python, and takes the time itself
-        self.spans: list[tuple[int, float]] | None = None  # (nanoseconds since 1970, seconds), for a trace
+        # makes batches without Python, and takes the time itself
+        self._stream: _native.Stream | None = None
+        # (nanoseconds since 1970, seconds), for a trace
+        self.spans: list[tuple[int, float]] | None = None
         self.skipped = 0  # rows
         self.emptied = 0  # batches of which every row was left out
         self.notes: list[dict[str, Any]] = []

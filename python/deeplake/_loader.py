@@ -22,8 +22,10 @@ class _Progress:
     def __init__(self, epoch: int, position: int) -> None:
         self.epoch = epoch
         self._at = position, False
-        self._ahead: deque[tuple[int, bool]] = deque()  # what `_at` will be, of batches on their way
-        self._stream: _native.Stream | None = None  # where nothing is between core and consumer, it knows
+        # what `_at` will be, of batches on their way
+        self._ahead: deque[tuple[int, bool]] = deque()
+        # where nothing is between core and consumer, it knows
+        self._stream: _native.Stream | None = None
 
     @property
     def position(self) -> int:
@@ -139,14 +141,16 @@ class Passes:
 
     def _pass(self, *, whole: bool = False) -> Generator[Any, None, None]:
         """Yields the batches of one iteration; `whole` begins at the start of the epoch, whatever was loaded."""
-        # A loop that takes as many batches as there are, and never asks for one more, has ended its epoch as well.
+        # A loop that takes as many batches as there are, and never asks for one more, has ended its
+        # epoch as well.
         self._epoch = self.epoch
         progress = self._newest = _Progress(self._epoch, 0 if whole else self._start)
         self._start = 0
         epoch = self._plan.native().start(self._pass_of(progress.epoch, progress.position))
         work = self._work = self._worked()
         try:
-            # Nothing here holds on to a batch: its memory is used again as soon as the consumer lets go of it.
+            # Nothing here holds on to a batch: its memory is used again as soon as the consumer
+            # lets go of it.
             yield from self._handed(epoch, progress, work)
         finally:
             epoch.close()

@@ -200,7 +200,8 @@ class Plan:
         try:
             given = np.asarray(weights)
             check_real(given)
-            values: npt.NDArray[np.float64] = given.astype(np.float64)  # a copy: later changes are nothing to us
+            # a copy: later changes are nothing to us
+            values: npt.NDArray[np.float64] = given.astype(np.float64)
         except (TypeError, ValueError, RuntimeError) as err:
             raise InvalidArgumentError(
                 f"load: weights is a {type(weights).__name__}, want one number for each row, or the name of a tensor: "

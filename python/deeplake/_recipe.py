@@ -18,7 +18,8 @@ class Recipe:
     together: list[dict[str, Any]] = field(default_factory=list)
     steps: dict[str, tuple[Callable[[Any], Any], ...]] = field(default_factory=dict)
     row: Callable[[Any], Any] | None = None
-    names: set[str] = field(default_factory=set)  # of all tensors that something is done to, but for `row`
+    # of all tensors that something is done to, but for `row`
+    names: set[str] = field(default_factory=set)
 
     def options(self) -> dict[str, Any]:
         """Returns the options of the core."""

@@ -38,7 +38,8 @@ class QueryView(View):
         if text == "" and params:
             raise InvalidArgumentError("explain: there are parameters and no query; give its text")
         answer = self._answer()
-        if text == "" and answer.about.get("query") is None and answer.of is not None:  # loaded by its rows, not asked
+        if text == "" and answer.about.get("query") is None and answer.of is not None:
+            # loaded by its rows, not asked
             return View(answer.of).explain(
                 answer.question.text, *answer.question.params, _stored=answer.question.stored, **options
             )

@@ -137,7 +137,8 @@ def _written(value: Any) -> Any:
     return {"array": data, "dtype": array.dtype.str, "shape": list(array.shape)}
 
 
-# Dtypes that `_written` writes of arrays of numbers, and of times. Text has its size in bytes behind the letter.
+# Dtypes that `_written` writes of arrays of numbers, and of times. Text has its size in bytes
+# behind the letter.
 _NUMBERS = frozenset(np.dtype(name).str for name in "?bBhHiIqQefdFD")
 _TEXT = re.compile(r"[<|][US][1-9]\d{0,9}")
 _TIME = re.compile(r"(datetime64|timedelta64)(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")

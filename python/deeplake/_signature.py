@@ -288,7 +288,8 @@ def _of_values(plan: Plan, name: str, seen: list[Any]) -> Leaf:
     value = seen[0]
     if isinstance(value, np.ndarray):
         dtype = tf.dtypes.as_dtype(value.dtype)
-        # Under "stack" the samples of a batch have one shape, hence those of all batches, unless a batch is one row.
+        # Under "stack" the samples of a batch have one shape, hence those of all batches, unless a
+        # batch is one row.
         certain = plan.options.collate == "stack" and plan.options.batch_size > 1
         inner = _agreed([batch.shape[1:] for batch in seen], certain)
         if plan.options.collate == "pad" and not name.endswith("_shape"):

@@ -113,7 +113,8 @@ class Source:
     # Columns that `return_index` adds beside "_index".
     marks: tuple[str, ...] = ()
 
-    # Native columns by tensor name. The dict stays the same one, so that `Tensor.bytes` needs no other look-up.
+    # Native columns by tensor name. The dict stays the same one, so that `Tensor.bytes` needs no
+    # other look-up.
     columns: dict[str, _native.Column]
     uri: str
 

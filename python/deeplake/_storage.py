@@ -164,7 +164,8 @@ class Storage:
         return f"Storage({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
     def __copy__(self) -> Storage:
-        return self  # settings do not change, so a copy within the process is the same, secrets included
+        # settings do not change, so a copy within the process is the same, secrets included
+        return self
 
     def __deepcopy__(self, memo: object) -> Storage:
         return self

@@ -166,7 +166,8 @@ def _pipeline(stream: _Stream, batches: int | None) -> Any:
     leaves = stream.leaves
     if not _are_flat(leaves):
         made = made.map(lambda *element: unpack(leaves, element[0] if len(element) == 1 else element))
-    # TensorFlow would take one batch ahead of the loop, which states then counted. The loader itself is ahead.
+    # TensorFlow would take one batch ahead of the loop, which states then counted. The loader
+    # itself is ahead.
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
     return made.with_options(options)

@@ -25,7 +25,8 @@ except ImportError as err:
 
 _END = object()
 
-# What torch.from_dlpack does with a capsule, without what it asks beforehand, which takes longer than all the rest.
+# What torch.from_dlpack does with a capsule, without what it asks beforehand, which takes longer
+# than all the rest.
 _from_capsule: Callable[[Any], torch.Tensor] = getattr(torch._C, "_from_dlpack", torch.from_dlpack)
 
 
@@ -99,8 +100,9 @@ class _Stream(Passes, IterableDataset):
                 "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
                 "or give ds.torch_dataset() to a DataLoader of your own"
             )
-        # Somebody else's DataLoader. Accelerate's skip_first_batches makes one of ours, and counts from the start of
-        # the epoch, whatever state the loader was given; torchdata's StatefulDataLoader gives this dataset its state.
+        # Somebody else's DataLoader. Accelerate's skip_first_batches makes one of ours, and counts
+        # from the start of the epoch, whatever state the loader was given; torchdata's
+        # StatefulDataLoader gives this dataset its state.
         return self._pass(whole=self._of_loader)
 
     def load_state_dict(self, state: Mapping[str, Any], *, of_loader: bool = False) -> None:
@@ -179,8 +181,9 @@ class TorchLoader(DataLoader):
     Iterate over it once for each epoch; several iterations at once are fine. Leaving a loop early stops the reading.
     """
 
-    # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which reads on one rank and
-    # cuts what that rank alone has read. It leaves a loader with this mark as it is.
+    # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which
+    # reads on one rank and cuts what that rank alone has read. It leaves a loader with this mark as
+    # it is.
     _is_accelerate_prepared = True
 
     def __init__(self, source: Pinned, options: Options) -> None:
@@ -267,7 +270,8 @@ class MapDataset(Dataset):
             **self._plan.recipe.options(),
         }
         if self._plan.recipe.options():
-            # As the transforms of torchvision: from torch's own generator, which DataLoader seeds in each worker.
+            # As the transforms of torchvision: from torch's own generator, which DataLoader seeds
+            # in each worker.
             options |= {"seed": self._plan.options.seed, "epoch": int(torch.randint(1 << 62, ()))}
         columns = self._assembly(self._plan.source.view().read(rows, options))
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -42,7 +42,8 @@ def ref_of(ref: Ref) -> str:
     if isinstance(ref, Commit):
         return ref.id
     if isinstance(ref, datetime):
-        # Python's times end at microseconds: the end of this one, so that `commit.time` finds its commit.
+        # Python's times end at microseconds: the end of this one, so that `commit.time` finds its
+        # commit.
         return ref.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f999Z")
     if isinstance(ref, bool) or not isinstance(ref, int | str) or ref == "":
         raise InvalidArgumentError(

@@ -126,7 +126,8 @@ class Function:
 
     def _cast(self, array: Any, where: str) -> Any:
         want = np.dtype(self.dtype)
-        # NumPy's own rule for what is the same kind of thing; True is no kind of 1 there, but counts as one here.
+        # NumPy's own rule for what is the same kind of thing; True is no kind of 1 there, but
+        # counts as one here.
         if not np.can_cast(array.dtype, want, "same_kind") and array.size:
             raise self._wrong(f"dtype {array.dtype} in {where}")
         if want.kind in "iu" and array.dtype.kind in "iu" and array.size:

@@ -10,8 +10,8 @@ namespace deeplake {
 namespace {
 
 // Makes Python's object for an array.
-using Wrap = py::object (*)(const std::shared_ptr<Memory>&, void*, std::int32_t, std::vector<py::ssize_t>,
-                            const py::object& convert);
+using Wrap = py::object (*)(const std::shared_ptr<Memory>&, void*, std::int32_t,
+                            std::vector<py::ssize_t>, const py::object& convert);
 
 py::array to_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
                    const std::vector<py::ssize_t>& shape) {
@@ -31,7 +31,8 @@ py::object wrap_numpy(const std::shared_ptr<Memory>& memory, void* data, std::in
     return to_numpy(memory, data, dtype, shape);
 }
 
-py::object text_of(const char* data, std::int64_t size, std::int32_t dtype, const py::object& loads) {
+py::object text_of(const char* data, std::int64_t size, std::int32_t dtype,
+                   const py::object& loads) {
     const auto n = static_cast<Py_ssize_t>(size);
     if (dtype == DL_BYTES) return py::bytes(data, static_cast<size_t>(size));
     PyObject* text = PyUnicode_DecodeUTF8(data, n, nullptr);
@@ -43,15 +44,17 @@ py::object text_of(const char* data, std::int64_t size, std::int32_t dtype, cons
     return dtype == DL_JSON ? loads(result) : result;
 }
 
-py::object wrap_copy(const std::shared_ptr<Memory>&, void* data, std::int32_t dtype, std::vector<py::ssize_t> shape,
-                     const py::object&) {
+py::object wrap_copy(const std::shared_ptr<Memory>&, void* data, std::int32_t dtype,
+                     std::vector<py::ssize_t> shape, const py::object&) {
     return py::array(numpy_dtype(dtype), shape, data);  // without a base it copies
 }
 
 // The entries of a list or text, row after row.
-py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wrap wrap, const py::object& convert) {
+py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wrap wrap,
+                 const py::object& convert) {
     py::list out;
-    py::object loads = c.dtype == DL_JSON ? py::object(py::module_::import("json").attr("loads")) : py::none();
+    py::object loads =
+        c.dtype == DL_JSON ? py::object(py::module_::import("json").attr("loads")) : py::none();
     const std::int64_t* axes = c.shapes.data();
     for (size_t i = 0; i < c.offsets.size(); i++) {
         char* at = static_cast<char*>(c.data) + c.offsets[i];
@@ -61,7 +64,8 @@ py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wr
         } else if (c.kind == DL_KIND_TEXT) {
             out.append(text_of(at, c.sizes[i], c.dtype, loads));
         } else {
-            out.append(wrap(memory, at, c.dtype, std::vector<py::ssize_t>(axes, axes + ndim), convert));
+            out.append(
+                wrap(memory, at, c.dtype, std::vector<py::ssize_t>(axes, axes + ndim), convert));
         }
         axes += ndim;
     }
@@ -113,9 +117,10 @@ BatchColumn copy(const dl_array& a, std::int64_t rows) {
     return c;
 }
 
-// An array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers rename theirs.
-py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype, std::int32_t ndim,
-                dl_const_i64* shape, bool versioned) {
+// An array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers
+// rename theirs.
+py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype,
+                std::int32_t ndim, dl_const_i64* shape, bool versioned) {
     void* tensor = nullptr;
     dl_error err;
     check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, &tensor, &err), err);
@@ -123,7 +128,8 @@ py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dt
     PyObject* capsule = PyCapsule_New(tensor, name, [](PyObject* self) {
         const char* is = PyCapsule_GetName(self);
         if (is == nullptr || std::strncmp(is, "dltensor", 8) != 0) return;
-        // Both forms: the deleter follows owner, which follows a tensor, or a version in the versioned one.
+        // Both forms: the deleter follows owner, which follows a tensor, or a version in the
+        // versioned one.
         struct Plain {
             char tensor[48];
             void* owner;
@@ -148,8 +154,8 @@ py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dt
 py::object pack_array(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
                       const std::vector<py::ssize_t>& shape, bool versioned) {
     const std::vector<std::int64_t> axes(shape.begin(), shape.end());
-    return pack(memory->core(), memory->raw(), data, dtype, static_cast<std::int32_t>(axes.size()), axes.data(),
-                versioned);
+    return pack(memory->core(), memory->raw(), data, dtype, static_cast<std::int32_t>(axes.size()),
+                axes.data(), versioned);
 }
 
 py::object called(const py::object& convert, const py::object& with) {
@@ -163,16 +169,19 @@ py::object wrap_capsule(const std::shared_ptr<Memory>& memory, void* data, std::
     return called(convert, pack_array(memory, data, dtype, shape, false));
 }
 
-// The protocol's method: an array that is in CPU memory and can be had without a copy, nothing else.
-py::object dlpack(const Array& self, const py::object&, const py::object& max_version, const py::object& device,
-                  const py::object& copy) {
+// The protocol's method: an array that is in CPU memory and can be had without a copy, nothing
+// else.
+py::object dlpack(const Array& self, const py::object&, const py::object& max_version,
+                  const py::object& device, const py::object& copy) {
     if (!copy.is_none() && py::cast<bool>(copy)) {
-        PyErr_SetString(PyExc_BufferError, "export array: a copy is asked for, and this export never copies");
+        PyErr_SetString(PyExc_BufferError,
+                        "export array: a copy is asked for, and this export never copies");
         throw py::error_already_set();
     }
     if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
-        PyErr_SetString(PyExc_BufferError,
-                        "export array: it lies in CPU memory, device (1, 0), and another is asked for");
+        PyErr_SetString(
+            PyExc_BufferError,
+            "export array: it lies in CPU memory, device (1, 0), and another is asked for");
         throw py::error_already_set();
     }
     const bool versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
@@ -235,7 +244,8 @@ std::shared_ptr<Batch> unpack(const BatchExport& exported) {
     out->rows = exported->rows;
     out->position = exported->position;
     out->last = exported->last;
-    for (std::int64_t i = 0; i < exported->n; i++) out->columns.push_back(copy(exported->arrays[i], out->rows));
+    for (std::int64_t i = 0; i < exported->n; i++)
+        out->columns.push_back(copy(exported->arrays[i], out->rows));
     return out;
 }
 
@@ -246,7 +256,8 @@ py::dict columns_of(const BatchExport& exported, const py::object& convert) {
     for (std::int64_t i = 0; i < exported->n; i++) {
         const dl_array& a = exported->arrays[i];
         if (a.kind == DL_KIND_ARRAY && !convert.is_none()) {
-            out[a.name] = called(convert, pack(core, exported->memory, a.data, a.dtype, a.ndim, a.shape, false));
+            out[a.name] = called(
+                convert, pack(core, exported->memory, a.data, a.dtype, a.ndim, a.shape, false));
             continue;
         }
         if (!memory) {
@@ -258,7 +269,8 @@ py::dict columns_of(const BatchExport& exported, const py::object& convert) {
             continue;
         }
         const BatchColumn c = copy(a, exported->rows);
-        const py::list all = entries(memory, c, convert.is_none() ? wrap_numpy : wrap_capsule, convert);
+        const py::list all =
+            entries(memory, c, convert.is_none() ? wrap_numpy : wrap_capsule, convert);
         out[a.name] = c.sequence ? sequences(c, all) : all;
     }
     return out;
@@ -272,8 +284,9 @@ void register_batch(py::module_& m) {
         .def_property_readonly("nbytes", nbytes)
         .def("numpy", [](const Array& a) { return to_numpy(a.memory, a.data, a.dtype, a.shape); })
         .def("__array__", as_array, arg("dtype") = py::none(), arg("copy") = py::none())
-        .def("__dlpack__", dlpack, py::kw_only(), arg("stream") = py::none(), arg("max_version") = py::none(),
-             arg("dl_device") = py::none(), arg("copy") = py::none())
+        .def("__dlpack__", dlpack, py::kw_only(), arg("stream") = py::none(),
+             arg("max_version") = py::none(), arg("dl_device") = py::none(),
+             arg("copy") = py::none())
         .def("__dlpack_device__", [](const Array&) { return py::make_tuple(1, 0); });
     py::class_<Batch, std::shared_ptr<Batch>>(m, "Batch", py::is_final())
         .def("__len__", [](const Batch& self) { return self.rows; })
@@ -286,7 +299,8 @@ void register_batch(py::module_& m) {
                  return out;
              })
         .def(
-            "columns", [](const Batch& b, const py::object& f) { return to_dict(b, wrap_array, f); },
+            "columns",
+            [](const Batch& b, const py::object& f) { return to_dict(b, wrap_array, f); },
             arg("convert") = py::none())
         .def("numpy", [](const Batch& b) { return to_dict(b, wrap_numpy, py::none()); });
 }

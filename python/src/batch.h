@@ -14,7 +14,8 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// One reference to the memory of a batch. Dropping it is plain C: from any thread, at any time, in any process.
+// One reference to the memory of a batch. Dropping it is plain C: from any thread, at any time, in
+// any process.
 class Memory {
   public:
     Memory(const Core& core, dl_memory* raw) : core_(&core), raw_(raw) {}
@@ -55,7 +56,8 @@ struct Batch {
     std::vector<BatchColumn> columns;
 };
 
-// A column in memory that is not ours, as Python objects that are: an array, or a list with None for what is missing.
+// A column in memory that is not ours, as Python objects that are: an array, or a list with None
+// for what is missing.
 py::object copy_array(const dl_array& a, std::int64_t rows);
 
 }  // namespace deeplake

@@ -21,11 +21,13 @@ namespace {
 
 constexpr auto slice = std::chrono::milliseconds(25);
 
-// A thread that makes long calls for the main thread, which meanwhile looks after signals. One per process and
-// generation, never destroyed: in a forked child the thread is gone and the object is left alone.
+// A thread that makes long calls for the main thread, which meanwhile looks after signals. One per
+// process and generation, never destroyed: in a forked child the thread is gone and the object is
+// left alone.
 class Proxy {
   public:
-    // Whether the proxy took the call. It does not while it is at another (a signal's Python code calls us again).
+    // Whether the proxy took the call. It does not while it is at another (a signal's Python code
+    // calls us again).
     bool start(const std::function<dl_status()>& f) {
         std::lock_guard<std::mutex> lock(mutex_);
         if (f_ != nullptr) return false;
@@ -106,8 +108,8 @@ bool finalizing() {
 bool inside_function() { return Running::here() != nullptr; }
 
 void close_elsewhere(std::function<void()> close, std::shared_ptr<void> owners) {
-    // The thread never takes the GIL: an exiting interpreter would end it there. The main thread drops the owners; at
-    // exit, or with too many calls pending, they are leaked.
+    // The thread never takes the GIL: an exiting interpreter would end it there. The main thread
+    // drops the owners; at exit, or with too many calls pending, they are leaked.
     auto* const kept = new std::shared_ptr<void>(std::move(owners));
     std::thread([close = std::move(close), kept] {
         close();
@@ -119,7 +121,8 @@ void close_elsewhere(std::function<void()> close, std::shared_ptr<void> owners) 
     }).detach();
 }
 
-void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f, const Interrupt& interrupt) {
+void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f,
+               const Interrupt& interrupt) {
     dl_error err;
     Running* const inside = Running::here();
     if (!on_main_thread() && inside == nullptr) {
@@ -144,7 +147,8 @@ void call_long(const Core& core, const std::function<dl_status(dl_context, dl_er
                     raised.emplace();
                 }
             }
-            if (raised && interrupt) interrupt(press);  // functions begin until the core has noticed
+            // functions begin until the core has noticed
+            if (raised && interrupt) interrupt(press);
         }
         status = p->finish();
     } else {

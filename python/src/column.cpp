@@ -26,8 +26,8 @@ struct Column {
     std::shared_ptr<Guess> guess;  // bytes of the next sample, so that one call usually does
 };
 
-// A sample up to this size is read into a bytes object of a guessed size, which then shrinks; larger ones are measured
-// first, because shrinking would cost more than asking.
+// A sample up to this size is read into a bytes object of a guessed size, which then shrinks;
+// larger ones are measured first, because shrinking would cost more than asking.
 constexpr std::int64_t most_guessed = 64 << 10;
 
 // So many rows are read in no time; more of them are read so that Ctrl-C is answered.
@@ -61,7 +61,9 @@ Numbers sizes(const Column& self, const py::object& rows) {
     const std::int64_t* data = at.data();
     const std::int64_t n = at.size();
     std::int64_t* to = out.mutable_data();
-    call_rows(*self.handle, n, [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, to, err); });
+    call_rows(*self.handle, n, [&](dl_context ctx, dl_error* err) {
+        return c.column_sizes(ctx, h, data, n, to, err);
+    });
     return out;
 }
 
@@ -71,16 +73,18 @@ py::object allocate(std::int64_t size) {
     return py::reinterpret_steal<py::object>(bytes);
 }
 
-// A block of memory above the bytes objects of the last calls. When a list of them is dropped, the allocator would give
-// the top of the heap back to the system, and the next list would fault in every page anew, which costs more than to
-// read it; below a block that stays, it keeps the memory for the next list.
+// A block of memory above the bytes objects of the last calls. When a list of them is dropped, the
+// allocator would give the top of the heap back to the system, and the next list would fault in
+// every page anew, which costs more than to read it; below a block that stays, it keeps the memory
+// for the next list.
 class Ceiling {
   public:
     // Raises the ceiling above an object of size bytes, the highest of a list.
     void raise(const void* highest, std::int64_t size) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (std::less<const void*>()(highest, block_)) return;
-        // What does not fit below the list's last object goes above it, and so does a block of the same size.
+        // What does not fit below the list's last object goes above it, and so does a block of the
+        // same size.
         void* fresh = std::malloc(static_cast<size_t>(size));
         if (std::less<const void*>()(highest, fresh)) std::swap(block_, fresh);
         std::free(fresh);
@@ -111,7 +115,8 @@ py::object read_one(const Column& self, std::int64_t row) {
         }
         if (size == room) return bytes;
         PyObject* raw = bytes.release().ptr();
-        if (_PyBytes_Resize(&raw, static_cast<Py_ssize_t>(size)) != 0) throw py::error_already_set();
+        if (_PyBytes_Resize(&raw, static_cast<Py_ssize_t>(size)) != 0)
+            throw py::error_already_set();
         return py::reinterpret_steal<py::object>(raw);
     }
 }
@@ -124,8 +129,9 @@ py::list read_many(const Column& self, const py::object& rows) {
     const dl_column h = self.handle->get();
     std::vector<std::int64_t> size(static_cast<size_t>(n));
     std::vector<void*> places(static_cast<size_t>(n));
-    call_rows(*self.handle, n,
-              [&](dl_context ctx, dl_error* err) { return c.column_sizes(ctx, h, data, n, size.data(), err); });
+    call_rows(*self.handle, n, [&](dl_context ctx, dl_error* err) {
+        return c.column_sizes(ctx, h, data, n, size.data(), err);
+    });
     py::list out(n);
     size_t highest = 0;
     for (size_t i = 0; i < size.size(); i++) {
@@ -152,7 +158,8 @@ void register_column(py::module_& m) {
         .def("bytes_many", read_many, arg("rows"));
     // Here because the result is declared here.
     py::object view = m.attr("View");
-    view.attr("column") = py::cpp_function(open, py::name("column"), py::is_method(view), arg("name"));
+    view.attr("column") =
+        py::cpp_function(open, py::name("column"), py::is_method(view), arg("name"));
 }
 
 }  // namespace deeplake

@@ -38,7 +38,8 @@ constexpr Type types[] = {
 // What json.dumps cannot write itself: NumPy scalars and arrays.
 py::object plain(const py::object& value) {
     if (!py::hasattr(value, "tolist")) {
-        throw py::type_error(std::string(py::str(py::type::handle_of(value).attr("__name__"))) + " is not JSON");
+        throw py::type_error(std::string(py::str(py::type::handle_of(value).attr("__name__"))) +
+                             " is not JSON");
     }
     return value.attr("tolist")();
 }
@@ -55,18 +56,22 @@ py::dtype bfloat16() {
 }  // namespace
 
 py::object Buffer::json() const {
-    return py::module_::import("json").attr("loads")(py::bytes(raw_.data, static_cast<size_t>(raw_.size)));
+    return py::module_::import("json").attr("loads")(
+        py::bytes(raw_.data, static_cast<size_t>(raw_.size)));
 }
 
 std::string to_json(const py::object& value) {
     py::module_ json = py::module_::import("json");
     try {
-        return py::cast<std::string>(json.attr("dumps")(value, py::arg("ensure_ascii") = false,
-                                                        py::arg("allow_nan") = false,
-                                                        py::arg("default") = py::cpp_function(plain)));
+        return py::cast<std::string>(
+            json.attr("dumps")(value, py::arg("ensure_ascii") = false, py::arg("allow_nan") = false,
+                               py::arg("default") = py::cpp_function(plain)));
     } catch (py::error_already_set& e) {
-        if (!e.matches(PyExc_TypeError) && !e.matches(PyExc_ValueError) && !e.matches(PyExc_RecursionError)) throw;
-        throw Failure(DL_INVALID, std::string("write as JSON: ") + py::cast<std::string>(py::str(e.value())));
+        if (!e.matches(PyExc_TypeError) && !e.matches(PyExc_ValueError) &&
+            !e.matches(PyExc_RecursionError))
+            throw;
+        throw Failure(DL_INVALID,
+                      std::string("write as JSON: ") + py::cast<std::string>(py::str(e.value())));
     }
 }
 
@@ -87,10 +92,13 @@ Numbers to_rows(const py::object& rows) {
     }
     const char kind = array.dtype().kind();
     if (array.ndim() != 1 || (array.size() > 0 && kind != 'i' && kind != 'u')) {
-        throw Failure(DL_INVALID, "read row numbers: got dtype " + py::cast<std::string>(py::str(array.dtype())) +
-                                      " with " + std::to_string(array.ndim()) + " axes, want integers with one axis");
+        throw Failure(DL_INVALID, "read row numbers: got dtype " +
+                                      py::cast<std::string>(py::str(array.dtype())) + " with " +
+                                      std::to_string(array.ndim()) +
+                                      " axes, want integers with one axis");
     }
-    // A copy: the core reads it without the GIL, while other threads may change or resize the caller's.
+    // A copy: the core reads it without the GIL, while other threads may change or resize the
+    // caller's.
     return Numbers(array.attr("astype")("int64", py::arg("order") = "C"));
 }
 
@@ -98,7 +106,8 @@ std::int32_t dtype_of(const py::dtype& dtype) {
     for (const Type& t : types) {
         if (t.size == dtype.itemsize() && t.kind == dtype.kind() && t.kind != 'V') return t.dtype;
     }
-    if (dtype.itemsize() == 2 && py::cast<std::string>(dtype.attr("name")) == "bfloat16") return DL_BFLOAT16;
+    if (dtype.itemsize() == 2 && py::cast<std::string>(dtype.attr("name")) == "bfloat16")
+        return DL_BFLOAT16;
     return 0;
 }
 
@@ -116,6 +125,8 @@ const char* dtype_name(std::int32_t dtype) {
     return "?";
 }
 
-py::dtype numpy_dtype(std::int32_t dtype) { return dtype == DL_BFLOAT16 ? bfloat16() : py::dtype(dtype_name(dtype)); }
+py::dtype numpy_dtype(std::int32_t dtype) {
+    return dtype == DL_BFLOAT16 ? bfloat16() : py::dtype(dtype_name(dtype));
+}
 
 }  // namespace deeplake

@@ -33,13 +33,15 @@ class Buffer {
     dl_buffer raw_{};
 };
 
-// Options as JSON text. Keys whose value is None are left out; NumPy numbers and arrays are taken as Python's.
+// Options as JSON text. Keys whose value is None are left out; NumPy numbers and arrays are taken
+// as Python's.
 std::string to_json(const py::object& value);
 
 // Options of a call, which may be None.
 std::string options_json(const py::object& options);
 
-// Row numbers from anything that NumPy understands as one axis of integers. Throws InvalidArgumentError.
+// Row numbers from anything that NumPy understands as one axis of integers. Throws
+// InvalidArgumentError.
 Numbers to_rows(const py::object& rows);
 
 // The dtype of the core for one of NumPy, 0 if it has none.
@@ -51,7 +53,8 @@ std::int32_t dtype_by_name(const std::string& name);
 // The name of a dtype of the core.
 const char* dtype_name(std::int32_t dtype);
 
-// NumPy's dtype for one of the core that has a fixed size. bfloat16 is ml_dtypes' where that is installed, else uint16.
+// NumPy's dtype for one of the core that has a fixed size. bfloat16 is ml_dtypes' where that is
+// installed, else uint16.
 py::dtype numpy_dtype(std::int32_t dtype);
 
 }  // namespace deeplake

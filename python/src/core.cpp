@@ -17,11 +17,13 @@
 namespace deeplake {
 namespace {
 
-// A Go runtime does not survive fork(2), and the dynamic loader gives a file that is loaded already once more instead
-// of a fresh copy. So a process that has loaded the core leaves its children a copy of the file in anonymous memory,
-// whose inode no ancestor has loaded. Descendants inherit the descriptor and load it through /proc.
+// A Go runtime does not survive fork(2), and the dynamic loader gives a file that is loaded already
+// once more instead of a fresh copy. So a process that has loaded the core leaves its children a
+// copy of the file in anonymous memory, whose inode no ancestor has loaded. Descendants inherit the
+// descriptor and load it through /proc.
 struct State {
-    std::mutex mutex;  // held over a load and over a fork, so that the child finds neither half done
+    // held over a load and over a fork, so that the child finds neither half done
+    std::mutex mutex;
     std::atomic<const Core*> current{nullptr};
     std::atomic<std::uint64_t> generation{1};
     std::string library;    // what this process loads, or has loaded
@@ -51,7 +53,8 @@ std::string write_copy(State& s) {
     if (in < 0) return "open " + s.library + ": " + std::strerror(errno);
     int out = memfd_create("libdeeplake", MFD_CLOEXEC);
     std::string failure = out < 0 ? std::string("memfd_create: ") + std::strerror(errno) : "";
-    static char block[1 << 16];  // static: a fork handler may run on a small stack; the mutex is held
+    // static: a fork handler may run on a small stack; the mutex is held
+    static char block[1 << 16];
     while (failure.empty()) {
         ssize_t n = read(in, block, sizeof block);
         if (n == 0) break;
@@ -79,7 +82,8 @@ void before_fork() {
     State& s = state();
     s.mutex.lock();
     if (s.current.load() != nullptr && (s.copy < 0 || s.copy_owner != getpid())) {
-        s.copy = -1;  // an ancestor's copy is the file that this process has loaded: of no use to its children
+        // an ancestor's copy is the file that this process has loaded: of no use to its children
+        s.copy = -1;
         s.copy_failure = write_copy(s);
     }
 }
@@ -96,8 +100,8 @@ void in_child() {
     s.mutex.unlock();
 }
 
-// path_of_copy finds the copy that the nearest ancestor with a core has left: by our own inherited descriptor, or the
-// ancestor's if ours was closed, as daemons do.
+// path_of_copy finds the copy that the nearest ancestor with a core has left: by our own inherited
+// descriptor, or the ancestor's if ours was closed, as daemons do.
 std::string path_of_copy(const State& s) {
     const std::string tail = "/fd/" + std::to_string(s.copy);
     for (pid_t pid : {getpid(), s.copy_owner}) {
@@ -105,7 +109,8 @@ std::string path_of_copy(const State& s) {
         if (s.copy >= 0 && is_copy(s, path.c_str())) return path;
     }
     throw Failure(DL_FORKED,
-                  "load the core in a forked child: the copy that the parent process leaves its children is gone" +
+                  "load the core in a forked child: the copy that the parent process leaves its "
+                  "children is gone" +
                       (s.copy_failure.empty() ? "" : " (" + s.copy_failure + ")") +
                       "; start the process by spawn or forkserver");
 }
@@ -116,19 +121,22 @@ const Core* load(State& s) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* why = dlerror();
-        throw Failure(DL_UNSUPPORTED, "load the core: " + std::string(why ? why : "dlopen says nothing"));
+        throw Failure(DL_UNSUPPORTED,
+                      "load the core: " + std::string(why ? why : "dlopen says nothing"));
     }
     Core* c = new Core;
     c->generation = s.generation;
 #define DEEPLAKE_FIND(name)                                                     \
     c->name = reinterpret_cast<decltype(c->name)>(dlsym(library, "dl_" #name)); \
-    if (c->name == nullptr) throw Failure(DL_UNSUPPORTED, "load the core: " + path + " lacks dl_" #name);
+    if (c->name == nullptr)                                                     \
+        throw Failure(DL_UNSUPPORTED, "load the core: " + path + " lacks dl_" #name);
     DEEPLAKE_FUNCTIONS(DEEPLAKE_FIND)
 #undef DEEPLAKE_FIND
     const int major = c->abi_version() >> 16;
     if (major != DL_ABI_MAJOR) {
-        throw Failure(DL_UNSUPPORTED, "load the core: " + path + " has ABI version " + std::to_string(major) +
-                                          ", want " + std::to_string(DL_ABI_MAJOR));
+        throw Failure(DL_UNSUPPORTED, "load the core: " + path + " has ABI version " +
+                                          std::to_string(major) + ", want " +
+                                          std::to_string(DL_ABI_MAJOR));
     }
     s.library = path;
     if (!s.watching) {

@@ -1,4 +1,5 @@
-// The loaded core: a copy of libdeeplake and its functions. Loads it on first use, and again in a forked child.
+// The loaded core: a copy of libdeeplake and its functions. Loads it on first use, and again in a
+// forked child.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ namespace deeplake {
     X(ingest_poll) X(ingest_cancel) X(ingest_close) X(test_panic)
 // clang-format on
 
-// One loaded copy. It is never unloaded and never freed: a Go runtime cannot stop, and references to batch memory may
-// be dropped at any later time, also in a forked child.
+// One loaded copy. It is never unloaded and never freed: a Go runtime cannot stop, and references
+// to batch memory may be dropped at any later time, also in a forked child.
 struct Core {
     std::uint64_t generation = 0;
 #define DEEPLAKE_MEMBER(name) decltype(&dl_##name) name = nullptr;

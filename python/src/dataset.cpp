@@ -5,7 +5,8 @@
 namespace deeplake {
 namespace {
 
-// An append of fewer bytes than these is over before anybody could press a key: no other thread is asked.
+// An append of fewer bytes than these is over before anybody could press a key: no other thread is
+// asked.
 constexpr std::int64_t long_append = 1 << 20;
 
 // Makes a dataset handle by a call that may take long.
@@ -16,7 +17,8 @@ Dataset make(const Core& c, F&& f) {
     try {
         call_long(c, [&](dl_context ctx, dl_error* err) { return f(ctx, &out, err); });
     } catch (...) {
-        ds.handle->set(out);  // it may have been opened just as the user gave up; the destructor closes it
+        // it may have been opened just as the user gave up; the destructor closes it
+        ds.handle->set(out);
         throw;
     }
     ds.handle->set(out);
@@ -37,11 +39,12 @@ Dataset create(const std::string& uri, bool overwrite, const py::object& store) 
     });
 }
 
-Dataset open(const std::string& uri, const std::string& branch, const std::string& at, bool read_only,
-             const py::object& store) {
+Dataset open(const std::string& uri, const std::string& branch, const std::string& at,
+             bool read_only, const py::object& store) {
     const Core& c = core();
-    const std::string options =
-        with_store(py::dict(py::arg("branch") = branch, py::arg("at") = at, py::arg("read_only") = read_only), store);
+    const std::string options = with_store(
+        py::dict(py::arg("branch") = branch, py::arg("at") = at, py::arg("read_only") = read_only),
+        store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
         return c.dataset_open(ctx, uri.c_str(), options.c_str(), out, err);
     });
@@ -60,8 +63,9 @@ bool exists(const std::string& uri, const py::object& store) {
 void remove(const std::string& uri, const py::object& store) {
     const Core& c = core();
     const std::string options = options_json(store);
-    call_long(c,
-              [&](dl_context ctx, dl_error* err) { return c.dataset_delete(ctx, uri.c_str(), options.c_str(), err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_delete(ctx, uri.c_str(), options.c_str(), err);
+    });
 }
 
 py::object datasets(const std::string& uri, const py::object& store) {
@@ -94,7 +98,9 @@ void create_tensor(const Dataset& self, const py::object& spec) {
     }
     const std::string json = options_json(given);
     const dl_dataset h = self.handle->get();
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_create_tensor(ctx, h, json.c_str(), err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_create_tensor(ctx, h, json.c_str(), err);
+    });
 }
 
 // Makes a call that takes Columns: apart from this thread if there is much to write.
@@ -117,13 +123,14 @@ std::int64_t append(const Dataset& self, const py::object& values, const py::obj
     return columns.rows();
 }
 
-void update(const Dataset& self, const py::object& rows, const py::object& values, const py::object& types) {
+void update(const Dataset& self, const py::object& rows, const py::object& values,
+            const py::object& types) {
     const Core& c = self.handle->core();
     const Numbers at = to_rows(rows);
     const Columns columns("update", values, types);
     if (columns.size() > 0 && columns.rows() != at.size()) {
-        throw Failure(DL_INVALID, "update: there are " + std::to_string(columns.rows()) + " values for " +
-                                      std::to_string(at.size()) + " rows");
+        throw Failure(DL_INVALID, "update: there are " + std::to_string(columns.rows()) +
+                                      " values for " + std::to_string(at.size()) + " rows");
     }
     const dl_dataset h = self.handle->get();
     const std::int64_t* data = at.data();
@@ -139,22 +146,27 @@ void delete_rows(const Dataset& self, const py::object& rows) {
     const dl_dataset h = self.handle->get();
     const std::int64_t* data = at.data();
     const std::int64_t n = at.size();
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_delete_rows(ctx, h, data, n, err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_delete_rows(ctx, h, data, n, err);
+    });
 }
 
 void set_info(const Dataset& self, const py::object& info) {
     const Core& c = self.handle->core();
     const std::string json = to_json(py::dict(info));
     const dl_dataset h = self.handle->get();
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_set_info(ctx, h, json.c_str(), err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_set_info(ctx, h, json.c_str(), err);
+    });
 }
 
 py::object commit(const Dataset& self, const std::string& message) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
     Buffer json;
-    call_long(
-        c, [&](dl_context ctx, dl_error* err) { return c.dataset_commit(ctx, h, message.c_str(), json.out(), err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_commit(ctx, h, message.c_str(), json.out(), err);
+    });
     return json.json();
 }
 
@@ -174,15 +186,18 @@ py::object log(const Dataset& self, std::int64_t limit) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
     Buffer json;
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.dataset_log(ctx, h, limit, json.out(), err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_log(ctx, h, limit, json.out(), err);
+    });
     return json.json();
 }
 
 Dataset at(const Dataset& self, const std::string& ref) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
-    return make(
-        c, [&](dl_context ctx, dl_dataset* out, dl_error* err) { return c.dataset_at(ctx, h, ref.c_str(), out, err); });
+    return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
+        return c.dataset_at(ctx, h, ref.c_str(), out, err);
+    });
 }
 
 py::object run(const Dataset& self, const std::string& name, const py::object& options) {
@@ -220,10 +235,11 @@ View view(const Dataset& self) {
 
 void register_dataset(py::module_& m) {
     using py::arg;
-    m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false, arg("store") = py::none());
-    m.def("copy", copy, arg("src"), arg("dst"), arg("options") = py::none());
-    m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "", arg("read_only") = false,
+    m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false,
           arg("store") = py::none());
+    m.def("copy", copy, arg("src"), arg("dst"), arg("options") = py::none());
+    m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "",
+          arg("read_only") = false, arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("datasets", datasets, arg("uri"), py::kw_only(), arg("store") = py::none());

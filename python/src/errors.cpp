@@ -23,7 +23,8 @@ const char* class_of(dl_status status) {
 constexpr size_t most_remembered = 64;
 
 std::map<std::uint64_t, py::object>& remembered() {
-    static auto* all = new std::map<std::uint64_t, py::object>;  // never destroyed: the interpreter may be gone
+    // never destroyed: the interpreter may be gone
+    static auto* all = new std::map<std::uint64_t, py::object>;
     return *all;
 }
 
@@ -45,13 +46,15 @@ void raise(const Failure& failure) {
     py::object cls = py::module_::import("deeplake._errors").attr(class_of(failure.status()));
     // A path in a message need not be UTF-8.
     py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-        failure.what(), static_cast<Py_ssize_t>(std::char_traits<char>::length(failure.what())), "replace"));
+        failure.what(), static_cast<Py_ssize_t>(std::char_traits<char>::length(failure.what())),
+        "replace"));
     if (!failure.details().empty()) {
         py::object more = py::module_::import("json").attr("loads")(failure.details());
         if (more.contains("cause")) {
             py::object cause = recall(more);
             // Who ends the program, or interrupts it, means all of it.
-            if (!cause.is_none() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {
+            if (!cause.is_none() &&
+                PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {
                 PyErr_SetObject(py::type::handle_of(cause).ptr(), cause.ptr());
                 return;
             }
@@ -70,7 +73,8 @@ void raise(const Failure& failure) {
 
 std::string remember(py::object raised) {
     static std::uint64_t number = 0;
-    py::object forgotten;  // ends when the lock is free: what its destructors do may wait for others
+    // ends when the lock is free: what its destructors do may wait for others
+    py::object forgotten;
     const std::lock_guard<std::mutex> lock(remembering());
     remembered()[++number] = std::move(raised);
     if (remembered().size() > most_remembered) {
@@ -82,7 +86,8 @@ std::string remember(py::object raised) {
 
 void forget(const dl_error& err) {
     if ((err.flags & DL_ERROR_DETAILS) == 0) return;
-    const py::dict more = py::module_::import("json").attr("loads")(err.message + std::strlen(err.message) + 1);
+    const py::dict more =
+        py::module_::import("json").attr("loads")(err.message + std::strlen(err.message) + 1);
     if (more.contains("cause")) recall(more);
 }
 

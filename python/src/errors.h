@@ -13,7 +13,8 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// A failure on its way to Python, where it becomes the class of deeplake._errors that belongs to its status.
+// A failure on its way to Python, where it becomes the class of deeplake._errors that belongs to
+// its status.
 class Failure : public std::exception {
   public:
     Failure(dl_status status, std::string message, std::string details = {})
@@ -32,11 +33,13 @@ class Failure : public std::exception {
 // Throws what a call of the core left in err, if it failed.
 inline void check(dl_status status, const dl_error& err) {
     if (status == DL_OK) return;
-    const char* more = (err.flags & DL_ERROR_DETAILS) != 0 ? err.message + std::strlen(err.message) + 1 : "";
+    const char* more =
+        (err.flags & DL_ERROR_DETAILS) != 0 ? err.message + std::strlen(err.message) + 1 : "";
     throw Failure(status, err.message, more);
 }
 
-// Keeps what a function of the user's raised until the failure that it causes is raised, and returns its number.
+// Keeps what a function of the user's raised until the failure that it causes is raised, and
+// returns its number.
 std::string remember(py::object raised);
 
 // Drops what is kept for a failure that will not be raised.

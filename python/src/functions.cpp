@@ -17,10 +17,12 @@
 namespace deeplake {
 namespace {
 
-// What of a message is kept: the core puts the place in the query around it, and the details have to fit behind that.
+// What of a message is kept: the core puts the place in the query around it, and the details have
+// to fit behind that.
 constexpr size_t most_said = 1000;
 
-void complain(dl_error* err, dl_status status, const std::string& message, const std::string& details = {}) {
+void complain(dl_error* err, dl_status status, const std::string& message,
+              const std::string& details = {}) {
     const size_t room = sizeof err->message;
     err->status = status;
     err->flags = 0;
@@ -35,12 +37,13 @@ void complain(dl_error* err, dl_status status, const std::string& message, const
 }
 
 std::vector<Running*>& running() {
-    static auto* all = new std::vector<Running*>;  // never destroyed: threads of the core end after everything
+    // never destroyed: threads of the core end after everything
+    static auto* all = new std::vector<Running*>;
     return *all;
 }
 
-// Guards the list and all that lies in it; the GIL does not where there is none. It is taken again where a function of
-// one query waits for another query.
+// Guards the list and all that lies in it; the GIL does not where there is none. It is taken again
+// where a function of one query waits for another query.
 std::recursive_mutex& guard() {
     static auto* mutex = new std::recursive_mutex;
     return *mutex;
@@ -53,7 +56,8 @@ thread_local Running* innermost = nullptr;
 std::atomic<int> visits{0};
 std::atomic<bool> exiting{false};
 
-// How long the exit waits for functions that have begun. One that never returns must not keep the process.
+// How long the exit waits for functions that have begun. One that never returns must not keep the
+// process.
 constexpr auto most_waited = std::chrono::seconds(5);
 
 }  // namespace
@@ -84,7 +88,8 @@ void Visit::register_exit() {
     pthread_atfork(nullptr, nullptr, [] { visits = 0; });  // their threads are not in the child
 }
 
-Running::Running(const void* owner) : owner_(owner), outer_(innermost), thread_(PyThread_get_thread_ident()) {
+Running::Running(const void* owner)
+    : owner_(owner), outer_(innermost), thread_(PyThread_get_thread_ident()) {
     const Locked lock(guard());
     running().push_back(this);
     innermost = this;
@@ -95,8 +100,10 @@ Running::~Running() {
     running().erase(std::find(running().begin(), running().end(), this));
     innermost = outer_;
     if (told_ == 0) return;
-    // What was asked for and not yet raised must not hit what this thread does next, but the call around this one.
-    PyThreadState_SetAsyncExc(thread_, outer_ != nullptr && outer_->told_ != 0 ? PyExc_KeyboardInterrupt : nullptr);
+    // What was asked for and not yet raised must not hit what this thread does next, but the call
+    // around this one.
+    PyThreadState_SetAsyncExc(
+        thread_, outer_ != nullptr && outer_->told_ != 0 ? PyExc_KeyboardInterrupt : nullptr);
 }
 
 Running* Running::here() { return innermost; }
@@ -121,7 +128,8 @@ void Running::interrupt(const void* owner, std::uint64_t press) {
             call->told_ = press;
             PyThreadState_SetAsyncExc(call->thread_, PyExc_KeyboardInterrupt);
         }
-        if (call->waits_for_) call->waits_for_(press);  // again: there functions begin, too, until the core has noticed
+        // again: there functions begin, too, until the core has noticed
+        if (call->waits_for_) call->waits_for_(press);
         call->telling_ = false;
     }
 }
@@ -134,7 +142,8 @@ Functions::Functions(const py::object& functions) {
         const py::object shape = f.attr("shape");
         shapes_.emplace_back();
         if (!shape.is_none()) {
-            for (py::handle axis : shape) shapes_.back().push_back(axis.is_none() ? -1 : py::cast<std::int64_t>(axis));
+            for (py::handle axis : shape)
+                shapes_.back().push_back(axis.is_none() ? -1 : py::cast<std::int64_t>(axis));
         }
         dl_function out{};
         out.name = names_.back().c_str();
@@ -149,8 +158,8 @@ Functions::Functions(const py::object& functions) {
 }
 
 // Comes from any thread of the core.
-dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows, dl_rows* out,
-                            void** kept, dl_error* err) {
+dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows,
+                            dl_rows* out, void** kept, dl_error* err) {
     const Visit visit;
     if (!visit) {
         complain(err, DL_CANCELED, "call function: the interpreter ends");
@@ -165,8 +174,9 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
         for (std::int64_t i = 0; i < args_n; i++) columns.append(copy_array(args[i], rows));
         const py::object result = callee(columns, rows);
         const std::string dtype = py::cast<std::string>(callee.attr("dtype"));
-        auto values = std::make_unique<Columns>("take result of", py::dict(py::arg("value") = result),
-                                                py::dict(py::arg("value") = dtype));
+        auto values =
+            std::make_unique<Columns>("take result of", py::dict(py::arg("value") = result),
+                                      py::dict(py::arg("value") = dtype));
         *out = values->data()[0];
         *kept = values.release();
         return DL_OK;
@@ -182,11 +192,12 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
     return err->status;
 }
 
-// The message about an exception, whose own may be none that can be shown. Nothing may be thrown out of here: the core
-// has called us.
+// The message about an exception, whose own may be none that can be shown. Nothing may be thrown
+// out of here: the core has called us.
 std::string Functions::said(py::handle callee, const py::object& raised) {
     try {
-        const py::object text = callee.attr("failure")(raised).attr("encode")("utf-8", "backslashreplace");
+        const py::object text =
+            callee.attr("failure")(raised).attr("encode")("utf-8", "backslashreplace");
         return py::cast<std::string>(text);
     } catch (...) {
         PyErr_Clear();
@@ -203,7 +214,8 @@ void Functions::done(void*, void* kept) {
 
 bool calls_functions(const ViewHandle& view) {
     for (const ViewHandle* v = &view; v != nullptr; v = v->view.get()) {
-        if (v->functions && static_cast<const Functions*>(v->functions.get())->size() > 0) return true;
+        if (v->functions && static_cast<const Functions*>(v->functions.get())->size() > 0)
+            return true;
     }
     return false;
 }

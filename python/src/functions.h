@@ -16,7 +16,8 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// A call of a function that runs in this thread. Everything here needs the GIL, or to be attached where there is none.
+// A call of a function that runs in this thread. Everything here needs the GIL, or to be attached
+// where there is none.
 class Running {
   public:
     explicit Running(const void* owner);
@@ -28,11 +29,13 @@ class Running {
     static Running* here();
     // The number of an interruption: each is told once to each call.
     static std::uint64_t press();
-    // Raises KeyboardInterrupt in the functions of owner, and stops what these wait for. A function that is in C code
-    // notices when that returns. One that begins meanwhile is missed: call it again until none can.
+    // Raises KeyboardInterrupt in the functions of owner, and stops what these wait for. A function
+    // that is in C code notices when that returns. One that begins meanwhile is missed: call it
+    // again until none can.
     static void interrupt(const void* owner, std::uint64_t press);
 
-    // Says what stops the call of the core that the function waits for; nothing while it waits for none.
+    // Says what stops the call of the core that the function waits for; nothing while it waits for
+    // none.
     void wait_for(std::function<void(std::uint64_t press)> stop);
 
   private:
@@ -44,8 +47,9 @@ class Running {
     bool telling_ = false;  // a function may read what it is part of itself
 };
 
-// A visit of a thread of the core to Python. Before the interpreter exits, visits are refused and those that have begun
-// are waited for: Python frees objects then, and ends threads that wait for the GIL.
+// A visit of a thread of the core to Python. Before the interpreter exits, visits are refused and
+// those that have begun are waited for: Python frees objects then, and ends threads that wait for
+// the GIL.
 class Visit {
   public:
     Visit();
@@ -63,8 +67,8 @@ class Visit {
     bool open_;
 };
 
-// Functions as queries call them: deeplake.tql.Function, each called with a list of columns and the number of rows.
-// They live as long as the views of the query.
+// Functions as queries call them: deeplake.tql.Function, each called with a list of columns and the
+// number of rows. They live as long as the views of the query.
 class Functions {
   public:
     explicit Functions(const py::object& functions);
@@ -80,8 +84,8 @@ class Functions {
         py::object call;
     };
 
-    static dl_status invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows, dl_rows* out,
-                            void** kept, dl_error* err);
+    static dl_status invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows,
+                            dl_rows* out, void** kept, dl_error* err);
     static std::string said(py::handle callee, const py::object& raised);
     static void done(void*, void* kept);
 

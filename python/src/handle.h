@@ -14,12 +14,14 @@ namespace deeplake {
 template <class H>
 struct Kind;
 
-#define DEEPLAKE_KIND(H, function, text, waits)                                                        \
-    template <>                                                                                        \
-    struct Kind<H> {                                                                                   \
-        static constexpr const char* name = text;                                                      \
-        static constexpr bool waits_for_functions = waits;                                             \
-        static dl_status close(const Core& core, H h, dl_error* err) { return core.function(h, err); } \
+#define DEEPLAKE_KIND(H, function, text, waits)                        \
+    template <>                                                        \
+    struct Kind<H> {                                                   \
+        static constexpr const char* name = text;                      \
+        static constexpr bool waits_for_functions = waits;             \
+        static dl_status close(const Core& core, H h, dl_error* err) { \
+            return core.function(h, err);                              \
+        }                                                              \
     };
 DEEPLAKE_KIND(dl_dataset, dataset_close, "dataset", false)
 DEEPLAKE_KIND(dl_view, view_close, "view", true)
@@ -31,15 +33,18 @@ DEEPLAKE_KIND(dl_ingest, ingest_close, "import", false)
 
 struct NoOwners {};
 
-// A handle, the core it belongs to, and the owners of all memory that the core may use until the handle is closed.
-// A forked child and an exiting interpreter forget the handle instead of closing it. Thread-safe.
+// A handle, the core it belongs to, and the owners of all memory that the core may use until the
+// handle is closed. A forked child and an exiting interpreter forget the handle instead of closing
+// it. Thread-safe.
 //
-// The owners are a base, not members of a derived class: bases are destroyed after the destructor's body. The core
-// calls functions of the user's until the handle is closed, so their memory must outlive the close.
+// The owners are a base, not members of a derived class: bases are destroyed after the destructor's
+// body. The core calls functions of the user's until the handle is closed, so their memory must
+// outlive the close.
 template <class H, class Owners = NoOwners>
 class Handle final : public Owners {
   public:
-    explicit Handle(const Core& core, Owners owners = {}) : Owners(std::move(owners)), core_(&core) {}
+    explicit Handle(const Core& core, Owners owners = {})
+        : Owners(std::move(owners)), core_(&core) {}
     template <class T>
     explicit Handle(const std::shared_ptr<T>& of) : Owners(of), core_(&of->core()) {}
     Handle(const Handle&) = delete;
@@ -64,11 +69,14 @@ class Handle final : public Owners {
     // The handle, to be passed to the core at once.
     H get() const {
         if (!current()) {
-            throw Failure(DL_FORKED, std::string("use ") + Kind<H>::name +
-                                         ": it was opened before the process forked; open it again");
+            throw Failure(DL_FORKED,
+                          std::string("use ") + Kind<H>::name +
+                              ": it was opened before the process forked; open it again");
         }
         const std::uint64_t id = id_;
-        if (id == 0) throw Failure(DL_CLOSED, std::string("use ") + Kind<H>::name + ": it is closed; open it again");
+        if (id == 0)
+            throw Failure(DL_CLOSED,
+                          std::string("use ") + Kind<H>::name + ": it is closed; open it again");
         return H{id};
     }
 
@@ -77,8 +85,9 @@ class Handle final : public Owners {
     bool alive() const { return current() && id_ != 0; }
     std::uint64_t generation() const { return core_->generation; }
 
-    // Closing twice does nothing, nor does closing what went with its loader. Returns before everything has ended if a
-    // function of the user's calls it: the close waits for functions, perhaps for this one.
+    // Closing twice does nothing, nor does closing what went with its loader. Returns before
+    // everything has ended if a function of the user's calls it: the close waits for functions,
+    // perhaps for this one.
     void close() {
         if (!current()) return;
         if (const std::uint64_t id = id_.exchange(0)) {
@@ -89,7 +98,8 @@ class Handle final : public Owners {
                 return;
             }
             dl_error err;
-            const dl_status status = without_gil([&] { return Kind<H>::close(*core_, H{id}, &err); });
+            const dl_status status =
+                without_gil([&] { return Kind<H>::close(*core_, H{id}, &err); });
             if (status != DL_CLOSED) check(status, err);
         }
     }

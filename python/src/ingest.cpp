@@ -18,7 +18,9 @@ Ingest start(const std::string& uri, const std::string& source, const py::object
     const std::string json = options_json(options);
     Ingest job{std::make_shared<Handle<dl_ingest>>(c)};
     dl_ingest out{0};
-    call([&](dl_error* err) { return c.ingest_start(uri.c_str(), source.c_str(), json.c_str(), &out, err); });
+    call([&](dl_error* err) {
+        return c.ingest_start(uri.c_str(), source.c_str(), json.c_str(), &out, err);
+    });
     job.handle->set(out);
     return job;
 }

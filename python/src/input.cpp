@@ -19,10 +19,13 @@ struct PackTensor {
     std::uint64_t byte_offset;
 };
 
-std::string type_name(py::handle value) { return py::cast<std::string>(py::type::handle_of(value).attr("__name__")); }
+std::string type_name(py::handle value) {
+    return py::cast<std::string>(py::type::handle_of(value).attr("__name__"));
+}
 
 bool is_number(py::handle v) {
-    return PyBool_Check(v.ptr()) || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr()) || PyComplex_Check(v.ptr());
+    return PyBool_Check(v.ptr()) || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr()) ||
+           PyComplex_Check(v.ptr());
 }
 
 bool is_list(py::handle v) { return PyList_Check(v.ptr()) || PyTuple_Check(v.ptr()); }
@@ -37,8 +40,8 @@ bool is_text(py::handle v) { return PyUnicode_Check(v.ptr()) || is_bytes(v); }
 bool is_array(py::handle v) {
     if (py::isinstance<py::array>(v)) return true;
     if (is_list(v) || is_text(v) || is_number(v)) return false;
-    return py::hasattr(v, "__dlpack__") || py::hasattr(v, "__array__") || py::hasattr(v, "__array_interface__") ||
-           PyObject_CheckBuffer(v.ptr());
+    return py::hasattr(v, "__dlpack__") || py::hasattr(v, "__array__") ||
+           py::hasattr(v, "__array_interface__") || PyObject_CheckBuffer(v.ptr());
 }
 
 std::int32_t pack_dtype(const PackTensor& t) {
@@ -46,9 +49,10 @@ std::int32_t pack_dtype(const PackTensor& t) {
         std::uint8_t code, bits;
         std::int32_t dtype;
     } types[] = {
-        {6, 8, DL_BOOL},      {1, 8, DL_UINT8},    {1, 16, DL_UINT16},  {1, 32, DL_UINT32},    {1, 64, DL_UINT64},
-        {0, 8, DL_INT8},      {0, 16, DL_INT16},   {0, 32, DL_INT32},   {0, 64, DL_INT64},     {2, 16, DL_FLOAT16},
-        {4, 16, DL_BFLOAT16}, {2, 32, DL_FLOAT32}, {2, 64, DL_FLOAT64}, {5, 64, DL_COMPLEX64}, {5, 128, DL_COMPLEX128},
+        {6, 8, DL_BOOL},     {1, 8, DL_UINT8},      {1, 16, DL_UINT16},      {1, 32, DL_UINT32},
+        {1, 64, DL_UINT64},  {0, 8, DL_INT8},       {0, 16, DL_INT16},       {0, 32, DL_INT32},
+        {0, 64, DL_INT64},   {2, 16, DL_FLOAT16},   {4, 16, DL_BFLOAT16},    {2, 32, DL_FLOAT32},
+        {2, 64, DL_FLOAT64}, {5, 64, DL_COMPLEX64}, {5, 128, DL_COMPLEX128},
     };
     for (const auto& x : types) {
         if (x.code == t.code && x.bits == t.bits && t.lanes == 1) return x.dtype;
@@ -104,8 +108,9 @@ class Column {
         return o;
     }
 
-    // The items of a list or of anything that can be iterated but text and mappings, as a tuple of our own. Python code
-    // that a conversion runs, such as __array__, may change the list; `unchanged` then says so.
+    // The items of a list or of anything that can be iterated but text and mappings, as a tuple of
+    // our own. Python code that a conversion runs, such as __array__, may change the list;
+    // `unchanged` then says so.
     py::object items_of(const py::object& value, const char* what) {
         if (is_text(value) || PyDict_Check(value.ptr()) || is_number(value) || value.is_none()) {
             fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
@@ -114,9 +119,11 @@ class Column {
         py::object list = value;
         if (py::isinstance<py::array>(value)) {
             py::array a = py::reinterpret_borrow<py::array>(value);
-            if (a.ndim() == 0) fail(DL_TYPE, std::string(what) + " is an array without axes, want one axis more");
+            if (a.ndim() == 0)
+                fail(DL_TYPE, std::string(what) + " is an array without axes, want one axis more");
             const char kind = a.dtype().kind();
-            if (kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T') list = value.attr("tolist")();
+            if (kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T')
+                list = value.attr("tolist")();
         }
         PyObject* items = PySequence_Tuple(list.ptr());
         if (items == nullptr) {
@@ -133,8 +140,10 @@ class Column {
         if (!PyList_Check(value.ptr())) return;
         const Py_ssize_t now = PyList_GET_SIZE(value.ptr());
         if (now == n) return;
-        fail(DL_INVALID, std::string(what) + " changed from " + std::to_string(n) + " to " + std::to_string(now) +
-                             " items while they were converted; pass a list that nothing changes during the call");
+        fail(DL_INVALID, std::string(what) + " changed from " + std::to_string(n) + " to " +
+                             std::to_string(now) +
+                             " items while they were converted; pass a list that nothing changes "
+                             "during the call");
     }
 
     // All rows in one array.
@@ -142,7 +151,8 @@ class Column {
         dl_sample s{};
         if (is_object_array(value)) return take_samples(value);
         describe(value, &s);
-        if (s.ndim < 1) fail(DL_TYPE, "the column is an array without axes, want rows along the first axis");
+        if (s.ndim < 1)
+            fail(DL_TYPE, "the column is an array without axes, want rows along the first axis");
         out_.n = s.shape[0];
         out_.data = s.data;
         out_.bytes = s.bytes;
@@ -166,11 +176,13 @@ class Column {
         if (n > 0 && type_ != "json" && all_numbers(rows, n)) {
             const py::array column = literal(list);
             // What does not suit goes on row by row, so that the core can say which row it is.
-            if (type_.empty() || py::cast<std::string>(py::str(column.dtype())) == type_) return take_array(column);
+            if (type_.empty() || py::cast<std::string>(py::str(column.dtype())) == type_)
+                return take_array(column);
         }
         std::vector<dl_sample>& samples = all_.samples_.emplace_back(static_cast<size_t>(n));
         for (row_ = 0; row_ < n; row_++) {
-            describe_any(py::reinterpret_borrow<py::object>(rows[row_]), &samples[static_cast<size_t>(row_)]);
+            describe_any(py::reinterpret_borrow<py::object>(rows[row_]),
+                         &samples[static_cast<size_t>(row_)]);
         }
         row_ = -1;
         unchanged(value, n, "the column");
@@ -184,7 +196,8 @@ class Column {
         std::vector<dl_sample>& samples = all_.samples_.emplace_back();
         std::vector<std::int64_t>& items = all_.items_.emplace_back();
         for (row_ = 0; row_ < n; row_++) {
-            py::object row = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), row_));
+            py::object row =
+                py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), row_));
             const size_t before = samples.size();
             take_items(row, samples);
             items.push_back(static_cast<std::int64_t>(samples.size() - before));
@@ -205,7 +218,8 @@ class Column {
         if (type_ != "json" && is_array(row) && !is_object_array(row)) {
             dl_sample all{};
             describe(row, &all);
-            if (all.ndim < 1) fail(DL_TYPE, "is an array without axes, want items along the first axis");
+            if (all.ndim < 1)
+                fail(DL_TYPE, "is an array without axes, want items along the first axis");
             const std::int64_t n = all.shape[0], size = n > 0 ? all.bytes / n : 0;
             for (std::int64_t i = 0; i < n; i++) {
                 dl_sample item = all;
@@ -221,7 +235,8 @@ class Column {
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         for (Py_ssize_t i = 0; i < n; i++) {
             dl_sample item{};
-            describe_any(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i)), &item);
+            describe_any(
+                py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i)), &item);
             samples.push_back(item);
         }
         unchanged(row, n, "the row");
@@ -264,8 +279,8 @@ class Column {
         } else if (is_array(value)) {
             describe(value, out);
         } else {
-            fail(DL_TYPE,
-                 "is a " + type_name(value) + ", want an array, a number, a list of numbers, str, bytes or None");
+            fail(DL_TYPE, "is a " + type_name(value) +
+                              ", want an array, a number, a list of numbers, str, bytes or None");
         }
     }
 
@@ -299,7 +314,8 @@ class Column {
             return;
         }
         // The view keeps a bytearray from being resized as long as we point into it.
-        py::object view = py::reinterpret_steal<py::object>(PyMemoryView_GetContiguous(value.ptr(), PyBUF_READ, 'C'));
+        py::object view = py::reinterpret_steal<py::object>(
+            PyMemoryView_GetContiguous(value.ptr(), PyBUF_READ, 'C'));
         if (!view) throw py::error_already_set();
         const Py_buffer* buffer = PyMemoryView_GET_BUFFER(view.ptr());
         set_data(out, buffer->buf, buffer->len);
@@ -326,17 +342,19 @@ class Column {
     void describe_numpy(py::array array, dl_sample* out) {
         const char order = array.dtype().byteorder();
         if (order == '>') {
-            array = py::array(array.attr("astype")(array.dtype().attr("newbyteorder")("="), py::arg("order") = "C"));
+            array = py::array(array.attr("astype")(array.dtype().attr("newbyteorder")("="),
+                                                   py::arg("order") = "C"));
         } else if (!(array.flags() & py::array::c_style)) {
             array = py::array(array.attr("copy")("C"));
         }
         out->form = DL_FORM_ARRAY;
         out->dtype = dtype_of(array.dtype());
         if (out->dtype == 0) {
-            fail(DL_TYPE, "has dtype " + py::cast<std::string>(py::str(array.dtype())) + ", which tensors cannot hold");
+            fail(DL_TYPE, "has dtype " + py::cast<std::string>(py::str(array.dtype())) +
+                              ", which tensors cannot hold");
         }
-        // resize(refcheck=False) and an assignment to shape free memory that we point into. NumPy refuses to resize an
-        // array that has a weak reference; the shape is copied.
+        // resize(refcheck=False) and an assignment to shape free memory that we point into. NumPy
+        // refuses to resize an array that has a weak reference; the shape is copied.
         PyObject* pin = PyWeakref_NewRef(array.ptr(), nullptr);
         if (pin == nullptr) throw py::error_already_set();
         keep(py::reinterpret_steal<py::object>(pin));
@@ -353,7 +371,8 @@ class Column {
         if (py::hasattr(value, "__dlpack_device__")) {
             const int device = py::cast<int>(value.attr("__dlpack_device__")()[py::int_(0)]);
             if (device != 1 && device != 3)
-                fail(DL_TYPE, "is an array on another device, want one in CPU memory; call .cpu() first");
+                fail(DL_TYPE,
+                     "is an array on another device, want one in CPU memory; call .cpu() first");
         }
         if (py::hasattr(value, "detach")) value = value.attr("detach")();
         if (py::hasattr(value, "contiguous")) value = value.attr("contiguous")();
@@ -382,18 +401,23 @@ class Column {
         try {
             array = numpy.attr("asarray")(value);
         } catch (py::error_already_set& e) {
-            if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError) && !e.matches(PyExc_OverflowError)) throw;
-            fail(DL_INVALID, "is a list that is no array: " + py::cast<std::string>(py::str(e.value())));
+            if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError) &&
+                !e.matches(PyExc_OverflowError))
+                throw;
+            fail(DL_INVALID,
+                 "is a list that is no array: " + py::cast<std::string>(py::str(e.value())));
         }
         py::array got(array);
         if (type_.empty() || type_ == "string" || type_ == "bytes") return got;
         const py::dtype want = type_ == "bfloat16" ? numpy_dtype(DL_BFLOAT16) : py::dtype(type_);
-        if (type_ == "bfloat16" && want.kind() == 'u') fail(DL_TYPE, "needs the package ml_dtypes to become bfloat16");
+        if (type_ == "bfloat16" && want.kind() == 'u')
+            fail(DL_TYPE, "needs the package ml_dtypes to become bfloat16");
         const std::string from(1, got.dtype().kind()), to(1, want.kind());
         if (got.size() == 0) return py::array(array.attr("astype")(want));
         const std::string order = "biufVc";  // each fits into those behind it, if the values do
         const size_t i = order.find(from == "u" ? "i" : from), k = order.find(to == "u" ? "i" : to);
-        if (i == std::string::npos || k == std::string::npos || i > k) return got;  // the core says what it wants
+        // the core says what it wants
+        if (i == std::string::npos || k == std::string::npos || i > k) return got;
         if ((to == "i" || to == "u") && from != "b") check_bounds(got, want);
         return py::array(array.attr("astype")(want));
     }
@@ -404,9 +428,10 @@ class Column {
             py::object v = py::int_(got.attr(end)());
             if (v < py::object(limits.attr("min")) || v > py::object(limits.attr("max"))) {
                 // The numbers of a whole column: where the worst one is, is its row.
-                if (row_ < 0) row_ = py::cast<Py_ssize_t>(got.attr((std::string("arg") + end).c_str())());
-                fail(DL_INVALID,
-                     "has the value " + py::cast<std::string>(py::str(v)) + ", which does not fit " + type_);
+                if (row_ < 0)
+                    row_ = py::cast<Py_ssize_t>(got.attr((std::string("arg") + end).c_str())());
+                fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(v)) +
+                                     ", which does not fit " + type_);
             }
         }
     }
@@ -423,19 +448,22 @@ class Column {
 Columns::Columns(const char* op, const py::object& columns, const py::object& types) {
     py::object type_of = types.is_none() ? py::object(py::dict()) : types;
     const py::dict own =
-        py::dict(columns).attr("copy")();  // a conversion may run Python code that changes the caller's
+        // a conversion may run Python code that changes the caller's
+        py::dict(columns).attr("copy")();
     for (const auto& [key, value] : own) {
         if (!PyUnicode_Check(key.ptr())) {
-            throw Failure(DL_INVALID, std::string(op) + ": a tensor's name is a " + type_name(key) + ", want str");
+            throw Failure(DL_INVALID, std::string(op) + ": a tensor's name is a " + type_name(key) +
+                                          ", want str");
         }
         const std::string& name = names_.emplace_back(py::cast<std::string>(key));
         py::object type = type_of.attr("get")(key, "");
-        rows_.push_back(
-            Column(*this, op, name, py::cast<std::string>(type)).take(py::reinterpret_borrow<py::object>(value)));
+        rows_.push_back(Column(*this, op, name, py::cast<std::string>(type))
+                            .take(py::reinterpret_borrow<py::object>(value)));
         if (rows_.back().n != rows_.front().n) {
             throw Failure(DL_INVALID, std::string(op) + ": tensor \"" + name + "\" has " +
-                                          std::to_string(rows_.back().n) + " rows, but tensor \"" + names_.front() +
-                                          "\" has " + std::to_string(rows_.front().n));
+                                          std::to_string(rows_.back().n) + " rows, but tensor \"" +
+                                          names_.front() + "\" has " +
+                                          std::to_string(rows_.front().n));
         }
     }
 }

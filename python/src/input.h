@@ -14,11 +14,12 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// Python's values of some rows, described for the core without copying those that are contiguous and in native order.
-// It keeps every object alive that it points into.
+// Python's values of some rows, described for the core without copying those that are contiguous
+// and in native order. It keeps every object alive that it points into.
 class Columns {
   public:
-    // Takes a mapping of tensor names to values, and one of names to dtypes or None; _native.pyi says what they may be.
+    // Takes a mapping of tensor names to values, and one of names to dtypes or None; _native.pyi
+    // says what they may be.
     Columns(const char* op, const py::object& columns, const py::object& types);
     Columns(const Columns&) = delete;
     Columns& operator=(const Columns&) = delete;

@@ -17,14 +17,17 @@ Loader open(const View& self, const py::object& options) {
     const dl_view h = self.handle->get();
     Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{{self.handle}})};
     dl_loader out{0};
-    call_long(c, [&](dl_context ctx, dl_error* err) { return c.loader_open(ctx, h, json.c_str(), &out, err); });
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.loader_open(ctx, h, json.c_str(), &out, err);
+    });
     l.handle->set(out);
     return l;
 }
 
 // A pass, or the number of an epoch of which it is all.
 std::string pass_json(const py::object& pass) {
-    return py::isinstance<py::int_>(pass) ? options_json(py::dict(py::arg("epoch") = pass)) : options_json(pass);
+    return py::isinstance<py::int_>(pass) ? options_json(py::dict(py::arg("epoch") = pass))
+                                          : options_json(pass);
 }
 
 Loader mix(const py::list& views, const py::object& how, const py::object& options) {
@@ -39,8 +42,8 @@ Loader mix(const py::list& views, const py::object& how, const py::object& optio
     Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{std::move(handles)})};
     dl_loader out{0};
     call_long(c, [&](dl_context ctx, dl_error* err) {
-        return c.loader_mix(ctx, list.data(), static_cast<std::int64_t>(list.size()), mix_json.c_str(), json.c_str(),
-                            &out, err);
+        return c.loader_mix(ctx, list.data(), static_cast<std::int64_t>(list.size()),
+                            mix_json.c_str(), json.c_str(), &out, err);
     });
     l.handle->set(out);
     return l;
@@ -124,7 +127,8 @@ void register_loader(py::module_& m) {
     m.def("mix", mix, arg("views"), arg("how"), arg("options"));
     // Here because the result is declared here.
     py::object view = m.attr("View");
-    view.attr("loader") = py::cpp_function(open, py::name("loader"), py::is_method(view), arg("options"));
+    view.attr("loader") =
+        py::cpp_function(open, py::name("loader"), py::is_method(view), arg("options"));
 }
 
 }  // namespace deeplake

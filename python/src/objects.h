@@ -55,7 +55,8 @@ struct Epoch {
 
 struct Batch;
 
-// Takes what the core knows of a batch and releases the handle. What the result holds is plain memory.
+// Takes what the core knows of a batch and releases the handle. What the result holds is plain
+// memory.
 std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch);
 
 // A exported of the core, given back at the end.
@@ -63,7 +64,9 @@ class BatchExport {
   public:
     BatchExport() = default;
     BatchExport(const Core& core, dl_batch_export* raw) : core_(&core), raw_(raw) {}
-    BatchExport(BatchExport&& other) noexcept : core_(other.core_), raw_(other.raw_) { other.raw_ = nullptr; }
+    BatchExport(BatchExport&& other) noexcept : core_(other.core_), raw_(other.raw_) {
+        other.raw_ = nullptr;
+    }
     BatchExport& operator=(BatchExport&&) = delete;
     ~BatchExport() {
         if (raw_ != nullptr) core_->batch_export_free(raw_);
@@ -77,16 +80,19 @@ class BatchExport {
     dl_batch_export* raw_ = nullptr;
 };
 
-// Waits for the next batch of an epoch, and looks after signals meanwhile. At the end there is none.
+// Waits for the next batch of an epoch, and looks after signals meanwhile. At the end there is
+// none.
 BatchExport next_export(const EpochHandle& epoch);
 
 // The batch of a exported.
 std::shared_ptr<Batch> unpack(const BatchExport& exported);
 
-// The columns of a exported by name: arrays as what `convert` makes of DLPack capsules, or NumPy's if it is None.
+// The columns of a exported by name: arrays as what `convert` makes of DLPack capsules, or NumPy's
+// if it is None.
 py::dict columns_of(const BatchExport& exported, const py::object& convert);
 
-// An iterator over the rest of an epoch as `columns_of` gives them; its position is as said until the first batch.
+// An iterator over the rest of an epoch as `columns_of` gives them; its position is as said until
+// the first batch.
 py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert);
 
 // Declares alive, generation and close of a class with a member `handle`.
@@ -94,7 +100,8 @@ template <class T>
 py::class_<T> declare(py::module_& m, const char* name) {
     return py::class_<T>(m, name, py::is_final())
         .def_property_readonly("alive", [](const T& self) { return self.handle->alive(); })
-        .def_property_readonly("generation", [](const T& self) { return self.handle->generation(); })
+        .def_property_readonly("generation",
+                               [](const T& self) { return self.handle->generation(); })
         .def("close", [](T& self) { self.handle->close(); });
 }
 

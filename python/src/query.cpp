@@ -13,7 +13,8 @@ namespace {
 
 // The arguments of a query, in the form in which the core takes them.
 struct Asked {
-    Asked(const std::string& query, const py::list& values, const py::object& user, const py::object& options)
+    Asked(const std::string& query, const py::list& values, const py::object& user,
+          const py::object& options)
         : text(query), json(options_json(options)), functions(std::make_shared<Functions>(user)) {
         for (py::handle item : values) {
             const auto pair = py::cast<py::tuple>(item);
@@ -43,8 +44,8 @@ Interrupt interrupt(const ViewHandle& handle) {
     return [&handle](std::uint64_t press) { interrupt_functions(handle, press); };
 }
 
-py::tuple query(const py::object& view, const std::string& text, const py::list& params, const py::object& functions,
-                const py::object& options) {
+py::tuple query(const py::object& view, const std::string& text, const py::list& params,
+                const py::object& functions, const py::object& options) {
     const Asked asked(text, params, functions, options);
     const dl_view h = handle_of(view);
     auto handle = view.is_none() ? std::make_shared<ViewHandle>(core())
@@ -58,24 +59,27 @@ py::tuple query(const py::object& view, const std::string& text, const py::list&
             c,
             [&](dl_context ctx, dl_error* err) {
                 return c.query(ctx, h, asked.text.c_str(), asked.params.data(),
-                               static_cast<std::int64_t>(asked.params.size()), asked.functions->data(),
-                               asked.functions->size(), asked.json.c_str(), &out, json.out(), err);
+                               static_cast<std::int64_t>(asked.params.size()),
+                               asked.functions->data(), asked.functions->size(), asked.json.c_str(),
+                               &out, json.out(), err);
             },
             interrupt(*handle));
     } catch (...) {
-        handle->set(out);  // it may have been answered just as the user gave up; the destructor closes it
+        // it may have been answered just as the user gave up; the destructor closes it
+        handle->set(out);
         throw;
     }
     handle->set(out);
     return py::make_tuple(View{std::move(handle)}, json.json());
 }
 
-py::object explain(const py::object& view, const std::string& text, const py::list& params, const py::object& functions,
-                   const py::object& options) {
+py::object explain(const py::object& view, const std::string& text, const py::list& params,
+                   const py::object& functions, const py::object& options) {
     const Asked asked(text, params, functions, options);
     const dl_view h = handle_of(view);
-    const auto handle = view.is_none() ? std::make_shared<ViewHandle>(core())
-                                       : std::make_shared<ViewHandle>(py::cast<const View&>(view).handle);
+    const auto handle = view.is_none()
+                            ? std::make_shared<ViewHandle>(core())
+                            : std::make_shared<ViewHandle>(py::cast<const View&>(view).handle);
     handle->functions = asked.functions;
     const Core& c = handle->core();
     Buffer json;
@@ -83,8 +87,9 @@ py::object explain(const py::object& view, const std::string& text, const py::li
         c,
         [&](dl_context ctx, dl_error* err) {
             return c.query_explain(ctx, h, asked.text.c_str(), asked.params.data(),
-                                   static_cast<std::int64_t>(asked.params.size()), asked.functions->data(),
-                                   asked.functions->size(), asked.json.c_str(), json.out(), err);
+                                   static_cast<std::int64_t>(asked.params.size()),
+                                   asked.functions->data(), asked.functions->size(),
+                                   asked.json.c_str(), json.out(), err);
         },
         interrupt(*handle));
     return json.json();
@@ -100,8 +105,8 @@ void save(const Dataset& ds, const View& view, const std::string& name, const py
     });
 }
 
-py::tuple load(const Dataset& ds, const std::string& name, const py::list& params, const py::object& functions,
-               const py::object& options) {
+py::tuple load(const Dataset& ds, const std::string& name, const py::list& params,
+               const py::object& functions, const py::object& options) {
     const Asked asked("", params, functions, options);
     const Core& c = ds.handle->core();
     const dl_dataset d = ds.handle->get();
@@ -114,8 +119,9 @@ py::tuple load(const Dataset& ds, const std::string& name, const py::list& param
             c,
             [&](dl_context ctx, dl_error* err) {
                 return c.dataset_load_view(ctx, d, name.c_str(), asked.params.data(),
-                                           static_cast<std::int64_t>(asked.params.size()), asked.functions->data(),
-                                           asked.functions->size(), asked.json.c_str(), &out, json.out(), err);
+                                           static_cast<std::int64_t>(asked.params.size()),
+                                           asked.functions->data(), asked.functions->size(),
+                                           asked.json.c_str(), &out, json.out(), err);
             },
             interrupt(*handle));
     } catch (...) {
@@ -131,7 +137,10 @@ void materialize(const View& self, const std::string& uri, const py::object& opt
     const std::string json = options_json(options);
     const dl_view h = self.handle->get();
     call_long(
-        c, [&](dl_context ctx, dl_error* err) { return c.view_materialize(ctx, h, uri.c_str(), json.c_str(), err); },
+        c,
+        [&](dl_context ctx, dl_error* err) {
+            return c.view_materialize(ctx, h, uri.c_str(), json.c_str(), err);
+        },
         interrupt(*self.handle));
 }
 
@@ -146,11 +155,14 @@ py::object vocabulary() {
 
 void register_query(py::module_& m) {
     using py::arg;
-    m.def("query", query, arg("view"), arg("text"), arg("params"), arg("functions"), arg("options") = py::none());
-    m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"), arg("options") = py::none());
+    m.def("query", query, arg("view"), arg("text"), arg("params"), arg("functions"),
+          arg("options") = py::none());
+    m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"),
+          arg("options") = py::none());
     m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
-    m.def("load_view", load, arg("dataset"), arg("name"), arg("params"), arg("functions"), arg("options") = py::none());
+    m.def("load_view", load, arg("dataset"), arg("name"), arg("params"), arg("functions"),
+          arg("options") = py::none());
     m.def("materialize", materialize, arg("view"), arg("uri"), arg("options") = py::none());
 }
 

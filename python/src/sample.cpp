@@ -10,7 +10,8 @@ namespace {
 class Data {
   public:
     explicit Data(const py::object& data)
-        : view_(py::reinterpret_steal<py::object>(PyMemoryView_GetContiguous(data.ptr(), PyBUF_READ, 'C'))) {
+        : view_(py::reinterpret_steal<py::object>(
+              PyMemoryView_GetContiguous(data.ptr(), PyBUF_READ, 'C'))) {
         if (!view_) throw py::error_already_set();
     }
     const void* data() const { return PyMemoryView_GET_BUFFER(view_.ptr())->buf; }
@@ -27,13 +28,16 @@ py::object header(const Core& c, const Data& data, int channels) {
     return json.json();
 }
 
-py::object inspect(const py::object& sample, int channels) { return header(core(), Data(sample), channels); }
+py::object inspect(const py::object& sample, int channels) {
+    return header(core(), Data(sample), channels);
+}
 
 py::array decode(const py::object& sample, int channels) {
     const Core& c = core();
     const Data data(sample);
     py::object h = header(c, data, channels);
-    py::array out(py::dtype(py::cast<std::string>(h["dtype"])), py::cast<std::vector<py::ssize_t>>(h["shape"]));
+    py::array out(py::dtype(py::cast<std::string>(h["dtype"])),
+                  py::cast<std::vector<py::ssize_t>>(h["shape"]));
     void* to = out.mutable_data();
     const std::int64_t room = out.nbytes(), size = data.size();
     const void* from = data.data();

@@ -11,7 +11,8 @@ constexpr std::int64_t slice_ms = 25;
 
 using Clock = std::chrono::steady_clock;
 
-// The rest of a pass as dicts of columns. Python's loop asks it directly: between that and the core is nothing else.
+// The rest of a pass as dicts of columns. Python's loop asks it directly: between that and the core
+// is nothing else.
 class Stream {
   public:
     Stream(std::shared_ptr<EpochHandle> epoch, std::int64_t position, py::object convert)
@@ -31,7 +32,9 @@ class Stream {
 
     std::int64_t position() const { return position_; }
     bool last() const { return last_; }
-    double seconds() const { return std::chrono::duration<double>(Clock::duration(spent_)).count(); }
+    double seconds() const {
+        return std::chrono::duration<double>(Clock::duration(spent_)).count();
+    }
 
   private:
     std::shared_ptr<EpochHandle> epoch_;

@@ -52,10 +52,12 @@ View slice(const View& self, std::int64_t start, std::int64_t stop, std::int64_t
     return v;
 }
 
-View weigh(const View& self, const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
+View weigh(const View& self,
+           const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
     const Core& c = self.handle->core();
     const dl_view h = self.handle->get();
-    // A copy: the core reads it without the GIL, while other threads may change or resize the caller's.
+    // A copy: the core reads it without the GIL, while other threads may change or resize the
+    // caller's.
     const py::array_t<double> own(weights.attr("copy")());
     const double* data = own.data();
     const std::int64_t n = own.size();
@@ -93,7 +95,8 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
         return take_batch(c, out);
     }
     try {
-        call_long(c, read_rows, [&](std::uint64_t press) { interrupt_functions(*self.handle, press); });
+        call_long(c, read_rows,
+                  [&](std::uint64_t press) { interrupt_functions(*self.handle, press); });
     } catch (...) {
         if (out.id != 0) c.batch_release(out, nullptr);  // read just as the user gave up
         throw;

@@ -21,8 +21,8 @@ from PIL import Image
 
 _numbers = itertools.count()
 
-# A shell starts what it puts into the background with SIGINT ignored, and programs inherit that: the Ctrl-C of the tests
-# would go unheard.
+# A shell starts what it puts into the background with SIGINT ignored, and programs inherit that:
+# the Ctrl-C of the tests would go unheard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -52,8 +52,8 @@ def host(name: str) -> ModuleType:
     """The package of a host: "torch", "jax" or "tensorflow". Skips where it is not installed."""
     if name == "tensorflow":
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        # Both bring an LLVM of their own. That of triton, which torch imports when it feels like it, ends the process
-        # if it comes second.
+        # Both bring an LLVM of their own. That of triton, which torch imports when it feels like
+        # it, ends the process if it comes second.
         with contextlib.suppress(ImportError):
             importlib.import_module("triton")
     return pytest.importorskip(name)

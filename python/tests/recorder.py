@@ -29,7 +29,8 @@ class Recorder:
     files: dict[str, bytes] = field(default_factory=dict)  #: by path, like "/a.jpg"
     folder: Path | None = None  #: served where `files` has nothing
     redirects: dict[str, str] = field(default_factory=dict)  #: URL by path
-    answers: dict[str, tuple[int, str, bytes]] = field(default_factory=dict)  #: status, type, body by path; "*": any
+    # : status, type, body by path; "*": any
+    answers: dict[str, tuple[int, str, bytes]] = field(default_factory=dict)
     requests: list[Asked] = field(default_factory=list)
 
     def told(self, *headers: str) -> set[str]:

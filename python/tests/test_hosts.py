@@ -169,7 +169,8 @@ def test_accelerate_saves_and_loads_the_state(ds, tmp_path):
     accelerator.load_state(tmp_path / "kept")
     assert [batch["i"].tolist() for batch in fresh] == want[3:]
     assert fresh.epoch == 1
-    # The other way that people go on: it counts from the start of the epoch, so that the two do not add up.
+    # The other way that people go on: it counts from the start of the epoch, so that the two do not
+    # add up.
     accelerator.load_state(tmp_path / "kept")
     skipped = accelerate.skip_first_batches(fresh, 3)
     assert [batch["i"].tolist() for batch in skipped] == want[3:]

@@ -213,7 +213,8 @@ def test_zero_rows_one_row_and_a_batch_larger_than_the_set(place):
         assert list(ds.pytorch(100, drop_last=True)) == []
 
 
-# --- forms -----------------------------------------------------------------------------------------------------------
+# --- forms
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_stack_refuses_ragged_samples_and_says_what_to_do(load):
@@ -276,7 +277,8 @@ def test_decode_pil(ds, load):
     assert abs(np.asarray(batch["image"][1], int) - ds["image"][1]).max() <= 1
 
 
-# --- transforms ------------------------------------------------------------------------------------------------------
+# --- transforms
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_a_transform_of_one_tensor(ds, load):
@@ -370,7 +372,8 @@ def test_holes(place, request):
         assert [r["x"] for r in next(iter(ds.pytorch(3, collate=lambda rows: rows)))] == [1, None, 3]
 
 
-# --- memory and life time --------------------------------------------------------------------------------------------
+# --- memory and life time
+# --------------------------------------------------------------------------------------------
 
 
 def test_tensors_may_be_kept_for_ever(ds):
@@ -448,7 +451,8 @@ def test_iterating_from_several_threads(ds):
     assert len(results) == 4 and all(len(result) == ROWS for result in results)
 
 
-# --- bad samples and bad arguments -----------------------------------------------------------------------------------
+# --- bad samples and bad arguments
+# -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -542,7 +546,8 @@ def test_arguments_that_change_nothing_are_taken(load):
     assert len(words(load(np.int64(16), tensors=("word",), device=torch.device("cpu")))) == ROWS
 
 
-# --- as torch's own parts --------------------------------------------------------------------------------------------
+# --- as torch's own parts
+# --------------------------------------------------------------------------------------------
 
 
 def test_loaders_pickle(tmp_path):

@@ -87,7 +87,8 @@ def test_where_an_epoch_ends(sets: list[deeplake.Dataset]) -> None:
 
     assert shares() == (120, 60)
     assert shares(weights=[1, 1]) in [(60, 60), (61, 60)]
-    assert shares(weights=[1, 1], stop="all_exhausted") == (120, 119)  # rows take turns, and the first set has the last
+    # rows take turns, and the first set has the last
+    assert shares(weights=[1, 1], stop="all_exhausted") == (120, 119)
     assert shares(weights=[0.9, 0.1], length=1000) == (900, 100)
     assert shares(length=90) == (60, 30)
 

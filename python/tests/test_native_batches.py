@@ -120,7 +120,8 @@ def test_no_batch_leaks(view):
                 break  # early; the rest is dropped
     assert sum(len(k) for k in kept) > 100
     loader.close()
-    assert all(len(set(row.ravel().tolist())) == 1 for k in kept for row in k)  # nothing was overwritten
+    # nothing was overwritten
+    assert all(len(set(row.ravel().tolist())) == 1 for k in kept for row in k)
     del batch, kept
     assert references() == before
 

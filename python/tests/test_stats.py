@@ -102,7 +102,11 @@ for _ in ds.batches(4, progress=True):
 @pytest.mark.parametrize("plain", [True, False])
 def test_a_live_line_on_a_terminal(plain):
     parent, child = pty.openpty()
-    done = subprocess.Popen([sys.executable, "-c", PROGRESS.format(plain=plain)], stderr=child, env={**os.environ, "COLUMNS": "150", "TERM": "xterm"})  # fmt: skip
+    done = subprocess.Popen(
+        [sys.executable, "-c", PROGRESS.format(plain=plain)],
+        stderr=child,
+        env={**os.environ, "COLUMNS": "150", "TERM": "xterm"},
+    )
     os.close(child)
     shown = b""
     while True:

@@ -86,7 +86,8 @@ def test_streams_give_what_batches_give(view, host):
     loader.close()
     columns = got[0][0]
     del want, got, others
-    assert columns["image"].shape == (4, 2, 3) and references() > before  # arrays outlive the loader
+    # arrays outlive the loader
+    assert columns["image"].shape == (4, 2, 3) and references() > before
     del columns
     assert references() == before
 

@@ -15,7 +15,8 @@ from conftest import encoded, picture
 from deeplake._cli import cli
 from deeplake._text import printable, printable_json, table
 
-# A window title, the one-byte form of CSI, a right-to-left override and isolate, and a line that looks like one of ours.
+# A window title, the one-byte form of CSI, a right-to-left override and isolate, and a line that
+# looks like one of ours.
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\u2066e\x7f\rf\nFORGED line\u2028g"
 NAME = "n\u202em\u2066"  # the core refuses control characters in names
 
@@ -76,7 +77,11 @@ def test_the_table_names_every_command():
     assert set(COMMANDS) == set(cli.commands)
 
 
-@pytest.mark.parametrize("args", [args for forms in COMMANDS.values() for args in forms], ids=lambda args: " ".join(args[:1] + args[2:]).encode("unicode_escape").decode()[:60])  # fmt: skip
+@pytest.mark.parametrize(
+    "args",
+    [args for forms in COMMANDS.values() for args in forms],
+    ids=lambda args: " ".join(args[:1] + args[2:]).encode("unicode_escape").decode()[:60],
+)
 def test_no_command_lets_a_dataset_speak_to_the_terminal(place, args):
     shown = on_a_terminal([part.replace("{root}", str(place)) for part in args])
     assert shown.strip(), "it says something"

@@ -11,7 +11,8 @@ import pytest
 ROUNDS = int(os.environ.get("DEEPLAKE_THREAD_ROUNDS", "4"))
 FREE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
-# Every worker does its work `rounds` times, all of them at once; what one of them raises is printed by its name.
+# Every worker does its work `rounds` times, all of them at once; what one of them raises is printed
+# by its name.
 PROGRAM = """
 import faulthandler, itertools, random, sys, threading
 import numpy as np

@@ -187,8 +187,12 @@ def test_annotations_move_as_tv_tensors(pictures: deeplake.Dataset, mode: str) -
     names = ["images", "boxes", "masks", "points"]
     stored = boxes_in(mode, [pictures["boxes"][i] for i in range(len(pictures))])
     writer = deeplake.create(f"mem://boxes-{mode}")
-    for name, htype, dtype in (("images", "image.rgb", "uint8"), ("masks", "segment_mask", "uint8"),
-                               ("boxes", "bbox", "float64"), ("points", "point", "float64")):  # fmt: skip
+    for name, htype, dtype in (
+        ("images", "image.rgb", "uint8"),
+        ("masks", "segment_mask", "uint8"),
+        ("boxes", "bbox", "float64"),
+        ("points", "point", "float64"),
+    ):
         writer.create_tensor(name, htype=htype, dtype=dtype)
     writer.extend({name: stored if name == "boxes" else [pictures[name][i] for i in range(len(pictures))]
                    for name in names})  # fmt: skip

@@ -1,5 +1,5 @@
-// Package all owns the list of codecs that are built in. It is apart from package codec, so that the codecs can import
-// the contracts. It must not hold anything else.
+// Package all owns the list of codecs that are built in. It is apart from package codec, so that
+// the codecs can import the contracts. It must not hold anything else.
 package all
 
 import (
@@ -11,7 +11,8 @@ import (
 	"deeplake/core/codec/zstd"
 )
 
-// All makes a registry of every codec, with coders of its own to reuse: make one and share it. Safe for parallel use.
+// All makes a registry of every codec, with coders of its own to reuse: make one and share it. Safe
+// for parallel use.
 func All() *codec.Registry {
 	return codec.NewRegistry(
 		[]codec.Codec{lz4.New(), zstd.New()},

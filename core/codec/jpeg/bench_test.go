@@ -12,7 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// benchFiles holds JPEG files to decode instead of the generated ones, e.g. those given to benchmarks/jpeg_limit.c.
+// benchFiles holds JPEG files to decode instead of the generated ones, e.g. those given to
+// benchmarks/jpeg_limit.c.
 func benchFiles(b *testing.B) [][]byte {
 	paths, err := filepath.Glob(os.Getenv("DEEPLAKE_BENCH_JPEGS"))
 	if err != nil {
@@ -29,7 +30,8 @@ func benchFiles(b *testing.B) [][]byte {
 	return files
 }
 
-// noise is the hardest case for an entropy decoder; natural has the falling spectrum of a photograph.
+// noise is the hardest case for an entropy decoder; natural has the falling spectrum of a
+// photograph.
 func noise(seed uint64, h, w int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pix := make([]byte, h*w*3)
@@ -65,8 +67,9 @@ func natural(seed uint64, h, w int) []byte {
 	return pix
 }
 
-// BenchmarkDecode decodes 250 x 250 pictures at quality 75, or those that DEEPLAKE_BENCH_JPEGS matches. The limit to compare
-// with is benchmarks/jpeg_limit.c on the same files, which DEEPLAKE_BENCH_OUT names a folder for.
+// BenchmarkDecode decodes 250 x 250 pictures at quality 75, or those that DEEPLAKE_BENCH_JPEGS
+// matches. The limit to compare with is benchmarks/jpeg_limit.c on the same files, which
+// DEEPLAKE_BENCH_OUT names a folder for.
 func BenchmarkDecode(b *testing.B) {
 	if files := benchFiles(b); len(files) > 0 {
 		b.Run("files", func(b *testing.B) { decodeAll(b, files) })

@@ -30,11 +30,12 @@ type frame struct {
 	hMax, vMax                int // largest sampling factors
 	h, v                      [4]int
 	scan                      int
-	several                   bool // scans: a decoder keeps the coefficients of the whole image until the last one
+	// scans: a decoder keeps the coefficients of the whole image until the last one
+	several bool
 }
 
-// parse reads the segments before the first scan. Bytes between segments that are no marker are skipped, as libjpeg and
-// Pillow do.
+// parse reads the segments before the first scan. Bytes between segments that are no marker are
+// skipped, as libjpeg and Pillow do.
 func parse(data []byte) (frame, error) {
 	if len(data) < 2 || data[0] != 0xff || data[1] != mSOI {
 		return frame{}, errs.New(errs.Corrupt, "read jpeg header: not a JPEG file (no start-of-image marker)")
@@ -74,8 +75,8 @@ func parse(data []byte) (frame, error) {
 	}
 }
 
-// nextMarker finds the first 0xff byte at or after pos that a byte other than 0xff and 0 follows, and returns that byte
-// and the position of the 0xff right before it; 0 when there is none.
+// nextMarker finds the first 0xff byte at or after pos that a byte other than 0xff and 0 follows,
+// and returns that byte and the position of the 0xff right before it; 0 when there is none.
 func nextMarker(data []byte, pos int) (marker byte, at int) {
 	for {
 		i := bytes.IndexByte(data[pos:], 0xff)
@@ -99,7 +100,8 @@ func cut(n int) error {
 	return errs.New(errs.Corrupt, "read jpeg header: file ends within the header, after %d bytes", n)
 }
 
-// segment takes the frame header and refuses the processes that are not built in; other segments are libjpeg's business.
+// segment takes the frame header and refuses the processes that are not built in; other segments
+// are libjpeg's business.
 func (f *frame) segment(marker byte, at int, body []byte) error {
 	switch {
 	case marker == mDAC || marker >= 0xc9 && marker <= 0xcb || marker >= 0xcd && marker <= mSOFf:
@@ -151,10 +153,11 @@ func (f *frame) finish() (frame, error) {
 	return *f, nil
 }
 
-// checkScan refuses a file that cannot be whole, without decoding it. Within a scan 0xff is always followed by 0 or a
-// restart marker, so a file that was cut has no end marker after its first scan; whatever follows the end marker is
-// allowed. Every block of 8 x 8 coefficients takes at least one bit, which bounds the pixels that the bytes can hold, and
-// the memory that a decoder takes for them, to 1024 times the size of the file.
+// checkScan refuses a file that cannot be whole, without decoding it. Within a scan 0xff is always
+// followed by 0 or a restart marker, so a file that was cut has no end marker after its first scan;
+// whatever follows the end marker is allowed. Every block of 8 x 8 coefficients takes at least one
+// bit, which bounds the pixels that the bytes can hold, and the memory that a decoder takes for
+// them, to 1024 times the size of the file.
 func (f *frame) checkScan(data []byte) error {
 	rest := data[f.scan:]
 	if !bytes.HasSuffix(rest, []byte{0xff, mEOI}) && bytes.LastIndex(rest, []byte{0xff, mEOI}) < 0 {
@@ -179,7 +182,8 @@ func blocks(side, sampling, most int) int64 {
 	return (samples + 7) / 8
 }
 
-// scans counts the scans of a file that has several, up to one more than is allowed. rest begins with the first.
+// scans counts the scans of a file that has several, up to one more than is allowed. rest begins
+// with the first.
 func (f *frame) scans(rest []byte) int {
 	if !f.several {
 		return 1

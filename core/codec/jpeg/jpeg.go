@@ -1,19 +1,23 @@
-// Package jpeg owns the sample codec "jpeg". Pixels come from libjpeg-turbo through its libjpeg API, but for the Huffman
-// codes of sequential files, which turbo_huffman.c decodes faster; a build without cgo or with the tag nolibjpeg
-// uses Go's image/jpeg, which is several times slower. It must not touch chunks or storage.
+// Package jpeg owns the sample codec "jpeg". Pixels come from libjpeg-turbo through its libjpeg
+// API, but for the Huffman codes of sequential files, which turbo_huffman.c decodes faster; a build
+// without cgo or with the tag nolibjpeg uses Go's image/jpeg, which is several times slower. It
+// must not touch chunks or storage.
 //
 // What a reader gets is what Pillow gives for the same file:
 //
-//   - as stored: (h, w, 1) for grayscale, (h, w, 3) RGB for YCbCr and RGB files, (h, w, 4) CMYK for CMYK and YCCK files,
-//     inverted as Adobe writes them, so that 0 is no ink;
+//   - as stored: (h, w, 1) for grayscale, (h, w, 3) RGB for YCbCr and RGB files, (h, w, 4) CMYK for
+//     CMYK and YCCK files, inverted as Adobe writes them, so that 0 is no ink;
 //   - RGB: grayscale replicated, CMYK by R = (255-C)(255-K)/255 and so on, as Image.convert("RGB");
-//   - gray: (19595 R + 38470 G + 7471 B + 32768) >> 16 of the RGB pixels, as Image.convert("L"); a grayscale file as it is.
+//   - gray: (19595 R + 38470 G + 7471 B + 32768) >> 16 of the RGB pixels, as Image.convert("L"); a
+//     grayscale file as it is.
 //
-// The orientation that EXIF asks for is not applied: pixels come as they are stored. ICC profiles are not applied either.
+// The orientation that EXIF asks for is not applied: pixels come as they are stored. ICC profiles
+// are not applied either.
 //
-// The accurate integer inverse DCT and smooth ("fancy") chroma upsampling are always on, so libjpeg-turbo pixels equal
-// Pillow's, within 1 where its libjpeg is another version. Go's image/jpeg repeats chroma samples instead, which differs
-// along edges of subsampled colour; grayscale, CMYK and 4:4:4 files agree within 2.
+// The accurate integer inverse DCT and smooth ("fancy") chroma upsampling are always on, so
+// libjpeg-turbo pixels equal Pillow's, within 1 where its libjpeg is another version. Go's
+// image/jpeg repeats chroma samples instead, which differs along edges of subsampled colour;
+// grayscale, CMYK and 4:4:4 files agree within 2.
 package jpeg
 
 import (
@@ -25,8 +29,10 @@ import (
 var _ codec.SampleCodec = (*Codec)(nil)
 
 const (
-	maxSide        = 65500 // libjpeg's JPEG_MAX_DIMENSION
-	maxScans       = 100   // of one file, as many as jpegtran writes; encoders write about 10, and each costs a pass over the pixels
+	maxSide = 65500 // libjpeg's JPEG_MAX_DIMENSION
+	// of one file, as many as jpegtran writes; encoders write about 10, and each costs a pass over
+	// the pixels
+	maxScans       = 100
 	defaultQuality = 90
 )
 
@@ -42,8 +48,8 @@ func (*Codec) ID() codec.ID { return codec.JPEG }
 // Name is "jpeg".
 func (*Codec) Name() string { return "jpeg" }
 
-// Header checks data as far as the first scan, and that it can be whole: an end marker must follow, and enough bytes for
-// the number of pixels. It allocates nothing but the shape.
+// Header checks data as far as the first scan, and that it can be whole: an end marker must follow,
+// and enough bytes for the number of pixels. It allocates nothing but the shape.
 func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	f, err := parse(data)
 	if err != nil {
@@ -59,7 +65,8 @@ func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	return codec.Header{DType: tensor.Uint8, Shape: tensor.Shape{int64(f.height), int64(f.width), int64(c)}}, nil
 }
 
-// NewDecoder makes a decoder for one goroutine. It must be closed; its memory lies outside the Go heap.
+// NewDecoder makes a decoder for one goroutine. It must be closed; its memory lies outside the Go
+// heap.
 func (*Codec) NewDecoder() codec.Decoder { return &decoder{} }
 
 // source is a checked call of Encode.
@@ -70,9 +77,10 @@ type source struct {
 	hSample, vSample        int // of the luma component; the chroma components have 1
 }
 
-// Encode appends a baseline JPEG of pix to dst and returns the extended slice. pix is uint8 of shape (h, w), (h, w, 1) or
-// (h, w, 3) RGB; another dtype or shape is errs.Type, a side of 0 or over 65500 errs.Invalid. After an error dst is as it
-// was. The default is quality 90 with 4:2:0 subsampling; grayscale has no chroma to subsample.
+// Encode appends a baseline JPEG of pix to dst and returns the extended slice. pix is uint8 of
+// shape (h, w), (h, w, 1) or (h, w, 3) RGB; another dtype or shape is errs.Type, a side of 0 or
+// over 65500 errs.Invalid. After an error dst is as it was. The default is quality 90 with 4:2:0
+// subsampling; grayscale has no chroma to subsample.
 func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	src, err := check(pix, d, s, o)
 	if err != nil {

@@ -195,8 +195,9 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestTablesAreNotKept decodes a file without Huffman tables after one with tables of its own: it must be read with the
-// standard tables, as by a fresh decoder, and a file without quantization tables not at all.
+// TestTablesAreNotKept decodes a file without Huffman tables after one with tables of its own: it
+// must be read with the standard tables, as by a fresh decoder, and a file without quantization
+// tables not at all.
 func TestTablesAreNotKept(t *testing.T) {
 	if pureGo {
 		t.Skip("Go's image/jpeg keeps nothing, and wants Huffman tables")
@@ -239,7 +240,8 @@ func TestScanBomb(t *testing.T) {
 	t.Parallel()
 	file := golden(t, "one.jpg")
 	head := string(file[:marker(t, file, mSOS)])
-	// A scan of a single component with the first Huffman tables, and one block without coefficients.
+	// A scan of a single component with the first Huffman tables, and one block without
+	// coefficients.
 	scan := func(component string) string { return "\xff\xda\x00\x08\x01" + component + "\x00\x00\x3f\x00\x2b" }
 	bomb := func(n int) []byte {
 		return []byte(head + strings.Repeat(scan("\x01"), n) + scan("\x02") + scan("\x03") + "\xff\xd9")
@@ -263,7 +265,8 @@ type noSink struct{}
 func (noSink) Deliver([]byte, int) error          { return nil }
 func (noSink) Native() (call, arg unsafe.Pointer) { return nil, nil }
 
-// TestCoefficientBomb gives a small progressive file the largest sides there are: its coefficients would take 25 GB.
+// TestCoefficientBomb gives a small progressive file the largest sides there are: its coefficients
+// would take 25 GB.
 func TestCoefficientBomb(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"progressive.jpg", "progressive-gray.jpg"} {

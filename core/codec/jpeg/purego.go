@@ -16,9 +16,10 @@ import (
 // decoder keeps nothing from image to image: Go's image/jpeg allocates each one.
 type decoder struct{ closed bool }
 
-// Decode differs from the build with libjpeg in the pixels of subsampled chroma (the package comment says how much), in
-// four-component files without Adobe's marker (errs.Unsupported), and in that it cannot see some kinds of damage within
-// a scan: Go's decoder does not check that a scan ends where its pixels do.
+// Decode differs from the build with libjpeg in the pixels of subsampled chroma (the package
+// comment says how much), in four-component files without Adobe's marker (errs.Unsupported), and in
+// that it cannot see some kinds of damage within a scan: Go's decoder does not check that a scan
+// ends where its pixels do.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
 		return errs.New(errs.Closed, "decode jpeg: decoder is closed")

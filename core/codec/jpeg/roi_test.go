@@ -92,7 +92,8 @@ func waves(s tensor.Shape) []byte {
 	return pix
 }
 
-// TestPartsAreThePixelsOfTheWhole holds the accuracy of regions: what full decoding gives, cut out, bit by bit.
+// TestPartsAreThePixelsOfTheWhole holds the accuracy of regions: what full decoding gives, cut out,
+// bit by bit.
 func TestROIsAreThePixelsOfTheWhole(t *testing.T) {
 	t.Parallel()
 	d := roisOf(t)
@@ -122,7 +123,8 @@ func TestROIsAreThePixelsOfTheWhole(t *testing.T) {
 	}
 }
 
-// someRegion draws regions of all sizes, some of one pixel, some that touch the sides or lie on the borders of blocks.
+// someRegion draws regions of all sizes, some of one pixel, some that touch the sides or lie on the
+// borders of blocks.
 func someRegion(rng *rand.Rand, k, width, height int) codec.Region {
 	if k == 0 {
 		return codec.Region{Width: width, Height: height}
@@ -149,7 +151,8 @@ func someRegion(rng *rand.Rand, k, width, height int) codec.Region {
 	return r
 }
 
-// TestShrunkParts compares regions of shrunk images with the whole shrunk image, and that with the mean of its pixels.
+// TestShrunkParts compares regions of shrunk images with the whole shrunk image, and that with the
+// mean of its pixels.
 func TestDownscaledROIs(t *testing.T) {
 	t.Parallel()
 	d := roisOf(t)

@@ -23,7 +23,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// decoder wraps a decompressor of libjpeg-turbo, which lives outside the Go heap from the first Decode until Close.
+// decoder wraps a decompressor of libjpeg-turbo, which lives outside the Go heap from the first
+// Decode until Close.
 type decoder struct {
 	plain  bool // libjpeg does it all, also what turbo_huffman.c does quicker
 	c      *C.dl_jpeg_decoder
@@ -34,8 +35,8 @@ type decoder struct {
 
 var _ codec.RunDecoder = (*decoder)(nil)
 
-// Decode crosses into C once. Damage that libjpeg merely warns of is errs.Corrupt; extraneous bytes between segments, which
-// cost no pixel, are not.
+// Decode crosses into C once. Damage that libjpeg merely warns of is errs.Corrupt; extraneous bytes
+// between segments, which cost no pixel, are not.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if err := d.ready(); err != nil {
 		return err
@@ -69,7 +70,8 @@ func (d *decoder) ready() error {
 	return nil
 }
 
-// tally says in how many files turbo_huffman.c began to decode, and how many of these libjpeg decoded again.
+// tally says in how many files turbo_huffman.c began to decode, and how many of these libjpeg
+// decoded again.
 func (d *decoder) tally() (quick, repeated int) {
 	if d.c == nil {
 		return 0, 0

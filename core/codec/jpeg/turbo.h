@@ -1,4 +1,5 @@
-/* The few calls that the Go side makes into libjpeg. Nothing here is exported from the library that is built of it. */
+/* The few calls that the Go side makes into libjpeg. Nothing here is exported from the library that
+ * is built of it. */
 #ifndef DEEPLAKE_CODEC_JPEG_TURBO_H
 #define DEEPLAKE_CODEC_JPEG_TURBO_H
 
@@ -28,16 +29,18 @@ typedef struct dl_jpeg_decoder dl_jpeg_decoder;
 dl_jpeg_decoder* dl_jpeg_decoder_new(int plain);
 void dl_jpeg_decoder_free(dl_jpeg_decoder* d);
 
-/* What the caller knows of a file: a file that is not so is DL_JPEG_SIZE. channels are those that are delivered. */
+/* What the caller knows of a file: a file that is not so is DL_JPEG_SIZE. channels are those that
+ * are delivered. */
 typedef struct {
     unsigned width, height, channels;
 } dl_jpeg_shape;
 
-/* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans bounds the passes
- * of a progressive file. After a failure dst is undefined, the decoder can be used again, and dl_jpeg_message says why.
- * Neither src nor dst is kept. */
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
-                              size_t dst_size, dl_jpeg_shape shape, dl_jpeg_want want, int max_scans);
+/* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans
+ * bounds the passes of a progressive file. After a failure dst is undefined, the decoder can be
+ * used again, and dl_jpeg_message says why. Neither src nor dst is kept. */
+dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size,
+                              unsigned char* dst, size_t dst_size, dl_jpeg_shape shape,
+                              dl_jpeg_want want, int max_scans);
 
 /* One file and the place for its pixels. */
 typedef struct {
@@ -48,17 +51,18 @@ typedef struct {
     dl_jpeg_shape shape;
 } dl_jpeg_item;
 
-/* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were decoded; status says
- * what became of the next one. */
-size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
-                          dl_jpeg_status* status);
+/* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were
+ * decoded; status says what became of the next one. */
+size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count,
+                          dl_jpeg_want want, int max_scans, dl_jpeg_status* status);
 
-/* Receives the pixels of a region: size bytes in rows of stride, valid until it returns. 0: done, 1: out of memory, 2:
- * other pixels are wanted. */
-typedef int (*dl_jpeg_take)(void* arg, const unsigned char* pix, size_t size, size_t stride, int32_t width,
-                            int32_t height, int32_t channels);
+/* Receives the pixels of a region: size bytes in rows of stride, valid until it returns. 0: done,
+ * 1: out of memory, 2: other pixels are wanted. */
+typedef int (*dl_jpeg_take)(void* arg, const unsigned char* pix, size_t size, size_t stride,
+                            int32_t width, int32_t height, int32_t channels);
 
-/* One file and the part of its image that is wanted, in pixels of the image shrunk by 1, 2, 4 or 8. */
+/* One file and the part of its image that is wanted, in pixels of the image shrunk by 1, 2, 4 or 8.
+ */
 typedef struct {
     const unsigned char* src;
     size_t src_size;
@@ -69,10 +73,11 @@ typedef struct {
     void* arg;
 } dl_jpeg_part;
 
-/* Decodes the regions in order, into memory of the decoder, and hands each over, until one fails. Returns how many were
- * handed over; status says what became of the next one. Nothing below a region is read. */
-size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count, dl_jpeg_want want,
-                            int max_scans, dl_jpeg_status* status);
+/* Decodes the regions in order, into memory of the decoder, and hands each over, until one fails.
+ * Returns how many were handed over; status says what became of the next one. Nothing below a
+ * region is read. */
+size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count,
+                            dl_jpeg_want want, int max_scans, dl_jpeg_status* status);
 
 /* Pixels that stay until the next call. */
 typedef struct {
@@ -81,12 +86,13 @@ typedef struct {
 } dl_jpeg_pixels;
 
 /* The same for one, which leaves the pixels in out. */
-dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part, dl_jpeg_want want, int max_scans,
-                                   dl_jpeg_pixels* out);
+dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part, dl_jpeg_want want,
+                                   int max_scans, dl_jpeg_pixels* out);
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d);
 
-/* What a decoder has done: in how many files our Huffman decoder began, and how many of them libjpeg decoded again. */
+/* What a decoder has done: in how many files our Huffman decoder began, and how many of them
+ * libjpeg decoded again. */
 typedef struct {
     size_t quick, repeated;
 } dl_jpeg_tally;
@@ -101,8 +107,8 @@ typedef struct {
 } dl_jpeg_output;
 
 /* Encodes channels (1 gray, 3 RGB) interleaved 8-bit samples as a baseline file. */
-dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels, int quality, int h_sample,
-                              int v_sample, dl_jpeg_output* out);
+dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels,
+                              int quality, int h_sample, int v_sample, dl_jpeg_output* out);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

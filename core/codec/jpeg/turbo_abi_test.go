@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestOtherLibrary holds what is said where the libjpeg that runs has another binary interface than the headers of the build.
-// TestLibjpegInterfaces of go/tests builds it that way.
+// TestOtherLibrary holds what is said where the libjpeg that runs has another binary interface than
+// the headers of the build. TestLibjpegInterfaces of go/tests builds it that way.
 func TestOtherLibrary(t *testing.T) {
 	if os.Getenv("DEEPLAKE_TEST_OTHER_LIBJPEG") == "" {
 		t.Skip("built for the library that runs")

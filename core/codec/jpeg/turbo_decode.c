@@ -52,9 +52,12 @@ dl_jpeg_status dl_jpeg_refused(j_common_ptr cinfo, char* message) {
     /* Codes of messages differ from interface to interface, texts do not. */
     char text[JMSG_LENGTH_MAX];
     snprintf(text, sizeof text, "%s", message);
-    int foreign = strstr(text, "library version") != NULL || strstr(text, "parameter struct mismatch") != NULL;
-    if (!foreign) return cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
-    snprintf(message, JMSG_LENGTH_MAX, "this machine's libjpeg is not the one of the build (%.60s); %s", text,
+    int foreign = strstr(text, "library version") != NULL ||
+                  strstr(text, "parameter struct mismatch") != NULL;
+    if (!foreign)
+        return cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
+    snprintf(message, JMSG_LENGTH_MAX,
+             "this machine's libjpeg is not the one of the build (%.60s); %s", text,
              "install libjpeg-turbo of that version, or build here");
     return DL_JPEG_UNSUPPORTED;
 }
@@ -92,9 +95,10 @@ static void on_error(j_common_ptr cinfo) {
     LONG_JUMP(d->escape);
 }
 
-/* libjpeg warns about damaged data and goes on with grey blocks: here the first such warning ends the decoding. Four
- * warnings do not touch pixels and occur in files that cameras and tools write: bytes between segments, an unknown JFIF
- * revision or Adobe transform, and zeroes where a sequential scan states its band. */
+/* libjpeg warns about damaged data and goes on with grey blocks: here the first such warning ends
+ * the decoding. Four warnings do not touch pixels and occur in files that cameras and tools write:
+ * bytes between segments, an unknown JFIF revision or Adobe transform, and zeroes where a
+ * sequential scan states its band. */
 static void on_message(j_common_ptr cinfo, int level) {
     if (level >= 0) return; /* a trace */
     switch (cinfo->err->msg_code) {
@@ -117,7 +121,8 @@ static void fail(dl_jpeg_decoder* d, dl_jpeg_status status, const char* message)
 static void on_progress(j_common_ptr cinfo) {
     dl_jpeg_decoder* d = cinfo->client_data;
     if (d->cinfo.input_scan_number > d->max_scans)
-        fail(d, DL_JPEG_CORRUPT, "more scans than jpegtran writes; save the file again as a baseline JPEG");
+        fail(d, DL_JPEG_CORRUPT,
+             "more scans than jpegtran writes; save the file again as a baseline JPEG");
 }
 
 dl_jpeg_decoder* dl_jpeg_decoder_new(int plain) {
@@ -145,19 +150,21 @@ dl_jpeg_tally dl_jpeg_tally_of(const dl_jpeg_decoder* d) { return d->tally; }
 
 const char* dl_jpeg_message(const dl_jpeg_decoder* d) { return d->message; }
 
-/* libjpeg keeps all coefficients of a file of several scans, 128 bytes for a block, and each block takes a bit of the
- * file at least: a file that is too short for its blocks is refused before they get memory. */
+/* libjpeg keeps all coefficients of a file of several scans, 128 bytes for a block, and each block
+ * takes a bit of the file at least: a file that is too short for its blocks is refused before they
+ * get memory. */
 static void check_blocks(dl_jpeg_decoder* d, size_t size) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (!jpeg_has_multiple_scans(cinfo)) return;
     double blocks = 0;
     for (int i = 0; i < cinfo->num_components; i++)
-        blocks += (double)cinfo->comp_info[i].width_in_blocks * cinfo->comp_info[i].height_in_blocks;
+        blocks +=
+            (double)cinfo->comp_info[i].width_in_blocks * cinfo->comp_info[i].height_in_blocks;
     if (blocks > 8 * (double)size) fail(d, DL_JPEG_CORRUPT, "the file is too short for its pixels");
 }
 
-/* Coefficients of a progressive image take two bytes a sample of the padded planes. The limit is that and 64 MiB; it
- * replaces what the environment variable JPEGMEM may say. */
+/* Coefficients of a progressive image take two bytes a sample of the padded planes. The limit is
+ * that and 64 MiB; it replaces what the environment variable JPEGMEM may say. */
 static long memory_limit(const struct jpeg_decompress_struct* cinfo) {
     double w = cinfo->image_width + 8.0 * cinfo->max_h_samp_factor;
     double h = cinfo->image_height + 8.0 * cinfo->max_v_samp_factor;
@@ -165,7 +172,8 @@ static long memory_limit(const struct jpeg_decompress_struct* cinfo) {
     return limit < (double)(LONG_MAX / 2) ? (long)limit : LONG_MAX / 2;
 }
 
-/* Takes the standard Huffman tables from a compressor. An error jumps out and loses no more than its memory. */
+/* Takes the standard Huffman tables from a compressor. An error jumps out and loses no more than
+ * its memory. */
 static void learn_tables(dl_jpeg_decoder* d) {
     struct jpeg_compress_struct c;
     memset(&c, 0, sizeof c);
@@ -182,12 +190,14 @@ static void learn_tables(dl_jpeg_decoder* d) {
     jpeg_destroy_compress(&c);
 }
 
-/* Whether the library that runs is libjpeg-turbo: another with the same binary interface has other private structs. Its
- * messages carry its copyright. */
+/* Whether the library that runs is libjpeg-turbo: another with the same binary interface has other
+ * private structs. Its messages carry its copyright. */
 static int is_turbo(const struct jpeg_error_mgr* errors) {
     for (int i = 0; i <= errors->last_jpeg_message; i++) {
         const char* text = errors->jpeg_message_table[i];
-        if (text != NULL && (strstr(text, "libjpeg-turbo") != NULL || strstr(text, "Commander") != NULL)) return 1;
+        if (text != NULL &&
+            (strstr(text, "libjpeg-turbo") != NULL || strstr(text, "Commander") != NULL))
+            return 1;
     }
     return 0;
 }
@@ -209,9 +219,10 @@ static void spoil(JHUFF_TBL* table) {
     if (table != NULL) memset(table->bits, 0xff, sizeof table->bits);
 }
 
-/* libjpeg keeps tables from file to file, so that a file may come without: here the pixels of a file must not depend on
- * the one before. Files without Huffman tables get the standard ones, as in Motion JPEG; a missing quantization table
- * is left with a first value of 0, which no file may have, and found by check_tables. */
+/* libjpeg keeps tables from file to file, so that a file may come without: here the pixels of a
+ * file must not depend on the one before. Files without Huffman tables get the standard ones, as in
+ * Motion JPEG; a missing quantization table is left with a first value of 0, which no file may
+ * have, and found by check_tables. */
 static void reset_tables(dl_jpeg_decoder* d) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     for (int i = 0; i < NUM_HUFF_TBLS; i++) {
@@ -227,10 +238,12 @@ static void reset_tables(dl_jpeg_decoder* d) {
         if (cinfo->quant_tbl_ptrs[i] != NULL) cinfo->quant_tbl_ptrs[i]->quantval[0] = 0;
 }
 
-/* Finds a component without a scan or a quantization table, once all scans that the pixels need were read. */
+/* Finds a component without a scan or a quantization table, once all scans that the pixels need
+ * were read. */
 static void check_tables(dl_jpeg_decoder* d) {
     for (int i = 0; i < d->cinfo.num_components; i++) {
-        const JQUANT_TBL* table = d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
+        const JQUANT_TBL* table =
+            d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
         if (table == NULL || table->quantval[0] == 0)
             fail(d, DL_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
     }
@@ -258,8 +271,9 @@ static void start(dl_jpeg_decoder* d, dl_jpeg_want want, int fast) {
     else
         cinfo->out_color_space = JCS_RGB;
     cinfo->dct_method = fast ? JDCT_IFAST : JDCT_ISLOW;
-    /* Also where speed counts: without it libjpeg-turbo merges upsampling and colour conversion, and then some of its
-     * versions (2.1.5, 4:2:2) write the rows that jpeg_skip_scanlines skips over the stack. */
+    /* Also where speed counts: without it libjpeg-turbo merges upsampling and colour conversion,
+     * and then some of its versions (2.1.5, 4:2:2) write the rows that jpeg_skip_scanlines skips
+     * over the stack. */
     cinfo->do_fancy_upsampling = TRUE;
     jpeg_start_decompress(cinfo);
     d->quick = !d->alone && dl_huffman_start(&d->huffman, cinfo);
@@ -286,8 +300,8 @@ static unsigned scale255(unsigned a, unsigned b) {
     return ((t >> 8) + t) >> 8;
 }
 
-/* Inks as Adobe stores them (255 is none) to RGB. With c = 255 - ink and k likewise this is (255 - k) - c (255 - k) /
- * 255, where the quotient is rounded. */
+/* Inks as Adobe stores them (255 is none) to RGB. With c = 255 - ink and k likewise this is (255 -
+ * k) - c (255 - k) / 255, where the quotient is rounded. */
 static void inks_to_rgb(unsigned char* out, const unsigned char* in, size_t pixels) {
     for (; pixels > 0; pixels--, in += 4, out += 3)
         for (int i = 0; i < 3; i++) out[i] = (unsigned char)(in[3] - scale255(255 - in[i], in[3]));
@@ -298,7 +312,8 @@ static void rgb_to_gray(unsigned char* out, const unsigned char* in, size_t pixe
         *out++ = (unsigned char)((19595u * in[0] + 38470u * in[1] + 7471u * in[2] + 0x8000u) >> 16);
 }
 
-/* Brings one row of the decoder to the channels that are wanted. The conversion from four inks happens within row. */
+/* Brings one row of the decoder to the channels that are wanted. The conversion from four inks
+ * happens within row. */
 static void convert(unsigned char* out, unsigned char* row, size_t pixels, int from, int to) {
     if (from == 4) {
         inks_to_rgb(to == 3 ? out : row, row, pixels);
@@ -368,7 +383,8 @@ static void begin(dl_jpeg_decoder* d, int max_scans) {
     d->quick = 0;
 }
 
-/* Reports whether a file is to be decoded again, by libjpeg alone: what it says of damage counts. */
+/* Reports whether a file is to be decoded again, by libjpeg alone: what it says of damage counts.
+ */
 static int repeat(dl_jpeg_decoder* d) {
     if (d->status == DL_JPEG_OK || !d->quick) return 0;
     d->tally.repeated++;
@@ -383,7 +399,8 @@ static void decode_whole(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_wan
         read_header(d, it->src, it->src_size);
         int to = channels(d, want);
         check_shape(d, &it->shape, to);
-        if ((unsigned long long)it->dst_size != (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
+        if ((unsigned long long)it->dst_size !=
+            (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
             fail(d, DL_JPEG_SIZE, "output size does not fit the image");
         start(d, want, 0);
         if (d->cinfo.output_components == to)
@@ -398,21 +415,23 @@ static void decode_whole(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_wan
     forget_source(d);
 }
 
-static dl_jpeg_status decode_item(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_want want, int max_scans) {
+static dl_jpeg_status decode_item(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_want want,
+                                  int max_scans) {
     begin(d, max_scans);
     do decode_whole(d, it, want);
     while (repeat(d));
     return d->status;
 }
 
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size, unsigned char* dst,
-                              size_t dst_size, dl_jpeg_shape shape, dl_jpeg_want want, int max_scans) {
+dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size,
+                              unsigned char* dst, size_t dst_size, dl_jpeg_shape shape,
+                              dl_jpeg_want want, int max_scans) {
     dl_jpeg_item it = {src, src_size, dst, dst_size, shape};
     return decode_item(d, &it, want, max_scans);
 }
 
-size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count, dl_jpeg_want want, int max_scans,
-                          dl_jpeg_status* status) {
+size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count,
+                          dl_jpeg_want want, int max_scans, dl_jpeg_status* status) {
     *status = DL_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
         *status = decode_item(d, &items[i], want, max_scans);
@@ -421,15 +440,17 @@ size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t 
     return count;
 }
 
-/* The pixels at the sides of what libjpeg is told to decode are interpolated as those at the sides of an image are: so
- * it is told to decode this much more on either side. */
+/* The pixels at the sides of what libjpeg is told to decode are interpolated as those at the sides
+ * of an image are: so it is told to decode this much more on either side. */
 enum { MARGIN = 2 };
 
-/* Narrows the decoding to the columns of the region and skips to its first row. Returns the first column that comes. */
+/* Narrows the decoding to the columns of the region and skips to its first row. Returns the first
+ * column that comes. */
 static JDIMENSION aim(dl_jpeg_decoder* d, const dl_jpeg_part* p) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     JDIMENSION w = cinfo->output_width, h = cinfo->output_height;
-    if (p->width < 1 || p->height < 1 || p->x > w || p->width > w - p->x || p->y > h || p->height > h - p->y)
+    if (p->width < 1 || p->height < 1 || p->x > w || p->width > w - p->x || p->y > h ||
+        p->height > h - p->y)
         fail(d, DL_JPEG_SIZE, "the region is not within the image");
     JDIMENSION from = p->x > MARGIN ? p->x - MARGIN : 0;
     JDIMENSION to = w - p->x - p->width > MARGIN ? p->x + p->width + MARGIN : w;
@@ -439,7 +460,8 @@ static JDIMENSION aim(dl_jpeg_decoder* d, const dl_jpeg_part* p) {
     }
     if (from > p->x || cinfo->output_width < p->x - from + p->width)
         fail(d, DL_JPEG_INTERNAL, "decoder gave other columns than those of the region");
-    if (p->y > 0 && jpeg_skip_scanlines(cinfo, p->y) != p->y) fail(d, DL_JPEG_INTERNAL, "decoder skipped too few rows");
+    if (p->y > 0 && jpeg_skip_scanlines(cinfo, p->y) != p->y)
+        fail(d, DL_JPEG_INTERNAL, "decoder skipped too few rows");
     return from;
 }
 
@@ -453,7 +475,8 @@ static void reserve_part(dl_jpeg_decoder* d, size_t size) {
     d->part_size = size;
 }
 
-static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, dl_jpeg_pixels* out) {
+static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want,
+                          dl_jpeg_pixels* out) {
     if (SET_JUMP(d->escape) == 0) {
         read_header(d, p->src, p->src_size);
         d->cinfo.scale_num = 1;
@@ -476,16 +499,18 @@ static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_wan
     forget_source(d);
 }
 
-dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want, int max_scans,
-                                   dl_jpeg_pixels* out) {
+dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want,
+                                   int max_scans, dl_jpeg_pixels* out) {
     begin(d, max_scans);
     do decode_region(d, p, want, out);
     while (repeat(d));
     return d->status;
 }
 
-static dl_jpeg_status hand_over(dl_jpeg_decoder* d, const dl_jpeg_part* p, const dl_jpeg_pixels* out) {
-    int32_t width = (int32_t)p->width, height = (int32_t)p->height, channels = (int32_t)p->shape.channels;
+static dl_jpeg_status hand_over(dl_jpeg_decoder* d, const dl_jpeg_part* p,
+                                const dl_jpeg_pixels* out) {
+    int32_t width = (int32_t)p->width, height = (int32_t)p->height,
+            channels = (int32_t)p->shape.channels;
     switch (p->take(p->arg, out->pix, out->size, out->stride, width, height, channels)) {
         case 0:
             return DL_JPEG_OK;
@@ -493,13 +518,14 @@ static dl_jpeg_status hand_over(dl_jpeg_decoder* d, const dl_jpeg_part* p, const
             snprintf(d->message, sizeof d->message, "the receiver of the pixels is out of memory");
             return DL_JPEG_MEMORY;
         default:
-            snprintf(d->message, sizeof d->message, "the receiver wants other pixels than those of the region");
+            snprintf(d->message, sizeof d->message,
+                     "the receiver wants other pixels than those of the region");
             return DL_JPEG_INTERNAL;
     }
 }
 
-size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count, dl_jpeg_want want,
-                            int max_scans, dl_jpeg_status* status) {
+size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count,
+                            dl_jpeg_want want, int max_scans, dl_jpeg_status* status) {
     *status = DL_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
         const dl_jpeg_part* p = &parts[i];

@@ -11,8 +11,8 @@
 
 #include <jerror.h>
 
-/* One call of dl_jpeg_encode. cinfo.client_data is this struct. The file grows in out->data, which survives a jump out
- * of libjpeg, unlike the buffer of jpeg_mem_dest. */
+/* One call of dl_jpeg_encode. cinfo.client_data is this struct. The file grows in out->data, which
+ * survives a jump out of libjpeg, unlike the buffer of jpeg_mem_dest. */
 typedef struct {
     struct jpeg_compress_struct cinfo;
     struct jpeg_error_mgr errors;
@@ -52,7 +52,8 @@ static boolean grow(j_compress_ptr cinfo) {
 
 static void begin(j_compress_ptr cinfo) {
     encoder* e = cinfo->client_data;
-    size_t first = 4096 + (size_t)cinfo->image_width * cinfo->image_height * cinfo->input_components / 4;
+    size_t first =
+        4096 + (size_t)cinfo->image_width * cinfo->image_height * cinfo->input_components / 4;
     e->out->data = malloc(first);
     if (e->out->data == NULL) ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
     e->out->size = first;
@@ -65,7 +66,8 @@ static void end(j_compress_ptr cinfo) {
     e->out->size -= e->dest.free_in_buffer;
 }
 
-static void write_image(encoder* e, const unsigned char* pix, int h_sample, int v_sample, int quality) {
+static void write_image(encoder* e, const unsigned char* pix, int h_sample, int v_sample,
+                        int quality) {
     struct jpeg_compress_struct* cinfo = &e->cinfo;
     jpeg_set_defaults(cinfo);
     jpeg_set_quality(cinfo, quality, TRUE);
@@ -74,14 +76,15 @@ static void write_image(encoder* e, const unsigned char* pix, int h_sample, int 
     jpeg_start_compress(cinfo, TRUE);
     size_t stride = (size_t)cinfo->image_width * cinfo->input_components;
     while (cinfo->next_scanline < cinfo->image_height) {
-        JSAMPROW row = (JSAMPROW)(pix + cinfo->next_scanline * stride); /* libjpeg does not write to it */
+        JSAMPROW row =
+            (JSAMPROW)(pix + cinfo->next_scanline * stride); /* libjpeg does not write to it */
         jpeg_write_scanlines(cinfo, &row, 1);
     }
     jpeg_finish_compress(cinfo);
 }
 
-dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels, int quality, int h_sample,
-                              int v_sample, dl_jpeg_output* out) {
+dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels,
+                              int quality, int h_sample, int v_sample, dl_jpeg_output* out) {
     encoder* e = calloc(1, sizeof *e);
     out->data = NULL;
     out->size = 0;

@@ -9,8 +9,8 @@
 
 #if DL_KNOWN_ENTROPY
 
-/* The beginning of libjpeg's struct jpeg_entropy_decoder, which its headers do not show: the same since version 6. Only
- * the pointer to the function is replaced. */
+/* The beginning of libjpeg's struct jpeg_entropy_decoder, which its headers do not show: the same
+ * since version 6. Only the pointer to the function is replaced. */
 typedef struct {
     void (*start_pass)(j_decompress_ptr cinfo);
     boolean (*decode_mcu)(j_decompress_ptr cinfo, JBLOCKROW* blocks);
@@ -23,21 +23,23 @@ enum {
     MOST_SUM = 1 << 20, /* of first coefficients, of which libjpeg allows more than any file has */
 };
 
-/* Where coefficient k of the order in the file stands in a block. A run can lead up to 15 beyond the last one, and the
- * end of a block goes END ahead from there: what is written for it, to the place of the first one, is written over. */
+/* Where coefficient k of the order in the file stands in a block. A run can lead up to 15 beyond
+ * the last one, and the end of a block goes END ahead from there: what is written for it, to the
+ * place of the first one, is written over. */
 static const unsigned char places[63 + 15 + END + 1] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,
-    6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31,
-    39, 46, 53, 60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
+    40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
+    29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
+    47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
 };
 
 /* What a look-up finds: a symbol and the code before it, or two that follow each other.
  *   bits 0 to 7    how many bits they take, the values behind them included
  *   bits 8 to 14   how many coefficients the first goes ahead
  *   bits 40 to 47  how many bits the first takes
- *   bit 15         KNOWN: its value is there too, in bits 16 to 31, and maybe a second: bits 32 to 38 say how many
- *                  coefficients that goes ahead, 0 where there is none, and bits 48 to 63 are its value
- *   else bits 16 to 19 say how many bits the value has, 20 to 24 how many the code has */
+ *   bit 15         KNOWN: its value is there too, in bits 16 to 31, and maybe a second: bits 32 to
+ * 38 say how many coefficients that goes ahead, 0 where there is none, and bits 48 to 63 are its
+ * value else bits 16 to 19 say how many bits the value has, 20 to 24 how many the code has */
 enum { KNOWN = 1 << 15 };
 
 static inline unsigned ahead(uint64_t symbol) { return symbol >> 8 & 127; }
@@ -60,15 +62,18 @@ static inline int value_of(uint64_t buffer, unsigned bits) {
     return (int)((int64_t)(buffer >> 1 >> (bits ^ 63)) + (negative & (1 - ((int64_t)1 << bits))));
 }
 
-/* Fills the entries of the look-up that begin with a code, with left bits over for the value behind it. */
+/* Fills the entries of the look-up that begin with a code, with left bits over for the value behind
+ * it. */
 static void enter(uint64_t* to, unsigned left, uint64_t means, int is_dc) {
     unsigned bits = value_bits(means);
-    int known = means != 0 && !is_dc && bits <= left && (bits > 0 || ahead(means) == END); /* not zeroes in a row */
+    int known = means != 0 && !is_dc && bits <= left &&
+                (bits > 0 || ahead(means) == END); /* not zeroes in a row */
     unsigned values = known ? bits : 0;
     for (uint32_t value = 0; value < 1u << values; value++) {
         if (known) {
             uint64_t buffer = bits > 0 ? (uint64_t)value << (64 - bits) : 0;
-            means = (means & ~(uint64_t)0xffff8000) | KNOWN | (uint64_t)(uint16_t)value_of(buffer, bits) << 16;
+            means = (means & ~(uint64_t)0xffff8000) | KNOWN |
+                    (uint64_t)(uint16_t)value_of(buffer, bits) << 16;
         }
         for (uint32_t rest = 0; rest < 1u << (left - values); rest++) *to++ = means;
     }
@@ -91,8 +96,10 @@ static void pair(dl_huffman_table* t) {
                 rest++;
                 continue;
             }
-            uint64_t two = symbol + more + ((uint64_t)ahead(next) << 32) + ((next >> 16 & 0xffff) << 48);
-            for (uint32_t end = rest + (run >> more); rest < end; rest++) t->symbols[i + rest] = two;
+            uint64_t two =
+                symbol + more + ((uint64_t)ahead(next) << 32) + ((next >> 16 & 0xffff) << 48);
+            for (uint32_t end = rest + (run >> more); rest < end; rest++)
+                t->symbols[i + rest] = two;
         }
         i += run;
     }
@@ -114,7 +121,8 @@ static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
         for (; count > 0; count--, code++, number++) {
             if (length > DL_HUFFMAN_AHEAD) continue;
             unsigned left = DL_HUFFMAN_AHEAD - length;
-            enter(&t->symbols[code << left], left, meaning(length, source->huffval[number], is_dc), is_dc);
+            enter(&t->symbols[code << left], left, meaning(length, source->huffval[number], is_dc),
+                  is_dc);
         }
         t->limit[length] = code << (16 - length);
     }
@@ -130,10 +138,13 @@ static uint64_t find(const dl_huffman_table* t, uint64_t buffer, int is_dc) {
     unsigned length = 1;
     while (code >= t->limit[length]) length++;
     if (length > 16) return 0;
-    return meaning(length, t->source.huffval[(t->first[length] + (int32_t)(code >> (16 - length))) & 255], is_dc);
+    return meaning(length,
+                   t->source.huffval[(t->first[length] + (int32_t)(code >> (16 - length))) & 255],
+                   is_dc);
 }
 
-/* Takes bytes of the file into the window, up to a marker or until it is full. What is not read of it stays. */
+/* Takes bytes of the file into the window, up to a marker or until it is full. What is not read of
+ * it stays. */
 static void fill(dl_huffman* h) {
     size_t left = (size_t)(h->end - h->next);
     memmove(h->window, h->next, left);
@@ -175,7 +186,9 @@ static void stop(j_decompress_ptr cinfo) { ERREXIT(cinfo, JERR_CANT_SUSPEND); }
 static void pass_restart(dl_huffman* h, j_decompress_ptr cinfo) {
     if (!h->whole) fill(h);
     ptrdiff_t left = (h->end - h->next) * 8 + h->bits;
-    if (!h->whole || left >= 8 || h->file_end - h->ahead < 2 || h->ahead[1] != JPEG_RST0 + h->restart) stop(cinfo);
+    if (!h->whole || left >= 8 || h->file_end - h->ahead < 2 ||
+        h->ahead[1] != JPEG_RST0 + h->restart)
+        stop(cinfo);
     h->ahead += 2;
     h->restart = (h->restart + 1) % 8;
     begin_interval(h, cinfo);
@@ -201,8 +214,9 @@ static inline uint64_t eight_bytes(const unsigned char* p) {
     return v;
 }
 
-/* At least 56 bits are in the buffer then. Bytes of which some bits are there already are taken again, to the same
- * place. This is variant 4 of Fabian Giesen's "Reading bits in far too many ways" (2018). */
+/* At least 56 bits are in the buffer then. Bytes of which some bits are there already are taken
+ * again, to the same place. This is variant 4 of Fabian Giesen's "Reading bits in far too many
+ * ways" (2018). */
 #define REFILL()                             \
     do {                                     \
         buffer |= eight_bytes(next) >> bits; \
@@ -250,8 +264,9 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
                     if ((s & KNOWN) == 0) goto other;
                     place += ahead(s);
                     const unsigned char* second = place + second_ahead(s);
-                    block[*second] = (JCOEF)(s >> 48); /* where there is none, or the block ends before it, */
-                    block[*place] = (JCOEF)(s >> 16);  /* this is written over it */
+                    block[*second] =
+                        (JCOEF)(s >> 48); /* where there is none, or the block ends before it, */
+                    block[*place] = (JCOEF)(s >> 16); /* this is written over it */
                     if (second >= places + 63) {
                         if (place >= places + 63) s = first_bits(s);
                         TAKE(s);
@@ -266,7 +281,8 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
                 REFILL();
                 if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
                 place += ahead(s);
-                if (value_bits(s) != 0) block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
+                if (value_bits(s) != 0)
+                    block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
                 TAKE(s);
                 REFILL();
             } while (place < places + 63);
@@ -306,16 +322,19 @@ int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
         if (h->window == NULL) return 0;
     }
     for (int i = 0; i < cinfo->comps_in_scan; i++) {
-        unsigned dc = (unsigned)cinfo->cur_comp_info[i]->dc_tbl_no, ac = (unsigned)cinfo->cur_comp_info[i]->ac_tbl_no;
+        unsigned dc = (unsigned)cinfo->cur_comp_info[i]->dc_tbl_no,
+                 ac = (unsigned)cinfo->cur_comp_info[i]->ac_tbl_no;
         if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS || cinfo->dc_huff_tbl_ptrs[dc] == NULL ||
-            cinfo->ac_huff_tbl_ptrs[ac] == NULL || !make(&h->dc[dc], cinfo->dc_huff_tbl_ptrs[dc], 1) ||
+            cinfo->ac_huff_tbl_ptrs[ac] == NULL ||
+            !make(&h->dc[dc], cinfo->dc_huff_tbl_ptrs[dc], 1) ||
             !make(&h->ac[ac], cinfo->ac_huff_tbl_ptrs[ac], 0))
             return 0;
     }
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
         int n = cinfo->MCU_membership[i];
         const jpeg_component_info* c = cinfo->cur_comp_info[n];
-        h->blocks[i] = (dl_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n, DL_SCALED_SIZE(c) == 1};
+        h->blocks[i] = (dl_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n,
+                                          DL_SCALED_SIZE(c) == 1};
     }
     h->ahead = cinfo->src->next_input_byte;
     h->file_end = h->ahead + cinfo->src->bytes_in_buffer;

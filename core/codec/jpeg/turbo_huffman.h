@@ -1,7 +1,8 @@
-/* Huffman decoding of sequential scans, in place of libjpeg-turbo's own: the part of decoding that takes most of the
- * time. It owns the way from the bytes of a scan to coefficients; the headers, the inverse DCT, upsampling and colours
- * stay libjpeg's. It knows the good case alone: at whatever else it comes to it stops, and the file is decoded again
- * without it, so that what damage is called and what is overlooked is libjpeg's business everywhere. */
+/* Huffman decoding of sequential scans, in place of libjpeg-turbo's own: the part of decoding that
+ * takes most of the time. It owns the way from the bytes of a scan to coefficients; the headers,
+ * the inverse DCT, upsampling and colours stay libjpeg's. It knows the good case alone: at whatever
+ * else it comes to it stops, and the file is decoded again without it, so that what damage is
+ * called and what is overlooked is libjpeg's business everywhere. */
 #ifndef DEEPLAKE_CODEC_JPEG_TURBO_HUFFMAN_H
 #define DEEPLAKE_CODEC_JPEG_TURBO_HUFFMAN_H
 
@@ -10,9 +11,11 @@
 #include "turbo_abi.h"
 
 enum {
-    DL_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in the first cache */
+    DL_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in
+                              the first cache */
     DL_HUFFMAN_WINDOW = 16 << 10,
-    /* What the blocks of one MCU can take: 27 bits for each first coefficient, 26 for each other; and a look ahead. */
+    /* What the blocks of one MCU can take: 27 bits for each first coefficient, 26 for each other;
+       and a look ahead. */
     DL_HUFFMAN_MCU = D_MAX_BLOCKS_IN_MCU * 216 + 16,
 };
 
@@ -20,10 +23,11 @@ enum {
 typedef struct {
     int made;
     JHUFF_TBL source;
-    /* What the next DL_HUFFMAN_AHEAD bits begin with: see KNOWN in the .c. 0: no code, or a longer one. */
+    /* What the next DL_HUFFMAN_AHEAD bits begin with: see KNOWN in the .c. 0: no code, or a longer
+     * one. */
     uint64_t symbols[1 << DL_HUFFMAN_AHEAD];
-    /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are not; code c of them
-     * is symbol number first[n] + (c >> (16 - n)). */
+    /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are
+     * not; code c of them is symbol number first[n] + (c >> (16 - n)). */
     uint32_t limit[18];
     int32_t first[17];
 } dl_huffman_table;
@@ -50,12 +54,13 @@ typedef struct {
     int last_dc[MAX_COMPS_IN_SCAN];
     dl_huffman_block blocks[D_MAX_BLOCKS_IN_MCU];
     dl_huffman_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-    unsigned char* window; /* bytes of the scan, those that only keep markers apart taken out; room for an MCU behind */
+    unsigned char* window; /* bytes of the scan, those that only keep markers apart taken out; room
+                              for an MCU behind */
 } dl_huffman;
 
-/* Takes over the scan at whose data cinfo stands, after jpeg_start_decompress, if it is one of those that this can
- * decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves everything as it is. Afterwards libjpeg
- * reports JERR_CANT_SUSPEND where h has to stop. */
+/* Takes over the scan at whose data cinfo stands, after jpeg_start_decompress, if it is one of
+ * those that this can decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves
+ * everything as it is. Afterwards libjpeg reports JERR_CANT_SUSPEND where h has to stop. */
 int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo);
 
 /* Frees what h holds. */

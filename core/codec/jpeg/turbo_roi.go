@@ -24,11 +24,12 @@ var _ codec.ROIDecoder = (*decoder)(nil)
 // maxPart bounds the memory for the pixels of one region, which lies outside what Go limits.
 const maxROI = 1 << 40
 
-// CanDownscale is true: the inverse DCT makes images of a half, a quarter and an eighth of the size by itself.
+// CanDownscale is true: the inverse DCT makes images of a half, a quarter and an eighth of the size
+// by itself.
 func (d *decoder) CanDownscale() bool { return true }
 
-// DecodeROIs reads a file as far down as the region reaches, decodes no columns that are far from it, and crosses into C
-// once for as many samples as hand their pixels over in C.
+// DecodeROIs reads a file as far down as the region reaches, decodes no columns that are far from
+// it, and crosses into C once for as many samples as hand their pixels over in C.
 func (d *decoder) DecodeROIs(data [][]byte, parts []codec.ROI, want codec.Channels) (done int, err error) {
 	if err := d.ready(); err != nil {
 		return 0, err
@@ -110,8 +111,8 @@ func cROI(data []byte, f *frame, r codec.Region, want codec.Channels) C.dl_jpeg_
 	return p
 }
 
-// checkPart refuses a file that cannot be whole and a region that is not within its image. It looks for the end of the
-// file, which decoding a region does not come to.
+// checkPart refuses a file that cannot be whole and a region that is not within its image. It looks
+// for the end of the file, which decoding a region does not come to.
 func checkROI(data []byte, r codec.Region, want codec.Channels) (frame, error) {
 	f, err := parse(data)
 	if err != nil {

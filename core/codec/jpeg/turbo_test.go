@@ -122,8 +122,8 @@ func TestHuffman(t *testing.T) {
 	}
 }
 
-// TestHuffmanOfDamage changes bytes of the scan and of the tables: what libjpeg says of it holds, and what it does not
-// mind gives its pixels. Afterwards both are as good as new.
+// TestHuffmanOfDamage changes bytes of the scan and of the tables: what libjpeg says of it holds,
+// and what it does not mind gives its pixels. Afterwards both are as good as new.
 func TestHuffmanOfDamage(t *testing.T) {
 	t.Parallel()
 	tw := newTwins(t)
@@ -163,7 +163,8 @@ func TestHuffmanOfDamage(t *testing.T) {
 	t.Logf("%d of %d damaged files are refused, %d files and regions were decoded twice", refused, len(files)*60, repeated)
 }
 
-// TestCutFiles: a file that is cut anywhere is damaged, be it small or larger than what is read of it at once.
+// TestCutFiles: a file that is cut anywhere is damaged, be it small or larger than what is read of
+// it at once.
 func TestCutFiles(t *testing.T) {
 	t.Parallel()
 	comment := append([]byte{0xff, 0xfe}, binary.BigEndian.AppendUint16(nil, 0xfff0)...)
@@ -192,7 +193,8 @@ func TestCutFiles(t *testing.T) {
 	}
 }
 
-// FuzzHuffman looks for files of which our decoding of Huffman codes makes something else than libjpeg.
+// FuzzHuffman looks for files of which our decoding of Huffman codes makes something else than
+// libjpeg.
 func FuzzHuffman(f *testing.F) {
 	for _, data := range everyFile(f) {
 		f.Add(data, uint8(2), uint16(10), uint16(20), uint16(30), uint16(40), uint8(0))

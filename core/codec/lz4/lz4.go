@@ -1,5 +1,5 @@
-// Package lz4 owns the bytes codec "lz4": one LZ4 block without a frame, because the caller stores the size and the
-// checksum of the original itself. It must not touch chunks or storage.
+// Package lz4 owns the bytes codec "lz4": one LZ4 block without a frame, because the caller stores
+// the size and the checksum of the original itself. It must not touch chunks or storage.
 package lz4
 
 import (
@@ -33,8 +33,8 @@ func (c *Codec) ID() codec.ID { return codec.LZ4 }
 // Name is "lz4".
 func (c *Codec) Name() string { return "lz4" }
 
-// Encode appends the compressed form of src to dst and returns the extended slice. An empty src appends nothing. More
-// than about 2 GiB is errs.Invalid; then dst is as it was.
+// Encode appends the compressed form of src to dst and returns the extended slice. An empty src
+// appends nothing. More than about 2 GiB is errs.Invalid; then dst is as it was.
 func (c *Codec) Encode(dst, src []byte) ([]byte, error) {
 	if len(src) == 0 {
 		return dst, nil
@@ -53,8 +53,9 @@ func (c *Codec) Encode(dst, src []byte) ([]byte, error) {
 	return dst[:len(dst)+n], nil
 }
 
-// Decode fills dst, whose length is the size of the original. Damaged input and any other size are errs.Corrupt; then
-// dst is undefined. Nothing is allocated, and nothing is written outside dst[:len(dst)].
+// Decode fills dst, whose length is the size of the original. Damaged input and any other size are
+// errs.Corrupt; then dst is undefined. Nothing is allocated, and nothing is written outside
+// dst[:len(dst)].
 func (c *Codec) Decode(dst, src []byte) error {
 	if len(dst) == 0 {
 		if len(src) != 0 {

@@ -2,7 +2,8 @@ package png
 
 import "encoding/binary"
 
-// expand brings width pixels of the file to whole samples of the array, in its channels and byte order.
+// expand brings width pixels of the file to whole samples of the array, in its channels and byte
+// order.
 func (p *picture) expand(to, raw []byte, width int) {
 	switch {
 	case p.depth == 16:
@@ -36,7 +37,8 @@ func (p *picture) index(raw []byte, x int) byte {
 	return raw[bit/8] >> (8 - int(p.depth) - bit%8) & (1<<p.depth - 1)
 }
 
-// mix8 makes to channels (1 or 3) of from other channels; alpha, the second of 2 or fourth of 4, is dropped.
+// mix8 makes to channels (1 or 3) of from other channels; alpha, the second of 2 or fourth of 4, is
+// dropped.
 func mix8(dst, src []byte, from, to int) {
 	for ; len(src) >= from && len(dst) >= to; src, dst = src[from:], dst[to:] {
 		switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// batchSize is about how many bytes of rows are inflated at a time; they stay in the first-level caches.
+// batchSize is about how many bytes of rows are inflated at a time; they stay in the first-level
+// caches.
 const batchSize = 32 << 10
 
 // decoder keeps its buffers from picture to picture.
@@ -29,8 +30,9 @@ type decoder struct {
 	closed  bool
 }
 
-// Decode needs memory for a batch of rows (32 KiB or one row) and, where the file has its pixels in several pieces, for
-// the compressed pixels. More or fewer pixels than the header says are errs.Corrupt.
+// Decode needs memory for a batch of rows (32 KiB or one row) and, where the file has its pixels in
+// several pieces, for the compressed pixels. More or fewer pixels than the header says are
+// errs.Corrupt.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
 		return errs.New(errs.Closed, "decode png: decoder is closed")

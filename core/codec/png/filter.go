@@ -14,8 +14,8 @@ const (
 	filterPaeth = 4
 )
 
-// unfilter undoes the filter of row in place, given the unfiltered row above it (zeros above the first) and the size of a
-// pixel, at least 1. It reports whether the filter exists.
+// unfilter undoes the filter of row in place, given the unfiltered row above it (zeros above the
+// first) and the size of a pixel, at least 1. It reports whether the filter exists.
 func unfilter(filter byte, row, above []byte, pixel int) bool {
 	above = above[:len(row)]
 	switch filter {
@@ -41,7 +41,8 @@ func unfilter(filter byte, row, above []byte, pixel int) bool {
 	return true
 }
 
-// addUp adds eight bytes at a time: the low seven bits of each without carry into the next, then the top bits.
+// addUp adds eight bytes at a time: the low seven bits of each without carry into the next, then
+// the top bits.
 func addUp(row, above []byte) {
 	const low = 0x7f7f7f7f7f7f7f7f
 	for ; len(row) >= 8 && len(above) >= 8; row, above = row[8:], above[8:] {

@@ -52,7 +52,8 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzDecode checks what is decoded against image/png, which was written from the same specification by others.
+// FuzzDecode checks what is decoded against image/png, which was written from the same
+// specification by others.
 func FuzzDecode(f *testing.F) {
 	seeds(f)
 	c := New()
@@ -100,7 +101,8 @@ func repair(data []byte) []byte {
 	return fixed
 }
 
-// compareStandard compares with image/png, as far as that accepts the file and does not apply a transparent colour.
+// compareStandard compares with image/png, as far as that accepts the file and does not apply a
+// transparent colour.
 func compareStandard(t *testing.T, data []byte, h codec.Header, got []byte) {
 	img, err := png.Decode(bytes.NewReader(data))
 	if err != nil || bytes.Contains(data, []byte("tRNS")) {

@@ -92,8 +92,8 @@ func known(name []byte) string {
 	return "?"
 }
 
-// parse walks all chunks up to IEND. Bytes after it are allowed. The checksums of IDAT are left to the decoder, those of
-// chunks without a say in the pixels to nobody.
+// parse walks all chunks up to IEND. Bytes after it are allowed. The checksums of IDAT are left to
+// the decoder, those of chunks without a say in the pixels to nobody.
 func (p *picture) parse(data []byte) error {
 	if !strings.HasPrefix(string(data[:min(len(data), len(signature))]), signature) {
 		return errs.New(errs.Corrupt, "read png header: not a PNG file (no signature)")

@@ -1,18 +1,20 @@
-// Package png owns the sample codec "png", over the zlib of klauspost/compress: rows are unfiltered in a small buffer and
-// stored straight into the caller's array, so that a decoder needs little memory beyond it. It must not touch chunks or
-// storage.
+// Package png owns the sample codec "png", over the zlib of klauspost/compress: rows are unfiltered
+// in a small buffer and stored straight into the caller's array, so that a decoder needs little
+// memory beyond it. It must not touch chunks or storage.
 //
 // What a reader gets:
 //
-//   - as stored: (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB, (h, w, 4) RGBA, uint16 for files of 16 bits and
-//     uint8 otherwise. Gray of 1, 2 and 4 bits is scaled to 0..255; a palette becomes RGB, or RGBA where it has
-//     transparent entries. These are Pillow's pixels (np.asarray of Image.open, after convert for a palette and for 1
-//     bit), but for 16-bit files of more than one channel, of which Pillow keeps only the high bytes.
+//   - as stored: (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB, (h, w, 4) RGBA, uint16
+//     for files of 16 bits and uint8 otherwise. Gray of 1, 2 and 4 bits is scaled to 0..255; a
+//     palette becomes RGB, or RGBA where it has transparent entries. These are Pillow's pixels
+//     (np.asarray of Image.open, after convert for a palette and for 1 bit), but for 16-bit files
+//     of more than one channel, of which Pillow keeps only the high bytes.
 //   - RGB: three channels of the file's dtype; gray is replicated, alpha is dropped (not blended);
-//   - gray: one channel of the file's dtype, (19595 R + 38470 G + 7471 B + 32768) >> 16 for colour; alpha is dropped.
+//   - gray: one channel of the file's dtype, (19595 R + 38470 G + 7471 B + 32768) >> 16 for colour;
+//     alpha is dropped.
 //
-// The single transparent colour that a gray or RGB file may name, gamma, colour profiles and EXIF orientation are not
-// applied. Of an animation the still image is read.
+// The single transparent colour that a gray or RGB file may name, gamma, colour profiles and EXIF
+// orientation are not applied. Of an animation the still image is read.
 package png
 
 import (
@@ -41,8 +43,8 @@ func (*Codec) ID() codec.ID { return codec.PNG }
 // Name is "png".
 func (*Codec) Name() string { return "png" }
 
-// Header checks every chunk but the pixels, and that there are enough of them for the size of the image: at best deflate
-// makes 1032 bytes of one. It allocates nothing but the shape.
+// Header checks every chunk but the pixels, and that there are enough of them for the size of the
+// image: at best deflate makes 1032 bytes of one. It allocates nothing but the shape.
 func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	var p picture
 	if err := p.parse(data); err != nil {
@@ -59,13 +61,14 @@ func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	return h, nil
 }
 
-// NewDecoder makes a decoder for one goroutine, which keeps its buffers (a batch of rows, the compressed file where that
-// is in pieces) until Close.
+// NewDecoder makes a decoder for one goroutine, which keeps its buffers (a batch of rows, the
+// compressed file where that is in pieces) until Close.
 func (*Codec) NewDecoder() codec.Decoder { return &decoder{} }
 
-// Encode appends a PNG of pix to dst and returns the extended slice. pix is uint8 or uint16 (little-endian) of shape (h, w)
-// or (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB or (h, w, 4) RGBA; another dtype or shape is errs.Type, an
-// empty side errs.Invalid. After an error dst is as it was. There are no options.
+// Encode appends a PNG of pix to dst and returns the extended slice. pix is uint8 or uint16
+// (little-endian) of shape (h, w) or (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB or (h,
+// w, 4) RGBA; another dtype or shape is errs.Type, an empty side errs.Invalid. After an error dst
+// is as it was. There are no options.
 func (c *Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	p, err := check(pix, d, s, o)
 	if err != nil {

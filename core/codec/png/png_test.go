@@ -82,7 +82,8 @@ func TestEncodeTwoAxes(t *testing.T) {
 	}
 }
 
-// TestWishes16 covers what no golden file can: Pillow has no pixels of 16 bits and several channels.
+// TestWishes16 covers what no golden file can: Pillow has no pixels of 16 bits and several
+// channels.
 func TestWishes16(t *testing.T) {
 	t.Parallel()
 	little := func(values ...uint16) (b []byte) {
@@ -142,7 +143,8 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// build writes a PNG by hand. Each part is a chunk type and its body; "crc:" before the type breaks the checksum.
+// build writes a PNG by hand. Each part is a chunk type and its body; "crc:" before the type breaks
+// the checksum.
 func build(parts ...string) []byte {
 	file := []byte(signature)
 	for i := 0; i < len(parts); i += 2 {
@@ -294,7 +296,8 @@ func TestDecoderRecovers(t *testing.T) {
 	}
 }
 
-// TestMemory decodes a file of a thousandth of its pixels: little more than the output may be allocated.
+// TestMemory decodes a file of a thousandth of its pixels: little more than the output may be
+// allocated.
 func TestMemory(t *testing.T) {
 	const side = 3000
 	file, err := New().Encode(nil, make([]byte, side*side), tensor.Uint8, tensor.Shape{side, side, 1}, codec.Options{})

@@ -15,7 +15,8 @@ const maxRegion = 1 << 40
 // CanDownscale is false: all pixels of a row must be known to know one.
 func (d *decoder) CanDownscale() bool { return false }
 
-// DecodeROIs inflates a file as far down as the region reaches. Of an interlaced file all is decoded.
+// DecodeROIs inflates a file as far down as the region reaches. Of an interlaced file all is
+// decoded.
 func (d *decoder) DecodeROIs(data [][]byte, parts []codec.ROI, want codec.Channels) (done int, err error) {
 	for done < len(data) {
 		if err := d.roi(data[done], &parts[done], want); err != nil {

@@ -52,8 +52,8 @@ func (d *decoder) packedAlpha(body []byte, f *frame) error {
 	return nil
 }
 
-// unfilter adds the prediction of each value: 1 from the left, 2 from above, 3 from both. The first row has nothing
-// above and the first column nothing to the left: they take the other.
+// unfilter adds the prediction of each value: 1 from the left, 2 from above, 3 from both. The first
+// row has nothing above and the first column nothing to the left: they take the other.
 func unfilter(plane []byte, width int, filter byte) {
 	if filter == 0 {
 		return

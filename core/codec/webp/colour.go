@@ -2,8 +2,9 @@ package webp
 
 import "image"
 
-// convert makes RGB of the planes with the arithmetic of libwebp: chroma between samples is interpolated with weights of
-// 9, 3, 3 and 1 ("fancy upsampling"), rounded twice. A fourth channel is opaque.
+// convert makes RGB of the planes with the arithmetic of libwebp: chroma between samples is
+// interpolated with weights of 9, 3, 3 and 1 ("fancy upsampling"), rounded twice. A fourth channel
+// is opaque.
 func convert(to canvas, f *frame, img *image.YCbCr) {
 	chroma := func(y int) pair {
 		n := (f.width + 1) / 2
@@ -28,7 +29,8 @@ type pair struct{ u, v []byte }
 // both packs the samples at x into one word, so that they are interpolated at once.
 func (p pair) both(x int) uint32 { return uint32(p.u[x]) | uint32(p.v[x])<<16 }
 
-// convertRow makes pixels of a row whose chroma lies between two rows of samples, three times as near to near.
+// convertRow makes pixels of a row whose chroma lies between two rows of samples, three times as
+// near to near.
 func convertRow(to, luma []byte, near, far pair, pixel int) {
 	n, f := near.both(0), far.both(0)
 	put(to, luma[0], (3*n+f+0x00020002)>>2, pixel)

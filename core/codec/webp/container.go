@@ -54,7 +54,8 @@ func corrupt(format string, args ...any) error {
 	return errs.New(errs.Corrupt, "read webp header: "+format, args...)
 }
 
-// next reads the chunk at the place of the walk. more means that the data of a partial walk ends within its head.
+// next reads the chunk at the place of the walk. more means that the data of a partial walk ends
+// within its head.
 func (w *walk) next() (c chunk, more bool, err error) {
 	if w.end-w.at < chunkHead {
 		return c, false, corrupt("no image before byte %d, the end of its list of chunks", w.end)
@@ -90,8 +91,9 @@ func known(tag []byte) string {
 	return ""
 }
 
-// parse reads the container up to the first frame. whole means that data is the whole file: a cut one is refused.
-// Otherwise more means that data ends too early to tell the shape, and the frame of an animation is not looked for.
+// parse reads the container up to the first frame. whole means that data is the whole file: a cut
+// one is refused. Otherwise more means that data ends too early to tell the shape, and the frame of
+// an animation is not looked for.
 func parse(data []byte, whole bool) (p picture, more bool, err error) {
 	for i, want := range []byte("RIFF\x00\x00\x00\x00WEBP") {
 		if i < len(data) && want != 0 && data[i] != want {

@@ -23,7 +23,8 @@ type decoder struct {
 	closed bool
 }
 
-// Decode needs memory for the planes of the frame; a lossless image takes four bytes a pixel beside dst.
+// Decode needs memory for the planes of the frame; a lossless image takes four bytes a pixel beside
+// dst.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	return d.contain(func() error { return d.decode(dst, data, want) })
 }

@@ -11,9 +11,11 @@ import (
 
 const maxSide = 1<<14 - 1 // the most that libwebp writes
 
-// Encode appends a lossless WebP of pix to dst and returns the extended slice. pix is uint8 of shape (h, w), (h, w, 1),
-// (h, w, 3) RGB or (h, w, 4) RGBA; gray becomes RGB of equal values, which codec.Gray reads back exactly. Another dtype or shape is errs.Type, a side of 0 or over 16383 errs.Invalid. After an error dst is as it
-// was. There are no options: there is no encoder of lossy files here.
+// Encode appends a lossless WebP of pix to dst and returns the extended slice. pix is uint8 of
+// shape (h, w), (h, w, 1), (h, w, 3) RGB or (h, w, 4) RGBA; gray becomes RGB of equal values, which
+// codec.Gray reads back exactly. Another dtype or shape is errs.Type, a side of 0 or over 16383
+// errs.Invalid. After an error dst is as it was. There are no options: there is no encoder of lossy
+// files here.
 func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	if o != (codec.Options{}) {
 		return dst, errs.New(errs.Unsupported, "encode webp: quality and subsampling do not apply; arrays become lossless files, lossy ones are stored as they are")
@@ -47,7 +49,8 @@ func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Op
 	return out, nil
 }
 
-// The coding of a VP8L image. Each pixel is green, red, blue and alpha, each less what its neighbours predict.
+// The coding of a VP8L image. Each pixel is green, red, blue and alpha, each less what its
+// neighbours predict.
 const (
 	predictor     = 0
 	subtractGreen = 2
@@ -120,7 +123,8 @@ func (w *bitWriter) single(symbol uint32) {
 	w.put(symbol, 8)
 }
 
-// residuals are the pixels in the order green, red - green, blue - green, alpha, less their predictions.
+// residuals are the pixels in the order green, red - green, blue - green, alpha, less their
+// predictions.
 func residuals(pix []byte, width, height, channels int) []byte {
 	row := 4 * width
 	v := make([]byte, row*height)
@@ -151,7 +155,8 @@ func residuals(pix []byte, width, height, channels int) []byte {
 	return v
 }
 
-// nearerAbove reports whether the mode takes the pixel above: the change from the corner to the left one is smaller.
+// nearerAbove reports whether the mode takes the pixel above: the change from the corner to the
+// left one is smaller.
 func nearerAbove(v []byte, i, row int) bool {
 	left, above, corner := v[i-4:i], v[i-row:i-row+4], v[i-row-4:i-row]
 	toLeft, toAbove := 0, 0
@@ -218,7 +223,8 @@ func reversed(v uint32, n uint) (r uint32) {
 	return r
 }
 
-// lengths sets the lengths of Huffman's code, where counts below least count as least. It reports whether all fit.
+// lengths sets the lengths of Huffman's code, where counts below least count as least. It reports
+// whether all fit.
 func lengths(codes []code, counts []int, least int) bool {
 	type node struct{ count, parent int }
 	nodes := make([]node, 0, 2*len(counts))

@@ -33,7 +33,8 @@ func wish(b uint8) codec.Channels {
 	return []codec.Channels{codec.AsStored, codec.Gray, codec.RGB}[b%3]
 }
 
-// FuzzDecode compares lossless pixels with golang.org/x/image/webp, which reads the container with other code.
+// FuzzDecode compares lossless pixels with golang.org/x/image/webp, which reads the container with
+// other code.
 func FuzzDecode(f *testing.F) {
 	seeds(f)
 	c := New()

@@ -1,14 +1,17 @@
-// Package webp owns the sample codec "webp". golang.org/x/image decodes the bitstreams of VP8 and VP8L; the container,
-// the alpha plane and the conversion to RGB are here. It must not touch chunks or storage.
+// Package webp owns the sample codec "webp". golang.org/x/image decodes the bitstreams of VP8 and
+// VP8L; the container, the alpha plane and the conversion to RGB are here. It must not touch chunks
+// or storage.
 //
 // What a reader gets is what Pillow (libwebp) gives for the same file, to the bit:
 //
-//   - as stored: (h, w, 3) RGB, or (h, w, 4) RGBA where the file says that it has alpha, not premultiplied;
+//   - as stored: (h, w, 3) RGB, or (h, w, 4) RGBA where the file says that it has alpha, not
+//     premultiplied;
 //   - RGB: alpha is dropped (not blended);
 //   - gray: (19595 R + 38470 G + 7471 B + 32768) >> 16 of the RGB pixels, as Image.convert("L").
 //
-// Of an animation the first frame is read, at its place on the canvas. The rest of the canvas is transparent, or black
-// where the file has no alpha. ICC profiles and EXIF orientation are not applied.
+// Of an animation the first frame is read, at its place on the canvas. The rest of the canvas is
+// transparent, or black where the file has no alpha. ICC profiles and EXIF orientation are not
+// applied.
 package webp
 
 import (
@@ -34,8 +37,8 @@ func (*Codec) ID() codec.ID { return codec.WebP }
 // Name is "webp".
 func (*Codec) Name() string { return "webp" }
 
-// Header checks the container and the headers of the first frame, and that data has all bytes of them. It allocates
-// nothing but the shape.
+// Header checks the container and the headers of the first frame, and that data has all bytes of
+// them. It allocates nothing but the shape.
 func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	p, _, err := parse(data, true)
 	if err != nil {
@@ -44,8 +47,8 @@ func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	return p.header(want)
 }
 
-// Head is Header of a file of which data is the beginning: the headers of the frame are enough, of an animation that of
-// the canvas.
+// Head is Header of a file of which data is the beginning: the headers of the frame are enough, of
+// an animation that of the canvas.
 func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error) {
 	p, more, err := parse(data, false)
 	if err != nil || more {

@@ -183,7 +183,8 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestSizesBeforeMemory: a file of a few bytes that says it is huge is told from its header, for nothing.
+// TestSizesBeforeMemory: a file of a few bytes that says it is huge is told from its header, for
+// nothing.
 func TestSizesBeforeMemory(t *testing.T) {
 	file := binary.LittleEndian.AppendUint32([]byte("RIFF"), 18)
 	file = append(file, "WEBPVP8L\x06\x00\x00\x00\x2f\xff\xff\xff\x0f\x00"...)

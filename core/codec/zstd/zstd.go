@@ -1,5 +1,6 @@
-// Package zstd owns the bytes codec "zstd": Zstandard frames at the library's default level, without the frame's own
-// checksum, because the caller stores one. It must not touch chunks or storage.
+// Package zstd owns the bytes codec "zstd": Zstandard frames at the library's default level,
+// without the frame's own checksum, because the caller stores one. It must not touch chunks or
+// storage.
 package zstd
 
 import (
@@ -13,7 +14,8 @@ import (
 
 var _ codec.Codec = (*Codec)(nil)
 
-// window bounds how far back a match may lie, hence the memory of an encoder. Blocks are about 256 KiB.
+// window bounds how far back a match may lie, hence the memory of an encoder. Blocks are about 256
+// KiB.
 const window = 1 << 20
 
 // Codec is safe for parallel use.
@@ -22,8 +24,8 @@ type Codec struct {
 	decoders sync.Pool // *zstd.Decoder
 }
 
-// New makes the codec. It holds nothing that must be closed: its coders start no goroutine when they work on whole
-// slices, and the collector may drop them.
+// New makes the codec. It holds nothing that must be closed: its coders start no goroutine when
+// they work on whole slices, and the collector may drop them.
 func New() *Codec { return &Codec{} }
 
 // ID is codec.Zstd.
@@ -47,8 +49,9 @@ func (c *Codec) Encode(dst, src []byte) ([]byte, error) {
 	return enc.EncodeAll(src, dst), nil
 }
 
-// Decode fills dst, whose length is the size of the original. Damaged input and any other size are errs.Corrupt; then
-// dst is undefined. Memory beyond dst is bounded by one 128 KiB block and its tables, whatever src claims.
+// Decode fills dst, whose length is the size of the original. Damaged input and any other size are
+// errs.Corrupt; then dst is undefined. Memory beyond dst is bounded by one 128 KiB block and its
+// tables, whatever src claims.
 func (c *Codec) Decode(dst, src []byte) error {
 	dec, _ := c.decoders.Get().(*zstd.Decoder)
 	if dec == nil {

@@ -94,7 +94,8 @@ func TestParallel(t *testing.T) {
 	all.Wait()
 }
 
-// TestMemory gives frames that promise gigabytes: neither the promise nor the window may be allocated.
+// TestMemory gives frames that promise gigabytes: neither the promise nor the window may be
+// allocated.
 func TestMemory(t *testing.T) {
 	c := New()
 	dst := make([]byte, 100)

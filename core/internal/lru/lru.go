@@ -1,5 +1,5 @@
-// Package lru owns a map bounded in bytes that forgets what was used longest ago. It knows nothing of what it keeps and
-// never holds anything that has to be written back.
+// Package lru owns a map bounded in bytes that forgets what was used longest ago. It knows nothing
+// of what it keeps and never holds anything that has to be written back.
 package lru
 
 import (
@@ -35,7 +35,8 @@ type item[K comparable, V any] struct {
 	bytes int64
 }
 
-// New makes a cache of at most limit bytes. One value larger than limit is kept until the next one comes.
+// New makes a cache of at most limit bytes. One value larger than limit is kept until the next one
+// comes.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, items: map[K]*list.Element{}, order: list.New(), loads: map[K]*load[V]{}}
 }
@@ -53,7 +54,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.Value.(*item[K, V]).value, true
 }
 
-// Put keeps value, which counts as bytes, and drops the values used longest ago until the limit holds.
+// Put keeps value, which counts as bytes, and drops the values used longest ago until the limit
+// holds.
 func (c *Cache[K, V]) Put(key K, value V, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,9 +69,9 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int64) {
 	}
 }
 
-// Load returns the value of key, made by fn unless it is there. Callers that ask for the same key at the same time get the
-// value of one call of fn; when that fails, each of the others calls its own. fn returns what Put takes; what it fails
-// with is not kept.
+// Load returns the value of key, made by fn unless it is there. Callers that ask for the same key
+// at the same time get the value of one call of fn; when that fails, each of the others calls its
+// own. fn returns what Put takes; what it fails with is not kept.
 func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func() (V, int64, error)) (V, error) {
 	c.mu.Lock()
 	if e, ok := c.items[key]; ok {

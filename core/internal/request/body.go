@@ -24,8 +24,8 @@ type body struct {
 
 var _ storage.Body = (*body)(nil)
 
-// Read gives the promised bytes and then io.EOF. It reads the end of the response together with the last byte, which is
-// what leaves the connection for the next request.
+// Read gives the promised bytes and then io.EOF. It reads the end of the response together with the
+// last byte, which is what leaves the connection for the next request.
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -50,8 +50,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// drain reads past the end. What it finds does not matter: the bytes that were asked for are there, and a connection
-// with something else in it is not used again.
+// drain reads past the end. What it finds does not matter: the bytes that were asked for are there,
+// and a connection with something else in it is not used again.
 func (b *body) drain() {
 	var one [1]byte
 	_, _ = b.in.Read(one[:])
@@ -68,7 +68,8 @@ func (b *body) broken(err error) error {
 		"connection to %q broke after %d of %d bytes: %w", b.host, b.length-b.left, b.length, CleanError(rootOf(err)))}
 }
 
-// Close gives the connection back, or drops it if the answer was not read to its end. It may be called again.
+// Close gives the connection back, or drops it if the answer was not read to its end. It may be
+// called again.
 func (b *body) Close() error {
 	if b.err == nil && b.left > 0 {
 		b.err = errs.New(errs.Closed, "read of a body that was closed")

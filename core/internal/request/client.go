@@ -27,31 +27,33 @@ const (
 	defaultTimeout     = 5 * time.Second
 
 	idleTimeout = 90 * time.Second
-	// patienceFactor times the timeout is how long a write may stand still, or its answer take: a store works on a part
-	// of 16 MiB, or on a copy, for longer than it looks for a range.
+	// patienceFactor times the timeout is how long a write may stand still, or its answer take: a
+	// store works on a part of 16 MiB, or on a copy, for longer than it looks for a range.
 	patienceFactor = 6
-	// firstTries is how often connecting may fail before a host that never answered counts as wrong, not as busy.
+	// firstTries is how often connecting may fail before a host that never answered counts as
+	// wrong, not as busy.
 	firstTries = 3
 )
 
-// Client is the connections to one store. It is an http.RoundTripper and has the Do that SDKs ask for; both follow no
-// redirection, and both return errors that are classified and carry a storage.Fault where asking again makes sense.
-// All methods may be called in parallel.
+// Client is the connections to one store. It is an http.RoundTripper and has the Do that SDKs ask
+// for; both follow no redirection, and both return errors that are classified and carry a
+// storage.Fault where asking again makes sense. All methods may be called in parallel.
 type Client struct {
 	reads  *http.Transport // GET and HEAD
 	public *http.Transport // GET and HEAD of hosts that must be public
-	writes *http.Transport // the rest: their answers take longer, and their bodies are watched while they are sent
-	host   string          // for messages: what the user called the store
-	limit  time.Duration   // of one attempt to connect
-	wait   time.Duration   // for an answer
+	// the rest: their answers take longer, and their bodies are watched while they are sent
+	writes *http.Transport
+	host   string        // for messages: what the user called the store
+	limit  time.Duration // of one attempt to connect
+	wait   time.Duration // for an answer
 
 	reached atomic.Bool  // the other side has answered something
 	failed  atomic.Int32 // attempts to connect that failed before it did
 	skew    atomic.Int64 // nanoseconds that the store's clock is ahead of ours
 }
 
-// NewClient makes the connections that s asks for. environ is storage.Options.Environ. host is what messages call the
-// other side. Nothing is sent.
+// NewClient makes the connections that s asks for. environ is storage.Options.Environ. host is what
+// messages call the other side. Nothing is sent.
 func NewClient(host string, s storage.Settings, environ map[string]string) (*Client, error) {
 	roots, err := authorities(s.CAFile, Lookup(environ)("SSL_CERT_FILE"))
 	if err != nil {
@@ -118,8 +120,9 @@ func (c *Client) Reached() bool { return c.reached.Load() }
 // Now is the time by the store's clock, as far as SetDate knows it.
 func (c *Client) Now() time.Time { return time.Now().Add(time.Duration(c.skew.Load())) }
 
-// SetDate takes over the store's clock from the Date of an answer that refused a request for its time. It returns how
-// far the store's clock is ahead of this machine's, and whether that is news: if not, the time was not the reason.
+// SetDate takes over the store's clock from the Date of an answer that refused a request for its
+// time. It returns how far the store's clock is ahead of this machine's, and whether that is news:
+// if not, the time was not the reason.
 func (c *Client) SetDate(h http.Header) (ahead time.Duration, news bool) {
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -160,7 +163,8 @@ func (w *watched) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// Lookup reads variables of storage.Options.Environ: a nil map means the environment of the process.
+// Lookup reads variables of storage.Options.Environ: a nil map means the environment of the
+// process.
 func Lookup(environ map[string]string) func(name string) string {
 	if environ == nil {
 		return os.Getenv
@@ -175,8 +179,8 @@ func seconds(given float64, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// authorities are those of the system and of the files; nil means the system's, which are read by the first connection that
-// needs them: all of them take 20 ms.
+// authorities are those of the system and of the files; nil means the system's, which are read by
+// the first connection that needs them: all of them take 20 ms.
 func authorities(files ...string) (*x509.CertPool, error) {
 	var pool *x509.CertPool
 	for _, name := range files {
@@ -205,8 +209,8 @@ func authorities(files ...string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// systemHas reports whether a file is among those that crypto/x509 takes the system's from. On macOS and Windows it asks the
-// system, which knows no such file.
+// systemHas reports whether a file is among those that crypto/x509 takes the system's from. On
+// macOS and Windows it asks the system, which knows no such file.
 func systemHas(name string) bool {
 	return runtime.GOOS == "linux" && name == os.Getenv("SSL_CERT_FILE")
 }

@@ -35,7 +35,8 @@ type Response struct {
 // Secrets of rq in the answer, among them the values of private headers, are hidden.
 func Refusal(rq *http.Request, rs *http.Response, private ...string) *Response {
 	defer rs.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText)) // half an explanation is better than none
+	// half an explanation is better than none
+	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText))
 	text = []byte(Scrub(string(text), secretsOf(rq.Header, private)...))
 	return &Response{
 		Method: rq.Method, Host: rq.URL.Host, Path: rq.URL.Path, Status: rs.StatusCode, Header: rs.Header, Text: text,
@@ -143,8 +144,9 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, CleanError(rootOf(err)))}
 }
 
-// unreachable is the error of a connection that did not come about. A host that has answered before is worth waiting
-// for; one that never did is most likely the wrong one, and a few tries are enough.
+// unreachable is the error of a connection that did not come about. A host that has answered before
+// is worth waiting for; one that never did is most likely the wrong one, and a few tries are
+// enough.
 func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
 	what := "host"
 	where := rq.URL.Host

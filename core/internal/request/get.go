@@ -19,11 +19,13 @@ type Dialect struct {
 	Sign func(ctx context.Context, rq *http.Request) error
 	// Tag tells versions of the object apart. Default: ETag.
 	Tag func(h http.Header) string
-	// Require adds the condition that the object has tag. Default: If-Match, for a tag that is a strong ETag.
+	// Require adds the condition that the object has tag. Default: If-Match, for a tag that is a
+	// strong ETag.
 	Require func(rq *http.Request, tag string)
 	// Explain says what a refusal means; it may use Response.Explain for what it does not know.
 	Explain func(a *Response) error
-	// Admit looks at the head of an answer that would do, and may say that it is not of such a store at all.
+	// Admit looks at the head of an answer that would do, and may say that it is not of such a
+	// store at all.
 	Admit func(host string, h http.Header) error
 	// Redirects is how many redirections are followed, never from https to http. Headers in Private
 	// are not sent to other hosts.
@@ -35,9 +37,10 @@ type Dialect struct {
 	AllowPrivate bool
 }
 
-// Get asks for n bytes from offset off of the object that rq names (n < 0: all that follow) and returns when the answer
-// has begun and been checked; the contract is that of storage.Ranger. rq is a request of method GET whose URL and Header
-// are set; it is not changed. A range of no bytes asks for the head alone.
+// Get asks for n bytes from offset off of the object that rq names (n < 0: all that follow) and
+// returns when the answer has begun and been checked; the contract is that of storage.Ranger. rq is
+// a request of method GET whose URL and Header are set; it is not changed. A range of no bytes asks
+// for the head alone.
 func (c *Client) Get(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (storage.Body, error) {
 	if off < 0 {
 		return nil, errs.New(errs.Invalid, "offset %d is negative", off)
@@ -128,7 +131,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// follow is the request to where rq was sent on. What is private stays with the host it was meant for.
+// follow is the request to where rq was sent on. What is private stays with the host it was meant
+// for.
 func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, error) {
 	u, err := rq.URL.Parse(location)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -234,7 +238,8 @@ func (b *body) part(rs *http.Response, off, n int64) error {
 	return nil
 }
 
-// outside takes the answer to a range without a byte in the object, which is right for one that is empty only.
+// outside takes the answer to a range without a byte in the object, which is right for one that is
+// empty only.
 func (b *body) outside(rs *http.Response, off int64) error {
 	_, _ = io.CopyN(io.Discard, rs.Body, maxText) // leaves the connection for the next
 	rs.Body.Close()

@@ -48,7 +48,8 @@ func TestPublicHostsOnly(t *testing.T) {
 	c := client(t, storage.Settings{})
 	for _, url := range []string{server.URL, "http://localhost" + port, "http://[::ffff:127.0.0.1]" + port, "http://0.0.0.0" + port, "http://0" + port} {
 		if _, err := get(t, c, &Dialect{Public: true}, url+"/x", 0, 1, ""); !errs.Is(err, errs.Denied) || !strings.Contains(err.Error(), "allow_private") {
-			if !errs.Is(err, errs.Storage) || !strings.Contains(err.Error(), "DNS") { // "0" is no name everywhere
+			if !errs.Is(err, errs.Storage) || !strings.Contains(err.Error(), "DNS") {
+				// "0" is no name everywhere
 				t.Errorf("%s: %v", url, err)
 			}
 		}

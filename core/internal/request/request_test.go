@@ -131,7 +131,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused: reading exactly what was asked for leaves the connection for the next request.
+// TestConnectionsAreReused: reading exactly what was asked for leaves the connection for the next
+// request.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int32
@@ -157,7 +158,8 @@ func TestConnectionsAreReused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A refusal is closed early, and the server may not be done with it; reads alone must need one connection.
+	// A refusal is closed early, and the server may not be done with it; reads alone must need one
+	// connection.
 	if n := connections.Load(); n > 21 {
 		t.Errorf("40 requests opened %d connections", n)
 	}
@@ -423,8 +425,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfTheSystem: those that the process's own SSL_CERT_FILE adds are the system's; they are read once, and by
-// the first connection that needs them.
+// TestCertificatesOfTheSystem: those that the process's own SSL_CERT_FILE adds are the system's;
+// they are read once, and by the first connection that needs them.
 func TestCertificatesOfTheSystem(t *testing.T) {
 	server := httptest.NewTLSServer(serve(content()))
 	defer server.Close()

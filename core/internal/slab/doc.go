@@ -1,8 +1,9 @@
-// Package slab owns reusable memory that lives outside the Go heap: a Ring hands out Slabs, each a mapping, shared unless the ring is local, with
-// a reference count that C code may drop without entering Go. It gives the memory no meaning and starts nothing.
+// Package slab owns reusable memory that lives outside the Go heap: a Ring hands out Slabs, each a
+// mapping, shared unless the ring is local, with a reference count that C code may drop without
+// entering Go. It gives the memory no meaning and starts nothing.
 //
-// Why not the Go heap: reused pages take 5 to 8 times the bandwidth of fresh ones, arrays handed to Python must outlive
-// any Go object, and a fork must not copy them on write.
+// Why not the Go heap: reused pages take 5 to 8 times the bandwidth of fresh ones, arrays handed to
+// Python must outlive any Go object, and a fork must not copy them on write.
 package slab
 
 // Stats are the figures of a ring.
@@ -14,5 +15,6 @@ type Stats struct {
 	FreeSlabs int64 `json:"free_slabs"` // of these, waiting for reuse
 	Created   int64 `json:"created"`    // mapped since the start
 	Reused    int64 `json:"reused"`     // handed out again without mapping
-	Grown     int64 `json:"grown"`      // mapped beyond the budget because consumers hold the others
+	// mapped beyond the budget because consumers hold the others
+	Grown int64 `json:"grown"`
 }

@@ -31,8 +31,9 @@ struct dl_ring {
     dl_ring_stats stats;
 };
 
-/* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under its name in the maps
- * of the process and is not bound by the size of /dev/shm; an anonymous mapping is the same memory without the name. */
+/* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under
+ * its name in the maps of the process and is not bound by the size of /dev/shm; an anonymous
+ * mapping is the same memory without the name. */
 static void* map_shared(uint64_t size) {
     void* p = MAP_FAILED;
 #ifdef __linux__
@@ -56,9 +57,9 @@ static void* map_shared(uint64_t size) {
     return p;
 }
 
-/* map_local gives size bytes of fresh memory that no fork shares, or NULL with errno set. It asks for no huge pages:
- * virtual machines give free ones back to their host, and to get one from there takes four times as long as to fill it
- * with small ones. */
+/* map_local gives size bytes of fresh memory that no fork shares, or NULL with errno set. It asks
+ * for no huge pages: virtual machines give free ones back to their host, and to get one from there
+ * takes four times as long as to fill it with small ones. */
 static void* map_local(uint64_t size) {
     void* p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     return p == MAP_FAILED ? NULL : p;
@@ -72,7 +73,8 @@ static void destroy(dl_ring* ring, dl_slab* slab) {
     free(slab);
 }
 
-/* trim unmaps free slabs, smallest first, until want more bytes fit into the budget. The ring is locked. */
+/* trim unmaps free slabs, smallest first, until want more bytes fit into the budget. The ring is
+ * locked. */
 static void trim(dl_ring* ring, uint64_t want) {
     while (ring->free != NULL && ring->stats.bytes + want > ring->stats.budget) {
         dl_slab** victim = &ring->free;
@@ -88,7 +90,8 @@ static void trim(dl_ring* ring, uint64_t want) {
     }
 }
 
-/* best_fit takes the smallest free slab of at least size bytes out of the list. The ring is locked. */
+/* best_fit takes the smallest free slab of at least size bytes out of the list. The ring is locked.
+ */
 static dl_slab* best_fit(dl_ring* ring, uint64_t size) {
     dl_slab** best = NULL;
     for (dl_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
@@ -105,15 +108,15 @@ static dl_slab* best_fit(dl_ring* ring, uint64_t size) {
     return slab;
 }
 
-/* beyond_memory reports whether the machine has less memory than size. The kernel would map it all the same and end the
- * process when the pages are touched. */
+/* beyond_memory reports whether the machine has less memory than size. The kernel would map it all
+ * the same and end the process when the pages are touched. */
 static bool beyond_memory(uint64_t size) {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     return pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages;
 }
 
-/* round_up makes sizes coarse (steps of an eighth of the power of two below), so that slabs of similar batches fit each
- * other. It returns 0 when size is beyond any address space. */
+/* round_up makes sizes coarse (steps of an eighth of the power of two below), so that slabs of
+ * similar batches fit each other. It returns 0 when size is beyond any address space. */
 static uint64_t round_up(uint64_t size) {
     uint64_t step = 64 << 10;
     if (size > (uint64_t)1 << 46) {
@@ -150,8 +153,8 @@ void dl_ring_set_budget(dl_ring* ring, uint64_t budget) {
     pthread_mutex_unlock(&ring->mu);
 }
 
-/* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take the last of the
- * budget; mapping touches no page and is quick. */
+/* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take
+ * the last of the budget; mapping touches no page and is quick. */
 static dl_slab* create(dl_ring* ring, uint64_t size, int* code) {
     dl_slab* slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
     if (slab == NULL) {
@@ -219,7 +222,8 @@ void dl_ring_read(dl_ring* ring, dl_ring_stats* out) {
     pthread_mutex_unlock(&ring->mu);
 }
 
-/* unlock_or_free unlocks the ring, and frees it when it is closed and nothing of it is held any more. */
+/* unlock_or_free unlocks the ring, and frees it when it is closed and nothing of it is held any
+ * more. */
 static void unlock_or_free(dl_ring* ring) {
     bool last = ring->closed && ring->stats.slabs == 0;
     pthread_mutex_unlock(&ring->mu);
@@ -268,7 +272,8 @@ void dl_slab_release(dl_slab* slab) {
 void dl_slab_touch(const dl_slab* slab) {
 #ifdef MADV_POPULATE_WRITE
     if (slab->owner == getpid()) {
-        madvise(slab->data, slab->size, MADV_POPULATE_WRITE); /* where it fails the pages come one by one, as ever */
+        madvise(slab->data, slab->size,
+                MADV_POPULATE_WRITE); /* where it fails the pages come one by one, as ever */
     }
 #else
     (void)slab;

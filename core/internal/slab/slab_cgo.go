@@ -23,19 +23,22 @@ type Ring struct {
 	c  *C.dl_ring
 }
 
-// Slab is a piece of memory with a reference count. All methods may be called in parallel by owners of a reference.
+// Slab is a piece of memory with a reference count. All methods may be called in parallel by owners
+// of a reference.
 type Slab struct {
 	c    *C.dl_slab
 	data []byte
 }
 
-// NewRing makes a ring that keeps up to budget bytes mapped when nothing is held. Get may go beyond.
+// NewRing makes a ring that keeps up to budget bytes mapped when nothing is held. Get may go
+// beyond.
 func NewRing(budget int64) *Ring {
 	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)), false)}
 }
 
-// NewLocalRing makes a ring as NewRing does whose memory is for this process alone: nobody else may come to see it, and a
-// fork copies what is written after it. For that it is cheaper to touch first.
+// NewLocalRing makes a ring as NewRing does whose memory is for this process alone: nobody else may
+// come to see it, and a fork copies what is written after it. For that it is cheaper to touch
+// first.
 func NewLocalRing(budget int64) *Ring {
 	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)), true)}
 }
@@ -49,8 +52,9 @@ func (r *Ring) SetBudget(budget int64) {
 	}
 }
 
-// Get gives a slab of at least size bytes with one reference, preferring one that was used before. Its content is
-// undefined. A closed ring is errs.Closed, no memory errs.Invalid (the caller asked for too much).
+// Get gives a slab of at least size bytes with one reference, preferring one that was used before.
+// Its content is undefined. A closed ring is errs.Closed, no memory errs.Invalid (the caller asked
+// for too much).
 func (r *Ring) Get(size int64) (*Slab, error) {
 	if size < 0 {
 		return nil, errs.New(errs.Invalid, "slab of %d bytes: size is negative", size)
@@ -84,7 +88,8 @@ func (r *Ring) Stats() Stats {
 		FreeSlabs: int64(s.free_slabs), Created: int64(s.created), Reused: int64(s.reused), Grown: int64(s.grown)}
 }
 
-// Close unmaps the free slabs; held ones are unmapped at their last release. Calling it again does nothing.
+// Close unmaps the free slabs; held ones are unmapped at their last release. Calling it again does
+// nothing.
 func (r *Ring) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,8 +108,8 @@ func (s *Slab) Retain() { C.dl_slab_retain(s.c) }
 // Release drops a reference. With the last one the memory may be handed out again at once.
 func (s *Slab) Release() { C.dl_slab_release(s.c) }
 
-// Touch lets the system find the memory now, at half of what it costs when each page is first written. Others may write
-// meanwhile. The caller must hold a reference.
+// Touch lets the system find the memory now, at half of what it costs when each page is first
+// written. Others may write meanwhile. The caller must hold a reference.
 func (s *Slab) Prefault() { C.dl_slab_touch(s.c) }
 
 // Pointer is the dl_slab of slab.h, for C code that holds references of its own.

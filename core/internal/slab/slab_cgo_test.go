@@ -8,7 +8,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// The kernel maps more shared memory than there is and kills the process at first touch; the ring must refuse before.
+// The kernel maps more shared memory than there is and kills the process at first touch; the ring
+// must refuse before.
 func TestRefusesMoreThanTheMachineHas(t *testing.T) {
 	t.Parallel()
 	r := NewRing(mib)

@@ -13,8 +13,8 @@ import (
 // align is the alignment of a slab's memory: what vector code and DLPack consumers ask for.
 const align = 64
 
-// Ring is the form for builds without C: the memory is the Go heap's, and there is no Python to keep it.
-// All methods may be called in parallel.
+// Ring is the form for builds without C: the memory is the Go heap's, and there is no Python to
+// keep it. All methods may be called in parallel.
 type Ring struct {
 	mu     sync.Mutex
 	closed bool
@@ -22,7 +22,8 @@ type Ring struct {
 	stats  Stats
 }
 
-// Slab is a piece of memory with a reference count. All methods may be called in parallel by owners of a reference.
+// Slab is a piece of memory with a reference count. All methods may be called in parallel by owners
+// of a reference.
 type Slab struct {
 	ring *Ring
 	refs atomic.Int32
@@ -43,8 +44,8 @@ func (r *Ring) SetBudget(budget int64) {
 	r.trim(0)
 }
 
-// Get gives a slab of at least size bytes with one reference, preferring one that was used before. Its content is
-// undefined. A closed ring is errs.Closed, no memory errs.Invalid.
+// Get gives a slab of at least size bytes with one reference, preferring one that was used before.
+// Its content is undefined. A closed ring is errs.Closed, no memory errs.Invalid.
 func (r *Ring) Get(size int64) (*Slab, error) {
 	if size < 0 || size > 1<<46 {
 		return nil, errs.New(errs.Invalid, "slab of %d bytes: more than any machine has; use smaller batches", size)

@@ -208,7 +208,8 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-// Touching a slab while others write to it loses nothing, and memory of a local ring is reused like any other.
+// Touching a slab while others write to it loses nothing, and memory of a local ring is reused like
+// any other.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	r := NewLocalRing(1 << 20)

@@ -1,5 +1,6 @@
-// Package task owns the only `go` statement of the library: groups of goroutines that somebody waits for, with a panic
-// turned into an error, so that a bug in one sample cannot take the host process down.
+// Package task owns the only `go` statement of the library: groups of goroutines that somebody
+// waits for, with a panic turned into an error, so that a bug in one sample cannot take the host
+// process down.
 package task
 
 import (
@@ -12,7 +13,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// Group runs functions in goroutines and collects the first error. The zero value is not usable; see New.
+// Group runs functions in goroutines and collects the first error. The zero value is not usable;
+// see New.
 type Group struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -26,8 +28,8 @@ type Group struct {
 	idle    chan struct{} // closed when nothing runs; nil: WaitFor does not wait
 }
 
-// New makes a group whose context ends with parent, with Wait, or with the first error. limit bounds the goroutines
-// that run at once; 0 means no bound.
+// New makes a group whose context ends with parent, with Wait, or with the first error. limit
+// bounds the goroutines that run at once; 0 means no bound.
 func New(parent context.Context, limit int) *Group {
 	g := &Group{}
 	g.ctx, g.cancel = context.WithCancelCause(parent)
@@ -40,8 +42,8 @@ func New(parent context.Context, limit int) *Group {
 // Context is done when the group has failed, was stopped or was waited for.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// Go runs fn in a goroutine of its own, after waiting for a free place under the limit. A panic in fn becomes an
-// errs.Internal error with its stack.
+// Go runs fn in a goroutine of its own, after waiting for a free place under the limit. A panic in
+// fn becomes an errs.Internal error with its stack.
 func (g *Group) Go(fn func(ctx context.Context) error) { g.GoFor(context.Background(), fn) }
 
 // GoFor is Go for a caller who may give up: once ctx ends the goroutine itself waits for the place,
@@ -140,8 +142,8 @@ func Call(fn func() error) (err error) {
 	return fn()
 }
 
-// Panic is a panic that became an error. It stays in the chain of errors, so that the C interface can tell that the
-// library is no longer to be trusted.
+// Panic is a panic that became an error. It stays in the chain of errors, so that the C interface
+// can tell that the library is no longer to be trusted.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -150,9 +152,10 @@ type Panic struct {
 // Error shows the value and the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
 
-// Panicked returns the argument of panic. Packages that may not import this one use it to recognize a Panic.
+// Panicked returns the argument of panic. Packages that may not import this one use it to recognize
+// a Panic.
 func (p *Panic) Panicked() any { return p.Value }
 
-// Cores is the number of goroutines that can compute at once: no more than the machine has processors, where GOMAXPROCS
-// leaves some to spare.
+// Cores is the number of goroutines that can compute at once: no more than the machine has
+// processors, where GOMAXPROCS leaves some to spare.
 func Cores() int { return min(runtime.GOMAXPROCS(0), runtime.NumCPU()) }

@@ -1,7 +1,9 @@
-// Package tmpfile owns files that have no name until they are whole: a process that is killed while it writes one leaves
-// nothing behind. It knows neither what is written nor who removes named files again.
+// Package tmpfile owns files that have no name until they are whole: a process that is killed while
+// it writes one leaves nothing behind. It knows neither what is written nor who removes named files
+// again.
 //
-// Where the system or the file system has no such files, they have a temporary name, which a killed process does leave.
+// Where the system or the file system has no such files, they have a temporary name, which a killed
+// process does leave.
 package tmpfile
 
 import (
@@ -11,14 +13,15 @@ import (
 	"os"
 )
 
-// File is a new file, open for reading and writing. Close drops it, unless it got a name. One goroutine at a time.
+// File is a new file, open for reading and writing. Close drops it, unless it got a name. One
+// goroutine at a time.
 type File struct {
 	*os.File
 	temp string // its name until then; "": it has none
 }
 
-// New makes a file on the file system of dir, which must exist. The pattern, as of os.CreateTemp, is for systems where it
-// needs a name.
+// New makes a file on the file system of dir, which must exist. The pattern, as of os.CreateTemp,
+// is for systems where it needs a name.
 func New(dir, pattern string) (*File, error) {
 	if f, err := anonymous(dir); f != nil || err != nil {
 		return f, err
@@ -30,8 +33,8 @@ func New(dir, pattern string) (*File, error) {
 	return &File{f, f.Name()}, nil
 }
 
-// Link gives the file a name on its file system. A name that is taken is fs.ErrExist, and stays what it is; on a file
-// system without hard links, unless somebody takes it at the same moment.
+// Link gives the file a name on its file system. A name that is taken is fs.ErrExist, and stays
+// what it is; on a file system without hard links, unless somebody takes it at the same moment.
 func (f *File) Link(path string) error {
 	if f.temp == "" {
 		return f.linkAnonymous(path)

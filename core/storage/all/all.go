@@ -1,5 +1,5 @@
-// Package all owns the list of stores, and what each of them is wrapped in: cache(prove(retry(limit(store)))) for what
-// lies behind a network. It holds no logic of theirs.
+// Package all owns the list of stores, and what each of them is wrapped in:
+// cache(prove(retry(limit(store)))) for what lies behind a network. It holds no logic of theirs.
 package all
 
 import (
@@ -25,8 +25,9 @@ import (
 
 const defaultCacheBytes = 16 << 30
 
-// New gives every scheme for datasets, and every scheme for the objects of others. What is opened through the two for
-// the same store with the same settings shares connections, credentials, limits and budgets. Both may be used in parallel.
+// New gives every scheme for datasets, and every scheme for the objects of others. What is opened
+// through the two for the same store with the same settings shares connections, credentials, limits
+// and budgets. Both may be used in parallel.
 func New() (storage.Registry, storage.Sources) {
 	n := &network{}
 	web := new(httpstore.Stores)
@@ -104,8 +105,8 @@ func (n *network) source(scheme string, open storage.SourceOpener) storage.Sourc
 	}
 }
 
-// unchanging is whether the object under key is the same for ever (core/format/FORMAT.md, section 1): its name holds a
-// UUID that is given once.
+// unchanging is whether the object under key is the same for ever (core/format/FORMAT.md, section
+// 1): its name holds a UUID that is given once.
 func unchanging(key string) bool {
 	for _, folder := range []string{"data/", "map/", "txn/", "log/"} {
 		if strings.HasPrefix(key, folder) {
@@ -115,7 +116,8 @@ func unchanging(key string) bool {
 	return false
 }
 
-// layers finds or makes what a store of these settings is wrapped in. Limits and budgets are those of a bucket or host.
+// layers finds or makes what a store of these settings is wrapped in. Limits and budgets are those
+// of a bucket or host.
 func (n *network) layers(scheme, rest string, s storage.Settings) (layers, error) {
 	if s.CacheBytes < 0 || s.CacheMemoryBytes < 0 {
 		return layers{}, errs.New(errs.Invalid, "cache: a negative number of bytes (got %d on disk, %d in memory)", s.CacheBytes, s.CacheMemoryBytes)
@@ -169,8 +171,8 @@ func (n *network) forget() {
 	}
 }
 
-// keyOf is equal for what shares limits. It is a hash; secrets hide themselves in it, which is well: other credentials for
-// a bucket do not make it faster.
+// keyOf is equal for what shares limits. It is a hash; secrets hide themselves in it, which is
+// well: other credentials for a bucket do not make it faster.
 func keyOf(scheme, bucket string, s storage.Settings) ([sha256.Size]byte, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"deeplake/go/tests/objectstore"
 )
 
-// TestStackConformance runs the suite over everything that a user of a bucket with a cache has in between.
+// TestStackConformance runs the suite over everything that a user of a bucket with a cache has in
+// between.
 func TestStackConformance(t *testing.T) {
 	t.Parallel()
 	server := objectstore.S3(t)
@@ -68,7 +69,8 @@ func TestWhatIsInside(t *testing.T) {
 	}
 }
 
-// TestLayersAreShared: one limit and one cache for all that is opened in a bucket, and none of it after the last use.
+// TestLayersAreShared: one limit and one cache for all that is opened in a bucket, and none of it
+// after the last use.
 func TestLayersAreShared(t *testing.T) {
 	t.Parallel()
 	n := &network{}

@@ -72,7 +72,8 @@ func TestCacheTellsStoresApart(t *testing.T) {
 			{"another tenant", one + "/set", tenant("y"), "one  y", true},
 			{"a tenant again", one + "/set", tenant("x"), "one  x", false},
 		} {
-			if got, asked := get(c.uri, c.s); got != c.want || asked != c.asks && (c.asks || memory == 0) { // memory goes when nobody uses it
+			if got, asked := get(c.uri, c.s); got != c.want || asked != c.asks && (c.asks || memory == 0) {
+				// memory goes when nobody uses it
 				t.Errorf("%s, memory %d: got %q, asked %v, want %q, %v", c.name, memory, got, asked, c.want, c.asks)
 			}
 		}

@@ -14,8 +14,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestErrorsComeSoon: what is wrong with an address or with credentials shows within ten seconds, by its own words, through
-// all the repetitions. The time to wait for an answer is a fifth of the default, so that the test is as much shorter.
+// TestErrorsComeSoon: what is wrong with an address or with credentials shows within ten seconds,
+// by its own words, through all the repetitions. The time to wait for an answer is a fifth of the
+// default, so that the test is as much shorter.
 func TestErrorsComeSoon(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +73,9 @@ func TestErrorsComeSoon(t *testing.T) {
 			putErr := p.Put(t.Context(), "a", nil)
 			for op, err := range map[string]error{"get": getErr, "list": listErr, "put": putErr} {
 				if silentPut := c.name == "silent" && op == "put"; silentPut {
-					continue // a store may take its time with a write: 30 s by default, and never without end
+					// a store may take its time with a write: 30 s by default, and never without
+					// end
+					continue
 				}
 				if !errs.Is(err, c.kind) || !strings.Contains(fmt.Sprint(err), c.want) || strings.Contains(fmt.Sprint(err), "hunter2") {
 					t.Errorf("%s: got %v, want kind %v and %q", op, err, c.kind, c.want)

@@ -1,6 +1,7 @@
-// Package cache owns copies, nearby, of pages of objects that never change. A Store is a decorator with one layer of
-// them, in memory or on a disk; one Store around another makes a chain. The cache is never needed: whatever goes wrong
-// with it is a miss. It takes no locks that other processes see, and it decides about no request but a miss.
+// Package cache owns copies, nearby, of pages of objects that never change. A Store is a decorator
+// with one layer of them, in memory or on a disk; one Store around another makes a chain. The cache
+// is never needed: whatever goes wrong with it is a miss. It takes no locks that other processes
+// see, and it decides about no request but a miss.
 package cache
 
 import (
@@ -16,13 +17,13 @@ import (
 	"deeplake/core/storage"
 )
 
-// PageBytes is the unit of what is looked for. A random sample of 40 KB brings one or two pages with it: about 3 ms more on
-// a connection of 90 MB/s, where the request itself takes 25.
+// PageBytes is the unit of what is looked for. A random sample of 40 KB brings one or two pages
+// with it: about 3 ms more on a connection of 90 MB/s, where the request itself takes 25.
 const PageBytes = 256 << 10
 
-// SegmentBytes is the unit of what a disk keeps where it can: all pages of an aligned segment that came together. To make
-// a file costs from 20 µs on a fresh file system to 700 on a worn one, which for single pages would be up to 3 s for a
-// gigabyte that is streamed.
+// SegmentBytes is the unit of what a disk keeps where it can: all pages of an aligned segment that
+// came together. To make a file costs from 20 µs on a fresh file system to 700 on a worn one, which
+// for single pages would be up to 3 s for a gigabyte that is streamed.
 const SegmentBytes = segmentPages * PageBytes
 
 const segmentPages = 16
@@ -68,7 +69,8 @@ func placeOf(uri, key string, number int64) place {
 	return place{nameOf(uri, key, number, PageBytes), nameOf(uri, key, number/segmentPages, SegmentBytes), int(number % segmentPages)}
 }
 
-// Layer is a place of pages: NewMemory, or NewDisk. Stores may share one, and fetch a page once then.
+// Layer is a place of pages: NewMemory, or NewDisk. Stores may share one, and fetch a page once
+// then.
 type Layer interface {
 	// load finds a page. Its data may lie in buf, and must not be changed.
 	load(at place, buf []byte) (page, bool)
@@ -76,7 +78,8 @@ type Layer interface {
 	has(at place) bool
 	// keep copies p.
 	keep(at place, p page)
-	// keepSegment copies the pages of a segment, of which at is the first; false: keep them one by one.
+	// keepSegment copies the pages of a segment, of which at is the first; false: keep them one by
+	// one.
 	keepSegment(at place, data []byte, size int64) bool
 	drop(at place)
 	// faults are the pages that could not be kept or were damaged, and the first reason.
@@ -90,8 +93,8 @@ type shared struct {
 	flights flights
 	buffers sync.Pool // of *[]byte with room for an entry
 
-	// A page that was asked for before an object went away must not be kept after that: keeping holds fresh for
-	// reading, and an object that goes counts removals.
+	// A page that was asked for before an object went away must not be kept after that: keeping
+	// holds fresh for reading, and an object that goes counts removals.
 	fresh    sync.RWMutex
 	removals int64
 }
@@ -134,8 +137,9 @@ var (
 	_ storage.Ranger    = Ranged{}
 )
 
-// New decorates inner, and owns it from then on; the layer stays whoever made it's. cacheable says which objects never
-// change once they are there, nil: all. Others pass through. The result is a storage.Ranger if inner is one.
+// New decorates inner, and owns it from then on; the layer stays whoever made it's. cacheable says
+// which objects never change once they are there, nil: all. Others pass through. The result is a
+// storage.Ranger if inner is one.
 func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) storage.Provider {
 	if cacheable == nil {
 		cacheable = func(string) bool { return true }
@@ -150,7 +154,8 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 
 func (s *Store) place(key string, number int64) place { return placeOf(s.id, key, number) }
 
-// keep keeps data, from page number on, which was asked for when removals was seen: whole segments and single pages.
+// keep keeps data, from page number on, which was asked for when removals was seen: whole segments
+// and single pages.
 func (s *Store) keep(key string, number int64, data []byte, size, seen int64) {
 	s.fresh.RLock()
 	defer s.fresh.RUnlock()
@@ -288,7 +293,8 @@ func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.
 	return s.inner.List(ctx, prefix, after, fn)
 }
 
-// Delete removes objects below, and what is kept of them here. Copies in the caches of others stay until they are old.
+// Delete removes objects below, and what is kept of them here. Copies in the caches of others stay
+// until they are old.
 func (s *Store) Delete(ctx context.Context, keys ...string) error {
 	defer func() {
 		for _, key := range keys {
@@ -371,8 +377,8 @@ func (s *Store) admit(ctx context.Context, op, key string) error {
 	return nil
 }
 
-// missing is the last page of the request that begins with page first, which is missing: the last missing one up to
-// last, unless more than gapPages before it are there.
+// missing is the last page of the request that begins with page first, which is missing: the last
+// missing one up to last, unless more than gapPages before it are there.
 func (s *Store) missing(key string, first, last int64) int64 {
 	end, there := first, 0
 	last = min(last, first+runPages-1)

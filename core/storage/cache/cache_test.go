@@ -193,7 +193,8 @@ func TestGetAndRangeShareThePages(t *testing.T) {
 	}
 }
 
-// TestRangeFills: what a body brings is kept, in one request, also when it begins in the middle of what is there.
+// TestRangeFills: what a body brings is kept, in one request, also when it begins in the middle of
+// what is there.
 func TestRangeFills(t *testing.T) {
 	t.Parallel()
 	const size = 8*cache.PageBytes + 77
@@ -242,8 +243,8 @@ func TestTagsGoToTheStore(t *testing.T) {
 	}
 }
 
-// TestSingleFlight: many who miss the same pages at the same time make one request; one of them leaving, be it the one
-// who asks, harms nobody.
+// TestSingleFlight: many who miss the same pages at the same time make one request; one of them
+// leaving, be it the one who asks, harms nobody.
 func TestSingleFlight(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"stays", "leaves"} {
@@ -446,14 +447,16 @@ func TestDiskForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	}
 }
 
-// TestOthersPagesAreFound: another run, or another process, finds what the first one kept; other stores do not.
+// TestOthersPagesAreFound: another run, or another process, finds what the first one kept; other
+// stores do not.
 func TestOthersPagesAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	store, data := remote(t, 1000)
 	read(t, cache.New(store, cache.NewDisk(dir, 64<<20), nil), data, 0, 10)
 	before := len(store.Calls())
-	read(t, cache.New(store, cache.NewDisk(dir, 32<<20), nil), data, 10, 10) // with another limit, too
+	// with another limit, too
+	read(t, cache.New(store, cache.NewDisk(dir, 32<<20), nil), data, 10, 10)
 	if got := len(store.Calls()) - before; got != 0 {
 		t.Errorf("%d requests of the second run", got)
 	}
@@ -486,7 +489,8 @@ func TestPutsAreResolvedByTheStore(t *testing.T) {
 			if _, err := p.Get(t.Context(), key); err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Put(t.Context(), key, []byte("theirs")); err != nil { // as another incarnation of the place
+			if err := store.Put(t.Context(), key, []byte("theirs")); err != nil {
+				// as another incarnation of the place
 				t.Fatal(err)
 			}
 			if err := p.PutIfAbsent(t.Context(), key, []byte("mine")); !errs.Is(err, errs.Exists) {
@@ -609,7 +613,8 @@ func TestDirectoryThatGoesAway(t *testing.T) {
 	}
 }
 
-// TestErrorsInTheMiddle of a body: what came before is kept and right, what did not come is asked for again.
+// TestErrorsInTheMiddle of a body: what came before is kept and right, what did not come is asked
+// for again.
 func TestErrorsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for kind, layer := range layers(t) {

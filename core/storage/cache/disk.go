@@ -17,17 +17,21 @@ import (
 	"deeplake/core/internal/tmpfile"
 )
 
-// Disk is a Layer in a directory, which any number of processes may share. All methods may be called in parallel.
+// Disk is a Layer in a directory, which any number of processes may share. All methods may be
+// called in parallel.
 //
-// A page, or a segment of pages, is a file in one of 256 folders, named by the hash of store, key and number; it is written
-// under tmp/ and renamed. The modification time of a file is when it was used last, within a minute.
+// A page, or a segment of pages, is a file in one of 256 folders, named by the hash of store, key
+// and number; it is written under tmp/ and renamed. The modification time of a file is when it was
+// used last, within a minute.
 //
-// The limit is cut into shares of at least 64 MiB, one for each folder or for some neighbours. Before a file is kept, its
-// share is counted anew if this process has added more than a 64th of it since it counted last, and the files used longest
-// ago are removed until an eighth of the share is free. So what is added unseen fits into that eighth as long as no more
-// than eight processes, or two with segments in the smallest shares, fill the same share at the same time; each further
-// one may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are not counted: there is one for each
-// page or segment that is being written, and those of killed processes are removed after an hour.
+// The limit is cut into shares of at least 64 MiB, one for each folder or for some neighbours.
+// Before a file is kept, its share is counted anew if this process has added more than a 64th of it
+// since it counted last, and the files used longest ago are removed until an eighth of the share is
+// free. So what is added unseen fits into that eighth as long as no more than eight processes, or
+// two with segments in the smallest shares, fill the same share at the same time; each further one
+// may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are not counted:
+// there is one for each page or segment that is being written, and those of killed processes are
+// removed after an hour.
 type Disk struct {
 	shared
 	dir    string
@@ -58,8 +62,8 @@ const (
 	failPause  = 30 * time.Second
 )
 
-// NewDisk makes a layer in dir, of at most limit bytes. What keeps it from working, now or later, is a fault for Stats and
-// no error: the cache is empty then.
+// NewDisk makes a layer in dir, of at most limit bytes. What keeps it from working, now or later,
+// is a fault for Stats and no error: the cache is empty then.
 func NewDisk(dir string, limit int64) *Disk {
 	d := &Disk{dir: dir, limit: limit, per: folders}
 	for d.per > 1 && limit/int64(folders/d.per*2) >= shareBytes {
@@ -253,8 +257,8 @@ type file struct {
 	used  time.Time
 }
 
-// makeRoom counts the folders of a share from number first on, and removes what was used longest ago until cost bytes
-// fit. It removes a little more, so that it is not needed for each page.
+// makeRoom counts the folders of a share from number first on, and removes what was used longest
+// ago until cost bytes fit. It removes a little more, so that it is not needed for each page.
 func (d *Disk) makeRoom(s *share, first int, cost int64) {
 	files := d.files(first)
 	total := int64(0)

@@ -11,8 +11,8 @@ import (
 //
 //	magic "DLP1" | u32 bytes of data | i64 size of the object, -1 if not known | u32 CRC-32C
 //
-// The CRC covers the data, the trailer before it, and the name of the page, so that a file under another's name is
-// damaged, too.
+// The CRC covers the data, the trailer before it, and the name of the page, so that a file under
+// another's name is damaged, too.
 const (
 	magic        = "DLP1"
 	trailerBytes = 20
@@ -59,7 +59,8 @@ func decode(n name, file []byte) (page, error) {
 //
 //	u32 CRC-32C of each page | i64 size of the object, -1 if not known | magic "DLS1" | u32 CRC-32C
 //
-// The last CRC covers the trailer before it and the name of the segment. A page is checked without the others.
+// The last CRC covers the trailer before it and the name of the segment. A page is checked without
+// the others.
 const (
 	segmentMagic   = "DLS1"
 	segmentTrailer = segmentPages*4 + 16

@@ -23,7 +23,8 @@ type flight struct {
 	ok      bool
 }
 
-// claim is a new flight of the caller's, or the one of somebody else, which the caller waits for then.
+// claim is a new flight of the caller's, or the one of somebody else, which the caller waits for
+// then.
 func (f *flights) claim(n name) (fl *flight, mine bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,8 +52,8 @@ func (f *flights) claimNext(n name) *flight {
 	return fl
 }
 
-// land ends a flight: with its page, of which those who wait get a copy, or without. Then each of them looks for itself:
-// a context that was cancelled, or an error, is nobody else's.
+// land ends a flight: with its page, of which those who wait get a copy, or without. Then each of
+// them looks for itself: a context that was cancelled, or an error, is nobody else's.
 func (f *flights) land(fl *flight, p page, ok bool) {
 	f.mu.Lock()
 	delete(f.now, fl.name)

@@ -6,7 +6,8 @@ import (
 	"deeplake/core/internal/lru"
 )
 
-// Memory is a Layer in memory that forgets what was used longest ago. All methods may be called in parallel.
+// Memory is a Layer in memory that forgets what was used longest ago. All methods may be called in
+// parallel.
 type Memory struct {
 	shared
 	limit int64

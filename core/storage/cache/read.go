@@ -86,8 +86,8 @@ func (r *read) truncated(size int64) error {
 	return errs.New(errs.Corrupt, "read %q: object is truncated (has %d bytes, want %d at offset %d)", r.key, size, len(r.dst), r.off)
 }
 
-// miss fetches the pages from number, which f claims, to last, by one request; it stops before a page that somebody else
-// fetches. It returns the page to go on with.
+// miss fetches the pages from number, which f claims, to last, by one request; it stops before a
+// page that somebody else fetches. It returns the page to go on with.
 func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
 	claims := []*flight{f}
 	for q := number + 1; q <= last; q++ {
@@ -122,7 +122,8 @@ func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next in
 	return number + n, err
 }
 
-// fetch asks for n pages and hands out each as it is there, or whole segments where they are all wanted.
+// fetch asks for n pages and hands out each as it is there, or whole segments where they are all
+// wanted.
 func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	at := number * PageBytes
 	b, err := r.s.ranger.Range(ctx, r.key, at, n*PageBytes, "")
@@ -177,7 +178,8 @@ func (r *read) wants(begin, n int64) bool {
 	return begin >= r.off && begin+n <= r.off+int64(len(r.dst))
 }
 
-// fetchPlain is for a provider that reads only what it knows to be there: the last page of an object is not kept.
+// fetchPlain is for a provider that reads only what it knows to be there: the last page of an
+// object is not kept.
 func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	for i := range n {
 		begin := (number + i) * PageBytes
@@ -205,8 +207,8 @@ func (r *read) rest(ctx context.Context, begin int64) error {
 	return r.s.inner.ReadAt(ctx, r.key, r.dst[from-r.off:], from)
 }
 
-// Range gives bytes page by page: those that are there, and between them what requests for the missing ones bring. One
-// that insists on a tag goes to the store: pages have none.
+// Range gives bytes page by page: those that are there, and between them what requests for the
+// missing ones bring. One that insists on a tag goes to the store: pages have none.
 func (s Ranged) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	if tag != "" || n == 0 || off < 0 || !s.cacheable(key) {
 		return s.ranger.Range(ctx, key, off, n, tag)
@@ -227,8 +229,8 @@ func (s Ranged) Range(ctx context.Context, key string, off, n int64, tag string)
 	return s.ranger.Range(ctx, key, off, n, tag)
 }
 
-// body gives bytes of pages. Unlike a ReadAt it claims none: its reader may take its time, and ask for the same page
-// again meanwhile.
+// body gives bytes of pages. Unlike a ReadAt it claims none: its reader may take its time, and ask
+// for the same page again meanwhile.
 type body struct {
 	s   *Store
 	ctx context.Context // a body lives as long as the context of its Range, by contract
@@ -246,7 +248,8 @@ type body struct {
 	err      error
 }
 
-// begin finds out how long the body is. It is not known where neither a page nor the store tells the object's size.
+// begin finds out how long the body is. It is not known where neither a page nor the store tells
+// the object's size.
 func (b *body) begin(n int64) (known bool, err error) {
 	number := b.pos / PageBytes
 	off := b.pos
@@ -275,7 +278,8 @@ func (b *body) begin(n int64) (known bool, err error) {
 	return true, nil
 }
 
-// ask begins a request for the pages from number on that are missing, and says how large the object is.
+// ask begins a request for the pages from number on that are missing, and says how large the object
+// is.
 func (b *body) ask(number int64) (size int64, err error) {
 	at, n := number*PageBytes, int64(-1)
 	if b.end >= 0 {

@@ -1,5 +1,6 @@
-// Package faultstore owns fault injection: a storage.Provider around another one that fails, forgets, cuts, flips and
-// hangs where a Plan says so, and remembers what it was asked. It is for tests; production code must not import it.
+// Package faultstore owns fault injection: a storage.Provider around another one that fails,
+// forgets, cuts, flips and hangs where a Plan says so, and remembers what it was asked. It is for
+// tests; production code must not import it.
 package faultstore
 
 import (
@@ -36,7 +37,8 @@ func Writing() []Op { return []Op{Put, PutIfAbsent, Delete, Create, Write, Finis
 // Reading is every Op that does not, in a new slice.
 func Reading() []Op { return []Op{Get, ReadAt, Range, List} }
 
-// Call is one call as it was made. Key is the prefix of a List, and the keys of a Delete with blanks between.
+// Call is one call as it was made. Key is the prefix of a List, and the keys of a Delete with
+// blanks between.
 type Call struct {
 	Op    Op
 	Key   string
@@ -46,7 +48,8 @@ type Call struct {
 // String is "op key".
 func (c Call) String() string { return string(c.Op) + " " + c.Key }
 
-// Plan is the faults of a Store. For each call the first that hits decides; all that match count it.
+// Plan is the faults of a Store. For each call the first that hits decides; all that match count
+// it.
 type Plan []Fault
 
 // Fault says which calls an Action hits. The zero value but for Do hits the first call of all.
@@ -101,13 +104,14 @@ func FailWith(err error) Action {
 	return Action{before: func(*Store, Call) error { return err }}
 }
 
-// LostAnswer does the call and answers with errs.Storage, as a connection that breaks before the answer.
+// LostAnswer does the call and answers with errs.Storage, as a connection that breaks before the
+// answer.
 func LostAnswer() Action {
 	return Action{after: func(_ *Store, c Call) error { return injected(errs.Storage, c, "answer lost") }}
 }
 
-// Crash does not do the call, and from then on none: each fails with errs.Storage, and Abort removes nothing. What a
-// killed process leaves is what the inner provider then holds.
+// Crash does not do the call, and from then on none: each fails with errs.Storage, and Abort
+// removes nothing. What a killed process leaves is what the inner provider then holds.
 func Crash() Action {
 	return Action{before: func(s *Store, c Call) error { s.crash(); return injected(errs.Storage, c, "crashed") }}
 }
@@ -117,11 +121,13 @@ func CrashAfter() Action {
 	return Action{after: func(s *Store, c Call) error { s.crash(); return injected(errs.Storage, c, "crashed") }}
 }
 
-// NoSpace lets n bytes through, over all the calls that it hits, and answers with the error of a full disk from then on.
-// A Write of a stream stores what fits. Its Fault is usually {Times: Always}; calls that write no bytes pass.
+// NoSpace lets n bytes through, over all the calls that it hits, and answers with the error of a
+// full disk from then on. A Write of a stream stores what fits. Its Fault is usually {Times:
+// Always}; calls that write no bytes pass.
 func NoSpace(n int64) Action { return Action{full: true, space: n} }
 
-// FlipBit inverts the bit number bit of the object, the lowest of byte 0 being number 0, in what Get and ReadAt return.
+// FlipBit inverts the bit number bit of the object, the lowest of byte 0 being number 0, in what
+// Get and ReadAt return.
 func FlipBit(bit int64) Action {
 	return Action{read: func(data []byte, off int64) ([]byte, error) {
 		if at := bit/8 - off; at >= 0 && at < int64(len(data)) {
@@ -142,13 +148,15 @@ func Truncate(n int64) Action {
 	}}
 }
 
-// Block sends on reached, if that is not nil, and waits until release is closed; then the call is done. A context that
-// ends meanwhile answers errs.Canceled instead. Write of a stream has no context and waits on.
+// Block sends on reached, if that is not nil, and waits until release is closed; then the call is
+// done. A context that ends meanwhile answers errs.Canceled instead. Write of a stream has no
+// context and waits on.
 func Block(reached chan<- struct{}, release <-chan struct{}) Action {
 	return Action{waiting: &gate{reached, release}}
 }
 
-// Again does not do the call and answers with a storage.Fault: r says what it means, wait what the store asks for.
+// Again does not do the call and answers with a storage.Fault: r says what it means, wait what the
+// store asks for.
 func Again(r storage.Repeat, wait time.Duration) Action {
 	return Action{before: func(_ *Store, c Call) error {
 		return &storage.Fault{Repeat: r, Wait: wait, Err: injected(errs.Storage, c, "call not done")}

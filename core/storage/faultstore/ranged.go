@@ -12,7 +12,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Ranged is a Store that reads as one across a network does. The tag of an object is a hash of its content.
+// Ranged is a Store that reads as one across a network does. The tag of an object is a hash of its
+// content.
 type Ranged struct{ *Store }
 
 var (

@@ -13,8 +13,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Store is a provider with faults. All methods may be called in parallel; which call is number n is then up to the
-// order in which they arrive, and Calls tells it.
+// Store is a provider with faults. All methods may be called in parallel; which call is number n is
+// then up to the order in which they arrive, and Calls tells it.
 type Store struct {
 	inner storage.Provider
 
@@ -38,7 +38,8 @@ func New(inner storage.Provider, plan Plan) *Store {
 	return s
 }
 
-// SetPlan replaces the faults, which begin to count anew, and ends a crash. The calls stay remembered.
+// SetPlan replaces the faults, which begin to count anew, and ends a crash. The calls stay
+// remembered.
 func (s *Store) SetPlan(plan Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +67,8 @@ func (s *Store) crash() {
 	s.mu.Unlock()
 }
 
-// hit is the action for a call, the zero Action if there is none, and the number of its fault in the plan.
+// hit is the action for a call, the zero Action if there is none, and the number of its fault in
+// the plan.
 type hit struct {
 	Action
 	fault int
@@ -224,7 +226,8 @@ func (s *Store) Delete(ctx context.Context, keys ...string) error {
 // URI is the inner provider's.
 func (s *Store) URI() string { return s.inner.URI() }
 
-// Close closes the inner provider, after a crash too, so that a test leaks no descriptors. It is no call.
+// Close closes the inner provider, after a crash too, so that a test leaks no descriptors. It is no
+// call.
 func (s *Store) Close() error { return s.inner.Close() }
 
 // Create is one call; so is every Write and the Finish of the stream.

@@ -31,7 +31,8 @@ func newStore(t *testing.T, plan ...Fault) (*Store, storage.Provider) {
 	return New(inner, plan), inner
 }
 
-// script makes one call of each kind; the numbers are those of the calls. It returns the errors in order.
+// script makes one call of each kind; the numbers are those of the calls. It returns the errors in
+// order.
 func script(ctx context.Context, s *Store) []error {
 	result := make([]error, 0, 9)
 	add := func(err error) { result = append(result, err) }
@@ -163,7 +164,8 @@ func write(ctx context.Context, p storage.Provider, op Op, key string, data []by
 	return w.Finish(ctx)
 }
 
-// TestCrashAtEveryCall: what a killed process leaves is what it had done, and nothing is done afterwards.
+// TestCrashAtEveryCall: what a killed process leaves is what it had done, and nothing is done
+// afterwards.
 func TestCrashAtEveryCall(t *testing.T) {
 	t.Parallel()
 	for n := range 10 {

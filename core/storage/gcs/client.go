@@ -18,8 +18,8 @@ import (
 
 const googleEndpoint = "https://storage.googleapis.com"
 
-// Client is connections to Google Cloud Storage, or to a server that speaks like it, and the identity that requests are
-// made with. All methods may be called in parallel.
+// Client is connections to Google Cloud Storage, or to a server that speaks like it, and the
+// identity that requests are made with. All methods may be called in parallel.
 type Client struct {
 	net      *request.Client
 	id       *identity
@@ -38,7 +38,8 @@ type customerKey struct {
 	header http.Header // of reads
 }
 
-// Connect makes a client of the settings. It reads files of credentials, and sends nothing. ctx ends with the call.
+// Connect makes a client of the settings. It reads files of credentials, and sends nothing. ctx
+// ends with the call.
 func Connect(_ context.Context, o storage.Options) (*Client, error) {
 	env := request.Lookup(o.Environ)
 	base, google, err := endpoint(o.Settings.Endpoint, env("STORAGE_EMULATOR_HOST"))
@@ -98,8 +99,8 @@ func (c *Client) Close() {
 	c.id.Close()
 }
 
-// endpoint is the base URL: what the settings say, else the environment, else Google's. google is whether it is Google,
-// who may see the user's credentials.
+// endpoint is the base URL: what the settings say, else the environment, else Google's. google is
+// whether it is Google, who may see the user's credentials.
 func endpoint(given, emulator string) (base *url.URL, google bool, err error) {
 	text := given
 	if text == "" {

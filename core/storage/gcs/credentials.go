@@ -22,7 +22,8 @@ import (
 const (
 	scope        = "https://www.googleapis.com/auth/devstorage.read_write"
 	metadataHost = "169.254.169.254"
-	// metadataPatience bounds the search for a metadata server, which only machines of Google's have.
+	// metadataPatience bounds the search for a metadata server, which only machines of Google's
+	// have.
 	metadataPatience = 1.0
 	maxCredentials   = 1 << 20
 )
@@ -42,8 +43,9 @@ type identity struct {
 	asking *question          // nil: nobody asks for a token
 }
 
-// identify finds who asks: what the settings say, else the environment, else the machine. A server that is not Google's
-// gets only what the settings say, so that nobody collects tokens who was given a URL.
+// identify finds who asks: what the settings say, else the environment, else the machine. A server
+// that is not Google's gets only what the settings say, so that nobody collects tokens who was
+// given a URL.
 func identify(o storage.Options, google bool) (*identity, error) {
 	s, env := o.Settings, request.Lookup(o.Environ)
 	switch {
@@ -162,7 +164,8 @@ func (id *identity) Close() {
 
 func (id *identity) anonymous() bool { return id.make == nil }
 
-// forget drops the token, so that the next request has a new one. It is false where there is no other.
+// forget drops the token, so that the next request has a new one. It is false where there is no
+// other.
 func (id *identity) forget() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
@@ -214,12 +217,12 @@ func (id *identity) authorize(ctx context.Context, rq *http.Request) error {
 	return nil
 }
 
-// staleTime is how long before its end a token is asked for anew. The library fetches a new one beside the old one from a
-// little later on.
+// staleTime is how long before its end a token is asked for anew. The library fetches a new one
+// beside the old one from a little later on.
 const staleTime = 4 * time.Minute
 
-// access gives a token. One caller at a time asks for it, and the others wait for the answer as long as their contexts last:
-// the library would let them wait for a lock.
+// access gives a token. One caller at a time asks for it, and the others wait for the answer as
+// long as their contexts last: the library would let them wait for a lock.
 func (id *identity) access(ctx context.Context) (*auth.Token, error) {
 	for {
 		id.mu.Lock()
@@ -237,7 +240,8 @@ func (id *identity) access(ctx context.Context) (*auth.Token, error) {
 		}
 		select {
 		case <-asking.done:
-			if asking.err != nil && !errs.Is(asking.err, errs.Canceled) { // else only who asked has given up
+			if asking.err != nil && !errs.Is(asking.err, errs.Canceled) {
+				// else only who asked has given up
 				return nil, asking.err
 			}
 		case <-ctx.Done():

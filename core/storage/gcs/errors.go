@@ -21,7 +21,8 @@ var errSlow = errors.New("the store does not answer")
 // maxMessage bounds what is quoted of an answer.
 const maxMessage = 300
 
-// mostGarbled is how many answers in a row cannot be read until the server is not taken for Google's.
+// mostGarbled is how many answers in a row cannot be read until the server is not taken for
+// Google's.
 const mostGarbled = 4
 
 // refusal is what Google says about a request that it does not do.
@@ -139,7 +140,8 @@ func (p *place) bucketMissing(op, key string) error {
 		"there is no bucket %q at %q; check its name, or create it", p.bucket, p.client.base.Host)})
 }
 
-// unknownBucket is bucketMissing, unless the answer is not in Google's words: then it may be that of any server.
+// unknownBucket is bucketMissing, unless the answer is not in Google's words: then it may be that
+// of any server.
 func (p *place) unknownBucket(op, key string, r *refusal) error {
 	if r.formal || p.seen.Load() {
 		return p.bucketMissing(op, key)
@@ -178,7 +180,8 @@ func (p *place) sdkError(ctx context.Context, err error) error {
 func unreadable(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
-	return errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(err.Error(), "json: ") // some have no type
+	// some have no type
+	return errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(err.Error(), "json: ")
 }
 
 // secrets are what was sent and must not be shown where the other side repeats it.

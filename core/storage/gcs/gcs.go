@@ -1,5 +1,6 @@
-// Package gcs owns objects in a bucket of Google Cloud Storage: reads as range requests of our own, everything else by
-// Google's client over HTTP. It neither retries nor caches, and it never uses gRPC.
+// Package gcs owns objects in a bucket of Google Cloud Storage: reads as range requests of our own,
+// everything else by Google's client over HTTP. It neither retries nor caches, and it never uses
+// gRPC.
 package gcs
 
 import (
@@ -20,10 +21,12 @@ const MaxWholeBytes = 1 << 31
 // trustBytes is how much memory Get takes on the word of the store alone.
 const trustBytes = 16 << 20
 
-// Provider keeps objects of a dataset below one prefix of a bucket. All methods may be called in parallel.
+// Provider keeps objects of a dataset below one prefix of a bucket. All methods may be called in
+// parallel.
 type Provider struct{ place }
 
-// Source is the objects below one prefix of a bucket that others write. All methods may be called in parallel.
+// Source is the objects below one prefix of a bucket that others write. All methods may be called
+// in parallel.
 type Source struct{ place }
 
 var (
@@ -47,11 +50,13 @@ type place struct {
 	bucket  string
 	prefix  string       // "" or ends with "/"
 	garbled atomic.Int32 // answers that could not be read since the last one that could
-	seen    atomic.Bool  // the bucket has answered, so that a missing object does not mean a missing bucket
-	closed  atomic.Bool
+	// the bucket has answered, so that a missing object does not mean a missing bucket
+	seen   atomic.Bool
+	closed atomic.Bool
 }
 
-// Open gives the provider of "bucket/prefix". Nothing is sent: a missing bucket shows with the first call.
+// Open gives the provider of "bucket/prefix". Nothing is sent: a missing bucket shows with the
+// first call.
 func Open(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
 	c, err := Connect(ctx, o)
 	if err != nil {
@@ -66,8 +71,8 @@ func Open(ctx context.Context, rest string, o storage.Options) (storage.Provider
 	return p, nil
 }
 
-// OpenSource gives the objects whose names start with "prefix/" in "bucket/prefix" as a source; their keys are what
-// follows. Nothing is sent.
+// OpenSource gives the objects whose names start with "prefix/" in "bucket/prefix" as a source;
+// their keys are what follows. Nothing is sent.
 func OpenSource(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
 	c, err := Connect(ctx, o)
 	if err != nil {

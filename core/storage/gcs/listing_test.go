@@ -9,7 +9,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestGarbledListing: what cannot be read is worth another request, but for a server that never gives anything else.
+// TestGarbledListing: what cannot be read is worth another request, but for a server that never
+// gives anything else.
 func TestGarbledListing(t *testing.T) {
 	t.Parallel()
 	good := `{"kind": "storage#objects", "items": [{"name": "root/a", "size": "1", "generation": "1"}]}`

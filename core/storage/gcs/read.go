@@ -27,7 +27,8 @@ func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 	if b.Len() > MaxWholeBytes {
 		return nil, errs.New(errs.Corrupt, "get %q: object in %q has %d bytes, want at most %d", key, p.URI(), b.Len(), MaxWholeBytes)
 	}
-	// What the store says of the length is believed up to a point; ReadFrom wants a little room to see the end.
+	// What the store says of the length is believed up to a point; ReadFrom wants a little room to
+	// see the end.
 	data := bytes.NewBuffer(make([]byte, 0, min(b.Len(), trustBytes)+bytes.MinRead))
 	if _, err := data.ReadFrom(b); err != nil {
 		return nil, errs.Wrap(errs.Storage, op, key, err)
@@ -92,7 +93,8 @@ func (p *place) open(ctx context.Context, op, key string, off, n int64, tag stri
 	return b, nil
 }
 
-// openEmpty asks for what is known about the object: HTTP has no range without a byte, and downloads no HEAD.
+// openEmpty asks for what is known about the object: HTTP has no range without a byte, and
+// downloads no HEAD.
 func (p *place) openEmpty(ctx context.Context, op, key string, off int64, tag string) (storage.Body, error) {
 	if off < 0 {
 		return nil, errs.New(errs.Invalid, "%s %q: offset %d is negative", op, key, off)

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// wholeBytes is up to how many bytes a stream becomes one request, which storage.Attempts can repeat. Larger ones are
-	// uploaded in parts, which Google's client repeats: it alone has their bytes.
+	// wholeBytes is up to how many bytes a stream becomes one request, which storage.Attempts can
+	// repeat. Larger ones are uploaded in parts, which Google's client repeats: it alone has their
+	// bytes.
 	wholeBytes = 16 << 20
 	partBytes  = 8 << 20
 	blockBytes = 1 << 20
@@ -36,7 +37,8 @@ func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
 	return p.upload(ctx, op, key, false, data)
 }
 
-// PutIfAbsent stores data if the object has no generation yet. A lost answer is an error, and the object may stand.
+// PutIfAbsent stores data if the object has no generation yet. A lost answer is an error, and the
+// object may stand.
 func (p *Provider) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	const op = "put-if-absent"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -82,9 +84,11 @@ func (p *place) writer(ctx context.Context, o *gcloud.ObjectHandle) *gcloud.Writ
 	return w
 }
 
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // the library keeps this one
+// the library keeps this one
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Create begins an object. Up to 16 MiB are kept until Finish; what is longer is uploaded as it comes.
+// Create begins an object. Up to 16 MiB are kept until Finish; what is longer is uploaded as it
+// comes.
 func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, error) {
 	const op = "create"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -97,7 +101,8 @@ func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, erro
 	return &stream{p: p, key: key, begin: begin, attempts: storage.AttemptsOf(ctx)}, nil
 }
 
-// partWriter uploads in parts, each of which is sent again when that helps, for as long as one call may take.
+// partWriter uploads in parts, each of which is sent again when that helps, for as long as one call
+// may take.
 func (p *place) partWriter(ctx context.Context, key string) *gcloud.Writer {
 	patience := defaultRetry
 	if s := p.client.settings.RetryTime; s > 0 && s < 1e6 {
@@ -276,7 +281,8 @@ func (p *Provider) remove(ctx context.Context, op, key string) error {
 	return p.writeError(ctx, op, key, false, err)
 }
 
-// CopyFrom rewrites an object of this store. It is not done where the source is elsewhere, or may not be read.
+// CopyFrom rewrites an object of this store. It is not done where the source is elsewhere, or may
+// not be read.
 func (p *Provider) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
 	const op = "copy"
 	from, ok := storage.Innermost(src).(*Provider)

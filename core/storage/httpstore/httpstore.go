@@ -24,11 +24,12 @@ import (
 	"deeplake/core/storage"
 )
 
-// maxRedirects is how often a request may be sent on: mirrors and content networks do it once or twice.
+// maxRedirects is how often a request may be sent on: mirrors and content networks do it once or
+// twice.
 const maxRedirects = 5
 
-// Stores opens URLs. What is opened with the same settings shares connections. The zero value is ready; it may be used in
-// parallel and must not be copied.
+// Stores opens URLs. What is opened with the same settings shares connections. The zero value is
+// ready; it may be used in parallel and must not be copied.
 type Stores struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*client
@@ -78,7 +79,8 @@ func (p *Stores) Opener(scheme string) storage.Opener {
 	}
 }
 
-// SourceOpener opens URLs of scheme as a Source: that of a listing file, or of anything that names are relative to.
+// SourceOpener opens URLs of scheme as a Source: that of a listing file, or of anything that names
+// are relative to.
 func (p *Stores) SourceOpener(scheme string) storage.SourceOpener {
 	return func(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
 		out := &Source{stores: p}

@@ -138,7 +138,8 @@ func parseLine(line string) (e storage.Entry, ok bool, err error) {
 	return e, true, nil
 }
 
-// resolve is the URL of name. A relative one is a path: "?" and "#" belong to it, and "%41" is what is already escaped.
+// resolve is the URL of name. A relative one is a path: "?" and "#" belong to it, and "%41" is what
+// is already escaped.
 func resolve(base *url.URL, name string) (*url.URL, error) {
 	if scheme, _, found := strings.Cut(name, "://"); found && (scheme == "http" || scheme == "https") {
 		u, err := url.Parse(name)

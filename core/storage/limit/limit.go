@@ -1,5 +1,6 @@
-// Package limit owns how much is asked of a store at once: requests, adapted to what the store puts up with, and bytes on
-// their way. Whoever comes first is served first. It repeats nothing, and knows a store only by its storage.Fault.
+// Package limit owns how much is asked of a store at once: requests, adapted to what the store puts
+// up with, and bytes on their way. Whoever comes first is served first. It repeats nothing, and
+// knows a store only by its storage.Fault.
 package limit
 
 import (
@@ -20,18 +21,20 @@ const (
 	DefaultBytesInFlight = 256 << 20
 )
 
-// unknownBytes is what a request for a whole object counts until its answer says more: those are heads and index pages.
+// unknownBytes is what a request for a whole object counts until its answer says more: those are
+// heads and index pages.
 const unknownBytes = 256 << 10
 
-// Limiter is the places of one store; the providers and sources of the store share it. All methods may be called in
-// parallel.
+// Limiter is the places of one store; the providers and sources of the store share it. All methods
+// may be called in parallel.
 //
-// The number of places begins at its maximum and changes after each round, which is as many answers as there are places,
-// to requests that were sent in it: it shrinks by half of the share of answers that asked for fewer requests, lately, and
-// grows by one where all places were taken. So a store that refuses everything halves it each round, while one that
-// refuses a tenth at random, whatever it is asked, still gets some twenty requests at once. (Halving at any refusal, as TCP
-// does at a loss, would end at one or two. In proportion is what DCTCP does: Alizadeh et al., "Data Center TCP", SIGCOMM
-// 2010.)
+// The number of places begins at its maximum and changes after each round, which is as many answers
+// as there are places, to requests that were sent in it: it shrinks by half of the share of answers
+// that asked for fewer requests, lately, and grows by one where all places were taken. So a store
+// that refuses everything halves it each round, while one that refuses a tenth at random, whatever
+// it is asked, still gets some twenty requests at once. (Halving at any refusal, as TCP does at a
+// loss, would end at one or two. In proportion is what DCTCP does: Alizadeh et al., "Data Center
+// TCP", SIGCOMM 2010.)
 type Limiter struct {
 	most      float64
 	mostBytes int64
@@ -109,9 +112,10 @@ func (l *Limiter) take(n int64) {
 }
 
 const (
-	memory  = 0.25 // weight of the last round in the share of refusals
-	certain = 0.5  // part of a round from which on it alone counts: a store that refuses that much is not unlucky
-	plenty  = 8    // refusals, being that part, that end a round early
+	memory = 0.25 // weight of the last round in the share of refusals
+	// part of a round from which on it alone counts: a store that refuses that much is not unlucky
+	certain = 0.5
+	plenty  = 8 // refusals, being that part, that end a round early
 )
 
 // answered reckons with an answer to a request that was sent in a round.

@@ -62,7 +62,8 @@ func slow(t *testing.T, s storage.Settings, n int, plan ...faultstore.Fault) (*l
 	return l, l.Provider(below), below
 }
 
-// TestPlaces: no more than so many run at once, by whatever call, and each starts as soon as one is free.
+// TestPlaces: no more than so many run at once, by whatever call, and each starts as soon as one is
+// free.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,7 +118,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestBytes: what is on its way is bounded, a request above the bound goes alone, and what was read makes room.
+// TestBytes: what is on its way is bounded, a request above the bound goes alone, and what was read
+// makes room.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
@@ -245,7 +247,8 @@ func TestLeavingTheQueue(t *testing.T) {
 	})
 }
 
-// TestAdaption: a store that asks for less gets half, once for what was on its way, and more again in time.
+// TestAdaption: a store that asks for less gets half, once for what was on its way, and more again
+// in time.
 func TestAdaption(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

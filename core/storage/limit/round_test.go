@@ -6,7 +6,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestRounds: what share of refusals leaves how many places, when each round asks for as much as it may.
+// TestRounds: what share of refusals leaves how many places, when each round asks for as much as it
+// may.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

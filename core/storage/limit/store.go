@@ -46,7 +46,8 @@ var (
 	_ storage.Ranger   = Ranged{}
 )
 
-// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is one.
+// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is
+// one.
 func (l *Limiter) Provider(inner storage.Provider) storage.Provider {
 	s := &Store{l: l, inner: inner}
 	if r, ok := inner.(storage.Ranger); ok {
@@ -102,7 +103,8 @@ func (s *Store) wrote(data []byte, err error) error {
 	return err
 }
 
-// List takes a place until the first object has come. fn runs without one, so that it may ask the store for something.
+// List takes a place until the first object has come. fn runs without one, so that it may ask the
+// store for something.
 func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	var place slot
 	if err := place.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
@@ -139,7 +141,8 @@ func (s *Store) attempts(ctx context.Context) context.Context {
 	})
 }
 
-// Create begins an object. Requests that the inner provider runs through storage.AttemptsOf wait for places.
+// Create begins an object. Requests that the inner provider runs through storage.AttemptsOf wait
+// for places.
 func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) {
 	return storage.Create(s.attempts(ctx), s.inner, key)
 }
@@ -237,7 +240,8 @@ func (b *body) Close() error {
 	return b.Body.Close()
 }
 
-// Source is a storage.Source whose requests wait for a place. All methods may be called in parallel.
+// Source is a storage.Source whose requests wait for a place. All methods may be called in
+// parallel.
 type Source struct {
 	l     *Limiter
 	inner storage.Source

@@ -30,7 +30,8 @@ func benchObjects(b *testing.B, n int) (*Provider, []string) {
 	return p, keys
 }
 
-// BenchmarkReadAt is a warm read of 10 KB; the difference to BenchmarkPread is what the provider costs.
+// BenchmarkReadAt is a warm read of 10 KB; the difference to BenchmarkPread is what the provider
+// costs.
 func BenchmarkReadAt(b *testing.B) {
 	p, keys := benchObjects(b, 60)
 	ctx, cancel := context.WithCancel(b.Context())
@@ -102,7 +103,8 @@ const (
 	benchFiles = 16 // per iteration: 192 MiB
 )
 
-// BenchmarkStream writes files of 12 MB in pieces of 3 MB, so many at once, until their names are durable.
+// BenchmarkStream writes files of 12 MB in pieces of 3 MB, so many at once, until their names are
+// durable.
 func BenchmarkStream(b *testing.B) {
 	for _, early := range []bool{true, false} {
 		for _, inFlight := range []int{1, 4, 8} {
@@ -136,7 +138,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkOneWriter is a writer that copies into one stream after the other while earlier ones finish behind it.
+// BenchmarkOneWriter is a writer that copies into one stream after the other while earlier ones
+// finish behind it.
 func BenchmarkOneWriter(b *testing.B) {
 	for _, early := range []bool{true, false} {
 		for _, inFlight := range []int{1, 4, 8} {

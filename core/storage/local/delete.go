@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Delete removes the files, then the directories that became empty, but never the root. It goes on after a failure and
-// returns the first. Removals become durable when the system likes.
+// Delete removes the files, then the directories that became empty, but never the root. It goes on
+// after a failure and returns the first. Removals become durable when the system likes.
 func (p *Provider) Delete(ctx context.Context, keys ...string) error {
 	const op = "delete"
 	if p.closed.Load() {
@@ -51,8 +51,8 @@ func (p *Provider) unlink(op, key string) error {
 	return p.writeError(op, key, err)
 }
 
-// prune removes those of the directories that are empty, and their parents that become so. It forgets them first: a
-// writer that comes in between finds the directory missing and makes it anew.
+// prune removes those of the directories that are empty, and their parents that become so. It
+// forgets them first: a writer that comes in between finds the directory missing and makes it anew.
 func (p *Provider) prune(candidates map[string]bool) {
 	todo := make([]string, 0, len(candidates))
 	for dir := range candidates {

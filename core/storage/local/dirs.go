@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirs remembers which directories were written to since their last fsync. Directories are named by their key part,
-// "" being the root.
+// dirs remembers which directories were written to since their last fsync. Directories are named by
+// their key part, "" being the root.
 type dirs struct {
 	mu    sync.Mutex
 	known map[string]bool // exist, and their parents were marked since
 	dirty map[string]bool
 	above []string // absolute: directories above the root in which Open made an entry
 
-	// flushing is held by one flush after the other: the second must not return before what the first took is durable.
+	// flushing is held by one flush after the other: the second must not return before what the
+	// first took is durable.
 	flushing sync.Mutex
 }
 
@@ -29,7 +30,8 @@ func (d *dirs) init() {
 	d.dirty = make(map[string]bool)
 }
 
-// makeRoot makes the root and its missing parents. Other processes may do the same at the same time.
+// makeRoot makes the root and its missing parents. Other processes may do the same at the same
+// time.
 func (p *Provider) makeRoot() error {
 	var missing []string
 	for dir := p.root; ; dir = filepath.Dir(dir) {
@@ -47,8 +49,9 @@ func (p *Provider) makeRoot() error {
 	return nil
 }
 
-// ensureDir makes the directory of a key part and its parents up to the root, which must exist. A directory that is used
-// for the first time marks its parents dirty whoever made it: its maker may not have come to synchronise them.
+// ensureDir makes the directory of a key part and its parents up to the root, which must exist. A
+// directory that is used for the first time marks its parents dirty whoever made it: its maker may
+// not have come to synchronise them.
 func (p *Provider) ensureDir(dir string) error {
 	d := &p.dirs
 	d.mu.Lock()
@@ -85,7 +88,8 @@ func (d *dirs) forget(dir string) {
 	}
 }
 
-// mark says that an entry of the directory changed. It must follow the change, or a flush between would miss it.
+// mark says that an entry of the directory changed. It must follow the change, or a flush between
+// would miss it.
 func (d *dirs) mark(dir string) {
 	d.mu.Lock()
 	d.dirty[dir] = true
@@ -99,7 +103,8 @@ func (d *dirs) unsafe(dir string) bool {
 	return d.dirty[dir]
 }
 
-// flushDirs makes durable every name given by calls that returned before. What could not be synchronised stays marked.
+// flushDirs makes durable every name given by calls that returned before. What could not be
+// synchronised stays marked.
 func (p *Provider) flushDirs() error {
 	d := &p.dirs
 	d.flushing.Lock()
@@ -126,8 +131,9 @@ func (p *Provider) flushDirs() error {
 	return err
 }
 
-// syncAll synchronises directories and takes the finished ones off the lists. One that is gone holds nothing to save,
-// and one above the root that this process may not open is left to its owner.
+// syncAll synchronises directories and takes the finished ones off the lists. One that is gone
+// holds nothing to save, and one above the root that this process may not open is left to its
+// owner.
 func (p *Provider) syncAll(above, below *[]string) error {
 	for ; len(*above) > 0; *above = (*above)[1:] {
 		if err := p.sys.syncDir((*above)[0]); err != nil && !anyOf(err, unix.ENOENT, unix.EACCES) {

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files keeps descriptors of objects open for the next read. Which one has to go is decided by second chance (an
-// approximation of least recently used whose hit writes at most one bit). A reader counts itself in, so that a
-// descriptor that goes is closed only after its last reader; at most limit descriptors and those in use are open.
+// files keeps descriptors of objects open for the next read. Which one has to go is decided by
+// second chance (an approximation of least recently used whose hit writes at most one bit). A
+// reader counts itself in, so that a descriptor that goes is closed only after its last reader; at
+// most limit descriptors and those in use are open.
 type files struct {
 	seed   maphash.Seed
 	shards []shard // a power of two of them, so that parallel readers rarely meet on a lock
@@ -89,8 +90,9 @@ func (c *files) generation(key string) uint64 {
 	return s.gen
 }
 
-// insert hands fd over and returns the file of key, which the caller must release: another one, where a parallel reader
-// was faster. A descriptor from before a drop is not kept. ok is false, and fd closed, when the cache was closed.
+// insert hands fd over and returns the file of key, which the caller must release: another one,
+// where a parallel reader was faster. A descriptor from before a drop is not kept. ok is false, and
+// fd closed, when the cache was closed.
 func (c *files) insert(key string, fd int, gen uint64) (f *file, ok bool) {
 	f = &file{key: strings.Clone(key), fd: fd}
 	f.refs.Store(1)
@@ -126,8 +128,8 @@ func (c *files) insert(key string, fd int, gen uint64) (f *file, ok bool) {
 	return f, true
 }
 
-// evict takes one file out, the first from hand on that was not read since the hand last passed. The caller holds the
-// lock, and releases the file after it.
+// evict takes one file out, the first from hand on that was not read since the hand last passed.
+// The caller holds the lock, and releases the file after it.
 func (s *shard) evict() *file {
 	for {
 		if s.hand >= len(s.ring) {
@@ -142,7 +144,8 @@ func (s *shard) evict() *file {
 	}
 }
 
-// remove takes f out of map and ring; the last of the ring fills the gap. The caller holds the lock.
+// remove takes f out of map and ring; the last of the ring fills the gap. The caller holds the
+// lock.
 func (s *shard) remove(f *file) {
 	delete(s.byKey, f.key)
 	last := len(s.ring) - 1

@@ -13,7 +13,8 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// isOpen says whether fd is a descriptor of this process. Only for descriptors that no parallel test can get: see callers.
+// isOpen says whether fd is a descriptor of this process. Only for descriptors that no parallel
+// test can get: see callers.
 func isOpen(fd int) bool {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	return err == nil

@@ -17,15 +17,17 @@ import (
 	"deeplake/core/storage"
 )
 
-// firstPage is how many names of a directory are put in order at first. Most listings look at a few names of a large
-// directory and stop; one that goes on reads the directory a second time, then all of it.
+// firstPage is how many names of a directory are put in order at first. Most listings look at a few
+// names of a large directory and stop; one that goes on reads the directory a second time, then all
+// of it.
 const firstPage = 256
 
 // ListsWhole says that the first name of a directory costs all of them; storage.WholeLister.
 func (p *Provider) ListsWhole() {}
 
-// List reads no directory that lies wholly before after. Objects that appear or vanish meanwhile may be listed or not.
-// Files whose names are no keys, temporary files and directories behind symbolic links are not objects.
+// List reads no directory that lies wholly before after. Objects that appear or vanish meanwhile
+// may be listed or not. Files whose names are no keys, temporary files and directories behind
+// symbolic links are not objects.
 func (p *Provider) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	const op = "list"
 	if p.closed.Load() {
@@ -99,10 +101,11 @@ func (p *Provider) visit(ctx context.Context, dir *os.File, prefix, name, after 
 	return fn(storage.Object{Key: key, Size: st.Size, Modified: modified(&st)}), nil
 }
 
-// entryBound says which entries of a directory are wanted. Names of directories carry a "/", so that the order of
-// names is the order of keys ("a.b" < "a/b" < "a0").
+// entryBound says which entries of a directory are wanted. Names of directories carry a "/", so
+// that the order of names is the order of keys ("a.b" < "a/b" < "a0").
 type entryBound struct {
-	after string // in the directory; entries up to it are not wanted, but the directory it lies in is
+	// in the directory; entries up to it are not wanted, but the directory it lies in is
+	after string
 	last  string // entries up to it were seen
 	room  int    // bytes that a key has left
 }
@@ -114,8 +117,8 @@ func (b entryBound) wants(name string) bool {
 	return name > b.after || (strings.HasSuffix(name, "/") && strings.HasPrefix(b.after, name))
 }
 
-// readNames returns the wanted entries in order: all of them, or the first limit ones where limit is not 0; complete says
-// that there are no more.
+// readNames returns the wanted entries in order: all of them, or the first limit ones where limit
+// is not 0; complete says that there are no more.
 func readNames(dir *os.File, bound entryBound, limit int) (names []string, complete bool, err error) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return nil, false, err

@@ -18,9 +18,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// Provider keeps objects as files below one directory. All methods may be called in parallel, by several processes too.
-// A descriptor of an object that was read stays open for a while (see files): an object that another process deletes may
-// stay readable, and keep its disk space, until Close.
+// Provider keeps objects as files below one directory. All methods may be called in parallel, by
+// several processes too. A descriptor of an object that was read stays open for a while (see
+// files): an object that another process deletes may stay readable, and keep its disk space, until
+// Close.
 type Provider struct {
 	root   string // absolute, without a trailing "/"
 	closed atomic.Bool
@@ -30,8 +31,9 @@ type Provider struct {
 	mapped *mappings
 }
 
-// mappings counts what a provider has mapped where it can: half of the machine's memory at most, since pages beyond what that
-// holds would be read by touching them, a few at a time, which takes longer than to ask for them.
+// mappings counts what a provider has mapped where it can: half of the machine's memory at most,
+// since pages beyond what that holds would be read by touching them, a few at a time, which takes
+// longer than to ask for them.
 type mappings struct{ files, bytes atomic.Int64 }
 
 var (
@@ -41,9 +43,9 @@ var (
 	_ storage.Opener   = Open
 )
 
-// Open gives the provider of the directory at path, relative paths being taken from the working directory. With o.Create
-// the directory and its parents are made where they are missing; without, a missing one is errs.NotFound. A path that is
-// not a directory is errs.Invalid.
+// Open gives the provider of the directory at path, relative paths being taken from the working
+// directory. With o.Create the directory and its parents are made where they are missing; without,
+// a missing one is errs.NotFound. A path that is not a directory is errs.Invalid.
 func Open(ctx context.Context, path string, o storage.Options) (storage.Provider, error) {
 	const op = "open directory"
 	if err := canceled(ctx, op, path); err != nil {
@@ -76,7 +78,8 @@ func Open(ctx context.Context, path string, o storage.Options) (storage.Provider
 	return p, nil
 }
 
-// descriptorLimit is how many descriptors may stay open: a quarter of what the process may have, the rest is the host's.
+// descriptorLimit is how many descriptors may stay open: a quarter of what the process may have,
+// the rest is the host's.
 func descriptorLimit() int {
 	var lim unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
@@ -113,7 +116,8 @@ func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 	return data, nil
 }
 
-// ReadAt fills dst from a descriptor that stays open for the next call: a warm call is one pread and no allocation.
+// ReadAt fills dst from a descriptor that stays open for the next call: a warm call is one pread
+// and no allocation.
 func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
 	const op = "read"
 	if err := canceled(ctx, op, key); err != nil {
@@ -131,7 +135,8 @@ func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64
 	return err
 }
 
-// openCached opens the object and leaves its descriptor with the cache. The key is checked here, once per descriptor.
+// openCached opens the object and leaves its descriptor with the cache. The key is checked here,
+// once per descriptor.
 func (p *Provider) openCached(ctx context.Context, key string) (*file, error) {
 	const op = "read"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -176,8 +181,9 @@ func truncated(op, key, root string, got int, off int64, want int) error {
 	return errs.New(errs.Corrupt, "%s %q: object below %q is truncated (got %d bytes at offset %d, want %d)", op, key, root, got, off, want)
 }
 
-// openRead opens the file of key. Too many open files are first answered by giving up the idle ones. O_NONBLOCK keeps a
-// named pipe that somebody put there from hanging the reader; for files it means nothing.
+// openRead opens the file of key. Too many open files are first answered by giving up the idle
+// ones. O_NONBLOCK keeps a named pipe that somebody put there from hanging the reader; for files it
+// means nothing.
 func (p *Provider) openRead(key string) (int, error) {
 	return p.open(p.path(key), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 }
@@ -199,8 +205,8 @@ func (p *Provider) open(path string, flags int) (int, error) {
 // URI is "file://" and the absolute path of the directory.
 func (p *Provider) URI() string { return uriOf(p.root) }
 
-// Place is the device and the inode of the directory: links and mounts lead to one by several paths. Of a directory that is
-// gone it is the URI.
+// Place is the device and the inode of the directory: links and mounts lead to one by several
+// paths. Of a directory that is gone it is the URI.
 func (p *Provider) Place() string {
 	var st unix.Stat_t
 	if err := unix.Stat(p.root, &st); err != nil {
@@ -209,8 +215,8 @@ func (p *Provider) Place() string {
 	return fmt.Sprintf("file %d %d", st.Dev, st.Ino)
 }
 
-// Close closes the descriptors; those that a read in progress uses, when it ends. Streams that are still open stay with
-// their owner, who must Abort them. The second Close is errs.Closed.
+// Close closes the descriptors; those that a read in progress uses, when it ends. Streams that are
+// still open stay with their owner, who must Abort them. The second Close is errs.Closed.
 func (p *Provider) Close() error {
 	if p.closed.Swap(true) {
 		return closedError("close", p.root)
@@ -222,7 +228,8 @@ func (p *Provider) Close() error {
 // path is the file of key.
 func (p *Provider) path(key string) string { return p.root + "/" + key }
 
-// admit checks what every operation on a key starts with: open, not cancelled, a key that can be a file.
+// admit checks what every operation on a key starts with: open, not cancelled, a key that can be a
+// file.
 func (p *Provider) admit(ctx context.Context, op, key string) error {
 	if p.closed.Load() {
 		return closedError(op, key)

@@ -12,8 +12,8 @@ import (
 
 var _ storage.Mapper = (*Provider)(nil)
 
-// mostMapped is how many files a provider maps at most: the system gives a process 65,530 mappings, of which others want
-// theirs.
+// mostMapped is how many files a provider maps at most: the system gives a process 65,530 mappings,
+// of which others want theirs.
 const mostMapped = 1 << 13
 
 // take counts a mapping of n bytes, unless it would be one too many.
@@ -32,8 +32,8 @@ func (m *mappings) giveBack(n int64) {
 	m.bytes.Add(-n)
 }
 
-// Map shows an object in the memory of the page cache. The file is unmapped some time after the last use of the Mapping.
-// Beyond half of the machine's memory nothing is shown.
+// Map shows an object in the memory of the page cache. The file is unmapped some time after the
+// last use of the Mapping. Beyond half of the machine's memory nothing is shown.
 func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error) {
 	const op = "map"
 	if err := canceled(ctx, op, key); err != nil {
@@ -74,8 +74,9 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 	return m, nil
 }
 
-// steady reports whether a file lies on a file system of this machine. On those of others a file that somebody removes there,
-// or a server that goes away, ends the process that touches its pages; such files are read.
+// steady reports whether a file lies on a file system of this machine. On those of others a file
+// that somebody removes there, or a server that goes away, ends the process that touches its pages;
+// such files are read.
 func steady(fd int) bool {
 	var st unix.Statfs_t
 	if unix.Fstatfs(fd, &st) != nil {
@@ -88,8 +89,9 @@ func steady(fd int) bool {
 	return false
 }
 
-// ready has the system read what is not in memory yet. A page that cannot be read would end the process when it is touched;
-// here it is an error. Systems older than Linux 5.14 do not know the request.
+// ready has the system read what is not in memory yet. A page that cannot be read would end the
+// process when it is touched; here it is an error. Systems older than Linux 5.14 do not know the
+// request.
 func (p *Provider) ready(key string, data []byte, off, n int64) error {
 	const op = "map"
 	if off < 0 || n < 0 || n > int64(len(data))-off {

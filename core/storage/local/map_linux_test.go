@@ -10,7 +10,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestMap: an object is shown as it is, stays when it was deleted and its provider closed, and says what cannot be touched.
+// TestMap: an object is shown as it is, stays when it was deleted and its provider closed, and says
+// what cannot be touched.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	p := openAt(t, t.TempDir())

@@ -17,9 +17,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// Source is a directory of files that others write. Names are paths below it with "/", in byte order. Links to files are
-// followed, links to directories are not. What cannot be read is listed too, with the size -1, and a directory of that
-// sort with "/" at its end: reading it says why. All methods may be called in parallel.
+// Source is a directory of files that others write. Names are paths below it with "/", in byte
+// order. Links to files are followed, links to directories are not. What cannot be read is listed
+// too, with the size -1, and a directory of that sort with "/" at its end: reading it says why. All
+// methods may be called in parallel.
 type Source struct {
 	root   string // absolute
 	closed atomic.Bool
@@ -30,7 +31,8 @@ var (
 	_ storage.SourceOpener = OpenSource
 )
 
-// OpenSource gives the source of the directory at path. A missing one is errs.NotFound, a file errs.Invalid.
+// OpenSource gives the source of the directory at path. A missing one is errs.NotFound, a file
+// errs.Invalid.
 func OpenSource(_ context.Context, path string, _ storage.Options) (storage.Source, error) {
 	const op = "open folder"
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
@@ -61,7 +63,8 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Objects lists files below the directory. It holds the names of one directory on each level at a time.
+// Objects lists files below the directory. It holds the names of one directory on each level at a
+// time.
 func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	if s.closed.Load() {
 		return errs.New(errs.Closed, "list %q: the source was closed", s.root)

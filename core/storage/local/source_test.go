@@ -34,7 +34,8 @@ func newSource(t *testing.T, files ...string) (*Source, string) {
 	return s.(*Source), root
 }
 
-// TestSourceListing: byte order of whole names, links to files and not to directories, parts of the listing.
+// TestSourceListing: byte order of whole names, links to files and not to directories, parts of the
+// listing.
 func TestSourceListing(t *testing.T) {
 	t.Parallel()
 	all := []string{"A", "a-b/x", "a.b", "a/ b", "a/c/d", "a0", "ä/ü"}

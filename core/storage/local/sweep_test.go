@@ -11,7 +11,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestSweep: temporary files older than the bound go, younger ones and objects stay; a dry run only counts.
+// TestSweep: temporary files older than the bound go, younger ones and objects stay; a dry run only
+// counts.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system holds the calls on which durability and atomicity rest, so that tests can watch their order and let them fail.
+// system holds the calls on which durability and atomicity rest, so that tests can watch their
+// order and let them fail.
 type system struct {
 	syncFile        func(fd int) error
 	syncDir         func(path string) error

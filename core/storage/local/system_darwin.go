@@ -2,7 +2,8 @@ package local
 
 import "golang.org/x/sys/unix"
 
-// syncFile flushes the drive's own cache too, which fsync on macOS does not; file systems that cannot get an fsync.
+// syncFile flushes the drive's own cache too, which fsync on macOS does not; file systems that
+// cannot get an fsync.
 func syncFile(fd int) error {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0); !anyOf(err, unix.ENOTSUP, unix.EINVAL, unix.ENOTTY) {
 		return err

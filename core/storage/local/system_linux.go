@@ -12,8 +12,8 @@ func renameExclusive(from, to string) error {
 	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 }
 
-// beginWriteback lets the kernel begin to write a range that was just written. It promises nothing, so that its failure
-// means nothing either.
+// beginWriteback lets the kernel begin to write a range that was just written. It promises nothing,
+// so that its failure means nothing either.
 func beginWriteback(fd int, off, length int64) {
 	_ = unix.SyncFileRange(fd, off, length, unix.SYNC_FILE_RANGE_WRITE)
 }

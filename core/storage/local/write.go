@@ -15,16 +15,16 @@ import (
 	"deeplake/core/storage"
 )
 
-// writebackBytes is after how many bytes the system is told to begin writing them to the disk, so that the disk works
-// while the next ones are copied, and Finish finds little left to do.
+// writebackBytes is after how many bytes the system is told to begin writing them to the disk, so
+// that the disk works while the next ones are copied, and Finish finds little left to do.
 const writebackBytes = 4 << 20
 
-// maxAttempts is how often a writer makes a directory anew that others keep removing, before it believes that the root
-// is gone.
+// maxAttempts is how often a writer makes a directory anew that others keep removing, before it
+// believes that the root is gone.
 const maxAttempts = 100
 
-// Put replaces what the key held. Its content is on the disk when Put returns, its name after the next PutIfAbsent.
-// A failure leaves what was there before.
+// Put replaces what the key held. Its content is on the disk when Put returns, its name after the
+// next PutIfAbsent. A failure leaves what was there before.
 func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
 	s, err := p.beginWhole(ctx, "put", key, data)
 	if err != nil {
@@ -33,10 +33,11 @@ func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
 	return s.name()
 }
 
-// PutIfAbsent gives the object its name by link(2), which fails where the name exists. When that has happened and the
-// directory cannot be synchronised, the error has a storage.NotDurable: every process sees the object, and a crash of the
-// machine may take it away. It is not unlinked, since others may have built on it. For its key errs.Exists is returned only
-// after the directory was synchronised.
+// PutIfAbsent gives the object its name by link(2), which fails where the name exists. When that
+// has happened and the directory cannot be synchronised, the error has a storage.NotDurable: every
+// process sees the object, and a crash of the machine may take it away. It is not unlinked, since
+// others may have built on it. For its key errs.Exists is returned only after the directory was
+// synchronised.
 func (p *Provider) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	const op = "put-if-absent"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -99,14 +100,16 @@ func (p *Provider) beginWhole(ctx context.Context, op, key string, data []byte) 
 	return s, nil
 }
 
-// linkOrMove gives the temporary file its final name unless that exists (unix.EEXIST), and takes the temporary name away.
+// linkOrMove gives the temporary file its final name unless that exists (unix.EEXIST), and takes
+// the temporary name away.
 func (p *Provider) linkOrMove(temp, final string) error {
 	err := ignoringEINTR(func() error { return p.sys.link(temp, final) })
 	if anyOf(err, unix.EPERM, unix.ENOTSUP, unix.EOPNOTSUPP, unix.ENOSYS, unix.EMLINK) {
 		return p.moveExclusive(temp, final, err)
 	}
 	if err != nil {
-		// Over NFS the answer to a link that was made can get lost, and the repetition finds the name taken, by this file.
+		// Over NFS the answer to a link that was made can get lost, and the repetition finds the
+		// name taken, by this file.
 		if st, statErr := p.stat(temp); statErr != nil || st.Nlink != 2 {
 			return err
 		}
@@ -165,7 +168,8 @@ func (p *Provider) begin(ctx context.Context, op, key string) (*stream, error) {
 		if err == nil {
 			return &stream{p: p, op: op, key: key, temp: temp, fd: fd}, nil
 		}
-		// A Delete, of another process too, may take a directory away between any two of these calls.
+		// A Delete, of another process too, may take a directory away between any two of these
+		// calls.
 		if !anyOf(err, unix.ENOENT, unix.EEXIST) || attempt == maxAttempts {
 			return nil, p.writeError(op, key, err)
 		}
@@ -173,7 +177,8 @@ func (p *Provider) begin(ctx context.Context, op, key string) (*stream, error) {
 	}
 }
 
-// Write hands p to the system straight from the caller's memory. After an error the stream can only be aborted.
+// Write hands p to the system straight from the caller's memory. After an error the stream can only
+// be aborted.
 func (s *stream) Write(p []byte) (int, error) {
 	if s.done || s.p.closed.Load() {
 		return 0, closedError(s.op, s.key)
@@ -196,7 +201,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Finish waits for the disk and gives the object its name. A failure, a cancelled ctx too, drops the object.
+// Finish waits for the disk and gives the object its name. A failure, a cancelled ctx too, drops
+// the object.
 func (s *stream) Finish(ctx context.Context) error {
 	if s.done {
 		return closedError(s.op, s.key)

@@ -1,5 +1,6 @@
-// Package mem owns storage that lives in the process's memory and ends with it: for tests, demonstrations and scratch
-// datasets. It keeps nothing outside its Space: two Spaces never share a byte.
+// Package mem owns storage that lives in the process's memory and ends with it: for tests,
+// demonstrations and scratch datasets. It keeps nothing outside its Space: two Spaces never share a
+// byte.
 package mem
 
 import (
@@ -15,10 +16,12 @@ import (
 	"deeplake/core/storage"
 )
 
-// Space is a set of named stores. Whoever assembles the program makes one and puts its Open into the storage.Registry
-// under "mem". The zero value is an empty Space. It may be used in parallel, and must not be copied.
+// Space is a set of named stores. Whoever assembles the program makes one and puts its Open into
+// the storage.Registry under "mem". The zero value is an empty Space. It may be used in parallel,
+// and must not be copied.
 type Space struct {
-	// Now is the clock by which objects are dated; nil is time.Now. A test may set its own before the first Open.
+	// Now is the clock by which objects are dated; nil is time.Now. A test may set its own before
+	// the first Open.
 	Now func() time.Time
 
 	mu     sync.Mutex
@@ -50,8 +53,8 @@ var (
 	_ storage.Opener   = (*Space)(nil).Open
 )
 
-// Open gives a provider of the store called name. With o.Create a missing store is made, without it is errs.NotFound.
-// The bytes stay after Close, as long as the Space does.
+// Open gives a provider of the store called name. With o.Create a missing store is made, without it
+// is errs.NotFound. The bytes stay after Close, as long as the Space does.
 func (s *Space) Open(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
 	const op = "open memory"
 	if err := canceled(ctx, op, name); err != nil {

@@ -1,5 +1,6 @@
-// Package prove owns the proof that a store honours conditional writes. A commit is one put-if-absent: on a store that
-// ignores the condition two writers are both told that they made the same version, and the first one's rows are gone.
+// Package prove owns the proof that a store honours conditional writes. A commit is one
+// put-if-absent: on a store that ignores the condition two writers are both told that they made the
+// same version, and the first one's rows are gone.
 package prove
 
 import (
@@ -14,11 +15,12 @@ import (
 	"deeplake/core/storage"
 )
 
-// tries bounds the writes of a proof. A store is refused after that many succeeded: one delete of the dataset beside the
-// proof can make one more write succeed, not all.
+// tries bounds the writes of a proof. A store is refused after that many succeeded: one delete of
+// the dataset beside the proof can make one more write succeed, not all.
 const tries = 3
 
-// Proofs remembers which services were proven. The zero value is ready; it may be used in parallel and must not be copied.
+// Proofs remembers which services were proven. The zero value is ready; it may be used in parallel
+// and must not be copied.
 type Proofs struct {
 	mu       sync.Mutex
 	services map[string]*service
@@ -44,8 +46,8 @@ func (p *Proofs) service(name string) *service {
 	return s
 }
 
-// Store is a provider whose first write proves the service, and which reads back conditional writes of services that are
-// not known to be sound. All methods may be called in parallel.
+// Store is a provider whose first write proves the service, and which reads back conditional writes
+// of services that are not known to be sound. All methods may be called in parallel.
 type Store struct {
 	storage.Provider
 	service *service
@@ -70,8 +72,8 @@ var (
 	_ storage.Ranger   = Ranged{}
 )
 
-// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is one. A provider that is
-// no storage.Hosted needs no proof, and is returned as it is.
+// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is
+// one. A provider that is no storage.Hosted needs no proof, and is returned as it is.
 func (p *Proofs) Provider(inner storage.Provider) storage.Provider {
 	hosted, ok := storage.Innermost(inner).(storage.Hosted)
 	if !ok {
@@ -85,7 +87,8 @@ func (p *Proofs) Provider(inner storage.Provider) storage.Provider {
 	return s
 }
 
-// Put stores data once the service is proven: a dataset on a store without conditions is refused before its data goes up.
+// Put stores data once the service is proven: a dataset on a store without conditions is refused
+// before its data goes up.
 func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	if err := s.prove(ctx); err != nil {
 		return err
@@ -93,8 +96,9 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	return s.Provider.Put(ctx, key, data)
 }
 
-// PutIfAbsent stores data unless the key exists, once the service is proven. Where the service is not known to be sound,
-// nil means that the object was read back too: of writers whose requests crossed all but one then see another's object.
+// PutIfAbsent stores data unless the key exists, once the service is proven. Where the service is
+// not known to be sound, nil means that the object was read back too: of writers whose requests
+// crossed all but one then see another's object.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	if err := s.prove(ctx); err != nil {
 		return err
@@ -159,7 +163,8 @@ func (s *Store) Stats() storage.Stats { return storage.StatsOf(s.Provider) }
 // Place is the inner provider's.
 func (s *Store) Place() string { return storage.Place(s.Provider) }
 
-// prove returns nil once the service has refused to overwrite. A failure is not remembered: the next write proves again.
+// prove returns nil once the service has refused to overwrite. A failure is not remembered: the
+// next write proves again.
 func (s *Store) prove(ctx context.Context) error {
 	if s.service.proven.Load() {
 		return nil
@@ -189,7 +194,8 @@ func (s *Store) prove(ctx context.Context) error {
 const remedy = "two writers would lose each other's commits, so nothing is written there: " +
 	"use a store, or a release of it, that honours If-None-Match (S3) or ifGenerationMatch (Google), or copy the dataset to one"
 
-// refuses reports whether the store refuses to put the probe where it exists, and keeps the old bytes.
+// refuses reports whether the store refuses to put the probe where it exists, and keeps the old
+// bytes.
 func (s *Store) refuses(ctx context.Context) (bool, error) {
 	for range tries {
 		token := []byte(rand.Text() + "\n")
@@ -208,7 +214,8 @@ func (s *Store) refuses(ctx context.Context) (bool, error) {
 		case !bytes.Equal(found, token):
 			return true, nil
 		}
-		// The token stands: the answer to its first request was lost, or the store refuses and writes all the same.
+		// The token stands: the answer to its first request was lost, or the store refuses and
+		// writes all the same.
 	}
 	return false, nil
 }

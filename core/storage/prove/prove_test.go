@@ -19,11 +19,12 @@ type hosted struct {
 	storage.Provider
 	name    string
 	known   bool
-	ignores bool                          // the condition
-	lies    int                           // how many writes are done and answered errs.Exists: their first answer was lost
-	denies  bool                          // every write
-	after   func(key string, data []byte) // after a conditional write was done
-	writes  atomic.Int64
+	ignores bool // the condition
+	// how many writes are done and answered errs.Exists: their first answer was lost
+	lies   int
+	denies bool                          // every write
+	after  func(key string, data []byte) // after a conditional write was done
+	writes atomic.Int64
 }
 
 func (h *hosted) Service() (string, bool) { return h.name, h.known }
@@ -92,7 +93,8 @@ func TestIgnoredConditionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestProofIsMadeOnce: one bucket proves itself once, with one write where a probe stands. Reading proves nothing.
+// TestProofIsMadeOnce: one bucket proves itself once, with one write where a probe stands. Reading
+// proves nothing.
 func TestProofIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	ctx, inner, proofs := t.Context(), memory(t, new(mem.Space)), new(prove.Proofs)
@@ -132,7 +134,8 @@ func TestLostAnswersProveNothing(t *testing.T) {
 	}
 }
 
-// TestReadOnlyCredentials: they read, and a write says that it is denied and not that the store is unfit.
+// TestReadOnlyCredentials: they read, and a write says that it is denied and not that the store is
+// unfit.
 func TestReadOnlyCredentials(t *testing.T) {
 	t.Parallel()
 	ctx, inner := t.Context(), memory(t, new(mem.Space))
@@ -148,7 +151,8 @@ func TestReadOnlyCredentials(t *testing.T) {
 	}
 }
 
-// TestReadBack: a commit is not acknowledged where another writer's object stands, and the service is proven again.
+// TestReadBack: a commit is not acknowledged where another writer's object stands, and the service
+// is proven again.
 func TestReadBack(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {

@@ -10,8 +10,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// A body in which nothing comes for four times as long as a late first byte takes, within these bounds, is continued by
-// another request, if the budget of hedges has one: long before the timeout, after which it is in any case.
+// A body in which nothing comes for four times as long as a late first byte takes, within these
+// bounds, is continued by another request, if the budget of hedges has one: long before the
+// timeout, after which it is in any case.
 const (
 	leastSilence = 500 * time.Millisecond
 	mostSilence  = 1500 * time.Millisecond
@@ -55,7 +56,8 @@ func (c *caller) open(ctx context.Context, op string, a ask) (*body, error) {
 	return b, nil
 }
 
-// connect asks for what is missing, until an answer has begun. err is why the last one is of no use, nil at first.
+// connect asks for what is missing, until an answer has begun. err is why the last one is of no
+// use, nil at first.
 func (b *body) connect(err error) error {
 	for {
 		if err != nil {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// The budget of repetitions of a store. In good times successes refill it: half of all requests may fail and each is
-// repeated at once. In an outage only time does, so that a store that comes up again is not met by all the calls that
-// have piled up.
+// The budget of repetitions of a store. In good times successes refill it: half of all requests may
+// fail and each is repeated at once. In an outage only time does, so that a store that comes up
+// again is not met by all the calls that have piled up.
 const (
 	repeatBurst      = 128
 	repeatsPerSecond = 20
 	repeatPerSuccess = 0.5
 )
 
-// The budget of hedges: one request in twenty. The burst is small, because hedges that come all at once are hedges
-// against the load that they are.
+// The budget of hedges: one request in twenty. The burst is small, because hedges that come all at
+// once are hedges against the load that they are.
 const (
 	hedgeBurst      = 8
 	hedgeStart      = 2
@@ -88,7 +88,8 @@ type class struct {
 	n      int // seen in all
 }
 
-// classOf is the size class of a request of n bytes; n < 0 asks for a whole object, which are small ones.
+// classOf is the size class of a request of n bytes; n < 0 asks for a whole object, which are small
+// ones.
 func classOf(n int64) int {
 	switch {
 	case n <= 64<<10:

@@ -20,7 +20,8 @@ func open(t *testing.T, space *mem.Space) storage.Provider {
 	return p
 }
 
-// TestConformance: what is around a provider keeps its promises, with and without ranges, and with faults below it.
+// TestConformance: what is around a provider keeps its promises, with and without ranges, and with
+// faults below it.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	plain := func(p storage.Provider) storage.Provider { return p }
@@ -29,9 +30,12 @@ func TestConformance(t *testing.T) {
 		s := faultstore.NewRanged(p, nil)
 		var plan faultstore.Plan
 		for i := range 200 {
-			// The first fault that hits decides, so each of these hits one call in about seventeen, all over the calls.
+			// The first fault that hits decides, so each of these hits one call in about seventeen,
+			// all over the calls.
 			do := []faultstore.Action{faultstore.Again(storage.Soon, 0), faultstore.BreakAt(1000)}[i%2]
-			if i == 1 { // once: of calls that race, the same one might be hit again, and that is credentials that stay expired
+			if i == 1 {
+				// once: of calls that race, the same one might be hit again, and that is
+				// credentials that stay expired
 				do = faultstore.Again(storage.Refresh, 0)
 			}
 			plan = append(plan, faultstore.Fault{Skip: 17*i + i%5, Do: do})

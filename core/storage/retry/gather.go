@@ -2,8 +2,9 @@ package retry
 
 import "sync"
 
-// gathers keeps the memory of objects that were put for those to come. A stream does not say how long it will be: letting
-// its memory grow from nothing would copy each chunk several times, into pages that the system has to clear.
+// gathers keeps the memory of objects that were put for those to come. A stream does not say how
+// long it will be: letting its memory grow from nothing would copy each chunk several times, into
+// pages that the system has to clear.
 type gathers struct {
 	mu   sync.Mutex
 	free [classes][][]byte
@@ -13,7 +14,8 @@ type gathers struct {
 // classes is how many sizes of memory there are.
 const classes = 5
 
-// sizeOf is the memory that streams go through, one class after the other. Chunks have 8 MiB and a little more, as a rule.
+// sizeOf is the memory that streams go through, one class after the other. Chunks have 8 MiB and a
+// little more, as a rule.
 func sizeOf(class int) int {
 	return [classes]int{64 << 10, 512 << 10, 2 << 20, 8<<20 + 512<<10, bufferBytes}[class]
 }
@@ -21,7 +23,8 @@ func sizeOf(class int) int {
 // heldGathers bounds the memory that waits.
 const heldGathers = 48 << 20
 
-// grow gives memory that has data and room for n bytes more, at most bufferBytes in all. data is not to be used any more.
+// grow gives memory that has data and room for n bytes more, at most bufferBytes in all. data is
+// not to be used any more.
 func (g *gathers) grow(data []byte, n int) []byte {
 	need := len(data) + n
 	if need <= cap(data) {

@@ -32,8 +32,8 @@ func (c *clinging) Put(ctx context.Context, key string, data []byte) error {
 	return c.Provider.Put(ctx, key, data)
 }
 
-// TestStreamsShareMemory writes objects of many sizes in pieces of many sizes. Each is what it should be, and what a
-// request that failed may still be reading is not written over.
+// TestStreamsShareMemory writes objects of many sizes in pieces of many sizes. Each is what it
+// should be, and what a request that failed may still be reading is not written over.
 func TestStreamsShareMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestStreamsShareMemory(t *testing.T) {
 		for i, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 3 << 20, 8<<20 + 100, 16 << 20, 16<<20 + 1, 9 << 20, 70_000, 8 << 20} {
 			for _, piece := range []int{1 << 20, 100_001} {
 				want := data[i : i+size]
-				if below.fail = i % 3; size > 16<<20 { // sent in pieces, each repeated by whoever sends it
+				if below.fail = i % 3; size > 16<<20 {
+					// sent in pieces, each repeated by whoever sends it
 					below.fail = 0
 				}
 				key := fmt.Sprintf("s%d-%d", i, piece)

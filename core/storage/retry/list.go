@@ -50,8 +50,8 @@ func (l *listing) show(fn func() bool) bool {
 	return !l.stopped
 }
 
-// Source is a storage.Source whose requests are repeated. All methods may be called in parallel. A body goes on where it
-// broke only if the source gives tags.
+// Source is a storage.Source whose requests are repeated. All methods may be called in parallel. A
+// body goes on where it broke only if the source gives tags.
 type Source struct {
 	caller
 	inner storage.Source
@@ -75,8 +75,8 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 	return s.ranged(ctx, key, off, n, tag)
 }
 
-// Objects goes on behind the last object that fn was shown; where the listing has no order, it begins again and passes
-// over as many as were shown.
+// Objects goes on behind the last object that fn was shown; where the listing has no order, it
+// begins again and passes over as many as were shown.
 func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	l := listing{caller: &s.caller, t: s.trial("list", s.uri+"/"+prefix)}
 	begin, last, ordered, shown := after, after, true, 0

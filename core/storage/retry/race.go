@@ -11,7 +11,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// slack is the part of the timeout that the connections below have to tell of it first: they know more.
+// slack is the part of the timeout that the connections below have to tell of it first: they know
+// more.
 const slack = 20
 
 // ask is what a range request asks for.
@@ -28,7 +29,8 @@ type runner struct {
 	cancel context.CancelCauseFunc
 	gone   bool // given up, or has failed; the race's mu guards it
 
-	body storage.Body // whoever sent the request writes these two, before it looks at the race again
+	// whoever sent the request writes these two, before it looks at the race again
+	body storage.Body
 	err  error
 	flow flow
 }
@@ -54,11 +56,13 @@ func (w *runner) drop() {
 	w.cancel(nil)
 }
 
-// race is one range request, and perhaps a second one for the same bytes when the first is late. The first is sent by the
-// goroutine of the caller, as another one would cost more than all else here; the second, which is rare, by one that the
-// watchdog starts. Whoever answers first gets the caller; the other is cancelled, and what it may still bring is closed.
+// race is one range request, and perhaps a second one for the same bytes when the first is late.
+// The first is sent by the goroutine of the caller, as another one would cost more than all else
+// here; the second, which is rare, by one that the watchdog starts. Whoever answers first gets the
+// caller; the other is cancelled, and what it may still bring is closed.
 //
-// The caller gets away from the first only by cancelling it: a storage.Ranger returns when its context ends.
+// The caller gets away from the first only by cancelling it: a storage.Ranger returns when its
+// context ends.
 type race struct {
 	c             *caller
 	ctx           context.Context // of the call, for the request that may be sent later
@@ -74,8 +78,8 @@ type race struct {
 	wonErr error
 }
 
-// run is one attempt: it returns when a body has begun, or nothing is left that may answer. The runner holds the context
-// of the body.
+// run is one attempt: it returns when a body has begun, or nothing is left that may answer. The
+// runner holds the context of the body.
 func (c *caller) run(ctx context.Context, t *trial, a ask) (*runner, error) {
 	c.hedges.add(hedgePerRequest)
 	r := &race{c: c, ctx: ctx, ask: a, allowed: t.patience(c.timeout + c.timeout/slack), late: c.latency.late(a.n)}
@@ -116,7 +120,8 @@ func (r *race) sendHedge(w *runner) {
 	close(r.ended)
 }
 
-// decides is whether what the hedge returned is the outcome of the race. The caller learns it as the first is cancelled.
+// decides is whether what the hedge returned is the outcome of the race. The caller learns it as
+// the first is cancelled.
 func (r *race) decides(w *runner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +184,8 @@ func (r *race) await() {
 	}
 }
 
-// observe remembers how long the answer took. A request that lost would have been late, at least as much as it is now.
+// observe remembers how long the answer took. A request that lost would have been late, at least as
+// much as it is now.
 func (r *race) observe() {
 	now := time.Now()
 	for _, w := range [...]*runner{&r.first, r.hedge} {
@@ -200,7 +206,8 @@ func isFault(err error) bool {
 	return errors.As(err, &f)
 }
 
-// look gives up what was asked too long ago, and asks again where the answer is late. It returns when to look again.
+// look gives up what was asked too long ago, and asks again where the answer is late. It returns
+// when to look again.
 func (r *race) look(now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +234,8 @@ func (r *race) look(now time.Time) time.Time {
 	return earlier(next, now.Add(r.late)) // the budget may have more then
 }
 
-// lookAt gives w up if it was asked too long ago, else it returns when that will be, or next if that is earlier.
+// lookAt gives w up if it was asked too long ago, else it returns when that will be, or next if
+// that is earlier.
 func (r *race) lookAt(w *runner, now, next time.Time) time.Time {
 	age, waiting := w.turn.Age(now)
 	switch {

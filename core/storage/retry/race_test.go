@@ -23,7 +23,8 @@ type answer struct {
 	deaf  bool // it takes no notice that its context ends
 }
 
-// scripted is a Ranger whose requests are answered by a script; the tag of an answer is its number. It counts.
+// scripted is a Ranger whose requests are answered by a script; the tag of an answer is its number.
+// It counts.
 type scripted struct {
 	storage.Provider
 	answers []answer
@@ -103,8 +104,9 @@ func TestRaces(t *testing.T) {
 	later := &storage.Fault{Repeat: storage.Later, Wait: 2 * time.Second, Err: errs.New(errs.Storage, "slow down")}
 	denied := errs.New(errs.Denied, "no")
 	for _, c := range []struct {
-		name     string
-		answers  []answer // the second is asked for after 500 ms, if the first is still under way, given up after 1 s
+		name string
+		// the second is asked for after 500 ms, if the first is still under way, given up after 1 s
+		answers  []answer
 		kind     errs.Kind
 		tag      string
 		took     time.Duration
@@ -210,7 +212,8 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// TestEndsOfRaces: a call that is cancelled, or whose store is closed, returns at once, and closing waits for it.
+// TestEndsOfRaces: a call that is cancelled, or whose store is closed, returns at once, and closing
+// waits for it.
 func TestEndsOfRaces(t *testing.T) {
 	t.Parallel()
 	soon := &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "broke")}
@@ -259,10 +262,12 @@ func TestEndsOfRaces(t *testing.T) {
 	}
 }
 
-// TestLateAfterAQueue: the second request comes when the first is late from when its turn came, and not before.
+// TestLateAfterAQueue: the second request comes when the first is late from when its turn came, and
+// not before.
 func TestLateAfterAQueue(t *testing.T) {
 	t.Parallel()
-	for _, wait := range []time.Duration{300 * time.Millisecond, 700 * time.Millisecond} { // it is late after 500 ms
+	for _, wait := range []time.Duration{300 * time.Millisecond, 700 * time.Millisecond} {
+		// it is late after 500 ms
 		synctest.Test(t, func(t *testing.T) {
 			s, _ := script(t, answer{after: 3 * time.Second}, answer{})
 			p := retry.New(retry.Options{}).Provider(&queued{s, wait})

@@ -1,6 +1,7 @@
-// Package retry owns what happens after a request has failed, or is late: repetition with full jitter under a budget for
-// the whole store, hedged reads, bodies that go on where they broke, and requests given up because nothing comes. It
-// decides by storage.Fault alone: it knows no provider, no status code and no text of an error.
+// Package retry owns what happens after a request has failed, or is late: repetition with full
+// jitter under a budget for the whole store, hedged reads, bodies that go on where they broke, and
+// requests given up because nothing comes. It decides by storage.Fault alone: it knows no provider,
+// no status code and no text of an error.
 package retry
 
 import (
@@ -23,8 +24,8 @@ const (
 	defaultAttempts = 10
 )
 
-// Policy is what all providers and sources of one store share: the settings, the budgets, and what is known of the
-// store's latency. All methods may be called in parallel.
+// Policy is what all providers and sources of one store share: the settings, the budgets, and what
+// is known of the store's latency. All methods may be called in parallel.
 type Policy struct {
 	timeout  time.Duration
 	limit    time.Duration
@@ -36,11 +37,13 @@ type Policy struct {
 	hedges  bucket
 	latency latencies
 
-	answered  atomic.Bool  // the store has answered something
-	throttled atomic.Int64 // nanoseconds since the epoch until which a request waits as it was told to, and none is hedged
+	answered atomic.Bool // the store has answered something
+	// nanoseconds since the epoch until which a request waits as it was told to, and none is hedged
+	throttled atomic.Int64
 }
 
-// Options are what a Policy is made of. Random gives numbers in [0, 1), in parallel; nil is the generator of the process.
+// Options are what a Policy is made of. Random gives numbers in [0, 1), in parallel; nil is the
+// generator of the process.
 type Options struct {
 	Settings storage.Settings
 	Random   func() float64
@@ -71,12 +74,14 @@ func seconds(given float64, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// caller is one decorated provider or source: it owns the goroutines of its requests and counts them.
+// caller is one decorated provider or source: it owns the goroutines of its requests and counts
+// them.
 type caller struct {
 	*Policy
-	ranger   storage.Ranger // nil if the inner one is none
-	uri      string
-	pinned   bool // content may change under a key: a body goes on only where a tag proves that it is the same
+	ranger storage.Ranger // nil if the inner one is none
+	uri    string
+	// content may change under a key: a body goes on only where a tag proves that it is the same
+	pinned   bool
 	counting bool // requests are counted here, since nobody below does
 
 	tasks    *task.Group
@@ -101,7 +106,8 @@ func (p *Policy) fill(c *caller, inner any, uri string) {
 	c.tasks = task.New(context.Background(), 0)
 }
 
-// begin runs fn in a goroutine that stop waits for, unless the caller was stopped. fn returns no error for others to see.
+// begin runs fn in a goroutine that stop waits for, unless the caller was stopped. fn returns no
+// error for others to see.
 func (c *caller) begin(fn func(ctx context.Context)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +125,8 @@ func (c *caller) stop() {
 	c.mu.Unlock()
 	c.tasks.Stop()
 	c.watchdog.end()
-	_ = c.tasks.Wait() // no task returns an error, and a panic in one has become the error of its request
+	// no task returns an error, and a panic in one has become the error of its request
+	_ = c.tasks.Wait()
 }
 
 func (c *caller) stopped(op, object string) error {
@@ -144,8 +151,8 @@ func (c *caller) wrote(n int) {
 	}
 }
 
-// patience is how long a request that moves n bytes may take where nobody sees it progress. Clients have bounds of their
-// own that are closer; this one is for those that have none.
+// patience is how long a request that moves n bytes may take where nobody sees it progress. Clients
+// have bounds of their own that are closer; this one is for those that have none.
 func (c *caller) patience(n int64) time.Duration {
 	const slowest = 256 << 10 // bytes per second
 	return 8*c.timeout + time.Duration(min(n, math.MaxInt64/int64(time.Second))/slowest)*time.Second

@@ -47,7 +47,8 @@ func remote(t *testing.T, n int, s storage.Settings, plan ...faultstore.Fault) (
 	return below, p, data
 }
 
-// bubble runs a test under a fake clock. The store is closed before the bubble ends, so that no goroutine is left.
+// bubble runs a test under a fake clock. The store is closed before the bubble ends, so that no
+// goroutine is left.
 func bubble(t *testing.T, n int, s storage.Settings, plan []faultstore.Fault, fn func(t *testing.T, below *faultstore.Ranged, p storage.Provider, data []byte)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +74,8 @@ var always = faultstore.Always
 
 func stats(p storage.Provider) storage.Stats { return storage.StatsOf(p) }
 
-// TestWaits: how often a read asks and how long it waits, by what the store says. Half of each bound is drawn.
+// TestWaits: how often a read asks and how long it waits, by what the store says. Half of each
+// bound is drawn.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -247,7 +249,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestLongBodies: one that breaks more often than a call may be repeated still comes, as long as it comes along.
+// TestLongBodies: one that breaks more often than a call may be repeated still comes, as long as it
+// comes along.
 func TestLongBodies(t *testing.T) {
 	t.Parallel()
 	const size = 40 << 20
@@ -499,7 +502,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestSilentBodies: one that stalls is continued elsewhere long before the timeout, also while the store throttles.
+// TestSilentBodies: one that stalls is continued elsewhere long before the timeout, also while the
+// store throttles.
 func TestSilentBodies(t *testing.T) {
 	t.Parallel()
 	plan := faults{{Do: faultstore.Again(storage.Later, 0)}, {Skip: 1, Do: faultstore.StallAt(1000)}}
@@ -585,7 +589,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestOutage: many calls that fail together ask no more than the budget gives, and all come through when it is over.
+// TestOutage: many calls that fail together ask no more than the budget gives, and all come through
+// when it is over.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -644,7 +649,8 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-// TestQueuesAreNotLatency: the time in which the limiter holds a request back is neither late nor a stall.
+// TestQueuesAreNotLatency: the time in which the limiter holds a request back is neither late nor a
+// stall.
 func TestQueuesAreNotLatency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -709,7 +715,8 @@ func (w *partStream) Finish(ctx context.Context) (err error) {
 }
 func (w *partStream) Abort() {}
 
-// TestStreams: small objects are put as a whole; the requests of large ones are repeated one by one.
+// TestStreams: small objects are put as a whole; the requests of large ones are repeated one by
+// one.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1000, 16 << 20, 16<<20 + 1, 40 << 20} {

@@ -10,8 +10,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Store is a provider whose requests are repeated. All methods may be called in parallel. An error that it returns after
-// repetitions says how often and for how long it tried.
+// Store is a provider whose requests are repeated. All methods may be called in parallel. An error
+// that it returns after repetitions says how often and for how long it tried.
 type Store struct {
 	caller
 	inner   storage.Provider
@@ -31,7 +31,8 @@ var (
 	_ storage.Ranger   = Ranged{}
 )
 
-// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is one.
+// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is
+// one.
 func (p *Policy) Provider(inner storage.Provider) storage.Provider {
 	s := &Store{inner: inner}
 	p.fill(&s.caller, inner, inner.URI())
@@ -133,7 +134,8 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	return s.sent(len(data), s.repeat(ctx, "put", key, int64(len(data)), func(ctx context.Context) error { return s.inner.Put(ctx, key, data) }))
 }
 
-// PutIfAbsent stores data unless the key exists. As an answer can be lost, errs.Exists may speak of this very call.
+// PutIfAbsent stores data unless the key exists. As an answer can be lost, errs.Exists may speak of
+// this very call.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	return s.sent(len(data), s.repeat(ctx, "put-if-absent", key, int64(len(data)), func(ctx context.Context) error {
 		return s.inner.PutIfAbsent(ctx, key, data)

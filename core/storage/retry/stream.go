@@ -10,8 +10,8 @@ import (
 // bufferBytes is up to where a stream is kept, to be put as a whole and as often as it takes.
 const bufferBytes = 16 << 20
 
-// Create begins an object. A small one is put as a whole at the end; the requests of a larger one are repeated if the
-// inner provider runs them through storage.AttemptsOf.
+// Create begins an object. A small one is put as a whole at the end; the requests of a larger one
+// are repeated if the inner provider runs them through storage.AttemptsOf.
 func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) {
 	if err := storage.CheckKey(key); err != nil {
 		return nil, err

@@ -19,11 +19,13 @@ const (
 	laterCap   = 5 * time.Second
 )
 
-// contactSlack and the timeout are what a call may take while the store has never answered: an address that is wrong is
-// told within ten seconds, not after all the repetitions that a store deserves that is known to be there.
+// contactSlack and the timeout are what a call may take while the store has never answered: an
+// address that is wrong is told within ten seconds, not after all the repetitions that a store
+// deserves that is known to be there.
 const contactSlack = 4 * time.Second
 
-// enoughProgress bytes make a fresh start: a body of gigabytes may break more often than a call may be repeated.
+// enoughProgress bytes make a fresh start: a body of gigabytes may break more often than a call may
+// be repeated.
 const enoughProgress = 1 << 20
 
 // trial is one call with its repetitions.
@@ -39,7 +41,8 @@ func (c *caller) trial(op, object string) trial {
 	return trial{c: c, op: op, object: object, began: time.Now()}
 }
 
-// exhausted marks the error of a call that was repeated in vain, so that nobody around it repeats it again.
+// exhausted marks the error of a call that was repeated in vain, so that nobody around it repeats
+// it again.
 type exhausted struct{ err error }
 
 func (e *exhausted) Error() string { return e.err.Error() }
@@ -53,7 +56,8 @@ func (t *trial) time() time.Duration {
 	return min(t.c.limit, contactSlack+t.c.timeout)
 }
 
-// patience cuts what an attempt may take to what is left of the call, while the store has never answered.
+// patience cuts what an attempt may take to what is left of the call, while the store has never
+// answered.
 func (t *trial) patience(d time.Duration) time.Duration {
 	if t.c.answered.Load() {
 		return d
@@ -81,8 +85,8 @@ func (t *trial) success() {
 // restart forgets failures, after progress. The next attempt is a repetition all the same.
 func (t *trial) restart() { t.attempts, t.refreshed, t.began = 1, false, time.Now() }
 
-// again judges the error of an attempt: it returns nil, after a wait, where another one is to be made, else the error of
-// the call.
+// again judges the error of an attempt: it returns nil, after a wait, where another one is to be
+// made, else the error of the call.
 func (t *trial) again(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return t.canceled(ctx)

@@ -13,8 +13,9 @@ import (
 // slowest is the rate, in bytes per second, below which a body is given up.
 const slowest = 1 << 20
 
-// watchdog looks at the requests and bodies of a caller, as long as there are any, and ends those from which too little
-// comes. One goroutine for all of them costs a request next to nothing: it sleeps until one of them can be late.
+// watchdog looks at the requests and bodies of a caller, as long as there are any, and ends those
+// from which too little comes. One goroutine for all of them costs a request next to nothing: it
+// sleeps until one of them can be late.
 type watchdog struct {
 	mu      sync.Mutex
 	races   map[*race]struct{}
@@ -89,7 +90,8 @@ func (d *watchdog) removeFlow(f *flow) {
 	d.mu.Unlock()
 }
 
-// roundTime is how often the bodies are looked at: ten times a second, or more often where the timeout is short.
+// roundTime is how often the bodies are looked at: ten times a second, or more often where the
+// timeout is short.
 func roundTime(c *caller) time.Duration {
 	return min(100*time.Millisecond, max(time.Millisecond, c.timeout/20))
 }
@@ -280,7 +282,8 @@ func (f *flow) look(c *caller, now time.Time, all done) {
 	case mine.busy >= c.timeout:
 		floor := f.floor
 		if others := (done{all.bytes - mine.bytes, all.busy - mine.busy}); others.busy > 0 {
-			// Where all bodies are slow, the line is what is slow, and asking again would only waste what came.
+			// Where all bodies are slow, the line is what is slow, and asking again would only
+			// waste what came.
 			floor = min(floor, others.rate()/2)
 		}
 		if mine.rate() < floor {
@@ -288,7 +291,8 @@ func (f *flow) look(c *caller, now time.Time, all done) {
 			f.stop(c, fmt.Sprintf("only %d bytes came in %.1f s", mine.bytes, mine.busy.Seconds()))
 			return
 		}
-		f.now = done{busy: -silent} // what this Read has taken so far belongs to the window that is over
+		// what this Read has taken so far belongs to the window that is over
+		f.now = done{busy: -silent}
 	}
 }
 

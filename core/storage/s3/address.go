@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	defaultRegion    = "us-east-1" // where a search for the right one begins, and what S3-likes call theirs
+	// where a search for the right one begins, and what S3-likes call theirs
+	defaultRegion    = "us-east-1"
 	cloudflareRegion = "auto"
 	maxS3Key         = 1024
 )
@@ -49,7 +50,8 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
-// place is where requests for a bucket go: it changes when the bucket turns out to lie in another region.
+// place is where requests for a bucket go: it changes when the bucket turns out to lie in another
+// region.
 type place struct {
 	region string
 	base   *url.URL // of the bucket
@@ -106,7 +108,8 @@ func (p *place) url(name string) *url.URL {
 	return &u
 }
 
-// escaped is name as the signature wants it: every byte but letters, digits, "-", ".", "_", "~" and "/" as %XX.
+// escaped is name as the signature wants it: every byte but letters, digits, "-", ".", "_", "~" and
+// "/" as %XX.
 func escaped(name string) string {
 	const hex = "0123456789ABCDEF"
 	extra := 0

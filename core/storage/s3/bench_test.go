@@ -47,8 +47,9 @@ func fileServer(b *testing.B) string {
 	return server.URL
 }
 
-// BenchmarkRange reads ranges with 16 requests at once: by a bare loop of net/http without a signature, by the provider,
-// and by the provider in all its wrapping. The bar is 0.9 of the first at 8 MiB, and 0.8 at 256 KiB.
+// BenchmarkRange reads ranges with 16 requests at once: by a bare loop of net/http without a
+// signature, by the provider, and by the provider in all its wrapping. The bar is 0.9 of the first
+// at 8 MiB, and 0.8 at 256 KiB.
 func BenchmarkRange(b *testing.B) {
 	url := fileServer(b)
 	o := storage.Options{Environ: map[string]string{}}
@@ -105,7 +106,8 @@ func readRanges(b *testing.B, size int, read func(dst []byte, off int64) error) 
 	b.ReportMetric(float64((processorTime(b)-began).Microseconds())/float64(b.N), "cpu-us/op")
 }
 
-// processorTime is what the process, client and server, has used: it is steady on a machine that others use too.
+// processorTime is what the process, client and server, has used: it is steady on a machine that
+// others use too.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

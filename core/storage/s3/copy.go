@@ -19,8 +19,8 @@ const (
 	copiesAtOnce = 8
 )
 
-// CopyFrom copies an object within the store; storage.Copier. It is not done between endpoints, between credentials, or
-// where the writer may not read the source.
+// CopyFrom copies an object within the store; storage.Copier. It is not done between endpoints,
+// between credentials, or where the writer may not read the source.
 func (p *Provider) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
 	const op = "copy"
 	from, ok := storage.Innermost(src).(*Provider)

@@ -33,9 +33,10 @@ const (
 	containerHost  = "http://169.254.170.2"
 )
 
-// identity finds credentials anew each time it is asked, in the order of Amazon's own tools: the settings, the
-// environment, a web identity, the shared files, the container, the machine. It is an aws.CredentialsProvider, and it
-// reads the environment that it was given, never the one that the process began with.
+// identity finds credentials anew each time it is asked, in the order of Amazon's own tools: the
+// settings, the environment, a web identity, the shared files, the container, the machine. It is an
+// aws.CredentialsProvider, and it reads the environment that it was given, never the one that the
+// process began with.
 type identity struct {
 	settings storage.Settings
 	lookup   func(string) string
@@ -124,7 +125,8 @@ func (id *identity) webIdentity(token, role string) aws.CredentialsProvider {
 	})
 }
 
-// fromProfile lets the SDK follow roles, sign-on sessions and credential processes of the shared files.
+// fromProfile lets the SDK follow roles, sign-on sessions and credential processes of the shared
+// files.
 func (id *identity) fromProfile(ctx context.Context) (aws.Credentials, error) {
 	where := "profile " + id.files.profile
 	cfg, err := config.LoadDefaultConfig(ctx,
@@ -177,8 +179,9 @@ func (id *identity) none(err error) error {
 		"give some, or anonymous for a public bucket", id.files.profile, err)
 }
 
-// fromContainer asks the endpoint that a container's environment names. The token goes to no stranger: over plain HTTP
-// only this machine and the addresses that Amazon gives to its agents are asked.
+// fromContainer asks the endpoint that a container's environment names. The token goes to no
+// stranger: over plain HTTP only this machine and the addresses that Amazon gives to its agents are
+// asked.
 func (id *identity) fromContainer(ctx context.Context, endpoint string) (aws.Credentials, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" && !isAgent(u.Hostname()) {

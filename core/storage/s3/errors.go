@@ -67,10 +67,12 @@ func (r *refusal) said() string {
 	return r.code + ": " + r.message
 }
 
-// missingBucket marks the error of a bucket that is not there, which must not pass for a missing object.
+// missingBucket marks the error of a bucket that is not there, which must not pass for a missing
+// object.
 type missingBucket = storage.NoBucket
 
-// invalidRequest marks how a store refuses, among other things, to copy a large object with one request.
+// invalidRequest marks how a store refuses, among other things, to copy a large object with one
+// request.
 type invalidRequest struct{ error }
 
 func (i *invalidRequest) Unwrap() error { return i.error }
@@ -142,7 +144,8 @@ func (s *store) again(repeat storage.Repeat, r *refusal) error {
 	return &storage.Fault{Repeat: repeat, Wait: r.Wait(), Err: errs.New(errs.Storage, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())}
 }
 
-// elsewhere is the error of a bucket in another region. Where the user has not said the region, the next try goes there.
+// elsewhere is the error of a bucket in another region. Where the user has not said the region, the
+// next try goes there.
 func (s *store) elsewhere(r *refusal) error {
 	switch r.code {
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "Redirect":
@@ -199,8 +202,8 @@ func (s *store) denied(r *refusal) error {
 	return errs.New(errs.Denied, "access to bucket %q at %q denied (%s); %s", s.bucket, s.host(), r.said(), remedy)
 }
 
-// apiError classifies what the SDK returns. It keeps the classification of the connections below, and not the SDK's
-// words around it.
+// apiError classifies what the SDK returns. It keeps the classification of the connections below,
+// and not the SDK's words around it.
 func (s *store) apiError(ctx context.Context, err error) error {
 	var (
 		missing *missingBucket

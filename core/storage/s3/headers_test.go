@@ -220,7 +220,8 @@ func TestLargeCopy(t *testing.T) {
 	}
 }
 
-// TestRegionIsSigned: a bucket that turns out to be elsewhere is found there, by reads, writes and listings.
+// TestRegionIsSigned: a bucket that turns out to be elsewhere is found there, by reads, writes and
+// listings.
 func TestRegionIsSigned(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -18,7 +18,8 @@ const (
 	fullPage  = 1000
 )
 
-// List shows the objects of the dataset; storage.Provider. Objects whose names break the rules of keys are not shown.
+// List shows the objects of the dataset; storage.Provider. Objects whose names break the rules of
+// keys are not shown.
 func (p *Provider) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	if prefix != "" {
 		if err := storage.CheckKey(strings.TrimSuffix(prefix, "/")); err != nil || !strings.HasSuffix(prefix, "/") {

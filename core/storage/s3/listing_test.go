@@ -12,8 +12,8 @@ import (
 	"deeplake/core/storage/s3"
 )
 
-// TestGarbledListing: an answer that breaks off is worth another request, and so is one that is not XML, but
-// for a server that never gives anything else.
+// TestGarbledListing: an answer that breaks off is worth another request, and so is one that is not
+// XML, but for a server that never gives anything else.
 func TestGarbledListing(t *testing.T) {
 	t.Parallel()
 	good := `<?xml version="1.0"?><ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>` +

@@ -100,7 +100,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestClockThatWillNotFit: where the store's clock is known already, the clock is not why, and asking again is no use.
+// TestClockThatWillNotFit: where the store's clock is known already, the clock is not why, and
+// asking again is no use.
 func TestClockThatWillNotFit(t *testing.T) {
 	t.Parallel()
 	s := connected(t, storage.Options{Settings: keys()})

@@ -14,7 +14,8 @@ import (
 // roleAnswer is what the services that know a role answer, as Amazon documents it.
 const roleAnswer = `{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":"of-role","SecretAccessKey":"s","Token":"session","Expiration":"2126-01-01T00:00:00Z","LastUpdated":"2026-01-01T00:00:00Z"}`
 
-// machineService is the metadata service of a cloud machine, in its second version: who has no token gets nothing.
+// machineService is the metadata service of a cloud machine, in its second version: who has no
+// token gets nothing.
 func machineService(w http.ResponseWriter, r *http.Request) {
 	const path = "/latest/meta-data/iam/security-credentials/"
 	switch {

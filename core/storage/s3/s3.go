@@ -17,9 +17,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// Stores opens buckets. Providers and sources of the same bucket and the same settings share connections and
-// credentials, which are closed with the last of them. The zero value is ready; it may be used in parallel and must not be
-// copied.
+// Stores opens buckets. Providers and sources of the same bucket and the same settings share
+// connections and credentials, which are closed with the last of them. The zero value is ready; it
+// may be used in parallel and must not be copied.
 type Stores struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*shared
@@ -31,11 +31,12 @@ type shared struct {
 	users int
 }
 
-// Provider keeps the objects of a dataset below one prefix of a bucket. All methods may be called in parallel.
+// Provider keeps the objects of a dataset below one prefix of a bucket. All methods may be called
+// in parallel.
 type Provider struct{ part }
 
-// Source is the objects below one prefix of a bucket that others write. All methods may be called in parallel. Names are
-// relative to its address.
+// Source is the objects below one prefix of a bucket that others write. All methods may be called
+// in parallel. Names are relative to its address.
 type Source struct{ part }
 
 var (
@@ -60,7 +61,8 @@ type part struct {
 	closed  atomic.Bool
 }
 
-// Open gives the provider of "bucket/prefix". Nothing is sent: a missing bucket shows with the first call.
+// Open gives the provider of "bucket/prefix". Nothing is sent: a missing bucket shows with the
+// first call.
 func (p *Stores) Open(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
 	out := &Provider{}
 	if err := p.take(ctx, rest, o, &out.part, checkPrefix); err != nil {
@@ -120,7 +122,8 @@ func (p *Stores) drop(key [sha256.Size]byte, s *shared) {
 	}
 }
 
-// identityOf is equal for what may share connections and credentials. It is a hash, so that no secret lies about twice.
+// identityOf is equal for what may share connections and credentials. It is a hash, so that no
+// secret lies about twice.
 func identityOf(bucket string, o storage.Options) [sha256.Size]byte {
 	h := sha256.New()
 	add := func(values ...any) {
@@ -156,7 +159,8 @@ func identityOf(bucket string, o storage.Options) [sha256.Size]byte {
 // URI is the address, without settings.
 func (p *part) URI() string { return "s3://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
 
-// Service is the URL of the bucket; known where Amazon answers, then without the region, which may be corrected.
+// Service is the URL of the bucket; known where Amazon answers, then without the region, which may
+// be corrected.
 func (p *Provider) Service() (name string, known bool) {
 	base := p.where.Load().base
 	for _, amazon := range []string{"amazonaws.com", "amazonaws.com.cn"} {

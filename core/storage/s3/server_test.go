@@ -123,7 +123,8 @@ func TestSweep(t *testing.T) {
 	if n, _, err := sweep.Sweep(t.Context(), time.Now().Add(time.Hour), false); n != 1 || err != nil {
 		t.Errorf("sweep: %d, %v, want 1", n, err)
 	}
-	// These writers are not dead: the server takes in a part that is still on its way, and has the upload again.
+	// These writers are not dead: the server takes in a part that is still on its way, and has the
+	// upload again.
 	for try := 0; ; try++ {
 		n, _ := leftovers(t, p)
 		if n == 0 {
@@ -139,7 +140,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestLostAnswerOfAnUpload: an upload that is gone, because the answer to joining it was lost, has made the object.
+// TestLostAnswerOfAnUpload: an upload that is gone, because the answer to joining it was lost, has
+// made the object.
 func TestLostAnswerOfAnUpload(t *testing.T) {
 	t.Parallel()
 	server := objectstore.S3(t)
@@ -196,8 +198,8 @@ func TestCopyWithinTheStore(t *testing.T) {
 	}
 }
 
-// oddNames are names that others may have given, and that an address and a listing have to carry unharmed. The server
-// keeps objects as files, so that some that S3 allows are missing.
+// oddNames are names that others may have given, and that an address and a listing have to carry
+// unharmed. The server keeps objects as files, so that some that S3 allows are missing.
 func oddNames() []string {
 	return []string{
 		"a b+c", "x%2Fy", "q?x=1&y", "h#1", "Zürich/é.jpg", "tab\there", "semi;colon,comma", "'quote\"", "~!$()*@:=", "<&>", "日本/語",
@@ -298,7 +300,8 @@ func TestPlainWithoutChecksums(t *testing.T) {
 	}
 }
 
-// TestRefusals: each way of being refused by a real server has its kind and its words, on reads, writes and listings.
+// TestRefusals: each way of being refused by a real server has its kind and its words, on reads,
+// writes and listings.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	server := objectstore.S3(t)

@@ -26,8 +26,8 @@ const (
 	whenRequired    = "when_required"
 )
 
-// store is a bucket with the connections, credentials and settings it is reached with. Providers and sources of equal
-// address and settings share one. All methods may be called in parallel.
+// store is a bucket with the connections, credentials and settings it is reached with. Providers
+// and sources of equal address and settings share one. All methods may be called in parallel.
 type store struct {
 	bucket   string
 	settings storage.Settings
@@ -42,7 +42,8 @@ type store struct {
 	fixed    bool // the user has said the region, so it is not corrected
 	where    atomic.Pointer[place]
 	garbled  atomic.Int32 // answers that could not be read since the last one that could
-	seen     atomic.Bool  // the bucket has answered, so that a missing object does not mean a missing bucket
+	// the bucket has answered, so that a missing object does not mean a missing bucket
+	seen atomic.Bool
 }
 
 // customerKey is a key of server-side encryption that the store does not keep.
@@ -83,8 +84,8 @@ func connect(ctx context.Context, bucket string, o storage.Options) (*store, err
 	return s, nil
 }
 
-// admit refuses the web pages of those who do not speak S3: an object may be one, but then the answer has the store's own
-// headers.
+// admit refuses the web pages of those who do not speak S3: an object may be one, but then the
+// answer has the store's own headers.
 func admit(host string, h http.Header) error {
 	if !request.IsPage(h) {
 		return nil
@@ -185,7 +186,8 @@ func (s *store) move(region string) bool {
 	return err == nil && s.where.CompareAndSwap(old, next)
 }
 
-// request is a request for an object, still unsigned; its header has room and belongs to the caller.
+// request is a request for an object, still unsigned; its header has room and belongs to the
+// caller.
 func (s *store) request(method string, u *url.URL) *http.Request {
 	h := make(http.Header, 12)
 	if s.settings.RequesterPays {
@@ -245,7 +247,8 @@ func (c *clocked) SignHTTP(
 	return c.s.signer.SignHTTP(ctx, creds, r, hash, service, region, c.s.net.Now())
 }
 
-// wire is the connections as the SDK sees them: it gets good answers only, refusals are errors, classified as ours are.
+// wire is the connections as the SDK sees them: it gets good answers only, refusals are errors,
+// classified as ours are.
 type wire struct{ s *store }
 
 // Do sends rq.

@@ -31,8 +31,8 @@ const (
 
 func itoa(n int32) string { return strconv.FormatInt(int64(n), 10) }
 
-// stream is one object on its way. What was written is gathered in blocks; from wholeBytes on it leaves in parts, in the
-// background, at most partsAtOnce of them.
+// stream is one object on its way. What was written is gathered in blocks; from wholeBytes on it
+// leaves in parts, in the background, at most partsAtOnce of them.
 type stream struct {
 	p        *Provider
 	name     string // whole, with the prefix
@@ -52,8 +52,8 @@ type stream struct {
 	done []types.CompletedPart
 }
 
-// Create begins an object; storage.Streamer. Background requests end with Finish, Abort or their own failure, not with
-// ctx: a writer passes another to each call.
+// Create begins an object; storage.Streamer. Background requests end with Finish, Abort or their
+// own failure, not with ctx: a writer passes another to each call.
 func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, error) {
 	if err := p.admit(ctx, "create", key); err != nil {
 		return nil, err
@@ -223,7 +223,8 @@ func (s *stream) land(ctx context.Context) error {
 	return err
 }
 
-// complete joins the parts. An answer that was lost leaves an upload that is gone: then the object tells.
+// complete joins the parts. An answer that was lost leaves an upload that is gone: then the object
+// tells.
 func (s *stream) complete(ctx context.Context) error {
 	parts := make([]types.CompletedPart, s.parts)
 	for _, part := range s.done {
@@ -273,8 +274,9 @@ func (s *stream) Abort() {
 	if s.group == nil {
 		return
 	}
-	// A server may take in a part whose connection was cut after it has ended the upload, and keeps it for ever. Parts on
-	// their way are therefore let land before the upload is ended, if they do so soon.
+	// A server may take in a part whose connection was cut after it has ended the upload, and keeps
+	// it for ever. Parts on their way are therefore let land before the upload is ended, if they do
+	// so soon.
 	ctx, cancel := context.WithTimeout(context.Background(), landTime)
 	defer cancel()
 	_ = s.land(ctx)
@@ -284,7 +286,8 @@ func (s *stream) Abort() {
 	}
 }
 
-// abandon is the best that can be done: parts of an upload that nobody ends are kept, unseen, until somebody clears up.
+// abandon is the best that can be done: parts of an upload that nobody ends are kept, unseen, until
+// somebody clears up.
 func (s *stream) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 
 var _ storage.Sweeper = (*Provider)(nil)
 
-// Sweep ends the uploads below the prefix that were begun before and never completed; storage.Sweeper. Their parts take
-// room, and show in no listing of objects.
+// Sweep ends the uploads below the prefix that were begun before and never completed;
+// storage.Sweeper. Their parts take room, and show in no listing of objects.
 func (p *Provider) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
 	const op = "sweep"
 	in := &s3.ListMultipartUploadsInput{Bucket: &p.bucket, Prefix: &p.prefix, RequestPayer: types.RequestPayer(p.payer())}
@@ -32,7 +32,8 @@ func (p *Provider) Sweep(ctx context.Context, before time.Time, dry bool) (n, by
 				continue
 			}
 			size, err := p.sweepOne(ctx, &u, dry)
-			if err != nil && !errs.Is(err, errs.NotFound) { // its writer, or another sweep, was faster
+			if err != nil && !errs.Is(err, errs.NotFound) {
+				// its writer, or another sweep, was faster
 				return n, bytes, errs.Wrap(errs.Storage, op, aws.ToString(u.Key), err)
 			}
 			n++

@@ -23,11 +23,12 @@ import (
 )
 
 const (
-	deleteBatch    = 1000
-	deletesAtOnce  = 4
-	expectFrom     = 2 << 20 // bytes from which the store is asked before they are sent
-	maxDrain       = 64 << 10
-	joinTime       = 5 * time.Minute // in which a store must have copied, or joined, what it has already
+	deleteBatch   = 1000
+	deletesAtOnce = 4
+	expectFrom    = 2 << 20 // bytes from which the store is asked before they are sent
+	maxDrain      = 64 << 10
+	// in which a store must have copied, or joined, what it has already
+	joinTime       = 5 * time.Minute
 	errExistsText  = "the object exists already"
 	contentType    = "application/octet-stream"
 	checksumHeader = "X-Amz-Checksum-Crc32c"
@@ -75,11 +76,13 @@ func (s *store) lock(h http.Header) {
 	s.unlock(h)
 }
 
-// send sends data as the body of rq and returns the head of a good answer and the checksum that it sent, "" for none.
+// send sends data as the body of rq and returns the head of a good answer and the checksum that it
+// sent, "" for none.
 //
-// The payload is not part of the signature: over TLS nobody can change it, and a CRC-32C that is signed with the headers
-// finds accidents elsewhere. Over plain HTTP that costs a third of hashing it, and whoever can change what is sent can
-// change what is read as well. Only where no checksum may be sent is it hashed.
+// The payload is not part of the signature: over TLS nobody can change it, and a CRC-32C that is
+// signed with the headers finds accidents elsewhere. Over plain HTTP that costs a third of hashing
+// it, and whoever can change what is sent can change what is read as well. Only where no checksum
+// may be sent is it hashed.
 func (s *store) send(ctx context.Context, rq *http.Request, data [][]byte) (http.Header, string, error) {
 	b := newBody(data)
 	rq = rq.WithContext(ctx)
@@ -138,7 +141,8 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(p, b.left[0])
-	// The slice of slices is the caller's: a changed element would be missing from the next attempt.
+	// The slice of slices is the caller's: a changed element would be missing from the next
+	// attempt.
 	rest := b.left[0][n:]
 	if len(rest) == 0 {
 		b.left = b.left[1:]

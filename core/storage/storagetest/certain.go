@@ -8,8 +8,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Certain makes the answers of PutIfAbsent certain, as callers who must know do: it reads back what was to be written.
-// Around a provider whose answers can be lost it lets the whole suite hold.
+// Certain makes the answers of PutIfAbsent certain, as callers who must know do: it reads back what
+// was to be written. Around a provider whose answers can be lost it lets the whole suite hold.
 func Certain(p storage.Provider) storage.Provider {
 	c := certain{p}
 	if r, ok := p.(storage.Ranger); ok {

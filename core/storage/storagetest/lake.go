@@ -15,8 +15,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// Lake is a storage.Source in memory, of objects that a test puts there, changes and takes away. All methods may be
-// called in parallel.
+// Lake is a storage.Source in memory, of objects that a test puts there, changes and takes away.
+// All methods may be called in parallel.
 type Lake struct {
 	// Delay passes before a request is answered.
 	Delay time.Duration

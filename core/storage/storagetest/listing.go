@@ -39,7 +39,8 @@ func list(ctx context.Context, p place) error {
 	if err := sameListing(ctx, p, nil, "", "", -1); err != nil {
 		return err
 	}
-	// "." and "-" sort before "/", "0" and letters behind: order by directories would differ from order by keys.
+	// "." and "-" sort before "/", "0" and letters behind: order by directories would differ from
+	// order by keys.
 	keys := []string{
 		"a.b", "a/b", "a/b.c", "a/c/d", "a/c.d", "a/c0", "a0", "a-/x", "ab/c", "b/1/2/3", "b/1/2/4", "b/1/25", "b/10", "b/2/1",
 		"log/x/00000000000000000001", "log/x/00000000000000000002", "log/x/18446744073709551615", "log/x.y/1", "z", "A/b", "~/~",

@@ -13,8 +13,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// What matters across a network: ranges and their tags, races in which all begin at once, listings that show what was
-// just written, copies within the store.
+// What matters across a network: ranges and their tags, races in which all begin at once, listings
+// that show what was just written, copies within the store.
 
 // ranges asks for pieces in every form, of providers that are a storage.Ranger.
 func ranges(ctx context.Context, p place) error {
@@ -80,7 +80,8 @@ func rangeBounds(ctx context.Context, r storage.Ranger, tag string) error {
 	return nil
 }
 
-// otherTag is a tag that no object has, in the form of those that objects have: a number of digits, or a quoted text.
+// otherTag is a tag that no object has, in the form of those that objects have: a number of digits,
+// or a quoted text.
 func otherTag(tag string) string {
 	other := []byte(tag)
 	for i := len(other) - 1; i >= 0; i-- {
@@ -142,8 +143,8 @@ func ranged(ctx context.Context, r storage.Ranger, key string, off, n int64, tag
 	return piece{data, b.Len(), b.Size(), b.Tag()}, err
 }
 
-// startTogether is 60 rounds in which 24 rivals, each on one of four providers of the place, want the same key at the
-// same moment.
+// startTogether is 60 rounds in which 24 rivals, each on one of four providers of the place, want
+// the same key at the same moment.
 func startTogether(ctx context.Context, p place) error {
 	const rivals, rounds, places = 24, 60, 4
 	providers := []storage.Provider{p.Provider}
@@ -225,7 +226,8 @@ func takingNumbers(ctx context.Context, p place) error {
 	return nil
 }
 
-// listAfterWrite: a listing shows what was written, replaced and removed just before, wherever it is asked.
+// listAfterWrite: a listing shows what was written, replaced and removed just before, wherever it
+// is asked.
 func listAfterWrite(ctx context.Context, p place) error {
 	other := p.reopen()
 	defer other.Close()

@@ -11,7 +11,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// putIfAbsentRace lets 64 goroutines, half of them on another provider of the place, fight for 50 keys.
+// putIfAbsentRace lets 64 goroutines, half of them on another provider of the place, fight for 50
+// keys.
 func putIfAbsentRace(ctx context.Context, p place) error {
 	const rivals, keys = 64, 50
 	other := p.reopen()

@@ -1,5 +1,6 @@
-// Package storagetest owns the conformance suite of storage.Provider: what every provider promises, checked through the
-// interface alone. It knows no provider, and production code must not import it.
+// Package storagetest owns the conformance suite of storage.Provider: what every provider promises,
+// checked through the interface alone. It knows no provider, and production code must not import
+// it.
 package storagetest
 
 import (
@@ -13,12 +14,14 @@ import (
 	"deeplake/core/storage"
 )
 
-// Open makes a new, empty place and returns a provider of it. reopen gives one more provider of the same place each time
-// it is called, as another process would open it. Open registers what has to be cleaned up with t.Cleanup; closing a
-// provider that the suite closed already must be harmless there.
+// Open makes a new, empty place and returns a provider of it. reopen gives one more provider of the
+// same place each time it is called, as another process would open it. Open registers what has to
+// be cleaned up with t.Cleanup; closing a provider that the suite closed already must be harmless
+// there.
 type Open func(t *testing.T) (p storage.Provider, reopen func() storage.Provider)
 
-// Run checks every promise in a subtest of its own, each in a new place. The subtests run in parallel.
+// Run checks every promise in a subtest of its own, each in a new place. The subtests run in
+// parallel.
 func Run(t *testing.T, open Open) {
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
@@ -31,14 +34,15 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// place is what a check works on. It is no storage.Streamer itself: pass p.Provider to storage.Create.
+// place is what a check works on. It is no storage.Streamer itself: pass p.Provider to
+// storage.Create.
 type place struct {
 	storage.Provider
 	reopen func() storage.Provider
 }
 
-// check is one promise. It returns what is wrong, rather than failing a test, so that the suite can be tried on
-// providers that break a promise.
+// check is one promise. It returns what is wrong, rather than failing a test, so that the suite can
+// be tried on providers that break a promise.
 type check struct {
 	name string
 	run  func(ctx context.Context, p place) error

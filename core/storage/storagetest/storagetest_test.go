@@ -243,7 +243,8 @@ func defects() map[string]func(*broken) {
 			b.putIfAbsent = b.Provider.Put // every write succeeds, the last one stays
 		},
 		"list after write": func(b *broken) {
-			var shown []storage.Object // a listing shows what was there when the one before was asked for
+			// a listing shows what was there when the one before was asked for
+			var shown []storage.Object
 			b.list = func(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 				before := shown
 				shown = nil
@@ -260,7 +261,8 @@ func defects() map[string]func(*broken) {
 		},
 		"ranges": func(b *broken) {
 			b.ranged = func(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
-				return faultstore.NewRanged(b.Provider, nil).Range(ctx, key, off, n, "") // looks at no tag
+				// looks at no tag
+				return faultstore.NewRanged(b.Provider, nil).Range(ctx, key, off, n, "")
 			}
 		},
 		"copies": func(b *broken) {

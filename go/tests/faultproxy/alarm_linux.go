@@ -7,13 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm sleeps to some hundredths of a millisecond. A timer of Go's runtime ends up to a millisecond late, which is a
-// third of the time of 256 KiB at 90 MB/s.
+// alarm sleeps to some hundredths of a millisecond. A timer of Go's runtime ends up to a
+// millisecond late, which is a third of the time of 256 KiB at 90 MB/s.
 type alarm struct {
 	clock *os.File // a timer of the kernel's; nil: not made yet
 }
 
-// fineBelow is the longest time that is slept by the kernel's timer, which Close of the proxy does not end.
+// fineBelow is the longest time that is slept by the kernel's timer, which Close of the proxy does
+// not end.
 const fineBelow = 100 * time.Millisecond
 
 // sleep waits for d, or until closed is.

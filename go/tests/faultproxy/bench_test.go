@@ -14,8 +14,9 @@ import (
 	"deeplake/go/tests/faultproxy"
 )
 
-// BenchmarkRelay reads a file from a server, directly and through the proxy. cpu-s/GB counts client, server and proxy,
-// all in this process: the difference between two lines is what the proxy takes.
+// BenchmarkRelay reads a file from a server, directly and through the proxy. cpu-s/GB counts
+// client, server and proxy, all in this process: the difference between two lines is what the proxy
+// takes.
 func BenchmarkRelay(b *testing.B) {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), bytes.Repeat([]byte("0123456789abcdef"), 1<<19), 0o600); err != nil {

@@ -9,8 +9,9 @@ import (
 	"net/http/httputil"
 )
 
-// body is the content of one message on its way from one connection to the other. Between two sockets the kernel moves
-// it (splice), so that the proxy takes little of the processor that is measured.
+// body is the content of one message on its way from one connection to the other. Between two
+// sockets the kernel moves it (splice), so that the proxy takes little of the processor that is
+// measured.
 type body struct {
 	in     *bufio.Reader
 	from   *net.TCPConn // what in reads from
@@ -31,7 +32,8 @@ func newBody(h *head, in *bufio.Reader, from, to *net.TCPConn, p *pace) *body {
 	return b
 }
 
-// relay passes on the next n bytes, or all that follow where n < 0. The end of the body before n is no error.
+// relay passes on the next n bytes, or all that follow where n < 0. The end of the body before n is
+// no error.
 func (b *body) relay(n int64) error {
 	for n != 0 && !b.ended {
 		if b.left == 0 {
@@ -65,7 +67,8 @@ func (b *body) relay(n int64) error {
 	return nil
 }
 
-// reach is how much of n bytes one call of some can pass on at most: no time must be taken for more.
+// reach is how much of n bytes one call of some can pass on at most: no time must be taken for
+// more.
 func (b *body) reach(n int64) int64 {
 	switch buffered := int64(b.in.Buffered()); {
 	case b.chunks != nil || b.left < 0:
@@ -122,7 +125,8 @@ func (b *body) untilEnd(n int64) (int64, error) {
 	return int64(got), err
 }
 
-// chunk passes on at most n bytes as a chunk of their own; after the last, the end with what stands behind it.
+// chunk passes on at most n bytes as a chunk of their own; after the last, the end with what stands
+// behind it.
 func (b *body) chunk(n int64) (int64, error) {
 	n = min(n, int64(len(b.room())))
 	got, err := b.chunks.Read(b.buffer[:n])

@@ -177,8 +177,9 @@ func (b *book) spread(ms, jitter float64, stream uint64) time.Duration {
 	return duration(max(ms, 0))
 }
 
-// chance is a number from 0 to 1 that depends on the seed, the stream and the number of the request in it, and on
-// nothing else: which of several requests come first is not the proxy's to say, how many are hit is.
+// chance is a number from 0 to 1 that depends on the seed, the stream and the number of the request
+// in it, and on nothing else: which of several requests come first is not the proxy's to say, how
+// many are hit is.
 func (b *book) chance(stream, n uint64) float64 {
 	x := b.seed*0x9e3779b97f4a7c15 + stream*0xd1342543de82ef95 + n*0xbf58476d1ce4e5b9
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -223,7 +224,8 @@ func (b *book) end(rq *head, v verdict, r Request) {
 	}
 }
 
-// settle waits a little for what is being answered: a client has the last byte of an answer before it is entered here.
+// settle waits a little for what is being answered: a client has the last byte of an answer before
+// it is entered here.
 func (b *book) settle() {
 	b.mu.Lock()
 	if b.total.Active == 0 {

@@ -42,7 +42,8 @@ func (c *client) serve() {
 		more := x.run()
 		if !more {
 			c.hangUp()
-			_ = c.conn.SetReadDeadline(time.Now()) // the body that is still being passed on ends here
+			// the body that is still being passed on ends here
+			_ = c.conn.SetReadDeadline(time.Now())
 		}
 		if x.sent != nil {
 			<-x.sent
@@ -98,15 +99,16 @@ func (x *exchange) run() bool {
 	return x.answer(rs) && x.settle(rs)
 }
 
-// forward passes the request on and gives the head of the answer. A connection that the server has closed meanwhile is
-// replaced once.
+// forward passes the request on and gives the head of the answer. A connection that the server has
+// closed meanwhile is replaced once.
 func (x *exchange) forward() (*head, error) {
 	if x.p.config.RewriteHost {
 		x.rq.set("Host", x.p.upstream)
 	}
 	for {
 		fresh := x.up == nil
-		// The end of an idle connection shows only when it is written to; a body cannot be sent twice.
+		// The end of an idle connection shows only when it is written to; a body cannot be sent
+		// twice.
 		if !fresh && x.rq.hasBody() && time.Since(x.used) > time.Second {
 			x.hangUp()
 			fresh = true
@@ -133,7 +135,8 @@ func (x *exchange) forward() (*head, error) {
 	}
 }
 
-// pump starts to pass on the request's body. Meanwhile the server may answer already, or ask for the body first.
+// pump starts to pass on the request's body. Meanwhile the server may answer already, or ask for
+// the body first.
 func (x *exchange) pump() {
 	x.sent = make(chan struct{})
 	if !x.rq.hasBody() {
@@ -289,7 +292,8 @@ func (x *exchange) stall() (more bool) {
 		return sleep(duration(x.v.DelayMS), x.p.closed) == nil
 	}
 	<-x.sent
-	_, _ = io.Copy(io.Discard, x.conn) // a client that waits for an answer sends nothing; this ends with it
+	// a client that waits for an answer sends nothing; this ends with it
+	_, _ = io.Copy(io.Discard, x.conn)
 	return false
 }
 
@@ -299,8 +303,8 @@ func (x *exchange) settle(rs *head) (more bool) {
 	select {
 	case <-x.sent:
 	default:
-		// The server has answered before it had the whole body. A client that is still sending must be able to see the
-		// answer before its connection breaks.
+		// The server has answered before it had the whole body. A client that is still sending must
+		// be able to see the answer before its connection breaks.
 		_ = x.up.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 		_ = x.conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 		<-x.sent

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// head is what stands before the body of a request or an answer, kept as it came: a signature covers the names and the
-// values of headers, and the server must see what the client has signed.
+// head is what stands before the body of a request or an answer, kept as it came: a signature
+// covers the names and the values of headers, and the server must see what the client has signed.
 type head struct {
 	raw    []byte // up to and with the empty line
 	method string // of a request
@@ -23,7 +23,8 @@ type head struct {
 
 const maxHeadBytes = 256 << 10
 
-// readHead reads up to the empty line. An error with no byte read is the bare error of the connection.
+// readHead reads up to the empty line. An error with no byte read is the bare error of the
+// connection.
 func readHead(in *bufio.Reader) (*head, error) {
 	var raw []byte
 	for {

@@ -1,6 +1,7 @@
-// Package faultproxy owns a reverse proxy for HTTP/1.1 that delays, bounds, breaks and falsifies answers where rules say
-// so, and counts what it saw. It passes heads on as they came, Host included, so that signatures of S3 stay valid. It
-// knows neither buckets nor the product; only tests and benchmarks import it.
+// Package faultproxy owns a reverse proxy for HTTP/1.1 that delays, bounds, breaks and falsifies
+// answers where rules say so, and counts what it saw. It passes heads on as they came, Host
+// included, so that signatures of S3 stay valid. It knows neither buckets nor the product; only
+// tests and benchmarks import it.
 package faultproxy
 
 import (
@@ -31,8 +32,9 @@ type Config struct {
 	Profile  Profile
 	Seed     uint64 // of everything that is left to chance
 
-	// RewriteHost makes the server see its own address as Host, for servers that look at it and sign nothing
-	// (fake-gcs-server); addresses of the server in heads of answers become the proxy's.
+	// RewriteHost makes the server see its own address as Host, for servers that look at it and
+	// sign nothing (fake-gcs-server); addresses of the server in heads of answers become the
+	// proxy's.
 	RewriteHost bool
 }
 
@@ -84,7 +86,8 @@ func New(t testing.TB, c Config) *Proxy {
 	return p
 }
 
-// SetProfile changes the link and the rules for the requests that come from now on. Rules count anew.
+// SetProfile changes the link and the rules for the requests that come from now on. Rules count
+// anew.
 func (p *Proxy) SetProfile(profile Profile) error {
 	if err := check(profile.Rules); err != nil {
 		return err
@@ -105,8 +108,8 @@ func (p *Proxy) SetRules(t testing.TB, rules ...Rule) {
 // SetLink changes the link and keeps the rules, which go on counting.
 func (p *Proxy) SetLink(l Link) { p.book.setLink(l) }
 
-// Struck is closed when the rule number i, from 0, hits a request, before anything happens to it. Rules that are set anew,
-// or a Reset, come with channels of their own.
+// Struck is closed when the rule number i, from 0, hits a request, before anything happens to it.
+// Rules that are set anew, or a Reset, come with channels of their own.
 func (p *Proxy) Struck(i int) <-chan struct{} { return p.book.struckBy(i) }
 
 // Counts is what was seen since the start or the last Reset.
@@ -115,8 +118,8 @@ func (p *Proxy) Counts() Counts { return p.book.counts() }
 // Reset sets all counters to zero, those of the rules too, and forgets the requests seen.
 func (p *Proxy) Reset() { p.book.reset() }
 
-// Requests are the requests since the start or the last Reset in the order in which they came, at most the first
-// hundred thousand that were answered.
+// Requests are the requests since the start or the last Reset in the order in which they came, at
+// most the first hundred thousand that were answered.
 func (p *Proxy) Requests() []Request { return p.book.requests() }
 
 // Close breaks all connections and returns when nothing runs any more.

@@ -326,7 +326,8 @@ func TestChunkedFaults(t *testing.T) {
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t,
-		faultproxy.Rule{Times: 1, Range: "none", Do: faultproxy.WrongRange()}, // there is no range to get wrong
+		// there is no range to get wrong
+		faultproxy.Rule{Times: 1, Range: "none", Do: faultproxy.WrongRange()},
 		faultproxy.Rule{Times: 1, Range: "bytes=10-", Do: faultproxy.WrongRange()},
 		faultproxy.Rule{Times: 1, Range: "bytes=10-", Do: faultproxy.NoRange()},
 	)
@@ -372,7 +373,8 @@ func TestLostPut(t *testing.T) {
 	}
 }
 
-// TestRefusedPut: answers in place of the server leave the connection usable, whatever was being sent.
+// TestRefusedPut: answers in place of the server leave the connection usable, whatever was being
+// sent.
 func TestRefusedPut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, faultproxy.Rule{Method: "PUT", Path: "object", Do: faultproxy.SlowDown()})
@@ -383,7 +385,8 @@ func TestRefusedPut(t *testing.T) {
 		}
 		b.get(t, "/object").ok(t, 200, b.data)
 	}
-	// A server that answers early: the client may see the answer or a broken connection, as without the proxy.
+	// A server that answers early: the client may see the answer or a broken connection, as without
+	// the proxy.
 	g := b.do(t.Context(), t, http.MethodPut, "/refuse", b.data)
 	if g.err == nil && g.rs.StatusCode != 412 {
 		t.Errorf("early answer: got %v", g.rs)
@@ -570,7 +573,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestStorm: many clients through many faults at once get right answers or errors, and Close ends everything.
+// TestStorm: many clients through many faults at once get right answers or errors, and Close ends
+// everything.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t,
@@ -602,7 +606,8 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	b.p.Close()
-	if c := b.p.Counts(); c.Active != 0 || c.Faults < 100 || c.Requests < 800 { // net/http repeats some
+	if c := b.p.Counts(); c.Active != 0 || c.Faults < 100 || c.Requests < 800 {
+		// net/http repeats some
 		t.Errorf("counts: %+v", c)
 	}
 }

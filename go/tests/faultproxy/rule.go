@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// Rule says which requests a fault hits. For each request the first rule that hits decides; every rule that matches
-// counts it. The zero value but for Do hits every request.
+// Rule says which requests a fault hits. For each request the first rule that hits decides; every
+// rule that matches counts it. The zero value but for Do hits every request.
 //
 //	Rule{Method: "GET", Skip: 2, Times: 1, Do: ResetAt(1000)}              the third GET
 //	Rule{Method: "PUT", Header: "If-None-Match", Do: LoseAnswer()}         every conditional PUT of S3
 //	Rule{P: 0.1, Do: Answer(503, "SlowDown", 0)}                           one request in ten
 type Rule struct {
-	Name   string  `json:"name,omitempty"`
-	Method string  `json:"method,omitempty"` // "GET", or several: "PUT,POST"; "" is any
-	Path   string  `json:"path,omitempty"`   // part of path and query, as they were sent (escaped)
-	Header string  `json:"header,omitempty"` // the request has this header
-	Range  string  `json:"range,omitempty"`  // part of the Range header's value; "none": the request has no Range
-	Skip   int     `json:"skip,omitempty"`   // that many matching requests pass first
-	Times  int     `json:"times,omitempty"`  // that many are hit then; 0: all
-	P      float64 `json:"p,omitempty"`      // share of the rest that is hit, by the proxy's seed; 0: all
-	Do     Action  `json:"do"`
+	Name   string `json:"name,omitempty"`
+	Method string `json:"method,omitempty"` // "GET", or several: "PUT,POST"; "" is any
+	Path   string `json:"path,omitempty"`   // part of path and query, as they were sent (escaped)
+	Header string `json:"header,omitempty"` // the request has this header
+	// part of the Range header's value; "none": the request has no Range
+	Range string `json:"range,omitempty"`
+	Skip  int    `json:"skip,omitempty"`  // that many matching requests pass first
+	Times int    `json:"times,omitempty"` // that many are hit then; 0: all
+	// share of the rest that is hit, by the proxy's seed; 0: all
+	P  float64 `json:"p,omitempty"`
+	Do Action  `json:"do"`
 }
 
 // Fault names what an Action does.
@@ -31,17 +33,21 @@ type Fault string
 
 // The faults. Offsets count bytes of the answer's body; a body that ends before is left alone.
 const (
-	FaultDelay    Fault = "delay"     // the request waits for DelayMS ± JitterMS
-	FaultAnswer   Fault = "answer"    // Status, Code and RetryAfter, in the protocol's form; the request is not done
-	FaultRefuse   Fault = "refuse"    // RST instead of an answer; the request is not done
-	FaultLose     Fault = "lose"      // the request is done, its answer waited for and dropped: RST
-	FaultReset    Fault = "reset"     // RST at At
-	FaultClose    Fault = "close"     // FIN at At
-	FaultStall    Fault = "stall"     // nothing more from At on, for DelayMS; 0: until the client leaves
-	FaultFlip     Fault = "flip"      // the lowest bit of byte At is the other one
-	FaultCut      Fault = "cut"       // the body ends at At, and Content-Length says so
-	FaultShift    Fault = "shift"     // Content-Range names a range that begins At bytes later (0: 1)
-	FaultNoRange  Fault = "no-range"  // status 200 without Content-Range, as by a server that knows no ranges
+	FaultDelay Fault = "delay" // the request waits for DelayMS ± JitterMS
+	// Status, Code and RetryAfter, in the protocol's form; the request is not done
+	FaultAnswer Fault = "answer"
+	FaultRefuse Fault = "refuse" // RST instead of an answer; the request is not done
+	FaultLose   Fault = "lose"   // the request is done, its answer waited for and dropped: RST
+	FaultReset  Fault = "reset"  // RST at At
+	FaultClose  Fault = "close"  // FIN at At
+	// nothing more from At on, for DelayMS; 0: until the client leaves
+	FaultStall Fault = "stall"
+	FaultFlip  Fault = "flip" // the lowest bit of byte At is the other one
+	FaultCut   Fault = "cut"  // the body ends at At, and Content-Length says so
+	// Content-Range names a range that begins At bytes later (0: 1)
+	FaultShift Fault = "shift"
+	// status 200 without Content-Range, as by a server that knows no ranges
+	FaultNoRange  Fault = "no-range"
 	FaultSlow     Fault = "slow"      // the body comes at Rate bytes a second
 	FaultNoLength Fault = "no-length" // no Content-Length: the connection ends with the body
 )
@@ -119,12 +125,13 @@ func Slow(bytesPerSecond int64) Action { return Action{Fault: FaultSlow, Rate: b
 
 // Link is what every request passes, hit by a rule or not.
 type Link struct {
-	DelayMS  float64 `json:"delay_ms,omitempty"`   // before a request reaches the server
-	JitterMS float64 `json:"jitter_ms,omitempty"`  // ± on it
-	TailP    float64 `json:"tail_p,omitempty"`     // share of requests that wait for TailMS more
-	TailMS   float64 `json:"tail_ms,omitempty"`    //
-	Rate     int64   `json:"rate,omitempty"`       // bytes a second of one body; 0: no bound
-	AllRate  int64   `json:"total_rate,omitempty"` // bytes a second of all bodies together; 0: no bound
+	DelayMS  float64 `json:"delay_ms,omitempty"`  // before a request reaches the server
+	JitterMS float64 `json:"jitter_ms,omitempty"` // ± on it
+	TailP    float64 `json:"tail_p,omitempty"`    // share of requests that wait for TailMS more
+	TailMS   float64 `json:"tail_ms,omitempty"`   //
+	Rate     int64   `json:"rate,omitempty"`      // bytes a second of one body; 0: no bound
+	// bytes a second of all bodies together; 0: no bound
+	AllRate int64 `json:"total_rate,omitempty"`
 }
 
 // Profile is a Link with rules.
@@ -136,8 +143,8 @@ type Profile struct {
 // LAN is a network without delay and faults.
 func LAN() Profile { return Profile{} }
 
-// S3 is Amazon's store from within its region, as the targets of the benchmarks assume it: 25 ms to the first byte and
-// 90 MB/s for each connection.
+// S3 is Amazon's store from within its region, as the targets of the benchmarks assume it: 25 ms to
+// the first byte and 90 MB/s for each connection.
 func S3() Profile { return Profile{Link: Link{DelayMS: 25, Rate: 90_000_000}} }
 
 // Jittery is S3 with the spread of a busy day: ± 10 ms, 1 % at 300 ms more, 500 MB/s together.
@@ -175,8 +182,8 @@ func ProfileOf(name string) (Profile, error) {
 	return Profile{}, fmt.Errorf("profile %q: want lan, s3, jittery, bad or slow-link", name)
 }
 
-// ParseRules reads rules from JSON. A field or a fault that does not exist is an error, since the test that has
-// misspelt it would pass for nothing.
+// ParseRules reads rules from JSON. A field or a fault that does not exist is an error, since the
+// test that has misspelt it would pass for nothing.
 func ParseRules(text []byte) ([]Rule, error) {
 	var rules []Rule
 	if err := decode(text, &rules); err != nil {

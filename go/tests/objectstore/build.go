@@ -27,8 +27,8 @@ var (
 	minio     = program{"minio", "github.com/minio/minio", "tools/objectstore/minio"}
 )
 
-// Build builds what the tests start (S3 and GCS) into build/servers, unless it is there. Processes that ask at once
-// build once.
+// Build builds what the tests start (S3 and GCS) into build/servers, unless it is there. Processes
+// that ask at once build once.
 func Build(ctx context.Context) error {
 	for _, p := range []program{versitygw, fakeGCS} {
 		if _, err := p.binary(ctx); err != nil {
@@ -38,7 +38,8 @@ func Build(ctx context.Context) error {
 	return nil
 }
 
-// BuildMinIO builds the server that nothing starts unasked. It takes minutes, more than a test may on a busy machine.
+// BuildMinIO builds the server that nothing starts unasked. It takes minutes, more than a test may
+// on a busy machine.
 func BuildMinIO(ctx context.Context) error {
 	_, err := minio.binary(ctx)
 	return err

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// certificate writes an authority of a day and a certificate for the loopback interface into dir, by absolute paths.
+// certificate writes an authority of a day and a certificate for the loopback interface into dir,
+// by absolute paths.
 func certificate(dir string) (caFile, certFile, keyFile string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", "", "", err

@@ -19,8 +19,8 @@ type process struct {
 	err     error         // why; after ended
 }
 
-// launch starts the child from a thread of its own: where the system ties a child to its parent, it ties it to the
-// parent's thread, and other threads may end.
+// launch starts the child from a thread of its own: where the system ties a child to its parent, it
+// ties it to the parent's thread, and other threads may end.
 func launch(r recipe) (*process, error) {
 	p := &process{command: exec.Command(r.binary, r.args...), ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), r.env...)

@@ -1,6 +1,7 @@
-// Package objectstore owns the real servers that tests run against: it builds them where they are missing, starts them
-// on free ports of the loopback interface, and stops them. It knows nothing of the product but storage.Settings, so that
-// what it starts is what a user would meet. Only tests and benchmarks import it.
+// Package objectstore owns the real servers that tests run against: it builds them where they are
+// missing, starts them on free ports of the loopback interface, and stops them. It knows nothing of
+// the product but storage.Settings, so that what it starts is what a user would meet. Only tests
+// and benchmarks import it.
 package objectstore
 
 import (
@@ -26,8 +27,9 @@ const (
 
 // Config says which server to start.
 type Config struct {
-	Kind       Kind
-	MinIO      bool   // KindS3 by MinIO instead of versitygw; built on first use, which takes minutes
+	Kind Kind
+	// KindS3 by MinIO instead of versitygw; built on first use, which takes minutes
+	MinIO      bool
 	TLS        bool   // KindS3 over HTTPS, with a certificate of Server.CAFile
 	Versioning bool   // KindS3: buckets can keep old versions (versitygw)
 	Disk       bool   // KindGCS: objects in files instead of memory
@@ -175,8 +177,8 @@ type recipe struct {
 	caFile string
 }
 
-// versityRecipe sets two flags against bad defaults: without --keep-alive each answer closes its connection, and the
-// default buffer of 1 MiB is allocated for every GET.
+// versityRecipe sets two flags against bad defaults: without --keep-alive each answer closes its
+// connection, and the default buffer of 1 MiB is allocated for every GET.
 func versityRecipe(ctx context.Context, c Config, address, dir string) (recipe, error) {
 	binary, err := versitygw.binary(ctx)
 	if err != nil {

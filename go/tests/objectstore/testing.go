@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// S3 gives a server of the S3 protocol (versitygw). Tests that use one at the same time share it; each makes a bucket of
-// its own. It stops when the last of them has ended.
+// S3 gives a server of the S3 protocol (versitygw). Tests that use one at the same time share it;
+// each makes a bucket of its own. It stops when the last of them has ended.
 func S3(t testing.TB) *Server { return running.get(t, Config{Kind: KindS3}) }
 
 // S3TLS is S3 over HTTPS; Server.CAFile is the authority to trust.
@@ -16,7 +16,8 @@ func S3TLS(t testing.TB) *Server { return running.get(t, Config{Kind: KindS3, TL
 // MinIO is S3 by another server. It is built on first use, which takes minutes.
 func MinIO(t testing.TB) *Server { return running.get(t, Config{Kind: KindS3, MinIO: true}) }
 
-// GCS is a server of Google Cloud Storage's protocols (fake-gcs-server), shared as S3 is. Objects lie in memory.
+// GCS is a server of Google Cloud Storage's protocols (fake-gcs-server), shared as S3 is. Objects
+// lie in memory.
 func GCS(t testing.TB) *Server { return running.get(t, Config{Kind: KindGCS}) }
 
 // StartFor starts a server for one test alone.

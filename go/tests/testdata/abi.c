@@ -1,4 +1,5 @@
-/* A program against the C interface: argv[1] names the case, argv[2] a place for a dataset. Exits 0 when all holds. */
+/* A program against the C interface: argv[1] names the case, argv[2] a place for a dataset. Exits 0
+ * when all holds. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +11,13 @@
 
 static dl_error err;
 
-#define WANT(condition)                                                                                         \
-    do {                                                                                                        \
-        if (!(condition)) {                                                                                     \
-            fprintf(stderr, "line %d: %s; last error: %d %s\n", __LINE__, #condition, err.status, err.message); \
-            exit(1);                                                                                            \
-        }                                                                                                       \
+#define WANT(condition)                                                                           \
+    do {                                                                                          \
+        if (!(condition)) {                                                                       \
+            fprintf(stderr, "line %d: %s; last error: %d %s\n", __LINE__, #condition, err.status, \
+                    err.message);                                                                 \
+            exit(1);                                                                              \
+        }                                                                                         \
     } while (0)
 #define OK(call) WANT((call) == DL_OK)
 #define FAILS(want, call) WANT((call) == (want) && err.status == (want) && err.message[0] != 0)
@@ -31,7 +33,8 @@ static int contains(dl_buffer* json, const char* word) {
 
 enum { ROWS = 10, WIDTH = 3 };
 
-/* make fills a dataset with ROWS rows: "x" int32 (WIDTH,) counting up, "t" text "row i", none in row 4. */
+/* make fills a dataset with ROWS rows: "x" int32 (WIDTH,) counting up, "t" text "row i", none in
+ * row 4. */
 static dl_dataset make(const char* uri) {
     dl_dataset ds = {0};
     OK(dl_dataset_create(none, uri, "", &ds, &err));
@@ -44,13 +47,21 @@ static dl_dataset make(const char* uri) {
     memset(samples, 0, sizeof samples);
     for (int i = 0; i < ROWS; i++) {
         snprintf(text[i], sizeof text[i], "row %d", i);
-        samples[i] =
-            (dl_sample){.data = text[i], .bytes = (int64_t)strlen(text[i]), .dtype = DL_STRING, .form = DL_FORM_TEXT};
+        samples[i] = (dl_sample){.data = text[i],
+                                 .bytes = (int64_t)strlen(text[i]),
+                                 .dtype = DL_STRING,
+                                 .form = DL_FORM_TEXT};
     }
     samples[4] = (dl_sample){.form = DL_FORM_HOLE};
     int64_t shape[] = {WIDTH};
     dl_rows columns[] = {
-        {.tensor = "x", .n = ROWS, .data = x, .bytes = sizeof x, .shape = shape, .ndim = 1, .dtype = DL_INT32},
+        {.tensor = "x",
+         .n = ROWS,
+         .data = x,
+         .bytes = sizeof x,
+         .shape = shape,
+         .ndim = 1,
+         .dtype = DL_INT32},
         {.tensor = "t", .n = ROWS, .samples = samples, .samples_n = ROWS},
     };
     OK(dl_dataset_append(none, ds, columns, 2, ROWS, &err));
@@ -91,16 +102,19 @@ static void batches(const char* uri) {
 
     int64_t rows[] = {7, 0, 4};
     dl_batch batch = {0};
-    OK(dl_view_read(none, view, rows, 3, "{\"collate_of\": {\"t\": \"list\"}, \"return_index\": true}", &batch, &err));
+    OK(dl_view_read(none, view, rows, 3,
+                    "{\"collate_of\": {\"t\": \"list\"}, \"return_index\": true}", &batch, &err));
     const dl_array* a = NULL;
     int64_t columns = 0, count = 0;
     OK(dl_batch_arrays(batch, &a, &columns, &count, &err));
     WANT(columns == 3 && count == 3);
-    WANT(strcmp(a[0].name, "x") == 0 && a[0].kind == DL_KIND_ARRAY && a[0].dtype == DL_INT32 && a[0].ndim == 2);
+    WANT(strcmp(a[0].name, "x") == 0 && a[0].kind == DL_KIND_ARRAY && a[0].dtype == DL_INT32 &&
+         a[0].ndim == 2);
     WANT(a[0].shape[0] == 3 && a[0].shape[1] == WIDTH && (uintptr_t)a[0].data % 64 == 0);
     for (int i = 0; i < 3; i++) check_row((int32_t*)a[0].data + i * WIDTH, (int)rows[i]);
     WANT(strcmp(a[1].name, "t") == 0 && a[1].kind == DL_KIND_TEXT && a[1].entries == 3);
-    WANT(a[1].sizes[0] == 5 && memcmp((char*)a[1].data + a[1].offsets[0], "row 7", 5) == 0 && a[1].sizes[2] == -1);
+    WANT(a[1].sizes[0] == 5 && memcmp((char*)a[1].data + a[1].offsets[0], "row 7", 5) == 0 &&
+         a[1].sizes[2] == -1);
     WANT(strcmp(a[2].name, "_index") == 0 && ((int64_t*)a[2].data)[0] == 7);
 
     managed* tensor = NULL;
@@ -120,7 +134,8 @@ static void batches(const char* uri) {
     OK(dl_dataset_close(ds, &err));
 
     /* The tensor outlives all of it, and goes in another thread. */
-    WANT(tensor->ndim == 2 && tensor->shape[1] == WIDTH && tensor->strides[0] == WIDTH && tensor->device_type == 1);
+    WANT(tensor->ndim == 2 && tensor->shape[1] == WIDTH && tensor->strides[0] == WIDTH &&
+         tensor->device_type == 1);
     WANT(tensor->code == 0 && tensor->bits == 32 && tensor->lanes == 1);
     check_row((int32_t*)tensor->data, 7);
     dl_memory_release(memory);
@@ -139,9 +154,11 @@ static void loader(const char* uri) {
     FAILS(DL_INVALID, dl_loader_open(none, view, "{\"batch_sise\": 4}", &l, &err));
     WANT(strstr(err.message, "\"batch_size\"") != NULL && l.id == 0);
     FAILS(DL_INVALID, dl_loader_open(none, view, "{\"batch_size\": \"4\"}", &l, &err));
-    FAILS(DL_NOT_FOUND, dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"y\"]}", &l, &err));
-    OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"x\"], \"shuffle\": \"full\", \"seed\": 5}", &l,
-                      &err));
+    FAILS(DL_NOT_FOUND,
+          dl_loader_open(none, view, "{\"batch_size\": 4, \"tensors\": [\"y\"]}", &l, &err));
+    OK(dl_loader_open(
+        none, view, "{\"batch_size\": 4, \"tensors\": [\"x\"], \"shuffle\": \"full\", \"seed\": 5}",
+        &l, &err));
     OK(dl_loader_len(l, "", &n, &err));
     WANT(n == 3);
     OK(dl_loader_start(l, "{\"epoch\": 0, \"rank\": 0, \"world_size\": 1}", &epoch, &err));
@@ -189,7 +206,8 @@ static void exports(const char* uri) {
     dl_loader l = {0};
     dl_epoch epoch = {0};
     OK(dl_dataset_view(none, ds, &view, &err));
-    OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"collate_of\": {\"t\": \"list\"}}", &l, &err));
+    OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"collate_of\": {\"t\": \"list\"}}", &l,
+                      &err));
     OK(dl_loader_start(l, "", &epoch, &err));
     int32_t state = -1;
     dl_batch_export* exported = NULL;
@@ -212,7 +230,8 @@ static void exports(const char* uri) {
         }
         OK(dl_epoch_take(epoch, -1, &state, &exported, &err));
         if (state == DL_NEXT_END) break;
-        WANT(state == DL_NEXT_BATCH && exported->n == 2 && exported->last == (exported->position == ROWS));
+        WANT(state == DL_NEXT_BATCH && exported->n == 2 &&
+             exported->last == (exported->position == ROWS));
         const dl_array *x = &exported->arrays[0], *t = &exported->arrays[1];
         WANT(strcmp(x->name, "x") == 0 && x->kind == DL_KIND_ARRAY && x->dtype == DL_INT32);
         WANT(x->ndim == 2 && x->shape[0] == exported->rows && x->shape[1] == WIDTH);
@@ -281,7 +300,8 @@ static void arguments(const char* uri) {
     FAILS(DL_INVALID, dl_dataset_delete_rows(none, ds, NULL, -1, &err));
     dl_rows bad = {.tensor = "x", .n = 1, .data = NULL, .bytes = 8, .dtype = DL_INT32};
     FAILS(DL_INVALID, dl_dataset_append(none, ds, &bad, 1, 1, &err));
-    bad = (dl_rows){.tensor = "x", .n = 1, .data = &bad, .bytes = 4, .ndim = 1000, .dtype = DL_INT32};
+    bad =
+        (dl_rows){.tensor = "x", .n = 1, .data = &bad, .bytes = 4, .ndim = 1000, .dtype = DL_INT32};
     FAILS(DL_INVALID, dl_dataset_append(none, ds, &bad, 1, 1, &err));
     dl_sample sample = {.form = 9};
     bad = (dl_rows){.tensor = "x", .n = 1, .samples = &sample, .samples_n = 1};
@@ -354,15 +374,16 @@ static void panics(const char* where) {
     FAILS(DL_INTERNAL, dl_test_panic(where, &err));
     WANT(err.flags & DL_ERROR_POISONED);
     FAILS(DL_INTERNAL, dl_error_table(&json, &err));
-    WANT((err.flags & DL_ERROR_POISONED) && strstr(err.message, "panic") != NULL && json.release == NULL);
+    WANT((err.flags & DL_ERROR_POISONED) && strstr(err.message, "panic") != NULL &&
+         json.release == NULL);
 }
 
 /* How twice fails. */
 enum { WELL = 0, WITH_DETAILS, WITHOUT_WORDS, WITH_NO_STATUS, WITH_TOO_MANY_WORDS };
 
 /* twice doubles int64 numbers; it fails if told so by self. */
-static dl_status twice(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out, void** kept,
-                       dl_error* e) {
+static dl_status twice(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
+                       void** kept, dl_error* e) {
     switch (*(int*)self) {
         case WITH_DETAILS:
             e->status = DL_TYPE;
@@ -379,11 +400,14 @@ static dl_status twice(void* self, dl_array_in* args, int64_t args_n, int64_t ro
             return DL_RANGE;
     }
     const dl_array* a = &args[0];
-    if (args_n != 1 || a->kind != DL_KIND_ARRAY || a->dtype != DL_INT64 || a->ndim != 1 || a->shape[0] != rows) exit(3);
+    if (args_n != 1 || a->kind != DL_KIND_ARRAY || a->dtype != DL_INT64 || a->ndim != 1 ||
+        a->shape[0] != rows)
+        exit(3);
     int64_t* made = malloc((size_t)rows * sizeof *made);
     for (int64_t i = 0; i < rows; i++) made[i] = 2 * ((int64_t*)a->data)[i];
     *kept = made;
-    *out = (dl_rows){.n = rows, .data = made, .bytes = rows * (int64_t)sizeof *made, .dtype = DL_INT64};
+    *out = (dl_rows){
+        .n = rows, .data = made, .bytes = rows * (int64_t)sizeof *made, .dtype = DL_INT64};
     return DL_OK;
 }
 
@@ -398,9 +422,11 @@ static void queries(const char* uri) {
     OK(dl_dataset_view(none, ds, &view, &err));
     dl_buffer json = {0};
     int fails = WELL;
-    dl_function f = {.name = "twice", .dtype = DL_INT64, .self = &fails, .call = twice, .done = done};
+    dl_function f = {
+        .name = "twice", .dtype = DL_INT64, .self = &fails, .call = twice, .done = done};
     int64_t least = 15;
-    dl_rows param = {.tensor = "", .n = 1, .data = &least, .bytes = sizeof least, .dtype = DL_INT64};
+    dl_rows param = {
+        .tensor = "", .n = 1, .data = &least, .bytes = sizeof least, .dtype = DL_INT64};
     const char* text = "SELECT t, TWICE(SUM(x)) AS y WHERE SUM(x) > ? ORDER BY y DESC";
     OK(dl_query(none, view, text, &param, 1, &f, 1, "{\"seed\": 3}", &answer, &json, &err));
     WANT(contains(&json, "\"name\":\"y\",\"type\":\"int64\",\"computed\":true"));
@@ -424,10 +450,12 @@ static void queries(const char* uri) {
 
     fails = WITH_DETAILS;
     FAILS(DL_TYPE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
-    WANT((err.flags & DL_ERROR_DETAILS) && strcmp(err.message + strlen(err.message) + 1, "{\"own\": 1}") == 0);
+    WANT((err.flags & DL_ERROR_DETAILS) &&
+         strcmp(err.message + strlen(err.message) + 1, "{\"own\": 1}") == 0);
     fails = WITHOUT_WORDS;
     FAILS(DL_RANGE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
-    WANT(strstr(err.message, "\"TWICE\"") != NULL && strstr(err.message, "does not say why") != NULL);
+    WANT(strstr(err.message, "\"TWICE\"") != NULL &&
+         strstr(err.message, "does not say why") != NULL);
     fails = WITH_NO_STATUS;
     FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
     fails = WITH_TOO_MANY_WORDS;
@@ -443,7 +471,8 @@ static void queries(const char* uri) {
     FAILS(DL_INVALID, dl_query(none, view, text, NULL, 0, &f, 1, "", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, text, &param, -1, &f, 1, "", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, NULL, 1, "", &answer, &json, &err));
-    FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "{\"sead\": 1}", &answer, &json, &err));
+    FAILS(DL_INVALID,
+          dl_query(none, view, text, &param, 1, &f, 1, "{\"sead\": 1}", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, "SELECT", NULL, 0, NULL, 0, "", &answer, &json, &err));
     FAILS(DL_INVALID, dl_query(none, view, "SELECT x", NULL, 0, NULL, 0, "", NULL, &json, &err));
     FAILS(DL_CLOSED, dl_query(none, part, "SELECT x", NULL, 0, NULL, 0, "", &answer, &json, &err));
@@ -455,10 +484,12 @@ static void queries(const char* uri) {
     dl_context gone = {0};
     OK(dl_context_new(0, &gone, &err));
     OK(dl_context_cancel(gone, &err));
-    FAILS(DL_CANCELED, dl_query(gone, view, "SELECT SUM(x) AS y", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    FAILS(DL_CANCELED,
+          dl_query(gone, view, "SELECT SUM(x) AS y", NULL, 0, NULL, 0, "", &answer, &json, &err));
     OK(dl_context_close(gone, &err));
 
-    OK(dl_query(none, view, "SELECT x WHERE SUM(x) > 60", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    OK(dl_query(none, view, "SELECT x WHERE SUM(x) > 60", NULL, 0, NULL, 0, "", &answer, &json,
+                &err));
     WANT(contains(&json, "\"query\""));
     OK(dl_dataset_save_view(none, ds, answer, "large", "", &err));
     FAILS(DL_EXISTS, dl_dataset_save_view(none, ds, answer, "large", "", &err));
@@ -478,15 +509,18 @@ static void queries(const char* uri) {
     WANT(strstr(json.data, "\"origin\"") == NULL && contains(&json, "\"uri\""));
     OK(dl_dataset_save_view(none, ds, answer, "again", "", &err));
     OK(dl_view_close(answer, &err));
-    FAILS(DL_NOT_FOUND, dl_dataset_load_view(none, ds, "again", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    FAILS(DL_NOT_FOUND,
+          dl_dataset_load_view(none, ds, "again", NULL, 0, NULL, 0, "", &answer, &json, &err));
     fails = WITHOUT_WORDS;
-    FAILS(DL_RANGE, dl_dataset_load_view(none, ds, "again", NULL, 0, &f, 1, "", &answer, &json, &err));
+    FAILS(DL_RANGE,
+          dl_dataset_load_view(none, ds, "again", NULL, 0, &f, 1, "", &answer, &json, &err));
     fails = WELL;
     OK(dl_dataset_load_view(none, ds, "again", NULL, 0, &f, 1, "", &answer, &json, &err));
     WANT(contains(&json, "\"outputs\":[{\"name\":\"y\""));
     OK(dl_view_close(answer, &err));
     /* All rows of another dataset. */
-    OK(dl_query(none, view, "SELECT * FROM \"mem://copy\"", NULL, 0, NULL, 0, "", &answer, &json, &err));
+    OK(dl_query(none, view, "SELECT * FROM \"mem://copy\"", NULL, 0, NULL, 0, "", &answer, &json,
+                &err));
     WANT(contains(&json, "\"origin\":\"mem://copy\""));
     OK(dl_view_close(answer, &err));
     OK(dl_view_close(view, &err));
@@ -532,7 +566,8 @@ static void asked_and_closed(const char* uri) {
         WANT(pthread_create(&closer, NULL, close_asked, NULL) == 0);
         dl_status s = dl_view_slice(asked, 0, 2, 1, &part, &err);
         WANT(s == DL_OK || s == DL_CLOSED);
-        dl_status q = dl_query(none, asked, "SELECT x, y WHERE y > 5", NULL, 0, NULL, 0, "", &answer, &json, &err);
+        dl_status q = dl_query(none, asked, "SELECT x, y WHERE y > 5", NULL, 0, NULL, 0, "",
+                               &answer, &json, &err);
         WANT(q == DL_OK || q == DL_CLOSED);
         WANT(pthread_join(closer, NULL) == 0);
         dl_view opened[] = {s == DL_OK ? part : (dl_view){0}, q == DL_OK ? answer : (dl_view){0}};

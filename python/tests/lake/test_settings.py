@@ -82,7 +82,8 @@ def fill(uri: str, storage: deeplake.Storage | None = None) -> deeplake.Dataset:
 def test_every_field_reaches_the_core() -> None:
     fields = deeplake.Storage(**EVERYTHING).settings()
     assert len(fields) == len(EVERYTHING) + 2  # credentials are three fields
-    # The core knows every one of them, or it would refuse; it fails later, as there is no such server.
+    # The core knows every one of them, or it would refuse; it fails later, as there is no such
+    # server.
     with pytest.raises(deeplake.Error) as caught:
         deeplake.exists("s3://bucket/x", storage=deeplake.Storage(**EVERYTHING))
     assert "unknown option" not in str(caught.value) and SECRET not in str(caught.value)

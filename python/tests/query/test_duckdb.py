@@ -45,7 +45,8 @@ def world():
     con = duckdb.connect()
     con.execute("SET error_on_division_by_zero = false")
     con.execute("SET threads = 1")
-    # DuckDB 2.0.0 takes STARTS_WITH(CASE WHEN x = 4 THEN 'a' END, 'a') for true where the CASE is NULL.
+    # DuckDB 2.0.0 takes STARTS_WITH(CASE WHEN x = 4 THEN 'a' END, 'a') for true where the CASE is
+    # NULL.
     con.execute("PRAGMA disable_optimizer")
     tables = [
         sqlgen.Table("p", {"i": "int", "j": "int", "x": "float", "s": "text", "b": "bool", "d": "date"}),

@@ -1,4 +1,5 @@
-// Command objectstore starts object stores with a fault proxy before each, for tests and benchmarks that are not Go.
+// Command objectstore starts object stores with a fault proxy before each, for tests and benchmarks
+// that are not Go.
 //
 //	objectstore build           builds the servers into build/servers; "build minio" that one
 //	objectstore [flags] s3 gcs  starts them, prints one line of JSON, and runs until its standard input ends
@@ -7,15 +8,15 @@
 //
 //	{"s3": {"endpoint": ..., "proxy": ..., "control": ..., "region": ..., "access_key": ..., "secret_key": ...}}
 //
-// endpoint is the server itself, proxy the same through the proxy, and control the URL below which are the controls of
-// the proxy (faultproxy.Proxy.Control) and of the store:
+// endpoint is the server itself, proxy the same through the proxy, and control the URL below which
+// are the controls of the proxy (faultproxy.Proxy.Control) and of the store:
 //
 //	POST   /buckets                makes a bucket; answers {"bucket": name}
 //	PUT    /objects/BUCKET/NAME    stores the request's body
 //	DELETE /objects/BUCKET/NAME
 //
-// The names: s3, s3-tls (without a proxy), s3-versions, minio, gcs, and http, which serves the folder of -dir, ranges
-// included, with as little work as Go can.
+// The names: s3, s3-tls (without a proxy), s3-versions, minio, gcs, and http, which serves the
+// folder of -dir, ranges included, with as little work as Go can.
 package main
 
 import (
