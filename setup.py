@@ -35,7 +35,8 @@ class BuildNative(build_ext):
 
     def run(self):
         if self.editable_mode:
-            # Not the throw-away folder that an editable install gets: unchanged objects are kept between builds.
+            # Not the throw-away folder that an editable install gets: unchanged objects are kept
+            # between builds.
             self.build_temp = str(ROOT / "build" / f"objects-{sys.implementation.cache_tag}{sys.abiflags}")
         self._build_core()
         super().run()
@@ -59,7 +60,8 @@ class BuildNative(build_ext):
             print(toolchain.no_libjpeg(), file=sys.stderr, flush=True)
         library = self._package_folder().absolute() / LIBRARY
         library.parent.mkdir(parents=True, exist_ok=True)
-        # A process may have the old library mapped: a new file leaves it alone, writing into it would crash it.
+        # A process may have the old library mapped: a new file leaves it alone, writing into it
+        # would crash it.
         library.unlink(missing_ok=True)
         # -trimpath and no VCS stamp: the same sources give the same bytes wherever they lie.
         command = [str(go), "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-tags", ",".join(tags)]
