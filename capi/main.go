@@ -1,10 +1,9 @@
-// Command capi is the C interface of the core: built with -buildmode=c-shared it is libdeeplake. It
-// owns the table of handles, the mapping of errors to statuses, recover and poison, and the export
-// of batches. It translates only: no decision about datasets is made here, and nothing here knows
-// Python.
+// Command capi is the C interface of the core; built with -buildmode=c-shared it is libdeeplake. It
+// owns the table of handles, the mapping of errors to statuses, recovery from panics, and the
+// export of batches. It translates only: it makes no decision about datasets and knows no Python.
 //
-// The contract is include/deeplake.h. shim.c exports it and forwards to the functions here, which
-// go.h declares: the compiler refuses an export whose parameters differ.
+// include/deeplake.h is the contract. shim.c exports it and forwards to the functions here. go.h
+// declares these, so that the compiler refuses an export whose parameters differ.
 package main
 
 /*

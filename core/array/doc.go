@@ -1,11 +1,11 @@
-// Package array owns columns of values: some rows of a tensor, or of what is computed from tensors,
-// in one piece of memory, and what can be computed from them row by row, in groups and by order.
-// Values are arrays of any shape, scalars among them; a row may have none (NULL).
+// Package array owns columns of values in one piece of memory: rows of a tensor, or values computed
+// from tensors. It also owns their computation: row by row, in groups, and by order. A value is an
+// array of any shape; a row may be NULL.
 //
-// Of two vectors, products and distances are sums of float64. Who wants no values beyond a Limit
-// need not pay for all of them: near.go derives, after Higham (2002), what a pass in float32 tells
-// of the exact value, so that what is left is the same to the bit.
+// Products and distances of vectors are sums of float64. A caller that needs no values beyond a
+// Limit can avoid most of this work: near.go derives error bounds for a pass in float32, after
+// Higham, Accuracy and Stability of Numerical Algorithms (2002). Only rows within the bounds are
+// computed exactly, so results agree to the bit.
 //
-// It knows no query, no dataset and no store: the language names what is to be done, tables bring
-// the columns.
+// The package knows no queries, datasets or stores.
 package array

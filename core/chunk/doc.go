@@ -1,5 +1,4 @@
-// Package chunk owns the way from samples to chunk objects and back: Builder packs samples into
-// chunks (and cuts oversized ones into tiles), Chunk and Ref find and check stored samples, Worker
-// decodes them into the caller's memory. It knows nothing of versions, rows of a dataset or
-// schemas.
+// Package chunk owns samples in chunk objects. Builder packs samples into chunks, and cuts
+// oversized ones into tiles. Chunk and Ref find stored samples. Worker checks and decodes them into
+// the caller's memory. The package knows no versions, dataset rows or schemas.
 package chunk

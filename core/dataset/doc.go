@@ -1,4 +1,4 @@
-// Package dataset owns what a user works with: Dataset (schema, rows, commits), View (some rows of
-// one version, for reading) and Column (one tensor of a view). It ties chunks to versions; it
-// schedules nothing and knows no Python.
+// Package dataset owns the user's objects: Dataset (schema, rows, commits), View (rows of one
+// version, for reading) and Column (one tensor of a view). It ties chunks to versions. It schedules
+// nothing and knows no Python.
 package dataset

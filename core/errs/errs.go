@@ -1,9 +1,8 @@
-// Package errs owns the classification of every failure: a Kind, and one table that says what each
-// Kind is called in Go, in the C ABI and in Python. It imports nothing of the project, and it never
-// formats for one front end.
+// Package errs classifies every failure: a Kind, and one table of the names of each Kind in Go, C
+// and Python. It imports nothing of the project, and formats for no particular front end.
 //
-// A message reads "op object: what is wrong (got, want); remedy", lower case, names quoted, without
-// a full stop.
+// A message reads "op object: what is wrong (got, want); remedy": lower case, quoted names, no full
+// stop.
 package errs
 
 import (

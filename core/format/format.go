@@ -1,11 +1,11 @@
-// Package format owns every byte that lies in a dataset: keys, frames, commit records, chunk-map
-// pages and chunks. It encodes values to bytes and decodes bytes to values; it does no I/O, starts
-// no goroutine and decides nothing. FORMAT.md beside it is the specification; the golden files
-// under testdata show it byte by byte.
+// Package format owns every byte of a dataset: keys, frames, commit records, chunk-map pages and
+// chunks. It encodes values to bytes and decodes bytes to values. It does no I/O, starts no
+// goroutine and decides nothing. FORMAT.md beside it is the specification; the golden files under
+// testdata show it byte by byte.
 //
-// Every decoder validates before it allocates: counts are checked against the bytes that are left,
-// sizes against the caps of limits.go. Damaged bytes are errs.Corrupt; an unknown version, feature,
-// kind, column or flag is errs.Unsupported.
+// Every decoder validates before it allocates: counts against the remaining bytes, sizes against
+// the limits of limits.go. Damaged bytes are errs.Corrupt. An unknown version, feature, kind,
+// column or flag is errs.Unsupported.
 package format
 
 import (

@@ -1,12 +1,18 @@
-// Package loader owns the way from a view to batches: the order of an epoch (cipher, shuffle;
-// weights, mix and mixOrder; epoch order) and its cut into ranks (ranks, state), the plan of a
-// batch and its layout in one slab (plan, layout), what the order comes to next (prefetchSchedule;
-// fetch tells it to core/prefetch, which brings it over a network), the decode threads (epoch,
-// work; augment: native transforms; kept: what was decoded before), the order of delivery, and the
-// figures about all of it (stats, meter, trace). It declares what it needs of a view (Source,
-// Column) and of a device (Stager).
+// Package loader owns the path from a view to batches:
 //
-// It does not know versions or Python, and of storage the counters only: bytes are read through
-// chunk. It never holds a decoded sample anywhere but in the slab of its batch and in a
-// core/samplecache cache.
+//   - the epoch order: cipher.go, shuffle.go, weights.go, mix.go, mix_order.go, epoch_order.go;
+//   - ranks and states: ranks.go, state.go, mix_state.go;
+//   - the plan of a batch and its layout in one slab: plan.go, layout.go;
+//   - prefetching: prefetch_schedule.go finds the next bytes of the order, prefetch.go plans them
+//     with core/prefetch;
+//   - decode threads and delivery: epoch.go, work.go, stored.go, augment.go (native transforms),
+//     sample_cache.go;
+//   - bulk reads of small samples: bulk.go, read.go;
+//   - figures: stats.go, meter.go, trace.go.
+//
+// It declares the interfaces that it needs of a view (Source, Column) and of a device (Stager).
+//
+// The package knows no versions and no Python. It reads bytes through chunk, and of storage it
+// knows the counters only. Decoded samples lie in the slab of their batch or in a core/samplecache
+// cache, and nowhere else.
 package loader

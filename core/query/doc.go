@@ -1,10 +1,14 @@
-// Package query owns TQL, the tensor query language: what a query may say (token, lex, ast), its
-// reading (parse, expr), its canonical form (print), what its names and types are (check, operator,
-// value, call, subquery), its plan (plan, select, from, join, distinct, group, union, ungroup,
-// rank, order) and how that is run (scan, bounds, rel, frame, borrow). docs/tql.ebnf is its
-// grammar; a test makes queries of it and has them read. The files of testdata say what queries
-// give; tests here and in Python run them.
+// Package query owns TQL, the tensor query language:
 //
-// It does not know datasets, stores or Python: rows come from tables (Table), values are columns of
-// package array.
+//   - the syntax: token.go, lex.go, ast.go, parse.go, expr.go, and print.go for the canonical form;
+//   - names and types: check.go, operator.go, value.go, call.go, subquery.go;
+//   - the plan: plan.go, select.go, from.go, join.go, distinct.go, group.go, union.go, ungroup.go,
+//     rank.go, order.go;
+//   - execution: scan.go, bounds.go, rel.go, frame.go, borrow.go.
+//
+// docs/tql.ebnf is the grammar; a test generates queries from it and parses them. The files of
+// testdata state results of queries; tests here and in Python run them.
+//
+// The package knows no datasets, stores or Python. Rows come from tables (Table); values are
+// columns of package array.
 package query

@@ -1,11 +1,10 @@
-// Package samplecache owns decoded samples that are kept from one epoch to the next: in memory
-// (Memory) or in a directory that any number of processes share (Disk). It keeps what fits into a
-// limit and then keeps that: whoever goes through all rows again and again hits most often when
-// nothing is thrown out for what comes next.
+// Package samplecache keeps decoded samples between epochs: in memory (Memory), or in a directory
+// that processes share (Disk). A cache fills up to a limit and then evicts nothing: for repeated
+// passes over all rows, eviction would only lower the hit rate.
 //
-// It finds a sample by the identity of its chunk, which never changes and is of one dataset at one
-// place, so it knows neither versions nor datasets. It decodes nothing, and a failure to keep
-// something, or to find it again, is never more than a sample that has to be decoded.
+// The key of a sample is the identity of its chunk: its dataset, its place, and the chunk, which
+// never changes. Therefore the package knows neither versions nor datasets. It decodes nothing. A
+// failed store or load only costs decoding a sample again.
 package samplecache
 
 import (

@@ -1,6 +1,5 @@
-// Package scan owns the seam between datasets and queries: views of datasets as tables that a query
-// can ask (query.Table), and the rows that it results with as a source that can be read and loaded
-// like any view.
+// Package scan connects datasets and queries. It presents views of datasets as tables
+// (query.Table), and query results as sources that can be read and loaded like any view.
 //
-// It computes nothing itself: expressions are evaluated by query, values by array.
+// It computes nothing: query evaluates expressions, array computes values.
 package scan

@@ -1,6 +1,5 @@
-// Package storage owns the contract between the dataset and a place that keeps bytes under keys:
-// Provider, key rules, and the table of URI schemes. It never looks into the bytes, and it neither
-// retries nor caches: those are decorators.
+// Package storage owns the contract between datasets and stores: Provider, key rules, and the table
+// of URI schemes. It never looks into the bytes. It neither retries nor caches: decorators do.
 package storage
 
 import (

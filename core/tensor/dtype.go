@@ -1,4 +1,4 @@
-// Package tensor owns the vocabulary of values: DType, Shape, HType, Sample and the arithmetic of
+// Package tensor owns the types of values: DType, Shape, HType, Sample, and the arithmetic of
 // indices. It does no I/O and knows no codec.
 package tensor
 

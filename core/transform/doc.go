@@ -1,12 +1,11 @@
-// Package transform owns what is done to a picture between the decoder and the batch: crops,
-// resizing, flips, padding, colour, normalising and layout (spec: as users write it; trace: what
-// that means for one picture; job: which part of the picture is needed and how it becomes the
-// result; annotate: the same for boxes, points and masks). It must not touch datasets, chunks or
-// codecs.
+// Package transform owns native transforms between the decoder and the batch: crops, resizing,
+// flips, padding, colour, normalization and layout. spec.go is the user's form; trace.go resolves
+// it for one image; job.go finds the region that is needed and computes the result; annotate.go
+// transforms boxes, points and masks alike. The package must not touch datasets, chunks or codecs.
 //
-// Every draw is a function of (seed, epoch, row) and the name of the picture, computed by a
-// counter-based generator: threads, ranks and batches cannot change it. Resizing is that of Pillow:
-// two passes of 22-bit fixed-point weights with rounding to 8 bits in between, rows first where the
-// picture becomes wider and lower, else columns first. The C code and the Go code, which builds
-// without cgo use, give the same bytes.
+// Every draw is a function of (seed, epoch, row) and the name of the image, by a counter-based
+// generator. Threads, ranks and batches cannot change it. Resizing is that of Pillow: two passes of
+// 22-bit fixed-point weights, rounded to 8 bits in between. Rows come first if the image becomes
+// wider and lower, else columns. The C code and the Go code (for builds without cgo) give the same
+// bytes.
 package transform

@@ -1,5 +1,5 @@
-// Package all owns the list of codecs that are built in. It is apart from package codec, so that
-// the codecs can import the contracts. It must not hold anything else.
+// Package all owns the list of built-in codecs, and nothing else. It is separate from package codec
+// so that codecs can import the contracts.
 package all
 
 import (

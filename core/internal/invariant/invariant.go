@@ -1,6 +1,6 @@
-// Package invariant owns the checks of what the library believes about itself, and the only panic
-// of the project. They are made in tests (build tag "invariants") and cost nothing otherwise. It
-// never checks what comes from outside: that is an error, not a broken belief.
+// Package invariant checks invariants of the library, and owns its only panic. The checks run in
+// tests (build tag "invariants") and cost nothing otherwise. Input from outside is never checked
+// here: bad input is an error.
 package invariant
 
 // Check panics with message unless holds; without the build tag it does nothing. The argument is

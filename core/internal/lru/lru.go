@@ -1,5 +1,5 @@
-// Package lru owns a map bounded in bytes that forgets what was used longest ago. It knows nothing
-// of what it keeps and never holds anything that has to be written back.
+// Package lru owns a map with a bound in bytes that evicts the least recently used entry. It holds
+// nothing that would have to be written back.
 package lru
 
 import (

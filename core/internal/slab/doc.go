@@ -1,9 +1,9 @@
-// Package slab owns reusable memory that lives outside the Go heap: a Ring hands out Slabs, each a
-// mapping, shared unless the ring is local, with a reference count that C code may drop without
-// entering Go. It gives the memory no meaning and starts nothing.
+// Package slab owns reusable memory outside of Go's heap. A Ring hands out Slabs. Each Slab is a
+// mapping with a reference count, which C code may drop without entering Go. Mappings are shared
+// with forked children, except those of a local ring. The package gives the memory no meaning.
 //
-// Why not the Go heap: reused pages take 5 to 8 times the bandwidth of fresh ones, arrays handed to
-// Python must outlive any Go object, and a fork must not copy them on write.
+// Three reasons rule out Go's heap. Writing to reused pages is 5 to 8 times as fast as to new ones.
+// Arrays in Python outlive any Go object. A fork must not copy the pages on write.
 package slab
 
 // Stats are the figures of a ring.

@@ -1,6 +1,6 @@
-// Package task owns the only `go` statement of the library: groups of goroutines that somebody
-// waits for, with a panic turned into an error, so that a bug in one sample cannot take the host
-// process down.
+// Package task owns the only `go` statement of the library: groups of goroutines that their owner
+// waits for. A panic in one becomes an error, so that a bug met in one sample does not end the host
+// process.
 package task
 
 import (

@@ -1,8 +1,8 @@
-// Package tmpfile owns files that have no name until they are whole: a process that is killed while
-// it writes one leaves nothing behind. It knows neither what is written nor who removes named files
-// again.
+// Package tmpfile owns files that get their name when they are whole. A process that is killed
+// while it writes one leaves nothing behind. The package knows neither the content nor the removal
+// of named files.
 //
-// Where the system or the file system has no such files, they have a temporary name, which a killed
+// Where the system or the file system lacks such files, they have a temporary name, which a killed
 // process does leave.
 package tmpfile
 

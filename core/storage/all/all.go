@@ -1,5 +1,5 @@
-// Package all owns the list of stores, and what each of them is wrapped in:
-// cache(prove(retry(limit(store)))) for what lies behind a network. It holds no logic of theirs.
+// Package all owns the list of stores and their decorators: cache(prove(retry(limit(store)))) for
+// stores across a network. It holds none of their logic.
 package all
 
 import (

@@ -1,7 +1,6 @@
-// Package cache owns copies, nearby, of pages of objects that never change. A Store is a decorator
-// with one layer of them, in memory or on a disk; one Store around another makes a chain. The cache
-// is never needed: whatever goes wrong with it is a miss. It takes no locks that other processes
-// see, and it decides about no request but a miss.
+// Package cache keeps local copies of pages of immutable objects. A Store is a decorator with one
+// layer of copies, in memory or on disk; Stores can be chained. The cache is optional: any failure
+// of it is a miss. It takes no locks that other processes see, and affects no request but a miss.
 package cache
 
 import (

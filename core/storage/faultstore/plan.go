@@ -1,6 +1,6 @@
-// Package faultstore owns fault injection: a storage.Provider around another one that fails,
-// forgets, cuts, flips and hangs where a Plan says so, and remembers what it was asked. It is for
-// tests; production code must not import it.
+// Package faultstore injects faults: a storage.Provider around another one that fails, loses,
+// truncates, corrupts and delays calls as a Plan says. It records all calls. Only tests may import
+// it.
 package faultstore
 
 import (

@@ -1,6 +1,6 @@
-// Package gcs owns objects in a bucket of Google Cloud Storage: reads as range requests of our own,
-// everything else by Google's client over HTTP. It neither retries nor caches, and it never uses
-// gRPC.
+// Package gcs owns the provider for buckets of Google Cloud Storage. Reads are range requests of
+// its own; Google's client does everything else over HTTP. It neither retries nor caches, and never
+// uses gRPC.
 package gcs
 
 import (

@@ -1,6 +1,6 @@
-// Package limit owns how much is asked of a store at once: requests, adapted to what the store puts
-// up with, and bytes on their way. Whoever comes first is served first. It repeats nothing, and
-// knows a store only by its storage.Fault.
+// Package limit bounds the load on a store: requests in flight, adapted to the store's refusals,
+// and bytes in flight. It serves callers in order. It retries nothing, and knows a store only by
+// its storage.Fault.
 package limit
 
 import (

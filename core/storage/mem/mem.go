@@ -1,6 +1,5 @@
-// Package mem owns storage that lives in the process's memory and ends with it: for tests,
-// demonstrations and scratch datasets. It keeps nothing outside its Space: two Spaces never share a
-// byte.
+// Package mem owns the provider of memory, for tests, demonstrations and scratch datasets. Objects
+// live in a Space, and end with the process. Two Spaces share nothing.
 package mem
 
 import (

@@ -1,6 +1,6 @@
-// Package prove owns the proof that a store honours conditional writes. A commit is one
-// put-if-absent: on a store that ignores the condition two writers are both told that they made the
-// same version, and the first one's rows are gone.
+// Package prove proves that a store honours conditional writes. A commit is one put-if-absent. On a
+// store that ignores the condition, two writers would both succeed at the same version, and the
+// rows of the first would be lost.
 package prove
 
 import (

@@ -1,7 +1,6 @@
-// Package retry owns what happens after a request has failed, or is late: repetition with full
-// jitter under a budget for the whole store, hedged reads, bodies that go on where they broke, and
-// requests given up because nothing comes. It decides by storage.Fault alone: it knows no provider,
-// no status code and no text of an error.
+// Package retry owns the handling of failed and late requests: retries with full jitter under a
+// budget per store, hedged reads, bodies that continue where they broke, and timeouts of silent
+// requests. It decides by storage.Fault alone, and knows no provider, status code or error text.
 package retry
 
 import (

@@ -1,5 +1,5 @@
-// Package s3 owns objects in a bucket that speaks Amazon's S3 protocol. Ranges and whole objects
-// travel in requests of our own, signed by the SDK's signer; listings, deletions, copies and
-// multipart uploads are the SDK's. It neither retries nor caches: what is worth repeating carries a
-// storage.Fault.
+// Package s3 owns the provider for buckets of the S3 protocol. Range reads and whole objects are
+// requests of its own, signed by the SDK's signer. The SDK does listings, deletions, copies and
+// multipart uploads. The package neither retries nor caches: a storage.Fault marks errors that are
+// worth a retry.
 package s3

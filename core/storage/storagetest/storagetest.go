@@ -1,6 +1,5 @@
-// Package storagetest owns the conformance suite of storage.Provider: what every provider promises,
-// checked through the interface alone. It knows no provider, and production code must not import
-// it.
+// Package storagetest owns the conformance suite of storage.Provider. It checks every promise of
+// the interface through the interface alone. It knows no provider, and only tests may import it.
 package storagetest
 
 import (
