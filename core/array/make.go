@@ -294,7 +294,7 @@ func joinLists(out *Column, parts []*Column) error {
 // maxRow bounds what a single row may become.
 const maxRow = 1 << 30
 
-// room refuses rows that no memory should be asked for.
+// room refuses rows that need more memory than any row should.
 func room(what string, row int, s tensor.Shape, d tensor.DType) error {
 	n, err := s.Bytes(d)
 	if d == tensor.String {
@@ -304,4 +304,33 @@ func room(what string, row int, s tensor.Shape, d tensor.DType) error {
 		return nil
 	}
 	return inRow(errs.Invalid, row, "%s: row %d would have shape %s of %s, more than 1 GiB", what, here, s, d)
+}
+
+// maxBatch bounds the bytes that one call of a function makes for a batch of rows. Results no larger than
+// the largest argument are not bounded: the batch was cut for the size of what was read.
+const maxBatch = 1 << 30
+
+// textBytes is the memory of a text beside its bytes.
+const textBytes = 16
+
+// withinBatch refuses results of more than maxBatch bytes: rows that are small each may be large together, and
+// nested queries could double them at each step.
+func withinBatch(what string, elements int, d tensor.DType, args ...*Column) error {
+	for _, c := range args {
+		if c.total() >= elements {
+			return nil
+		}
+	}
+	size := int64(textBytes)
+	if d.Fixed() {
+		size = int64(d.Size())
+	}
+	if int64(elements) > maxBatch/size {
+		return tooLarge(what)
+	}
+	return nil
+}
+
+func tooLarge(what string) error {
+	return errs.New(errs.Invalid, "%s: a batch of rows would have more than 1 GiB; shorten the values, or LIMIT the rows", what)
 }

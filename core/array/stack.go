@@ -70,6 +70,13 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 			return nil, err
 		}
 	}
+	total := 0
+	for _, p := range parts {
+		total += n * p.total() / max(1, p.held())
+	}
+	if err := withinBatch("ARRAY", total, t.DType, parts...); err != nil {
+		return nil, err
+	}
 	all, err := Concat(item, parts)
 	if err != nil {
 		return nil, err

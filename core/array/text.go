@@ -41,6 +41,10 @@ func ConcatText(x, y *Column) (*Column, error) {
 	if t.Text() && t.Dims == 0 && !t.List {
 		x, a := texts(x)
 		y, b := texts(y)
+		n, _ := rowsOf(x, y)
+		if textOf(x, n, a)+textOf(y, n, b) > maxBatch {
+			return nil, tooLarge("||")
+		}
 		return scalars(t, []*Column{x, y}, func(i int) (string, bool) { return a(i) + b(i), true })
 	}
 	return forAll(func(c []*Column, n int) (*Column, error) { return joinRows(t, c[0], c[1], n) }, x, y)
@@ -58,6 +62,10 @@ func joinRows(t Type, x, y *Column, n int) (*Column, error) {
 	}
 	x, y = x.Expand(), y.Expand()
 	if t.List {
+		a, b := orEmpty(x), orEmpty(y)
+		if err := withinBatch("||", a.total()+b.total(), t.DType, a, b); err != nil {
+			return nil, err
+		}
 		items, err := Concat(itemType(t), []*Column{orEmpty(x), orEmpty(y)})
 		if err != nil {
 			return nil, err
@@ -80,6 +88,9 @@ func joinRows(t Type, x, y *Column, n int) (*Column, error) {
 		out := FromLists(items.Take(rows), ends, null)
 		out.Type = t
 		return out, nil
+	}
+	if err := withinBatch("||", x.total()+y.total(), t.DType, x, y); err != nil {
+		return nil, err
 	}
 	shapes := make([]tensor.Shape, n)
 	v := allocate(t.DType, x.total()+y.total())
@@ -148,20 +159,53 @@ func textFunction(name string, least, most, numbers int, t Type, doc string, f f
 			return scalars(t, cols, func(i int) (int64, bool) { fill(i); return f(s, n).(int64), true })
 		}
 		over := false
+		var sum textSum
 		out, err := scalars(t, cols, func(i int) (string, bool) {
-			fill(i)
-			v := f(s, n)
-			if v == nil {
-				over = true
+			if over || sum.over {
 				return "", true
 			}
-			return v.(string), true
+			fill(i)
+			v, ok := f(s, n).(string)
+			over = !ok
+			return sum.add(v, s...), true
 		})
 		if over {
 			return nil, errs.New(errs.Invalid, "%s: the text of a row would have more than 1 GiB", name)
 		}
+		if sum.over {
+			return nil, tooLarge(name)
+		}
 		return out, err
 	}}
+}
+
+// textSum counts the text that a call has read and made.
+type textSum struct {
+	read, made int64
+	over       bool
+}
+
+// add counts one result and its arguments. It returns the result, or nothing once the bound is passed.
+func (m *textSum) add(result string, args ...string) string {
+	for _, a := range args {
+		m.read += int64(len(a))
+	}
+	m.made += int64(len(result))
+	if m.made > maxBatch && m.made > m.read {
+		m.over = true
+		return ""
+	}
+	return result
+}
+
+// textOf sums the bytes of n texts.
+func textOf(c *Column, n int, read func(int) string) (sum int64) {
+	for i := range n {
+		if !c.IsNull(i) {
+			sum += int64(len(read(i)))
+		}
+	}
+	return sum
 }
 
 func textFunctions() []Function {
@@ -380,7 +424,7 @@ func containsItem(c []*Column, n int) (*Column, error) {
 
 func concat(args []*Column) (*Column, error) {
 	return forAll(func(args []*Column, n int) (*Column, error) {
-		dst := make([]string, n)
+		dst, made := make([]string, n), int64(0)
 		for _, c := range args {
 			if c.DType == 0 {
 				continue
@@ -390,6 +434,9 @@ func concat(args []*Column) (*Column, error) {
 				return nil, err
 			}
 			_, read := texts(c)
+			if made += textOf(c, n, read); made > maxBatch && len(args) > 1 {
+				return nil, tooLarge("CONCAT")
+			}
 			for i := range dst {
 				if !c.IsNull(i) {
 					dst[i] += read(i)

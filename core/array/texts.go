@@ -132,7 +132,9 @@ func lists(t Type, args []*Column, f func(s []string) ([]string, bool)) (*Column
 				}
 				parts, ok := f(s)
 				null[i] = !ok
-				items = append(items, parts...)
+				if items = append(items, parts...); len(items) > maxBatch/textBytes {
+					return nil, tooLarge("a list of texts")
+				}
 			}
 			ends[i] = len(items)
 		}

@@ -76,6 +76,9 @@ func (z *zipper[A, R]) run() (*Column, error) {
 		}
 	}
 	k, kx, ky := elements(same), x.each(), y.each()
+	if err := withinBatch(z.what, z.n*k, z.t.DType, x, y); err != nil {
+		return nil, err
+	}
 	dst := make([]R, z.n*k)
 	out.Same, out.Data = append(tensor.Shape{}, same...), dst
 	switch {
@@ -182,6 +185,9 @@ func (z *zipper[A, R]) ragged(out *Column) (*Column, error) {
 			out.Starts[i+1] = elements(s)
 		}
 		out.Starts[i+1] += out.Starts[i]
+	}
+	if err := withinBatch(z.what, out.Starts[z.n], z.t.DType, z.x, z.y); err != nil {
+		return nil, err
 	}
 	dst := make([]R, out.Starts[z.n])
 	out.Data = dst
