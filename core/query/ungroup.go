@@ -7,7 +7,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken noAlias, other
+// ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken apart, other
 // results repeat.
 type ungrouping struct {
 	of   *selected
