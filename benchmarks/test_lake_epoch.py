@@ -195,7 +195,7 @@ def _later(
 def _upload(place: Place, files: data.JpegSet, uri: str) -> None:
     import deeplake
 
-    deeplake.copy(str(data.make_lake(files)), uri, storage=deeplake.Storage(**place.settings(direct=True)))
+    deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
 
 
 def _requests(place: Place, remote: Contender) -> dict[str, float]:

@@ -63,7 +63,7 @@ def _samples(result: Result, place: Place, full: bool) -> None:
 
     files = data.jpegs("noise-q75", 20_000 if full else 3_000)
     uri = f"s3://{place.bucket()}/lake"
-    deeplake.copy(str(data.make_lake(files)), uri, storage=deeplake.Storage(**place.settings(direct=True)))
+    deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
     storage = deeplake.Storage(**place.settings())
     place.reset()
     begin = time.perf_counter()
@@ -111,7 +111,7 @@ def _commit(result: Result, place: Place) -> None:
     import deeplake
 
     uri = f"s3://{place.bucket()}/large"
-    deeplake.copy(str(ten_million()), uri, storage=deeplake.Storage(**place.settings(direct=True)))
+    deeplake.copy(str(ten_million()), uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
     ds = deeplake.open(uri, storage=deeplake.Storage(**place.settings()))
     chains, written = [], []
     for _ in range(result.rounds):

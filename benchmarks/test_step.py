@@ -87,7 +87,7 @@ def _train(result: Result, files: data.JpegSet, steps: int) -> None:
         place = servers[STORE]
         uri = f"s3://{place.bucket()}/lake"
         lake = str(data.make_lake(files))
-        deeplake.copy(lake, uri, storage=deeplake.Storage(**place.settings(direct=True)))
+        deeplake.copy(lake, uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
         shared: dict[str, Any] = {"batch_size": BATCH, "workers": machine.cores()}
         made = {
             MEMORY: Contender(MEMORY, "records", "Training", uri=lake, memory=True, **shared),
