@@ -86,7 +86,7 @@ def _expected(files: data.JpegSet, steps: list[Any], count: int) -> dict[int, An
     corners = np.array([[0, 0], [width, height]], np.float64)
     ds.extend({"images": [deeplake.read(one) for one in encoded], "corners": [corners] * count})
     ds.commit()
-    moved = T.Together(image="images", keypoints="corners", ops=steps)
+    moved = T.Joint(image="images", keypoints="corners", ops=steps)
     found = {}
     for batch in ds.batches(batch_size=count, transform=moved, seed=0, return_index=True):
         for row, (begin, end) in zip(batch["_index"].tolist(), batch["corners"], strict=True):

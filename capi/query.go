@@ -19,7 +19,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// asking are the options of dl_query.
+// queryOptions are the options of dl_query.
 type queryOptions struct {
 	reaching
 	Seed    uint64            `json:"seed"`
@@ -156,7 +156,7 @@ func (q *checkedQuery) info() queryInfo {
 	return t
 }
 
-// tellAnswer says what the query was, and what came of it.
+// resultInfo says what the query was, and what came of it.
 func (q *checkedQuery) resultInfo(a *scan.Result, outputs []query.Output) queryInfo {
 	t := q.info()
 	if at := a.Origin(); at != nil && at.URI() != t.URI {
@@ -211,7 +211,7 @@ func dlgo_query(c C.dl_context, h C.dl_view, words *C.dl_text, params *C.dl_rows
 	})
 }
 
-// answer runs the query.
+// result runs the query.
 func (q *checkedQuery) result(ctx context.Context) (*scan.Result, *query.Result, error) {
 	base, err := q.base()
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"deeplake/core/version"
 )
 
-// operation is something that is done with a dataset, told and answered in JSON.
+// operation is an operation on a dataset. Its options and its result are JSON.
 type operation func(ctx context.Context, ds *dataset.Dataset, options string) (any, error)
 
-// asked makes an operation of a function that takes its options as a struct.
-func querySpecOf[O any](name string, body func(ctx context.Context, ds *dataset.Dataset, o O) (any, error)) operation {
+// withOptions makes an operation from a function whose options are a struct.
+func withOptions[O any](name string, body func(ctx context.Context, ds *dataset.Dataset, o O) (any, error)) operation {
 	return func(ctx context.Context, ds *dataset.Dataset, options string) (any, error) {
 		var o O
 		if err := parse(name, options, &o); err != nil {
@@ -44,53 +44,53 @@ type named struct {
 func operationOf(name string) (operation, error) {
 	switch name {
 	case "branches":
-		return querySpecOf("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) {
+		return withOptions("list branches", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) {
 			return ds.Versions().Branches(ctx)
 		}), nil
 	case "create_branch":
-		return querySpecOf("create branch", createBranch), nil
+		return withOptions("create branch", createBranch), nil
 	case "delete_branch":
-		return querySpecOf("delete branch", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return withOptions("delete branch", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.Versions().DeleteBranch(ctx, o.Name)
 		}), nil
 	case "checkout":
-		return querySpecOf("checkout", checkout), nil
+		return withOptions("checkout", checkout), nil
 	case "tags":
-		return querySpecOf("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Tags(ctx) }), nil
+		return withOptions("list tags", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Tags(ctx) }), nil
 	case "create_tag":
-		return querySpecOf("create tag", createTag), nil
+		return withOptions("create tag", createTag), nil
 	case "delete_tag":
-		return querySpecOf("delete tag", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return withOptions("delete tag", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.Versions().DeleteTag(ctx, o.Name)
 		}), nil
 	case "graph":
-		return querySpecOf("log", graph), nil
+		return withOptions("log", graph), nil
 	case "diff":
-		return querySpecOf("diff", diff), nil
+		return withOptions("diff", diff), nil
 	case "merge":
-		return querySpecOf("merge", merge), nil
+		return withOptions("merge", merge), nil
 	case "rename_tensor":
-		return querySpecOf("rename tensor", renameTensor), nil
+		return withOptions("rename tensor", renameTensor), nil
 	case "delete_tensor":
-		return querySpecOf("delete tensor", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return withOptions("delete tensor", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.DeleteTensor(ctx, o.Name)
 		}), nil
 	case "rechunk":
-		return querySpecOf("rechunk", func(ctx context.Context, ds *dataset.Dataset, o dataset.RechunkOptions) (any, error) {
+		return withOptions("rechunk", func(ctx context.Context, ds *dataset.Dataset, o dataset.RechunkOptions) (any, error) {
 			return ds.Rechunk(ctx, o)
 		}), nil
 	case "gc":
-		return querySpecOf("gc", gc), nil
+		return withOptions("gc", gc), nil
 	case "fsck":
-		return querySpecOf("fsck", fsck), nil
+		return withOptions("fsck", fsck), nil
 	case "copy":
-		return querySpecOf("copy", copyTo), nil
+		return withOptions("copy", copyTo), nil
 	case "progress":
-		return querySpecOf("progress", progress), nil
+		return withOptions("progress", progress), nil
 	case "views":
-		return querySpecOf("list views", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Views(ctx) }), nil
+		return withOptions("list views", func(ctx context.Context, ds *dataset.Dataset, _ none) (any, error) { return ds.Versions().Views(ctx) }), nil
 	case "delete_view":
-		return querySpecOf("delete view", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
+		return withOptions("delete view", func(ctx context.Context, ds *dataset.Dataset, o named) (any, error) {
 			return nil, ds.Versions().DeleteView(ctx, o.Name)
 		}), nil
 	}

@@ -8,7 +8,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestBatchBound: functions refuse to make batches that grow beyond 1 GiB, before they allocate them.
+// TestBatchBound: functions refuse to make batches that grow beyond 1 GiB, before they allocate
+// them.
 func TestBatchBound(t *testing.T) {
 	t.Parallel()
 	const n = 2100

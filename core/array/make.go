@@ -306,15 +306,16 @@ func room(what string, row int, s tensor.Shape, d tensor.DType) error {
 	return inRow(errs.Invalid, row, "%s: row %d would have shape %s of %s, more than 1 GiB", what, here, s, d)
 }
 
-// maxBatch bounds the bytes that one call of a function makes for a batch of rows. Results no larger than
-// the largest argument are not bounded: the batch was cut for the size of what was read.
+// maxBatch bounds the bytes that one call of a function makes for a batch of rows. Results no
+// larger than the largest argument are not bounded: the batch was cut for the size of what was
+// read.
 const maxBatch = 1 << 30
 
 // textBytes is the memory of a text beside its bytes.
 const textBytes = 16
 
-// withinBatch refuses results of more than maxBatch bytes: rows that are small each may be large together, and
-// nested queries could double them at each step.
+// withinBatch refuses results of more than maxBatch bytes: rows that are small each may be large
+// together, and nested queries could double them at each step.
 func withinBatch(what string, elements int, d tensor.DType, args ...*Column) error {
 	for _, c := range args {
 		if c.total() >= elements {

@@ -185,7 +185,8 @@ type textSum struct {
 	over       bool
 }
 
-// add counts one result and its arguments. It returns the result, or nothing once the bound is passed.
+// add counts one result and its arguments. It returns the result, or nothing once the bound is
+// passed.
 func (m *textSum) add(result string, args ...string) string {
 	for _, a := range args {
 		m.read += int64(len(a))

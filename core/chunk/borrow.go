@@ -10,7 +10,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// shown is a chunk that can be looked at where it lies.
+// mappedChunk is a chunk that can be looked at where it lies.
 type mappedChunk struct {
 	m       *storage.Mapping // nil: it cannot
 	checked []atomic.Uint64  // a bit for each block whose checksum was found right

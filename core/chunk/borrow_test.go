@@ -18,7 +18,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestLend: items are shown where they lie as Items reads them, and not at all where they are
+// TestBorrow: items are shown where they lie as Items reads them, and not at all where they are
 // damaged, compressed or cannot be shown.
 func TestBorrow(t *testing.T) {
 	t.Parallel()
@@ -134,8 +134,8 @@ func (c *countedReads) ReadAt(ctx context.Context, key string, dst []byte, off i
 	return c.Provider.ReadAt(ctx, key, dst, off)
 }
 
-// TestAgain: samples that were read once are copied from where they lie, those of few to a chunk
-// and those that are damaged are read each time.
+// TestPreferMapped: samples that were read once are copied from where they lie, those of few to a
+// chunk and those that are damaged are read each time.
 func TestPreferMapped(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -22,7 +22,7 @@ type GatherPlan struct {
 	Holes     []int32 // places of the rows that have no sample, in no order
 }
 
-// Lot is samples of one chunk.
+// Run is samples of one chunk.
 type Run struct {
 	Chunk    *Chunk
 	From, To int  // of Items

@@ -35,7 +35,7 @@ func smallSamples(t testing.TB, id codec.ID) (*Chunk, *faultstore.Store, [][]byt
 	return chunks[0], store, want
 }
 
-// TestKeep reads samples in random order, twice each.
+// TestCacheBlocks reads samples in random order, twice each.
 func TestCacheBlocks(t *testing.T) {
 	for _, id := range []codec.ID{codec.None, codec.LZ4} {
 		c, store, want := smallSamples(t, id)
@@ -85,7 +85,7 @@ func TestCacheBlocks(t *testing.T) {
 	}
 }
 
-// TestKeepNoDamage: a block that came damaged is asked for again.
+// TestCacheBlocksNoDamage: a block that came damaged is asked for again.
 func TestCacheBlocksNoDamage(t *testing.T) {
 	c, store, want := smallSamples(t, codec.None)
 	w := NewWorker(all.All())
@@ -108,7 +108,7 @@ func TestCacheBlocksNoDamage(t *testing.T) {
 	}
 }
 
-// TestKeepSmall: blocks of few samples are not kept, nor those of nothing.
+// TestCacheBlocksSmall: blocks of few samples are not kept, nor those of nothing.
 func TestCacheBlocksSmall(t *testing.T) {
 	for _, size := range []int64{3000, 0} {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -132,8 +132,8 @@ func TestCacheBlocksSmall(t *testing.T) {
 	}
 }
 
-// TestKeepOfAllSizes: what is kept stays within its bound, memory included, when blocks differ in
-// size.
+// TestCacheBlocksOfAllSizes: what is kept stays within its bound, memory included, when blocks
+// differ in size.
 func TestCacheBlocksOfAllSizes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})

@@ -51,7 +51,7 @@ func (w *Worker) decodesROIs(r *Ref) bool {
 	return ok
 }
 
-// decodePart decodes a sample whose codec knows no regions, and hands one over.
+// decodeROI decodes a sample whose codec knows no regions, and hands one over.
 func (w *Worker) decodeROI(ctx context.Context, r *Ref, part *codec.ROI, want codec.Channels) error {
 	if part.Downscale > 1 || r.Hole() || len(r.Shape) < 2 {
 		return errs.New(errs.Internal, "decode a region of a sample of shape %s, shrunk by %d", r.Shape, part.Downscale)

@@ -129,7 +129,7 @@ func (w *Worker) tiled(ctx context.Context, ref *Ref, dst []byte, want codec.Cha
 	})
 }
 
-// tiledPart puts together the region of a tiled image that part wants, out of the tiles that have
+// tiledROI puts together the region of a tiled image that part wants, out of the tiles that have
 // some of it.
 func (w *Worker) tiledROI(ctx context.Context, ref *Ref, part *codec.ROI, want codec.Channels) error {
 	if !part.Within(int(ref.Shape[1]), int(ref.Shape[0])) {

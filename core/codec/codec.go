@@ -106,8 +106,8 @@ func (r Region) Within(w, h int) bool {
 
 // PixelSink is given the pixels of a region.
 type PixelSink interface {
-	// Take is given rows of stride bytes, of which the region fills the beginning; they are valid
-	// until it returns.
+	// Deliver is given rows of stride bytes, of which the region fills the beginning; they are
+	// valid until it returns.
 	Deliver(pix []byte, stride int) error
 	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix,
 	// size_t size, size_t stride, int32_t width, int32_t height, int32_t channels) and its

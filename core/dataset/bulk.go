@@ -76,7 +76,7 @@ func (v *View) Draw(ctx context.Context, rows []int64) (*View, error) {
 	return out, nil
 }
 
-// Pieces appends where runs of rows of the dataset lie, in their order, each run being the first
+// Segments appends where runs of rows of the dataset lie, in their order, each run being the first
 // row and the one behind the last. It reads index pages. Row -1 of a run [-1, 0) has no sample.
 func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []Segment) ([]Segment, error) {
 	if c.view.Remote() && len(runs) > 1 { // index pages of many runs at once
@@ -115,7 +115,7 @@ func (c *Column) serial(ctx context.Context, runs [][2]int64, out []Segment) ([]
 	return out, nil
 }
 
-// pieces appends where physical rows [from, to) lie, the first of which is called live.
+// segments appends where physical rows [from, to) lie, the first of which is called live.
 func (f *finder) segments(ctx context.Context, live, from, to int64, out []Segment) ([]Segment, error) {
 	hole := func(end int64) {
 		if end <= from {

@@ -191,7 +191,7 @@ func (c *Column) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte,
 	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
 }
 
-// DecodeROIs decodes regions of several samples; see chunk.Worker.DecodeParts.
+// DecodeROIs decodes regions of several samples; see chunk.Worker.DecodeROIs.
 func (c *Column) DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
 	w.DecodeROIs(ctx, refs, parts, c.ct.channels, failed)
 }

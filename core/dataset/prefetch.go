@@ -33,11 +33,11 @@ func (c *Column) StoredBytes() int64 {
 	return int64(float64(rec.Columns[c.ct.schema.ID].Bytes) * float64(c.view.n) / float64(rec.Rows))
 }
 
-// Ahead says which bytes reading runs of rows takes; each run is the first row and the one behind
-// the last, as positions in the view. It reads the index pages of many runs at once, and keeps them
-// for Resolve. The spans of rows come in their order, may overlap, and are those of large pieces
-// where rows follow each other. Rows outside of the view have none. What cannot be found is left
-// out: the first error comes along with the others' spans.
+// Prefetch says which bytes reading runs of rows takes; each run is the first row and the one
+// behind the last, as positions in the view. It reads the index pages of many runs at once, and
+// keeps them for Resolve. The spans of rows come in their order, may overlap, and are those of
+// large pieces where rows follow each other. Rows outside of the view have none. What cannot be
+// found is left out: the first error comes along with the others' spans.
 func (c *Column) Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error) {
 	rows := c.physical(runs)
 	found, err := inGroups(ctx, len(rows), func(ctx context.Context, from, to int, out []held) ([]held, error) {

@@ -30,10 +30,10 @@ type RechunkReport struct {
 	Commit *version.Committed `json:"commit"` // nil: everything lay well, nothing was done
 }
 
-// pieceBytes is the most of a chunk that is read at once.
+// rangeBytes is the most of a chunk that is read at once.
 const rangeBytes = 16 << 20
 
-// piecesInFlight is how many pieces are read at once; they are what Rechunk holds in memory.
+// rangesInFlight is how many pieces are read at once; they are what Rechunk holds in memory.
 const rangesInFlight = 8
 
 // Rechunk writes the samples of runs of rows that are spread over small or half-used chunks, as
@@ -246,7 +246,7 @@ func (t *retensor) rewrite(ctx context.Context) error {
 	return nil
 }
 
-// piece is live rows of one chunk that follow each other, and the bytes that they lie in.
+// rowRange is live rows of one chunk that follow each other, and the bytes that they lie in.
 type rowRange struct {
 	of       *placed
 	row, n   int64 // physical rows
@@ -254,7 +254,7 @@ type rowRange struct {
 	data     []byte
 }
 
-// pieces cuts the live rows of an entry into pieces, and notes the deleted ones as holes.
+// rowRanges cuts the live rows of an entry into pieces, and notes the deleted ones as holes.
 func (t *retensor) rowRanges(p *placed) []rowRange {
 	var out []rowRange
 	for row := p.Row; row < p.Row+p.Rows; row++ {
@@ -396,7 +396,7 @@ func (t *retensor) sealed(s *chunk.Sealed) {
 	t.runs = nil
 }
 
-// heldBytes is a store of which a part of one object is in memory already.
+// memoryBytes is a store of which a part of one object is in memory already.
 type memoryBytes struct {
 	storage.Provider
 	from int64

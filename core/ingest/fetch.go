@@ -22,7 +22,7 @@ const (
 	listedAhead = 4096
 	// maxFileBytes bounds one file: it must fit into one chunk, however large.
 	maxFileBytes = 1 << 30
-	// lakeWorkers is the number of requests at once to a store across a network; the store's own
+	// sourceWorkers is the number of requests at once to a store across a network; the store's own
 	// limit may be lower.
 	sourceWorkers = 64
 	// sniffBytes tell what a file is whose name does not.

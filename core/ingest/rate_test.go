@@ -34,7 +34,7 @@ const (
 
 func travel(n int) { time.Sleep(remoteDelay + time.Duration(n)*time.Second/remoteRate) }
 
-// farStore is a store at a distance, which forgets what chunks hold. Its streams leave as one
+// remoteStore is a store at a distance, which forgets what chunks hold. Its streams leave as one
 // request, as those of a few megabytes do.
 type remoteStore struct{ storage.Provider }
 
@@ -67,7 +67,7 @@ func (s remoteStore) List(ctx context.Context, prefix, after string, fn func(sto
 	return s.Provider.List(ctx, prefix, after, fn)
 }
 
-// farLake is a lake at a distance.
+// remoteSource is a lake at a distance.
 type remoteSource struct{ storage.Source }
 
 func (l remoteSource) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {

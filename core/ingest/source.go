@@ -22,7 +22,7 @@ const (
 	sortedObjects = 1 << 20
 )
 
-// lake is the source of an import, and what was learnt about it before anything is read.
+// source is the source of an import, and what was learnt about it before anything is read.
 type source struct {
 	storage.Source
 	local bool
@@ -40,7 +40,7 @@ type source struct {
 // bytes say.
 var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
 
-// openLake opens the source. A folder is there or not at once; whether another one can be reached
+// openSource opens the source. A folder is there or not at once; whether another one can be reached
 // is found out later.
 func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*source, error) {
 	var how storage.Options

@@ -25,7 +25,7 @@ type Joint struct {
 // ROIColumn is what a Column also is where a region of a sample may cost less than all of it.
 type ROIColumn interface {
 	// DecodeROIs decodes the regions parts[i] of refs[i], none of them a hole, and hands them over;
-	// see chunk.Worker.DecodeParts.
+	// see chunk.Worker.DecodeROIs.
 	DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
 }
 
@@ -63,7 +63,7 @@ type made struct {
 	size  int64
 }
 
-// spaces keeps the memory of transforms between jobs.
+// workspacePool keeps the memory of transforms between jobs.
 type workspacePool struct{ pool[*transform.Workspace] }
 
 func newWorkspacePool() *workspacePool {
@@ -88,7 +88,7 @@ func (o Options) augmentAll(fields []field, s *workspacePool) error {
 	}
 	for _, t := range o.Joint {
 		if t.Image == "" {
-			return errs.New(errs.Invalid, "Together has no image; name the tensor of the pictures")
+			return errs.New(errs.Invalid, "Joint has no image; name the tensor of the pictures")
 		}
 		for _, m := range []struct {
 			name string
@@ -122,7 +122,7 @@ func attach(fields []field, name, picture string, spec transform.Spec, r role, m
 	f := &fields[i]
 	pipe, err := transform.New(picture, spec)
 	if err == nil && k != i && fields[k].seq {
-		err = errs.New(errs.Invalid, "its pictures in %q are a sequence, and Together takes one picture a row; use a Python callable", picture)
+		err = errs.New(errs.Invalid, "its pictures in %q are a sequence, and Joint takes one picture a row; use a Python callable", picture)
 	}
 	if err == nil && f.augment != nil {
 		err = errs.New(errs.Invalid, "it stands in two transforms; name it in one")
@@ -146,7 +146,7 @@ func (f *field) augmentable(r role, mode string) error {
 	case f.text:
 		return errs.New(errs.Invalid, "its samples are %s, native transforms take pictures; use a Python callable", f.dtype)
 	case f.seq && r != asPicture:
-		return errs.New(errs.Invalid, "it is a sequence, and Together takes one sample a row; use a Python callable")
+		return errs.New(errs.Invalid, "it is a sequence, and Joint takes one sample a row; use a Python callable")
 	}
 	about, _ := f.col.(described)
 	switch r {

@@ -175,7 +175,7 @@ func (b *bulk) spans(k int, out []chunk.Span) []chunk.Span {
 	return out
 }
 
-// eachLot calls fn for what of the job is in each lot.
+// eachRun calls fn for what of the job is in each lot.
 func (j *bulkJob) eachRun(l *chunk.GatherPlan, fn func(l *chunk.GatherPlan, lot *chunk.Run, from, to int)) {
 	for k, from := j.run, j.from; from < j.to; k++ {
 		to := min(l.Runs[k].To, j.to)

@@ -29,7 +29,7 @@ const (
 	mixPurpose  = 5 << 61
 )
 
-// newCourse chooses the order for a view. With weights, o.Length draws make an epoch.
+// newEpochOrder chooses the order for a view. With weights, o.Length draws make an epoch.
 func newEpochOrder(ctx context.Context, src Source, o *Options) (*EpochOrder, error) {
 	if m, ok := src.(*Mix); ok {
 		return m.epochOrder(ctx, o)
@@ -134,7 +134,7 @@ func (c *EpochOrder) draws(epoch uint64) sampledRow {
 	return &a
 }
 
-// drawnRuns are the rows of runs of draws, which windows take in order of rows.
+// sampledRuns are the rows of runs of draws, which windows take in order of rows.
 func (w *orderCursor) sampledRuns(draws [][2]int64) [][2]int64 {
 	var rows []int64
 	for _, run := range draws {

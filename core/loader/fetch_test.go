@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// mixedLake has a tensor of every way in which samples lie in chunks, in many small chunks of
+// mixedRemoteSet has a tensor of every way in which samples lie in chunks, in many small chunks of
 // several commits.
 func mixedRemoteSet(t testing.TB, rows int64) *remoteSet {
 	t.Helper()

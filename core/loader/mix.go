@@ -285,7 +285,7 @@ func (c *mixedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]
 	}
 }
 
-// mixedParts is a mixedColumn all of whose views decode regions.
+// mixedROIs is a mixedColumn all of whose views decode regions.
 type mixedROIs struct{ *mixedColumn }
 
 // DecodeROIs hands each view the samples of its own that follow each other.
@@ -298,7 +298,7 @@ func (c mixedROIs) DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []co
 	}
 }
 
-// Ahead asks the views that lie behind a network.
+// Prefetch asks the views that lie behind a network.
 func (c *mixedColumn) Prefetch(ctx context.Context, runs [][2]int64) (spans []chunk.Span, first error) {
 	m := c.mix
 	for p, col := range c.cols {

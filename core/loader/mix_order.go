@@ -70,7 +70,7 @@ type apportionment struct {
 	sum uint64
 }
 
-// newTickets turns weights, or else rows, into integers.
+// newApportionment turns weights, or else rows, into integers.
 func newApportionment(weights []float64, rows []int64) apportionment {
 	t := apportionment{of: make([]uint64, len(rows))}
 	most := 0.0
@@ -153,7 +153,7 @@ type mixture struct {
 	used   []int64 // rows of each view in an epoch
 }
 
-// blendRows are the positions that are dealt out together. Among so many, proportions are exact in
+// mixRows are the positions that are dealt out together. Among so many, proportions are exact in
 // every mode; a batch of a tenth of them is hardly different from independent draws.
 const mixRows = 4096
 
@@ -279,7 +279,7 @@ func (b *mixOrder) row(pos int64) int64 {
 	return b.starts[part] + b.rowOf(part, turn)
 }
 
-// turn is the view of a position, and how many of the epoch's rows before it are of that view.
+// draw is the view of a position, and how many of the epoch's rows before it are of that view.
 func (b *mixOrder) draw(pos int64) (part int, turn int64) {
 	if b.mode == MixSequential {
 		part = sort.Search(len(b.orders)-1, func(i int) bool { return b.starts[i+1] > pos })

@@ -118,8 +118,9 @@ type oneShotPrefetch struct {
 	end        func() // drops the requests that nobody waits for, and what is held
 }
 
-// newErrand begins to fetch what jobs need, the first ones first; spans appends what one of them
-// needs. What is a single request anyway is left to the job. The one-shot prefetch must be closed.
+// newOneShotPrefetch begins to fetch what jobs need, the first ones first; spans appends what one
+// of them needs. What is a single request anyway is left to the job. The one-shot prefetch must be
+// closed.
 func newOneShotPrefetch(ctx context.Context, jobs int, spans func(job int, out []chunk.Span) []chunk.Span) oneShotPrefetch {
 	needs := make([][]chunk.Span, jobs)
 	several := false

@@ -242,7 +242,7 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 	}
 }
 
-// touched counts the blocks that a rank reads of each full window, as a share of its blocks, and
+// prefaulted counts the blocks that a rank reads of each full window, as a share of its blocks, and
 // the blocks that a batch draws its rows from.
 func prefaulted(o Order, world int, batch int64) (part, mixed float64) {
 	s := shared(o, Pass{World: world, Rank: world / 2}, batch, TailExact)

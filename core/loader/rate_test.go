@@ -18,7 +18,7 @@ const (
 	plainBytes = 40_000
 )
 
-// plainLake has rows of 40 kB, 100 MB together, and labels.
+// plainRemoteSet has rows of 40 kB, 100 MB together, and labels.
 func plainRemoteSet(t testing.TB) *remoteSet {
 	t.Helper()
 	return newRemoteSet(t, func(d *dataset.Dataset) {

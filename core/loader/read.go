@@ -34,7 +34,7 @@ type ReadOptions struct {
 // are an error as ever.
 const NullSuffix = "_null"
 
-// keptSlabs bounds the memory that a Reader keeps for the next read.
+// cachedSlabs bounds the memory that a Reader keeps for the next read.
 const cachedSlabs = 4 << 20
 
 // readerBlocks bounds the memory in which each thread of a Reader keeps blocks of small samples.

@@ -17,8 +17,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// far is a store behind a network: every request has a first byte that is late, and a bandwidth of
-// its own. Under testing/synctest none of it takes real time.
+// remoteStore is a store behind a network: every request has a first byte that is late, and a
+// bandwidth of its own. Under testing/synctest none of it takes real time.
 type remoteStore struct {
 	storage.Provider
 	latency time.Duration
@@ -216,7 +216,7 @@ func (f *remoteStore) reset() {
 	f.gets, f.bytes, f.most, f.mostByte = map[string]int{}, map[string]int64{}, 0, 0
 }
 
-// lake is one dataset, near and far.
+// remoteSet is one dataset, near and far.
 type remoteSet struct {
 	env    *dataset.Env
 	remote *remoteStore
@@ -224,7 +224,7 @@ type remoteSet struct {
 	set    []func(f *remoteStore) // of the next far
 }
 
-// newLake makes a dataset in memory by fill. The near view is not remote.
+// newRemoteSet makes a dataset in memory by fill. The near view is not remote.
 func newRemoteSet(t testing.TB, fill func(d *dataset.Dataset)) *remoteSet {
 	t.Helper()
 	ctx := context.Background()

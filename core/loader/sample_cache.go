@@ -7,7 +7,7 @@ import (
 	"deeplake/core/samplecache"
 )
 
-// keeping is a column whose decoded samples are kept.
+// cachedColumn is a column whose decoded samples are kept.
 type cachedColumn struct {
 	Column
 	cached samplecache.Cache
@@ -85,13 +85,13 @@ func (c *cachedColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][
 	}
 }
 
-// keepingAhead is keeping for a column that is read ahead: what is kept is not fetched.
+// cachedPrefetchColumn is keeping for a column that is read ahead: what is kept is not fetched.
 type cachedPrefetchColumn struct{ *cachedColumn }
 
-// aheadRows are resolved at once.
+// prefetchRows are resolved at once.
 const prefetchRows = 4096
 
-// Ahead says which bytes are needed by the rows that are not kept.
+// Prefetch says which bytes are needed by the rows that are not kept.
 func (c *cachedPrefetchColumn) Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error) {
 	spans, err := c.ahead.Prefetch(ctx, runs) // brings the index pages, all at once
 	if err != nil || len(spans) == 0 {

@@ -103,7 +103,7 @@ func TestSampleCache(t *testing.T) {
 	}
 }
 
-// aheadFake is a fake column that is read ahead.
+// prefetchFake is a fake column that is read ahead.
 type prefetchFake struct {
 	*fakeColumn
 	asked [][][2]int64
@@ -116,7 +116,7 @@ func (c *prefetchFake) Prefetch(_ context.Context, runs [][2]int64) ([]chunk.Spa
 
 func (c *prefetchFake) StoredBytes() int64 { return 1 }
 
-// TestKeptIsNotFetched: bytes of samples that are kept are not asked for.
+// TestCachedIsNotFetched: bytes of samples that are kept are not asked for.
 func TestCachedIsNotFetched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -65,9 +65,9 @@ type RunColumn interface {
 
 // PrefetchColumn is what a Column also is where reading ahead in large pieces pays.
 type PrefetchColumn interface {
-	// Ahead says which bytes reading runs of rows takes, each run being the first row and the one
-	// behind the last. It reads index pages, and leaves them where Resolve finds them. What cannot
-	// be found is left out and the first error returned.
+	// Prefetch says which bytes reading runs of rows takes, each run being the first row and the
+	// one behind the last. It reads index pages, and leaves them where Resolve finds them. What
+	// cannot be found is left out and the first error returned.
 	Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
 	// StoredBytes estimates the size of all rows, as stored.
 	StoredBytes() int64

@@ -120,7 +120,7 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 	return r.copyParallel(ctx, threads, s.refs, dst, &oneShotPrefetch{})
 }
 
-// copyFar copies samples that lie behind a network: it asks for all of them at once.
+// copyRemote copies samples that lie behind a network: it asks for all of them at once.
 func (r *StoredReader) copyRemote(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
 	turns := (len(refs) + rowsPerTurn - 1) / rowsPerTurn
 	far := newOneShotPrefetch(ctx, turns, func(k int, out []chunk.Span) []chunk.Span {

@@ -95,7 +95,7 @@ func (w *Weights) shares() ([]uint64, uint64) {
 	return shares, total
 }
 
-// drawn maps the places of an order, which then counts draws, to rows.
+// sampledRow maps the places of an order, which then counts draws, to rows.
 type sampledRow interface {
 	// row is the row of place i.
 	row(i int64) int64

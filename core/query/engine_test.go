@@ -473,8 +473,8 @@ func TestGroupsAcrossBatches(t *testing.T) {
 	}
 }
 
-// TestEach: values that are taken in turn give what asking with one after the other gives, and rows
-// are read once.
+// TestBatchedParameters: values that are taken in turn give what asking with one after the other
+// gives, and rows are read once.
 func TestBatchedParameters(t *testing.T) {
 	t.Parallel()
 	n, d, turns := 30_000, 8, 5

@@ -8,7 +8,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// inTurn puts conditions that must all hold into the order in which they are asked: the cheapest
+// inBatches puts conditions that must all hold into the order in which they are asked: the cheapest
 // first, but none that can fail for a row before one that is written ahead of it, which may be
 // there to keep such rows away.
 func inBatches(conds []*node) []*node {

@@ -19,8 +19,8 @@ type node struct {
 	// them itself.
 	alone func(f *frame, n *node) (*array.Column, error)
 
-	// near is compute for somebody who does not want values beyond a limit, as array.Function.Near
-	// says; nil: there is none.
+	// bounded is compute for somebody who does not want values beyond a limit, as
+	// array.Function.Near says; nil: there is none.
 	bounded func(args []*array.Column, l array.Limit) (*array.Column, error)
 
 	noAlias bool // what it gives shares no memory with the args

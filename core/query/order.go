@@ -448,7 +448,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	return rows.take(picked), nil
 }
 
-// maxDrawn bounds the rows that are drawn, far beyond what memory holds.
+// maxSources bounds the rows that are drawn, far beyond what memory holds.
 const maxSources = 1 << 40
 
 // sampleDraws sets the draws of SAMPLE BY noAlias from those of RANDOM.

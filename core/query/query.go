@@ -20,10 +20,10 @@ type Options struct {
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
 	Batch     int             // rows that are computed at once, at most; 0: as many as pay
 	Functions map[string]User // by upper-case name
-	// Each are parameters, by their numbers, whose first axis is values that are taken in turn: the
-	// query is asked with each of them, and reads its rows once for all. It has to have one SELECT,
-	// with ORDER BY and LIMIT; they belong into ORDER BY and into the results. The rows of all
-	// answers come one answer behind the other.
+	// Batched are parameters, by their numbers, whose first axis is values that are taken in turn:
+	// the query is asked with each of them, and reads its rows once for all. It has to have one
+	// SELECT, with ORDER BY and LIMIT; they belong into ORDER BY and into the results. The rows of
+	// all answers come one answer behind the other.
 	Batched []int
 }
 

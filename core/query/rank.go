@@ -196,5 +196,5 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 	return k, nil
 }
 
-// wordsStep is how many texts are counted without looking whether the caller has given up.
+// fingerprintStep is how many texts are counted without looking whether the caller has given up.
 const fingerprintStep = 1 << 12

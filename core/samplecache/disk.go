@@ -138,7 +138,7 @@ func (d *Disk) Has(r *chunk.Ref) bool {
 	return r.Item < int64(len(f.known)) && f.known[r.Item]
 }
 
-// Keep writes the sample, if there is room for the file of its chunk.
+// Store writes the sample, if there is room for the file of its chunk.
 func (d *Disk) Store(r *chunk.Ref, data []byte) {
 	if !fits(r) || int64(len(data)) != r.Size || d.paused() {
 		return

@@ -16,7 +16,7 @@ import (
 type Cache interface {
 	// Load fills dst, len(dst) == r.Size, if the sample is kept.
 	Load(r *chunk.Ref, dst []byte) bool
-	// Keep may take a copy of the decoded sample.
+	// Store may take a copy of the decoded sample.
 	Store(r *chunk.Ref, data []byte)
 	// Has says whether Load is likely to find the sample, so that it need not be fetched.
 	Has(r *chunk.Ref) bool

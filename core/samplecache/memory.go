@@ -81,7 +81,7 @@ func (m *Memory) place(r *chunk.Ref) int64 {
 	return p.at[r.Item].Load()
 }
 
-// Keep copies the sample, if there is room.
+// Store copies the sample, if there is room.
 func (m *Memory) Store(r *chunk.Ref, data []byte) {
 	if !fits(r) || int64(len(data)) != r.Size || r.Size > m.piece {
 		return

@@ -74,7 +74,7 @@ func plainNumber(d tensor.DType) bool {
 	return false
 }
 
-// shown is memory of others as the elements that lie there; nobody writes to them.
+// elementsOf is memory of others as the elements that lie there; nobody writes to them.
 func elementsOf(d tensor.DType, mem []byte) any {
 	switch d {
 	case tensor.Uint8:

@@ -11,7 +11,7 @@ import (
 	"deeplake/core/query"
 )
 
-// TestLend: what is shown where it lies is what is read, and what is compressed or has holes is
+// TestBorrow: what is shown where it lies is what is read, and what is compressed or has holes is
 // read.
 func TestBorrow(t *testing.T) {
 	t.Parallel()

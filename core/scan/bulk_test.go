@@ -30,7 +30,7 @@ func (o oneByOne) Column(name string) (loader.Column, error) {
 	return struct{ loader.Column }{c}, err
 }
 
-// TestFarBulk holds that a read in bulk asks a store for no more than one by one does, no more
+// TestRemoteBulk holds that a read in bulk asks a store for no more than one by one does, no more
 // often, and waits no longer.
 func TestRemoteBulk(t *testing.T) {
 	const rows = 600_000

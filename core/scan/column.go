@@ -19,8 +19,8 @@ type stored struct {
 // Name is what the result calls the tensor.
 func (c stored) Name() string { return c.name }
 
-// made is a column that is computed when it is read: rows are computed where others are looked up,
-// so that their sizes are known, and are held by the refs.
+// computedColumn is a column that is computed when it is read: rows are computed where others are
+// looked up, so that their sizes are known, and are held by the refs.
 type computedColumn struct {
 	field *field
 	rows  int64

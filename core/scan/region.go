@@ -13,8 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// part reads of each value what spans say, and no more than that takes: of pictures the region, of
-// values in tiles the tiles that have some of it. What is stored in one piece is read whole.
+// region reads of each value what spans say, and no more than that takes: of pictures the region,
+// of values in tiles the tiles that have some of it. What is stored in one piece is read whole.
 func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column, error) {
 	runs := v.runs()
 	cuts := false
@@ -319,7 +319,7 @@ type pixelSink struct {
 	row int // bytes
 }
 
-// Take copies row by row.
+// Deliver copies row by row.
 func (t *pixelSink) Deliver(pix []byte, stride int) error {
 	for at, from := 0, 0; at < len(t.dst); at, from = at+t.row, from+stride {
 		copy(t.dst[at:at+t.row], pix[from:])

@@ -211,7 +211,7 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestPartReadsLess holds that a part of a tiled array takes the tiles that have some of it.
+// TestRegionReadsLess holds that a part of a tiled array takes the tiles that have some of it.
 func TestRegionReadsLess(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

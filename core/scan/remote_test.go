@@ -80,7 +80,7 @@ func (b *body) Size() int64  { return -1 }
 func (b *body) Tag() string  { return "" }
 func (b *body) Close() error { return nil }
 
-// farSet is rows of a number from 0 to 999 and 40 kB, behind a network. The first open of it is
+// remoteSet is rows of a number from 0 to 999 and 40 kB, behind a network. The first open of it is
 // remote.
 func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteStore) {
 	t.Helper()
@@ -120,8 +120,8 @@ func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteSt
 	return env, func() *remoteStore { return last }
 }
 
-// TestFarAnswer holds what a selective filter costs over a network: little more than the bytes of
-// the rows it finds.
+// TestRemoteResult holds what a selective filter costs over a network: little more than the bytes
+// of the rows it finds.
 func TestRemoteResult(t *testing.T) {
 	env, store := remoteSet(t, 2500)
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestRemoteResult(t *testing.T) {
 	})
 }
 
-// TestFarRead holds that rows here and there are asked for at once.
+// TestRemoteRead holds that rows here and there are asked for at once.
 func TestRemoteRead(t *testing.T) {
 	env, store := remoteSet(t, 2500)
 	synctest.Test(t, func(t *testing.T) {

@@ -267,7 +267,7 @@ func (a *Result) Base() *dataset.View { return a.base }
 // Reads is all that the result was computed from, Base among it. Nobody may change it.
 func (a *Result) Reads() []*dataset.View { return a.reads }
 
-// Words name what was asked, and of it what was selected; "" of a view.
+// Fingerprint name what was asked, and of it what was selected; "" of a view.
 func (a *Result) Fingerprint() string { return a.fingerprint }
 
 // Column finds a column by name.

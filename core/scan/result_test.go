@@ -31,7 +31,7 @@ func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ..
 	return resultOf(t, env, Plain(v), text, params...)
 }
 
-// askAnswer asks a query of an result.
+// resultOf asks a query of an result.
 func resultOf(t testing.TB, env *dataset.Env, a *Result, text string, params ...any) *Result {
 	t.Helper()
 	ctx := context.Background()

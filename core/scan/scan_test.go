@@ -264,8 +264,8 @@ func sameCell(t *testing.T, c *array.Column, i int, want cell, half bool) {
 	}
 }
 
-// asked is ways to ask for rows.
-func querySpecOf(n int64, r *rand.Rand) []query.Rows {
+// rowRequests makes requests of rows: ranges and lists, in and out of order.
+func rowRequests(n int64, r *rand.Rand) []query.Rows {
 	out := []query.Rows{{N: n}, {}, {List: []int64{}}}
 	if n == 0 {
 		return out
@@ -304,7 +304,7 @@ func TestRead(t *testing.T) {
 func readAll(t *testing.T, table *Table, reader query.Reader, column int, want []cell, r *rand.Rand) {
 	ctx := context.Background()
 	typ := must[array.Type](t)(table.Resolve(ctx, column))
-	for _, rows := range querySpecOf(table.Rows(), r) {
+	for _, rows := range rowRequests(table.Rows(), r) {
 		c := must[*array.Column](t)(reader.Read(ctx, column, rows, query.Values, nil))
 		if r.IntN(2) == 0 { // memory that is used again
 			reader.(query.Recycler).Recycle(c)
@@ -361,7 +361,7 @@ func TestZones(t *testing.T) {
 		table := Of(v)
 		for column, f := range table.Columns() {
 			want := oracle(t, v, f.Name)
-			for _, rows := range querySpecOf(table.Rows(), r) {
+			for _, rows := range rowRequests(table.Rows(), r) {
 				if rows.List != nil {
 					continue
 				}

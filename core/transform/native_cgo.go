@@ -145,7 +145,7 @@ func (j *Job) forget() {
 	j.native.job, j.dst, j.stages = nil, nil, nil
 }
 
-// Take does the work, given the pixels of Region.
+// Deliver does the work, given the pixels of Region.
 func (j *Job) Deliver(pix []byte, stride int) error {
 	if err := j.check(pix, stride); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (*axis) layFast(*reach, []span, int, int, span) bool { return false }
 
 func (j *Job) forget() { j.dst = nil }
 
-// Take does the work, given the pixels of Region.
+// Deliver does the work, given the pixels of Region.
 func (j *Job) Deliver(pix []byte, stride int) error {
 	if err := j.check(pix, stride); err != nil {
 		return err

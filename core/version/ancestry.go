@@ -10,7 +10,7 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// apart is what two commits do not share.
+// divergence is what two commits do not share.
 type divergence struct {
 	a, b []*format.Record // commits that only the one comes from, itself included, the newest first
 	base *format.Record   // the newest commit that both come from
@@ -30,8 +30,8 @@ type ancestor struct {
 	expanded bool // its parents know what it knows
 }
 
-// apart finds where the histories of a and b part. It reads the records since then, and few that
-// are older. Either may be a preview.
+// divergence finds where the histories of a and b part. It reads the records since then, and few
+// that are older. Either may be a preview.
 func (h *history) divergence(ctx context.Context, a, b *format.Record) (*divergence, error) {
 	if a == b || a.UUID == b.UUID && !a.UUID.IsZero() {
 		return &divergence{base: a}, nil

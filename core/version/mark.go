@@ -13,7 +13,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// walkBatch is how many objects a walk reads at once: small ones, hence their latency counts.
+// markBatch is how many objects a walk reads at once: small ones, hence their latency counts.
 const markBatch = 32
 
 // root is a commit that a name stands for: it is kept, with all that led to it and is not expired.
@@ -79,7 +79,7 @@ func newMarker(r *Repo) *marker {
 	}
 }
 
-// walk visits what the roots name.
+// markAll visits what the roots name.
 func (w *marker) markAll(ctx context.Context, tips []root) error {
 	for _, t := range tips {
 		w.named[format.BranchPoint{Branch: t.branch, Version: t.version}] = true
@@ -426,7 +426,7 @@ func (v *visit) fits(p page) error {
 	return nil
 }
 
-// reached reports whether the walk has seen the object of a key below log/, map/, txn/ or data/.
+// marked reports whether the walk has seen the object of a key below log/, map/, txn/ or data/.
 func (w *marker) marked(key string) bool {
 	switch prefix, rest, _ := strings.Cut(key, "/"); prefix {
 	case "map":

@@ -559,7 +559,8 @@ func TestDiffOfSchemas(t *testing.T) {
 	}
 }
 
-// TestApartTimes: clocks that stand still do not confuse the search for what two commits share.
+// TestDivergenceTimes: clocks that stand still do not confuse the search for what two commits
+// share.
 func TestDivergenceTimes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

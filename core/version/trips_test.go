@@ -129,7 +129,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestFarWriters lets 24 writers append to one branch of a store that is 25 ms away. Nothing is
+// TestRemoteWriters lets 24 writers append to one branch of a store that is 25 ms away. Nothing is
 // lost, and the clock says what they reach together.
 func TestRemoteWriters(t *testing.T) {
 	t.Parallel()

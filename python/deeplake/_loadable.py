@@ -12,7 +12,7 @@ from deeplake._loader import Batches
 from deeplake._names import checks_keywords
 from deeplake._plan import Options
 from deeplake._source import Source
-from deeplake.transforms import Native, Together
+from deeplake.transforms import Joint, Native
 
 if TYPE_CHECKING:
     from deeplake._jax import JaxBatches
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
 Step = Native | Callable[[Any], Any]
-Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Together
+Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Joint
 Transform = Part | Sequence[Part]
 
 
@@ -80,7 +80,7 @@ class Loadable:
                 one thread while `next()` waits for it, and `prefetch` has no effect. Bytes of a store are fetched ahead
                 all the same.
             tensors: the tensors to load; None loads all.
-            transform: a dict from tensor names to a transform or a list of them, a `transforms.Together`, one callable
+            transform: a dict from tensor names to a transform or a list of them, a `transforms.Joint`, one callable
                 that takes and returns the row, a dict, or a list of these. A transform is a native one of
                 `deeplake.transforms`, which the core carries out while it decodes, or, after those, a callable on one
                 sample. Tensors that are not named pass through. Callables get

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
-from deeplake.transforms import Lambda, Native, Together
+from deeplake.transforms import Joint, Lambda, Native
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Recipe:
 
 
 def recipe_of(transform: Any) -> Recipe:
-    """Takes a transform apart: None, a dict, a Together, a callable on the row, or a list of these."""
+    """Takes a transform apart: None, a dict, a Joint, a callable on the row, or a list of these."""
     recipe = Recipe()
     parts = list(transform) if isinstance(transform, Sequence) and not isinstance(transform, str) else [transform]
     for part in parts:
@@ -36,7 +36,7 @@ def recipe_of(transform: Any) -> Recipe:
         _check_made(part)
         if recipe.row is not None:
             raise InvalidArgumentError(f"load: transform: {part!r} stands after a callable on the row; put that last")
-        if isinstance(part, Together):
+        if isinstance(part, Joint):
             _name(recipe, part.names, part)
             recipe.together.append(part.spec())
         elif isinstance(part, Mapping):
@@ -49,14 +49,14 @@ def recipe_of(transform: Any) -> Recipe:
         else:
             raise InvalidArgumentError(
                 f"load: transform is a {type(part).__name__}, want a dict from tensor names to transforms, "
-                "a Together, one callable on the row, or a list of these"
+                "a Joint, one callable on the row, or a list of these"
             )
     return recipe
 
 
 def _check_made(step: Any) -> None:
     """Refuses a class where one of its objects is meant: it can be called, and would be, with each sample."""
-    if isinstance(step, type) and issubclass(step, Native | Together | Lambda):
+    if isinstance(step, type) and issubclass(step, Native | Joint | Lambda):
         raise InvalidArgumentError(f"load: transform {step.__name__} is a class; write {step.__name__}(...)")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "CenterCrop",
     "ColorJitter",
     "HorizontalFlip",
+    "Joint",
     "Lambda",
     "Native",
     "Normalize",
@@ -238,21 +239,21 @@ class Lambda:
         return f"Lambda({self.lambd!r})"
 
 
-class Together:
-    """Native steps for a picture whose annotations move with it, as tv_tensors do in torchvision.
+class Joint:
+    """Native steps for an image and its annotations, which move with it like torchvision's tv_tensors.
 
     Args:
-        image: the tensor of the pictures; all names must be among the tensors that are loaded.
-        boxes: a tensor of boxes, (boxes, 4). They are clipped to the picture after each step; one that comes to lie
-            outside stays in its place with no area.
-        masks: a tensor of masks, (height, width) or (height, width, masks) of any dtype. Resizing takes the nearest
-            element, padding is 0.
-        keypoints: a tensor of points, (points, 2) or more numbers, of which the first two are x and y; or of htype
-            keypoints_coco. Points are not clipped; COCO keypoints outside get visibility 0.
-        ops: the steps, natives only.
-        box_mode: "LTRB", "LTWH" or "CCWH" (torchvision's "XYXY", "XYWH" and "CXCYWH" are the same). By default what the
-            tensor's info says under "coords", {"mode": "LTWH", "type": "pixel"}, or else "LTRB" in pixels; of type
-            "fractional" boxes are parts of the picture's width and height.
+        image: the tensor of the images. All names must be among the tensors that are loaded.
+        boxes: a tensor of boxes, shape (boxes, 4). Each step clips them to the image. A box outside of
+            the image stays in its place with no area.
+        masks: a tensor of masks, shape (height, width) or (height, width, masks), any dtype. Resizing
+            takes the nearest element; padding is 0.
+        keypoints: a tensor of points, shape (points, 2) or more, of which the first two are x and y; or
+            of htype keypoints_coco. Points are not clipped. COCO keypoints outside get visibility 0.
+        ops: the steps, native ones only.
+        box_mode: "LTRB", "LTWH" or "CCWH" (torchvision's "XYXY", "XYWH" and "CXCYWH" are the same).
+            None takes "coords" of the tensor's info, {"mode": "LTWH", "type": "pixel"}, or else "LTRB" in
+            pixels. Boxes of type "fractional" are shares of the image's width and height.
     """
 
     def __init__(
@@ -267,13 +268,13 @@ class Together:
     ) -> None:
         for what, name in (("image", image), ("boxes", boxes), ("masks", masks), ("keypoints", keypoints)):
             if not isinstance(name, str) and (name is not None or what == "image"):
-                raise InvalidArgumentError(f"Together: {what} is {name!r}, want the name of a tensor")
+                raise InvalidArgumentError(f"Joint: {what} is {name!r}, want the name of a tensor")
         steps = list(ops) if isinstance(ops, Sequence) else [ops]
         for step in steps:
             if not isinstance(step, Native):
                 raise InvalidArgumentError(
-                    f"Together: {step!r} among ops is not a native transform; give Python callables after it, "
-                    f'transform=[Together(...), {{"{image}": callable}}]'
+                    f"Joint: {step!r} among ops is not a native transform; give Python callables after it, "
+                    f'transform=[Joint(...), {{"{image}": callable}}]'
                 )
         self.names = [name for name in (image, boxes, masks, keypoints) if name is not None]
         self._spec = {
@@ -287,4 +288,7 @@ class Together:
         return self._spec
 
     def __repr__(self) -> str:
-        return f"Together({', '.join(self.names)}: {self._steps!r})"
+        return f"Joint({', '.join(self.names)}: {self._steps!r})"
+
+
+Together = Joint  # its name until version 0.1

@@ -144,7 +144,7 @@ def test_crop_statistics_are_torchvisions() -> None:
     ds.extend({"images": [np.zeros((h, w, 3), np.uint8)] * n, "points": [corners] * n})
     ds.commit()
     crop = T.RandomResizedCrop((100, 100))
-    out = next(iter(ds.batches(batch_size=n, transform=T.Together(image="images", keypoints="points", ops=[crop]))))
+    out = next(iter(ds.batches(batch_size=n, transform=T.Joint(image="images", keypoints="points", ops=[crop]))))
     scale = (out["points"][:, 1] - out["points"][:, 0]) / (w, h)
     width, height = 100 / scale[:, 0], 100 / scale[:, 1]
     x, y = -out["points"][:, 0, 0] / scale[:, 0], -out["points"][:, 0, 1] / scale[:, 1]
@@ -183,7 +183,7 @@ def test_annotations_move_as_tv_tensors(pictures: deeplake.Dataset, mode: str) -
     theirs = v2.Compose([
         v2.Resize((120, 77)), v2.CenterCrop((60, 90)), v2.RandomHorizontalFlip(1), v2.Pad(4), v2.RandomVerticalFlip(1),
     ])  # fmt: skip
-    group = T.Together(image="images", boxes="boxes", masks="masks", keypoints="points", ops=ops, box_mode=mode)
+    group = T.Joint(image="images", boxes="boxes", masks="masks", keypoints="points", ops=ops, box_mode=mode)
     names = ["images", "boxes", "masks", "points"]
     stored = boxes_in(mode, [pictures["boxes"][i] for i in range(len(pictures))])
     writer = deeplake.create(f"mem://boxes-{mode}")
@@ -232,9 +232,9 @@ def test_annotations_move_as_tv_tensors(pictures: deeplake.Dataset, mode: str) -
         (T.Resize(8), "has no tensor"),
         ({"images": T.HorizontalFlip}, "write HorizontalFlip(...)"),
         ({"images": [T.CHW]}, "write CHW(...)"),
-        (T.Together, "write Together(...)"),
-        ([T.Together(image="images", ops=[T.CHW()]), {"images": T.CHW()}], "two transforms"),
-        (T.Together(image="images", boxes="boxes", ops=[T.CHW()], box_mode="LTXX"), "box mode"),
+        (T.Joint, "write Joint(...)"),
+        ([T.Joint(image="images", ops=[T.CHW()]), {"images": T.CHW()}], "two transforms"),
+        (T.Joint(image="images", boxes="boxes", ops=[T.CHW()], box_mode="LTXX"), "box mode"),
         ({"images": T.RandomCrop(9, padding=(1, 2, 3))}, "padding is"),
     ],
 )
@@ -279,3 +279,7 @@ def test_fast_is_near(pictures: deeplake.Dataset) -> None:
     for a, b in zip(slow, fast, strict=True):
         off = np.abs(a["images"].astype(int) - b["images"].astype(int))
         assert 0 < off.mean() < 6
+
+
+def test_the_earlier_name_of_joint():
+    assert T.Together is T.Joint and "Together" in T.__all__

@@ -259,7 +259,7 @@ func TestScanBomb(t *testing.T) {
 	}
 }
 
-// noTaker takes nothing.
+// noSink takes nothing.
 type noSink struct{}
 
 func (noSink) Deliver([]byte, int) error          { return nil }

@@ -8,7 +8,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// FuzzDecodePart looks for regions whose pixels are not those of the whole image.
+// FuzzDecodeROI looks for regions whose pixels are not those of the whole image.
 func FuzzDecodeROI(f *testing.F) {
 	d := roisOf(f)
 	for _, data := range roiFiles(f) {

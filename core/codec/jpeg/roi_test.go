@@ -29,7 +29,7 @@ func (c *collector) Deliver(pix []byte, stride int) error {
 
 func (c *collector) Native() (call, arg unsafe.Pointer) { return nil, nil }
 
-// partsOf gives the decoder of the codec as one of parts, and skips where it is none.
+// roisOf gives the decoder of the codec as one of parts, and skips where it is none.
 func roisOf(t testing.TB) codec.ROIDecoder {
 	t.Helper()
 	d := New().NewDecoder()
@@ -59,7 +59,7 @@ func cutOut(pix []byte, width, channels int, r codec.Region) []byte {
 	return out
 }
 
-// partFiles are images of some size in every way that JPEG lays out its blocks.
+// roiFiles are images of some size in every way that JPEG lays out its blocks.
 func roiFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := filesOf(t, "testdata", "parts")
@@ -92,7 +92,7 @@ func waves(s tensor.Shape) []byte {
 	return pix
 }
 
-// TestPartsAreThePixelsOfTheWhole holds the accuracy of regions: what full decoding gives, cut out,
+// TestROIsAreThePixelsOfTheWhole holds the accuracy of regions: what full decoding gives, cut out,
 // bit by bit.
 func TestROIsAreThePixelsOfTheWhole(t *testing.T) {
 	t.Parallel()
@@ -151,8 +151,8 @@ func someRegion(rng *rand.Rand, k, width, height int) codec.Region {
 	return r
 }
 
-// TestShrunkParts compares regions of shrunk images with the whole shrunk image, and that with the
-// mean of its pixels.
+// TestDownscaledROIs compares regions of shrunk images with the whole shrunk image, and that with
+// the mean of its pixels.
 func TestDownscaledROIs(t *testing.T) {
 	t.Parallel()
 	d := roisOf(t)
@@ -189,7 +189,7 @@ func TestDownscaledROIs(t *testing.T) {
 	}
 }
 
-// TestPartsInARow decodes several at once, one of them broken: those before it are handed over.
+// TestROIsInARow decodes several at once, one of them broken: those before it are handed over.
 func TestROIsInARow(t *testing.T) {
 	t.Parallel()
 	d := roisOf(t)

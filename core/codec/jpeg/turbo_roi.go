@@ -21,7 +21,7 @@ import (
 
 var _ codec.ROIDecoder = (*decoder)(nil)
 
-// maxPart bounds the memory for the pixels of one region, which lies outside what Go limits.
+// maxROI bounds the memory for the pixels of one region, which lies outside what Go limits.
 const maxROI = 1 << 40
 
 // CanDownscale is true: the inverse DCT makes images of a half, a quarter and an eighth of the size
@@ -46,7 +46,7 @@ func (d *decoder) DecodeROIs(data [][]byte, parts []codec.ROI, want codec.Channe
 	return done, err
 }
 
-// partsInC decodes the first samples, as many as hand over in C.
+// roisInC decodes the first samples, as many as hand over in C.
 func (d *decoder) roisInC(data [][]byte, parts []codec.ROI, want codec.Channels) (int, error) {
 	var pinned runtime.Pinner // the structs that C reads point at Go memory
 	defer pinned.Unpin()
@@ -78,7 +78,7 @@ func (d *decoder) roisInC(data [][]byte, parts []codec.ROI, want codec.Channels)
 	return done, refused
 }
 
-// part decodes one sample and hands it over in Go.
+// roi decodes one sample and hands it over in Go.
 func (d *decoder) roi(data []byte, part codec.ROI, want codec.Channels) error {
 	f, err := checkROI(data, part.Region, want)
 	if err != nil {
@@ -111,7 +111,7 @@ func cROI(data []byte, f *frame, r codec.Region, want codec.Channels) C.dl_jpeg_
 	return p
 }
 
-// checkPart refuses a file that cannot be whole and a region that is not within its image. It looks
+// checkROI refuses a file that cannot be whole and a region that is not within its image. It looks
 // for the end of the file, which decoding a region does not come to.
 func checkROI(data []byte, r codec.Region, want codec.Channels) (frame, error) {
 	f, err := parse(data)

@@ -43,7 +43,7 @@ func (tw *twins) decode(t testing.TB, name string, data []byte, want codec.Chann
 	return same(t, name, tw.quick.Decode(a, data, want), tw.plain.Decode(b, data, want), a, b)
 }
 
-// part is the same for a region.
+// roi is the same for a region.
 func (tw *twins) roi(t testing.TB, name string, data []byte, r codec.Region, want codec.Channels) error {
 	t.Helper()
 	h, err := New().Header(data, want)

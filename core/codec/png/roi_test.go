@@ -30,7 +30,7 @@ func (r *region) Deliver(pix []byte, stride int) error {
 
 func (r *region) Native() (call, arg unsafe.Pointer) { return nil, nil }
 
-// decodePart decodes one region.
+// decodeROI decodes one region.
 func decodeROI(d codec.Decoder, data []byte, r codec.Region, want codec.Channels, pixel int) ([]byte, error) {
 	to := &region{height: r.Height, width: r.Width * pixel}
 	done, err := d.(codec.ROIDecoder).DecodeROIs([][]byte{data}, []codec.ROI{{Region: r, To: to}}, want)
@@ -134,7 +134,7 @@ func flipped(data []byte, at int) []byte {
 	return data
 }
 
-// FuzzDecodePart looks for regions whose pixels are not those of the whole image.
+// FuzzDecodeROI looks for regions whose pixels are not those of the whole image.
 func FuzzDecodeROI(f *testing.F) {
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", "*.png"))
 	if err != nil || len(paths) == 0 {

@@ -165,7 +165,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers: what a server gets wrong is found before a byte of it is read.
+// TestWrongResponses: what a server gets wrong is found before a byte of it is read.
 func TestWrongResponses(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, header ...string) http.HandlerFunc {

@@ -40,7 +40,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// TestAnswersRepeatNoSecret: a server that sends back what it was told does not bring it into
+// TestResponsesRepeatNoSecret: a server that sends back what it was told does not bring it into
 // messages.
 func TestResponsesRepeatNoSecret(t *testing.T) {
 	t.Parallel()

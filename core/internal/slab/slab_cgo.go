@@ -108,7 +108,7 @@ func (s *Slab) Retain() { C.dl_slab_retain(s.c) }
 // Release drops a reference. With the last one the memory may be handed out again at once.
 func (s *Slab) Release() { C.dl_slab_release(s.c) }
 
-// Touch lets the system find the memory now, at half of what it costs when each page is first
+// Prefault lets the system find the memory now, at half of what it costs when each page is first
 // written. Others may write meanwhile. The caller must hold a reference.
 func (s *Slab) Prefault() { C.dl_slab_touch(s.c) }
 

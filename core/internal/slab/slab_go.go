@@ -148,7 +148,7 @@ func (s *Slab) Release() {
 	r.stats.FreeSlabs++
 }
 
-// Touch does nothing: the Go heap finds its memory by itself.
+// Prefault does nothing: the Go heap finds its memory by itself.
 func (s *Slab) Prefault() {}
 
 // Pointer is nil: there is no C code to hold references in this build.

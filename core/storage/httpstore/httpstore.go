@@ -213,7 +213,7 @@ func (s *site) URI() string {
 	return u.String()
 }
 
-// stretches is how often the hash of headers is repeated: a password in one is not found by trying
+// hashRounds is how often the hash of headers is repeated: a password in one is not found by trying
 // likely ones.
 const hashRounds = 20_000
 
