@@ -36,6 +36,12 @@ class ContenderError(Exception):
         self.name = name
 
 
+def _environment() -> dict[str, str]:
+    """The environment of this process, without the switch that forbids Python to store bytecode: installed
+    packages have theirs, and a checkout would be compiled anew in every process."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Contender:
     """One contender in its process. A context manager."""
 
@@ -60,7 +66,7 @@ class Contender:
             stdout=subprocess.PIPE,
             text=True,
             cwd=HERE,
-            env=os.environ | dict(environment or {}),
+            env=_environment() | dict(environment or {}),
         )
         ready = self._read()
         self.baseline, self.tree_baseline = int(ready["baseline"]), int(ready["tree"])
