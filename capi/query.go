@@ -17,6 +17,7 @@ import (
 	"deeplake/core/query"
 	"deeplake/core/scan"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // queryOptions are the options of dl_query.
@@ -287,7 +288,7 @@ func dlgo_query_functions(out *C.dl_buffer, e *C.dl_error) C.dl_status {
 			signature, doc := query.Help(name)
 			told.Functions = append(told.Functions, line{name, signature, doc})
 		}
-		told.Words = query.Reserved()
+		told.Words = tql.Reserved()
 		return fillJSON(out, told)
 	})
 }

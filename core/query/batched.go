@@ -6,6 +6,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // maxBatched bounds how many values a parameter may take in turn: each has a plan and rows of its
@@ -51,7 +52,7 @@ func batchesOf(o *Options) ([][]any, error) {
 }
 
 // together refuses what cannot be answered for all turns while rows come once.
-func (c *checker) together(s *Statement, turns []*plan) error {
+func (c *checker) together(s *tql.Statement, turns []*plan) error {
 	first, ok := turns[0].body.(*selected)
 	if !ok || first.group != nil || first.unique || first.expand != nil || len(turns[0].order) == 0 || turns[0].limit < 0 ||
 		turns[0].limit > mostTop-turns[0].offset || len(turns[0].arrange) > 0 || turns[0].sample != nil {

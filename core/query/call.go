@@ -7,6 +7,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // aggregate is a function of the rows of a group, or of all rows.
@@ -35,7 +36,7 @@ func FunctionNames() []string {
 	return slices.Compact(all)
 }
 
-func (c *checker) call(x *Call, s *scope) (*node, error) {
+func (c *checker) call(x *tql.Call, s *scope) (*node, error) {
 	switch x.Name {
 	case "RANDOM":
 		return c.random(x)
@@ -69,14 +70,14 @@ func (c *checker) call(x *Call, s *scope) (*node, error) {
 
 // isAggregate reports whether a call is of rows together. What is also a function of arrays is that
 // of each array.
-func isAggregate(x *Call, args []*node) bool {
+func isAggregate(x *tql.Call, args []*node) bool {
 	if !slices.Contains(array.Aggregates(), x.Name) || len(args) > 1 {
 		return false
 	}
 	return len(args) == 0 || array.Find(x.Name) == nil || x.Distinct || args[0].t.Scalar()
 }
 
-func (c *checker) aggregate(x *Call, args []*node, s *scope) (*node, error) {
+func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) {
 	if s.rows {
 		return nil, c.fail(x.Pos(), "%s is an aggregate of rows, which has no place in %s", x.Name, s.place)
 	}
@@ -99,7 +100,7 @@ func (c *checker) aggregate(x *Call, args []*node, s *scope) (*node, error) {
 			return nil, placed(c.text, x.Pos(), err)
 		}
 	}
-	n := &node{at: x.Pos(), t: a.t, agg: a, extra: -1, say: Text(x), size: sizeOf(a.t)}
+	n := &node{at: x.Pos(), t: a.t, agg: a, extra: -1, say: tql.Text(x), size: sizeOf(a.t)}
 	key := -1
 	if a.arg != nil {
 		key = a.arg.id
@@ -124,14 +125,14 @@ func (c *checker) present(of *node) *node {
 }
 
 // function is a function of columns, or what says the same at less cost.
-func (c *checker) function(at Pos, name string, args []*node) (*node, error) {
+func (c *checker) function(at tql.Pos, name string, args []*node) (*node, error) {
 	f := array.Find(name)
 	if f == nil {
 		names := FunctionNames()
 		for user := range c.o.Functions {
 			names = append(names, user)
 		}
-		return nil, mistake(c.text, at, errs.NotFound, "there is no function %s%s", name, errs.Suggest(name, names))
+		return nil, tql.Errorf(c.text, at, errs.NotFound, "there is no function %s%s", name, errs.Suggest(name, names))
 	}
 	if len(args) < f.Least || f.Most >= 0 && len(args) > f.Most {
 		return nil, c.fail(at, "%s has %d arguments, want %s", name, len(args), counts(f.Least, f.Most))
@@ -196,7 +197,7 @@ func (c *checker) nameForText(name string, x *node, args []*node) (*node, error)
 
 // instead finds what reads less than the values: shapes come from the index, and the norm of a
 // difference needs no difference.
-func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
+func (c *checker) instead(at tql.Pos, name string, args []*node) (*node, error) {
 	x := args
 	if len(x) == 0 {
 		return nil, nil
@@ -253,8 +254,8 @@ func (c *checker) instead(at Pos, name string, args []*node) (*node, error) {
 }
 
 // user calls a function that the user has registered.
-func (c *checker) user(x *Call, u User, args []*node) (*node, error) {
-	n := &node{at: x.Pos(), t: u.Type(), args: args, cost: dear, say: Text(x)}
+func (c *checker) user(x *tql.Call, u User, args []*node) (*node, error) {
+	n := &node{at: x.Pos(), t: u.Type(), args: args, cost: dear, say: tql.Text(x)}
 	n.compute = func(f *frame, a []*array.Column) (*array.Column, error) {
 		full := make([]*array.Column, len(a))
 		for i := range a {
@@ -275,7 +276,7 @@ func (c *checker) user(x *Call, u User, args []*node) (*node, error) {
 	return c.make(n, x.Name)
 }
 
-func (c *checker) none(x *Call) error {
+func (c *checker) none(x *tql.Call) error {
 	if len(x.Args) > 0 || x.Star {
 		return c.fail(x.Pos(), "%s has %d arguments, want none", x.Name, max(len(x.Args), 1))
 	}
@@ -284,7 +285,7 @@ func (c *checker) none(x *Call) error {
 
 // random is a number in [0, 1) for each row, the same for the same seed, row and call: what a query
 // of WITH draws is the same wherever it is named.
-func (c *checker) random(x *Call) (*node, error) {
+func (c *checker) random(x *tql.Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
@@ -313,7 +314,7 @@ func draw(seed, which, row uint64) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-func (c *checker) rowNumber(x *Call) (*node, error) {
+func (c *checker) rowNumber(x *tql.Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
@@ -330,7 +331,7 @@ func (c *checker) rowNumber(x *Call) (*node, error) {
 }
 
 // data is DATA(column, row): the value of a column in another row of its table.
-func (c *checker) data(x *Call, s *scope) (*node, error) {
+func (c *checker) data(x *tql.Call, s *scope) (*node, error) {
 	if len(x.Args) != 2 {
 		return nil, c.fail(x.Pos(), "DATA has %d arguments, want a column and a row", len(x.Args))
 	}
@@ -340,12 +341,12 @@ func (c *checker) data(x *Call, s *scope) (*node, error) {
 	}
 	of, row := args[0], args[1]
 	if of.ref == nil || of.ref.want != Values {
-		return nil, mistake(c.text, of.at, errs.Type, "DATA wants a column as it is stored")
+		return nil, tql.Errorf(c.text, of.at, errs.Type, "DATA wants a column as it is stored")
 	}
 	if !row.t.Scalar() || row.t.DType != tensor.Int64 && row.t.DType != 0 && (row.t.DType < tensor.Uint8 || row.t.DType > tensor.Int64) {
-		return nil, mistake(c.text, row.at, errs.Type, "a row is %s, want an integer", row.t)
+		return nil, tql.Errorf(c.text, row.at, errs.Type, "a row is %s, want an integer", row.t)
 	}
-	n := &node{at: x.Pos(), t: of.t, args: []*node{row}, also: of, cost: of.cost, say: Text(x)}
+	n := &node{at: x.Pos(), t: of.t, args: []*node{row}, also: of, cost: of.cost, say: tql.Text(x)}
 	n.compute = func(f *frame, a []*array.Column) (*array.Column, error) {
 		if f == nil {
 			return nil, errs.New(errs.Internal, "DATA was computed without rows")
@@ -370,7 +371,7 @@ func (c *checker) data(x *Call, s *scope) (*node, error) {
 
 // weights is MAX_WEIGHT or SUM_WEIGHT: of the conditions that hold, the largest weight or the sum;
 // 0 where none holds.
-func (c *checker) weights(x *Call, s *scope) (*node, error) {
+func (c *checker) weights(x *tql.Call, s *scope) (*node, error) {
 	var all *node
 	for _, w := range x.Weights {
 		cond, err := c.expr(w.If, s)
@@ -385,7 +386,7 @@ func (c *checker) weights(x *Call, s *scope) (*node, error) {
 			return nil, err
 		}
 		if !then.t.Scalar() {
-			return nil, mistake(c.text, then.at, errs.Type, "a weight is %s, want a number", then.t)
+			return nil, tql.Errorf(c.text, then.at, errs.Type, "a weight is %s, want a number", then.t)
 		}
 		one := array.Of(tensor.Float64)
 		n := &node{at: w.If.Pos(), t: one, args: []*node{cond, then, c.literal(w.If.Pos(), 0.0)}, cost: moderate}
@@ -407,6 +408,6 @@ func (c *checker) weights(x *Call, s *scope) (*node, error) {
 			return nil, err
 		}
 	}
-	all.say = Text(x)
+	all.say = tql.Text(x)
 	return all, nil
 }

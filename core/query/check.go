@@ -10,6 +10,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // maxNested bounds how deep expressions may be nested, so that no query takes more stack than there
@@ -59,7 +60,7 @@ type scope struct {
 // origin is what rows come from: a table, or a query in its place.
 type origin struct {
 	name   string
-	at     Pos
+	at     tql.Pos
 	fields []Field
 	types  []*array.Type // nil until asked for
 	table  Table         // nil: a query
@@ -67,13 +68,13 @@ type origin struct {
 	null   bool // an outer join may have no row of it
 }
 
-func (c *checker) fail(at Pos, format string, args ...any) error {
-	return mistake(c.text, at, errs.Invalid, format, args...)
+func (c *checker) fail(at tql.Pos, format string, args ...any) error {
+	return tql.Errorf(c.text, at, errs.Invalid, format, args...)
 }
 
 // placed says of an error where in the query it belongs, unless something below has said so.
-func placed(text string, at Pos, err error) error {
-	var p *placedError
+func placed(text string, at tql.Pos, err error) error {
+	var p *tql.PositionError
 	if err == nil || errors.As(err, &p) || errs.Is(err, errs.Canceled) {
 		return err
 	}
@@ -81,7 +82,7 @@ func placed(text string, at Pos, err error) error {
 	if kind == errs.Internal || kind == errs.Storage || kind == errs.Corrupt || kind == errs.Closed {
 		return err
 	}
-	return mistake(text, at, kind, "%w", err)
+	return tql.Errorf(text, at, kind, "%w", err)
 }
 
 // intern numbers equal things equally.
@@ -153,7 +154,7 @@ func sizeOf(t array.Type) float64 {
 }
 
 // constantNode is a node of one value.
-func (c *checker) constantNode(at Pos, value *array.Column) *node {
+func (c *checker) constantNode(at tql.Pos, value *array.Column) *node {
 	key := []any{"constant ", value.DType, value.Unit, value.Weak, value.Shape, " "}
 	n := &node{at: at, t: value.Type, value: value, extra: -1, id: c.intern(append(key, string(array.AppendSigns(array.AppendKey(nil, value, 0), value, 0)))...)}
 	n.size = 0
@@ -161,54 +162,54 @@ func (c *checker) constantNode(at Pos, value *array.Column) *node {
 }
 
 // expr makes the node of an expression.
-func (c *checker) expr(x Expr, s *scope) (*node, error) {
+func (c *checker) expr(x tql.Expr, s *scope) (*node, error) {
 	c.deep++
 	defer func() { c.deep-- }()
 	if c.deep > maxNested {
 		return nil, c.fail(x.Pos(), "an expression is nested more than %d deep", maxNested)
 	}
 	switch x := x.(type) {
-	case *Name:
+	case *tql.Name:
 		return c.name(x, s)
-	case *Literal:
+	case *tql.Literal:
 		return c.literal(x.Pos(), x.Value), nil
-	case *Time:
+	case *tql.Time:
 		return c.time(x)
-	case *Param:
+	case *tql.Param:
 		return c.param(x)
-	case *Array:
+	case *tql.Array:
 		return c.array(x, s)
-	case *Unary:
+	case *tql.Unary:
 		return c.unary(x, s)
-	case *Binary:
+	case *tql.Binary:
 		return c.binary(x, s)
-	case *IsNull:
+	case *tql.IsNull:
 		return c.isNull(x, s)
-	case *Between:
+	case *tql.Between:
 		return c.between(x, s)
-	case *In:
+	case *tql.In:
 		return c.in(x, s)
-	case *Like:
+	case *tql.Like:
 		return c.like(x, s)
-	case *Case:
+	case *tql.Case:
 		return c.cases(x, s)
-	case *Cast:
+	case *tql.Cast:
 		return c.cast(x, s)
-	case *Extract:
+	case *tql.Extract:
 		return c.extract(x, s)
-	case *Call:
+	case *tql.Call:
 		return c.call(x, s)
-	case *Index:
+	case *tql.Index:
 		return c.index(x, s)
-	case *Subquery:
+	case *tql.Subquery:
 		return c.scalarQuery(x, s)
-	case *Exists:
+	case *tql.Exists:
 		return c.exists(x, s)
 	}
 	return nil, errs.New(errs.Internal, "check an expression of type %T", x)
 }
 
-func (c *checker) exprs(list []Expr, s *scope) ([]*node, error) {
+func (c *checker) exprs(list []tql.Expr, s *scope) ([]*node, error) {
 	out := make([]*node, len(list))
 	for i, x := range list {
 		n, err := c.expr(x, s)
@@ -221,7 +222,7 @@ func (c *checker) exprs(list []Expr, s *scope) ([]*node, error) {
 }
 
 // literal is the node of a value in the text; numbers take the dtype of what they meet.
-func (c *checker) literal(at Pos, v any) *node {
+func (c *checker) literal(at tql.Pos, v any) *node {
 	t := array.Of(0)
 	switch v.(type) {
 	case bool:
@@ -238,23 +239,23 @@ func (c *checker) literal(at Pos, v any) *node {
 	case nil:
 		n.say = "NULL"
 	default:
-		n.say = literal(v)
+		n.say = tql.FormatValue(v)
 	}
 	return n
 }
 
-func (c *checker) time(x *Time) (*node, error) {
+func (c *checker) time(x *tql.Time) (*node, error) {
 	unit := map[string]array.Unit{"DATE": array.Date, "TIMESTAMP": array.Timestamp, "INTERVAL": array.Interval}[x.Kind]
 	v, err := array.ParseTime(unit, x.Text)
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
 	n := c.constantNode(x.Pos(), array.Constant(array.OfUnit(unit), v, 1))
-	n.say = x.Kind + " " + quote(x.Text)
+	n.say = x.Kind + " " + tql.Quote(x.Text)
 	return n, nil
 }
 
-func (c *checker) param(x *Param) (*node, error) {
+func (c *checker) param(x *tql.Param) (*node, error) {
 	if x.Number >= len(c.o.Params) {
 		return nil, c.fail(x.Pos(), "there is no value for parameter %d, %d are given", x.Number+1, len(c.o.Params))
 	}
@@ -280,7 +281,7 @@ func (c *checker) param(x *Param) (*node, error) {
 
 // name finds a column: a result of that name where the scope has such, a column of an origin, or
 // one of the query around.
-func (c *checker) name(x *Name, s *scope) (*node, error) {
+func (c *checker) name(x *tql.Name, s *scope) (*node, error) {
 	if n, err := c.column(x, s); n != nil || err != nil {
 		return n, err
 	}
@@ -301,7 +302,7 @@ func (c *checker) name(x *Name, s *scope) (*node, error) {
 }
 
 // column finds a column of the origins of s; nil: there is none.
-func (c *checker) column(x *Name, s *scope) (*node, error) {
+func (c *checker) column(x *tql.Name, s *scope) (*node, error) {
 	if x.Of == "" {
 		if same := s.using[x.Name]; same != nil {
 			return c.merged(x, same, s)
@@ -338,7 +339,7 @@ func (c *checker) column(x *Name, s *scope) (*node, error) {
 
 // merged is a column that USING joins: that of the left, or where it may be missing that of the
 // right.
-func (c *checker) merged(x *Name, same [][2]int, s *scope) (*node, error) {
+func (c *checker) merged(x *tql.Name, same [][2]int, s *scope) (*node, error) {
 	var args []*node
 	for _, at := range same {
 		n, err := c.stored(x.Pos(), s, at[0], at[1])
@@ -360,7 +361,7 @@ func (c *checker) merged(x *Name, same [][2]int, s *scope) (*node, error) {
 }
 
 // stored is the node that reads a column of an origin.
-func (c *checker) stored(at Pos, s *scope, origin, column int) (*node, error) {
+func (c *checker) stored(at tql.Pos, s *scope, origin, column int) (*node, error) {
 	o := s.origins[origin]
 	f := o.fields[column]
 	if o.types[column] == nil {
@@ -383,7 +384,7 @@ func (c *checker) stored(at Pos, s *scope, origin, column int) (*node, error) {
 }
 
 // unknown is the error for a name that nothing has.
-func (c *checker) unknown(x *Name, s *scope) error {
+func (c *checker) unknown(x *tql.Name, s *scope) error {
 	var all []string
 	of := false
 	for ; s != nil; s = s.outer {
@@ -398,11 +399,11 @@ func (c *checker) unknown(x *Name, s *scope) error {
 		}
 	}
 	if x.Of != "" && !of {
-		return mistake(c.text, x.Pos(), errs.NotFound, "there is no source %q", x.Of)
+		return tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no source %q", x.Of)
 	}
 	hint := errs.Suggest(x.Name, all)
 	if hint == "" && len(all) > 0 && len(all) <= 20 {
 		hint = "; there are " + strings.Join(all, ", ")
 	}
-	return mistake(c.text, x.Pos(), errs.NotFound, "there is no column %q%s", x.Name, hint)
+	return tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no column %q%s", x.Name, hint)
 }

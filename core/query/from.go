@@ -5,13 +5,17 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/tql"
 )
 
+// maxNamed bounds how often a query reads the queries of its WITH, each of which is planned anew.
+const maxNamed = 1000
+
 // from checks what rows are drawn from.
-func (c *checker) from(s *selected, x *Select) error {
+func (c *checker) from(s *selected, x *tql.Select) error {
 	first := x.From
 	if first == nil {
-		first = &Source{At: x.At, Name: askedName}
+		first = &tql.Source{At: x.At, Name: askedName}
 	}
 	o, err := c.origin(first, s.scope)
 	if err != nil {
@@ -31,7 +35,7 @@ func (c *checker) from(s *selected, x *Select) error {
 const askedName = "dataset"
 
 // origin finds what FROM names: a query of WITH, the dataset that is asked, or one by its URI.
-func (c *checker) origin(x *Source, s *scope) (*origin, error) {
+func (c *checker) origin(x *tql.Source, s *scope) (*origin, error) {
 	if x.Query != nil {
 		p, err := c.below(x.Query, s)
 		if err != nil {
@@ -72,20 +76,20 @@ func (c *checker) origin(x *Source, s *scope) (*origin, error) {
 	return &origin{name: as, at: x.At, table: t, fields: fields, types: make([]*array.Type, len(fields))}, nil
 }
 
-func (c *checker) table(x *Source) (Table, error) {
+func (c *checker) table(x *tql.Source) (Table, error) {
 	ref := ""
 	switch r := x.Ref.(type) {
 	case nil:
-	case *Name:
+	case *tql.Name:
 		ref = r.Name
-	case *Literal:
+	case *tql.Literal:
 		if text, ok := r.Value.(string); ok {
 			ref = text
 		} else {
-			ref = literal(r.Value)
+			ref = tql.FormatValue(r.Value)
 		}
 	default:
-		return nil, c.fail(x.At, "a version is %s, want a name or a number", Text(x.Ref))
+		return nil, c.fail(x.At, "a version is %s, want a name or a number", tql.Text(x.Ref))
 	}
 	uri := strings.ContainsAny(x.Name, "/:.")
 	if !uri && strings.EqualFold(x.Name, askedName) && ref == "" {
@@ -98,27 +102,27 @@ func (c *checker) table(x *Source) (Table, error) {
 		return c.asked, nil
 	}
 	if !uri && strings.EqualFold(x.Name, askedName) && c.asked != nil {
-		x = &Source{At: x.At, Name: c.asked.Name()}
+		x = &tql.Source{At: x.At, Name: c.asked.Name()}
 	} else if !uri {
 		names := []string{askedName}
 		for name := range c.with {
 			names = append(names, name)
 		}
-		return nil, mistake(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in quotes", x.Name, errs.Suggest(x.Name, names), askedName)
+		return nil, tql.Errorf(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in quotes", x.Name, errs.Suggest(x.Name, names), askedName)
 	}
 	key := x.Name + "\x00" + ref
 	if t := c.opened[key]; t != nil {
 		return t, nil
 	}
 	if c.tables == nil {
-		return nil, mistake(c.text, x.At, errs.Unsupported, "other datasets cannot be opened here")
+		return nil, tql.Errorf(c.text, x.At, errs.Unsupported, "other datasets cannot be opened here")
 	}
 	t, err := c.tables.Table(c.ctx, x.Name, ref)
 	if errs.Is(err, errs.Canceled) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, mistake(c.text, x.At, errs.KindOf(err), "%w", err)
+		return nil, tql.Errorf(c.text, x.At, errs.KindOf(err), "%w", err)
 	}
 	c.opened[key] = t
 	return t, nil

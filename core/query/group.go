@@ -7,6 +7,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // grouping is GROUP BY, or aggregates of all rows: what of each group is computed, as extra columns
@@ -391,11 +392,11 @@ func (p *partial) grown() int64 {
 	return p.held - before
 }
 
-func (a *aggregate) at() Pos {
+func (a *aggregate) at() tql.Pos {
 	if a.arg != nil {
 		return a.arg.at
 	}
-	return Pos{Line: 1, Column: 1}
+	return tql.Pos{Line: 1, Column: 1}
 }
 
 // merge adds what a unit knows to the whole.

@@ -7,6 +7,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // join adds the rows of one more origin.
@@ -16,7 +17,7 @@ type join struct {
 	rest        []*node // of the condition, besides equal keys
 }
 
-func (c *checker) join(s *selected, x *Join) error {
+func (c *checker) join(s *selected, x *tql.Join) error {
 	o, err := c.origin(&x.With, s.scope)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (c *checker) joinOn(j *join, n *node, k int) error {
 
 // joinCoarse makes two keys that are equal wherever = holds between values of no one type: JSON,
 // and large numbers without a sign with others. The condition itself is asked of what is left.
-func (c *checker) joinCoarse(j *join, at Pos, a, b *node) error {
+func (c *checker) joinCoarse(j *join, at tql.Pos, a, b *node) error {
 	if a.t.DType != tensor.JSON && b.t.DType != tensor.JSON {
 		if !a.t.Number() || !b.t.Number() || a.t.Unit != b.t.Unit {
 			return nil
@@ -106,7 +107,7 @@ func (c *checker) joinCoarse(j *join, at Pos, a, b *node) error {
 }
 
 // joinKeys makes two keys of one type.
-func (c *checker) joinKeys(j *join, at Pos, a, b *node) error {
+func (c *checker) joinKeys(j *join, at tql.Pos, a, b *node) error {
 	t, err := array.Unify(a.t, b.t)
 	if err != nil {
 		return placed(c.text, at, err)
@@ -148,12 +149,12 @@ func sideOf(x *node, k int) int {
 	return side
 }
 
-func (c *checker) joinUsing(s *selected, x *Join, j *join, name string) error {
+func (c *checker) joinUsing(s *selected, x *tql.Join, j *join, name string) error {
 	k := len(s.scope.origins) - 1
 	left := *s.scope
 	left.origins = s.scope.origins[:k]
 	left.outer = nil
-	a, err := c.name(&Name{at: atOf(x.At), Name: name}, &left)
+	a, err := c.name(&tql.Name{Start: tql.Start(x.At), Name: name}, &left)
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (c *checker) joinUsing(s *selected, x *Join, j *join, name string) error {
 			right.hidden[[2]int{i, f}] = true
 		}
 	}
-	b, err := c.name(&Name{at: atOf(x.At), Name: name}, right)
+	b, err := c.name(&tql.Name{Start: tql.Start(x.At), Name: name}, right)
 	if err != nil {
 		return err
 	}

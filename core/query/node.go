@@ -2,12 +2,13 @@ package query
 
 import (
 	"deeplake/core/array"
+	"deeplake/core/tql"
 )
 
 // node is an expression of which the type is known, and which can be computed for the rows of a
 // frame.
 type node struct {
-	at    Pos
+	at    tql.Pos
 	id    int    // equal nodes have equal ids: what one of them gives the others give too
 	op    string // what it does; say may be anything
 	t     array.Type

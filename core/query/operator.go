@@ -7,6 +7,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // The costs of computing one row, in nanoseconds, which order conditions. They need be right to a
@@ -18,7 +19,7 @@ const (
 )
 
 // apply makes a node of a function of columns.
-func (c *checker) apply(at Pos, op string, t array.Type, cost float64, args []*node, fn func(args []*array.Column) (*array.Column, error)) (*node, error) {
+func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args []*node, fn func(args []*array.Column) (*array.Column, error)) (*node, error) {
 	perValue := max(1, sizeOf(t)/8)
 	for _, a := range args {
 		perValue = max(perValue, a.size/8)
@@ -28,7 +29,7 @@ func (c *checker) apply(at Pos, op string, t array.Type, cost float64, args []*n
 	}}, op)
 }
 
-func (c *checker) unary(x *Unary, s *scope) (*node, error) {
+func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func logic(t array.Type) array.Type {
 	return array.Type{DType: tensor.Bool, Dims: t.Dims, Shape: t.Shape}
 }
 
-func (c *checker) binary(x *Binary, s *scope) (*node, error) {
+func (c *checker) binary(x *tql.Binary, s *scope) (*node, error) {
 	a, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (c *checker) binary(x *Binary, s *scope) (*node, error) {
 }
 
 // logical is AND or OR: of scalars with three values, of arrays element by element.
-func (c *checker) logical(at Pos, op string, a, b *node) (*node, error) {
+func (c *checker) logical(at tql.Pos, op string, a, b *node) (*node, error) {
 	for _, n := range []*node{a, b} {
 		if err := array.TruthType(n.t); err != nil {
 			return nil, placed(c.text, n.at, err)
@@ -153,7 +154,7 @@ func (c *checker) class(t array.Type, x *node) (*node, error) {
 	if hint == "" && len(t.Names) <= 20 {
 		hint = "; there are " + strings.Join(t.Names, ", ")
 	}
-	return nil, mistake(c.text, x.at, errs.NotFound, "there is no class %q%s", name, hint)
+	return nil, tql.Errorf(c.text, x.at, errs.NotFound, "there is no class %q%s", name, hint)
 }
 
 // named is a class label as its name.
@@ -164,7 +165,7 @@ func (c *checker) named(x *node) (*node, error) {
 	return c.castTo(x.at, x, "text")
 }
 
-func (c *checker) compare(at Pos, op string, a, b *node) (*node, error) {
+func (c *checker) compare(at tql.Pos, op string, a, b *node) (*node, error) {
 	a, b, err := c.byName(a, b)
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (c *checker) compare(at Pos, op string, a, b *node) (*node, error) {
 	return n, err
 }
 
-func (c *checker) joined(at Pos, a, b *node) (*node, error) {
+func (c *checker) joined(at tql.Pos, a, b *node) (*node, error) {
 	a, err := c.named(a)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func (c *checker) joined(at Pos, a, b *node) (*node, error) {
 	return c.apply(at, "||", t, moderate, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.ConcatText(v[0], v[1]) })
 }
 
-func (c *checker) isNull(x *IsNull, s *scope) (*node, error) {
+func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func (c *checker) reading(of *node, want Want, t array.Type) *node {
 	return n
 }
 
-func (c *checker) between(x *Between, s *scope) (*node, error) {
+func (c *checker) between(x *tql.Between, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -261,7 +262,7 @@ func (c *checker) between(x *Between, s *scope) (*node, error) {
 	return c.apply(x.Pos(), "NOT", logic(both.t), cheap, []*node{both}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
 }
 
-func (c *checker) like(x *Like, s *scope) (*node, error) {
+func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -288,7 +289,7 @@ func (c *checker) like(x *Like, s *scope) (*node, error) {
 	return c.apply(x.Pos(), "NOT", logic(t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
 }
 
-func (c *checker) cast(x *Cast, s *scope) (*node, error) {
+func (c *checker) cast(x *tql.Cast, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -296,7 +297,7 @@ func (c *checker) cast(x *Cast, s *scope) (*node, error) {
 	return c.castTo(x.Pos(), v, x.Type)
 }
 
-func (c *checker) castTo(at Pos, v *node, to string) (*node, error) {
+func (c *checker) castTo(at tql.Pos, v *node, to string) (*node, error) {
 	t, err := array.CastType(v.t, to)
 	if err != nil {
 		return nil, placed(c.text, at, err)
@@ -308,7 +309,7 @@ func (c *checker) castTo(at Pos, v *node, to string) (*node, error) {
 	return n, err
 }
 
-func (c *checker) extract(x *Extract, s *scope) (*node, error) {
+func (c *checker) extract(x *tql.Extract, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // plan is a statement that was checked.
@@ -43,7 +44,7 @@ type sampling struct {
 	replace bool
 	count   int64   // -1: as many as there are rows
 	percent float64 // of the rows; < 0: count
-	at      Pos
+	at      tql.Pos
 }
 
 // body gives rows for a statement to order and cut.
@@ -51,7 +52,7 @@ type body interface {
 	// columns are the results, over the rel that run makes.
 	columns() []out
 	// key makes a node of an expression to sort by, over the same rel.
-	key(c *checker, x Expr) (*node, error)
+	key(c *checker, x tql.Expr) (*node, error)
 	// run makes the rel. With order, no more than the first most rows in that order are needed, or
 	// the first as they come without order; most is -1 for all. sorted says that the rel is in that
 	// order already.
@@ -61,7 +62,7 @@ type body interface {
 }
 
 // statement checks a statement.
-func (c *checker) statement(s *Statement, outer *scope, bound *[]*node) (*plan, error) {
+func (c *checker) statement(s *tql.Statement, outer *scope, bound *[]*node) (*plan, error) {
 	c.deep++
 	defer func() { c.deep-- }()
 	if c.deep > maxNested {
@@ -124,14 +125,14 @@ func (c *checker) statement(s *Statement, outer *scope, bound *[]*node) (*plan, 
 
 // named is a query of WITH, and the ones before it.
 type named struct {
-	query *Statement
+	query *tql.Statement
 	with  map[string]*named
 	alone bool // there is no query around the statement that it begins
 }
 
 // sortKey is an expression to sort by: the number of a result, its name, or anything over the rows.
-func (c *checker) sortKey(b body, x Expr) (*node, error) {
-	if l, ok := x.(*Literal); ok {
+func (c *checker) sortKey(b body, x tql.Expr) (*node, error) {
+	if l, ok := x.(*tql.Literal); ok {
 		if i, ok := l.Value.(int64); ok {
 			outs := b.columns()
 			if i < 1 || i > int64(len(outs)) {
@@ -144,7 +145,7 @@ func (c *checker) sortKey(b body, x Expr) (*node, error) {
 }
 
 // resultKey is an expression over results alone.
-func (c *checker) resultKey(outs []out, place string, x Expr) (*node, error) {
+func (c *checker) resultKey(outs []out, place string, x tql.Expr) (*node, error) {
 	s := &scope{rows: true, place: place, aliases: map[string]*node{}}
 	for _, o := range outs {
 		s.aliases[o.name] = o.x
@@ -157,7 +158,7 @@ func (c *checker) resultKey(outs []out, place string, x Expr) (*node, error) {
 }
 
 // count is a constant number of rows.
-func (c *checker) count(x Expr, what string) (int64, error) {
+func (c *checker) count(x tql.Expr, what string) (int64, error) {
 	n, err := c.expr(x, &scope{rows: true, place: what})
 	if err != nil {
 		return 0, err
@@ -175,10 +176,10 @@ func (c *checker) count(x Expr, what string) (int64, error) {
 			return 0, nil
 		}
 	}
-	return 0, c.fail(x.Pos(), "%s is %s, want a whole number of at least 0", what, Text(x))
+	return 0, c.fail(x.Pos(), "%s is %s, want a whole number of at least 0", what, tql.Text(x))
 }
 
-func (c *checker) sampled(b body, s *Sample) (*sampling, error) {
+func (c *checker) sampled(b body, s *tql.Sample) (*sampling, error) {
 	w, err := b.key(c, s.Weight)
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (c *checker) sampled(b body, s *Sample) (*sampling, error) {
 		}
 	}
 	if !w.t.Scalar() || !w.t.Number() && w.t.DType != 0 {
-		return nil, mistake(c.text, w.at, errs.Type, "SAMPLE BY %s, want a number for each row", w.t)
+		return nil, tql.Errorf(c.text, w.at, errs.Type, "SAMPLE BY %s, want a number for each row", w.t)
 	}
 	out := &sampling{weight: w, replace: !s.Keep, count: -1, percent: -1, at: s.At}
 	if s.Limit == nil {
@@ -217,17 +218,17 @@ func (c *checker) sampled(b body, s *Sample) (*sampling, error) {
 			}
 		}
 	}
-	return nil, c.fail(s.Limit.Pos(), "LIMIT of SAMPLE BY is %s, want a number of at least 0", Text(s.Limit))
+	return nil, c.fail(s.Limit.Pos(), "LIMIT of SAMPLE BY is %s, want a number of at least 0", tql.Text(s.Limit))
 }
 
 // body checks what a statement orders and cuts.
-func (c *checker) body(b Body, outer *scope, bound *[]*node) (body, error) {
+func (c *checker) body(b tql.Body, outer *scope, bound *[]*node) (body, error) {
 	switch b := b.(type) {
-	case *Select:
+	case *tql.Select:
 		return c.selected(b, outer, bound)
-	case *Union:
+	case *tql.Union:
 		return c.union(b, outer, bound)
-	case *Statement:
+	case *tql.Statement:
 		p, err := c.statement(b, outer, bound)
 		if err != nil {
 			return nil, err
@@ -238,7 +239,7 @@ func (c *checker) body(b Body, outer *scope, bound *[]*node) (body, error) {
 }
 
 // whole is all rows of a statement in parentheses.
-func (c *checker) whole(at Pos, p *plan) (body, error) {
+func (c *checker) whole(at tql.Pos, p *plan) (body, error) {
 	o := derivedOrigin("", at, p)
 	s := &selected{scope: &scope{origins: []*origin{o}}, single: true}
 	for i, f := range o.fields {
@@ -337,7 +338,7 @@ type derived struct {
 	r      *run
 }
 
-func derivedOrigin(name string, at Pos, p *plan) *origin {
+func derivedOrigin(name string, at tql.Pos, p *plan) *origin {
 	o := &origin{name: name, at: at, plan: p, types: make([]*array.Type, len(p.outs))}
 	for i := range p.outs {
 		x := p.outs[i].x

@@ -10,6 +10,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/tql"
 )
 
 // Options are what a query is run with.
@@ -57,7 +58,7 @@ const farThreads = 16
 // nothing. tables, which may be nil, opens others. It reads index pages at most. An error says
 // line, column, what was wanted and what stands there.
 func Prepare(ctx context.Context, text string, from Table, tables Tables, o Options) (*Plan, error) {
-	s, err := Parse(text)
+	s, err := tql.Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +98,12 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 
 // marks is how many ? a query has that was read.
 func marks(text string) (n int) {
-	list, err := tokens(text)
+	list, err := tql.Tokens(text)
 	if err != nil {
 		return 0
 	}
 	for _, t := range list {
-		if t.word == "?" {
+		if t.Word == "?" {
 			n++
 		}
 	}
@@ -111,15 +112,15 @@ func marks(text string) (n int) {
 
 // nth is which RANDOM of the text stands at a place; its number, unlike the place, is the same in
 // the canonical form.
-func (c *checker) nth(at Pos) uint64 {
+func (c *checker) nth(at tql.Pos) uint64 {
 	if c.randoms == nil {
-		list, err := tokens(c.text)
+		list, err := tql.Tokens(c.text)
 		if err != nil {
 			return 0
 		}
 		for _, t := range list {
-			if t.kind == aWord && strings.EqualFold(t.text, "RANDOM") {
-				c.randoms = append(c.randoms, t.at.Offset)
+			if t.Kind == tql.WordToken && strings.EqualFold(t.Text, "RANDOM") {
+				c.randoms = append(c.randoms, t.At.Offset)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // bm25Name is what plans call BM25_SIMILARITY.
@@ -31,7 +32,7 @@ type ranking struct {
 
 // bm25 is BM25_SIMILARITY(text, words): how well the text of each row fits the words, among the
 // rows of the query.
-func (c *checker) bm25(x *Call, s *scope) (*node, error) {
+func (c *checker) bm25(x *tql.Call, s *scope) (*node, error) {
 	if len(x.Args) != 2 {
 		return nil, c.fail(x.Pos(), "BM25_SIMILARITY has %d arguments, want a text and the words to look for", len(x.Args))
 	}
@@ -40,14 +41,14 @@ func (c *checker) bm25(x *Call, s *scope) (*node, error) {
 		return nil, err
 	}
 	if !args[0].t.Text() || !args[0].t.Scalar() {
-		return nil, mistake(c.text, args[0].at, errs.Type, "BM25_SIMILARITY of %s, want text", args[0].t)
+		return nil, tql.Errorf(c.text, args[0].at, errs.Type, "BM25_SIMILARITY of %s, want text", args[0].t)
 	}
 	words := ""
 	if args[1].constant() {
 		words, _ = args[1].value.Value(0).(string)
 	}
 	if words == "" {
-		return nil, mistake(c.text, args[1].at, errs.Type, "the words of BM25_SIMILARITY are %s, want a text that is the same for all rows", Text(x.Args[1]))
+		return nil, tql.Errorf(c.text, args[1].at, errs.Type, "the words of BM25_SIMILARITY are %s, want a text that is the same for all rows", tql.Text(x.Args[1]))
 	}
 	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), args: args[:1], cost: dear, say: bm25Name}
 	list := fingerprintOf(words)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"deeplake/core/errs"
+	"deeplake/core/tql"
 )
 
 // selected is a select that was checked.
@@ -29,7 +30,7 @@ type expansion struct {
 
 func (s *selected) columns() []out { return s.outs }
 
-func (c *checker) selected(x *Select, outer *scope, bound *[]*node) (body, error) {
+func (c *checker) selected(x *tql.Select, outer *scope, bound *[]*node) (body, error) {
 	c.calls++
 	s := &selected{scope: &scope{number: c.calls, outer: outer, bound: bound}, unique: x.Distinct, c: c}
 	if err := c.from(s, x); err != nil {
@@ -68,7 +69,7 @@ func (c *checker) selected(x *Select, outer *scope, bound *[]*node) (body, error
 }
 
 // names makes the results, over rows, so that other clauses find them by their names.
-func (c *checker) names(s *selected, x *Select) error {
+func (c *checker) names(s *selected, x *tql.Select) error {
 	aliases := map[string]*node{}
 	inner := *s.scope
 	inner.place = "SELECT"
@@ -96,15 +97,15 @@ func (c *checker) names(s *selected, x *Select) error {
 }
 
 // nameOf is what a result is called without an alias.
-func nameOf(x Expr) string {
-	if n, ok := x.(*Name); ok {
+func nameOf(x tql.Expr) string {
+	if n, ok := x.(*tql.Name); ok {
 		return n.Name
 	}
-	return Text(x)
+	return tql.Text(x)
 }
 
 // star adds all columns of the origins, or of one.
-func (c *checker) star(s *selected, col Column) error {
+func (c *checker) star(s *selected, col tql.Column) error {
 	found := false
 	for i, o := range s.scope.origins {
 		if col.Of != "" && col.Of != o.name {
@@ -119,7 +120,7 @@ func (c *checker) star(s *selected, col Column) error {
 			var n *node
 			var err error
 			if same := s.scope.using[f.Name]; col.Of == "" && same != nil && same[0] == at {
-				n, err = c.merged(&Name{at: atOf(col.At), Name: f.Name}, same, s.scope)
+				n, err = c.merged(&tql.Name{Start: tql.Start(col.At), Name: f.Name}, same, s.scope)
 			} else {
 				n, err = c.stored(col.At, s.scope, i, j)
 			}
@@ -130,15 +131,13 @@ func (c *checker) star(s *selected, col Column) error {
 		}
 	}
 	if !found {
-		return mistake(c.text, col.At, errs.NotFound, "there is no source %q", col.Of)
+		return tql.Errorf(c.text, col.At, errs.NotFound, "there is no source %q", col.Of)
 	}
 	return nil
 }
 
-func atOf(p Pos) at { return at(p) }
-
 // condition is an expression in a boolean place, over rows.
-func (c *checker) condition(s *scope, x Expr, place string) (*node, error) {
+func (c *checker) condition(s *scope, x tql.Expr, place string) (*node, error) {
 	inner := *s
 	inner.rows, inner.place = true, place
 	n, err := c.expr(x, &inner)
@@ -162,7 +161,7 @@ func (c *checker) noRanks(n *node, place string) error {
 	return err
 }
 
-func (c *checker) expanded(s *selected, x *Expand) error {
+func (c *checker) expanded(s *selected, x *tql.Expand) error {
 	if !s.single {
 		return c.fail(x.At, "EXPAND BY wants the rows of one source, there are %d", len(s.scope.origins))
 	}
@@ -182,7 +181,7 @@ func (c *checker) expanded(s *selected, x *Expand) error {
 
 // grouped checks GROUP BY, HAVING and aggregates, and puts results over groups in the place of
 // those over rows.
-func (c *checker) grouped(s *selected, x *Select) error {
+func (c *checker) grouped(s *selected, x *tql.Select) error {
 	aggregated := x.Having != nil
 	for _, o := range s.outs {
 		aggregated = aggregated || o.x.aggregates()
@@ -196,7 +195,7 @@ func (c *checker) grouped(s *selected, x *Select) error {
 	for _, y := range x.Group {
 		var n *node
 		var err error
-		if l, ok := y.(*Literal); ok {
+		if l, ok := y.(*tql.Literal); ok {
 			if i, ok := l.Value.(int64); ok {
 				if i < 1 || i > int64(len(s.outs)) {
 					return c.fail(y.Pos(), "there is no result %d, there are %d", i, len(s.outs))
@@ -239,10 +238,10 @@ func (c *checker) grouped(s *selected, x *Select) error {
 }
 
 // node is an expression over the rows that the select gives: groups where there are such.
-func (s *selected) node(c *checker, x Expr) (*node, error) {
+func (s *selected) node(c *checker, x tql.Expr) (*node, error) {
 	inner := *s.scope
 	inner.rows, inner.place = s.group == nil, "a select without groups"
-	if name, ok := x.(*Name); ok && name.Of == "" { // a result first, then a column
+	if name, ok := x.(*tql.Name); ok && name.Of == "" { // a result first, then a column
 		for _, o := range s.outs {
 			if o.name == name.Name {
 				return o.x, nil
@@ -256,7 +255,7 @@ func (s *selected) node(c *checker, x Expr) (*node, error) {
 	return c.lift(s.group, n)
 }
 
-func (s *selected) key(c *checker, x Expr) (*node, error) {
+func (s *selected) key(c *checker, x tql.Expr) (*node, error) {
 	n, err := s.node(c, x)
 	if err != nil {
 		return nil, err
@@ -270,7 +269,7 @@ func (s *selected) key(c *checker, x Expr) (*node, error) {
 			return n, nil
 		}
 	}
-	return nil, c.fail(x.Pos(), "%s is no result, and the rows of SELECT DISTINCT differ in their results alone; select it too", Text(x))
+	return nil, c.fail(x.Pos(), "%s is no result, and the rows of SELECT DISTINCT differ in their results alone; select it too", tql.Text(x))
 }
 
 // run makes the rows.

@@ -9,10 +9,11 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // inner checks a query within another one. What it takes from there becomes plan.corr.
-func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
+func (c *checker) inner(q *tql.Statement, s *scope) (*plan, error) {
 	var corr []*node
 	turned := c.batched
 	p, err := c.statement(q, s, &corr)
@@ -36,7 +37,7 @@ func (c *checker) inner(q *Statement, s *scope) (*plan, error) {
 
 // below checks a query that FROM names. It sees what the select itself sees around it, but not the
 // select's own rows.
-func (c *checker) below(q *Statement, s *scope) (*plan, error) {
+func (c *checker) below(q *tql.Statement, s *scope) (*plan, error) {
 	if c.belows++; c.belows > maxBelow {
 		return nil, c.fail(q.At, "more than %d queries are in FROM, those of WITH counted each time", maxBelow)
 	}
@@ -44,7 +45,7 @@ func (c *checker) below(q *Statement, s *scope) (*plan, error) {
 }
 
 // fromOutside is a value of the query around: within, it is the same for all rows.
-func (c *checker) fromOutside(x *Name, n *node, s *scope) *node {
+func (c *checker) fromOutside(x *tql.Name, n *node, s *scope) *node {
 	at := -1
 	for i, seen := range *s.bound {
 		if seen.id == n.id {
@@ -62,7 +63,7 @@ func (c *checker) fromOutside(x *Name, n *node, s *scope) *node {
 
 // asked makes a node that answers something of a subquery for each row: take makes the answer of
 // the plan's rows.
-func (c *checker) askedOf(at Pos, op string, t array.Type, p *plan, args []*node, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*node, error) {
+func (c *checker) askedOf(at tql.Pos, op string, t array.Type, p *plan, args []*node, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*node, error) {
 	own := len(args)
 	n := &node{at: at, t: t, args: append(args, p.corr...), cost: dear, say: op, slow: len(p.corr) > 0}
 	n.compute = nil
@@ -191,7 +192,7 @@ func (p *plan) find(a *answered, r *run, bound []*array.Column, most int64) erro
 }
 
 // one is the plan's only column.
-func (c *checker) one(at Pos, p *plan, what string) error {
+func (c *checker) one(at tql.Pos, p *plan, what string) error {
 	if len(p.outs) != 1 {
 		return c.fail(at, "%s has %d columns, want one", what, len(p.outs))
 	}
@@ -201,7 +202,7 @@ func (c *checker) one(at Pos, p *plan, what string) error {
 // value is the values of the plan's column for its rows.
 func (p *plan) value(r *run, rows *rel) (*array.Column, error) { return computed(r, rows, p.outs[0].x) }
 
-func (c *checker) scalarQuery(x *Subquery, s *scope) (*node, error) {
+func (c *checker) scalarQuery(x *tql.Subquery, s *scope) (*node, error) {
 	p, err := c.inner(x.Query, s)
 	if err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (c *checker) scalarQuery(x *Subquery, s *scope) (*node, error) {
 	})
 }
 
-func (c *checker) exists(x *Exists, s *scope) (*node, error) {
+func (c *checker) exists(x *tql.Exists, s *scope) (*node, error) {
 	p, err := c.inner(x.Query, s)
 	if err != nil {
 		return nil, err
@@ -235,7 +236,7 @@ func (c *checker) exists(x *Exists, s *scope) (*node, error) {
 	})
 }
 
-func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
+func (c *checker) inQuery(x *tql.In, v *node, s *scope) (*node, error) {
 	p, err := c.inner(x.Query, s)
 	if err != nil {
 		return nil, err
@@ -255,7 +256,7 @@ func (c *checker) inQuery(x *In, v *node, s *scope) (*node, error) {
 		}
 	}
 	if !v.t.Scalar() {
-		return nil, mistake(c.text, v.at, errs.Type, "IN of a query compares single values, got %s", v.t)
+		return nil, tql.Errorf(c.text, v.at, errs.Type, "IN of a query compares single values, got %s", v.t)
 	}
 	if _, err := array.CompareType("=", v.t, y.t); err != nil {
 		return nil, placed(c.text, x.Pos(), err)

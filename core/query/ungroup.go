@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/tql"
 )
 
 // ungrouping is UNGROUP BY: several rows for each row of a select. Lists are taken apart, other
@@ -12,14 +13,14 @@ import (
 type ungrouping struct {
 	of   *selected
 	by   *node // how many items each row takes; nil: one row for each item
-	at   Pos
+	at   tql.Pos
 	outs []out
 	src  []out // over the rows of the select
 }
 
 func (u *ungrouping) columns() []out { return u.outs }
 
-func (c *checker) ungrouped(s *selected, x *Ungroup) (body, error) {
+func (c *checker) ungrouped(s *selected, x *tql.Ungroup) (body, error) {
 	u := &ungrouping{of: s, at: x.At}
 	if x.By != nil {
 		n, err := s.node(c, x.By)
@@ -27,7 +28,7 @@ func (c *checker) ungrouped(s *selected, x *Ungroup) (body, error) {
 			return nil, err
 		}
 		if !n.t.Scalar() || !n.t.Integer() {
-			return nil, mistake(c.text, n.at, errs.Type, "UNGROUP BY %s, want how many items a row takes, or SPLIT", n.t)
+			return nil, tql.Errorf(c.text, n.at, errs.Type, "UNGROUP BY %s, want how many items a row takes, or SPLIT", n.t)
 		}
 		u.by = n
 	}
@@ -46,7 +47,7 @@ func (c *checker) ungrouped(s *selected, x *Ungroup) (body, error) {
 		u.outs = append(u.outs, out{o.name, &node{at: o.x.at, id: -3000000 - i, t: t, extra: i, size: o.x.size, say: o.name}})
 	}
 	if lists == 0 {
-		return nil, mistake(c.text, x.At, errs.Type, "UNGROUP BY: no result is a list or an array, of which rows could be made")
+		return nil, tql.Errorf(c.text, x.At, errs.Type, "UNGROUP BY: no result is a list or an array, of which rows could be made")
 	}
 	return u, nil
 }
@@ -64,7 +65,7 @@ func itemType(t array.Type) array.Type {
 	return t
 }
 
-func (u *ungrouping) key(c *checker, x Expr) (*node, error) {
+func (u *ungrouping) key(c *checker, x tql.Expr) (*node, error) {
 	return c.resultKey(u.outs, "ORDER BY of UNGROUP BY", x)
 }
 

@@ -3,6 +3,7 @@ package query
 import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/tql"
 )
 
 // united is UNION, INTERSECT or EXCEPT of two bodies.
@@ -18,7 +19,7 @@ type united struct {
 
 func (u *united) columns() []out { return u.outs }
 
-func (c *checker) union(x *Union, outer *scope, bound *[]*node) (body, error) {
+func (c *checker) union(x *tql.Union, outer *scope, bound *[]*node) (body, error) {
 	left, err := c.body(x.Left, outer, bound)
 	if err != nil {
 		return nil, err
@@ -58,16 +59,16 @@ func (c *checker) union(x *Union, outer *scope, bound *[]*node) (body, error) {
 	return u, nil
 }
 
-func bodyAt(b Body) Pos {
+func bodyAt(b tql.Body) tql.Pos {
 	switch b := b.(type) {
-	case *Select:
+	case *tql.Select:
 		return b.At
-	case *Statement:
+	case *tql.Statement:
 		return b.At
-	case *Union:
+	case *tql.Union:
 		return bodyAt(b.Left)
 	}
-	return Pos{Line: 1, Column: 1}
+	return tql.Pos{Line: 1, Column: 1}
 }
 
 // sameTable reports whether two bodies give the same columns of one table as they are stored.
@@ -103,7 +104,7 @@ func (u *united) base() *selected {
 	return u.left.(*united).base()
 }
 
-func (u *united) key(c *checker, x Expr) (*node, error) {
+func (u *united) key(c *checker, x tql.Expr) (*node, error) {
 	return c.resultKey(u.outs, "ORDER BY of "+u.op, x)
 }
 

@@ -4,10 +4,11 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // in is IN: of constants by a set that is made once, else by comparing with each.
-func (c *checker) in(x *In, s *scope) (*node, error) {
+func (c *checker) in(x *tql.In, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (c *checker) in(x *In, s *scope) (*node, error) {
 }
 
 // anyOf compares with one after the other.
-func (c *checker) anyOf(at Pos, v *node, list []*node) (*node, error) {
+func (c *checker) anyOf(at tql.Pos, v *node, list []*node) (*node, error) {
 	var all *node
 	for _, y := range list {
 		n, err := c.compare(y.at, "=", v, y)
@@ -63,7 +64,7 @@ func (c *checker) anyOf(at Pos, v *node, list []*node) (*node, error) {
 	return all, nil
 }
 
-func (c *checker) inSet(at Pos, v *node, list []*node) (*node, error) {
+func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	t := array.Type{}
 	for _, y := range list {
 		if _, err := array.CompareType("=", v.t, y.t); err != nil {
@@ -114,7 +115,7 @@ func meets(a, b array.Type) (array.Type, bool) {
 }
 
 // array is ARRAY[...]: numbers, or arrays of one shape, one after the other.
-func (c *checker) array(x *Array, s *scope) (*node, error) {
+func (c *checker) array(x *tql.Array, s *scope) (*node, error) {
 	items, err := c.exprs(x.Items, s)
 	if err != nil {
 		return nil, err
@@ -132,13 +133,13 @@ func (c *checker) array(x *Array, s *scope) (*node, error) {
 	}
 	n, err := c.apply(x.Pos(), "ARRAY", t, cheap, items, array.Stack)
 	if err == nil {
-		n.say = Text(x)
+		n.say = tql.Text(x)
 	}
 	return n, err
 }
 
 // cases is CASE. Each arm is computed for the rows alone that come to it.
-func (c *checker) cases(x *Case, s *scope) (*node, error) {
+func (c *checker) cases(x *tql.Case, s *scope) (*node, error) {
 	var of *node
 	if x.Of != nil {
 		var err error
@@ -148,7 +149,7 @@ func (c *checker) cases(x *Case, s *scope) (*node, error) {
 	}
 	n := &node{at: x.Pos(), say: "CASE", cost: moderate}
 	t := array.Type{}
-	arm := func(y Expr) error {
+	arm := func(y tql.Expr) error {
 		v, err := c.expr(y, s)
 		if err != nil {
 			return err
@@ -179,7 +180,7 @@ func (c *checker) cases(x *Case, s *scope) (*node, error) {
 			return nil, err
 		}
 	}
-	last := Expr(&Literal{at: at(x.Pos())})
+	last := tql.Expr(&tql.Literal{Start: tql.Start(x.Pos())})
 	if x.Else != nil {
 		last = x.Else
 	}
@@ -250,7 +251,7 @@ func (f *frame) cases(n *node) (*array.Column, error) {
 
 // index is x[...]. Of a column as it is stored, no more is read than the places that the query
 // writes down.
-func (c *checker) index(x *Index, s *scope) (*node, error) {
+func (c *checker) index(x *tql.Index, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -260,7 +261,7 @@ func (c *checker) index(x *Index, s *scope) (*node, error) {
 	where := make([][4]int, len(x.Items)) // of At, Low, High and Step in args; 0: left out
 	for i, it := range x.Items {
 		items[i].Ellipsis, items[i].Slice = it.Ellipsis, it.Slice
-		for k, y := range []Expr{it.At, it.Low, it.High, it.Step} {
+		for k, y := range []tql.Expr{it.At, it.Low, it.High, it.Step} {
 			if y == nil {
 				continue
 			}
@@ -269,7 +270,7 @@ func (c *checker) index(x *Index, s *scope) (*node, error) {
 				return nil, err
 			}
 			if !n.t.Scalar() || n.t.DType.Fixed() && n.t.DType >= tensor.Float16 {
-				return nil, mistake(c.text, n.at, errs.Type, "an index is %s, want an integer, or a key of JSON in single quotes", n.t)
+				return nil, tql.Errorf(c.text, n.at, errs.Type, "an index is %s, want an integer, or a key of JSON in single quotes", n.t)
 			}
 			where[i][k] = len(args)
 			args = append(args, n)
@@ -292,7 +293,7 @@ func (c *checker) index(x *Index, s *scope) (*node, error) {
 		return array.Index(a[0], placedItems(items, where, a))
 	})
 	if err == nil {
-		n.say = Text(x)
+		n.say = tql.Text(x)
 	}
 	return n, err
 }
@@ -335,7 +336,7 @@ func shapeOf(items []array.Item, where [][4]int) string {
 
 // part is the node that reads no more of a stored column than constant items name; nil where that
 // cannot be.
-func (c *checker) part(x *Index, v *node, args []*node, items []array.Item, where [][4]int, t array.Type) *node {
+func (c *checker) part(x *tql.Index, v *node, args []*node, items []array.Item, where [][4]int, t array.Type) *node {
 	if v.ref == nil || v.ref.want != Values || v.ref.part != nil || v.t.List || !v.t.DType.Fixed() || v.t.Dims == 0 {
 		return nil
 	}
@@ -359,7 +360,7 @@ func (c *checker) part(x *Index, v *node, args []*node, items []array.Item, wher
 	}
 	r := *v.ref
 	r.part = spans
-	n := &node{at: x.Pos(), t: t, ref: &r, extra: -1, cost: v.cost + dear/10, size: sizeOf(t), say: Text(x)}
+	n := &node{at: x.Pos(), t: t, ref: &r, extra: -1, cost: v.cost + dear/10, size: sizeOf(t), say: tql.Text(x)}
 	key := []any{"column ", r.origin, " ", r.column, " part ", shapeOf(items, where)}
 	for _, a := range args[1:] {
 		key = append(key, " ", a.id)

@@ -98,7 +98,11 @@ var packageRules = []packageRule{
 		project: with(ofValues, "core/storage", "core/codec", "core/format"), never: noIO,
 	},
 	{dir: "core/array", why: "columns of values and computation on them; no query, no dataset", project: with(ofValues, task), never: noIO},
-	{dir: "core/query", why: "the query language and its engine; neither stores nor datasets", project: with(ofValues, task, "core/array"), never: noIO},
+	{dir: "core/tql", why: "the syntax of queries; neither types nor functions", project: []string{"core/errs"}, never: noIO},
+	{
+		dir: "core/query", why: "checking, planning and running queries; neither stores nor datasets", never: noIO,
+		project: with(ofValues, task, "core/array", "core/tql"),
+	},
 	{
 		dir: "core/prefetch", why: "bytes before they are needed; neither rows nor codecs",
 		project: []string{"core/errs", task, slab, "core/chunk"}, never: noIO,
@@ -133,7 +137,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/query", "core/scan", "core/ingest", "core/loader"),
+			"core/array", "core/tql", "core/query", "core/scan", "core/ingest", "core/loader"),
 	},
 }
 

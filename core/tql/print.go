@@ -1,4 +1,4 @@
-package query
+package tql
 
 import (
 	"fmt"
@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// String is the query in its canonical form, which reads back as the same query.
+// String returns the query in its canonical form, which parses to the same tree.
 func (s *Statement) String() string {
 	var w writer
 	w.statement(s)
 	return w.String()
 }
 
-// Text is an expression in its canonical form.
+// Text returns an expression in its canonical form.
 func Text(x Expr) string {
 	var w writer
 	w.expr(x, 0)
 	return w.String()
 }
 
-// The levels of operators, as in expr.go. What is written in a place that wants a higher level is
-// put in parentheses.
+// The levels of precedence, as in expr.go. The printer adds parentheses around an expression in a
+// position of higher precedence.
 const (
 	atOr = iota
 	atAnd
@@ -72,7 +72,7 @@ func (w *writer) statement(s *Statement) {
 	}
 	w.list(" ARRANGE BY ", s.Arrange, "")
 	if s.Limit != nil && s.Offset != nil && s.Offset.Pos().Offset < s.Limit.Pos().Offset {
-		// parameters keep their order
+		// Parameters are numbered by position, so the clauses keep their order.
 		w.clause(" OFFSET ", s.Offset)
 		w.clause(" LIMIT ", s.Limit)
 	} else {
@@ -91,7 +91,7 @@ func (w *writer) statement(s *Statement) {
 	}
 }
 
-// comma writes what stands before item i of a clause.
+// comma writes the separator before item i of a clause.
 func (w *writer) comma(i int, begin string) {
 	if i == 0 {
 		w.put(begin)
@@ -123,8 +123,7 @@ func (w *writer) enclosed(s *Statement) {
 	w.put(")")
 }
 
-// body writes a body. A union that stands where it does not bind by itself is a statement in
-// parentheses already.
+// body writes a body. A union that needs parentheses is already a parenthesized statement.
 func (w *writer) body(b Body) {
 	switch b := b.(type) {
 	case *Statement:
@@ -205,8 +204,8 @@ func (w *writer) selected(s *Select) {
 	}
 }
 
-// operand writes a number of rows, of which two may follow each other: nothing that a sign or a
-// bracket could be part of.
+// operand writes a number of rows of EXPAND. Two of them are adjacent, so it parenthesizes
+// expressions in which a sign or bracket would be ambiguous.
 func (w *writer) operand(x Expr) {
 	bare := false
 	switch x := x.(type) {
@@ -247,7 +246,7 @@ func (w *writer) source(s *Source) {
 	w.alias(s.As)
 }
 
-// ident is a name as it must be written.
+// ident returns a name, quoted if needed.
 func ident(name string) string {
 	plain := name != "" && !slices.Contains(keywords(), strings.ToUpper(name))
 	for i := range len(name) {
@@ -261,7 +260,7 @@ func ident(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// expr writes x where an operator of level least at least is wanted.
+// expr writes x in a position that needs at least the precedence least.
 func (w *writer) expr(x Expr, least int) {
 	level := levelOf(x)
 	if level < least {
@@ -275,9 +274,9 @@ func (w *writer) expr(x Expr, least int) {
 		}
 		w.put(ident(x.Name))
 	case *Literal:
-		w.put(literal(x.Value))
+		w.put(FormatValue(x.Value))
 	case *Time:
-		w.put(x.Kind, " ", quote(x.Text))
+		w.put(x.Kind, " ", Quote(x.Text))
 	case *Param:
 		w.put("?")
 	case *Array:
@@ -378,7 +377,7 @@ func (w *writer) index(x *Index) {
 	w.put("]")
 }
 
-// function writes what is enclosed in words.
+// function writes the expressions with a function-like syntax.
 func (w *writer) function(x Expr) {
 	switch x := x.(type) {
 	case *Case:
@@ -449,15 +448,15 @@ func levelOf(x Expr) int {
 	return atIndex
 }
 
-// literal is a value as it reads back.
-func literal(v any) string {
+// FormatValue returns a value as a literal that parses to the same value.
+func FormatValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "NULL"
 	case bool:
 		return strings.ToUpper(strconv.FormatBool(v))
 	case string:
-		return quote(v)
+		return Quote(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:

@@ -1,4 +1,4 @@
-package query
+package tql
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 	"deeplake/core/errs"
 )
 
-// Parse reads a query. A mistake is errs.Invalid and says line, column, what was wanted and what
-// stands there.
+// Parse reads a query. A syntax error is errs.Invalid; its message names line and column, the
+// expected syntax and the text found.
 func Parse(text string) (*Statement, error) {
 	p := &parser{text: text}
 	var err error
-	if p.tokens, err = tokens(text); err != nil {
+	if p.tokens, err = Tokens(text); err != nil {
 		return nil, err
 	}
 	s := p.statement()
-	if p.err == nil && p.now().kind != atEnd {
+	if p.err == nil && p.now().Kind != EndToken {
 		p.misspelt()
 		p.want("the end of the query", clauses()...)
 	}
@@ -27,31 +27,30 @@ func Parse(text string) (*Statement, error) {
 	return s, nil
 }
 
-// misspelt finds that what was read as a name before the place where nothing fits was meant to
-// begin a clause: SELECT a FRM b.
+// misspelt reports a misspelt clause that was read as a name: SELECT a FRM b.
 func (p *parser) misspelt() {
 	if p.i == 0 {
 		return
 	}
 	before := p.tokens[p.i-1]
-	if before.kind != aWord || before.word != "" {
+	if before.Kind != WordToken || before.Word != "" {
 		return
 	}
-	if hint := errs.Suggest(strings.ToUpper(before.text), clauses()); hint != "" {
-		p.fail(before.at, "%s is read as a name here, and nothing can follow it%s", before.text, hint)
+	if hint := errs.Suggest(strings.ToUpper(before.Text), clauses()); hint != "" {
+		p.fail(before.At, "%s is read as a name here, and nothing can follow it%s", before.Text, hint)
 	}
 }
 
-// clauses begin what may follow where a query could end.
+// clauses returns the words that begin a clause after a complete query.
 func clauses() []string {
 	return []string{"FROM", "WHERE", "EXPAND", "GROUP", "UNGROUP", "HAVING", "ORDER", "ARRANGE", "LIMIT", "OFFSET", "SAMPLE", "UNION", "INTERSECT", "EXCEPT", "JOIN"}
 }
 
-// parser reads by recursive descent. After the first mistake it reads nothing more, and what it
-// returns means nothing.
+// parser is a recursive-descent parser. After the first error it stops reading; its results are
+// then invalid.
 type parser struct {
 	text   string
-	tokens []token
+	tokens []Token
 	i      int
 	depth  int
 	links  int
@@ -60,47 +59,47 @@ type parser struct {
 	err    error
 }
 
-func (p *parser) now() token {
+func (p *parser) now() Token {
 	if p.err != nil {
-		return token{at: p.tokens[len(p.tokens)-1].at}
+		return Token{At: p.tokens[len(p.tokens)-1].At}
 	}
 	return p.tokens[p.i]
 }
 
-// after is the token n places further on.
-func (p *parser) after(n int) token { return p.tokens[min(p.i+n, len(p.tokens)-1)] }
+// after returns the token n tokens ahead.
+func (p *parser) after(n int) Token { return p.tokens[min(p.i+n, len(p.tokens)-1)] }
 
-func (p *parser) advance() token {
+func (p *parser) advance() Token {
 	t := p.now()
-	if t.kind != atEnd {
+	if t.Kind != EndToken {
 		p.i++
 	}
 	return t
 }
 
-// fail keeps the first mistake.
+// fail records the first error.
 func (p *parser) fail(at Pos, format string, args ...any) {
 	if p.err == nil {
-		p.err = mistake(p.text, at, errs.Invalid, format, args...)
+		p.err = Errorf(p.text, at, errs.Invalid, format, args...)
 	}
 }
 
-// want says what should stand here, and which of some words was perhaps meant.
+// want fails with the expected syntax, and suggests the nearest word of meant.
 func (p *parser) want(what string, meant ...string) {
 	t := p.now()
 	hint := ""
-	if t.kind == aWord {
-		if near := errs.Nearest(t.text, meant); near != "" && !strings.EqualFold(near, t.text) {
+	if t.Kind == WordToken {
+		if near := errs.Nearest(t.Text, meant); near != "" && !strings.EqualFold(near, t.Text) {
 			hint = "; did you mean " + near + "?"
 		}
 	}
-	p.fail(t.at, "got %s, want %s%s", t.shown(), what, hint)
+	p.fail(t.At, "got %s, want %s%s", t.shown(), what, hint)
 }
 
-// is reports whether a keyword or symbol stands here.
-func (p *parser) is(word string) bool { return p.now().word == word }
+// is reports whether the next token is a keyword or symbol.
+func (p *parser) is(word string) bool { return p.now().Word == word }
 
-// take goes over a keyword or symbol if it stands here.
+// take consumes a keyword or symbol if it is next.
 func (p *parser) take(word string) bool {
 	if p.is(word) {
 		p.advance()
@@ -109,17 +108,17 @@ func (p *parser) take(word string) bool {
 	return false
 }
 
-// need goes over a keyword or symbol, which must stand here.
+// need consumes a keyword or symbol, and fails if another token is next.
 func (p *parser) need(word string) {
 	if !p.take(word) {
 		p.want(word, word)
 	}
 }
 
-// isSoft reports whether a word stands here that is a word of the language in this place only.
+// isSoft reports whether the next token is a word that is a keyword in this position only.
 func (p *parser) isSoft(word string) bool {
 	t := p.now()
-	return t.kind == aWord && t.word == "" && strings.EqualFold(t.text, word)
+	return t.Kind == WordToken && t.Word == "" && strings.EqualFold(t.Text, word)
 }
 
 func (p *parser) takeSoft(word string) bool {
@@ -130,38 +129,38 @@ func (p *parser) takeSoft(word string) bool {
 	return false
 }
 
-// deeper counts what lies within each other; leave it by p.depth--.
+// deeper counts one level of nesting. The caller decrements p.depth when it leaves the level.
 func (p *parser) deeper() bool {
 	if p.depth++; p.depth > maxDepth {
-		p.fail(p.now().at, "more than %d expressions and queries lie within each other here", maxDepth)
+		p.fail(p.now().At, "more than %d expressions and queries lie within each other here", maxDepth)
 	}
 	return p.err == nil
 }
 
-// linked counts operators and indices that follow each other. Each makes the tree one level deeper,
-// and the checker, the printer and the engine recurse over the tree: a stack without a bound ends
-// the process.
+// linked counts consecutive operators and indices. Each makes the tree one level deeper. The
+// checker, the printer and the engine recurse over the tree, and an unbounded stack would end the
+// process.
 func (p *parser) linked() bool {
 	if p.links++; p.links > maxLinks {
-		p.fail(p.now().at, "a query has at most %d operators and indices; shorten it, as by IN (...) in place of many OR", maxLinks)
+		p.fail(p.now().At, "a query has at most %d operators and indices; shorten it, as by IN (...) in place of many OR", maxLinks)
 	}
 	return p.err == nil
 }
 
-// parted counts joins and set operations, each of which is planned by itself.
+// parted counts joins and set operations. Each is planned separately.
 func (p *parser) parted() bool {
 	if p.parts++; p.parts > maxParts {
-		p.fail(p.now().at, "a query has at most %d joins and set operations; materialize a part of it", maxParts)
+		p.fail(p.now().At, "a query has at most %d joins and set operations; materialize a part of it", maxParts)
 	}
 	return p.err == nil
 }
 
 // name reads a name.
 func (p *parser) name(what string) string {
-	if t := p.now(); t.kind == aQuoted || t.kind == aWord && t.word == "" {
-		return p.advance().text
-	} else if t.kind == aWord {
-		what = fmt.Sprintf("%s; a name that is a word of the language goes in double quotes, \"%s\"", what, t.text)
+	if t := p.now(); t.Kind == QuotedToken || t.Kind == WordToken && t.Word == "" {
+		return p.advance().Text
+	} else if t.Kind == WordToken {
+		what = fmt.Sprintf("%s; a name that is a word of the language goes in double quotes, \"%s\"", what, t.Text)
 	}
 	p.want(what)
 	return ""
@@ -173,15 +172,15 @@ func (p *parser) alias() string {
 		return p.name("a name after AS")
 	}
 	t := p.now()
-	if t.kind == aQuoted || t.kind == aWord && t.word == "" {
-		return p.advance().text
+	if t.Kind == QuotedToken || t.Kind == WordToken && t.Word == "" {
+		return p.advance().Text
 	}
 	return ""
 }
 
 func (p *parser) statement() *Statement {
 	defer func() { p.depth-- }()
-	s := &Statement{At: p.now().at}
+	s := &Statement{At: p.now().At}
 	if !p.deeper() {
 		return s
 	}
@@ -198,7 +197,7 @@ func (p *parser) statement() *Statement {
 	return bare(s)
 }
 
-// bare is s without parentheses around all of it.
+// bare returns s without parentheses around the whole statement.
 func bare(s *Statement) *Statement {
 	inner, ok := s.Body.(*Statement)
 	if ok && s.With == nil && s.Order == nil && s.Arrange == nil && s.Limit == nil && s.Offset == nil && s.Sample == nil {
@@ -207,10 +206,9 @@ func bare(s *Statement) *Statement {
 	return s
 }
 
-// goOn reads the rest of a statement of which a first part in parentheses was read, where there is
-// a rest.
+// goOn reads the rest of a statement after its parenthesized first part, if there is a rest.
 func (p *parser) goOn(first *Statement) *Statement {
-	if t := p.now(); !oneOf(t.word, []string{"UNION", "EXCEPT", "INTERSECT", "ORDER", "ARRANGE", "LIMIT", "OFFSET", "SAMPLE"}) {
+	if t := p.now(); !oneOf(t.Word, []string{"UNION", "EXCEPT", "INTERSECT", "ORDER", "ARRANGE", "LIMIT", "OFFSET", "SAMPLE"}) {
 		return first
 	}
 	s := &Statement{At: first.At, Body: p.union(first)}
@@ -226,11 +224,11 @@ func (p *parser) enclosed() *Statement {
 	return s
 }
 
-// union reads what is joined to a first part.
+// union reads UNION and EXCEPT after a first part.
 func (p *parser) union(first Body) Body {
 	left := p.intersect(first)
 	for (p.is("UNION") || p.is("EXCEPT")) && p.parted() {
-		u := &Union{Op: p.advance().word, Left: left}
+		u := &Union{Op: p.advance().Word, Left: left}
 		u.All = p.all()
 		u.Right = p.intersect(p.part())
 		left = u
@@ -249,7 +247,7 @@ func (p *parser) intersect(left Body) Body {
 	return left
 }
 
-// all reads ALL or DISTINCT, which is what nothing means.
+// all reads ALL or DISTINCT. DISTINCT is the default.
 func (p *parser) all() bool {
 	if p.take("ALL") {
 		return true
@@ -266,7 +264,7 @@ func (p *parser) part() Body {
 }
 
 func (p *parser) selected() *Select {
-	s := &Select{At: p.now().at}
+	s := &Select{At: p.now().At}
 	if !p.take("SELECT") {
 		p.want("SELECT", "SELECT", "WITH")
 	}
@@ -311,7 +309,7 @@ func (p *parser) selected() *Select {
 		s.Having = p.expr()
 	}
 	if p.is("UNGROUP") {
-		s.Ungroup = &Ungroup{At: p.advance().at}
+		s.Ungroup = &Ungroup{At: p.advance().At}
 		p.need("BY")
 		if p.isSoft("SPLIT") && ends(p.after(1)) {
 			p.advance()
@@ -323,12 +321,12 @@ func (p *parser) selected() *Select {
 }
 
 func (p *parser) column() Column {
-	c := Column{At: p.now().at}
+	c := Column{At: p.now().At}
 	if p.take("*") {
 		return c
 	}
-	if t := p.now(); (t.kind == aQuoted || t.kind == aWord && t.word == "") && p.after(1).word == "." && p.after(2).word == "*" {
-		c.Of = p.advance().text
+	if t := p.now(); (t.Kind == QuotedToken || t.Kind == WordToken && t.Word == "") && p.after(1).Word == "." && p.after(2).Word == "*" {
+		c.Of = p.advance().Text
 		p.advance()
 		p.advance()
 		return c
@@ -339,7 +337,7 @@ func (p *parser) column() Column {
 }
 
 func (p *parser) source() Source {
-	s := Source{At: p.now().at}
+	s := Source{At: p.now().At}
 	if p.is("(") {
 		s.Query = p.enclosed()
 		s.As = p.alias()
@@ -349,7 +347,7 @@ func (p *parser) source() Source {
 	switch {
 	case p.take("@"):
 		s.Ref = p.ref()
-	case p.isSoft("AT") && p.after(1).kind == aString:
+	case p.isSoft("AT") && p.after(1).Kind == StringToken:
 		p.advance()
 		s.Ref = p.ref()
 	}
@@ -357,11 +355,11 @@ func (p *parser) source() Source {
 	return s
 }
 
-// sourceName reads the name or URI of a dataset. Here nothing else may stand, so single quotes do
-// as well as double ones.
+// sourceName reads the name or URI of a dataset, in single or double quotes: no string literal is
+// allowed in this position.
 func (p *parser) sourceName() string {
-	if t := p.now(); t.kind == aString && t.text != "" {
-		return p.advance().text
+	if t := p.now(); t.Kind == StringToken && t.Text != "" {
+		return p.advance().Text
 	}
 	return p.name("a dataset: a name, or a URI in quotes")
 }
@@ -370,20 +368,20 @@ func (p *parser) sourceName() string {
 func (p *parser) ref() Expr {
 	t := p.now()
 	switch {
-	case t.kind == aString:
+	case t.Kind == StringToken:
 		p.advance()
-		return &Literal{at(t.at), t.text}
-	case t.kind == aNumber:
+		return &Literal{Start(t.At), t.Text}
+	case t.Kind == NumberToken:
 		return p.number()
 	}
-	return &Name{at: at(t.at), Name: p.name("a version: a branch, a tag, a number, or a string")}
+	return &Name{Start: Start(t.At), Name: p.name("a version: a branch, a tag, a number, or a string")}
 }
 
 func (p *parser) joins(s *Select) {
 	for {
-		j := Join{At: p.now().at}
+		j := Join{At: p.now().At}
 		switch {
-		case !oneOf(p.now().word, []string{"JOIN", ",", "INNER", "CROSS", "LEFT", "RIGHT", "FULL"}), !p.parted():
+		case !oneOf(p.now().Word, []string{"JOIN", ",", "INNER", "CROSS", "LEFT", "RIGHT", "FULL"}), !p.parted():
 			return
 		case p.is("JOIN"), p.is(","):
 			j.Kind = "INNER"
@@ -394,9 +392,9 @@ func (p *parser) joins(s *Select) {
 				continue
 			}
 		case p.is("INNER"), p.is("CROSS"):
-			j.Kind = p.advance().word
+			j.Kind = p.advance().Word
 		case p.is("LEFT"), p.is("RIGHT"), p.is("FULL"):
-			j.Kind = p.advance().word
+			j.Kind = p.advance().Word
 			p.take("OUTER")
 		default:
 			return
@@ -422,7 +420,7 @@ func (p *parser) joins(s *Select) {
 }
 
 func (p *parser) expand() *Expand {
-	e := &Expand{At: p.advance().at}
+	e := &Expand{At: p.advance().At}
 	p.need("BY")
 	e.Before = p.sum()
 	if !p.isSoft("OVERLAP") && !ends(p.now()) {
@@ -434,30 +432,30 @@ func (p *parser) expand() *Expand {
 	return e
 }
 
-// operand reads a number of rows that follows another.
+// operand reads the second number of rows of EXPAND.
 func (p *parser) operand() Expr {
 	switch t := p.now(); {
-	case t.kind == aNumber, t.word == "?", t.word == "(":
+	case t.Kind == NumberToken, t.Word == "?", t.Word == "(":
 		return p.primary()
 	}
 	p.want("a number, ?, an expression in parentheses, or OVERLAP", "OVERLAP")
 	return nil
 }
 
-// ends reports whether a clause ends before t.
-func ends(t token) bool {
-	switch t.kind {
-	case atEnd:
+// ends reports whether t cannot belong to the current clause.
+func ends(t Token) bool {
+	switch t.Kind {
+	case EndToken:
 		return true
-	case aWord:
-		return slices.Contains(clauses(), t.word)
-	case aSymbol:
-		return t.word == ")" || t.word == ","
+	case WordToken:
+		return slices.Contains(clauses(), t.Word)
+	case SymbolToken:
+		return t.Word == ")" || t.Word == ","
 	}
 	return false
 }
 
-// truth reads TRUE or FALSE; nothing is TRUE.
+// truth reads TRUE or FALSE. TRUE is the default.
 func (p *parser) truth() bool {
 	if p.take("FALSE") {
 		return false
@@ -466,7 +464,7 @@ func (p *parser) truth() bool {
 	return true
 }
 
-// tail reads what comes after all rows are there.
+// tail reads the clauses that apply to all rows: ORDER BY, ARRANGE BY, LIMIT, OFFSET and SAMPLE BY.
 func (p *parser) tail(s *Statement) {
 	if p.take("ORDER") {
 		p.need("BY")
@@ -476,10 +474,10 @@ func (p *parser) tail(s *Statement) {
 		p.need("BY")
 		s.Arrange = p.list()
 	}
-	for range 2 { // in either order, as people write them
+	for range 2 { // LIMIT and OFFSET in either order
 		switch {
 		case s.Limit == nil && p.take("LIMIT"):
-			if p.is("ALL") && p.after(1).word != "(" {
+			if p.is("ALL") && p.after(1).Word != "(" {
 				p.advance()
 			} else {
 				s.Limit = p.expr()
@@ -512,7 +510,7 @@ func (p *parser) order() Order {
 }
 
 func (p *parser) sample() *Sample {
-	s := &Sample{At: p.advance().at}
+	s := &Sample{At: p.advance().At}
 	p.need("BY")
 	s.Weight = p.expr()
 	if p.takeSoft("REPLACE") {

@@ -1,4 +1,4 @@
-package query
+package tql
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func dumpValue(out *strings.Builder, v reflect.Value) {
 	case reflect.Struct:
 		out.WriteString(v.Type().Name() + "{")
 		for i := range v.NumField() {
-			if t := v.Type().Field(i).Type; t == reflect.TypeFor[Pos]() || t == reflect.TypeFor[at]() {
+			if t := v.Type().Field(i).Type; t == reflect.TypeFor[Pos]() || t == reflect.TypeFor[Start]() {
 				continue
 			}
 			dumpValue(out, v.Field(i))

@@ -1,4 +1,4 @@
-package query
+package tql
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Operators bind, the loosest first: OR; AND; NOT; IS; comparisons; BETWEEN, IN and LIKE; ||; + and
-// -; * / and %; ^; a sign; an index. This is PostgreSQL's order, and DuckDB's.
+// Precedence of operators, lowest first: OR; AND; NOT; IS; comparisons; BETWEEN, IN and LIKE; ||;
+// + and -; * / and %; ^; a sign; an index. PostgreSQL and DuckDB have the same order.
 
 // expr reads an expression.
 func (p *parser) expr() Expr {
@@ -18,16 +18,16 @@ func (p *parser) expr() Expr {
 	return p.either()
 }
 
-// chain reads operands of one level, left to right.
+// chain reads operands of one precedence, left to right.
 func (p *parser) chain(operand func() Expr, ops ...string) Expr {
 	x := operand()
 	for {
-		op := p.now().word
+		op := p.now().Word
 		if !oneOf(op, ops) || !p.linked() {
 			return x
 		}
 		p.advance()
-		x = &Binary{at: at(posOf(x)), Op: op, X: x, Y: operand()}
+		x = &Binary{Start: Start(posOf(x)), Op: op, X: x, Y: operand()}
 	}
 }
 
@@ -58,7 +58,7 @@ func (p *parser) not() Expr {
 	if !p.deeper() {
 		return nil
 	}
-	u := &Unary{at: at(p.advance().at), Op: "NOT"}
+	u := &Unary{Start: Start(p.advance().At), Op: "NOT"}
 	u.X = p.not()
 	return u
 }
@@ -67,7 +67,7 @@ func (p *parser) isNull() Expr {
 	x := p.compared()
 	for p.is("IS") && p.linked() {
 		p.advance()
-		n := &IsNull{at: at(posOf(x)), X: x, Not: p.take("NOT")}
+		n := &IsNull{Start: Start(posOf(x)), X: x, Not: p.take("NOT")}
 		p.need("NULL")
 		x = n
 	}
@@ -76,19 +76,19 @@ func (p *parser) isNull() Expr {
 
 func (p *parser) compared() Expr {
 	x := p.matched()
-	op, ok := comparison(p.now().word)
+	op, ok := comparison(p.now().Word)
 	if !ok {
 		return x
 	}
 	p.advance()
-	x = &Binary{at: at(posOf(x)), Op: op, X: x, Y: p.matched()}
-	if _, again := comparison(p.now().word); again {
-		p.fail(p.now().at, "got a second comparison; want AND between them, or parentheses")
+	x = &Binary{Start: Start(posOf(x)), Op: op, X: x, Y: p.matched()}
+	if _, again := comparison(p.now().Word); again {
+		p.fail(p.now().At, "got a second comparison; want AND between them, or parentheses")
 	}
 	return x
 }
 
-// comparison is the one name of an operator that has several.
+// comparison returns the canonical spelling of a comparison operator.
 func comparison(word string) (string, bool) {
 	switch word {
 	case "=", "==":
@@ -109,24 +109,24 @@ func (p *parser) matched() Expr {
 		if not {
 			t = p.after(1)
 		}
-		if !oneOf(t.word, []string{"BETWEEN", "IN", "LIKE", "ILIKE"}) || !p.linked() {
+		if !oneOf(t.Word, []string{"BETWEEN", "IN", "LIKE", "ILIKE"}) || !p.linked() {
 			return x
 		}
 		if not {
 			p.advance()
 		}
 		p.advance()
-		begin := at(posOf(x))
-		switch t.word {
+		begin := Start(posOf(x))
+		switch t.Word {
 		case "BETWEEN":
-			b := &Between{at: begin, X: x, Low: p.joined(), Not: not}
+			b := &Between{Start: begin, X: x, Low: p.joined(), Not: not}
 			p.need("AND")
 			b.High = p.joined()
 			x = b
 		case "IN":
-			x = p.in(&In{at: begin, X: x, Not: not})
+			x = p.in(&In{Start: begin, X: x, Not: not})
 		default:
-			x = &Like{at: begin, X: x, Pattern: p.joined(), Fold: t.word == "ILIKE", Not: not}
+			x = &Like{Start: begin, X: x, Pattern: p.joined(), Fold: t.Word == "ILIKE", Not: not}
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (p *parser) signed() Expr {
 		return nil
 	}
 	t := p.advance()
-	u := &Unary{at: at(t.at), Op: t.word}
+	u := &Unary{Start: Start(t.At), Op: t.Word}
 	u.X = p.signed()
 	return u
 }
@@ -167,7 +167,7 @@ func (p *parser) indexed() Expr {
 	x := p.primary()
 	for p.is("[") && p.linked() {
 		p.advance()
-		n := &Index{at: at(posOf(x)), X: x, Items: commas(p, p.item)}
+		n := &Index{Start: Start(posOf(x)), X: x, Items: commas(p, p.item)}
 		p.need("]")
 		if p.err != nil {
 			return nil
@@ -177,7 +177,7 @@ func (p *parser) indexed() Expr {
 	return x
 }
 
-// item reads one place of an index.
+// item reads one item of an index.
 func (p *parser) item() (it Item) {
 	if p.take("...") {
 		it.Ellipsis = true
@@ -206,24 +206,24 @@ func (p *parser) item() (it Item) {
 
 func (p *parser) primary() Expr {
 	t := p.now()
-	begin := at(t.at)
-	switch t.kind {
-	case aNumber:
+	begin := Start(t.At)
+	switch t.Kind {
+	case NumberToken:
 		return p.number()
-	case aString:
+	case StringToken:
 		p.advance()
-		return &Literal{begin, t.text}
-	case aQuoted:
+		return &Literal{begin, t.Text}
+	case QuotedToken:
 		return p.named()
-	case aWord:
-		if t.word == "" {
+	case WordToken:
+		if t.Word == "" {
 			return p.word()
 		}
 	}
-	switch t.word {
+	switch t.Word {
 	case "TRUE", "FALSE":
 		p.advance()
-		return &Literal{begin, t.word == "TRUE"}
+		return &Literal{begin, t.Word == "TRUE"}
 	case "NULL":
 		p.advance()
 		return &Literal{begin, nil}
@@ -241,11 +241,11 @@ func (p *parser) primary() Expr {
 		p.advance()
 		return &Exists{begin, p.enclosed()}
 	case "LEFT", "RIGHT", "ALL":
-		if p.after(1).word == "(" {
+		if p.after(1).Word == "(" {
 			return p.call()
 		}
 	case "(":
-		if next := p.after(1).word; next == "SELECT" || next == "WITH" {
+		if next := p.after(1).Word; next == "SELECT" || next == "WITH" {
 			return &Subquery{begin, p.enclosed()}
 		}
 		p.advance()
@@ -260,39 +260,39 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-// number reads a number: an integer where it has neither point nor exponent and fits into 64 bits.
+// number reads a number. It is an integer if it has no point or exponent and fits into 64 bits.
 func (p *parser) number() Expr {
 	t := p.advance()
-	if n, err := strconv.ParseInt(t.text, 10, 64); err == nil {
-		return &Literal{at(t.at), n}
+	if n, err := strconv.ParseInt(t.Text, 10, 64); err == nil {
+		return &Literal{Start(t.At), n}
 	}
-	f, err := strconv.ParseFloat(t.text, 64)
+	f, err := strconv.ParseFloat(t.Text, 64)
 	if err != nil || math.IsInf(f, 0) {
-		p.fail(t.at, "the number %s is beyond what 64 bits hold", t.text)
+		p.fail(t.At, "the number %s is beyond what 64 bits hold", t.Text)
 	}
-	return &Literal{at(t.at), f}
+	return &Literal{Start(t.At), f}
 }
 
-// word reads what begins with a word that is no keyword: a date, a function, a name.
+// word reads an expression that begins with a word other than a keyword: a date, call or name.
 func (p *parser) word() Expr {
 	t, next := p.now(), p.after(1)
-	upper := strings.ToUpper(t.text)
+	upper := strings.ToUpper(t.Text)
 	switch {
-	case next.kind == aString && oneOf(upper, []string{"DATE", "TIMESTAMP", "INTERVAL"}):
+	case next.Kind == StringToken && oneOf(upper, []string{"DATE", "TIMESTAMP", "INTERVAL"}):
 		p.advance()
 		p.advance()
-		return &Time{at(t.at), upper, next.text}
-	case next.word == "(" && upper == "EXTRACT":
+		return &Time{Start(t.At), upper, next.Text}
+	case next.Word == "(" && upper == "EXTRACT":
 		return p.extract()
-	case next.word == "(":
+	case next.Word == "(":
 		return p.call()
 	}
 	return p.named()
 }
 
-// named reads a column, perhaps of a source.
+// named reads a column name, with an optional source before it.
 func (p *parser) named() Expr {
-	n := &Name{at: at(p.now().at), Name: p.name("a column")}
+	n := &Name{Start: Start(p.now().At), Name: p.name("a column")}
 	if p.is(".") {
 		p.advance()
 		n.Of, n.Name = n.Name, p.name("a column")
@@ -301,7 +301,7 @@ func (p *parser) named() Expr {
 }
 
 func (p *parser) array() Expr {
-	a := &Array{at: at(p.now().at)}
+	a := &Array{Start: Start(p.now().At)}
 	p.take("ARRAY")
 	p.need("[")
 	if !p.is("]") {
@@ -312,7 +312,7 @@ func (p *parser) array() Expr {
 }
 
 func (p *parser) cases() Expr {
-	c := &Case{at: at(p.advance().at)}
+	c := &Case{Start: Start(p.advance().At)}
 	if !p.is("WHEN") {
 		c.Of = p.expr()
 	}
@@ -333,7 +333,7 @@ func (p *parser) cases() Expr {
 }
 
 func (p *parser) cast() Expr {
-	c := &Cast{at: at(p.advance().at)}
+	c := &Cast{Start: Start(p.advance().At)}
 	p.need("(")
 	c.X = p.expr()
 	p.need("AS")
@@ -343,7 +343,7 @@ func (p *parser) cast() Expr {
 }
 
 func (p *parser) extract() Expr {
-	e := &Extract{at: at(p.advance().at)}
+	e := &Extract{Start: Start(p.advance().At)}
 	p.need("(")
 	e.Field = strings.ToLower(p.name("a field like year or hour"))
 	p.need("FROM")
@@ -355,11 +355,11 @@ func (p *parser) extract() Expr {
 // call reads a function and its arguments.
 func (p *parser) call() Expr {
 	t := p.advance()
-	c := &Call{at: at(t.at), Name: strings.ToUpper(t.text)}
+	c := &Call{Start: Start(t.At), Name: strings.ToUpper(t.Text)}
 	p.need("(")
 	switch {
 	case p.is(")"):
-	case p.is("*") && p.after(1).word == ")":
+	case p.is("*") && p.after(1).Word == ")":
 		p.advance()
 		c.Star = true
 	case oneOf(c.Name, []string{"MAX_WEIGHT", "SUM_WEIGHT"}):

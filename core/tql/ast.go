@@ -1,6 +1,6 @@
-package query
+package tql
 
-// Statement is a query: selects that are joined, and what becomes of all their rows.
+// Statement is a query: a body, and the clauses that apply to all of its rows.
 type Statement struct {
 	At      Pos
 	With    []Named
@@ -12,7 +12,7 @@ type Statement struct {
 	Sample  *Sample
 }
 
-// Named is a statement under a name, of WITH.
+// Named is a named query of WITH.
 type Named struct {
 	Name  string
 	Query *Statement
@@ -25,20 +25,20 @@ func (*Select) body()    {}
 func (*Union) body()     {}
 func (*Statement) body() {}
 
-// Union joins the rows of two bodies: UNION, INTERSECT or EXCEPT.
+// Union is a set operation on the rows of two bodies.
 type Union struct {
-	Op          string
-	All         bool // rows may repeat
+	Op          string // UNION, INTERSECT or EXCEPT
+	All         bool   // rows may repeat
 	Left, Right Body
 }
 
-// Select is one select without what comes after all rows are there.
+// Select is one SELECT with its own clauses.
 type Select struct {
 	At       Pos
 	Distinct bool
-	On       []Expr // of DISTINCT ON
+	On       []Expr // the expressions of DISTINCT ON
 	List     []Column
-	From     *Source // nil: the dataset that is asked
+	From     *Source // nil: the queried dataset
 	Joins    []Join
 	Where    Expr
 	Expand   *Expand
@@ -48,24 +48,24 @@ type Select struct {
 	Ungroup  *Ungroup
 }
 
-// Column is one of the results: an expression, or all of a source.
+// Column is one column of the result, or * for all columns of a source.
 type Column struct {
 	At   Pos
 	Expr Expr   // nil: *
-	Of   string // with *: whose; "": everybody's
+	Of   string // the source of *; "": all sources
 	As   string
 }
 
-// Source is a dataset, or a query that stands for one.
+// Source is a dataset, or a query in its place.
 type Source struct {
 	At    Pos
-	Name  string // of a dataset or of WITH, or a URI
+	Name  string // the name of a dataset or of a query of WITH, or a URI
 	Ref   Expr   // its version: a string, a number or a name; nil: the newest
 	Query *Statement
 	As    string
 }
 
-// Join is INNER, LEFT, RIGHT, FULL or CROSS.
+// Join joins a source to those before it. Kind is INNER, LEFT, RIGHT, FULL or CROSS.
 type Join struct {
 	At    Pos
 	Kind  string
@@ -74,27 +74,27 @@ type Join struct {
 	Using []string
 }
 
-// Expand adds the rows around each row.
+// Expand adds the neighbouring rows of each row.
 type Expand struct {
 	At            Pos
-	Before, After Expr // After nil: as many as before
+	Before, After Expr // After nil: the same number as Before
 	Merge         bool // OVERLAP FALSE
 }
 
-// Ungroup makes several rows of one.
+// Ungroup splits a row into several.
 type Ungroup struct {
 	At Pos
 	By Expr // nil: SPLIT
 }
 
-// Order is one key to sort by.
+// Order is one sort key.
 type Order struct {
 	Expr  Expr
 	Desc  bool
-	Nulls string // FIRST, LAST or "": last, as DuckDB has it
+	Nulls string // FIRST, LAST or "": last, as in DuckDB
 }
 
-// Sample draws rows by weight.
+// Sample is SAMPLE BY: it draws rows by weight.
 type Sample struct {
 	At      Pos
 	Weight  Expr
@@ -106,65 +106,66 @@ type Sample struct {
 // Expr is an expression.
 type Expr interface{ Pos() Pos }
 
-type at Pos
+// Start is the position of an expression. All expressions embed it.
+type Start Pos
 
-// Pos is where the expression begins.
-func (a at) Pos() Pos { return Pos(a) }
+// Pos returns the position at which the expression begins.
+func (a Start) Pos() Pos { return Pos(a) }
 
 // The expressions.
 type (
-	// Name is a column, perhaps of a named source.
+	// Name is a column. Of is the source, or "".
 	Name struct {
-		at
+		Start
 		Of, Name string
 	}
-	// Literal is nil, bool, int64, float64 or string.
+	// Literal is a constant: nil, bool, int64, float64 or string.
 	Literal struct {
-		at
+		Start
 		Value any
 	}
-	// Time is DATE, TIMESTAMP or INTERVAL with its text.
+	// Time is a literal of DATE, TIMESTAMP or INTERVAL.
 	Time struct {
-		at
+		Start
 		Kind, Text string
 	}
-	// Param is a ?, numbered from 0.
+	// Param is a parameter, ?. Parameters are numbered from 0.
 	Param struct {
-		at
+		Start
 		Number int
 	}
 	// Array is ARRAY[...] or [...].
 	Array struct {
-		at
+		Start
 		Items []Expr
 	}
-	// Unary is + - or NOT.
+	// Unary is a sign, + or -, or NOT.
 	Unary struct {
-		at
+		Start
 		Op string
 		X  Expr
 	}
 	// Binary is arithmetic, ||, a comparison (one of = != < <= > >=), AND or OR.
 	Binary struct {
-		at
+		Start
 		Op   string
 		X, Y Expr
 	}
 	// IsNull is IS [NOT] NULL.
 	IsNull struct {
-		at
+		Start
 		X   Expr
 		Not bool
 	}
 	// Between is [NOT] BETWEEN.
 	Between struct {
-		at
+		Start
 		X, Low, High Expr
 		Not          bool
 	}
-	// In is [NOT] IN, of a list or a query.
+	// In is [NOT] IN. It has a list or a query.
 	In struct {
-		at
+		Start
 		X     Expr
 		List  []Expr
 		Query *Statement
@@ -172,32 +173,32 @@ type (
 	}
 	// Like is [NOT] LIKE or ILIKE.
 	Like struct {
-		at
+		Start
 		X, Pattern Expr
 		Fold, Not  bool
 	}
-	// Case is CASE, with or without an operand.
+	// Case is CASE. Of is its operand, or nil.
 	Case struct {
-		at
+		Start
 		Of    Expr
 		Whens []When
 		Else  Expr
 	}
 	// Cast is CAST(X AS Type).
 	Cast struct {
-		at
+		Start
 		X    Expr
 		Type string
 	}
 	// Extract is EXTRACT(Field FROM X).
 	Extract struct {
-		at
+		Start
 		Field string
 		X     Expr
 	}
-	// Call is a function; Name is in upper case.
+	// Call is a function call. Name is in upper case.
 	Call struct {
-		at
+		Start
 		Name     string
 		Distinct bool
 		Star     bool // COUNT(*)
@@ -206,18 +207,18 @@ type (
 	}
 	// Index is X[...].
 	Index struct {
-		at
+		Start
 		X     Expr
 		Items []Item
 	}
-	// Subquery is a query for one value.
+	// Subquery is a query in parentheses that gives one value.
 	Subquery struct {
-		at
+		Start
 		Query *Statement
 	}
 	// Exists is EXISTS (...).
 	Exists struct {
-		at
+		Start
 		Query *Statement
 	}
 )
@@ -225,12 +226,12 @@ type (
 // When is one arm of a Case.
 type When struct{ If, Then Expr }
 
-// Weight is what a row weighs for which If holds.
+// Weight is one argument of MAX_WEIGHT and SUM_WEIGHT: rows for which If holds weigh Then.
 type Weight struct{ If, Then Expr }
 
-// Item is one of the places between the brackets of an Index.
+// Item is one item between the brackets of an Index.
 type Item struct {
-	At       Expr // a single index or key
+	At       Expr // an index or key
 	Slice    bool // Low:High:Step, each of which may be nil
 	Low      Expr
 	High     Expr

@@ -1,4 +1,4 @@
-package query
+package tql
 
 import (
 	"slices"
@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on what is read: far beyond any query that somebody writes.
+// Limits of a query, far beyond any that people write.
 const (
 	maxText  = 1 << 20
 	maxDepth = 200     // of parentheses, operators and selects within each other
 	maxLinks = 1 << 16 // operators and indices that follow each other
 	maxParts = 10000   // joins and set operations
-	maxNamed = 1000    // reads of queries of WITH, each of which is planned anew
 )
 
 // lexer cuts a text into tokens.
@@ -24,19 +23,20 @@ type lexer struct {
 	symbols  []string
 }
 
-// tokens cuts all of text; the last one is the end.
-func tokens(text string) ([]token, error) {
+// Tokens splits a query into tokens. The last one is an EndToken. It returns errs.Invalid for
+// unknown characters, unclosed quotes and comments, and texts longer than 1 MiB.
+func Tokens(text string) ([]Token, error) {
 	l := &lexer{text: text, at: Pos{Line: 1, Column: 1}, keywords: keywords(), symbols: symbols()}
 	if len(text) > maxText {
 		return nil, l.failed(l.at, "a query has at most %d bytes, this one %d", maxText, len(text))
 	}
-	var out []token
+	var out []Token
 	for {
 		t, err := l.next()
 		if err != nil {
 			return nil, err
 		}
-		if out = append(out, t); t.kind == atEnd {
+		if out = append(out, t); t.Kind == EndToken {
 			return out, nil
 		}
 	}
@@ -44,7 +44,7 @@ func tokens(text string) ([]token, error) {
 
 func (l *lexer) rest() string { return l.text[l.at.Offset:] }
 
-// skip goes over n bytes, which are whole characters.
+// skip advances by n bytes, which must be whole characters.
 func (l *lexer) skip(n int) {
 	for _, r := range l.text[l.at.Offset : l.at.Offset+n] {
 		l.at.Column++
@@ -82,11 +82,11 @@ func (l *lexer) space() error {
 	}
 }
 
-func (l *lexer) next() (token, error) {
+func (l *lexer) next() (Token, error) {
 	if err := l.space(); err != nil {
-		return token{}, err
+		return Token{}, err
 	}
-	t := token{at: l.at}
+	t := Token{At: l.at}
 	rest := l.rest()
 	if rest == "" {
 		return t, nil
@@ -104,16 +104,16 @@ func (l *lexer) next() (token, error) {
 		if n < 0 {
 			n = len(rest)
 		}
-		t.kind, t.text = aWord, rest[:n]
-		if upper := strings.ToUpper(t.text); slices.Contains(l.keywords, upper) {
-			t.word = upper
+		t.Kind, t.Text = WordToken, rest[:n]
+		if upper := strings.ToUpper(t.Text); slices.Contains(l.keywords, upper) {
+			t.Word = upper
 		}
 		l.skip(n)
 		return t, nil
 	}
 	for _, s := range l.symbols {
 		if strings.HasPrefix(rest, s) {
-			t.kind, t.text, t.word = aSymbol, s, s
+			t.Kind, t.Text, t.Word = SymbolToken, s, s
 			l.skip(len(s))
 			return t, nil
 		}
@@ -121,8 +121,8 @@ func (l *lexer) next() (token, error) {
 	return t, l.failed(l.at, "the character %q means nothing here", first)
 }
 
-// quoted reads what stands in quotes; a quote within is doubled.
-func (l *lexer) quoted(t token, rest string, mark byte) (token, error) {
+// quoted reads a text in quotes. A doubled quote stands for one.
+func (l *lexer) quoted(t Token, rest string, mark byte) (Token, error) {
 	var text strings.Builder
 	for i := 1; i < len(rest); i++ {
 		if rest[i] != mark {
@@ -134,24 +134,24 @@ func (l *lexer) quoted(t token, rest string, mark byte) (token, error) {
 			i++
 			continue
 		}
-		t.kind, t.text = aString, text.String()
+		t.Kind, t.Text = StringToken, text.String()
 		if mark == '"' {
-			t.kind = aQuoted
-			if t.text == "" {
-				return t, l.failed(t.at, "a name is empty")
+			t.Kind = QuotedToken
+			if t.Text == "" {
+				return t, l.failed(t.At, "a name is empty")
 			}
 		}
-		if !utf8.ValidString(t.text) {
-			return t, l.failed(t.at, "this is not UTF-8")
+		if !utf8.ValidString(t.Text) {
+			return t, l.failed(t.At, "this is not UTF-8")
 		}
 		l.skip(i + 1)
 		return t, nil
 	}
-	return t, l.failed(t.at, "what begins here in quotes has no end; want %c", mark)
+	return t, l.failed(t.At, "what begins here in quotes has no end; want %c", mark)
 }
 
 // number reads digits, a fraction and an exponent. A sign is an operator.
-func (l *lexer) number(t token, rest string) (token, error) {
+func (l *lexer) number(t Token, rest string) (Token, error) {
 	n := digits(rest, 0)
 	if n < len(rest) && rest[n] == '.' && !strings.HasPrefix(rest[n:], "...") {
 		n = digits(rest, n+1)
@@ -165,9 +165,9 @@ func (l *lexer) number(t token, rest string) (token, error) {
 			n = end
 		}
 	}
-	t.kind, t.text = aNumber, rest[:n]
+	t.Kind, t.Text = NumberToken, rest[:n]
 	if r, _ := utf8.DecodeRuneInString(rest[n:]); r == '_' || unicode.IsLetter(r) {
-		return t, l.failed(t.at, "a number ends in a letter, %s", rest[:n+utf8.RuneLen(r)])
+		return t, l.failed(t.At, "a number ends in a letter, %s", rest[:n+utf8.RuneLen(r)])
 	}
 	l.skip(n)
 	return t, nil
