@@ -22,6 +22,7 @@ import (
 	"deeplake/core/storage/mem"
 	"deeplake/core/storage/storagetest"
 	"deeplake/core/tensor"
+	"deeplake/go/tests/clock"
 )
 
 // A store across a network, by a clock that stands still but for it: each request takes farDelay,
@@ -32,7 +33,7 @@ const (
 	remoteRate  = 90 << 20 // bytes a second and connection
 )
 
-func travel(n int) { time.Sleep(remoteDelay + time.Duration(n)*time.Second/remoteRate) }
+func travel(n int) { clock.Pass(remoteDelay + time.Duration(n)*time.Second/remoteRate) }
 
 // remoteStore is a store at a distance, which forgets what chunks hold. Its streams leave as one
 // request, as those of a few megabytes do.

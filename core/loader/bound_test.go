@@ -1,21 +1,18 @@
 package loader
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"deeplake/core/tensor"
+	"deeplake/go/tests/clock"
 )
 
 // awaitReady waits until n batches lie ready.
 func awaitReady(t *testing.T, e *Epoch, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); e.Stats().Ready < n; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d batches are ready, want %d", e.Stats().Ready, n)
-		}
-		time.Sleep(100 * time.Microsecond)
-	}
+	clock.Await(t, 20*time.Second, fmt.Sprintf("fewer than %d batches are ready", n), func() bool { return e.Stats().Ready >= n })
 }
 
 // The memory of an epoch that runs is bounded by the batches made ahead, the one that the consumer

@@ -11,6 +11,7 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/tensor"
+	"deeplake/go/tests/clock"
 )
 
 // mixedRemoteSet has a tensor of every way in which samples lie in chunks, in many small chunks of
@@ -231,7 +232,7 @@ func TestEpochsShareWhatHasRoom(t *testing.T) {
 					}
 				}
 				read(start(t, loader, 0), want[0], 2) // given up early
-				time.Sleep(time.Second)
+				clock.Pass(time.Second)
 				read(start(t, loader, 1), want[1], len(want[1]))
 				l.remote.reset()
 				a, b := start(t, loader, 2), start(t, loader, 3)

@@ -10,6 +10,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/go/tests/clock"
 )
 
 // harm damages the chunks of a lake: bits of some are flipped, one is cut short, one is gone.
@@ -185,7 +186,7 @@ func TestEarlyEndCancelsRequests(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					time.Sleep(wait)
+					clock.Pass(wait)
 					began := time.Now()
 					end(t, e, cancel)
 					e.Close()

@@ -12,6 +12,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
 	"deeplake/core/prefetch"
+	"deeplake/go/tests/clock"
 )
 
 // network is a line to a store, of which nothing but its times is there.
@@ -78,12 +79,12 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		var mu sync.Mutex
 		var last time.Duration
 		fetch := func(s chunk.Span, ctx context.Context, _ []byte, landed func(n int64)) error {
-			time.Sleep(n.first)
+			clock.Pass(n.first)
 			landed(0)
 			own := newPipe(n.each)
 			for left := s.Bytes; left > 0; left -= quantum {
 				step := min(left, quantum)
-				time.Sleep(max(own.take(step), all.take(step)))
+				clock.Pass(max(own.take(step), all.take(step)))
 				landed(step)
 			}
 			mu.Lock()
@@ -163,7 +164,7 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 				return fmt.Errorf("row %d was not fetched ahead: %w", row, err)
 			}
 		}
-		time.Sleep(time.Duration(float64(int64(len(rows))*d.files.bytes) / d.files.decode * 1e9))
+		clock.Pass(time.Duration(float64(int64(len(rows))*d.files.bytes) / d.files.decode * 1e9))
 		d.mu.Lock()
 		d.carryOver[seq] -= int64(len(rows))
 		over := d.carryOver[seq] == 0

@@ -10,6 +10,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/go/tests/clock"
 )
 
 // nobody waits unseen.
@@ -39,7 +40,7 @@ func TestBuffersAreUsedAsTheyArrive(t *testing.T) {
 				defer memory.Close()
 				fetch := func(_ chunk.Span, _ context.Context, dst []byte, landed func(n int64)) error {
 					for part := range 2 {
-						time.Sleep(time.Second)
+						clock.Pass(time.Second)
 						if part == 1 && c.err != nil {
 							return c.err
 						}
@@ -108,7 +109,7 @@ func TestFirstBatchHasTheProcessors(t *testing.T) {
 		memory := NewBufferPool(2 << 30)
 		defer memory.Close()
 		fetch := func(_ chunk.Span, _ context.Context, dst []byte, landed func(n int64)) error {
-			time.Sleep(25 * time.Millisecond)
+			clock.Pass(25 * time.Millisecond)
 			landed(int64(len(dst)))
 			return nil
 		}
@@ -124,12 +125,12 @@ func TestFirstBatchHasTheProcessors(t *testing.T) {
 		if _, err := p.bytes(t.Context(), "first", 0, size, nobody{}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(decoding)
+		clock.Pass(decoding)
 		if got := p.Figures().Bytes - size; got < earlyBytes || got > earlyBytes+size {
 			t.Errorf("%d bytes were asked for beside the first batch before it is decoded, want %d", got, earlyBytes)
 		}
 		p.Done(0)
-		time.Sleep(decoding)
+		clock.Pass(decoding)
 		if got := p.Figures().Bytes; got != (rest+1)*size {
 			t.Errorf("%d bytes were asked for after it, want all %d", got, (rest+1)*size)
 		}

@@ -12,6 +12,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/go/tests/clock"
 )
 
 // trip is the time that each call of a remoteStore takes, of a clock that stands still otherwise:
@@ -26,7 +27,7 @@ type remoteStore struct {
 }
 
 func (s *remoteStore) travel(n int) {
-	time.Sleep(trip)
+	clock.Pass(trip)
 	s.calls.Add(1)
 	s.bytes.Add(int64(n))
 }
@@ -183,23 +184,23 @@ type latent struct {
 }
 
 func (s *latent) Get(ctx context.Context, key string) ([]byte, error) {
-	time.Sleep(s.delay)
+	clock.Pass(s.delay)
 	return s.Provider.Get(ctx, key)
 }
 
 func (s *latent) Put(ctx context.Context, key string, data []byte) error {
-	time.Sleep(s.delay)
+	clock.Pass(s.delay)
 	return s.Provider.Put(ctx, key, data)
 }
 
 func (s *latent) PutIfAbsent(ctx context.Context, key string, data []byte) error {
-	time.Sleep(s.delay / 2)
+	clock.Pass(s.delay / 2)
 	err := s.Provider.PutIfAbsent(ctx, key, data)
-	time.Sleep(s.delay / 2)
+	clock.Pass(s.delay / 2)
 	return err
 }
 
 func (s *latent) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
-	time.Sleep(s.delay)
+	clock.Pass(s.delay)
 	return s.Provider.List(ctx, prefix, after, fn)
 }

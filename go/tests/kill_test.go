@@ -20,6 +20,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
 	"deeplake/core/tensor"
+	"deeplake/go/tests/clock"
 )
 
 // A child process appends and commits without end, and is killed. What it leaves must be a version
@@ -173,12 +174,12 @@ func killOnce(t *testing.T, self, uri string, rng *rand.Rand) int64 {
 		}
 		line = append(line, buf[0])
 	}
+	// The test kills the child at a random moment of its work, and no line of the child names one.
+	most := 6 * time.Millisecond
 	if lines == 0 {
-		// a random moment, waits for nothing
-		time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Millisecond))))
-	} else {
-		time.Sleep(time.Duration(rng.Int64N(int64(6 * time.Millisecond))))
+		most = 40 * time.Millisecond // the child may not have begun yet
 	}
+	clock.Until(time.Now().Add(time.Duration(rng.Int64N(int64(most)))))
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"deeplake/go/tests/clock"
 )
 
 func TestCacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
@@ -61,7 +63,7 @@ func TestLoadIsSharedByThoseWhoWait(t *testing.T) {
 			wg.Go(func() {
 				v, err := c.Load(t.Context(), "k", func() (int, int64, error) {
 					calls++
-					time.Sleep(time.Second)
+					clock.Pass(time.Second)
 					return 7, 1, nil
 				})
 				if v != 7 || err != nil {
@@ -87,7 +89,7 @@ func TestFailedLoadIsTriedByTheOthers(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			_, err := c.Load(t.Context(), "k", func() (int, int64, error) {
-				time.Sleep(time.Second)
+				clock.Pass(time.Second)
 				return 0, 0, bad
 			})
 			if !errors.Is(err, bad) {

@@ -13,6 +13,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/go/tests/clock"
 )
 
 // slowTokens gives tokens after a minute, as long as it is not told to fail.
@@ -69,11 +70,11 @@ func TestTokens(t *testing.T) {
 			t.Fatalf("after %v: %v", time.Since(began), err)
 		}
 		asked := server.asked.Load()
-		time.Sleep(50 * time.Minute)
+		clock.Pass(50 * time.Minute)
 		if err := get(t.Context()); err != nil || server.asked.Load() != asked {
 			t.Fatalf("asked %d times, then %d, %v", asked, server.asked.Load(), err)
 		}
-		time.Sleep(7 * time.Minute)
+		clock.Pass(7 * time.Minute)
 		if err := get(t.Context()); err != nil || server.asked.Load() != asked+1 {
 			t.Fatalf("near its end: asked %d times, want one more than %d, %v", server.asked.Load(), asked, err)
 		}

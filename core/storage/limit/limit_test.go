@@ -18,6 +18,7 @@ import (
 	"deeplake/core/storage/limit"
 	"deeplake/core/storage/mem"
 	"deeplake/core/storage/storagetest"
+	"deeplake/go/tests/clock"
 )
 
 func open(t *testing.T, space *mem.Space) storage.Provider {
@@ -147,11 +148,11 @@ func TestBytes(t *testing.T) {
 			}
 			return nil
 		})
-		time.Sleep(5 * time.Second)
+		clock.Pass(5 * time.Second)
 		if _, err := io.ReadFull(a, make([]byte, mib/2)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Second)
+		clock.Pass(5 * time.Second)
 		if _, err := io.ReadFull(a, make([]byte, mib/2)); err != nil { // now there are 2 MiB
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestBytes(t *testing.T) {
 			}
 			return nil
 		})
-		time.Sleep(3 * time.Second)
+		clock.Pass(3 * time.Second)
 		a.Close()
 		if err := g.Wait(); err != nil {
 			t.Fatal(err)
@@ -257,7 +258,7 @@ func TestAdaption(t *testing.T) {
 		if got := l.Connections(); got != 16 {
 			t.Errorf("%d places after 32 requests were refused together, want 16", got)
 		}
-		time.Sleep(time.Second)
+		clock.Pass(time.Second)
 		refused(t, p, below, 16)
 		if got := l.Connections(); got != 8 {
 			t.Errorf("%d places after 16 more, want 8", got)
@@ -276,7 +277,7 @@ func TestAdaption(t *testing.T) {
 		if grown < 12 || grown > 18 {
 			t.Errorf("%d places after 100 requests of a second, want 8 and one for each round or two", grown)
 		}
-		time.Sleep(time.Hour)
+		clock.Pass(time.Hour)
 		if err := p.ReadAt(t.Context(), "k", make([]byte, 1), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +285,7 @@ func TestAdaption(t *testing.T) {
 			t.Errorf("%d places after an hour without use, want %d", got, grown)
 		}
 		for range 20 {
-			time.Sleep(time.Second)
+			clock.Pass(time.Second)
 			refused(t, p, below, 3)
 		}
 		if got := l.Connections(); got != 1 {

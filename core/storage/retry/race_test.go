@@ -14,6 +14,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/mem"
 	"deeplake/core/storage/retry"
+	"deeplake/go/tests/clock"
 )
 
 // answer is what one request brings, and when.
@@ -196,7 +197,7 @@ func TestRaces(t *testing.T) {
 					}
 					b.Close()
 				}
-				time.Sleep(time.Second) // by the fake clock: the deaf answer as well
+				clock.Pass(time.Second) // the deaf answer ends as well
 				if running, left, canceled := s.running.Load(), s.open.Load(), s.canceled.Load(); running != 0 || left != 0 || canceled != c.canceled {
 					t.Errorf("%d requests run, %d bodies are open, %d were cancelled, want %d", running, left, canceled, c.canceled)
 				}
@@ -243,7 +244,7 @@ func TestEndsOfRaces(t *testing.T) {
 						took = time.Since(begun)
 						return err
 					})
-					time.Sleep(c.at) // by the fake clock
+					clock.Pass(c.at)
 					if kind == errs.Canceled {
 						cancel()
 					} else if err := p.Close(); err != nil {
@@ -252,7 +253,7 @@ func TestEndsOfRaces(t *testing.T) {
 					if err := g.Wait(); !errs.Is(err, kind) || took != c.at {
 						t.Errorf("after %v: %v, want %v", took, err, kind)
 					}
-					time.Sleep(time.Second) // by the fake clock: the deaf one ends as well
+					clock.Pass(time.Second) // the deaf one ends as well
 					if s.running.Load() != 0 || s.open.Load() != 0 || s.closedUnder.Load() {
 						t.Errorf("%d requests run, %d bodies are open, closed under requests: %v", s.running.Load(), s.open.Load(), s.closedUnder.Load())
 					}
@@ -293,7 +294,7 @@ type queued struct {
 func (q *queued) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	turn := storage.TurnOf(ctx)
 	turn.Wait()
-	time.Sleep(q.wait)
+	clock.Pass(q.wait)
 	turn.Go()
 	return q.scripted.Range(ctx, key, off, n, tag)
 }

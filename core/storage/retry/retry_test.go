@@ -18,6 +18,7 @@ import (
 	"deeplake/core/storage/limit"
 	"deeplake/core/storage/mem"
 	"deeplake/core/storage/retry"
+	"deeplake/go/tests/clock"
 )
 
 // pattern is n bytes that differ from place to place.
@@ -534,7 +535,7 @@ func TestSlowReader(t *testing.T) {
 			if _, err := io.ReadFull(b, make([]byte, 10_000)); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Minute) // by the fake clock
+			clock.Pass(time.Minute)
 		}
 		if s := stats(p); s.Stalls != 0 || s.Requests != 2 {
 			t.Errorf("stats: %+v", s)
@@ -602,7 +603,7 @@ func TestOutage(t *testing.T) {
 			g.Go(func(ctx context.Context) error { return p.ReadAt(ctx, "k", make([]byte, 1000), 0) })
 		}
 		before := len(below.Calls())
-		time.Sleep(20 * time.Second) // by the fake clock
+		clock.Pass(20 * time.Second)
 		if got := len(below.Calls()) - before; got > 200+128+20*20+5 {
 			t.Errorf("%d requests in 20 s of outage", got)
 		}

@@ -15,6 +15,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/s3"
+	"deeplake/go/tests/clock"
 	"deeplake/go/tests/faultproxy"
 	"deeplake/go/tests/objectstore"
 )
@@ -125,19 +126,16 @@ func TestSweep(t *testing.T) {
 	}
 	// These writers are not dead: the server takes in a part that is still on its way, and has the
 	// upload again.
-	for try := 0; ; try++ {
+	clock.Await(t, time.Minute, "uploads are left", func() bool {
 		n, _ := leftovers(t, p)
 		if n == 0 {
-			break
+			return true
 		}
-		if try == 50 {
-			t.Fatalf("%d uploads are left", n)
-		}
-		time.Sleep(100 * time.Millisecond)
 		if _, _, err := sweep.Sweep(t.Context(), time.Now().Add(time.Hour), false); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return false
+	})
 }
 
 // TestLostAnswerOfAnUpload: an upload that is gone, because the answer to joining it was lost, has
