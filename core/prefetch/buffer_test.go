@@ -13,13 +13,8 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// nobody waits unseen.
-type nobody struct{}
-
-func (nobody) Pause()  {}
-func (nobody) Resume() {}
-
-// What has come of a buffer is used at once; who needs what never comes learns why.
+// TestBuffersAreUsedAsTheyArrive: readers get bytes before the rest of their buffer arrives. After
+// a failure, readers of the missing bytes get its error.
 func TestBuffersAreUsedAsTheyArrive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -29,7 +24,7 @@ func TestBuffersAreUsedAsTheyArrive(t *testing.T) {
 	}{
 		"all of it comes": {data: true},
 		"the store fails": {err: errs.New(errs.Storage, "it is gone"), kind: errs.Storage},
-		// the sample is to read its own
+		// the sample reads its own bytes
 		"it is damaged": {err: errs.New(errs.Corrupt, "it is cut short")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +49,7 @@ func TestBuffersAreUsedAsTheyArrive(t *testing.T) {
 				p.Open(0)
 				p.End()
 				began := time.Now()
-				m := nobody{}
+				m := still{}
 				data, err := p.bytes(t.Context(), "o", 0, half, m)
 				if err != nil || len(data) != half || data[0] != 1 || time.Since(began) != time.Second {
 					t.Errorf("first half: %d bytes, %v after %v", len(data), err, time.Since(began))
@@ -73,7 +68,7 @@ func TestBuffersAreUsedAsTheyArrive(t *testing.T) {
 	}
 }
 
-// Who gives up waiting gets away at once.
+// TestWaitingForABufferEnds with the context of the reader.
 func TestWaitingForABufferEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +85,7 @@ func TestWaitingForABufferEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := p.bytes(ctx, "o", 0, 1000, nobody{}); !errs.Is(err, errs.Canceled) || time.Since(began) != time.Second {
+		if _, err := p.bytes(ctx, "o", 0, 1000, still{}); !errs.Is(err, errs.Canceled) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		g.Stop()
@@ -99,8 +94,8 @@ func TestWaitingForABufferEnds(t *testing.T) {
 	})
 }
 
-// Until the first batch is decoded a wide link brings little else, since that takes the processors
-// that decode; then it brings what it can.
+// TestFirstBatchHasTheProcessors: until the first batch is decoded, a wide link delivers little
+// else. Receiving takes the same processors as decoding. Afterwards the link delivers all it can.
 func TestFirstBatchHasTheProcessors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +117,7 @@ func TestFirstBatchHasTheProcessors(t *testing.T) {
 		p.Plan(2, [][]chunk.Span{later})
 		p.End()
 		p.Open(0)
-		if _, err := p.bytes(t.Context(), "first", 0, size, nobody{}); err != nil {
+		if _, err := p.bytes(t.Context(), "first", 0, size, still{}); err != nil {
 			t.Fatal(err)
 		}
 		clock.Pass(decoding)

@@ -28,6 +28,9 @@ func (p *Prefetcher) KeepAll() {
 
 // TakeOver begins with the buffers of an earlier prefetcher of the same pool.
 func (p *Prefetcher) TakeOver(carryOver CarryOver) {
+	if carryOver.Empty() {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.objects = carryOver.objects
