@@ -51,8 +51,15 @@ class DeepLake4(Adapter):
         return lambda: ((batch["image"], batch["label"], batch["number"]) for batch in loader)
 
     def fetch(self, place: str, cache: Path) -> Fetch:
+        # The column is looked up once: each look-up takes longer than reading a sample.
         ds = _open(place)
-        return lambda rows: [ds["image"].get_bytes(rows[0])] if len(rows) == 1 else ds["image"].get_bytes(rows)
+        column = ds["image"]
+
+        def fetch(rows: list[int]) -> list[bytes]:
+            assert ds is not None  # columns do not keep their dataset
+            return [column.get_bytes(rows[0])] if len(rows) == 1 else column.get_bytes(rows)
+
+        return fetch
 
 
 def _open(place: str) -> Any:
@@ -72,11 +79,12 @@ def _open(place: str) -> Any:
 def _columns(ds: Any, batch_size: int) -> Iterator[Any]:
     import torch
 
+    images, labels, numbers = ds["image"], ds["label"], ds["number"]
     order = np.random.default_rng().permutation(len(ds))
     for start in range(0, len(ds), batch_size):
         rows = order[start : start + batch_size].tolist()
-        images = torch.from_numpy(np.stack(ds["image"][rows]))
-        yield images, torch.tensor(np.array(ds["label"][rows])), torch.tensor(np.array(ds["number"][rows]))
+        pixels = torch.from_numpy(np.stack(images[rows]))
+        yield pixels, torch.tensor(np.array(labels[rows])), torch.tensor(np.array(numbers[rows]))
 
 
 def _append(ds: Any, rows: list[Row]) -> None:

@@ -37,7 +37,15 @@ class LitData(Adapter):
                 file, label, number = super().__getitem__(at)
                 return pixels(file), label, number
 
-        dataset = Images(place, cache_dir=str(cache / "litdata"), shuffle=True, storage_options=_storage(place))
+        dataset = Images(
+            place,
+            cache_dir=str(cache / "litdata"),
+            shuffle=True,
+            storage_options=_storage(place),
+            # Two workers that share a chunk from a bucket read all of its file for each 256 samples:
+            # gaps of 5 s and more.
+            batch_decode="all" if remote(place) else "auto",
+        )
         loader = litdata.StreamingDataLoader(
             dataset,
             batch_size=batch_size,
@@ -50,7 +58,10 @@ class LitData(Adapter):
     def fetch(self, place: str, cache: Path) -> Fetch:
         import litdata
 
-        dataset = litdata.StreamingDataset(place, cache_dir=str(cache / "litdata"), storage_options=_storage(place))
+        # By default it decodes 256 neighbours of a sample, too.
+        dataset = litdata.StreamingDataset(
+            place, cache_dir=str(cache / "litdata"), storage_options=_storage(place), batch_decode=0
+        )
         return in_order(lambda row: dataset[row][0])
 
 

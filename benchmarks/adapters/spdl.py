@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adapters.base import WORKERS, Adapter, Epoch, stack
+from adapters.base import WORKERS, Adapter, Batch, Epoch, stack
 
 
 class SPDL(Adapter):
@@ -22,22 +22,27 @@ class SPDL(Adapter):
     workers = tuple(workers for workers in WORKERS if workers)
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        import torch
         from spdl.pipeline import PipelineBuilder
 
+        # Stacking a batch must not start a pool of torch's threads beside those of the pipeline.
+        torch.set_num_threads(1)
         paths = sorted(Path(place).glob("*/*.jpg"))
         names = sorted({path.parent.name for path in paths})
         files = [(str(path), names.index(path.parent.name), row) for row, path in enumerate(paths)]
 
         def epoch() -> Iterator[Any]:
             order = np.random.default_rng().permutation(len(files)).tolist()
+            batches = [
+                [files[row] for row in order[start : start + batch_size]] for start in range(0, len(order), batch_size)
+            ]
+            # A batch at a time goes to a thread: each hop costs about as much as decoding an image.
             pipeline = (
                 PipelineBuilder()
-                .add_source([files[row] for row in order])
+                .add_source(batches)
                 .pipe(partial(_read, pixels=self.pixels), concurrency=workers)
-                .aggregate(batch_size)
-                .pipe(stack)
                 .add_sink(3)
-                .build(num_threads=workers + 1)
+                .build(num_threads=workers)
             )
             with pipeline.auto_stop():
                 yield from pipeline.get_iterator()
@@ -45,6 +50,5 @@ class SPDL(Adapter):
         return epoch
 
 
-def _read(file: tuple[str, int, int], pixels: Callable[[Any], Any]) -> tuple[Any, int, int]:
-    path, label, row = file
-    return pixels(Path(path).read_bytes()), label, row
+def _read(files: list[tuple[str, int, int]], pixels: Callable[[Any], Any]) -> Batch:
+    return stack([(pixels(Path(path).read_bytes()), label, row) for path, label, row in files])

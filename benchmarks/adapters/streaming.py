@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import Adapter, Epoch, Fetch, Row, in_order, remote, stack
+from adapters.base import Adapter, Epoch, Fetch, Row, remote, stack
 
 
 class Streaming(Adapter):
@@ -66,7 +66,16 @@ class Streaming(Adapter):
         from streaming import StreamingDataset
 
         dataset = StreamingDataset(**_where(place, cache), shuffle=False, batch_size=1)
-        return in_order(lambda row: dataset[row]["image"])
+
+        def fetch(rows: list[int]) -> list[bytes]:
+            if len(rows) == 1:
+                return [dataset[rows[0]]["image"]]
+            # In the order of storage, so that no shard is opened twice.
+            order = sorted(rows)
+            found = {row: sample["image"] for row, sample in zip(order, dataset[order], strict=True)}
+            return [found[row] for row in rows]
+
+        return fetch
 
 
 def _where(place: str, cache: Path) -> dict[str, str]:

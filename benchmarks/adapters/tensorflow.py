@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adapters import crops
-from adapters.base import SHARD, WINDOW, Adapter, Epoch, Row
+from adapters.base import CORES, SHARD, WINDOW, Adapter, Epoch, Row
 
 
 class TensorFlow(Adapter):
     packages = ("tensorflow",)
-    workers = (0,)  # AUTOTUNE decides
+    workers = tuple(sorted({0, CORES, 2 * CORES}))  # parallel calls; 0: AUTOTUNE decides
 
     def __init__(self, cache: bool = False) -> None:
         """With `cache` it keeps what it has decoded in memory."""
@@ -70,6 +70,8 @@ class TensorFlow(Adapter):
             return image, found["label"], found["row"]
 
         files = sorted(str(path) for path in Path(place).glob("*.tfrecord"))
+        # AUTOTUNE needs some seconds of every epoch to find its numbers: longer than an epoch here.
+        parallel = workers or tf.data.AUTOTUNE
         dataset = (
             tf.data.Dataset.from_tensor_slices(files)
             .shuffle(len(files))
@@ -77,10 +79,10 @@ class TensorFlow(Adapter):
         )
         if not self._cache:
             dataset = dataset.shuffle(WINDOW)
-        dataset = dataset.map(decoded, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
+        dataset = dataset.map(decoded, num_parallel_calls=parallel, deterministic=False)
         if self._cache:
             dataset = dataset.cache().shuffle(WINDOW)
-        dataset = dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)
+        dataset = dataset.batch(batch_size).prefetch(2 if workers else tf.data.AUTOTUNE)
 
         def epoch() -> Iterator[Any]:
             for batch in dataset:

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from adapters.base import SHARD, Adapter, Epoch, Row, remote, stack
+from adapters.base import CORES, SHARD, Adapter, Epoch, Row, remote, stack
+
+SHARDS = 8 * CORES  # at least
 
 
 class WebDataset(Adapter):
@@ -20,7 +22,9 @@ class WebDataset(Adapter):
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
         import webdataset as wds
 
-        with wds.ShardWriter(str(place / "%06d.tar"), maxsize=self._shard(count), verbose=0) as out:
+        # As many shards for each worker: one more for some of them would be a share of an epoch.
+        most = -(-count // SHARDS)
+        with wds.ShardWriter(str(place / "%06d.tar"), maxsize=SHARD, maxcount=most, verbose=0) as out:
             for image, label, number in rows:
                 out.write({"__key__": f"{number:08d}", "jpg": image, "cls": label})
 
@@ -45,10 +49,6 @@ class WebDataset(Adapter):
         workers = min(workers, len(shards))
         loader = wds.WebLoader(dataset, batch_size=None, num_workers=workers, persistent_workers=workers > 0)
         return lambda: iter(loader)
-
-    @staticmethod
-    def _shard(count: int) -> int:
-        return SHARD if count >= 10_000 else SHARD >> 3  # every worker needs one
 
 
 def _shards(place: str) -> list[str]:
