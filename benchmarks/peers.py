@@ -76,20 +76,34 @@ class Peer:
         self._epochs = {best: self._epochs[best]}
         return {"workers": best, "first": firsts[best]}
 
-    def run(self, workers: int, most: int = 0) -> dict[str, Any]:
-        """One epoch, or its first `most` images, by a loader that is kept; where it is made, that counts."""
-        begin, count, first = time.perf_counter(), 0, 0.0
+    def run(self, workers: int, most: int = 0, least: float = 0.0) -> dict[str, Any]:
+        """Times epochs of a loader that is kept; where it is made, that counts.
+
+        Args:
+            workers: of the loader.
+            most: times only so many images. The rest of the epoch is drained untimed: workers that stay
+                would carry what they had queued into the next run.
+            least: repeats whole epochs until so many seconds have gone. A loader that needs seconds to
+                find its pace is measured at it.
+        """
+        begin, count, epochs, first = time.perf_counter(), 0, 0, 0.0
         gaps: list[float] = []
-        last = begin
-        for images, _, _ in self._epoch(workers)():
-            now = time.perf_counter()
-            if first:
-                gaps.append(now - last)
-            first, last = first or now - begin, now
-            count += len(images)
-            if most and count >= most:
-                break
-        return {"count": count, "first": first, "gaps": gaps, "seconds": time.perf_counter() - begin}
+        seconds = 0.0
+        while not epochs or (not most and time.perf_counter() - begin < least):
+            last = 0.0
+            for images, _, _ in self._epoch(workers)():
+                if seconds:
+                    continue
+                now = time.perf_counter()
+                if last:
+                    gaps.append(now - last)
+                first, last = first or now - begin, now
+                count += len(images)
+                if most and count >= most:
+                    seconds = now - begin
+            epochs += 1
+        seconds = seconds or time.perf_counter() - begin
+        return {"count": count, "epochs": epochs, "first": first, "gaps": gaps, "seconds": seconds}
 
     def anew(self, workers: int) -> dict[str, Any]:
         """One epoch by a loader made for it, caches empty: making it counts. Once in the life of a process."""

@@ -54,9 +54,14 @@ def numbers_lake(rows: int) -> Path:
     return data.dataset(data.CACHE / f"numbers-{rows}", build)
 
 
-def parquet(rows: int) -> Path:
-    """Returns the same rows in a Parquet file that DuckDB has written as it does without being told."""
-    place = data.CACHE / f"numbers-{rows}.parquet"
+def parquet(rows: int, compression: str) -> Path:
+    """Returns the same rows in a Parquet file of DuckDB.
+
+    Args:
+        rows: how many.
+        compression: "snappy", DuckDB's default, or "uncompressed".
+    """
+    place = data.CACHE / f"numbers-{rows}.{compression}.parquet"
     if not place.exists():
         import duckdb
 
@@ -65,7 +70,7 @@ def parquet(rows: int) -> Path:
         partly = place.with_suffix(".new")
         connection = duckdb.connect()
         connection.register("whole", whole)
-        connection.execute(f"COPY whole TO '{partly}' (FORMAT parquet)")
+        connection.execute(f"COPY whole TO '{partly}' (FORMAT parquet, COMPRESSION {compression})")
         connection.close()
         partly.rename(place)
     return place

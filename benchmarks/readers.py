@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import data
@@ -46,10 +47,11 @@ class Ours:
 class Packed:
     """`os.pread` from one open file that has all samples in a row: the limit."""
 
-    def __init__(self, name: str, count: int) -> None:
+    def __init__(self, name: str, count: int, threads: int = 1) -> None:
         self._files = data.jpegs(name, count)
         self._file = os.open(self._files.packed, os.O_RDONLY)
         self._extents = [tuple(pair) for pair in self._files.extents.tolist()]
+        self._threads, self._pool = threads, ThreadPoolExecutor(threads)
 
     def one_by_one(self, reads: int, seed: int) -> dict[str, Any]:
         total, file, extents = 0, self._file, self._extents
@@ -59,14 +61,24 @@ class Packed:
         return {"bytes": total}
 
     def many(self, reads: int, seed: int) -> dict[str, Any]:
-        total, file, extents = 0, self._file, self._extents
+        total = 0
         for rows in np.split(_rows(self._files.count, reads, seed), reads // MANY):
-            batch = []
-            for row in rows.tolist():
-                start, size = extents[row]
-                batch.append(os.pread(file, size, start))
+            batch = self._batch(rows.tolist())
             total += sum(map(len, batch))
         return {"bytes": total}
+
+    def _batch(self, rows: list[int]) -> list[bytes]:
+        if self._threads == 1:
+            return self._part(rows)
+        each = -(-len(rows) // self._threads)
+        parts = self._pool.map(self._part, [rows[at : at + each] for at in range(0, len(rows), each)])
+        return [one for part in parts for one in part]
+
+    def _part(self, rows: list[int]) -> list[bytes]:
+        file, batch = self._file, []
+        for start, size in map(self._extents.__getitem__, rows):
+            batch.append(os.pread(file, size, start))
+        return batch
 
 
 class Files:

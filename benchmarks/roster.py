@@ -139,9 +139,18 @@ ENTRANTS = (
         for name, driver in (("Zarr 2", "zarr"), ("Zarr 3", "zarr3"), ("N5", "n5"))
     ),
 )
-PLAIN = (
-    Entrant("plain files", "webdataset", "plain", "PlainFiles", fetch=True),
+PLAIN = (  # the limit first
     Entrant("pread, ranged GET", "webdataset", "plain", "Packed", fetch=True, note="one file, index in memory"),
+    Entrant(
+        "pread, a thread for each core",
+        "webdataset",
+        "plain",
+        "Packed",
+        {"threads": True},
+        fetch=True,
+        not_remote="the same as pread, ranged GET",
+    ),
+    Entrant("plain files", "webdataset", "plain", "PlainFiles", fetch=True),
 )
 FAST = Entrant("deeplake, fast=True", HERE, "ours", "Ours", {"fast": True}, note="shrinks in the inverse DCT")
 # Second epochs of what is decoded once.

@@ -1,7 +1,7 @@
-"""Everybody side by side: the tables, plots and page of the comparison with other loaders (`make bench-all`).
+"""The tables, plots and page of the comparison with other loaders (`make bench-all`).
 
-Ours and one other at a time take turns; so the ratios are of neighbours in time, and what one leaves in memory or on
-the disk is gone before the next comes. Whoever cannot take part stands in the tables with the reason.
+Ours and one other at a time take turns: the ratios are of neighbours in time, and each leaves nothing in memory or on
+the disk for the next. The tables name the reason for every absent loader.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import statistics
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import data
 import environments
 import machine
+import shown
 import suite_page
 from protocol import DISTURBED, Contender, ContenderError, Spread, Turn
 from roster import Entrant
@@ -25,6 +27,7 @@ PLACE = Path(__file__).resolve().parent / "results" / "peers"
 SCRATCH = data.CACHE / "suite" / str(os.getpid())  # of this run alone
 OURS = "deeplake"
 OUR = Entrant(OURS, environments.HERE, "ours", "Ours")
+HOUR = 55 * 60.0  # seconds after which no entrant of a chapter begins
 LIMIT, COPY = "libjpeg-turbo in C", "memcpy in C"
 
 
@@ -42,6 +45,7 @@ class Line:
     commit: str  # of which this was measured, and when
     date: str
     rounds: int
+    about: str  # the set, with its size
 
 
 @dataclass
@@ -58,14 +62,42 @@ class Chapter:
     others: list[float] = field(default_factory=list)
     rounds: int = 0
     versions: dict[str, str] = field(default_factory=dict)
+    limit: float = 0.0  # the rate of the limit as a multiple of ours; 0: not measured
+    began: float = field(default_factory=time.monotonic)
+
+    def begin(self) -> None:
+        """Begins with another entrant.
+
+        Raises:
+            ContenderError: the hour of the chapter is over. One table must not mix the hours of a day.
+        """
+        if time.monotonic() - self.began > HOUR:
+            raise ContenderError("", f"not measured: the chapter had run for {HOUR / 60:.0f} minutes; use --only")
+
+    def publish(self, entrant: Entrant, part: float) -> None:
+        """Lets a row be published if it comes near the figures that others show of it.
+
+        Args:
+            entrant: of the row.
+            part: its rate as a multiple of ours.
+
+        Raises:
+            ContenderError: it does not.
+        """
+        reason = shown.withdrawn(self.name, entrant.name, part / self.limit) if self.limit else ""
+        if reason:
+            raise ContenderError("", reason)
+        why = shown.EXPLAINED.get(self.name, {}).get(entrant.name)
+        if why:
+            self.notes.append(f"{entrant.name}: {why}")
 
     def add(self, name: str, part: float, cells: dict[str, str], **figures: Any) -> None:
-        """Adds a line, and writes it at once: hours may be left in which something ends the run."""
-        self.lines.append(Line(name, part, cells, figures, machine.commit(), today(), self.rounds))
+        """Adds a line, and writes it at once: something may end the run before its end."""
+        self.lines.append(Line(name, part, cells, figures, machine.commit(), today(), self.rounds, self.about))
         self.save(only=True)
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
-        """Says why somebody is not in the table: of a traceback, its last line. A failure of ours is raised again."""
+        """Notes the reason of an absent entrant: of a traceback, its last line. A failure of ours is raised again."""
         if isinstance(reason, ContenderError) and reason.name == OURS:
             raise reason
         lines = [line.strip() for line in str(reason).splitlines() if line.strip()]
@@ -78,19 +110,21 @@ class Chapter:
             self.others += turn.others
 
     def save(self, only: bool = False) -> None:
-        """Writes the JSON, then the page and plots of all that is there.
+        """Writes the JSON of this chapter, then the page and plots of all chapters.
 
         Args:
-            only: some were measured; what was said of the rest before stays.
+            only: some were measured; the earlier lines of the others stay, with their dates.
         """
         disturbance = statistics.median(self.others) if self.others else 0.0
         found = asdict(self) | {
+            "minutes": round((time.monotonic() - self.began) / 60),
             "others": disturbance,
             "shared": disturbance > DISTURBED,
             "date": today(),
             "machine": machine.describe(),
             "commit": machine.commit(),
         }
+        del found["began"]
         PLACE.mkdir(parents=True, exist_ok=True)
         before = PLACE / f"{self.name}.json"
         if only and before.exists():
@@ -105,9 +139,9 @@ def today() -> str:
 
 
 def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
-    """Adds to what was found what was said before of those who are not in it, with the commit and date of then."""
+    """Keeps the earlier lines of entrants that were not measured now, with their commits, dates and sets."""
     for line in before["lines"]:
-        for key in ("commit", "date", "rounds"):
+        for key in ("commit", "date", "rounds", "about"):
             line.setdefault(key, before[key])
     here = {line["name"] for line in found["lines"]} | set(found["absent"])
     found["lines"] += [line for line in before["lines"] if line["name"] not in here]
@@ -119,11 +153,11 @@ def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None = None, **arguments: Any) -> Contender:
-    """Starts one in its own environment.
+    """Starts an entrant in its own environment.
 
     Raises:
-        environments.MissingError: it cannot be here.
-        ContenderError: it does not start.
+        environments.MissingError: the environment cannot be made here.
+        ContenderError: the process does not start.
     """
     # a folder with another build of ours than the installed one
     build = os.environ.get("DEEPLAKE_BENCH_OURS")
@@ -134,7 +168,7 @@ def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None
         "peers",
         factory,
         python=environments.python(entrant.environment),
-        # What takes longer has failed.
+        # A call that takes longer has failed.
         limit=float(os.environ.get("DEEPLAKE_BENCH_LIMIT_S", "1200")),
         environment=environments.QUIET | (environment or {}),
         module=entrant.module,
@@ -145,7 +179,7 @@ def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None
 
 
 def versions(entrant: Entrant) -> dict[str, str]:
-    """Returns what was measured, with its version, by the name of the entrant."""
+    """Returns the measured package with its version, by the name of the entrant."""
     if entrant.environment != environments.HERE:
         pinned = environments.versions(entrant.environment)
         return {entrant.name: " ".join(f"{package} {version}" for package, version in pinned.items())}

@@ -25,6 +25,7 @@ from roster import DECODED, ENTRANTS, FAST, RAW, Entrant
 from suite import COPY, FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
 BATCH, CROP = 256, 224
+TURN = 5.0  # seconds that a turn takes at least, in whole epochs
 RATE, RATIO, THRIFT, CPU = "images/s", "ours is, times", "CPU time, times ours", "CPU-s / 1,000"
 MEMORY, FIRST, GAP, PIXELS, WORKERS = "memory, MB", "first batch, s", "p99 gap, ms", "pixels as the limit's", "workers"
 
@@ -94,6 +95,7 @@ def _local(
         all_ours = _limit(stack, chapter, mine["entry"], files, kind in ("decoded", "pixels"))
         for entrant in entrants:
             try:
+                chapter.begin()
                 one = _one(chapter, entrant, mine["entry"], files, arguments, rounds, full)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
@@ -118,6 +120,7 @@ def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet,
         note = "The limit decodes from memory, into one buffer per thread; it reads no file and delivers nothing."
     turns = race({OURS: ours, name: Entry(stack.enter_context(loop))}, rounds=chapter.rounds)
     chapter.watch(turns[OURS])
+    _per_epoch(turns[OURS], files.count)
     limit = turns[name]
     for at, value in enumerate(limit.values):
         # the loop of copies moves whole blocks, a little more than asked for
@@ -128,7 +131,8 @@ def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet,
         CPU: number(statistics.median(limit.cpu) / files.count * 1000),
         WORKERS: str(CORES),
     }
-    chapter.add(name, _part(turns[OURS], limit), cells)
+    chapter.limit = _part(turns[OURS], limit)
+    chapter.add(name, chapter.limit, cells)
     chapter.notes.append(note)
     return turns[OURS]
 
@@ -166,6 +170,7 @@ def remote(name: str, count: int, rounds: int, full: bool, wanted: list[str]) ->
                 continue
             place = SCRATCH / entrant.factory
             try:
+                chapter.begin()
                 with contender(entrant, "Peer", place=str(place), **arguments) as writer:
                     stored = writer.call("write")["value"]["bytes"]
                     workers = writer.call("choose", most=BATCH, choices=[CORES])["value"]["workers"]
@@ -229,8 +234,9 @@ def _one(
             chosen = _chosen(peer, full)
             turns = race({OURS: ours, entrant.name: chosen["entry"]}, rounds=rounds)
             chapter.watch(*turns.values())
-            for value in turns[entrant.name].values:
-                assert value["count"] == files.count, f"{value['count']} images in an epoch, want {files.count}"
+            for turn in turns.values():
+                _per_epoch(turn, files.count)
+            chapter.publish(entrant, _part(turns[OURS], turns[entrant.name]))
             _line(chapter, entrant, turns[entrant.name], turns[OURS], chosen, peer, files)
     finally:
         if not entrant.reads_files:
@@ -327,7 +333,21 @@ def _traffic(store: Place) -> dict[str, Any]:
 
 def _chosen(peer: Contender, full: bool) -> dict[str, Any]:
     found = peer.call("choose", most=(20 if full else 4) * BATCH, choices=[] if full else [CORES])["value"]
-    return found | {"entry": Entry(peer, {"workers": found["workers"]})}
+    least = TURN if full else 0.0
+    return found | {"entry": Entry(peer, {"workers": found["workers"], "least": least})}
+
+
+def _per_epoch(turn: Turn, count: int) -> None:
+    """Makes turns of several epochs turns of one.
+
+    Raises:
+        AssertionError: an epoch had another number of images.
+    """
+    for at, value in enumerate(turn.values):
+        epochs = value["epochs"]
+        assert value["count"] == count * epochs, f"{value['count']} images in {epochs} epochs, want {count} in each"
+        turn.seconds[at] /= epochs
+        turn.cpu[at] /= epochs
 
 
 def _part(ours: Turn | None, other: Turn) -> float:

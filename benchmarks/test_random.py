@@ -8,11 +8,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 import data
+import machine
 import report
 from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, faster, race
 from readers import MANY
 
 OURS, LIMIT, FILES = "deeplake", "pread of a packed file", "plain files, open + read"
+ONE = "deeplake, 1 thread"
 
 
 def measure(full: bool = False) -> Result:
@@ -32,8 +34,21 @@ def measure(full: bool = False) -> Result:
         wrong = made[OURS].call("verify")["value"]["wrong"]  # warms the page cache, too
         assert not wrong, f"{wrong} samples differ from their files"
         result.checks.append(f"all {files.count:,} samples, alone and {MANY} at once, byte for byte as their files")
+        threads = machine.cores()
+        many = f"{LIMIT}, {threads} threads"
+        made[ONE] = stack.enter_context(
+            Contender(ONE, "readers", "Ours", name=files.name, count=files.count, environment={"GOMAXPROCS": "1"})
+        )
+        made[many] = stack.enter_context(
+            Contender(many, "readers", "Packed", name=files.name, count=files.count, threads=threads)
+        )
         for call, title, want in (("one_by_one", "one by one", 0.3), ("many", f"{MANY} at once", 0.6)):
-            entries = {name: Entry(one, {"reads": reads, "seed": 5}) for name, one in made.items()}
+            one_by_one = call == "one_by_one"
+            entries = {
+                name: Entry(one, {"reads": reads, "seed": 5})
+                for name, one in made.items()
+                if not one_by_one or name not in (ONE, many)
+            }
             turns = race(entries, call=call, rounds=result.rounds)
             result.watch(turns)
             totals = {turn.values[0]["bytes"] for turn in turns.values()}
@@ -45,9 +60,16 @@ def measure(full: bool = False) -> Result:
             result.tables.append(
                 Table(f"{title}, samples of {files.mean_bytes / 1000:.1f} kB", "samples/s", "million", lines)
             )
+            # As many threads on both sides. One sample is read by one thread anyway.
+            ours = turns[OURS] if one_by_one else turns[ONE]
             result.figures.append(
-                Figure(f"random samples {title}: part of pread", faster(turns[OURS], turns[LIMIT]), want)
+                Figure(f"random samples {title}: part of pread, 1 thread each", faster(ours, turns[LIMIT]), want)
             )
+            if not one_by_one:
+                part = faster(turns[OURS], turns[many])
+                result.figures.append(
+                    Figure(f"random samples {title}: part of pread, {threads} threads each", part, want)
+                )
             result.figures.append(
                 Figure(f"random samples {title}: times plain files", faster(turns[OURS], turns[FILES]), None)
             )
