@@ -89,8 +89,8 @@ class HuggingFaceStream(Adapter):
         import datasets
         from torch.utils.data import DataLoader
 
-        # Each worker sleeps 5 s at the end of its pass, until the threads of Arrow have gone. That is
-        # longer than an epoch here, and says nothing of longer ones.
+        # Each worker sleeps 5 s at the end of its pass, until the threads of Arrow have gone. That
+        # is longer than an epoch here, and says nothing of longer ones.
         datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0
         options = None
         if remote(place):

@@ -42,8 +42,8 @@ class LitData(Adapter):
             cache_dir=str(cache / "litdata"),
             shuffle=True,
             storage_options=_storage(place),
-            # Two workers that share a chunk from a bucket read all of its file for each 256 samples:
-            # gaps of 5 s and more.
+            # Two workers that share a chunk from a bucket read all of its file for each 256
+            # samples: gaps of 5 s and more.
             batch_decode="all" if remote(place) else "auto",
         )
         loader = litdata.StreamingDataLoader(

@@ -74,6 +74,9 @@ func TestCarryOverOfAPart(t *testing.T) {
 		store := &fakeStore{}
 		b := overPool(t, store, o, memory)
 		b.TakeOver(kept)
+		if b.planned != 100*kib || b.useful != 100*kib || b.objects["o"].bytes != 100*kib {
+			t.Errorf("%d bytes are planned, %d in buffers, want 100 KiB", b.planned, b.useful)
+		}
 		b.plan([]chunk.Span{span("o", 0, 300*kib)})
 		b.Open(0)
 		b.read("o", 0, 100*kib)
@@ -84,8 +87,8 @@ func TestCarryOverOfAPart(t *testing.T) {
 		}
 		// This pass keeps nothing: the bytes go with their window.
 		b.Done(0)
-		if f := b.Figures(); f.Held != 0 {
-			t.Errorf("%d bytes are held", f.Held)
+		if f := b.Figures(); f.Held != 0 || b.planned != 0 || b.useful != 0 {
+			t.Errorf("%d bytes are held, %d planned, %d in buffers", f.Held, b.planned, b.useful)
 		}
 		if left := b.end(); !left.Empty() {
 			t.Errorf("kept %v, want nothing", left)
@@ -143,6 +146,10 @@ func TestKeepAllKeeps(t *testing.T) {
 		if f := b.Figures(); f.Held != 2000 || store.count() != 2 {
 			t.Errorf("%d bytes are held after %d requests", f.Held, store.count())
 		}
-		b.end().Drop(b.memory)
+		kept := b.end()
+		if data, err := b.ReadAhead(still{}).Bytes(t.Context(), "a", 0, 1000); data != nil || err != nil {
+			t.Errorf("a closed prefetcher: %d bytes, %v", len(data), err)
+		}
+		kept.Drop(b.memory)
 	})
 }

@@ -369,6 +369,60 @@ func TestNoMemory(t *testing.T) {
 	})
 }
 
+// TestRequestsTeachTheLink: each request tells its delay and the rate of its body, failed ones not
+// their rate. Time without requests tells nothing.
+func TestRequestsTeachTheLink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{delay: 30 * time.Millisecond, rate: 50e6}
+		store.fail = func(s chunk.Span) error {
+			if s.Object == "bad" {
+				return errs.New(errs.Storage, "the server is gone")
+			}
+			return nil
+		}
+		b := newRig(t, store, Options{Limit: 1 << 30})
+		b.plan(list(span("bad", 0, 2*mib))...)
+		b.Open(0)
+		b.settle()
+		if b.link.first != 30*time.Millisecond || b.link.body != 0 {
+			t.Errorf("after a failure: first byte after %v, body at %v", b.link.first, b.link.body)
+		}
+		b.Done(0)
+		b.plan([]chunk.Span{span("good", 0, 4*mib)})
+		b.settle()
+		if got := b.link.body; got < 49e6 || got > 51e6 {
+			t.Errorf("the body came at %.0f bytes per second, want 50 MB/s", got)
+		}
+		if got := b.link.rate(); got < 45e6 || got > 55e6 || !b.link.since.IsZero() {
+			t.Errorf("the link carries %.0f bytes per second, want 50 MB/s", got)
+		}
+		b.Done(1)
+		b.end()
+	})
+}
+
+// TestNextAfterFailure: the bytes of failed requests are in flight no more, and others follow.
+func TestNextAfterFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{delay: time.Second, blank: true, fail: func(chunk.Span) error { return errs.New(errs.Storage, "no") }}
+		b := newRig(t, store, Options{Limit: 1 << 40, Lead: math.MaxInt64, SkipPrefault: true})
+		var spans []chunk.Span
+		for i := range 40 { // more than may be in flight
+			spans = append(spans, span(string(rune('A'+i)), 0, MaxRequest))
+		}
+		b.plan(spans)
+		b.Open(0)
+		b.settle()
+		if store.count() != 40 || store.peak >= maxFlight+MaxRequest {
+			t.Errorf("%d requests, want 40; %d bytes at once", store.count(), store.peak)
+		}
+		b.end()
+		unused(t, b.memory)
+	})
+}
+
 // TestRequestedIsCalled once for each request, with its start and its bytes.
 func TestRequestedIsCalled(t *testing.T) {
 	t.Parallel()
