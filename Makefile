@@ -29,7 +29,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test soak test-go test-python bench bench-all lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
+.PHONY: help build demo test soak test-go test-python bench bench-all bench-cores lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
@@ -55,8 +55,11 @@ test-python: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest -rs benchmarks
 
-bench-all: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## every other loader and format; ALL=--short in half an hour
+bench-all: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## every other loader and format; ALL=--short, ALL=CHAPTER, ALL=--list
 	$(PY) benchmarks/run_all.py $(ALL)
+
+bench-cores: build $(STAMPS)/test $(STAMPS)/bench ## an epoch on 1, 2, 4, 8, 16 cores, beside torch, FFCV and tf.data
+	$(PY) benchmarks/cores.py $(CORES)
 
 lint: lint-go lint-python lint-c lint-notices ## gofmt, vet, staticcheck; ruff, mypy; clang-format; third-party notices
 

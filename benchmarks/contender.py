@@ -21,6 +21,7 @@ import machine
 
 
 def main() -> None:
+    _pin()
     # What libraries print goes to standard error, so that answers stay alone on the pipe.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -33,6 +34,13 @@ def main() -> None:
     while line := sys.stdin.readline():
         request = json.loads(line)
         print(json.dumps(_answer(work, request)), file=answers)
+
+
+def _pin() -> None:
+    """Keeps the process and its children on the first cores, as many as DEEPLAKE_BENCH_CORES says."""
+    cores = os.environ.get("DEEPLAKE_BENCH_CORES")
+    if cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
 
 
 def _answer(work: object, request: dict[str, object]) -> dict[str, object]:

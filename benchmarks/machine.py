@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.metadata
 import os
 import platform
@@ -52,6 +53,11 @@ def commit() -> str:
         return head + ("+" if _git("status", "--porcelain", "--", "core", "capi", "python") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def today() -> str:
+    """Returns the date, in UTC."""
+    return datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
 
 
 class Watch:

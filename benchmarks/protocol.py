@@ -306,6 +306,7 @@ class Result:
         return whole | {
             "machine": machine.describe(),
             "commit": machine.commit(),
+            "date": machine.today(),
             "versions": machine.versions("numpy", *self.packages),
             "others": {"median": self.disturbance, "most": max(self.others, default=0.0)},
             "stolen": max(self.stolen, default=0.0),

@@ -71,10 +71,11 @@ def write(folder: Path) -> None:
         "",
         "Written by `python benchmarks/report.py` from the JSON files beside it; `python benchmarks/run.py --full` "
         "measures all of it anew. Each table is one run in which the contenders took turns; figures are medians, with "
-        "the least and the most in brackets. [How](../protocol.py)",
+        "the least and the most in brackets. Modules are measured one by one, and the results of one replace its own "
+        "alone; sizes of sets stand in its tables. [How](../protocol.py)",
         "",
-        "| what | figure | must reach | |",
-        "|---|---|---|---|",
+        "| what | figure | must reach | | measured |",
+        "|---|---|---|---|---|",
     ]
     for name in names:
         lines += [_figure(figure, found[name]) for figure in found[name]["figures"] if figure["want"] is not None]
@@ -136,8 +137,8 @@ def _section(name: str, found: dict[str, Any], folder: Path) -> list[str]:
     versions = ", ".join(f"{package} {version}" for package, version in found["versions"].items())
     lines.append(
         f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}, "
-        f"{about['file_system']}; Python {about['python']}, {versions}; commit {found['commit']}; "
-        f"{found['rounds']} rounds; others used {found['others']['median']:.1%} of the machine"
+        f"{about['file_system']}; Python {about['python']}, {versions}; {_measured(found)}; "
+        f"others used {found['others']['median']:.1%} of the machine"
         + (" (**disturbed: not to be quoted**)" if found["disturbed"] else "")
     )
     return lines
@@ -146,7 +147,13 @@ def _section(name: str, found: dict[str, Any], folder: Path) -> list[str]:
 def _figure(figure: dict[str, Any], found: dict[str, Any]) -> str:
     verdict = _verdict(figure) + (" (disturbed run)" if found["disturbed"] else "")
     value = f"{_spread(figure['value'])} {figure['unit']}".rstrip()
-    return f"| {figure['what']} | {value} | {_want(figure)} | {verdict} |"
+    return f"| {figure['what']} | {value} | {_want(figure)} | {verdict} | {_measured(found)} |"
+
+
+def _measured(found: dict[str, Any]) -> str:
+    """Returns the date, the commit and the rounds; files of before have no date."""
+    date = f"{found['date']}, " if "date" in found else ""
+    return f"{date}{found['commit']}, {found['rounds']} rounds"
 
 
 def _want(figure: dict[str, Any]) -> str:

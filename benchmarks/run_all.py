@@ -1,10 +1,11 @@
 """`make bench-all`: ours against every other loader and format, one after the other.
 
-python benchmarks/run_all.py [--short] [--images N] [--rounds N] [--only NAME]... [chapter...]
+python benchmarks/run_all.py [--list] [--short] [--images N] [--rounds N] [--only NAME]... [chapter...]
 
-The whole, over 20,000 images in five rounds, takes about four hours, 12 GB of disk under build/bench and a machine that
-does nothing else; --short half an hour there, and twice that where others keep the cores busy. Tables and plots go to
-benchmarks/results/peers. Who cannot take part is named there with the reason.
+Run the chapters one by one, by name: each ends within an hour, has a date of its own, and replaces its own results
+alone. They need 12 GB of disk under build/bench and a machine that does nothing else. --short takes half an hour for
+all of them, and twice that on busy cores. Tables and plots go to benchmarks/results/peers, and name the reason for
+every absent loader.
 """
 
 from __future__ import annotations
@@ -31,23 +32,27 @@ CROPPED = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="everybody side by side")
+    parser = argparse.ArgumentParser(description="ours beside every other loader")
+    parser.add_argument("--list", action="store_true", help="only print a command for each chapter")
     parser.add_argument("--short", action="store_true", help="3,000 images and fewer rounds, for a machine in use")
     parser.add_argument("--images", type=int, help="how many images (20,000)")
-    parser.add_argument("--rounds", type=int, help="how often everybody takes a turn (5)")
+    parser.add_argument("--rounds", type=int, help="turns of each (5)")
     parser.add_argument(
         "--only", action="append", default=[], help="only entrants whose name contains this; the rest stays as it was"
     )
     parser.add_argument("chapters", nargs="*")
     arguments = parser.parse_args()
     if arguments.short:
-        # who hangs costs no more than the others
+        # a loader that hangs costs no more than the others
         os.environ.setdefault("DEEPLAKE_BENCH_LIMIT_S", "120")
     count, rounds = (3_000, 2) if arguments.short else (20_000, 5)
     chapters = _chapters(arguments.short, arguments.images or count, arguments.rounds or rounds, arguments.only)
     unknown = sorted(set(arguments.chapters) - set(chapters))
     if unknown:
         parser.error(f"no chapter {', '.join(unknown)}; there are {', '.join(chapters)}")
+    if arguments.list:
+        print("".join(f"make bench-all ALL={name}\n" for name in chapters), end="")
+        return 0
     for name in arguments.chapters or chapters:
         print(f"==== {name}", file=sys.stderr, flush=True)
         _clear()
@@ -61,7 +66,7 @@ def main() -> int:
 
 
 def _clear() -> None:
-    """Removes what runs that were killed have left."""
+    """Removes the files of killed runs."""
     if SCRATCH.parent.exists():
         for place in SCRATCH.parent.iterdir():
             if place.name.isdigit() and not Path("/proc", place.name).exists():

@@ -65,4 +65,4 @@ def withdrawn(chapter: str, name: str, part: float) -> str:
     least, source = SHOWN.get(chapter, {}).get(name, (0.0, ""))
     if part >= NEAR * least or name in EXPLAINED.get(chapter, {}):
         return ""
-    return f"withdrawn: {part:.2g} of the limit here, and {least:.2g} in {source}; our adapter holds it back"
+    return f"withdrawn: {part:.2g} of the limit here, {least:.2g} in {source}, and no reason is known"

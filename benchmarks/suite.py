@@ -6,7 +6,6 @@ the disk for the next. The tables name the reason for every absent loader.
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import statistics
@@ -93,7 +92,7 @@ class Chapter:
 
     def add(self, name: str, part: float, cells: dict[str, str], **figures: Any) -> None:
         """Adds a line, and writes it at once: something may end the run before its end."""
-        self.lines.append(Line(name, part, cells, figures, machine.commit(), today(), self.rounds, self.about))
+        self.lines.append(Line(name, part, cells, figures, machine.commit(), machine.today(), self.rounds, self.about))
         self.save(only=True)
 
     def refuse(self, entrant: Entrant, reason: Exception | str) -> None:
@@ -120,7 +119,7 @@ class Chapter:
             "minutes": round((time.monotonic() - self.began) / 60),
             "others": disturbance,
             "shared": disturbance > DISTURBED,
-            "date": today(),
+            "date": machine.today(),
             "machine": machine.describe(),
             "commit": machine.commit(),
         }
@@ -131,11 +130,6 @@ class Chapter:
             _keep(json.loads(before.read_text()), found)
         before.write_text(json.dumps(found, indent=1) + "\n")
         suite_page.write(PLACE)
-
-
-def today() -> str:
-    """Returns the date, in UTC."""
-    return datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
 
 
 def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:

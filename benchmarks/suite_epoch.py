@@ -120,7 +120,7 @@ def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet,
         note = "The limit decodes from memory, into one buffer per thread; it reads no file and delivers nothing."
     turns = race({OURS: ours, name: Entry(stack.enter_context(loop))}, rounds=chapter.rounds)
     chapter.watch(turns[OURS])
-    _per_epoch(turns[OURS], files.count)
+    per_epoch(turns[OURS], files.count)
     limit = turns[name]
     for at, value in enumerate(limit.values):
         # the loop of copies moves whole blocks, a little more than asked for
@@ -235,7 +235,7 @@ def _one(
             turns = race({OURS: ours, entrant.name: chosen["entry"]}, rounds=rounds)
             chapter.watch(*turns.values())
             for turn in turns.values():
-                _per_epoch(turn, files.count)
+                per_epoch(turn, files.count)
             chapter.publish(entrant, _part(turns[OURS], turns[entrant.name]))
             _line(chapter, entrant, turns[entrant.name], turns[OURS], chosen, peer, files)
     finally:
@@ -337,7 +337,7 @@ def _chosen(peer: Contender, full: bool) -> dict[str, Any]:
     return found | {"entry": Entry(peer, {"workers": found["workers"], "least": least})}
 
 
-def _per_epoch(turn: Turn, count: int) -> None:
+def per_epoch(turn: Turn, count: int) -> None:
     """Makes turns of several epochs turns of one.
 
     Raises:

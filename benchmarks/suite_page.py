@@ -1,4 +1,4 @@
-"""The page of the comparison with other loaders: what stands in results/peers, as tables and plots.
+"""The page of the comparison with other loaders: the JSON files of results/peers as tables and plots.
 
 python benchmarks/suite_page.py writes it anew from the JSON files.
 """
@@ -47,14 +47,15 @@ def write(place: Path) -> None:
         "",
         "Written by `make bench-all` ([how](../../suite.py), [who](../../roster.py), "
         "[with which settings](../../adapters)). Each takes turns with ours, in a process and an environment of its "
-        "own ([locks](../../../requirements/peers)); figures are medians, the least and the most in brackets. "
-        '"Ours is" is the ratio of neighbouring turns. Who leaves decoding to the user has OpenCV.',
+        "own ([locks](../../../requirements/peers)). Figures are medians, the least and the most in brackets. "
+        '"Ours is" is the ratio of neighbouring turns. Loaders that leave decoding to the user have OpenCV. '
+        "A row that misses the figure that others show of its loader is withdrawn ([figures](../../shown.py)). "
+        "Chapters are measured one by one, each within an hour of its date.",
         "",
-        "The number of workers is the best of those that were tried. CPU time is that of the whole process tree, "
-        "memory the peak of the tree over the interpreter with torch and the adapter imported, seen in a run that is "
-        "not timed, p99 the gap between batches that one in a hundred exceeds, the first batch that of a loader made "
-        "from nothing, compiling and starting of workers included. Every pixel of an epoch is compared with the "
-        "limit's.",
+        "The number of workers is the best of those tried. CPU time is that of the whole process tree. Memory is the "
+        "peak of the tree over the interpreter with torch and the adapter imported, seen in a run that is not timed. "
+        "One gap between batches in a hundred exceeds p99. The first batch is that of a loader made from nothing, "
+        "compiling and starting of workers included. Every pixel of an epoch is compared with the limit's.",
         "",
         *_overview(chapters),
     ]
@@ -64,22 +65,33 @@ def write(place: Path) -> None:
 
 
 def _overview(chapters: list[dict[str, Any]]) -> list[str]:
-    """Returns a table of how many times faster ours is than everybody everywhere; where it is slower, in bold."""
-    found: dict[str, dict[str, float]] = {}
+    """Returns a table of how many times faster ours is than each entrant in each chapter; slower in bold."""
+    found: dict[str, dict[str, str]] = {}
     for chapter in chapters:
         for line in chapter["lines"]:
             name = {format_: loader for loader, format_ in NAMES.items()}.get(line["name"], line["name"])
             if name != OURS:
-                found.setdefault(name, {})[chapter["name"]] = 1 / line["part"]
+                found.setdefault(name, {})[chapter["name"]] = _ratio(line)
     rows = sorted(found, key=lambda name: (-len(found[name]), name))
     heads = [f"{SHORT[_kind(chapter)]} {chapter['name'].partition('-')[2]}".strip() for chapter in chapters]
-    lines = ["Ours is so many times as fast (medians; **bold**: slower):", "", _row("", heads)]
-    lines.append("|---|" + "---|" * len(chapters))
-    for name in rows:
-        values = [found[name].get(chapter["name"]) for chapter in chapters]
-        cells = ["" if one is None else f"**{one:.2f}**" if one < 1 else f"{one:.3g}" for one in values]
-        lines.append(_row(name, cells))
+    lines = ["Ours is so many times as fast (medians; least and most in brackets; **bold**: slower):", ""]
+    lines += [_row("", heads), "|---|" + "---|" * len(chapters)]
+    lines.append(_row("set", [chapter["about"].partition(", ")[2] or chapter["about"] for chapter in chapters]))
+    lines.append(_row("measured", [_when(chapter) for chapter in chapters]))
+    lines += [_row(name, [found[name].get(chapter["name"], "") for chapter in chapters]) for name in rows]
     return lines
+
+
+def _ratio(line: dict[str, Any]) -> str:
+    """Returns the ratio of a line with its spread."""
+    text: str = line["cells"].get("ours is, times") or f"{1 / line['part']:.3g}"
+    return f"**{text}**" if line["part"] > 1 else text
+
+
+def _when(chapter: dict[str, Any]) -> str:
+    """Returns the dates of the lines of a chapter."""
+    dates = sorted({line.get("date", chapter["date"]) for line in chapter["lines"]} or {chapter["date"]})
+    return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
 
 
 def _row(name: str, cells: list[str]) -> str:
@@ -101,11 +113,11 @@ def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
             "CPU time say something, rates nothing.",
             "",
         ]
-    lines += [_row("", [chapter["unit"], *chapter["columns"]])]
-    lines += ["|---|" + "---|" * (len(chapter["columns"]) + 1)]
+    lines += [_row("", [chapter["unit"], *chapter["columns"], "measured", "set"])]
+    lines += ["|---|" + "---|" * (len(chapter["columns"]) + 3)]
     for row in rows:
         cells = [row["cells"].get(column, "") for column in [chapter["unit"], *chapter["columns"]]]
-        lines.append(_row(row["name"], cells))
+        lines.append(_row(row["name"], [*cells, _measured(chapter, row), row.get("about", chapter["about"])]))
     lines += ["", f"![{chapter['about']}]({plot})", ""]
     lines += [f"- Absent: {name}: {reason}" for name, reason in chapter["absent"].items()]
     lines += [f"- {note}" for note in chapter["notes"]]
@@ -113,25 +125,17 @@ def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
     packages = ", ".join(dict.fromkeys(chapter["versions"].values()))
     lines.append(
         f"- {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; Python "
-        f"{about['python']}, {packages}; {_measured(chapter)}; "
-        f"others used {chapter['others']:.0%} of the machine"
+        f"{about['python']}, {packages}; "
+        + (f"{chapter['minutes']} minutes; " if chapter.get("minutes") else "")
+        + f"others used {chapter['others']:.0%} of the machine"
     )
     return lines
 
 
-def _measured(chapter: dict[str, Any]) -> str:
-    """Returns the commit, the date and the rounds; where lines are of different ones, who is of which."""
-    found: dict[tuple[str, str, int], list[str]] = {}
-    for line in chapter["lines"]:
-        commit, date, rounds = (line.get(key, chapter[key]) for key in ("commit", "date", "rounds"))
-        found.setdefault((commit, date, rounds), []).append(line["name"])
-    if len(found) < 2:
-        commit, date, rounds = next(iter(found), (chapter["commit"], chapter["date"], chapter["rounds"]))
-        return f"commit {commit}; {date}; {rounds} rounds"
-    newest = sorted(found.items(), key=lambda one: one[0][1], reverse=True)
-    return "; ".join(
-        f"commit {commit}, {date}, {rounds} rounds: {', '.join(names)}" for (commit, date, rounds), names in newest
-    )
+def _measured(chapter: dict[str, Any], line: dict[str, Any]) -> str:
+    """Returns the date, the commit and the rounds of a line."""
+    date, commit, rounds = (line.get(key, chapter[key]) for key in ("date", "commit", "rounds"))
+    return f"{date}, {commit}, {rounds} rounds"
 
 
 def _kind(chapter: dict[str, Any]) -> str:
