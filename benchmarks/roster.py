@@ -67,7 +67,7 @@ ENTRANTS = (
         "DeepLake4",
         {"way": "columns"},
         fetch=True,
-        note="its columns, a batch at once",
+        note="files of a batch from its column, decoded by OpenCV",
     ),
     Entrant(
         "Deep Lake 4 in DataLoader",

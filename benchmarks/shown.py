@@ -1,12 +1,12 @@
 """The figures that others show of a peer: its documentation, or a run by somebody without our adapters.
 
-A row is published if it comes near them. Otherwise our adapter holds the peer back, and the row would mislead: it goes,
-or a reason stands in EXPLAINED.
+A row is published if it comes near them. Otherwise our adapter may hold the peer back, and the row would mislead: it
+goes, or EXPLAINED has the reason.
 """
 
 from __future__ import annotations
 
-NEAR = 0.7  # of the shown figure: gaps of a third mean little on shared machines
+NEAR = 2 / 3  # of the shown figure: gaps of a third mean little between two machines
 
 _RUN = "an independent run on two cores"
 # The rate of a peer as a part of the limit of its chapter, by chapter and entrant. The limits are

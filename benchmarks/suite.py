@@ -30,6 +30,10 @@ HOUR = 55 * 60.0  # seconds after which no entrant of a chapter begins
 LIMIT, COPY = "libjpeg-turbo in C", "memcpy in C"
 
 
+class UnpublishedError(Exception):
+    """An entrant gets no row; the message is the reason, for the tables."""
+
+
 @dataclass
 class Line:
     """One contender: cells by the names of columns, and the figure that the plot shows.
@@ -68,10 +72,10 @@ class Chapter:
         """Begins with another entrant.
 
         Raises:
-            ContenderError: the hour of the chapter is over. One table must not mix the hours of a day.
+            UnpublishedError: the hour of the chapter is over. One table must not mix the hours of a day.
         """
         if time.monotonic() - self.began > HOUR:
-            raise ContenderError("", f"not measured: the chapter had run for {HOUR / 60:.0f} minutes; use --only")
+            raise UnpublishedError(f"not measured: the chapter had run for {HOUR / 60:.0f} minutes; use --only")
 
     def publish(self, entrant: Entrant, part: float) -> None:
         """Lets a row be published if it comes near the figures that others show of it.
@@ -81,11 +85,11 @@ class Chapter:
             part: its rate as a multiple of ours.
 
         Raises:
-            ContenderError: it does not.
+            UnpublishedError: it does not.
         """
         reason = shown.withdrawn(self.name, entrant.name, part / self.limit) if self.limit else ""
         if reason:
-            raise ContenderError("", reason)
+            raise UnpublishedError(reason)
         why = shown.EXPLAINED.get(self.name, {}).get(entrant.name)
         if why:
             self.notes.append(f"{entrant.name}: {why}")
@@ -201,4 +205,4 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
 
 
-FAILURES = (ContenderError, environments.MissingError, AssertionError)
+FAILURES = (UnpublishedError, ContenderError, environments.MissingError, AssertionError)
