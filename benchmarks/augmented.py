@@ -50,7 +50,7 @@ class Augmented:
         return {"count": count}
 
     def stats(self) -> dict[str, Any]:
-        """What the loader says of itself after the last epoch."""
+        """Returns the statistics of the loader after the last epoch."""
         return {"stats": self._loader.stats()} if self._loader is not None else {}
 
     def check(self, name: str, count: int) -> dict[str, Any]:
@@ -70,9 +70,9 @@ class Augmented:
 
 
 def _expected(files: data.JpegSet, steps: list[Any], count: int) -> dict[int, Any]:
-    """Returns what torchvision makes of the first files by the crops that ours draws, in epoch 0 with seed 0.
+    """Returns torchvision's crops of the first files, drawn as ours are in epoch 0 with seed 0.
 
-    What is drawn is a function of seed, epoch, row and the tensor's name, so a small dataset of the same rows is
+    The draw is a function of seed, epoch, row and the tensor's name, so a small dataset of the same rows is
     cropped alike; two corners of each picture, moved along as points, say how.
     """
     import deeplake

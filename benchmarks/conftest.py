@@ -1,4 +1,4 @@
-"""`pytest benchmarks`: the short comparison. What is wrong fails; what is slow is shown, not failed.
+"""`pytest benchmarks`: the short comparison. Wrong results fail; slow ones are shown.
 
 A busy machine makes any threshold a coin toss, so the bars of the figures are held by `run.py --full` alone.
 """
@@ -18,7 +18,7 @@ _began = time.monotonic()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The loader first, object stores last: those are what a slow machine goes without."""
+    """The loader first, object stores last: a slow machine goes without them."""
     names = [f"test_{name}" for name in report.ORDER]
     items.sort(key=lambda item: names.index(item.path.stem) if item.path.stem in names else -1)
 

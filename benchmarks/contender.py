@@ -1,9 +1,9 @@
 """The process that one contender runs in: `python contender.py MODULE FACTORY ARGUMENTS`.
 
-It imports MODULE, calls FACTORY with the arguments (JSON), and says so; what it held in memory then is the baseline.
-After that each line of standard input, `{"call": name, "args": {...}}`, calls a method of what the factory returned,
-and is answered by one line: what the method returned, the seconds it took (its own figure where it returns
-`seconds`), the CPU time of the process tree, and resident memory before and at the peak.
+It imports MODULE, calls FACTORY with the arguments (JSON), and says so. Its memory at this moment is the baseline.
+After that each line of standard input, `{"call": name, "args": {...}}`, calls a method of the returned object. One line
+answers: the value of the method, its seconds (its own figure if it returns `seconds`), the CPU time of the process
+tree, and resident memory before and at the peak.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import machine
 
 def main() -> None:
     _pin()
-    # What libraries print goes to standard error, so that answers stay alone on the pipe.
+    # Libraries print to standard error: only answers go through the pipe.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     module, factory, arguments = sys.argv[1:]

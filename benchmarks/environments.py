@@ -1,8 +1,8 @@
 """An environment for each of the other loaders, made on demand from its own lock under requirements/peers.
 
-Between them they pin versions that nobody else should have to live with: so each has a virtual environment of its own
-under build/bench/peers. Torch is gigabytes: a `.pth` file lets each find that of the environment this runs in, behind
-its own packages, so that all run the same torch and none installs one.
+They pin versions that exclude each other, so each has a virtual environment of its own under build/bench/peers. Torch
+is gigabytes: a `.pth` file lets each find that of the environment this runs in, behind its own packages. So all run the
+same torch, and none installs one.
 
 python benchmarks/environments.py [--lock] [name...] makes the environments; with --lock it first resolves
 requirements/peers/NAME.in anew into requirements/peers/NAME.txt.
@@ -25,10 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements" / "peers"
 PLACE = data.CACHE / "peers"
 HERE = "here"  # the name of the environment that this runs in
-# What building a peer from its sources needs beyond a compiler: names for pkg-config.
+# Libraries that building a peer from its sources needs beside a compiler: names for pkg-config.
 LIBRARIES = {"ffcv": ("opencv4", "libturbojpeg")}
-# Whatever a peer would tell its makers stays here, and none may look for a model or a data set
-# elsewhere.
+# No peer reports to its makers, and none looks for a model or a data set elsewhere.
 QUIET = {
     "BUGGER_OFF": "true",
     "DEEPLAKE_DISABLE_TELEMETRY": "1",
@@ -83,7 +82,7 @@ def python(name: str) -> str:
 
 
 def versions(name: str) -> dict[str, str]:
-    """Returns what a lock pins of the packages whose version its `.in` names: those that are measured."""
+    """Returns the pinned versions of the measured packages: its `.in` names their versions."""
     pins = [line.split()[0].split("==") for line in _lines(LOCKS / f"{name}.txt") if "==" in line]
     pinned = {_plain(package): version for package, version in pins}
     wanted = [_plain(re.split(r"[=\[]", line)[0]) for line in _lines(LOCKS / f"{name}.in") if "==" in line]
@@ -96,7 +95,7 @@ def _plain(package: str) -> str:
 
 
 def lock(name: str) -> None:
-    """Resolves an environment anew, and writes what was installed into its lock."""
+    """Resolves an environment anew, and writes the installed packages into its lock."""
     _empty(name)
     _pip(name, "install", "-r", str(LOCKS / f"{name}.in"))
     frozen = _pip(name, "freeze", "--local", "--exclude", "pip", "--exclude", "setuptools")

@@ -1,7 +1,7 @@
 """Contenders that load images: the loader under test, torch's DataLoader with three decoders, and the bare loops.
 
-They run in processes of their own (contender.py), so this module imports at its top what all of them need, and each
-contender the rest.
+They run in processes of their own (contender.py), so this module imports at its top only the modules that all of
+them need.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Ours:
 
     def anew(self) -> dict[str, Any]:
         """One epoch, the dataset opened for it: nothing is known of it, and the first batch counts."""
-        self._loader = None  # what the last epoch kept is given back before the clock runs
+        self._loader = None  # memory of the last epoch is given back before the clock runs
         begin, first, count = time.perf_counter(), 0.0, 0
         self._loader = self._open(self._uri).pytorch(**self._options)
         for batch in self._loader:
@@ -99,7 +99,7 @@ class Ours:
         return {"count": count, "seconds": seconds}
 
     def stats(self) -> dict[str, Any]:
-        """What the loader says of itself after the last epoch."""
+        """Returns the statistics of the loader after the last epoch."""
         return {"stats": self._loader.stats()} if self._loader is not None else {}
 
     def check(self, name: str, count: int) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Ours:
         )
 
     def check_raw(self, rows: int, seed: int) -> dict[str, Any]:
-        """One epoch over the raw tensor with every sample compared with what was written."""
+        """One epoch over the raw tensor with every sample compared."""
         seen = np.zeros(rows, np.int64)
         wrong = 0
         for batch in self._open(self._uri).pytorch(return_index=True, **self._options):
@@ -169,7 +169,7 @@ class TorchFiles:
 def timed(batches: Iterable[Any], most: int) -> dict[str, Any]:
     """Times an epoch, or its first `most` images.
 
-    The rest is drained untimed: workers that stay would carry what they had queued into the next run.
+    The rest is drained untimed: workers that stay would carry their queue into the next run.
     """
     begin, count, seconds = time.perf_counter(), 0, 0.0
     for images in batches:
@@ -196,7 +196,7 @@ class FileDataset:
 
 
 def reader(decoder: str) -> tuple[Callable[[str], Any], bool]:
-    """Returns what reads a file into a uint8 tensor, and whether channels come first."""
+    """Returns a function that reads a file into a uint8 tensor, and whether channels come first."""
     if decoder == "PIL":
         return read_pil, False
     if decoder == "torchvision":

@@ -1,4 +1,4 @@
-"""What the machine is, and how much of it others used while something was measured."""
+"""The facts of the machine, and the share of it that other processes used during a measurement."""
 
 from __future__ import annotations
 
@@ -110,8 +110,7 @@ def cpu_seconds(pid: int) -> float:
 def tree_memory(pid: int) -> int:
     """Returns the bytes that a process tree holds, memory that several of them share counted once.
 
-    Pages of files (libraries, data) are left out: how many of them a process is charged for depends on who else maps
-    them.
+    Pages of files (libraries, data) are left out: their share depends on the other processes that map them.
     """
     total = 0
     for one in tree(pid):

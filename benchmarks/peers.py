@@ -53,7 +53,7 @@ class Peer:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         files = self._files
-        # In memory before, so that reading them is nobody's time.
+        # In memory before the clock runs, so that no figure has the time of reading them.
         rows = [(files.paths[row].read_bytes(), files.labels[row], row) for row in self._order()]
         begin, cpu = time.perf_counter(), _cpu()
         self._adapter.write(place, rows, files.count)
@@ -62,10 +62,10 @@ class Peer:
         return {"seconds": seconds, "cpu": _cpu() - cpu, "bytes": size(place)}
 
     def choose(self, most: int, choices: list[int]) -> dict[str, Any]:
-        """Returns the number of workers that is fastest, of those that the adapter names.
+        """Returns the fastest number of workers that the adapter names.
 
-        With `choices`, of those that come nearest to them, the lower one of two.
-        `first` is how long it then took from nothing to the first batch.
+        Only the numbers nearest to `choices` are tried, if there are any; the lower one of two.
+        `first` is the time from nothing to the first batch.
         """
         wanted = nearest(self._adapter.workers, choices) if choices else list(self._adapter.workers)
         times, firsts = {}, {}
@@ -82,7 +82,7 @@ class Peer:
         Args:
             workers: of the loader.
             most: times only so many images. The rest of the epoch is drained untimed: workers that stay
-                would carry what they had queued into the next run.
+                would carry their queue into the next run.
             least: repeats whole epochs until so many seconds have gone. A loader that needs seconds to
                 find its pace is measured at it.
         """
@@ -138,7 +138,7 @@ class Peer:
         return {"bytes": total, "reads": reads, "seconds": time.perf_counter() - begin}
 
     def verify(self) -> dict[str, Any]:
-        """Compares every sample with its file, and some of them by themselves; warms what can be warm."""
+        """Compares every sample with its file, in batches and some of them one by one. Warms all caches."""
         get, wanted = self._fetcher(), self._stored()
         wrong = 0
         for rows in np.array_split(np.random.default_rng(9).permutation(self._files.count), self._files.count // 256):
@@ -204,14 +204,14 @@ class ArrayWriter:
         return {"seconds": time.perf_counter() - begin, "bytes": size(self._place)}
 
     def remove(self) -> dict[str, Any]:
-        """Removes what the last round wrote, and waits until the disk has nothing left to write."""
+        """Removes the files of the last round, and waits until the disk has nothing left to write."""
         shutil.rmtree(self._place, ignore_errors=True)
         os.sync()
         return {}
 
 
 def nearest(offered: Iterable[int], choices: Iterable[int]) -> list[int]:
-    """Returns of the numbers that are offered those that come nearest to the choices, each once, in order."""
+    """Returns the offered numbers that are nearest to the choices, each once, in order."""
     offered = sorted(offered)
     return sorted({min(offered, key=lambda one: abs(one - choice)) for choice in choices})
 

@@ -149,7 +149,7 @@ class Contender:
 
 @dataclass
 class Turn:
-    """What one contender did in all rounds, a list element for each."""
+    """The rounds of one contender, a list element for each."""
 
     seconds: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -202,7 +202,7 @@ def race(
         call: the method to call.
         rounds: how often each has its turn.
         warm_up: an extra round for each, which does not count.
-        before: what is done before every turn, outside the time measured.
+        before: called before every turn, outside the measured time.
     """
     names = list(entries)
     turns = {name: Turn() for name in names}
@@ -282,7 +282,7 @@ class Result:
     packages: tuple[str, ...] = ()
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
-    checks: list[str] = field(default_factory=list)  # what was verified
+    checks: list[str] = field(default_factory=list)  # verified facts
     notes: list[str] = field(default_factory=list)
     others: list[float] = field(default_factory=list)
     stolen: list[float] = field(default_factory=list)
@@ -295,7 +295,7 @@ class Result:
 
     @property
     def disturbance(self) -> float:
-        """The median over all turns of what others took of the machine: a few bad rounds do not move a median."""
+        """The median over all turns of the share of other processes: a few bad rounds do not move a median."""
         return statistics.median(self.others) if self.others else 0.0
 
     def as_json(self) -> dict[str, Any]:

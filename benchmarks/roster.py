@@ -1,4 +1,4 @@
-"""Who is measured against: the name in the tables, the environment, the adapter, and what it cannot do."""
+"""The other loaders: the name in the tables, the environment, the adapter, and the abilities of each."""
 
 from __future__ import annotations
 
@@ -153,15 +153,15 @@ PLAIN = (  # the limit first
     Entrant("plain files", "webdataset", "plain", "PlainFiles", fetch=True),
 )
 FAST = Entrant("deeplake, fast=True", HERE, "ours", "Ours", {"fast": True}, note="shrinks in the inverse DCT")
-# Second epochs of what is decoded once.
+# Second epochs of loaders that decode once.
 DECODED = (
     FFCV_RAW,
     Entrant("deeplake, pixels stored", HERE, "ours", "Ours", {"decoded": True}, note="decoded when it was written"),
     Entrant("tf.data, cache()", HERE, "tensorflow", "TensorFlow", {"cache": True}, note="shuffles in a buffer"),
 )
-# Who stores pixels.
+# Loaders that store pixels.
 RAW = (
-    replace(FFCV_RAW, note=""),  # as everybody else here
+    replace(FFCV_RAW, note=""),  # all of these store pixels
     Entrant("torch + memmap", HERE, "memmap", "Memmap", note="one .npy file"),
     Entrant("MosaicML Streaming", "streaming", "streaming", "Streaming", {"decoded": True}),
     Entrant("LitData", "litdata", "litdata", "LitData", {"decoded": True}),

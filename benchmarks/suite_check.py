@@ -1,4 +1,4 @@
-"""Whether random crops are what they claim to be: found again in their photographs, with their areas and flips."""
+"""Checks random crops: finds them again in their photographs, with their areas and flips."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An epoch of shuffled batches of 256 images, everybody against ours.
+"""An epoch of shuffled batches of 256 images, each loader against ours.
 
-From a local disk: whole images, random crops, and what was decoded before; and from an object store.
+From a local disk: whole images, random crops and stored or cached pixels. From an object store: whole images.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def crops(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> 
 
 
 def decoded(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
-    """Second epochs of what is decoded once."""
+    """Second epochs of loaders that decode once."""
     cached = replace(OUR, options={"cache": 16 << 30}, note="cache= in memory")
     chapter = _local("decoded", name, count, rounds, full, cached, _wanted(DECODED, wanted))
     chapter.notes.append("Epochs from the second on; the first filled the caches.")
@@ -107,7 +107,7 @@ def _local(
 
 
 def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet, copies: bool) -> Turn:
-    """Measures what the machine allows at most; returns the turns that ours had meanwhile."""
+    """Measures the limit of the machine; returns the turns of ours in the same rounds."""
     if copies:
         size = files.count * math.prod(files.shape)
         options = {"threads": CORES, "megabytes": size // 1_000_000, "ring": RING}
@@ -224,7 +224,7 @@ def _one(
     rounds: int,
     full: bool,
 ) -> Turn:
-    """Measures one of the others; returns the turns that ours had meanwhile."""
+    """Measures another loader; returns the turns of ours in the same rounds."""
     data.say(f"== {entrant.name}")
     place = files.folder if entrant.reads_files else SCRATCH / entrant.factory
     try:
@@ -281,7 +281,7 @@ def _line(
 
 
 def _pixels(found: dict[str, Any], count: int) -> str:
-    """Returns what a check has found, in words."""
+    """Returns the findings of a check in words."""
     if "looked" in found:
         text = f"{found['found']} of {found['looked']} crops found, "
         text += f"{found['area']:.0%} of area, {found['flipped']:.0%} flipped"
@@ -326,7 +326,7 @@ def _remote_line(
 
 
 def _traffic(store: Place) -> dict[str, Any]:
-    """Returns what came from the store since it was reset."""
+    """Returns the requests and bytes of the store since it was reset."""
     gets = [one for one in store.requests() or () if one["method"] == "GET"]
     return {"gets": len(gets), "bytes": sum(one["bytes"] for one in gets)}
 

@@ -15,7 +15,7 @@ TITLES = {
     "epoch": "Epoch over JPEG files on a local disk",
     "crop": "Epoch of random crops of 224x224 with a flip, uint8",
     "pixels": "Epoch over pixels, decoded when they were written, on a local disk",
-    "decoded": "Second epochs of what is decoded once",
+    "decoded": "Second epochs of loaders that decode once",
     "lake": "Epoch over JPEG files in an object store",
     "random": "Random samples as stored, from a local disk",
     "fetch": "Random samples as stored, from an object store",
@@ -33,7 +33,7 @@ SHORT = {
     "write": "files written",
     "arrays": "arrays written",
 }
-# where only the format counts
+# in chapters of formats
 NAMES = {"Grain + ArrayRecord": "ArrayRecord", "tf.data": "TFRecord"}
 OURS = "deeplake"
 
@@ -95,7 +95,7 @@ def _when(chapter: dict[str, Any]) -> str:
 
 
 def _row(name: str, cells: list[str]) -> str:
-    """Returns a row of a table, whatever stands in it."""
+    """Returns a row of a table; bars in cells are escaped."""
     first, *rest = (" ".join(text.split()).replace("|", "\\|") for text in [name, *cells])
     return f"| {first} | ".replace("|  |", "| |") + " | ".join(rest) + " |"
 

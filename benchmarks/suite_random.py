@@ -143,13 +143,13 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
     chapter.notes.append(
         f"A new process opens the dataset and reads {CALLS[1]} samples one after the other, another one {CALLS[MANY]} "
         f"batches of {MANY}, none twice, all compared with their files: the mean of a call from nothing on, opening "
-        "included, imports not. Who fetches whole shards or chunks pays for them in the first calls."
+        "included, imports not. Loaders that fetch whole shards or chunks pay for them in the first calls."
     )
     return chapter
 
 
 def _anew(store: Place, who: Entrant, size: int, seed: int, **arguments: Any) -> dict[str, Any]:
-    """Lets a new process read, and adds to its answer what was asked of the store."""
+    """Lets a new process read, and adds the requests of the store to its answer."""
     with contender(who, "Peer", store.environment(), **arguments) as one:
         store.reset()
         answer = one.call("fetch_anew", calls=CALLS[size], size=size, seed=seed)
@@ -160,7 +160,7 @@ def _anew(store: Place, who: Entrant, size: int, seed: int, **arguments: Any) ->
 
 
 def _entrants(chapter: Chapter, wanted: list[str]) -> list[Entrant]:
-    """Returns who is measured, and says of the others why they are not."""
+    """Returns the entrants to measure, and notes the reasons of the others."""
     found = []
     for entrant in (*PLAIN, *ENTRANTS):
         limit = entrant is PLAIN[0]  # the others are measured by it

@@ -71,7 +71,7 @@ def images(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
             if entrant.reads_files or entrant.module == "tensorstore" or not _is_wanted(entrant, wanted):
                 continue
             if entrant.options.get("way") == "pytorch":
-                continue  # another way to read what is written already
+                continue  # it reads the files of the entrant before it
             data.say(f"== {entrant.name}")
             place = SCRATCH / entrant.module
             try:

@@ -28,7 +28,7 @@ class Command:
         self._commands, self._place = commands, Path(place)
 
     def remove(self) -> dict[str, Any]:
-        """Removes what the last round wrote, and waits until the disk has nothing left to write."""
+        """Removes the files of the last round, and waits until the disk has nothing left to write."""
         shutil.rmtree(self._place, ignore_errors=True)
         os.sync()
         return {}

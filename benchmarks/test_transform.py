@@ -111,7 +111,7 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
 
 
 def _antialiased(title: str, turns: dict[str, Turn]) -> list[Figure]:
-    """Compares with the fastest of those whose crops are antialiased, as ours are."""
+    """Compares with the fastest loader of antialiased crops, as ours are."""
     rest = [name for name in turns if name.startswith("torch + ") and name != f"torch + {PLAIN}"]
     if not rest:
         return []

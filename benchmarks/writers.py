@@ -27,7 +27,7 @@ class Writer:
         return {}
 
     def remove(self) -> dict[str, Any]:
-        """Removes what the last round wrote, and waits until the disk has nothing left to write."""
+        """Removes the files of the last round, and waits until the disk has nothing left to write."""
         if self._place.is_dir():
             shutil.rmtree(self._place)
         else:

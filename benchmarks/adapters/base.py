@@ -1,4 +1,4 @@
-"""What an adapter gives, and what several of them share."""
+"""The interface of adapters, and code that several of them share."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ Fetch = Callable[[list[int]], list[bytes]]
 
 
 class AbsentError(Exception):
-    """A loader cannot do what it was asked for; the roster should not ask it."""
+    """A loader lacks an ability; the roster should not ask for it."""
 
 
 class Adapter:
-    """A loader of another project. Each can do some of what stands here."""
+    """A loader of another project. Each has some of these abilities."""
 
     height_first: ClassVar[bool] = True  # False: images come as (channels, height, width)
     workers: ClassVar[tuple[int, ...]] = WORKERS  # of these the best is taken
-    packages: ClassVar[tuple[str, ...]] = ()  # what it imports
+    packages: ClassVar[tuple[str, ...]] = ()  # of its imports
     side = 0  # of random crops that are to be delivered, with a flip; 0: whole images
     decoded = False  # it is the pixels that are stored
 
     def load(self) -> None:
-        """Imports what it needs: importing is measured by no table, and the memory of it belongs to the baseline."""
+        """Imports its packages: no table measures imports, and their memory belongs to the baseline."""
         for name in self.packages:
             importlib.import_module(name)
 
     @property
     def pixels(self) -> Callable[[Any], Any]:
-        """What makes a uint8 tensor (height, width, 3) of what is stored, where decoding is left to the user."""
+        """A function from stored bytes to a uint8 tensor (height, width, 3), for loaders that do not decode."""
         if self.decoded:
             return lambda pixels: pixels
         return partial(crops.opencv, side=self.side) if self.side else decode
 
     def stored(self, file: bytes) -> Any:
-        """Returns what is written of a JPEG file: the file, or its pixels (height, width, 3)."""
+        """Returns the stored form of a JPEG file: the file, or its pixels (height, width, 3)."""
         return decode(file).numpy() if self.decoded else file
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
@@ -66,18 +66,18 @@ class Adapter:
         raise AbsentError(f"{type(self).__name__} writes no arrays")
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        """Makes the loader once; what it returns starts an epoch at each call.
+        """Makes the loader once. Each call of the returned function starts an epoch.
 
         Args:
             place: a folder, or `s3://bucket/prefix`.
             batch_size: of every batch but the last, which may be smaller.
-            workers: processes or threads, whichever the loader has.
-            cache: an empty folder for copies of what is far away.
+            workers: processes or threads of the loader.
+            cache: an empty folder for copies of remote files.
         """
         raise AbsentError(f"{type(self).__name__} gives no epochs")
 
     def fetch(self, place: str, cache: Path) -> Fetch:
-        """Opens what `write` has written to read samples at random."""
+        """Opens the files of `write` to read samples at random."""
         raise AbsentError(f"{type(self).__name__} reads no samples at random")
 
 
@@ -111,7 +111,7 @@ def stack(samples: list[tuple[Any, int, int]]) -> Batch:
 
 
 def in_order(one: Callable[[int], bytes]) -> Fetch:
-    """Reads the samples of a batch in the order of storage, for those to whom going from shard to shard is dear."""
+    """Reads the samples of a batch in the order of storage: going from shard to shard is dear for some loaders."""
 
     def fetch(rows: list[int]) -> list[bytes]:
         found = {row: one(row) for row in sorted(rows)}

@@ -28,7 +28,7 @@ def window(height: int, width: int) -> tuple[int, int, int, int]:
 
 
 def opencv(file: Any, side: int) -> Any:
-    """Decodes a JPEG file; bilinear without antialiasing, which is what Albumentations does unless told otherwise."""
+    """Decodes a JPEG file; bilinear without antialiasing, the default of Albumentations."""
     import cv2
     import torch
 
@@ -40,7 +40,7 @@ def opencv(file: Any, side: int) -> Any:
 
 
 def reader(decoder: str, side: int) -> Callable[[str], Any]:
-    """Returns what reads and crops a file."""
+    """Returns a function that reads and crops a file."""
     if decoder == "OpenCV":
         return partial(_opencv_file, side=side)
     from torchvision.transforms import v2

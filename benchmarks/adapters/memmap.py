@@ -1,4 +1,4 @@
-"""Pixels in one .npy file, mapped into memory under torch's DataLoader: what people write who decode once by hand."""
+"""Pixels in one .npy file, mapped into memory under torch's DataLoader: the usual way to decode once by hand."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ class Memmap(Adapter):
 
 class _Rows:
     def __init__(self, place: Path) -> None:
-        # Copied where it is written, which nobody does: torch warns of arrays that may not be
-        # written.
+        # Copied at the first write, which never comes: torch warns of arrays that are read-only.
         self._images = np.load(place / "images.npy", mmap_mode="c")
         self._labels, self._numbers = np.load(place / "labels.npy"), np.load(place / "numbers.npy")
 

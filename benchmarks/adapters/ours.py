@@ -1,4 +1,4 @@
-"""The library that is measured, by the same protocol as everybody."""
+"""The measured library, by the protocol of all others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adapters.base import CORES, Adapter, Epoch, Fetch, Row, endpoint, remote, t
 class Ours(Adapter):
     """Its loader, as documented."""
 
-    packages = ("deeplake", "deeplake._dataset")  # what the first call would import otherwise
+    packages = ("deeplake", "deeplake._dataset")  # otherwise imported by the first call
     workers = (CORES,)
 
     def __init__(self, fast: bool = False, cache: int = 0, decoded: bool = False) -> None:

@@ -18,7 +18,7 @@ class TensorFlow(Adapter):
     workers = tuple(sorted({0, CORES, 2 * CORES}))  # parallel calls; 0: AUTOTUNE decides
 
     def __init__(self, cache: bool = False) -> None:
-        """With `cache` it keeps what it has decoded in memory."""
+        """With `cache` it keeps decoded images in memory."""
         self._cache = cache
 
     def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
