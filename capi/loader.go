@@ -13,6 +13,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 )
 
 // loading is a dl_loader, with the handles of its epochs, which end with it.
@@ -96,7 +97,7 @@ func dlgo_loader_len(h C.dl_loader, pass *C.dl_text, out *C.int64_t, e *C.dl_err
 		if err := wantOut("count batches", out != nil); err != nil {
 			return err
 		}
-		var p loader.Pass
+		var p order.Pass
 		if err := parse("count batches", text(pass), &p); err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func dlgo_loader_start(h C.dl_loader, pass *C.dl_text, out *C.dl_epoch, e *C.dl_
 		if err := wantOut("start epoch", out != nil); err != nil {
 			return err
 		}
-		var at loader.Pass
+		var at order.Pass
 		if err := parse("start epoch", text(pass), &at); err != nil {
 			return err
 		}

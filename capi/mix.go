@@ -11,6 +11,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/scan"
 )
 
@@ -23,7 +24,7 @@ func dlgo_view_with_weights(h C.dl_view, weights *C.dl_const_f64, n C.int64_t, o
 		if int64(n) != v.source.Len() || (n > 0 && weights == nil) {
 			return errs.New(errs.Invalid, "weigh rows: %d weights for %d rows, want one for each row", int64(n), v.source.Len())
 		}
-		w, err := loader.NewWeights(unsafe.Slice((*float64)(unsafe.Pointer(weights)), int(n)))
+		w, err := order.NewWeights(unsafe.Slice((*float64)(unsafe.Pointer(weights)), int(n)))
 		if err != nil {
 			return errs.Wrap(errs.Invalid, "weigh rows", "", err)
 		}
@@ -40,7 +41,7 @@ func dlgo_view_with_weights(h C.dl_view, weights *C.dl_const_f64, n C.int64_t, o
 
 // mixing is how several views become one: JSON of dl_loader_mix.
 type mixing struct {
-	loader.MixPolicy
+	order.MixPolicy
 	Labels []string `json:"labels"`
 }
 

@@ -14,6 +14,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 )
 
@@ -108,7 +109,7 @@ func panicInLoader() error {
 		return err
 	}
 	defer l.Close()
-	epoch, err := l.Start(context.Background(), loader.Pass{})
+	epoch, err := l.Start(context.Background(), order.Pass{})
 	if err != nil {
 		return err
 	}

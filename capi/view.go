@@ -13,6 +13,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/query"
 	"deeplake/core/scan"
 )
@@ -25,9 +26,9 @@ type viewHandle struct {
 	source loader.Source
 	reader *loader.Reader
 
-	weights *loader.Weights // nil: none
-	owner   *owner          // nil: nobody
-	spec    *checkedQuery   // that it answers; nil: none
+	weights *order.Weights // nil: none
+	owner   *owner         // nil: nobody
+	spec    *checkedQuery  // that it answers; nil: none
 	done    *query.Done
 }
 

@@ -1,6 +1,9 @@
 package errs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest returns the candidate that a misspelt name most likely meant, or "" when none is close:
 // at most a third of its letters wrong (Levenshtein distance, case ignored).
@@ -20,6 +23,14 @@ func Suggest(name string, candidates []string) string {
 		return `; did you mean "` + n + `"?`
 	}
 	return ""
+}
+
+// OneOf refuses a value of the setting called name that is none of want.
+func OneOf(name, got string, want ...string) error {
+	if slices.Contains(want, got) {
+		return nil
+	}
+	return New(Invalid, "%s is %q (want one of %q)%s", name, got, want, Suggest(got, want))
 }
 
 // distance is the Levenshtein distance of a and b, cut off at limit+1.

@@ -15,6 +15,11 @@ const (
 	KindBytes Kind = 3 // strings, json, bytes: one data area and where each item starts in it
 )
 
+// ValidName is the column that says which rows count: false marks a repeated row. With TailPad
+// every batch has it. With TailExact the batches of a step have it, on every rank, if some rank had
+// to repeat a row.
+const ValidName = "_valid"
+
 // Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one
 // reference: whoever keeps an array retains the slab before Release. All methods may be called in
 // parallel.

@@ -8,6 +8,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 )
 
@@ -21,10 +22,13 @@ type synthetic struct {
 	spin    int
 }
 
-func (c *synthetic) Name() string        { return c.name }
+func (c *synthetic) Name() string { return c.name }
+
 func (c *synthetic) DType() tensor.DType { return tensor.Uint8 }
-func (c *synthetic) Sequence() bool      { return false }
-func (c *synthetic) Encoded() bool       { return c.encoded }
+
+func (c *synthetic) Sequence() bool { return false }
+
+func (c *synthetic) Encoded() bool { return c.encoded }
 
 func (c *synthetic) Resolve(_ context.Context, rows []int64, refs []chunk.Ref) error {
 	size, err := c.shape.Elements()
@@ -50,10 +54,11 @@ func (c *synthetic) Stored(ctx context.Context, r *chunk.Ref, dst []byte, w *chu
 func burn(turns int) {
 	x := uint64(turns) | 1
 	for range turns {
-		x = mix(x)
+		x ^= x >> 32
+		x *= 0xd6e8feb86659fd93 // odd: a bijection
 	}
 	if x == 0 {
-		panic("mix is no bijection")
+		panic("0 comes of 0 alone")
 	}
 }
 
@@ -100,7 +105,7 @@ func (s *syntheticSource) NewWorker() *chunk.Worker { return chunk.NewWorker(nil
 
 // pass runs one epoch.
 func pass(b *testing.B, l *Loader) {
-	e, err := l.Start(context.Background(), Pass{})
+	e, err := l.Start(context.Background(), order.Pass{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -130,7 +135,7 @@ func BenchmarkOverhead(b *testing.B) {
 		{"scalars", []*synthetic{{name: "labels", shape: tensor.Shape{}}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			l, err := Open(context.Background(), SourceOf(&syntheticSource{rows, c.cols}), Options{BatchSize: 256, Workers: 2, Shuffle: Window, ReturnIndex: true})
+			l, err := Open(context.Background(), SourceOf(&syntheticSource{rows, c.cols}), Options{BatchSize: 256, Workers: 2, Shuffle: order.Window, ReturnIndex: true})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -150,7 +155,7 @@ func BenchmarkEfficiency(b *testing.B) {
 	const rows, threads = 4096, 2
 	spin := turnsOf(300 * time.Microsecond)
 	cols := []*synthetic{{name: "images", encoded: true, stored: 40_000, shape: tensor.Shape{250, 250, 3}, spin: spin}, {name: "labels", shape: tensor.Shape{}}}
-	l, err := Open(context.Background(), SourceOf(&syntheticSource{rows, cols}), Options{BatchSize: 256, Workers: threads, Shuffle: Window})
+	l, err := Open(context.Background(), SourceOf(&syntheticSource{rows, cols}), Options{BatchSize: 256, Workers: threads, Shuffle: order.Window})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -177,22 +182,4 @@ func BenchmarkEfficiency(b *testing.B) {
 	}
 	b.ReportMetric(bare.Seconds()/piped.Seconds(), "of-bare-loop")
 	b.Log(l.Stats().Bottleneck)
-}
-
-// BenchmarkRanksRead counts, in place of time, the blocks that a rank reads in an epoch of 300,000
-// rows of 110 kB, as a multiple of its share of all, and from how many the rows of its batch come.
-func BenchmarkRanksRead(b *testing.B) {
-	for _, c := range []struct{ window, batch int64 }{{512, 32}, {512, 256}, {2048, 256}} {
-		for world := 1; world <= 64; world *= 2 {
-			b.Run(fmt.Sprintf("%d/%d/%d", c.window, c.batch, world), func(b *testing.B) {
-				o := newOrder(Window, 300_000, 3, 110_000, c.window<<20)
-				var part, mixed float64
-				for b.Loop() {
-					part, mixed = prefaulted(o, world, c.batch)
-				}
-				b.ReportMetric(part*float64(world), "shares")
-				b.ReportMetric(mixed, "blocks")
-			})
-		}
-	}
 }

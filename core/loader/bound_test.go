@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 	"deeplake/go/tests/clock"
 )
@@ -22,7 +23,7 @@ func TestMemoryComesOnce(t *testing.T) {
 	t.Parallel()
 	const prefetch, batches, beside = 3, 12, 2
 	src := newFake(batches*8, &fakeColumn{name: "x", dtype: tensor.Uint8, shape: fixedShape(16, 16, 3)})
-	l := open(t, src, Options{BatchSize: 8, Workers: 2, Prefetch: prefetch, Shuffle: Window})
+	l := open(t, src, Options{BatchSize: 8, Workers: 2, Prefetch: prefetch, Shuffle: order.Window})
 
 	// Slow consumers, who let go of a batch when they have the next: between the two, everything is
 	// there.

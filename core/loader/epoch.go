@@ -2,12 +2,14 @@ package loader
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/core/storage"
 	"deeplake/core/transform"
@@ -20,8 +22,8 @@ import (
 // fill them, the earliest first; the consumer takes them in order.
 type Epoch struct {
 	loader     *Loader
-	pass       Pass
-	share      *share // the planner's
+	pass       order.Pass
+	share      *order.Share // the planner's
 	batches    int64
 	group      *task.Group
 	prefetcher *prefetch.Prefetcher // bytes fetched ahead; nil: they lie near
@@ -58,9 +60,9 @@ type Epoch struct {
 	after    storage.Stats // of the store when the epoch ended
 }
 
-func newEpoch(ctx context.Context, l *Loader, p Pass) *Epoch {
+func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	s := l.share(p)
-	e := &Epoch{loader: l, pass: p, share: s, batches: s.steps(),
+	e := &Epoch{loader: l, pass: p, share: s, batches: s.Steps(),
 		group: task.New(ctx, 0), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	e.limit = e.batches
 	e.published.L, e.room.L = &e.mu, &e.mu
@@ -121,10 +123,10 @@ func (e *Epoch) planAll(ctx context.Context) error {
 			break
 		}
 		w := &work{seq: seq}
-		n := e.share.size(seq)
-		p.view = grown(p.view, n)
-		e.share.fill(p.view, seq)
-		p.marked, p.valid = e.share.marked(seq), int(e.share.valid(seq))
+		n := e.share.Size(seq)
+		p.view = slices.Grow(p.view[:0], int(n))[:n]
+		e.share.Fill(p.view, seq)
+		p.marked, p.valid = e.share.Marked(seq), int(e.share.Valid(seq))
 		if e.prefetcher != nil {
 			e.prefetcher.Await(seq*int64(o.BatchSize)+n, m)
 		}
@@ -301,7 +303,7 @@ func (e *Epoch) step() (b *Batch, ready bool, err error) {
 			}
 			continue
 		}
-		w.batch.Position, w.batch.Last = e.share.behind(w.seq), w.seq == e.batches-1
+		w.batch.Position, w.batch.Last = e.share.Behind(w.seq), w.seq == e.batches-1
 		e.handed, e.handedAt = w.seq, e.meters.consumer.track.mark()
 		return w.batch, true, nil
 	}

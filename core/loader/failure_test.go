@@ -12,6 +12,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 )
 
@@ -200,7 +201,7 @@ func TestCanceledEpoch(t *testing.T) {
 	src := fakeSet(20)
 	src.columns["images"].read = gate{make(chan struct{})}.read
 	ctx, cancel := context.WithCancel(context.Background())
-	e, err := open(t, src, Options{BatchSize: 10, CollateOf: fakeCollate()}).Start(ctx, Pass{})
+	e, err := open(t, src, Options{BatchSize: 10, CollateOf: fakeCollate()}).Start(ctx, order.Pass{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestCloseWakesNext(t *testing.T) {
 	if _, err := e.Next(context.Background()); !errs.Is(err, errs.Closed) {
 		t.Errorf("after Close: %v, want closed", err)
 	}
-	if _, err := l.Start(context.Background(), Pass{}); !errs.Is(err, errs.Closed) {
+	if _, err := l.Start(context.Background(), order.Pass{}); !errs.Is(err, errs.Closed) {
 		t.Errorf("start after Close: %v, want closed", err)
 	}
 	e.Close()
@@ -279,10 +280,10 @@ func TestEarlyCloseLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	r := rand.New(rand.NewPCG(7, 7))
 	src := fakeSet(200)
-	l := open(t, src, Options{BatchSize: 8, Shuffle: Full, Workers: 3, Prefetch: 3, CollateOf: fakeCollate(), ReturnIndex: true})
+	l := open(t, src, Options{BatchSize: 8, Shuffle: order.Full, Workers: 3, Prefetch: 3, CollateOf: fakeCollate(), ReturnIndex: true})
 	for round := range 200 {
 		ctx, cancel := context.WithCancel(context.Background())
-		e, err := l.Start(ctx, Pass{Epoch: int64(round)})
+		e, err := l.Start(ctx, order.Pass{Epoch: int64(round)})
 		if err != nil {
 			t.Fatal(err)
 		}

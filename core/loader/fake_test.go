@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 )
 
@@ -233,7 +235,7 @@ func open(t testing.TB, src *fake, o Options) *Loader {
 
 func start(t testing.TB, l *Loader, epoch int64) *Epoch {
 	t.Helper()
-	e, err := l.Start(context.Background(), Pass{Epoch: epoch})
+	e, err := l.Start(context.Background(), order.Pass{Epoch: epoch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +287,7 @@ func verify(t testing.TB, src *fake, o Options, b *Batch) []int64 {
 		if o.Tensors != nil && !slices.Contains(o.Tensors, name) {
 			continue
 		}
-		src.columns[name].verify(t, b, rows, defaultTo(o.CollateOf[name], defaultTo(o.Collate, Stack)), o.Decode[name] == Raw)
+		src.columns[name].verify(t, b, rows, cmp.Or(o.CollateOf[name], cmp.Or(o.Collate, Stack)), o.Decode[name] == Raw)
 	}
 	return rows
 }

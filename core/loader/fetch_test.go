@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"deeplake/core/dataset"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 	"deeplake/go/tests/clock"
 )
@@ -115,7 +116,7 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 		t.Fatal(err)
 	}
 	defer l.Close()
-	e, err := l.Start(context.Background(), Pass{Epoch: epoch})
+	e, err := l.Start(context.Background(), order.Pass{Epoch: epoch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,16 +159,16 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 	}
 	orders := map[string]func(o *Options){
 		"sequential":  func(*Options) {},
-		"window":      func(o *Options) { o.Shuffle = Window },
-		"narrow":      func(o *Options) { o.Shuffle, o.ShuffleBytes = Window, 200<<10 },
-		"poor":        func(o *Options) { o.Shuffle, o.ShuffleBytes, o.FetchBytes = Window, 500<<10, 100<<10 },
-		"full":        func(o *Options) { o.Shuffle = Full },
-		"full poor":   func(o *Options) { o.Shuffle, o.FetchBytes = Full, 300<<10 },
-		"poorest":     func(o *Options) { o.Shuffle, o.FetchBytes, o.Workers = Full, 1, 5 },
-		"one worker":  func(o *Options) { o.Shuffle, o.Workers, o.Prefetch = Full, 1, 1 },
+		"window":      func(o *Options) { o.Shuffle = order.Window },
+		"narrow":      func(o *Options) { o.Shuffle, o.ShuffleBytes = order.Window, 200<<10 },
+		"poor":        func(o *Options) { o.Shuffle, o.ShuffleBytes, o.FetchBytes = order.Window, 500<<10, 100<<10 },
+		"full":        func(o *Options) { o.Shuffle = order.Full },
+		"full poor":   func(o *Options) { o.Shuffle, o.FetchBytes = order.Full, 300<<10 },
+		"poorest":     func(o *Options) { o.Shuffle, o.FetchBytes, o.Workers = order.Full, 1, 5 },
+		"one worker":  func(o *Options) { o.Shuffle, o.Workers, o.Prefetch = order.Full, 1, 1 },
 		"stored":      func(o *Options) { o.Decode = map[string]string{"images": Raw, "frames": Raw, "text": Raw} },
-		"few tensors": func(o *Options) { o.Shuffle, o.Tensors = Window, []string{"labels", "frames"} },
-		"drop last":   func(o *Options) { o.Shuffle, o.DropLast = Window, true },
+		"few tensors": func(o *Options) { o.Shuffle, o.Tensors = order.Window, []string{"labels", "frames"} },
+		"drop last":   func(o *Options) { o.Shuffle, o.DropLast = order.Window, true },
 	}
 	for view, make := range views {
 		for name, set := range orders {
@@ -209,7 +210,7 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 func TestEpochsShareWhatHasRoom(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 200)
-	for _, shuffle := range []string{Sequential, Window, Full} {
+	for _, shuffle := range []string{order.Sequential, order.Window, order.Full} {
 		t.Run(shuffle, func(t *testing.T) {
 			o := mixedOptions()
 			o.Shuffle = shuffle

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/order"
 	"deeplake/core/storage"
 	"deeplake/go/tests/clock"
 )
@@ -58,7 +59,7 @@ func run(t *testing.T, src Source, o Options) (batches []string, skipped []SkipN
 	t.Helper()
 	l := open2(t, src, o)
 	defer l.Close()
-	e, err := l.Start(context.Background(), Pass{})
+	e, err := l.Start(context.Background(), order.Pass{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestDamageIsThatOfItsSamples(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 200)
 	harm(t, l)
-	for _, shuffle := range []string{Sequential, Window, Full} {
+	for _, shuffle := range []string{order.Sequential, order.Window, order.Full} {
 		for _, onError := range []string{Skip, Raise} {
 			t.Run(shuffle+"/"+onError, func(t *testing.T) {
 				o := mixedOptions()
@@ -177,12 +178,12 @@ func TestEarlyEndCancelsRequests(t *testing.T) {
 						return 0
 					}
 					o := mixedOptions()
-					o.Shuffle = Window
+					o.Shuffle = order.Window
 					loader := open2(t, SourceOf(v), o)
 					defer loader.Close()
 					ctx, cancel := context.WithCancel(context.Background())
 					defer cancel()
-					e, err := loader.Start(ctx, Pass{})
+					e, err := loader.Start(ctx, order.Pass{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -11,6 +11,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/go/tests/clock"
 )
@@ -74,7 +75,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		g := task.New(t.Context(), 0)
 		memory := prefetch.NewBufferPool(math.MaxInt64)
 		defer memory.Close()
-		o := newOrder(Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
+		o := newOrder(t, order.Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
 		all := newPipe(n.all)
 		var mu sync.Mutex
 		var last time.Duration
@@ -93,9 +94,9 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 			return nil
 		}
 		h := prefetch.New(g, memory, prefetch.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, SkipPrefault: true})
-		r := newPrefetchSchedule(newShare(newOrderCursor(o, 0), f.rows, Pass{World: 1}, batch, TailExact), []PrefetchColumn{planned{f}}, batch, h.Limit())
+		r := newPrefetchSchedule(o.Share(order.Pass{World: 1}, batch, order.TailExact), []PrefetchColumn{planned{f}}, batch, h.Limit())
 		g.Go(func(ctx context.Context) error { return lookAlong(ctx, h, r) })
-		d := &decoding{files: f, prefetcher: h, cursor: newOrderCursor(o, 0), batch: batch, carryOver: map[int64]int64{}}
+		d := &decoding{files: f, prefetcher: h, cursor: o.Cursor(0), batch: batch, carryOver: map[int64]int64{}}
 		threadsOf := task.New(t.Context(), 0)
 		for range threads {
 			threadsOf.Go(func(ctx context.Context) error { return d.run(ctx, &j, began) })
@@ -123,7 +124,7 @@ type decoding struct {
 	batch      int64
 
 	mu          sync.Mutex
-	cursor      *orderCursor
+	cursor      *order.Cursor
 	rows        []int64 // of the batch under way, in order
 	seq, next   int64
 	carryOver   map[int64]int64 // rows of a batch that are not done
@@ -142,7 +143,7 @@ func (d *decoding) take(m *meter) (seq int64, rows []int64) {
 		}
 		d.prefetcher.Await(from+n, m)
 		d.rows, d.next = make([]int64, n), 0
-		d.cursor.fill(d.rows, from)
+		d.cursor.Fill(d.rows, from)
 		d.carryOver[d.seq] = n
 		d.seq++
 	}

@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
+	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/core/samplecache"
 )
@@ -16,8 +17,7 @@ type Loader struct {
 	src        Source
 	options    Options
 	fields     []field
-	order      Order
-	epochOrder *EpochOrder // gives the cursors of order
+	order      *order.EpochOrder
 	ring       *slab.Ring
 	fetched    *prefetch.BufferPool // of what is fetched ahead; nil: nothing is
 	cache      samplecache.Cache    // nil: none
@@ -62,7 +62,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	}
 	l := &Loader{
 		cache: cache, workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
-		order: epochOrder.order, epochOrder: epochOrder,
+		order:  epochOrder,
 		ring:   slab.NewRing(o.SlabBytes),
 		epochs: map[*Epoch]bool{},
 	}
@@ -77,28 +77,23 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 
 // Batches is the number of batches of a pass, the same on every rank. With Skip it is an upper
 // bound.
-func (l *Loader) Batches(p Pass) (int64, error) {
-	p, err := p.check(l.order.positions())
+func (l *Loader) Batches(p order.Pass) (int64, error) {
+	p, err := p.Check(l.order.Order().Rows)
 	if err != nil {
 		return 0, errs.Wrap(errs.Invalid, "count batches", "", err)
 	}
-	return l.numbers(p).steps(), nil
+	return l.numbers(p).Steps(), nil
 }
 
-// share makes what says which rows a pass takes.
-func (l *Loader) share(p Pass) *share {
-	s := l.numbers(p)
-	s.cursor = l.cursor(p.Epoch)
-	return s
+// share returns the share of a pass. Each goroutine takes one of its own.
+func (l *Loader) share(p order.Pass) *order.Share {
+	return l.order.Share(p, int64(l.options.BatchSize), l.options.Tail)
 }
 
-// numbers makes a share that says how many rows a pass takes, not which.
-func (l *Loader) numbers(p Pass) *share {
-	return newShare(nil, l.order.positions(), p, int64(l.options.BatchSize), l.options.Tail)
+// numbers returns a share that says how many rows a pass takes, not which.
+func (l *Loader) numbers(p order.Pass) *order.Share {
+	return l.order.Order().Share(p, int64(l.options.BatchSize), l.options.Tail)
 }
-
-// cursor computes the rows of an epoch. Each goroutine takes one of its own.
-func (l *Loader) cursor(epoch int64) *orderCursor { return l.epochOrder.cursor(uint64(epoch)) }
 
 // Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
 func (l *Loader) Options() Options { return l.options }
@@ -106,8 +101,8 @@ func (l *Loader) Options() Options { return l.options }
 // Start begins a pass: its planner and workers run until the last batch, an error, Close, or the
 // end of ctx. Several may run at once; they share memory and nothing else. The epoch must be
 // closed.
-func (l *Loader) Start(ctx context.Context, p Pass) (*Epoch, error) {
-	p, err := p.check(l.order.positions())
+func (l *Loader) Start(ctx context.Context, p order.Pass) (*Epoch, error) {
+	p, err := p.Check(l.order.Order().Rows)
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "start epoch", "", err)
 	}
@@ -129,10 +124,10 @@ func (l *Loader) Start(ctx context.Context, p Pass) (*Epoch, error) {
 }
 
 // checkMarks refuses a tensor whose name a column of the pass has.
-func (l *Loader) checkMarks(p Pass) error {
+func (l *Loader) checkMarks(p order.Pass) error {
 	for _, f := range l.fields {
-		if f.name == ValidName && l.numbers(p).marks() {
-			return errs.New(errs.Invalid, "start epoch %d: tensor %q has the name of the column that tells repeated rows; leave it out by tensors=, or use tail=%q", p.Epoch, f.name, TailDrop)
+		if f.name == ValidName && l.numbers(p).Marks() {
+			return errs.New(errs.Invalid, "start epoch %d: tensor %q has the name of the column that tells repeated rows; leave it out by tensors=, or use tail=%q", p.Epoch, f.name, order.TailDrop)
 		}
 	}
 	return nil

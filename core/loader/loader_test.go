@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"deeplake/core/errs"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 )
 
@@ -34,7 +35,7 @@ func TestEpochDeliversEachRowOnce(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []int64{0, 1, 2, 7, 64, 333} {
 		for _, size := range []int{1, 3, 7, 64, 500} {
-			for _, shuffle := range []string{Sequential, Window, Full} {
+			for _, shuffle := range []string{order.Sequential, order.Window, order.Full} {
 				src := fakeSet(rows)
 				o := Options{BatchSize: size, Shuffle: shuffle, Seed: 5, Workers: 3, CollateOf: fakeCollate(), ReturnIndex: true}
 				l := open(t, src, o)
@@ -47,7 +48,7 @@ func TestEpochDeliversEachRowOnce(t *testing.T) {
 					t.Fatalf("%d rows by %d: %d delivered", rows, size, len(got))
 				}
 				onceEach(t, got, o)
-				if shuffle == Sequential && !slices.IsSorted(got) {
+				if shuffle == order.Sequential && !slices.IsSorted(got) {
 					t.Fatalf("sequential order is %v", got)
 				}
 				for i, b := range batches[:max(len(batches)-1, 0)] {
@@ -65,7 +66,7 @@ func TestEpochDeliversEachRowOnce(t *testing.T) {
 func TestOnDemand(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(100)
-	o := Options{BatchSize: 7, Shuffle: Window, Seed: 3, CollateOf: fakeCollate(), ReturnIndex: true}
+	o := Options{BatchSize: 7, Shuffle: order.Window, Seed: 3, CollateOf: fakeCollate(), ReturnIndex: true}
 	want := drain(t, src, o, start(t, open(t, src, o), 0))
 	o.OnDemand, o.Workers, o.Prefetch = true, 9, 9
 	e := start(t, open(t, src, o), 0)
@@ -117,7 +118,7 @@ func TestOrderIgnoresThreads(t *testing.T) {
 	want := map[string]string{}
 	for workers := 1; workers <= 16; workers++ {
 		for _, prefetch := range []int{1, 2, 5} {
-			for _, shuffle := range []string{Window, Full} {
+			for _, shuffle := range []string{order.Window, order.Full} {
 				o := Options{BatchSize: 37, Shuffle: shuffle, Seed: 9, Workers: workers, Prefetch: prefetch, CollateOf: fakeCollate(), ReturnIndex: true}
 				got := fmt.Sprint(drain(t, src, o, start(t, open(t, src, o), 3)))
 				if want[shuffle] == "" {
@@ -134,7 +135,7 @@ func TestOrderIgnoresThreads(t *testing.T) {
 func TestOrderIgnoresTensors(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(300)
-	o := Options{BatchSize: 10, Shuffle: Window, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true}
+	o := Options{BatchSize: 10, Shuffle: order.Window, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true}
 	all := drain(t, src, o, start(t, open(t, src, o), 0))
 	o.CollateOf, o.Tensors = nil, []string{"labels"}
 	if got := drain(t, src, o, start(t, open(t, src, o), 0)); fmt.Sprint(got) != fmt.Sprint(all) {
@@ -145,7 +146,7 @@ func TestOrderIgnoresTensors(t *testing.T) {
 func TestEpochsDiffer(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(200)
-	o := Options{BatchSize: 16, Shuffle: Full, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true}
+	o := Options{BatchSize: 16, Shuffle: order.Full, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true}
 	l := open(t, src, o)
 	first, second, again := flat(drain(t, src, o, start(t, l, 0))), flat(drain(t, src, o, start(t, l, 1))), flat(drain(t, src, o, start(t, l, 0)))
 	if slices.Equal(first, second) {
@@ -154,7 +155,7 @@ func TestEpochsDiffer(t *testing.T) {
 	if !slices.Equal(first, again) {
 		t.Error("epoch 0 twice differs")
 	}
-	if _, err := l.Start(context.Background(), Pass{Epoch: -1}); !errs.Is(err, errs.Invalid) {
+	if _, err := l.Start(context.Background(), order.Pass{Epoch: -1}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("epoch -1: %v, want invalid", err)
 	}
 }
@@ -182,7 +183,7 @@ func TestCollateKinds(t *testing.T) {
 		"named":          {Tensors: []string{"text", "labels"}},
 		"stack in a pad": {Collate: Pad, CollateOf: map[string]string{"images": Stack}, Tensors: []string{"images", "boxes"}},
 	} {
-		o.BatchSize, o.Shuffle, o.ReturnIndex, o.Workers = 7, Full, true, 2
+		o.BatchSize, o.Shuffle, o.ReturnIndex, o.Workers = 7, order.Full, true, 2
 		onceEach(t, flat(drain(t, src, o, start(t, open(t, src, o), 0))), name)
 	}
 }
@@ -309,7 +310,7 @@ func TestOversizedBatch(t *testing.T) {
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(300)
-	o := Options{BatchSize: 32, Shuffle: Window, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true}
+	o := Options{BatchSize: 32, Shuffle: order.Window, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true}
 	l := open(t, src, o)
 	epochs := []*Epoch{start(t, l, 0), start(t, l, 1), start(t, open(t, src, o), 0)}
 	seen := make([][]int64, len(epochs))

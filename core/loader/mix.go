@@ -2,13 +2,18 @@ package loader
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"reflect"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/order"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -30,7 +35,7 @@ type Part struct {
 // are numbered view after view. It is immutable and may be used in parallel.
 type Mix struct {
 	parts   []Part
-	policy  MixPolicy
+	policy  order.MixPolicy
 	names   []string
 	columns map[string]Column
 	starts  []int64 // where the rows of each part begin; the last is Len
@@ -38,7 +43,7 @@ type Mix struct {
 
 // NewMix joins views. names are the tensors, which must have one element type in all of them; nil
 // takes those that all views have. The views must stay open as long as the mixture is used.
-func NewMix(parts []Part, names []string, b MixPolicy) (*Mix, error) {
+func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
 	if len(parts) < 1 || len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
 	}
@@ -65,7 +70,7 @@ func NewMix(parts []Part, names []string, b MixPolicy) (*Mix, error) {
 		}
 		m.columns[name] = c
 	}
-	return m, b.check(len(parts))
+	return m, b.Check(len(parts))
 }
 
 // isMix reports whether src is several views.
@@ -332,4 +337,28 @@ func (c *mixedColumn) StoredBytes() (total int64) {
 		}
 	}
 	return total
+}
+
+// Identity names the rows of a mixture: digests of those of its views, in order.
+func (m *Mix) Identity() (dataset, commit, selection string, err error) {
+	var sums [3]strings.Builder
+	committed := true
+	for _, p := range m.parts {
+		d, c, s, err := identityOf(p.Source)
+		if err != nil {
+			return "", "", "", err
+		}
+		committed = committed && c != ""
+		for i, text := range []string{d, c, s} {
+			sums[i].WriteString(strconv.Quote(text))
+		}
+	}
+	digest := func(i int) string {
+		sum := sha256.Sum256([]byte(sums[i].String()))
+		return "mix-" + hex.EncodeToString(sum[:16])
+	}
+	if committed {
+		commit = digest(1)
+	}
+	return digest(0), commit, digest(2), nil
 }

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"deeplake/core/order"
 	"testing"
 	"testing/synctest"
 )
@@ -16,10 +17,10 @@ func TestMixFetchesItsViews(t *testing.T) {
 		most float64 // of the bytes of the far views
 		near bool    // the second view is
 	}{
-		{"all fits", Options{Shuffle: Window}, 1.25, false},
+		{"all fits", Options{Shuffle: order.Window}, 1.25, false},
 		{"sequential", Options{FetchBytes: 40 << 20}, 1.2, false},
-		{"windows", Options{Shuffle: Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.65, false},
-		{"one is near", Options{Shuffle: Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.3, true},
+		{"windows", Options{Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.65, false},
+		{"one is near", Options{Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.3, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -37,7 +38,7 @@ func TestMixFetchesItsViews(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, err := NewMix([]Part{{SourceOf(one), "one"}, {SourceOf(two), "two"}}, nil, MixPolicy{})
+				m, err := NewMix([]Part{{SourceOf(one), "one"}, {SourceOf(two), "two"}}, nil, order.MixPolicy{})
 				if err != nil {
 					t.Fatal(err)
 				}

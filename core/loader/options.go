@@ -1,10 +1,12 @@
 package loader
 
 import (
+	"cmp"
 	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/samplecache"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
@@ -83,7 +85,7 @@ type Options struct {
 	Length   int64 `json:"length"`
 	Distinct bool  `json:"distinct"` // draw every row once at most
 	// of the rows; nil: every row comes once
-	Weights   *Weights                  `json:"-"`
+	Weights   *order.Weights            `json:"-"`
 	Cache     samplecache.Options       `json:"cache"`     // of decoded samples; zero: none
 	Transform map[string]transform.Spec `json:"transform"` // of the pictures of a tensor
 	// of pictures and their annotations
@@ -109,26 +111,26 @@ func (o Options) normal() (Options, error) {
 	if o.BatchSize < 1 || o.BatchSize > MaxBatchSize {
 		return o, errs.New(errs.Invalid, "batch_size is %d, want 1 to %d", o.BatchSize, MaxBatchSize)
 	}
-	o.Collate = defaultTo(o.Collate, Stack)
-	o.OnError = defaultTo(o.OnError, Raise)
-	if o.DropLast && o.Tail == TailPad {
+	o.Collate = cmp.Or(o.Collate, Stack)
+	o.OnError = cmp.Or(o.OnError, Raise)
+	if o.DropLast && o.Tail == order.TailPad {
 		return o, errs.New(errs.Invalid, "drop_last is true and tail is %q: the last rows cannot be dropped and filled up; choose one", o.Tail)
 	}
 	if o.DropLast {
-		o.Tail = TailDrop
+		o.Tail = order.TailDrop
 	}
-	o.Tail = defaultTo(o.Tail, TailExact)
-	if err := oneOf("tail", o.Tail, TailExact, TailDrop, TailPad); err != nil {
+	o.Tail = cmp.Or(o.Tail, order.TailExact)
+	if err := errs.OneOf("tail", o.Tail, order.TailExact, order.TailDrop, order.TailPad); err != nil {
 		return o, err
 	}
 	if o.OnDemand {
 		o.Workers, o.Prefetch = 1, 1
 	}
-	o.Prefetch = defaultTo(o.Prefetch, DefaultPrefetch)
-	o.Workers = defaultTo(o.Workers, task.Cores())
-	o.ShuffleBytes = defaultTo(o.ShuffleBytes, DefaultShuffleBytes)
-	o.SlabBytes = defaultTo(o.SlabBytes, DefaultSlabBytes)
-	o.FetchBytes = defaultTo(o.FetchBytes, min(o.ShuffleBytes, 1<<58)*5/2)
+	o.Prefetch = cmp.Or(o.Prefetch, DefaultPrefetch)
+	o.Workers = cmp.Or(o.Workers, task.Cores())
+	o.ShuffleBytes = cmp.Or(o.ShuffleBytes, DefaultShuffleBytes)
+	o.SlabBytes = cmp.Or(o.SlabBytes, DefaultSlabBytes)
+	o.FetchBytes = cmp.Or(o.FetchBytes, min(o.ShuffleBytes, 1<<58)*5/2)
 	for _, c := range []struct {
 		name  string
 		value int64
@@ -142,13 +144,13 @@ func (o Options) normal() (Options, error) {
 			return o, errs.New(errs.Invalid, "%s is %d, want 0 (the default) to %d", c.name, c.value, c.most)
 		}
 	}
-	if err := oneOf("shuffle", o.Shuffle, Sequential, Window, Full); err != nil {
+	if err := errs.OneOf("shuffle", o.Shuffle, order.Sequential, order.Window, order.Full); err != nil {
 		return o, err
 	}
-	if err := oneOf("on_error", o.OnError, Raise, Skip); err != nil {
+	if err := errs.OneOf("on_error", o.OnError, Raise, Skip); err != nil {
 		return o, err
 	}
-	return o, oneOf("collate", o.Collate, Stack, Pad, List)
+	return o, errs.OneOf("collate", o.Collate, Stack, Pad, List)
 }
 
 // fields finds the tensors that o asks for and how each is delivered.
@@ -190,11 +192,11 @@ func (o Options) field(src Source, name string) (field, error) {
 	if err != nil {
 		return field{}, err
 	}
-	collate, how := defaultTo(o.CollateOf[name], o.Collate), o.Decode[name]
-	if err := oneOf("collate", collate, Stack, Pad, List); err != nil {
+	collate, how := cmp.Or(o.CollateOf[name], o.Collate), o.Decode[name]
+	if err := errs.OneOf("collate", collate, Stack, Pad, List); err != nil {
 		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
 	}
-	if err := oneOf("decode", how, Decoded, Raw); err != nil {
+	if err := errs.OneOf("decode", how, Decoded, Raw); err != nil {
 		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
 	}
 	f := field{col: col, name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
@@ -238,19 +240,4 @@ func (f *field) needsAll() bool { return f.collate != List }
 
 func unknown(name string, names []string) error {
 	return errs.New(errs.NotFound, "no tensor %q (want one of %q)%s", name, names, errs.Suggest(name, names))
-}
-
-func oneOf(what, got string, want ...string) error {
-	if slices.Contains(want, got) {
-		return nil
-	}
-	return errs.New(errs.Invalid, "%s is %q (want one of %q)%s", what, got, want, errs.Suggest(got, want))
-}
-
-func defaultTo[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }

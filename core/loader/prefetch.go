@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/core/storage"
 )
@@ -16,7 +17,7 @@ const sequentialBytes = 256 << 20
 
 // fetchLimit bounds the memory of bytes that are fetched ahead.
 func (l *Loader) fetchLimit() int64 {
-	if l.order.Kind == Sequential {
+	if l.order.Order().Kind == order.Sequential {
 		return min(l.options.FetchBytes, sequentialBytes)
 	}
 	return l.options.FetchBytes
@@ -42,7 +43,7 @@ func lookAlong(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedule)
 	switch {
 	case r.fits:
 		h.JoinWithin(math.MaxInt)
-	case r.cursor.order.Kind == Full:
+	case r.share.Kind() == order.Full:
 		h.JoinWithin(0)
 	}
 	for r.at < r.end && h.AwaitRoom() {
@@ -183,7 +184,7 @@ func (e *oneShotPrefetch) close() {
 func warm(ctx context.Context, cols []Column, rows []int64) {
 	sorted := slices.Clone(rows)
 	slices.Sort(sorted)
-	runs := runsOf(sorted)
+	runs := order.Runs(sorted)
 	g := task.New(ctx, 0)
 	for _, c := range cols {
 		if a, ok := c.(PrefetchColumn); ok {

@@ -7,23 +7,22 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 )
 
 // prefetchSchedule cuts a pass into windows: positions whose bytes are needed at about the same
 // time. It is used by one goroutine.
 type prefetchSchedule struct {
-	cursor *orderCursor
-	share  *share
-	cols   []PrefetchColumn
-	end    int64 // local positions of the share, as all positions here
-	batch  int64
-	limit  int64 // bytes that may be held
-	row    int64 // stored bytes of a row in the columns, as estimated
-	fits   bool  // all of it may be held at once
+	share *order.Share
+	cols  []PrefetchColumn
+	end   int64 // local positions of the share, as all positions here
+	batch int64
+	limit int64 // bytes that may be held
+	row   int64 // stored bytes of a row in the columns, as estimated
+	fits  bool  // all of it may be held at once
 
-	at    int64 // positions before it are behind
-	rows  int64 // of the next window, where the order does not say
-	order []int64
+	at   int64 // positions before it are behind
+	rows int64 // of the next window, where the order does not say
 }
 
 // The shares of the bytes that may be held. Two windows at least must have room: the one that is
@@ -35,16 +34,15 @@ const (
 	maxRunRows      = 1 << 17
 )
 
-func newPrefetchSchedule(s *share, cols []PrefetchColumn, batch, limit int64) *prefetchSchedule {
-	w := s.cursor
-	r := &prefetchSchedule{cursor: w, share: s, cols: cols, end: s.length(), batch: batch, limit: limit, rows: 2 * batch}
+func newPrefetchSchedule(s *order.Share, cols []PrefetchColumn, batch, limit int64) *prefetchSchedule {
+	r := &prefetchSchedule{share: s, cols: cols, end: s.Length(), batch: batch, limit: limit, rows: 2 * batch}
 	total := int64(0)
 	for _, c := range cols {
 		total += c.StoredBytes()
 	}
 	// in sequence a rank reads the same rows in every epoch
-	r.fits = total <= limit || w.order.Kind == Sequential && total/s.world <= limit
-	r.row = max(total/max(w.of, 1), 1)
+	r.fits = total <= limit || s.Kind() == order.Sequential && total/s.World() <= limit
+	r.row = max(total/max(s.Of(), 1), 1)
 	return r
 }
 
@@ -62,7 +60,7 @@ func (r *prefetchSchedule) next(ctx context.Context) (to int64, spans [][]chunk.
 		to = min(r.at+max(int64(float64(to-r.at)*float64(most)/float64(total)/2), r.batch), to)
 		to = min(to, r.at+maxRunRows)
 		r.rows = to - r.at
-		spans, _ = r.spans(ctx, r.rowsOf(r.at, to))
+		spans, _ = r.spans(ctx, r.share.Runs(r.at, to))
 	}
 	r.at = to
 	return to, spans
@@ -70,12 +68,12 @@ func (r *prefetchSchedule) next(ctx context.Context) (to int64, spans [][]chunk.
 
 // propose chooses the next window by position and estimate.
 func (r *prefetchSchedule) propose() (to int64, runs [][2]int64) {
-	o := &r.cursor.order
+	all := r.share.Everything()
 	switch {
-	case o.Kind == Window:
-		begin, end := r.share.window(r.at)
-		if r.at == begin && r.share.alone() {
-			return end, r.cursor.blockRuns()
+	case r.share.Kind() == order.Window:
+		begin, end := r.share.Window(r.at)
+		if r.at == begin && r.share.Alone() {
+			return end, r.share.WindowRuns()
 		}
 		to = min(end, r.at+8*maxRunRows)
 		if r.at != begin { // the rest of a window that was cut, or in which the pass begins
@@ -84,14 +82,14 @@ func (r *prefetchSchedule) propose() (to int64, runs [][2]int64) {
 		if r.at == 0 {
 			r.rows = end
 		}
-	case (o.Kind == Full || o.Kind == Mixed && o.Rows >= r.cursor.of) && r.fits && r.at > 0 && r.cursor.sampled == nil && r.share.alone() && r.share.from == 0:
-		return r.end, [][2]int64{{0, r.cursor.of}}
+	case all > 0 && r.fits && r.at > 0:
+		return r.end, [][2]int64{{0, all}}
 	default:
 		share := int64(sequentialShare)
-		switch o.Kind {
-		case Full:
+		switch r.share.Kind() {
+		case order.Full:
 			share = fullShare
-		case Mixed: // windows of several views: as much of them as may be
+		case order.Mixed: // windows of several views: as much of them as may be
 			share = runShare
 		}
 		to = min(r.at+r.rows, r.end)
@@ -99,44 +97,7 @@ func (r *prefetchSchedule) propose() (to int64, runs [][2]int64) {
 			r.rows *= 2
 		}
 	}
-	return to, r.rowsOf(r.at, to)
-}
-
-// rowsOf are the rows at positions [from, to), as runs in order.
-func (r *prefetchSchedule) rowsOf(from, to int64) [][2]int64 {
-	if r.cursor.order.Kind == Sequential && r.share.alone() && r.share.from+to <= r.share.total {
-		return [][2]int64{{r.share.from + from, r.share.from + to}}
-	}
-	r.order = slices.Grow(r.order[:0], int(to-from))[:to-from]
-	r.share.fillFrom(r.order, from)
-	slices.Sort(r.order)
-	return runsOf(r.order)
-}
-
-// runsOf joins sorted rows.
-func runsOf(rows []int64) (runs [][2]int64) {
-	for _, row := range rows {
-		if n := len(runs) - 1; n >= 0 && row <= runs[n][1] {
-			runs[n][1] = row + 1
-			continue
-		}
-		runs = append(runs, [2]int64{row, row + 1})
-	}
-	return runs
-}
-
-// blockRuns are the rows of the window that the cursor is in.
-func (w *orderCursor) blockRuns() [][2]int64 {
-	runs := make([][2]int64, 0, w.window.blocks)
-	for i := range w.window.blocks {
-		from := w.outer.at(w.window.first+i) * w.order.BlockRows
-		runs = append(runs, [2]int64{from, min(from+w.order.BlockRows, w.order.Rows)})
-	}
-	slices.SortFunc(runs, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	if w.sampled != nil {
-		return w.sampledRuns(runs)
-	}
-	return runs
+	return to, r.share.Runs(r.at, to)
 }
 
 // spans asks all columns, and counts bytes. What cannot be found is left out: the batch that needs

@@ -2,13 +2,14 @@ package loader
 
 import (
 	"context"
+	"deeplake/core/order"
 	"testing"
 	"testing/synctest"
 )
 
 // passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it
 // asked the store for.
-func passOf(t *testing.T, l *remoteSet, o Options, p Pass) (rows, bytes int64, requests int) {
+func passOf(t *testing.T, l *remoteSet, o Options, p order.Pass) (rows, bytes int64, requests int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := l.open(t)
@@ -44,18 +45,18 @@ func TestRanksFetchTheirShare(t *testing.T) {
 	}{
 		{"sequential", Options{}, 4, 0, 1.1},
 		{"sequential, from the middle", Options{}, 4, 1024, 1.1},
-		{"window", Options{Shuffle: Window, ShuffleBytes: 256 << 20}, 4, 0, 1.45},
-		{"window, from the middle", Options{Shuffle: Window, ShuffleBytes: 256 << 20}, 4, 1024, 1.6},
-		{"window of one rank, from the middle", Options{Shuffle: Window, ShuffleBytes: 256 << 20}, 1, 1024, 1.8},
-		{"full", Options{Shuffle: Full}, 4, 0, 1.9},
-		{"full of one rank, from the middle", Options{Shuffle: Full}, 1, 1024, 1.8},
+		{"window", Options{Shuffle: order.Window, ShuffleBytes: 256 << 20}, 4, 0, 1.45},
+		{"window, from the middle", Options{Shuffle: order.Window, ShuffleBytes: 256 << 20}, 4, 1024, 1.6},
+		{"window of one rank, from the middle", Options{Shuffle: order.Window, ShuffleBytes: 256 << 20}, 1, 1024, 1.8},
+		{"full", Options{Shuffle: order.Full}, 4, 0, 1.9},
+		{"full of one rank, from the middle", Options{Shuffle: order.Full}, 1, 1024, 1.8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.BatchSize, c.o.Workers = 512/c.world, 2
 			var rows, bytes int64
 			requests := 0
 			for rank := range c.world {
-				n, b, q := passOf(t, l, c.o, Pass{World: c.world, Rank: rank, Position: c.from})
+				n, b, q := passOf(t, l, c.o, order.Pass{World: c.world, Rank: rank, Position: c.from})
 				rows, bytes, requests = rows+n, bytes+b, requests+q
 			}
 			if rows != plainRows-c.from {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deeplake/core/dataset"
+	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/core/tensor"
 	"deeplake/go/tests/clock"
@@ -64,8 +65,8 @@ func timed(t *testing.T, src Source, o Options, step time.Duration) (first, tota
 		clock.Pass(step)
 	}
 	total = time.Since(began)
-	if int64(rows) != l.order.Rows {
-		t.Errorf("%d rows, want %d", rows, l.order.Rows)
+	if int64(rows) != l.order.Order().Rows {
+		t.Errorf("%d rows, want %d", rows, l.order.Order().Rows)
 	}
 	return first, total, e.Stats()
 }
@@ -87,11 +88,11 @@ func TestFetchKeepsUp(t *testing.T) {
 	const batch = 128
 	step := time.Second * batch / 3700
 	for name, o := range map[string]Options{
-		"window":       {Shuffle: Window},
-		"small window": {Shuffle: Window, ShuffleBytes: 24 << 20},
+		"window":       {Shuffle: order.Window},
+		"small window": {Shuffle: order.Window, ShuffleBytes: 24 << 20},
 		"sequential":   {},
-		"full":         {Shuffle: Full},
-		"full poor":    {Shuffle: Full, FetchBytes: 40 << 20},
+		"full":         {Shuffle: order.Full},
+		"full poor":    {Shuffle: order.Full, FetchBytes: 40 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.BatchSize, o.Workers = batch, 2

@@ -8,6 +8,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/order"
 	"deeplake/core/tensor"
 )
 
@@ -73,7 +74,7 @@ func TestRead(t *testing.T) {
 func TestReadManyOnThreads(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(5000)
-	rows := rowsOf(newOrder(Full, 5000, 1, 0, 0), 0)
+	rows := drawsOf(newOrder(t, order.Full, 5000, 1, 0, 0), 0)
 	b, err := readOnce(context.Background(), SourceOf(src), rows, ReadOptions{CollateOf: fakeCollate(), ReturnIndex: true, Workers: 4})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -292,10 +293,9 @@ func pngOf(t testing.TB, seed int64, side int64) tensor.Sample {
 	t.Helper()
 	shape := tensor.Shape{side, side, 3}
 	data := make([]byte, side*side*3)
-	x := uint64(seed)*golden + 1
+	r := rand.New(rand.NewPCG(uint64(seed), 1))
 	for i := range data {
-		x = mix(x + golden)
-		data[i] = byte(x)
+		data[i] = byte(r.Uint32())
 	}
 	sc, err := all.All().Sample(codec.PNG)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
+	"deeplake/core/order"
 	"deeplake/core/storage"
 	stores "deeplake/core/storage/all"
 	"deeplake/go/tests/faultproxy"
@@ -79,7 +80,7 @@ func TestEpochFromServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, shuffle := range []string{Window, Full} {
+			for _, shuffle := range []string{order.Window, order.Full} {
 				o := mixedOptions()
 				o.Shuffle = shuffle
 				want, _ := epochOf(t, SourceOf(l.local), o, 1)
@@ -107,10 +108,10 @@ func TestRoundTripsToFirstBatch(t *testing.T) {
 		began := time.Now()
 		v := l.open(t, func(f *remoteStore) { f.rate = 1e15 })
 		opened := time.Since(began)
-		o := Options{BatchSize: 256, Shuffle: Window}
+		o := Options{BatchSize: 256, Shuffle: order.Window}
 		loader := open2(t, SourceOf(v), o)
 		defer loader.Close()
-		e, err := loader.Start(context.Background(), Pass{})
+		e, err := loader.Start(context.Background(), order.Pass{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deeplake/core/errs"
+	"deeplake/core/order"
 )
 
 // StateVersion numbers the form of a State.
@@ -19,10 +20,10 @@ type State struct {
 	Version int    `json:"deeplake"` // StateVersion
 	Dataset string `json:"dataset"`  // its identity
 	// empty: rows that were not committed, which nothing can go on from
-	Commit    string `json:"commit"`
-	Selection string `json:"selection"` // which of its rows
-	Order     Order  `json:"order"`
-	Epoch     int64  `json:"epoch"`
+	Commit    string      `json:"commit"`
+	Selection string      `json:"selection"` // which of its rows
+	Order     order.Order `json:"order"`
+	Epoch     int64       `json:"epoch"`
 	// samples of the epoch that were taken, by all ranks together
 	Position int64 `json:"position"`
 }
@@ -35,7 +36,7 @@ type identified interface {
 
 // State is the state behind position of an epoch, as Batch.Position gives it.
 func (l *Loader) State(epoch, position int64) (State, error) {
-	if _, err := (Pass{Epoch: epoch, Position: position}).check(l.order.positions()); err != nil {
+	if _, err := (order.Pass{Epoch: epoch, Position: position}).Check(l.order.Order().Rows); err != nil {
 		return State{}, errs.Wrap(errs.Invalid, "make loader state", "", err)
 	}
 	s, err := l.ownState()
@@ -48,7 +49,7 @@ func (l *Loader) ownState() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
-		s := State{Version: StateVersion, Order: l.order}
+		s := State{Version: StateVersion, Order: l.order.Order()}
 		var err error
 		if s.Dataset, s.Commit, s.Selection, err = identityOf(l.src); err != nil {
 			return State{}, errs.Wrap(errs.Internal, "make loader state", "", err)
@@ -68,29 +69,29 @@ func identityOf(src any) (dataset, commit, selection string, err error) {
 
 // Resume checks that a state, as JSON, was made of the rows and the order of l, and says where to
 // go on. What does not fit is errs.Invalid, and the message says what differs.
-func (l *Loader) Resume(state []byte) (Pass, error) {
+func (l *Loader) Resume(state []byte) (order.Pass, error) {
 	const op = "load loader state"
 	s, err := parseState(state)
 	if err != nil {
-		return Pass{}, errs.Wrap(errs.Invalid, op, "", err)
+		return order.Pass{}, errs.Wrap(errs.Invalid, op, "", err)
 	}
 	own, err := l.ownState()
 	if err != nil {
-		return Pass{}, errs.Wrap(errs.Invalid, op, "", err)
+		return order.Pass{}, errs.Wrap(errs.Invalid, op, "", err)
 	}
 	if s.Commit == "" || own.Commit == "" {
 		whose := "the state is"
 		if s.Commit != "" {
 			whose = "this loader is"
 		}
-		return Pass{}, errs.New(errs.Invalid, "%s: %s of rows that were not committed, and nothing tells whether they are the same; commit before training", op, whose)
+		return order.Pass{}, errs.New(errs.Invalid, "%s: %s of rows that were not committed, and nothing tells whether they are the same; commit before training", op, whose)
 	}
 	if differ := s.differences(&own); len(differ) > 0 {
-		return Pass{}, errs.New(errs.Invalid, "%s: it is of other rows or another order: %s; make the loader as it was made then, or begin without the state", op, strings.Join(differ, "; "))
+		return order.Pass{}, errs.New(errs.Invalid, "%s: it is of other rows or another order: %s; make the loader as it was made then, or begin without the state", op, strings.Join(differ, "; "))
 	}
-	p, err := Pass{Epoch: s.Epoch, Position: s.Position}.check(l.order.positions())
+	p, err := order.Pass{Epoch: s.Epoch, Position: s.Position}.Check(l.order.Order().Rows)
 	if err != nil {
-		return Pass{}, errs.Wrap(errs.Invalid, op, "", err)
+		return order.Pass{}, errs.Wrap(errs.Invalid, op, "", err)
 	}
 	return p, nil
 }
@@ -118,7 +119,7 @@ func parseState(data []byte) (State, error) {
 	if err := d.Decode(&s); err != nil {
 		return s, errs.New(errs.Invalid, "it is damaged: %w", err)
 	}
-	return s, s.Order.check()
+	return s, s.Order.Check()
 }
 
 // differences lists what s was made with and own was not, in the user's words.
@@ -140,8 +141,8 @@ func (s *State) differences(own *State) []string {
 	differ("seed", a.Seed, b.Seed)
 	before := len(out)
 	differ("the number of rows", a.Rows, b.Rows)
-	if a.Kind == b.Kind && a.Kind == Window && len(out) == before {
-		windows := func(o *Order) string {
+	if a.Kind == b.Kind && a.Kind == order.Window && len(out) == before {
+		windows := func(o *order.Order) string {
 			return fmt.Sprintf("windows of %d to %d blocks of %d rows", o.FirstBlocks, o.WindowBlocks, o.BlockRows)
 		}
 		differ("what shuffle_bytes makes", windows(a), windows(b))

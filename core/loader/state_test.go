@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"deeplake/core/errs"
+	"deeplake/core/order"
 )
 
 // known is a fake view that says which rows it has.
@@ -50,7 +51,7 @@ func encode(t *testing.T, v any) []byte {
 func TestStateFitsOrSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	base := known{dataset: "d", commit: "c", selection: "0+1*100"}
-	o := Options{Shuffle: Window, Seed: 3, ShuffleBytes: 10_000}
+	o := Options{Shuffle: order.Window, Seed: 3, ShuffleBytes: 10_000}
 	s, err := stateLoader(t, base, o).State(4, 56)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func TestStateFitsOrSaysWhatDiffers(t *testing.T) {
 		"the same":   func(*known, *Options) {},
 		"batch size": func(_ *known, o *Options) { o.BatchSize = 5 },
 		"threads":    func(_ *known, o *Options) { o.Workers, o.Prefetch, o.FetchBytes = 7, 9, 1<<20 },
-		"tail":       func(_ *known, o *Options) { o.Tail = TailPad },
+		"tail":       func(_ *known, o *Options) { o.Tail = order.TailPad },
 		"tensors":    func(_ *known, o *Options) { o.Tensors = []string{"labels", "boxes", "maybe"} },
 	} {
 		if p, err := with(change).Resume(state); err != nil || p.Epoch != 4 || p.Position != 56 {
@@ -82,7 +83,7 @@ func TestStateFitsOrSaysWhatDiffers(t *testing.T) {
 		"selection": {func(k *known, _ *Options) { k.selection, k.fake = "1+1*99", fakeSet(99) },
 			[]string{`selection of rows is "1+1*99" here`, "number of rows is 99 here and was 100"}},
 		"seed":          {func(_ *known, o *Options) { o.Seed = 4 }, []string{"seed is 4 here and was 3"}},
-		"shuffle":       {func(_ *known, o *Options) { o.Shuffle = Full }, []string{`shuffle is "full" here and was "window"`}},
+		"shuffle":       {func(_ *known, o *Options) { o.Shuffle = order.Full }, []string{`shuffle is "full" here and was "window"`}},
 		"shuffle_bytes": {func(_ *known, o *Options) { o.ShuffleBytes = 40_000 << 20 }, []string{"what shuffle_bytes makes is"}},
 		"several":       {func(k *known, o *Options) { k.commit, o.Seed = "f", 9 }, []string{"commit", "; seed is 9"}},
 	} {
@@ -122,7 +123,7 @@ func TestStateIsReadStrictly(t *testing.T) {
 	later := s
 	later.Order.Version++
 	impossible := s
-	impossible.Order.Kind, impossible.Order.Draw = Full, DrawOnce
+	impossible.Order.Kind, impossible.Order.Draw = order.Full, order.DrawOnce
 	random := s
 	random.Order.Kind = "random"
 	uncommitted := s
@@ -163,15 +164,15 @@ func TestStateIsSmall(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("f", 32)
 	s := State{Version: math.MaxInt64, Dataset: "mix-" + name, Commit: "mix-" + name, Selection: "mix-" + name + "*9223372036854775807", Epoch: math.MaxInt64, Position: math.MaxInt64,
-		Order: Order{Version: math.MaxInt64, Kind: Window, Rows: math.MaxInt64, Seed: math.MaxUint64, BlockRows: math.MaxInt64, FirstBlocks: math.MaxInt64, WindowBlocks: math.MaxInt64,
-			Draw: DrawAgain, Of: math.MaxInt64, Weights: name, Mix: "sequential", Parts: name}}
+		Order: order.Order{Version: math.MaxInt64, Kind: order.Window, Rows: math.MaxInt64, Seed: math.MaxUint64, BlockRows: math.MaxInt64, FirstBlocks: math.MaxInt64, WindowBlocks: math.MaxInt64,
+			Draw: order.DrawAgain, Of: math.MaxInt64, Weights: name, Mix: "sequential", Parts: name}}
 	if n := len(encode(t, s)); n >= 1024 {
 		t.Errorf("the largest state has %d bytes, want fewer than 1024", n)
 	}
 }
 
 func FuzzState(f *testing.F) {
-	s := State{Version: StateVersion, Dataset: "d", Commit: "c", Selection: "s", Order: Order{Version: OrderVersion, Kind: Window, Rows: 10, BlockRows: 1, FirstBlocks: 1, WindowBlocks: 2}, Position: 5}
+	s := State{Version: StateVersion, Dataset: "d", Commit: "c", Selection: "s", Order: order.Order{Version: order.Version, Kind: order.Window, Rows: 10, BlockRows: 1, FirstBlocks: 1, WindowBlocks: 2}, Position: 5}
 	data, err := json.Marshal(s)
 	if err != nil {
 		f.Fatal(err)

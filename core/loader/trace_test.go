@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/order"
 )
 
 // shown is one span of a trace file.
@@ -207,7 +208,7 @@ func TestTraceOfRequests(t *testing.T) {
 	t.Parallel()
 	lake := plainRemoteSet(t)
 	synctest.Test(t, func(t *testing.T) {
-		l := open2(t, SourceOf(lake.open(t)), Options{BatchSize: 256, Shuffle: Window, Trace: true})
+		l := open2(t, SourceOf(lake.open(t)), Options{BatchSize: 256, Shuffle: order.Window, Trace: true})
 		defer l.Close()
 		e := start(t, l, 0)
 		for b := next(t, e); b != nil; b = next(t, e) {

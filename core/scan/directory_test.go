@@ -21,6 +21,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/query"
 	"deeplake/core/samplecache"
 	"deeplake/core/storage"
@@ -365,7 +366,7 @@ func deliver(t *testing.T, v *dataset.View, o loader.Options, epochs int64) (row
 	defer l.Close()
 	rows = map[int64][]byte{}
 	for epoch := range epochs {
-		e := must[*loader.Epoch](t)(l.Start(ctx, loader.Pass{Epoch: epoch}))
+		e := must[*loader.Epoch](t)(l.Start(ctx, order.Pass{Epoch: epoch}))
 		for b := must[*loader.Batch](t)(e.Next(ctx)); b != nil; b = must[*loader.Batch](t)(e.Next(ctx)) {
 			x, at := &b.Columns[0], &b.Columns[1]
 			for k := range x.Count {

@@ -19,6 +19,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/query"
 	"deeplake/core/storage"
 	"deeplake/core/storage/storagetest"
@@ -529,13 +530,13 @@ func epochOf(ctx context.Context, v *dataset.View) reply {
 		return reply{err: err}
 	}
 	l, err := loader.Open(ctx, loader.SourceOf[*dataset.Column](part), loader.Options{
-		BatchSize: 4, Workers: 1, Tensors: []string{"x", "text", "image", "tiled", "link"}, Collate: loader.List, Shuffle: loader.Full,
+		BatchSize: 4, Workers: 1, Tensors: []string{"x", "text", "image", "tiled", "link"}, Collate: loader.List, Shuffle: order.Full,
 	})
 	if err != nil {
 		return reply{err: err}
 	}
 	defer l.Close()
-	e, err := l.Start(ctx, loader.Pass{})
+	e, err := l.Start(ctx, order.Pass{})
 	if err != nil {
 		return reply{err: err}
 	}

@@ -19,6 +19,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/query"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -344,11 +345,11 @@ func TestLoad(t *testing.T) {
 	lazy := large(t, env)
 	for _, a := range []*Result{ask(t, env, v, "SELECT x, name, v * 2 AS w, x + 1 AS z ORDER BY x"), ask(t, env, v, "SELECT x AS z, x AS x WHERE x > 2"), lazy} {
 		open := func() *loader.Loader {
-			l := must[*loader.Loader](t)(loader.Open(ctx, loader.SourceOf[Column](a), loader.Options{BatchSize: 2, Collate: loader.List, Shuffle: loader.Full, Seed: 3, Tensors: []string{"z"}}))
+			l := must[*loader.Loader](t)(loader.Open(ctx, loader.SourceOf[Column](a), loader.Options{BatchSize: 2, Collate: loader.List, Shuffle: order.Full, Seed: 3, Tensors: []string{"z"}}))
 			t.Cleanup(l.Close)
 			return l
 		}
-		read := func(l *loader.Loader, p loader.Pass, most int) (rows [][]byte) {
+		read := func(l *loader.Loader, p order.Pass, most int) (rows [][]byte) {
 			e := must[*loader.Epoch](t)(l.Start(ctx, p))
 			defer e.Close()
 			for range most {
@@ -365,11 +366,11 @@ func TestLoad(t *testing.T) {
 			}
 			return rows
 		}
-		all := read(open(), loader.Pass{}, 3)
+		all := read(open(), order.Pass{}, 3)
 		s := must[loader.State](t)(open().State(0, 2))
 		state := must[[]byte](t)(json.Marshal(s))
 		l := open()
-		rest := read(l, must[loader.Pass](t)(l.Resume(state)), 2)
+		rest := read(l, must[order.Pass](t)(l.Resume(state)), 2)
 		if len(all) < 2 || !slices.EqualFunc(all[1:], rest[:len(all)-1], bytes.Equal) {
 			t.Errorf("%q: %d batches, then %d others", a.Names(), len(all), len(rest))
 		}

@@ -128,16 +128,17 @@ var packageRules = []packageRule{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries",
 		project: with(ofValues, task, "core/storage", "core/codec", "core/chunk", "core/transform", "core/dataset"),
 	},
+	{dir: "core/order", why: "which rows an epoch visits, and in which order; pure functions of numbers", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/loader", why: "epochs and batches of any source; neither datasets nor CUDA symbols", never: noIO,
-		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/prefetch", "core/samplecache"),
+		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/order", "core/prefetch", "core/samplecache"),
 	},
 
 	{dir: "cuda", why: "the device; knows no dataset"},
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/scan", "core/ingest", "core/loader"),
+			"core/array", "core/tql", "core/query", "core/scan", "core/ingest", "core/loader", "core/order"),
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
 	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
@@ -57,7 +58,7 @@ func TestSmallSamplesAreReadOnce(t *testing.T) {
 	}
 	for _, name := range []string{"x", "xlz4"} {
 		inOrder := 0
-		for _, shuffle := range []string{loader.Sequential, loader.Window, loader.Full} {
+		for _, shuffle := range []string{order.Sequential, order.Window, order.Full} {
 			l, err := loader.Open(ctx, loader.SourceOf[*dataset.Column](v), loader.Options{BatchSize: 256, Workers: 1, Tensors: []string{name}, Shuffle: shuffle})
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +72,7 @@ func TestSmallSamplesAreReadOnce(t *testing.T) {
 			for _, c := range store.Calls()[before:] {
 				asked += c.Bytes
 			}
-			if shuffle == loader.Sequential {
+			if shuffle == order.Sequential {
 				inOrder = asked
 			}
 			if asked == 0 || asked > inOrder*3/2 {
@@ -84,7 +85,7 @@ func TestSmallSamplesAreReadOnce(t *testing.T) {
 // sumOfEpoch is the sum of the first numbers of all samples, each of size bytes.
 func sumOfEpoch(t *testing.T, l *loader.Loader, size int) (sum int) {
 	t.Helper()
-	e, err := l.Start(t.Context(), loader.Pass{})
+	e, err := l.Start(t.Context(), order.Pass{})
 	if err != nil {
 		t.Fatal(err)
 	}

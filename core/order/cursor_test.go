@@ -1,4 +1,4 @@
-package loader
+package order
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 )
 
 func windowOrder(rows, block, first, full int64, seed uint64) Order {
-	return Order{Version: OrderVersion, Kind: Window, Rows: rows, Seed: seed, BlockRows: block, FirstBlocks: first, WindowBlocks: full}
+	return Order{Version: Version, Kind: Window, Rows: rows, Seed: seed, BlockRows: block, FirstBlocks: first, WindowBlocks: full}
 }
 
 func rowsOf(o Order, epoch uint64) []int64 {
 	rows := make([]int64, o.Rows)
-	newOrderCursor(o, epoch).fill(rows, 0)
+	newCursor(o, epoch).Fill(rows, 0)
 	return rows
 }
 
@@ -61,7 +61,7 @@ func TestOrderIsRandomAccess(t *testing.T) {
 		first := 1 + r.Int64N(4)
 		o := windowOrder(1+r.Int64N(20_000), 1+r.Int64N(9), first, first+r.Int64N(30), r.Uint64())
 		all := rowsOf(o, 2)
-		w := newOrderCursor(o, 2)
+		w := newCursor(o, 2)
 		for range 500 {
 			pos := r.Int64N(o.Rows)
 			if got := w.row(pos); got != all[pos] {
@@ -98,7 +98,7 @@ func TestOrderDiffers(t *testing.T) {
 func TestWindowsRampUp(t *testing.T) {
 	t.Parallel()
 	o := windowOrder(100_000, 10, 4, 64, 9)
-	w := newOrderCursor(o, 0)
+	w := newCursor(o, 0)
 	var sizes []int64
 	for pos := int64(0); pos < o.Rows; pos += w.window.rows {
 		w.row(pos)
@@ -123,7 +123,7 @@ func TestWindowIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	for _, rowBytes := range []int64{0, 8, 500, 40_000, 3 << 20, 1 << 33} {
 		o := newOrder(Window, 1_000_000, 0, rowBytes, 512<<20)
-		if err := o.check(); err != nil {
+		if err := o.Check(); err != nil {
 			t.Fatalf("rows of %d bytes: %v", rowBytes, err)
 		}
 		if got := o.WindowBlocks * o.BlockRows * rowBytes; got > 512<<20 && o.WindowBlocks*o.BlockRows > 1 {
@@ -148,11 +148,11 @@ func TestOrderCheck(t *testing.T) {
 	} {
 		o := good
 		c.change(&o)
-		if err := o.check(); !errs.Is(err, c.want) {
+		if err := o.Check(); !errs.Is(err, c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	if err := good.check(); err != nil {
+	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -170,7 +170,7 @@ func TestShuffleQuality(t *testing.T) {
 		wantBatch int
 	}{{"2 GB", 2 << 30, 950, 195}, {"512 MiB", 512 << 20, 950, 145}} {
 		o := newOrder(Window, rows, 1, 110_000, c.windowBytes)
-		w := newOrderCursor(o, 0)
+		w := newCursor(o, 0)
 		met := map[int64]bool{}
 		batches, distinct := 0, 0
 		for pos := int64(0); pos < seen; pos += 256 {
@@ -214,7 +214,7 @@ func TestShuffleRankCorrelation(t *testing.T) {
 
 func TestOrderIsPinned(t *testing.T) {
 	t.Parallel()
-	w := newOrderCursor(windowOrder(1000, 7, 4, 16, 42), 3)
+	w := newCursor(windowOrder(1000, 7, 4, 16, 42), 3)
 	got := fmt.Sprint(w.row(0), w.row(1), w.row(500), w.row(999))
 	if want := "568 854 353 336"; got != want {
 		t.Errorf("rows %s, want %s: order version 1 must never change", got, want)
@@ -224,11 +224,11 @@ func TestOrderIsPinned(t *testing.T) {
 func BenchmarkOrder(b *testing.B) {
 	for _, kind := range []string{Full, Window} {
 		b.Run(kind, func(b *testing.B) {
-			w := newOrderCursor(newOrder(kind, 1_300_000, 1, 110_000, 512<<20), 0)
+			w := newCursor(newOrder(kind, 1_300_000, 1, 110_000, 512<<20), 0)
 			rows := make([]int64, 256)
 			pos := int64(0)
 			for b.Loop() {
-				w.fill(rows, pos)
+				w.Fill(rows, pos)
 				if pos += 256; pos > 1_299_000 {
 					pos = 0
 				}

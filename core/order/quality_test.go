@@ -1,4 +1,4 @@
-package loader
+package order
 
 import (
 	"encoding/binary"
@@ -27,15 +27,15 @@ func BenchmarkOrderWritten(b *testing.B) {
 	for _, c := range []struct {
 		name, kind  string
 		windowBytes int64
-	}{{"window-2GB", Window, 2 << 30}, {"window-512MiB", Window, DefaultShuffleBytes}, {"full", Full, DefaultShuffleBytes}} {
+	}{{"window-2GB", Window, 2 << 30}, {"window-512MiB", Window, defaultShuffleBytes}, {"full", Full, defaultShuffleBytes}} {
 		b.Run(c.name, func(b *testing.B) {
 			rows := make([]int64, 256)
 			for b.Loop() {
 				for epoch := range uint64(2) {
-					w := newOrderCursor(newOrder(c.kind, classRows, 1, classSample, c.windowBytes), epoch)
+					w := newCursor(newOrder(c.kind, classRows, 1, classSample, c.windowBytes), epoch)
 					data := make([]byte, 0, 4*classRows)
 					for pos := int64(0); pos < classRows; pos += int64(len(rows)) {
-						w.fill(rows, pos)
+						w.Fill(rows, pos)
 						for _, row := range rows {
 							data = binary.LittleEndian.AppendUint32(data, uint32(row))
 						}
@@ -60,7 +60,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				newOrderCursor(newOrder(kind, rows, 1, classSample, DefaultShuffleBytes), 0).fill(batch, rng.Int64N(rows-256))
+				newCursor(newOrder(kind, rows, 1, classSample, defaultShuffleBytes), 0).Fill(batch, rng.Int64N(rows-256))
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run("mix-"+mode, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				epochOrderOf(b, m, Options{Shuffle: Window}).cursor(0).fill(batch, rng.Int64N(rows-256))
+				epochOrderOf(b, m, Options{Shuffle: Window}).Cursor(0).Fill(batch, rng.Int64N(rows-256))
 			}
 		})
 	}
@@ -80,20 +80,20 @@ func TestPlanOfABillionRows(t *testing.T) { // alone: it counts what is allocate
 	const rows, most = 1_000_000_000, 1 << 20
 	batch := make([]int64, 256)
 	for _, kind := range []string{Sequential, Window, Full, Mixed} {
-		var m *Mix
+		var m *views
 		if kind == Mixed {
 			m = mixed(t, MixPolicy{Weights: []float64{0.6, 0.4}, Length: rows}, rows/2, rows/2)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		var w *orderCursor
+		var w *Cursor
 		if kind == Mixed {
-			w = epochOrderOf(t, m, Options{Shuffle: Window}).cursor(0)
+			w = epochOrderOf(t, m, Options{Shuffle: Window}).Cursor(0)
 		} else {
-			w = newOrderCursor(newOrder(kind, rows, 1, classSample, DefaultShuffleBytes), 0)
+			w = newCursor(newOrder(kind, rows, 1, classSample, defaultShuffleBytes), 0)
 		}
 		for _, pos := range []int64{0, rows / 3, rows - 256} {
-			w.fill(batch, pos)
+			w.Fill(batch, pos)
 			for _, row := range batch {
 				if row < 0 || row >= rows {
 					t.Fatalf("%s: row %d", kind, row)
@@ -112,7 +112,7 @@ func TestPlanOfABillionRows(t *testing.T) { // alone: it counts what is allocate
 func TestAnyPositionIsNear(t *testing.T) {
 	t.Parallel()
 	const rows = 1 << 47
-	w := newOrderCursor(windowOrder(rows, 1, 1, 2, 3), 0)
+	w := newCursor(windowOrder(rows, 1, 1, 2, 3), 0)
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 1000 {
 		pos := r.Int64N(rows)
@@ -124,7 +124,7 @@ func TestAnyPositionIsNear(t *testing.T) {
 	c := epochOrderOf(t, m, Options{Shuffle: Full})
 	for range 200 {
 		pos := r.Int64N(rows)
-		if row := c.cursor(9).row(pos); row < 0 || row >= m.Len() {
+		if row := c.Cursor(9).row(pos); row < 0 || row >= m.Len() {
 			t.Fatalf("row at %d of the mixture is %d", pos, row)
 		}
 	}

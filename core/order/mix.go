@@ -1,7 +1,7 @@
-package loader
+package order
 
 import (
-	"context"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,35 +13,35 @@ import (
 	"deeplake/core/errs"
 )
 
-// How the views of a mixture take turns: MixPolicy.Mode.
+// The ways to interleave the views of a mixture: MixPolicy.Mode.
 const (
 	MixRandom     = "random"     // at random, in the right proportions over every few thousand rows
-	MixExact      = "exact"      // as evenly as can be: any batch has the right proportions
+	MixExact      = "exact"      // as evenly as possible: any batch has the right proportions
 	MixSequential = "sequential" // one view after the other
 )
 
-// When an epoch of a mixture ends: MixPolicy.Stop.
+// The ends of an epoch of a mixture: MixPolicy.Stop.
 const (
 	FirstExhausted = "first_exhausted" // before any view would give more rows than it has
 	// when every row of every view has come; small views begin again
 	AllExhausted = "all_exhausted"
 )
 
-// MixPolicy says how often each view of a mixture is drawn from.
+// MixPolicy says how often each view of a mixture comes.
 type MixPolicy struct {
-	Mode string `json:"mode"` // also "": BlendRandom
+	Mode string `json:"mode"` // also "": MixRandom
 	// shares of the views; nil: by their rows, so that an epoch is every row once
 	Weights []float64 `json:"weights"`
 	Stop    string    `json:"stop"`   // also "": FirstExhausted
-	Length  int64     `json:"length"` // rows of an epoch; 0: what Stop says
+	Length  int64     `json:"length"` // rows of an epoch; 0: as Stop says
 }
 
-// check refuses what cannot be meant for so many views.
-func (b MixPolicy) check(parts int) error {
-	if err := oneOf("mode", defaultTo(b.Mode, MixRandom), MixRandom, MixExact, MixSequential); err != nil {
+// Check refuses a policy that no mixture of parts views can follow.
+func (b MixPolicy) Check(parts int) error {
+	if err := errs.OneOf("mode", cmp.Or(b.Mode, MixRandom), MixRandom, MixExact, MixSequential); err != nil {
 		return err
 	}
-	if err := oneOf("stop", defaultTo(b.Stop, FirstExhausted), FirstExhausted, AllExhausted); err != nil {
+	if err := errs.OneOf("stop", cmp.Or(b.Stop, FirstExhausted), FirstExhausted, AllExhausted); err != nil {
 		return err
 	}
 	if b.Length < 0 || b.Length > maxDraws {
@@ -64,7 +64,8 @@ func (b MixPolicy) check(parts int) error {
 	return nil
 }
 
-// seats are the shares of views in integers.
+// apportionment is the shares of views in integers. As in an election, views are parties and rows
+// are seats.
 type apportionment struct {
 	of  []uint64
 	sum uint64
@@ -87,16 +88,15 @@ func newApportionment(weights []float64, rows []int64) apportionment {
 	return t
 }
 
-// before reports whether view a gets its next row before view b, of which they have had na and nb:
-// Sainte-Laguë's rule, a row to the view with the most seats for each 2n+1. Of equals the first
-// comes first.
+// before reports whether view a gets its next row before view b, after they got na and nb rows.
+// By Sainte-Laguë's rule the view with the largest share/(2n+1) is next. Ties go to the first view.
 func (t *apportionment) before(a int, na int64, b int, nb int64) bool {
 	ha, la := bits.Mul64(t.of[a], uint64(2*nb+1))
 	hb, lb := bits.Mul64(t.of[b], uint64(2*na+1))
 	return ha > hb || ha == hb && (la > lb || la == lb && a < b)
 }
 
-// next is the view whose turn it is after n[i] rows of each view.
+// next returns the view that gets the next row after n[i] rows of each view.
 func (t *apportionment) next(n []int64) int {
 	best := 0
 	for i := 1; i < len(n); i++ {
@@ -107,7 +107,7 @@ func (t *apportionment) next(n []int64) int {
 	return best
 }
 
-// last is the view whose turn it was before n[i] rows of each view; one of them has some.
+// last returns the view that got the last of n[i] rows of each view, which are not all 0.
 func (t *apportionment) last(n []int64) int {
 	worst := -1
 	for i := range n {
@@ -118,9 +118,9 @@ func (t *apportionment) last(n []int64) int {
 	return worst
 }
 
-// counts are the rows of each view among the first total, written into n. What the rule gives after
-// total turns is also what no turn given to another view would improve: found from the rounded
-// shares by a few such turns, so that no turn before needs to be gone through.
+// counts writes into n the rows of each view among the first total. The rule's result is also the
+// one that giving a row to another view cannot improve. So a few such moves from the rounded shares
+// find it, without going through the rows before.
 func (t *apportionment) counts(n []int64, total int64) {
 	left := total
 	for i := range n {
@@ -142,7 +142,7 @@ func (t *apportionment) counts(n []int64, total int64) {
 	}
 }
 
-// mixture is the order of a Mix: which view each position is of, and the order of each view.
+// mixture is the order of several views: the view of each position, and the order of each view.
 type mixture struct {
 	mode   string
 	seed   uint64
@@ -153,23 +153,31 @@ type mixture struct {
 	used   []int64 // rows of each view in an epoch
 }
 
-// mixRows are the positions that are dealt out together. Among so many, proportions are exact in
-// every mode; a batch of a tenth of them is hardly different from independent draws.
+// mixRows is the number of positions that are dealt together. Within each such run, proportions are
+// exact in every mode. A batch of a tenth of a run is hardly different from independent draws.
 const mixRows = 4096
 
-// epoch order chooses the order of a mixture.
-func (m *Mix) epochOrder(ctx context.Context, o *Options) (*EpochOrder, error) {
+// Part is one view of a mixture.
+type Part struct {
+	Rows     int64 // at least 1
+	RowBytes int64 // stored size of a row on average; only Window needs it
+}
+
+// NewMixed chooses the order of a mixture of views, whose rows are numbered view after view. A
+// mixture has no weights of rows; b must have passed Check.
+func NewMixed(o Options, b MixPolicy, parts []Part) (*EpochOrder, error) {
 	if o.Weights != nil || o.Length != 0 || o.Distinct {
 		return nil, errs.New(errs.Invalid, "rows of a mixture cannot have weights; give weights to the views")
 	}
-	x := &mixture{mode: defaultTo(m.policy.Mode, MixRandom), seed: o.Seed, starts: m.starts}
-	rows := make([]int64, len(m.parts))
-	for i, p := range m.parts {
-		rows[i] = p.Source.Len()
+	x := &mixture{mode: cmp.Or(b.Mode, MixRandom), seed: o.Seed, starts: make([]int64, 1, len(parts)+1)}
+	rows := make([]int64, len(parts))
+	for i, p := range parts {
+		rows[i] = p.Rows
+		x.starts = append(x.starts, x.starts[i]+p.Rows)
 	}
-	x.seats = newApportionment(m.policy.Weights, rows)
+	x.seats = newApportionment(b.Weights, rows)
 	var err error
-	if x.rows, err = m.policy.rows(&x.seats, rows); err != nil {
+	if x.rows, err = b.rows(&x.seats, rows); err != nil {
 		return nil, err
 	}
 	x.used = make([]int64, len(rows))
@@ -177,15 +185,13 @@ func (m *Mix) epochOrder(ctx context.Context, o *Options) (*EpochOrder, error) {
 	if x.mode == MixSequential {
 		copy(x.used, rows)
 	}
-	if x.orders, err = m.orders(ctx, o, x); err != nil {
-		return nil, err
-	}
-	c := &EpochOrder{of: m.Len(), policy: x}
-	c.order = Order{Version: OrderVersion, Kind: Mixed, Rows: x.rows, Seed: o.Seed, Mix: x.mode, Parts: x.digest()}
+	x.orders = x.ordersOf(o, parts)
+	c := &EpochOrder{of: x.starts[len(parts)], mixture: x}
+	c.order = Order{Version: Version, Kind: Mixed, Rows: x.rows, Seed: o.Seed, Mix: x.mode, Parts: x.digest()}
 	return c, nil
 }
 
-// rows is the length of an epoch.
+// rows returns the length of an epoch.
 func (b MixPolicy) rows(t *apportionment, rows []int64) (int64, error) {
 	all := int64(0)
 	for _, n := range rows {
@@ -208,7 +214,7 @@ func (b MixPolicy) rows(t *apportionment, rows []int64) (int64, error) {
 		return false
 	}
 	if b.Stop != AllExhausted {
-		// Of all+1 rows, one view at least is asked for more than it has.
+		// Of all+1 rows, at least one view must give more than it has.
 		return int64(sort.Search(int(all+1), func(total int) bool {
 			return reached(int64(total), func(i int) bool { return n[i] > rows[i] })
 		})) - 1, nil
@@ -223,29 +229,25 @@ func (b MixPolicy) rows(t *apportionment, rows []int64) (int64, error) {
 	return int64(sort.Search(int(most), func(total int) bool { return !short(int64(total)) })), nil
 }
 
-// orders chooses the order of each view. Their windows share the bytes of one as the views share
-// the batches, so that all are read through at the same pace.
-func (m *Mix) orders(ctx context.Context, o *Options, x *mixture) ([]Order, error) {
-	rowBytes, total := make([]int64, len(m.parts)), 0.0
-	for i, p := range m.parts {
-		var err error
-		if rowBytes[i], err = bytesOfRow(ctx, p.Source, o.Shuffle); err != nil {
-			return nil, m.named(i, err)
-		}
-		total += float64(float64(rowBytes[i]) * float64(x.seats.of[i]))
+// ordersOf chooses the order of each view. Their windows share the bytes of one window in
+// proportion to the views' shares of the batches, so that all are read through at the same pace.
+func (x *mixture) ordersOf(o Options, parts []Part) []Order {
+	total := 0.0
+	for i, p := range parts {
+		total += float64(float64(p.RowBytes) * float64(x.seats.of[i]))
 	}
-	orders := make([]Order, len(m.parts))
-	for i, p := range m.parts {
+	orders := make([]Order, len(parts))
+	for i, p := range parts {
 		window := o.ShuffleBytes
 		if x.mode != MixSequential && total > 0 {
-			window = max(int64(float64(o.ShuffleBytes)*(float64(float64(rowBytes[i])*float64(x.seats.of[i]))/total)), 1)
+			window = max(int64(float64(o.ShuffleBytes)*(float64(float64(p.RowBytes)*float64(x.seats.of[i]))/total)), 1)
 		}
-		orders[i] = newOrder(o.Shuffle, p.Source.Len(), keyOf(o.Seed, uint64(i), partPurpose), rowBytes[i], window)
+		orders[i] = newOrder(o.Shuffle, p.Rows, keyOf(o.Seed, uint64(i), partPurpose), p.RowBytes, window)
 	}
-	return orders, nil
+	return orders
 }
 
-// digest tells mixtures apart in a saved state.
+// digest distinguishes mixtures in a saved state.
 func (x *mixture) digest() string {
 	said, err := json.Marshal(struct {
 		Seats  []uint64 `json:"Tickets"` // states of earlier versions have this name
@@ -265,21 +267,21 @@ type mixOrder struct {
 	begin   int64
 	parts   []int32 // view of each position of the run
 	draws   []int64 // and its number among the rows of that view
-	cursors []*orderCursor
-	pass    []uint64 // that each cursor is of
+	cursors []*Cursor
+	pass    []uint64 // of each cursor
 }
 
 func (x *mixture) cursor(epoch uint64) *mixOrder {
-	return &mixOrder{mixture: x, epoch: epoch, cursors: make([]*orderCursor, len(x.orders)), pass: make([]uint64, len(x.orders))}
+	return &mixOrder{mixture: x, epoch: epoch, cursors: make([]*Cursor, len(x.orders)), pass: make([]uint64, len(x.orders))}
 }
 
-// row is the row of the mixture at one position.
+// row returns the row of the mixture at one position.
 func (b *mixOrder) row(pos int64) int64 {
 	part, turn := b.draw(pos)
 	return b.starts[part] + b.rowOf(part, turn)
 }
 
-// draw is the view of a position, and how many of the epoch's rows before it are of that view.
+// draw returns the view of a position, and how many earlier rows of the epoch are of that view.
 func (b *mixOrder) draw(pos int64) (part int, turn int64) {
 	if b.mode == MixSequential {
 		part = sort.Search(len(b.orders)-1, func(i int) bool { return b.starts[i+1] > pos })
@@ -316,7 +318,7 @@ func (b *mixOrder) deal(begin int64) {
 	}
 }
 
-// shuffle deals the right number of places of the run to each view, at random.
+// shuffle deals the right number of positions of the run to each view, at random.
 func (b *mixOrder) shuffle(had []int64) {
 	size := int64(len(b.parts))
 	ends := make([]int64, len(had))
@@ -336,8 +338,9 @@ func (b *mixOrder) shuffle(had []int64) {
 	}
 }
 
-// rowOf is the row of a view at its turn. A view that is shuffled goes on in the next epoch where
-// it was, so that none of its rows comes again before all have come; one in sequence begins anew.
+// rowOf returns the row of a view at its turn. A shuffled view goes on in the next epoch where it
+// stopped, so that none of its rows comes again before all have come. A view in sequence begins
+// anew.
 func (b *mixOrder) rowOf(part int, turn int64) int64 {
 	o := &b.orders[part]
 	n := uint64(o.Rows)
@@ -350,7 +353,7 @@ func (b *mixOrder) rowOf(part int, turn int64) int64 {
 	more, at := bits.Div64(hi+carry, lo, n) // hi < n, because the factor is
 	pass := epoch*(uint64(b.used[part])/n) + more
 	if b.cursors[part] == nil || b.pass[part] != pass {
-		b.cursors[part], b.pass[part] = newOrderCursor(*o, pass), pass
+		b.cursors[part], b.pass[part] = newCursor(*o, pass), pass
 	}
 	return b.cursors[part].row(int64(at))
 }

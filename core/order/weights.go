@@ -1,4 +1,4 @@
-package loader
+package order
 
 import (
 	"crypto/sha256"
@@ -95,9 +95,9 @@ func (w *Weights) shares() ([]uint64, uint64) {
 	return shares, total
 }
 
-// sampledRow maps the places of an order, which then counts draws, to rows.
-type sampledRow interface {
-	// row is the row of place i.
+// draws maps the numbers of draws to rows.
+type draws interface {
+	// row returns the row of draw i.
 	row(i int64) int64
 }
 

@@ -1,15 +1,14 @@
-package loader
+package order
 
 import (
-	"context"
+	"cmp"
+	"deeplake/core/errs"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"deeplake/core/errs"
 )
 
 func weigh(t testing.TB, values ...float64) *Weights {
@@ -24,18 +23,12 @@ func weigh(t testing.TB, values ...float64) *Weights {
 // weighted is the epoch order of draws from a view of so many rows, with samples of 40 kB.
 func weighted(t testing.TB, o Options) *EpochOrder {
 	t.Helper()
-	src := newFake(o.Weights.Rows())
-	src.stored = src.rows * 40_000
-	o.BatchSize = 1
-	o, err := o.normal()
+	o.ShuffleBytes = cmp.Or(o.ShuffleBytes, defaultShuffleBytes)
+	c, err := New(o, o.Weights.Rows(), 40_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newEpochOrder(context.Background(), SourceOf(src), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.order.check(); err != nil {
+	if err := c.order.Check(); err != nil {
 		t.Fatalf("%+v: %v", c.order, err)
 	}
 	return c
@@ -43,7 +36,7 @@ func weighted(t testing.TB, o Options) *EpochOrder {
 
 func drawsOf(c *EpochOrder, epoch uint64) []int64 {
 	rows := make([]int64, c.order.Rows)
-	c.cursor(epoch).fill(rows, 0)
+	c.Cursor(epoch).Fill(rows, 0)
 	return rows
 }
 
@@ -63,7 +56,6 @@ func TestWeightsRefuse(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	src := SourceOf(newFake(3))
 	one := weigh(t, 1, 0, 1)
 	for name, c := range map[string]struct {
 		o    Options
@@ -75,7 +67,7 @@ func TestWeightsRefuse(t *testing.T) {
 		"negative length":    {Options{Weights: one, Length: -1}, "length is -1"},
 		"more than there is": {Options{Weights: one, Length: 3, Distinct: true}, "only 2 rows have a weight above 0"},
 	} {
-		if _, err := newEpochOrder(context.Background(), src, &c.o); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.want) {
+		if _, err := New(c.o, 3, 40_000); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -209,7 +201,7 @@ func TestDrawsOnce(t *testing.T) {
 	for _, shuffle := range []string{Sequential, Window} {
 		for _, length := range []int64{0, 1, 5, 8} {
 			c := weighted(t, Options{Weights: weigh(t, values...), Distinct: true, Length: length, Shuffle: shuffle})
-			if want := defaultTo(length, 8); c.order.Rows != want {
+			if want := cmp.Or(length, 8); c.order.Rows != want {
 				t.Fatalf("%d draws, want %d", c.order.Rows, want)
 			}
 			for epoch := range uint64(50) {
@@ -265,7 +257,7 @@ func TestDrawsAreRandomAccess(t *testing.T) {
 		o.Weights = weigh(t, values...)
 		c := weighted(t, o)
 		all := drawsOf(c, 3)
-		w := c.cursor(3)
+		w := c.Cursor(3)
 		for range 2000 {
 			pos := r.Int64N(c.order.Rows)
 			if got := w.row(pos); got != all[pos] {
@@ -329,7 +321,7 @@ func TestDrawsArePinned(t *testing.T) {
 	} {
 		c.o.Weights, c.o.Seed = weigh(t, values...), 42
 		if got := fmt.Sprint(drawsOf(weighted(t, c.o), 3)[:6]); got != c.want {
-			t.Errorf("%+v: rows %s, want %s: order version %d must never change", c.o.Shuffle, got, c.want, OrderVersion)
+			t.Errorf("%+v: rows %s, want %s: order version %d must never change", c.o.Shuffle, got, c.want, Version)
 		}
 	}
 }
@@ -350,25 +342,6 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// Batches hold the rows that were drawn, those drawn twice among them.
-func TestLoaderDraws(t *testing.T) {
-	t.Parallel()
-	const rows = 300
-	values := make([]float64, rows)
-	for i := range values {
-		values[i] = float64(i % 5)
-	}
-	for _, o := range []Options{{}, {Shuffle: Window, Length: 1000}, {Distinct: true, Length: 77}} {
-		o.BatchSize, o.Weights, o.ReturnIndex, o.CollateOf = 32, weigh(t, values...), true, fakeCollate()
-		l := open(t, fakeSet(rows), o)
-		want := drawsOf(l.epochOrder, 2)
-		got := flat(drain(t, fakeSet(rows), l.options, start(t, l, 2)))
-		if !slices.Equal(got, want) {
-			t.Errorf("%+v: rows %v, want %v", l.order, got, want)
-		}
-	}
-}
-
 // BenchmarkDraw reports what a draw costs, and what an epoch without replacement costs to begin.
 func BenchmarkDraw(b *testing.B) {
 	values := make([]float64, 1_281_167)
@@ -378,11 +351,11 @@ func BenchmarkDraw(b *testing.B) {
 	for name, o := range map[string]Options{"again": {}, "windows": {Shuffle: Window}, "once": {Distinct: true}} {
 		b.Run(name, func(b *testing.B) {
 			o.Weights = weigh(b, values...)
-			w := weighted(b, o).cursor(0)
+			w := weighted(b, o).Cursor(0)
 			rows := make([]int64, 256)
 			pos := int64(0)
 			for b.Loop() {
-				w.fill(rows, pos)
+				w.Fill(rows, pos)
 				if pos += 256; pos > 1_200_000 {
 					pos = 0
 				}
@@ -395,7 +368,7 @@ func BenchmarkDraw(b *testing.B) {
 			o.Weights = weigh(b, values...)
 			b.ReportAllocs()
 			for i := uint64(0); b.Loop(); i++ {
-				weighted(b, o).cursor(i)
+				weighted(b, o).Cursor(i)
 			}
 		})
 	}

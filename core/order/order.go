@@ -1,0 +1,106 @@
+package order
+
+import (
+	"deeplake/core/errs"
+)
+
+// Version names the meaning of an Order. A change that moves a single row anywhere needs the next
+// number, because states written by users pin it.
+const Version = 1
+
+// The kinds of order.
+const (
+	Sequential = ""       // row after row
+	Window     = "window" // blocks permuted, rows taken from a window of open blocks
+	Full       = "full"   // one permutation of all rows
+	Mixed      = "mixed"  // rows of several views, each in an order of its own
+)
+
+// Order says in which order an epoch visits rows. It is a pure function of its fields and the
+// epoch. It needs no memory per row, and any position can be computed directly.
+//
+// Order version 1, kind Window: rows are cut into blocks of BlockRows, the last one shorter. Cipher
+// 0 permutes the blocks. The permuted blocks are cut into windows. The first window has FirstBlocks
+// blocks, each next one twice as many up to WindowBlocks, while more than two such windows remain.
+// The rest is one window, or two equal ones (the first gets the odd block) if it exceeds
+// WindowBlocks. Within window w, cipher w+1 permutes the rows. So the first batch touches few
+// blocks, and no window is a small rest that would hold a few classes only.
+//
+// With Draw, the order is one of draws by weight instead of rows. Full draws from all rows. Window
+// takes draws in order of rows, so that a window of draws is read in large requests. With kind
+// Mixed, Parts stands for the orders of the views.
+type Order struct {
+	Version      int    `json:"order"`
+	Kind         string `json:"kind"`
+	Rows         int64  `json:"rows"` // positions of an epoch
+	Seed         uint64 `json:"seed"`
+	BlockRows    int64  `json:"block_rows,omitempty"`
+	FirstBlocks  int64  `json:"first_blocks,omitempty"`
+	WindowBlocks int64  `json:"window_blocks,omitempty"`
+	Draw         string `json:"draw,omitempty"`    // "", DrawAgain or DrawOnce
+	Of           int64  `json:"of,omitempty"`      // rows to draw from
+	Weights      string `json:"weights,omitempty"` // their digest
+	Mix          string `json:"mix,omitempty"`     // mode of a mixture
+	// digest of the views' orders and weights
+	Parts string `json:"parts,omitempty"`
+}
+
+const (
+	blockBytes = 1 << 20 // aim of a block: small enough to mix classes
+	// aim of a block if a window holds a small part of the rows: larger requests
+	remoteBytes = 2 << 20
+	maxBlocks   = 1 << 48   // far beyond any view, far from overflow
+	fewBlocks   = 256       // of a window; blocks are no larger if there would be fewer
+	firstBlocks = 4         // to read before the first batch is mixed
+	fewBytes    = 128 << 20 // views below it are read at once: all rows are one window
+)
+
+// newOrder chooses the blocks and windows for rows whose stored size is rowBytes on average.
+func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64) Order {
+	o := Order{Version: Version, Kind: kind, Rows: rows, Seed: seed}
+	if kind != Window {
+		return o
+	}
+	rowBytes = max(rowBytes, 1)
+	aim := int64(blockBytes)
+	if rows/2 > windowBytes/rowBytes {
+		aim = min(max(windowBytes/fewBlocks, blockBytes), remoteBytes)
+	}
+	o.BlockRows = max((aim+rowBytes-1)/rowBytes, 1)
+	o.WindowBlocks = min(max(windowBytes/rowBytes/o.BlockRows, 1), maxBlocks)
+	o.FirstBlocks = min(firstBlocks, o.WindowBlocks)
+	if rows <= fewBytes/rowBytes {
+		o.FirstBlocks = min(fewBytes/blockBytes, o.WindowBlocks)
+	}
+	return o
+}
+
+// Check refuses an order that New and NewMixed cannot have made. Users keep orders in states, so
+// that any value may come back.
+func (o Order) Check() error {
+	if o.Version != Version {
+		return errs.New(errs.Unsupported, "its order is version %d, want %d; use the version of the library that made it", o.Version, Version)
+	}
+	if o.Rows < 0 {
+		return errs.New(errs.Invalid, "order of %d rows, want 0 or more", o.Rows)
+	}
+	switch o.Draw {
+	case "":
+	case DrawAgain, DrawOnce:
+		if o.Kind == Sequential || o.Kind == Mixed || o.Of < 1 || o.Rows > maxDraws || (o.Draw == DrawOnce && o.Rows > o.Of) {
+			return errs.New(errs.Invalid, "order of %d draws %q from %d rows by %q: want %q or %q, and no more draws than rows where they are drawn %q", o.Rows, o.Draw, o.Of, o.Kind, Full, Window, DrawOnce)
+		}
+	default:
+		return errs.New(errs.Invalid, "unknown draw %q (want %q or %q)", o.Draw, DrawAgain, DrawOnce)
+	}
+	switch o.Kind {
+	case Sequential, Full, Mixed:
+		return nil
+	case Window:
+		if o.BlockRows < 1 || o.FirstBlocks < 1 || o.WindowBlocks < o.FirstBlocks || o.WindowBlocks > maxBlocks || o.BlockRows > maxBlocks {
+			return errs.New(errs.Invalid, "order of blocks of %d rows, %d to %d blocks a window: want at least 1, and rising, each below 2^48", o.BlockRows, o.FirstBlocks, o.WindowBlocks)
+		}
+		return nil
+	}
+	return errs.New(errs.Invalid, "unknown order %q (want %q, %q or %q)", o.Kind, Sequential, Window, Full)
+}

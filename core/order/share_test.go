@@ -1,0 +1,331 @@
+package order
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// tries is how often a property is tried: n times, or as often as the environment says.
+func tries(n int) int {
+	if more, err := strconv.Atoi(os.Getenv("DEEPLAKE_ROUNDS")); err == nil {
+		return more
+	}
+	return n
+}
+
+// shared is a share as tests make it.
+func shared(o Order, p Pass, batch int64, tail string) *Share {
+	return (&EpochOrder{order: o, of: o.Rows}).Share(p, batch, tail)
+}
+
+// randomOrder draws an order of few rows, of any kind.
+func randomOrder(r *rand.Rand) Order {
+	rows := r.Int64N(2000)
+	if r.IntN(4) == 0 {
+		rows = r.Int64N(20)
+	}
+	switch r.IntN(4) {
+	case 0:
+		return newOrder(Sequential, rows, r.Uint64(), 0, 0)
+	case 1:
+		return newOrder(Full, rows, r.Uint64(), 0, 0)
+	}
+	first := 1 + r.Int64N(8)
+	return windowOrder(rows, 1+r.Int64N(9), first, first+r.Int64N(200), r.Uint64())
+}
+
+func TestRanksShareGlobalBatches(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(21, 22))
+	for range tries(500) {
+		o := randomOrder(r)
+		batch, world := 1+r.Int64N(40), 1+r.IntN(9)
+		if r.IntN(10) == 0 {
+			world = 1 + r.IntN(300)
+		}
+		tail := []string{TailExact, TailDrop, TailPad}[r.IntN(3)]
+		p := Pass{Epoch: r.Int64N(3), World: world}
+		if r.IntN(2) == 0 && o.Rows > 0 {
+			p.Position = r.Int64N(o.Rows + 1)
+		}
+		checkShares(t, o, p, batch, tail)
+	}
+}
+
+// checkShares fails unless the shares of all ranks are what they promise.
+func checkShares(t *testing.T, o Order, p Pass, batch int64, tail string) {
+	t.Helper()
+	what := fmt.Sprintf("%+v, pass %+v, batch %d, tail %q", o, p, batch, tail)
+	order := rowsOf(o, uint64(p.Epoch))
+	place := make(map[int64]int, len(order))
+	for pos, row := range order {
+		place[row] = pos
+	}
+	global := batch * int64(p.World)
+	left := o.Rows - p.Position
+	steps := (left + global - 1) / global
+	if tail == TailDrop {
+		steps = left / global
+	}
+	ranks := make([]*Share, p.World)
+	for i := range ranks {
+		p.Rank = i
+		ranks[i] = shared(o, p, batch, tail)
+		if got := ranks[i].Steps(); got != steps {
+			t.Fatalf("%s: rank %d has %d steps, want %d", what, i, got, steps)
+		}
+	}
+	for seq := range steps {
+		base := p.Position + seq*global
+		want := slices.Clone(order[base:min(base+global, o.Rows)])
+		var got []int64
+		least, most := int64(math.MaxInt64), int64(0)
+		for i, s := range ranks {
+			rows := make([]int64, s.Size(seq))
+			s.Fill(rows, seq)
+			valid := s.Valid(seq)
+			least, most = min(least, valid), max(most, valid)
+			for k := int64(1); k < valid; k++ {
+				if place[rows[k-1]] > place[rows[k]] {
+					t.Fatalf("%s: step %d of rank %d is not in the order of the epoch", what, seq, i)
+				}
+			}
+			checkRepeats(t, what, s, order, rows, seq)
+			got = append(got, rows[:valid]...)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s: step %d gives rows %v, want %v", what, seq, got, want)
+		}
+		if tail == TailExact && most-least > 1 {
+			t.Fatalf("%s: batches of step %d have %d to %d rows", what, seq, least, most)
+		}
+		if at := ranks[0].Behind(seq); at != base+int64(len(want)) {
+			t.Fatalf("%s: step %d ends at %d, want %d", what, seq, at, base+int64(len(want)))
+		}
+	}
+	for _, s := range ranks {
+		checkLocal(t, what, s)
+	}
+}
+
+// checkRepeats looks at the size of a batch and the rows in it that do not count.
+func checkRepeats(t *testing.T, what string, s *Share, order, rows []int64, seq int64) {
+	t.Helper()
+	valid, n := s.Valid(seq), s.reach(seq)
+	base := s.from + seq*s.step()
+	switch {
+	case n == s.step() && (valid != s.batch || s.Size(seq) != s.batch):
+		t.Fatalf("%s: a full step of rank %d has %d of %d rows", what, s.rank, valid, s.Size(seq))
+	case s.tail == TailPad && s.Size(seq) != s.batch:
+		t.Fatalf("%s: %d rows of rank %d in step %d, want all", what, s.Size(seq), s.rank, seq)
+	case s.tail == TailExact && s.Size(seq) != max(valid, 1):
+		t.Fatalf("%s: %d rows of rank %d in step %d, %d valid", what, s.Size(seq), s.rank, seq, valid)
+	case s.Marked(seq) != (s.tail == TailPad || s.tail == TailExact && n < s.world):
+		t.Fatalf("%s: marked is %v for %d rows", what, s.Marked(seq), n)
+	}
+	for k := valid; k < int64(len(rows)); k++ {
+		// the rows that fill up follow each other over the ranks
+		again := (s.rank*s.batch + k - n) % s.total
+		if s.tail == TailExact {
+			again = base + s.rank%n
+		}
+		if rows[k] != order[again] {
+			t.Fatalf("%s: rank %d repeats row %d, want %d", what, s.rank, rows[k], order[again])
+		}
+	}
+}
+
+// checkLocal compares the runs of local positions with the batches.
+func checkLocal(t *testing.T, what string, s *Share) {
+	t.Helper()
+	var all []int64
+	for seq := range s.Steps() {
+		rows := make([]int64, s.Size(seq))
+		s.Fill(rows, seq)
+		all = append(all, rows...)
+	}
+	if int64(len(all)) != s.Length() {
+		t.Fatalf("%s: rank %d has %d local positions, says %d", what, s.rank, len(all), s.Length())
+	}
+	r := rand.New(rand.NewPCG(1, uint64(len(all))))
+	for range min(len(all), 3) {
+		from := r.IntN(len(all))
+		rows := make([]int64, 1+r.IntN(len(all)-from))
+		s.fillFrom(rows, int64(from))
+		if !slices.Equal(rows, all[from:from+len(rows)]) {
+			t.Fatalf("%s: rank %d has %v from local position %d, want %v", what, s.rank, rows, from, all[from:from+len(rows)])
+		}
+	}
+	if s.cursor.order.Kind != Window {
+		return
+	}
+	for at := int64(0); at < s.Length(); {
+		begin, end := s.Window(at)
+		if begin > at || at > 0 && begin != at || end <= at || end > s.Length() {
+			t.Fatalf("%s: rank %d: the window of local position %d is [%d, %d)", what, s.rank, at, begin, end)
+		}
+		at = end
+	}
+	for at := range s.Length() { // a window that was cut may begin anywhere
+		if begin, end := s.Window(at); begin > at || end <= at || end > s.Length() {
+			t.Fatalf("%s: rank %d: local position %d is said to be in the window [%d, %d)", what, s.rank, at, begin, end)
+		}
+	}
+}
+
+// World sizes that share a global batch see the same global batches, and any of them goes on from
+// any other's state.
+func TestResumeOnAnyWorldSize(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{Sequential, Window, Full} {
+		o := newOrder(kind, 1003, 7, 60_000, 6<<20)
+		global := func(p Pass, batch int64) (batches [][]int64) {
+			for seq := range shared(o, p, batch, TailExact).Steps() {
+				var rows []int64
+				for rank := range p.World {
+					p.Rank = rank
+					s := shared(o, p, batch, TailExact)
+					own := make([]int64, s.Size(seq))
+					s.Fill(own, seq)
+					rows = append(rows, own[:s.Valid(seq)]...)
+				}
+				slices.Sort(rows)
+				batches = append(batches, rows)
+			}
+			return batches
+		}
+		want := global(Pass{World: 1}, 24)
+		for _, world := range []int{1, 2, 3, 4, 6, 8, 12, 24} {
+			batch := int64(24 / world)
+			for done := range want {
+				got := global(Pass{World: world, Position: int64(done * 24)}, batch)
+				if fmt.Sprint(got) != fmt.Sprint(want[done:]) {
+					t.Fatalf("%q from step %d on %d ranks: other batches", kind, done, world)
+				}
+			}
+		}
+		for _, c := range []struct{ first, then int }{{7, 2}, {2, 7}, {5, 1}, {1, 13}} {
+			// the global batch becomes another
+			p := Pass{World: c.first}
+			for done := range shared(o, p, 5, TailExact).Steps() {
+				at := shared(o, p, 5, TailExact).Behind(done)
+				rows := slices.Concat(append(global(p, 5)[:done+1], global(Pass{World: c.then, Position: at}, 9)...)...)
+				if int64(len(rows)) != o.Rows {
+					t.Fatalf("%q: %d rows on %d ranks and then %d, want %d", kind, len(rows), c.first, c.then, o.Rows)
+				}
+				onceEach(t, rows, c)
+			}
+		}
+	}
+}
+
+// prefaulted counts the blocks that a rank reads of each full window, as a share of its blocks, and
+// the blocks that a batch draws its rows from.
+func prefaulted(o Order, world int, batch int64) (part, mixed float64) {
+	s := shared(o, Pass{World: world, Rank: world / 2}, batch, TailExact)
+	rows := make([]int64, batch)
+	windows, batches := 0, 0
+	seen, in := map[int64]bool{}, int64(-1)
+	for seq := range s.Steps() - 1 {
+		s.cursor.row(s.from + seq*s.step())
+		if w := s.cursor.window; w.index != in {
+			if in >= 0 {
+				windows++
+			}
+			in = w.index
+		}
+		s.Fill(rows, seq)
+		own := map[int64]bool{}
+		for _, row := range rows {
+			own[row/o.BlockRows] = true
+			seen[row/o.BlockRows] = true
+		}
+		mixed += float64(len(own))
+		batches++
+	}
+	return float64(len(seen)) / (float64(o.Rows) / float64(o.BlockRows)), mixed / float64(batches)
+}
+
+// A rank of a windowed shuffle reads little more than its share of the blocks, not all of them.
+func TestRanksShareBlocks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		world int
+		batch int64
+		most  float64 // of its share
+	}{{2, 64, 1.35}, {4, 64, 1.6}, {8, 64, 1.9}, {8, 256, 1.5}, {16, 256, 1.4}, {64, 64, 5}} {
+		o := newOrder(Window, 300_000, 3, 110_000, 512<<20)
+		part, mixed := prefaulted(o, c.world, c.batch)
+		t.Logf("%d ranks of %d rows: a rank reads %.3f of the blocks, %.2f of its share; %.1f blocks in a batch", c.world, c.batch, part, part*float64(c.world), mixed)
+		if part*float64(c.world) > c.most {
+			t.Errorf("%d ranks of %d rows: a rank reads %.2f of its share of the blocks, want at most %.2f", c.world, c.batch, part*float64(c.world), c.most)
+		}
+		if mixed < min(float64(c.batch), fewBlocksMix)/2 {
+			t.Errorf("%d ranks of %d rows: a batch has rows of %.1f blocks", c.world, c.batch, mixed)
+		}
+	}
+}
+
+func BenchmarkShare(b *testing.B) {
+	for _, world := range []int{1, 8, 64, 1024} {
+		b.Run(fmt.Sprint(world), func(b *testing.B) {
+			o := newOrder(Window, 100_000_000, 1, 4000, 512<<20)
+			s := shared(o, Pass{World: world, Rank: world / 2}, 256, TailExact)
+			rows := make([]int64, 256)
+			for b.Loop() {
+				s.Fill(rows, 5)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/row")
+		})
+	}
+}
+
+// BenchmarkRanksRead counts, in place of time, the blocks that a rank reads in an epoch of 300,000
+// rows of 110 kB, as a multiple of its share of all, and from how many the rows of its batch come.
+func BenchmarkRanksRead(b *testing.B) {
+	for _, c := range []struct{ window, batch int64 }{{512, 32}, {512, 256}, {2048, 256}} {
+		for world := 1; world <= 64; world *= 2 {
+			b.Run(fmt.Sprintf("%d/%d/%d", c.window, c.batch, world), func(b *testing.B) {
+				o := newOrder(Window, 300_000, 3, 110_000, c.window<<20)
+				var part, mixed float64
+				for b.Loop() {
+					part, mixed = prefaulted(o, world, c.batch)
+				}
+				b.ReportMetric(part*float64(world), "shares")
+				b.ReportMetric(mixed, "blocks")
+			})
+		}
+	}
+}
+
+// The shares of ranks are those of order version 1, all tails, in the middle of an epoch.
+func TestSharesArePinned(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]uint64{Sequential: 0xdb8bb831f1cded2a, Window: 0x4726fae5c376bb86, Full: 0x4b4390c5f37ab868} {
+		sum := fnv.New64a()
+		o := newOrder(kind, 10_003, 7, 60_000, 6<<20)
+		for _, world := range []int{1, 3, 8, 64} {
+			for _, tail := range []string{TailExact, TailDrop, TailPad} {
+				for rank := range world {
+					s := shared(o, Pass{Epoch: 2, Position: 100, Rank: rank, World: world}, 5, tail)
+					for seq := range s.Steps() {
+						rows := make([]int64, s.Size(seq))
+						s.Fill(rows, seq)
+						_, _ = fmt.Fprintln(sum, rows, s.Valid(seq))
+					}
+				}
+			}
+		}
+		if got := sum.Sum64(); got != want {
+			t.Errorf("%q: %#x, want %#x: order version %d must never change", kind, got, want, Version)
+		}
+	}
+}
