@@ -7,6 +7,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
 )
@@ -32,41 +33,6 @@ func (c *Column) Sequence() bool { return c.ct.htype.List() }
 // Encoded reports whether samples are files that cost far more to decode than to copy.
 func (c *Column) Encoded() bool { return c.ct.sampleCodec != nil }
 
-// finder resolves rows one after the other, remembering the entry and the chunk of the last one.
-type finder struct {
-	c     *Column
-	entry format.Entry
-	chunk *chunk.Chunk
-}
-
-// find fills ref for a live row of the snapshot.
-func (f *finder) find(ctx context.Context, live int64, ref *chunk.Ref) error {
-	c := f.c
-	if live < 0 { // see Draw
-		*ref = chunk.Ref{Row: live}
-		return nil
-	}
-	row := c.view.snap.Live.Physical(live)
-	if f.chunk == nil || row < f.entry.Row || row >= f.entry.Row+f.entry.Rows {
-		e, ok, err := c.tree.Find(ctx, row)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			*ref = chunk.Ref{Row: live}
-			return nil
-		}
-		f.entry = e
-		if f.chunk, err = c.chunk(ctx, &e, 0); err != nil {
-			return err
-		}
-	}
-	if f.entry.Tiles > 0 {
-		return f.tiled(ctx, live, ref)
-	}
-	return fill(ref, f.chunk, live, f.entry.First+row-f.entry.Row)
-}
-
 // chunk returns the chunk of an entry, or its k-th tile, after holding it against the tensor.
 func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Chunk, error) {
 	ch, err := c.view.d.chunks.get(ctx, c.tree, e, k)
@@ -88,89 +54,10 @@ func (ct *columnType) fits(ch *chunk.Chunk) error {
 	return nil
 }
 
-// fill describes a sample of an ordinary chunk.
-func fill(ref *chunk.Ref, ch *chunk.Chunk, live, at int64) error {
-	x := ch.Index
-	if x.Sequence() {
-		if at < 0 || at >= x.Rows() {
-			return beyond(ch, at, x.Rows())
-		}
-		first, count := x.RowItemsRange(at)
-		*ref = chunk.Ref{Row: live, Chunk: ch, Item: first, Items: count}
-		for i := first; i < first+count; i++ {
-			ref.Stored += x.ItemBytes(i)
-			ref.Size += decodedBytes(x, i)
-		}
-		return nil
-	}
-	if at < 0 || at >= x.Items() {
-		return beyond(ch, at, x.Items())
-	}
-	*ref = chunk.Ref{Row: live, Chunk: ch, Item: at, Items: 1, Shape: x.Shape(at), Stored: x.ItemBytes(at), Size: decodedBytes(x, at)}
-	return nil
-}
-
-func beyond(ch *chunk.Chunk, at, n int64) error {
-	return errs.New(errs.Corrupt, "read chunk %q: the map points at sample %d, it has %d", ch.Key, at, n)
-}
-
-// decodedBytes is the size of an item after decoding.
-func decodedBytes(x *format.Index, item int64) int64 {
-	if x.SampleCodec() == codec.None {
-		return x.ItemBytes(item)
-	}
-	n := int64(x.DType().Size())
-	for _, d := range x.Shape(item) {
-		n *= d // the product was checked when the directory was decoded
-	}
-	return n
-}
-
-// tiled describes an oversized sample.
-func (f *finder) tiled(ctx context.Context, live int64, ref *chunk.Ref) error {
-	*ref = chunk.Ref{Row: live, Chunk: f.chunk, Items: 1, Tiles: make([]*chunk.Chunk, f.entry.Tiles)}
-	for k := range f.entry.Tiles {
-		t, err := f.c.chunk(ctx, &f.entry, k)
-		if err != nil {
-			return err
-		}
-		if t.Index.Tile() == nil || t.Index.Tile().Index != k {
-			return errs.New(errs.Corrupt, "read chunk %q: it is not tile %d of the sample in row %d", t.Key, k, live)
-		}
-		ref.Tiles[k] = t
-	}
-	tile := f.chunk.Index.Tile()
-	if chunk.Tiles(tile.Sample, tile.Tile) != f.entry.Tiles {
-		return errs.New(errs.Corrupt, "read chunk %q: the sample has %d tiles, the map says %d", f.chunk.Key, chunk.Tiles(tile.Sample, tile.Tile), f.entry.Tiles)
-	}
-	ref.Shape = tile.Sample
-	size, err := ref.Shape.Bytes(f.chunk.Index.DType())
-	ref.Size, ref.Stored = size, size
-	return err
-}
-
-// Resolve finds rows of the view and fills refs, len(refs) == len(rows). It reads index pages,
-// never samples.
-func (c *Column) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error {
-	f := finder{c: c}
-	for i, row := range rows {
-		if row < 0 || row >= c.view.n {
-			return outOfRange(row, c.view.n)
-		}
-		live := c.view.live(row)
-		if err := f.find(ctx, live, &refs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Items splits a sequence into one ref an item, len(items) == ref.Items.
 func (c *Column) Items(_ context.Context, ref *chunk.Ref, items []chunk.Ref) error {
-	x := ref.Chunk.Index
 	for k := range items {
-		i := ref.Item + int64(k)
-		items[k] = chunk.Ref{Row: ref.Row, Chunk: ref.Chunk, Item: i, Items: 1, Shape: x.Shape(i), Stored: x.ItemBytes(i), Size: decodedBytes(x, i)}
+		read.ItemRef(ref.Chunk, ref.Row, ref.Item+int64(k), &items[k])
 	}
 	return nil
 }
@@ -201,3 +88,50 @@ func (c *Column) HType() string { return c.ct.schema.HType }
 
 // Info is what the user wrote down about the tensor. It is shared, read-only.
 func (c *Column) Info() map[string]any { return c.ct.schema.Info }
+
+// Channels is what a reader of the tensor wants of files that may hold another number.
+func (c *Column) Channels() codec.Channels { return c.ct.channels }
+
+// HTypeOf is what the samples mean, taken apart.
+func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
+
+// ClassNames are the names that numbers stand for; nil: the tensor has none. Shared, read-only.
+func (c *Column) ClassNames() []string { return c.ct.schema.ClassNames }
+
+// SampleBytes estimates how many bytes a sample of the tensor takes as it is stored, and decoded;
+// 0: nothing is known.
+func (c *Column) SampleBytes() (stored, decoded float64) {
+	rec := c.view.snap.Record
+	col := rec.Columns[c.ct.schema.ID]
+	if rec.Rows > 0 {
+		stored = float64(col.Bytes) / float64(rec.Rows)
+	}
+	if decoded = stored; col.MaxShape != nil && c.ct.dtype.Fixed() {
+		decoded = float64(c.ct.dtype.Size())
+		for i, most := range col.MaxShape {
+			decoded *= float64(col.MinShape[i]+most) / 2
+		}
+	} else if c.Encoded() {
+		decoded *= 10
+	}
+	if c.Sequence() { // shapes are those of items, of which a row may have many
+		decoded = max(decoded, stored)
+	}
+	return stored, decoded
+}
+
+// Spec makes another tensor of the same kind. Its shape is the one that was declared: -1 for axes
+// that vary, nil: any.
+func (c *Column) Spec() TensorSpec {
+	ts := c.ct.schema
+	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: ts.DType, Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
+		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info}
+}
+
+// SampleCodec is what the files of samples are encoded with; codec.None: samples are no files.
+func (c *Column) SampleCodec() codec.ID {
+	if c.ct.sampleCodec == nil {
+		return codec.None
+	}
+	return c.ct.sampleCodec.ID()
+}

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/version"
 )
@@ -200,7 +201,7 @@ func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 	needed := int64(0) // rows of the chunk that are
 	for i := range entries {
 		if first, n := entries[i].First, entries[i].Rows; first < 0 || first > ch.Index.Rows()-n {
-			return beyond(ch, first+n-1, ch.Index.Rows())
+			return read.Beyond(ch, first+n-1, ch.Index.Rows())
 		}
 		needed += entries[i].Rows - t.deletedIn(entries[i].Row, entries[i].Rows)
 	}

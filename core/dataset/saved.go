@@ -213,7 +213,7 @@ func (v *View) ofRuns(ctx context.Context, runs []format.ViewRun) (*View, error)
 			rows = append(rows, row)
 		}
 	}
-	return v.Draw(ctx, rows)
+	return v.SelectOrMissing(ctx, rows)
 }
 
 // Views lists the saved views by name.

@@ -51,7 +51,7 @@ func TestSavedViews(t *testing.T) {
 		lists := map[string][]int64{"one run": {3, 4, 5}, "none": {}, "all sorts": {7, 7, -1, -1, 9, 10, 2, 0, 19}, "missing": {-1}, "Groß": {1}}
 		for name, rows := range lists {
 			s := SavedView{Name: name, Query: "SELECT x AS y WHERE x > ?", Params: json.RawMessage("[2]"), Seed: 5, Columns: []format.ViewColumn{{Name: "y", Tensor: "x"}}}
-			if err := d.Versions().SaveView(ctx, s, base, must[*View](t)(base.Draw(ctx, rows)), false); err != nil {
+			if err := d.Versions().SaveView(ctx, s, base, must[*View](t)(base.SelectOrMissing(ctx, rows)), false); err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Versions().SaveView(ctx, s, base, nil, false); !errs.Is(err, errs.Exists) {

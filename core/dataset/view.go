@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 	"deeplake/core/version"
 )
 
@@ -154,3 +155,55 @@ func (v *View) Column(name string) (*Column, error) {
 func (v *View) Describe() Description {
 	return describe(v.d, v.snap, v.dirty, v.n)
 }
+
+// Row returns the row of the dataset at position i, which must be below Len. -1 means none; see
+// SelectOrMissing.
+func (v *View) Row(i int64) int64 { return v.live(i) }
+
+// Regular reports whether the rows of v are start, start+step, ... of the dataset.
+func (v *View) Regular() (start, step int64, ok bool) { return v.start, v.step, v.list == nil }
+
+// selectBlock is the number of rows between checks of the context: a megabyte of them.
+const selectBlock = 1 << 17
+
+// SelectOrMissing is Select for rows of which some may be -1. Such a row has no sample in any
+// tensor.
+func (v *View) SelectOrMissing(ctx context.Context, rows []int64) (*View, error) {
+	out := v.derive()
+	out.list = make([]int64, len(rows))
+	out.n = int64(len(rows))
+	for i, row := range rows {
+		if i%selectBlock == 0 && ctx.Err() != nil {
+			return nil, errs.Cause(ctx, "select rows")
+		}
+		switch {
+		case row == -1:
+			out.list[i] = -1
+		case row < 0 || row >= v.n:
+			return nil, outOfRange(row, v.n)
+		default:
+			out.list[i] = v.live(row)
+		}
+	}
+	return out, nil
+}
+
+// URI is that of the dataset.
+func (v *View) URI() string { return v.d.URI() }
+
+// Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.
+func (v *View) Place() string { return storage.Place(v.d.store) }
+
+// Counted is a view of n rows that is of no use but to be sliced: it checks what Slice is given.
+func (v *View) Counted(n int64) *View {
+	out := v.derive()
+	out.n = n
+	return out
+}
+
+// Remote reports whether reads are requests over a network, so that it pays to read ahead in large
+// pieces.
+func (v *View) Remote() bool { return storage.Remote(v.d.store) }
+
+// Traffic is what the store has done since it was opened.
+func (v *View) Traffic() storage.Stats { return storage.StatsOf(v.d.store) }

@@ -238,7 +238,7 @@ func TestBulk(t *testing.T) {
 							rows[i] = -1
 						}
 					}
-					if v, err = whole.Draw(context.Background(), rows); err == nil {
+					if v, err = whole.SelectOrMissing(context.Background(), rows); err == nil {
 						compareMarked(t, v, pick(r, v.Len()), "holes")
 					}
 					v = whole

@@ -8,13 +8,14 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/query"
+	"deeplake/core/read"
 )
 
 // located is where rows of a column lie.
 type located struct {
-	pieces []dataset.Segment // each row of the dataset once, in its order
-	n      int               // how many those are
-	at     []int             // row i that was asked for is row at[i] of them; nil: i
+	pieces []read.Segment // each row of the dataset once, in its order
+	n      int            // how many those are
+	at     []int          // row i that was asked for is row at[i] of them; nil: i
 }
 
 // locate finds rows of a column, in the memory of l.
@@ -25,7 +26,7 @@ func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
 		l.n += int(r[1] - r[0])
 	}
 	var err error
-	l.pieces, err = f.column.Segments(ctx, runs, l.pieces[:0])
+	l.pieces, err = f.column.Locate(ctx, runs, l.pieces[:0])
 	return err
 }
 
@@ -67,7 +68,7 @@ func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
 
 // run is values that follow each other: items of a chunk, one sample in tiles, or nothing.
 type segmentRun struct {
-	segment *dataset.Segment
+	segment *read.Segment
 	item    int64 // first
 	n       int64
 }
@@ -85,7 +86,7 @@ func (s *segmentRun) ref(i int64, ref *chunk.Ref) error {
 	if s.tiled() {
 		return s.segment.Ref(0, ref)
 	}
-	s.segment.ItemRef(s.rowOf(i), s.item+i, ref)
+	read.ItemRef(s.segment.Chunk, s.rowOf(i), s.item+i, ref)
 	return nil
 }
 

@@ -162,7 +162,7 @@ func draw(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, er
 			return v.Slice(rows[0], rows[n-1]+1, step)
 		}
 	}
-	return v.Draw(ctx, rows)
+	return v.SelectOrMissing(ctx, rows)
 }
 
 // stored makes f the column of a table at its drawn rows.

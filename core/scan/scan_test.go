@@ -180,7 +180,7 @@ func testViews(t testing.TB, d *dataset.Dataset, r *rand.Rand) map[string]*datas
 	return map[string]*dataset.View{
 		"all": v, "part": must[*dataset.View](t)(v.Slice(5, n-3, 1)), "strided": must[*dataset.View](t)(v.Slice(2, n, 3)),
 		"backwards": must[*dataset.View](t)(v.Slice(n-1, 0, -1)), "some": must[*dataset.View](t)(v.Select(some)),
-		"shuffled": must[*dataset.View](t)(v.Select(shuffled)), "drawn": must[*dataset.View](t)(v.Draw(t.Context(), drawn)),
+		"shuffled": must[*dataset.View](t)(v.Select(shuffled)), "drawn": must[*dataset.View](t)(v.SelectOrMissing(t.Context(), drawn)),
 		"none": must[*dataset.View](t)(v.Slice(0, 0, 1)),
 	}
 }

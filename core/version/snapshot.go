@@ -118,18 +118,18 @@ func (m RowMap) Physical(i int64) int64 {
 	return m.physical[k] + i - m.logical[k]
 }
 
-// Run is the physical row of user row i, and the first user row behind i that does not lie the same
-// number of rows further.
-func (m RowMap) Run(i int64) (row, end int64) {
+// Run returns the physical row of user row i, and the user rows [from, to) around i whose physical
+// rows follow each other.
+func (m RowMap) Run(i int64) (row, from, to int64) {
 	if m.logical == nil {
-		return i, math.MaxInt64
+		return i, 0, math.MaxInt64
 	}
 	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > i }) - 1
-	end = math.MaxInt64
+	to = math.MaxInt64
 	if k+1 < len(m.logical) {
-		end = m.logical[k+1]
+		to = m.logical[k+1]
 	}
-	return m.physical[k] + i - m.logical[k], end
+	return m.physical[k] + i - m.logical[k], m.logical[k], to
 }
 
 // Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie

@@ -112,16 +112,20 @@ var packageRules = []packageRule{
 		project: []string{"core/errs", slab, tmpfile, "core/chunk", "core/format"},
 	},
 	{
+		dir: "core/read", why: "rows to segments, segments to bytes; neither versions nor batches and queries", never: noIO,
+		project: with(ofValues, task, "core/codec", "core/format", "core/chunk"),
+	},
+	{
 		dir: "core/version", why: "commits; neither samples nor codecs", never: noIO, modules: []string{roaring},
 		project: with(ofValues, invariants, lru, task, "core/storage", "core/format"),
 	},
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
-		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/version"),
+		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/read", "core/version"),
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
-		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/dataset",
+		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read", "core/dataset",
 			"core/array", "core/query", "core/prefetch"),
 	},
 	{

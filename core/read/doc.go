@@ -1,0 +1,9 @@
+// Package read owns the one read path: rows to segments, segments to bytes.
+//
+//   - locate.go finds where rows lie. A dataset format implements Map; Locator, Locate, Spans and
+//     PlanGather are the only users of it.
+//   - segment.go describes rows that lie together, and runs of their values.
+//
+// It reads chunks. It knows neither versions and views of a dataset, nor batches and queries:
+// core/dataset implements Map, core/loader and core/scan read through it.
+package read
