@@ -7,6 +7,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
@@ -64,15 +65,18 @@ type made struct {
 }
 
 // workspacePool keeps the memory of transforms between jobs.
-type workspacePool struct{ pool[*transform.Workspace] }
-
-func newWorkspacePool() *workspacePool {
-	return &workspacePool{pool[*transform.Workspace]{make: func() *transform.Workspace { return &transform.Workspace{} }}}
+type workspacePool struct {
+	read.Pool[*transform.Workspace]
 }
 
-func (s *workspacePool) giveBack(w *transform.Workspace) {
+func newWorkspacePool() *workspacePool {
+	return &workspacePool{read.Pool[*transform.Workspace]{New: func() *transform.Workspace { return &transform.Workspace{} }}}
+}
+
+// Return clears a workspace and takes it back.
+func (s *workspacePool) Return(w *transform.Workspace) {
 	w.Reset()
-	s.pool.giveBack(w)
+	s.Pool.Return(w)
 }
 
 // augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors
@@ -280,8 +284,8 @@ func (p *part) placeOf(k int) int {
 func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *chunk.Worker) {
 	p := &w.plan.parts[j.part]
 	a := p.field.augment
-	space := a.workspaces.borrow()
-	defer a.workspaces.giveBack(space)
+	space := a.workspaces.Borrow()
+	defer a.workspaces.Return(space)
 	items := make([]int, 0, j.to-j.from)
 	for k := j.from; k < j.to; k++ {
 		i := int(k)

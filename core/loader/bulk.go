@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"deeplake/core/chunk"
-	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
@@ -39,7 +37,6 @@ type bulk struct {
 	at     []int               // its column in the batch
 	jobs   []bulkJob
 	batch  *Batch
-	next   atomic.Int64
 
 	mu   sync.Mutex
 	bad  int // the first place whose sample could not be read
@@ -109,15 +106,7 @@ func (f *field) even() bool {
 func (b *bulk) read(ctx context.Context, threads int) error {
 	b.mark()
 	b.cut()
-	var far oneShotPrefetch
-	if remote(b.reader.src) {
-		far = newOneShotPrefetch(ctx, len(b.jobs), b.spans)
-		defer far.close()
-	}
-	err := b.reader.share(ctx, len(b.jobs), threads, &far, &b.next, b.run)
-	if err == nil && ctx.Err() != nil {
-		err = errs.Cause(ctx, "load batch")
-	}
+	err := b.reader.do(ctx, len(b.jobs), threads, b.spans, b.run)
 	if err == nil && b.fail != nil {
 		name, row := b.fields[b.of].name, b.rows[b.bad]
 		var ref [1]chunk.Ref
@@ -185,12 +174,13 @@ func (j *bulkJob) eachRun(l *chunk.GatherPlan, fn func(l *chunk.GatherPlan, lot 
 }
 
 // run does one job.
-func (b *bulk) run(ctx context.Context, k int64, w *chunk.Worker) {
+func (b *bulk) run(ctx context.Context, k int, w *chunk.Worker) error {
 	j := &b.jobs[k]
 	dst := b.batch.Data(&b.batch.Columns[b.at[j.field]])
 	j.eachRun(b.plan[j.field], func(l *chunk.GatherPlan, lot *chunk.Run, from, to int) {
 		w.Gather(ctx, l, lot, from, to, dst, func(from, to int, err error) { b.failed(j.field, from, to, err) })
 	})
+	return nil
 }
 
 // failed notes that samples of a field could not be read, if one of them comes before those that

@@ -161,7 +161,7 @@ func (l *Loader) Close() {
 	if l.cache != nil {
 		l.cache.Close()
 	}
-	l.workspaces.close()
+	l.workspaces.Close()
 	l.ring.Close()
 	if l.fetched != nil {
 		l.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
 	"deeplake/core/prefetch"
@@ -107,76 +106,6 @@ func (e *Epoch) traffic() storage.Stats {
 		now = e.after
 	}
 	return now.Since(e.before)
-}
-
-// readBytes bounds what is held ahead of the jobs of one read.
-const readBytes = 256 << 20
-
-// one-shot prefetch is a prefetcher for jobs that are known from the start. The zero value holds
-// nothing.
-type oneShotPrefetch struct {
-	prefetcher *prefetch.Prefetcher
-	end        func() // drops the requests that nobody waits for, and what is held
-}
-
-// newOneShotPrefetch begins to fetch what jobs need, the first ones first; spans appends what one
-// of them needs. What is a single request anyway is left to the job. The one-shot prefetch must be
-// closed.
-func newOneShotPrefetch(ctx context.Context, jobs int, spans func(job int, out []chunk.Span) []chunk.Span) oneShotPrefetch {
-	needs := make([][]chunk.Span, jobs)
-	several := false
-	var one chunk.Span
-	for k := range needs {
-		needs[k] = spans(k, nil)
-		for _, s := range needs[k] {
-			several = several || one.Bytes > 0 && (s.Object != one.Object || s.Offset != one.Offset)
-			one = s
-		}
-	}
-	if !several {
-		return oneShotPrefetch{}
-	}
-	g := task.New(ctx, 0)
-	memory := prefetch.NewBufferPool(readBytes)
-	h := prefetch.New(g, memory, prefetch.Options{Limit: readBytes, Batch: 1, Lead: math.MaxInt64})
-	h.JoinWithin(math.MaxInt)
-	g.Go(func(ctx context.Context) error {
-		// wakes those who wait for bytes when the read is given up
-		<-ctx.Done()
-		h.Stop()
-		return nil
-	})
-	for k := range needs {
-		h.Plan(int64(k)+1, needs[k:k+1])
-	}
-	h.Open(0)
-	h.End()
-	return oneShotPrefetch{prefetcher: h, end: func() {
-		g.Stop()
-		_ = g.Wait() // a failure was met by the job that needed the bytes
-		h.Close()
-		memory.Close()
-	}}
-}
-
-// readAhead lets a worker use the prefetched bytes, until forget.
-func (e *oneShotPrefetch) readAhead(w *chunk.Worker, m *meter) {
-	if e.prefetcher != nil {
-		w.SetReadAhead(e.prefetcher.ReadAhead(m))
-	}
-}
-
-// done says that a job is done with its bytes.
-func (e *oneShotPrefetch) done(job int64) {
-	if e.prefetcher != nil {
-		e.prefetcher.Done(job)
-	}
-}
-
-func (e *oneShotPrefetch) close() {
-	if e.prefetcher != nil {
-		e.end()
-	}
 }
 
 // warm reads the index pages of rows, those of all columns at once, so that resolving the rows need

@@ -3,12 +3,12 @@ package loader
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/internal/slab"
 	"deeplake/core/internal/task"
+	"deeplake/core/read"
 	"deeplake/core/transform"
 )
 
@@ -45,14 +45,14 @@ const readerBlocks = 4 << 20
 type Reader struct {
 	src        Source
 	ring       *slab.Ring
-	workers    pool[*chunk.Worker]
+	workers    read.Pool[*chunk.Worker]
 	workspaces *workspacePool // of transforms
 }
 
 // NewReader makes a reader of src, which must be closed.
 func NewReader(src Source) *Reader {
 	r := &Reader{src: src, ring: slab.NewRing(cachedSlabs), workspaces: newWorkspacePool()}
-	r.workers.make = func() *chunk.Worker {
+	r.workers.New = func() *chunk.Worker {
 		w := src.NewWorker()
 		w.CacheBlocks(readerBlocks)
 		return w
@@ -62,8 +62,8 @@ func NewReader(src Source) *Reader {
 
 // Close frees what is kept. Batches that were read stay valid; reads after it are errs.Closed.
 func (r *Reader) Close() {
-	r.workers.close()
-	r.workspaces.close()
+	r.workers.Close()
+	r.workspaces.Close()
 	r.ring.Close()
 }
 
@@ -129,17 +129,10 @@ func (p *plan) spans(k int, out []chunk.Span) []chunk.Span {
 // readAll does the jobs of w on up to threads goroutines and gives the batch.
 func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, error) {
 	var halt atomic.Bool
-	var far oneShotPrefetch
-	if remote(r.src) {
-		far = newOneShotPrefetch(ctx, int(w.jobs), w.plan.spans)
-		defer far.close()
-	}
-	err := r.share(ctx, int(w.jobs), threads, &far, &w.next, func(ctx context.Context, k int64, scratch *chunk.Worker) {
+	err := r.do(ctx, int(w.jobs), threads, w.plan.spans, func(ctx context.Context, k int, scratch *chunk.Worker) error {
 		w.run(ctx, &w.plan.jobs[k], scratch, &halt)
+		return nil
 	})
-	if err == nil && ctx.Err() != nil {
-		err = errs.Cause(ctx, "load batch")
-	}
 	if err == nil {
 		w.settle(false)
 		err = w.err
@@ -151,26 +144,15 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 	return w.batch, nil
 }
 
-// share does jobs on up to threads goroutines, until ctx ends; next is the one to be taken.
-func (r *Reader) share(ctx context.Context, jobs, threads int, far *oneShotPrefetch, next *atomic.Int64, run func(ctx context.Context, k int64, w *chunk.Worker)) error {
-	loop := func(ctx context.Context) error {
-		scratch := r.workers.borrow()
-		defer r.workers.giveBack(scratch)
-		defer scratch.SetReadAhead(nil)
-		m := &meter{zero: time.Now()}
-		for k := next.Add(1) - 1; k < int64(jobs) && ctx.Err() == nil; k = next.Add(1) - 1 {
-			far.readAhead(scratch, m)
-			run(ctx, k, scratch)
-			far.done(k)
-		}
-		return nil
+// do does the jobs of one read, and prefetches their spans over a network.
+func (r *Reader) do(ctx context.Context, jobs, threads int, spans func(k int, out []chunk.Span) []chunk.Span, run func(ctx context.Context, k int, w *chunk.Worker) error) error {
+	j := read.Jobs{Count: jobs, Threads: threads, Run: run}
+	if remote(r.src) {
+		j.Spans = spans
 	}
-	if threads = min(threads, jobs); threads < 2 {
-		return task.Call(func() error { return loop(ctx) })
+	err := j.Do(ctx, &r.workers)
+	if err == nil && ctx.Err() != nil {
+		err = errs.Cause(ctx, "load batch")
 	}
-	g := task.New(ctx, 0)
-	for range threads {
-		g.Go(loop)
-	}
-	return g.Wait()
+	return err
 }

@@ -3,24 +3,21 @@ package loader
 import (
 	"context"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/read"
 )
 
 // StoredReader copies samples of one tensor as they are stored, for callers that ask for a few rows
 // at a time and want no batch. It keeps scratch memory between calls, so that a call allocates
 // nothing. All methods may be called in parallel.
 type StoredReader struct {
-	col    Column
-	source Source
-	mu     sync.Mutex
-	free   []*scratch
-	closed bool
+	col     Column
+	source  Source
+	scratch read.Pool[*scratch]
+	workers read.Pool[*chunk.Worker] // of parallel copies
 }
 
 // scratch is what one call needs. It remembers what it resolved last, because sizes are asked
@@ -31,6 +28,9 @@ type scratch struct {
 	refs   []chunk.Ref
 	found  bool // refs are those of rows
 }
+
+// Close frees the decoders.
+func (s *scratch) Close() { s.worker.Close() }
 
 const (
 	cachedRows = 1 << 16 // rows that idle scratch memory may remember
@@ -47,7 +47,14 @@ func NewStoredReader(source Source, name string) (*StoredReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StoredReader{col: col, source: source}, nil
+	r := &StoredReader{col: col, source: source}
+	r.workers.New = func() *chunk.Worker {
+		w := source.NewWorker()
+		w.PreferMapped()
+		return w
+	}
+	r.scratch.New = func() *scratch { return &scratch{worker: r.workers.New()} }
+	return r, nil
 }
 
 // Sizes writes the stored bytes of rows into sizes, -1 for a hole.
@@ -86,7 +93,7 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 		return n, nil
 	}
 	if remote(r.source) {
-		return n, r.copyRemote(ctx, 1, s.refs, [][]byte{dst[:n]})
+		return n, r.copyParallel(ctx, 1, s.refs, [][]byte{dst[:n]})
 	}
 	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
 		return 0, rowError(r.col.Name(), s.refs[0].Row, err)
@@ -111,66 +118,53 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 		}
 	}
 	threads := min(task.Cores(), len(rows)/rowsPerThread)
-	if remote(r.source) && len(rows) > 0 {
-		return r.copyRemote(ctx, max(threads, 1), s.refs, dst)
-	}
-	if threads < 2 {
+	if threads < 2 && !remote(r.source) {
 		return r.copyRange(ctx, s.worker, s.refs, dst)
 	}
-	return r.copyParallel(ctx, threads, s.refs, dst, &oneShotPrefetch{})
+	return r.copyParallel(ctx, threads, s.refs, dst)
 }
 
-// copyRemote copies samples that lie behind a network: it asks for all of them at once.
-func (r *StoredReader) copyRemote(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
-	turns := (len(refs) + rowsPerTurn - 1) / rowsPerTurn
-	far := newOneShotPrefetch(ctx, turns, func(k int, out []chunk.Span) []chunk.Span {
-		for i := k * rowsPerTurn; i < min((k+1)*rowsPerTurn, len(refs)); i++ {
-			out = refs[i].Spans(out)
+// copyParallel copies samples on several threads. Over a network it requests all of them at once.
+func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte) error {
+	turn := func(k int) (from, to int) { return k * rowsPerTurn, min((k+1)*rowsPerTurn, len(refs)) }
+	j := read.Jobs{Count: (len(refs) + rowsPerTurn - 1) / rowsPerTurn, Threads: threads, Run: func(ctx context.Context, k int, w *chunk.Worker) error {
+		from, to := turn(k)
+		return r.copyRange(ctx, w, refs[from:to], dst[from:to])
+	}}
+	if remote(r.source) {
+		j.Spans = func(k int, out []chunk.Span) []chunk.Span {
+			from, to := turn(k)
+			for i := from; i < to; i++ {
+				out = refs[i].Spans(out)
+			}
+			return out
 		}
-		return out
-	})
-	defer far.close()
-	return r.copyParallel(ctx, threads, refs, dst, &far)
+	}
+	err := j.Do(ctx, &r.workers)
+	if err == nil && ctx.Err() != nil {
+		err = errs.Cause(ctx, "read tensor")
+	}
+	return err
 }
 
 // Close frees the scratch memory; calls after it are errs.Closed.
 func (r *StoredReader) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for _, s := range r.free {
-		s.worker.Close()
-	}
-	r.free = nil
+	r.scratch.Close()
+	r.workers.Close()
 }
 
 func (r *StoredReader) borrow() (*scratch, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+	if r.scratch.Closed() {
 		return nil, errs.New(errs.Closed, "read tensor %q: the reader is closed", r.col.Name())
 	}
-	if n := len(r.free); n > 0 {
-		s := r.free[n-1]
-		r.free = r.free[:n-1]
-		return s, nil
-	}
-	w := r.source.NewWorker()
-	w.PreferMapped()
-	return &scratch{worker: w}, nil
+	return r.scratch.Borrow(), nil
 }
 
 func (r *StoredReader) giveBack(s *scratch) {
 	if cap(s.refs) > cachedRows {
 		s.rows, s.refs, s.found = nil, nil, false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		s.worker.Close()
-		return
-	}
-	r.free = append(r.free, s)
+	r.scratch.Return(s)
 }
 
 // resolve finds rows, unless the last call on s did.
@@ -199,35 +193,6 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 	}
 	s.found = true
 	return nil
-}
-
-func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chunk.Ref, dst [][]byte, far *oneShotPrefetch) error {
-	var next atomic.Int64
-	g := task.New(ctx, 0)
-	for range threads {
-		g.Go(func(ctx context.Context) error {
-			own, err := r.borrow()
-			if err != nil {
-				return err
-			}
-			defer r.giveBack(own)
-			defer own.worker.SetReadAhead(nil)
-			m := &meter{zero: time.Now()}
-			for {
-				start := int(next.Add(rowsPerTurn)) - rowsPerTurn
-				if start >= len(refs) {
-					return nil
-				}
-				end := min(start+rowsPerTurn, len(refs))
-				far.readAhead(own.worker, m)
-				if err := r.copyRange(ctx, own.worker, refs[start:end], dst[start:end]); err != nil {
-					return err
-				}
-				far.done(int64(start / rowsPerTurn))
-			}
-		})
-	}
-	return g.Wait()
 }
 
 func (r *StoredReader) copyRange(ctx context.Context, w *chunk.Worker, refs []chunk.Ref, dst [][]byte) error {

@@ -2,7 +2,8 @@
 //
 //   - locate.go finds where rows lie. A dataset format implements Map; Locator, Locate, Spans and
 //     PlanGather are the only users of it.
-//   - segment.go describes rows that lie together, and runs of their values.
+//   - segment.go describes rows that lie together; gather.go plans bulk reads of small samples.
+//   - jobs.go divides a read among goroutines, and prefetch.go fetches its bytes before.
 //
 // It reads chunks. It knows neither versions and views of a dataset, nor batches and queries:
 // core/dataset implements Map, core/loader and core/scan read through it.

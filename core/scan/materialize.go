@@ -301,7 +301,7 @@ func (m *copier) files(ctx context.Context, f *field, from, n int64) (tensor.Row
 		for i := range refs {
 			spans = refs[i].Spans(spans)
 		}
-		defer fetch(ctx, w, spans)()
+		defer prefetch(ctx, w, spans)()
 	}
 	out.Samples = make([]tensor.Sample, len(refs))
 	for i := range refs {

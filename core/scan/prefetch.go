@@ -2,22 +2,13 @@ package scan
 
 import (
 	"context"
-	"math"
 
 	"deeplake/core/chunk"
-	"deeplake/core/internal/task"
-	"deeplake/core/prefetch"
+	"deeplake/core/read"
 )
 
-// aheadBytes bounds what is held for one read.
-const aheadBytes = 256 << 20
-
-// oneRequest is how much the worker asks for at once by itself.
-const oneRequest = 512 << 10
-
-// ahead begins to fetch what runs take, where they lie behind a network, in requests of many
-// blocks, all at once. What is a single request anyway is left to the worker. done ends it.
-func (v *values) ahead(ctx context.Context, runs []segmentRun) (done func()) {
+// prefetch begins to request the bytes of runs over a network, all at once. done ends it.
+func (v *values) prefetch(ctx context.Context, runs []segmentRun) (done func()) {
 	if !v.f.view.Remote() {
 		return func() {}
 	}
@@ -25,38 +16,15 @@ func (v *values) ahead(ctx context.Context, runs []segmentRun) (done func()) {
 	for i := range runs {
 		spans = runs[i].spans(spans)
 	}
-	return fetch(ctx, v.r.worker, spans)
+	return prefetch(ctx, v.r.worker, spans)
 }
 
-// fetch begins to fetch spans for a worker, until done is called.
-func fetch(ctx context.Context, w *chunk.Worker, spans []chunk.Span) (done func()) {
-	if len(spans) == 0 || len(spans) == 1 && spans[0].Bytes <= oneRequest {
-		return func() {}
-	}
-	g := task.New(ctx, 0)
-	memory := prefetch.NewBufferPool(aheadBytes)
-	h := prefetch.New(g, memory, prefetch.Options{Limit: aheadBytes, Batch: 1, Lead: math.MaxInt64})
-	h.JoinWithin(math.MaxInt)
-	g.Go(func(ctx context.Context) error { // wakes the worker when the read is given up
-		<-ctx.Done()
-		h.Stop()
-		return nil
-	})
-	h.Plan(1, [][]chunk.Span{spans})
-	h.Open(0)
-	h.End()
-	w.SetReadAhead(h.ReadAhead(patient{}))
+// prefetch begins to request spans for a worker, until done is called.
+func prefetch(ctx context.Context, w *chunk.Worker, spans []chunk.Span) (done func()) {
+	o := read.Prefetch(ctx, 1, read.OneRequest, func(_ int, out []chunk.Span) []chunk.Span { return append(out, spans...) })
+	o.Use(w)
 	return func() {
 		w.SetReadAhead(nil)
-		g.Stop()
-		_ = g.Wait() // a failure was met by the worker
-		h.Close()
-		memory.Close()
+		o.Close()
 	}
 }
-
-// patient does not care how long it waits.
-type patient struct{}
-
-func (patient) Pause()  {}
-func (patient) Resume() {}

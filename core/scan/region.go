@@ -198,7 +198,7 @@ func (k *cutter) read(ctx context.Context, runs []segmentRun) (*array.Column, er
 		}
 	}
 	if v.f.view.Remote() {
-		defer fetch(ctx, v.r.worker, spans)()
+		defer prefetch(ctx, v.r.worker, spans)()
 	}
 	stored := v.f.column.DType()
 	data, mem, err := v.r.newData(stored, total)

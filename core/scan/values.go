@@ -31,7 +31,7 @@ func (v *values) plain(ctx context.Context, runs []segmentRun, n int) (*array.Co
 	if v.typ.DType == 0 {
 		return c, nil
 	}
-	defer v.ahead(ctx, runs)()
+	defer v.prefetch(ctx, runs)()
 	if !v.typ.DType.Fixed() {
 		return c, v.text(ctx, c, runs)
 	}

@@ -113,7 +113,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/read", why: "rows to segments, segments to bytes; neither versions nor batches and queries", never: noIO,
-		project: with(ofValues, task, "core/codec", "core/format", "core/chunk"),
+		project: with(ofValues, task, "core/codec", "core/format", "core/chunk", "core/prefetch"),
 	},
 	{
 		dir: "core/version", why: "commits; neither samples nor codecs", never: noIO, modules: []string{roaring},
@@ -126,7 +126,7 @@ var packageRules = []packageRule{
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
 		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read", "core/dataset",
-			"core/array", "core/query", "core/prefetch"),
+			"core/array", "core/query"),
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries",
@@ -135,7 +135,7 @@ var packageRules = []packageRule{
 	{dir: "core/order", why: "which rows an epoch visits, and in which order; pure functions of numbers", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/loader", why: "epochs and batches of any source; neither datasets nor CUDA symbols", never: noIO,
-		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/order", "core/prefetch", "core/samplecache"),
+		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/order", "core/read", "core/prefetch", "core/samplecache"),
 	},
 
 	{dir: "cuda", why: "the device; knows no dataset"},
