@@ -1,8 +1,9 @@
-// Package errs classifies every failure: a Kind, and one table of the names of each Kind in Go, C
-// and Python. It imports nothing of the project, and formats for no particular front end.
+// Package errs classifies every failure. It owns the kinds, one table of their names in Go, C and
+// Python, and the fields that programs read from a failure. It imports nothing of the project, and
+// formats for no particular front end.
 //
-// A message reads "op object: what is wrong (got, want); remedy": lower case, quoted names, no full
-// stop.
+// A message reads "operation object: what is wrong (got, want); remedy". It is lower case, quotes
+// names, and ends without a full stop.
 package errs
 
 import (
@@ -72,13 +73,14 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Error is a classified failure. Op is the verb and Object the thing, both may be empty when Err
-// says it all.
+// Error is a classified failure. Op is the operation and Object the thing that it was done to.
+// Both may be empty. FieldsOf reads all of them from a chain of errors.
 type Error struct {
-	Kind   Kind
-	Op     string
-	Object string
-	Err    error
+	Kind      Kind
+	Op        string
+	Object    string
+	RequestID string // of the store's answer; not part of the message
+	Err       error
 }
 
 // Error renders "op object: cause".
@@ -99,9 +101,11 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an error of kind k from a format, which may use %w.
+// New makes an error of kind k from a format, which may use %w. A format that begins with
+// "operation %q: " or "operation: " sets Op and Object; the message is the same either way.
 func New(k Kind, format string, args ...any) error {
-	return &Error{Kind: k, Err: fmt.Errorf(format, args...)}
+	op, object, format, args := split(format, args)
+	return &Error{Kind: k, Op: op, Object: object, Err: fmt.Errorf(format, args...)}
 }
 
 // Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k.

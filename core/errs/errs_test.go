@@ -66,3 +66,39 @@ func TestCauseOfAContext(t *testing.T) {
 		}
 	}
 }
+
+// fault is an error that knows that it is worth repeating, as storage.Fault does.
+type fault struct{ error }
+
+func (f *fault) Retryable() bool { return true }
+func (f *fault) Unwrap() error   { return f.error }
+
+func TestFieldsOfAChain(t *testing.T) {
+	t.Parallel()
+	answered := &Error{Kind: Storage, RequestID: "A1", Err: errors.New("answers 500")}
+	for name, c := range map[string]struct {
+		err  error
+		want Fields
+		text string
+	}{
+		"head of a format": {New(NotFound, "open dataset %q: there is none at %q", "d", "x"), Fields{"open dataset", "d", "", RetryNo}, `open dataset "d": there is none at "x"`},
+		"head alone":       {New(Invalid, "merge: no"), Fields{Operation: "merge"}, "merge: no"},
+		"empty object":     {New(Invalid, "open %q: no", ""), Fields{}, `open "": no`},
+		"number":           {New(Invalid, "row %d: no", 3), Fields{}, "row 3: no"},
+		"sentence":         {New(Invalid, "the store is gone: no"), Fields{}, "the store is gone: no"},
+		"cause":            {New(Storage, "read %q: %w", "k", io.EOF), Fields{"read", "k", "", RetryUnknown}, `read "k": EOF`},
+		"innermost object": {Wrap(Storage, "open dataset", "s3://b", Wrap(Storage, "read", "k", New(Storage, "list: no"))),
+			Fields{"read", "k", "", RetryUnknown}, `open dataset "s3://b": read "k": list: no`},
+		"answered": {Wrap(Storage, "put", "k", answered), Fields{"put", "k", "A1", RetryNo}, `put "k": answers 500`},
+		"fault":    {Wrap(Storage, "put", "k", &fault{answered}), Fields{"put", "k", "A1", RetryYes}, `put "k": answers 500`},
+		"joined":   {fmt.Errorf("%w, and %w", io.EOF, Wrap(Storage, "put", "k", io.EOF)), Fields{"put", "k", "", RetryUnknown}, `EOF, and put "k": EOF`},
+		"foreign":  {io.EOF, Fields{}, "EOF"},
+	} {
+		if got := FieldsOf(c.err); got != c.want || c.err.Error() != c.text {
+			t.Errorf("%s: %+v and %q, want %+v and %q", name, got, c.err, c.want, c.text)
+		}
+	}
+	if err := New(Storage, "read %q: %w", "k", io.EOF); !errors.Is(err, io.EOF) {
+		t.Errorf("%v does not wrap its cause", err)
+	}
+}

@@ -55,6 +55,9 @@ func (f *Fault) Error() string { return f.Err.Error() }
 // Unwrap gives the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
+// Retryable reports that another request may succeed. errs.FieldsOf asks for it.
+func (f *Fault) Retryable() bool { return true }
+
 // Copier is implemented by providers that can copy an object within the store, without moving its
 // bytes through here.
 type Copier interface {

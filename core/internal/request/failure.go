@@ -43,6 +43,28 @@ func Refusal(rq *http.Request, rs *http.Response, private ...string) *Response {
 	}
 }
 
+// requestIDs are the headers by which stores name a request: S3, Google, and web servers.
+var requestIDs = []string{"X-Amz-Request-Id", "X-Guploader-Uploadid", "X-Request-Id"}
+
+// maxID bounds the name of a request.
+const maxID = 120
+
+// Identify records the store's name of the request in the innermost classified error of err, which
+// explains a. It returns err.
+func (a *Response) Identify(err error) error {
+	for _, name := range requestIDs {
+		id := Clean(a.Header.Get(name), maxID)
+		var e *errs.Error
+		for cause := err; id != "" && errors.As(cause, &e); cause = e.Err {
+		}
+		if e != nil {
+			e.RequestID = id
+			break
+		}
+	}
+	return err
+}
+
 // Wait is how long the answer asks to wait (Retry-After), 0 where it does not. An hour is the most.
 func (a *Response) Wait() time.Duration {
 	text := a.Header.Get("Retry-After")

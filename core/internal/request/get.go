@@ -197,7 +197,7 @@ func (d *Dialect) explain(a *Response) error {
 	if d.Explain != nil {
 		return d.Explain(a)
 	}
-	return a.Explain()
+	return a.Identify(a.Explain())
 }
 
 func beyond(off, size int64) error {

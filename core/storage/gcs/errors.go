@@ -58,7 +58,7 @@ func refusalOf(a *request.Response) *refusal {
 }
 
 // explain is what a refusal means for any request; Dialect.Explain.
-func (c *Client) explain(a *request.Response) error { return c.meaning(refusalOf(a)) }
+func (c *Client) explain(a *request.Response) error { return a.Identify(c.meaning(refusalOf(a))) }
 
 func (c *Client) meaning(r *refusal) error {
 	if r.IsPage() || r.Status/100 == 3 {

@@ -193,8 +193,10 @@ func tagOf(h http.Header) string {
 	return h.Get("Last-Modified")
 }
 
-func explain(a *request.Response) error {
-	err := a.Explain()
+// explain says what a refusal means; Dialect.Explain.
+func explain(a *request.Response) error { return a.Identify(meaning(a)) }
+
+func meaning(a *request.Response) error {
 	switch {
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
 		return errs.New(errs.Denied, "%q answers %s; give bearer_token or headers that it accepts", a.Host, a.Quote())
@@ -203,7 +205,7 @@ func explain(a *request.Response) error {
 	case a.Status/100 == 3:
 		return errs.New(errs.Storage, "%q sends requests on more than %d times, or nowhere", a.Host, maxRedirects)
 	}
-	return err
+	return a.Explain()
 }
 
 // URI is the address, without settings and without the query, which may be a signature.

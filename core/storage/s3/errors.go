@@ -78,7 +78,7 @@ type invalidRequest struct{ error }
 func (i *invalidRequest) Unwrap() error { return i.error }
 
 // explain says what an answer means that is not what was asked for; request.Dialect.Explain.
-func (s *store) explain(a *request.Response) error { return s.meaning(refusalOf(a)) }
+func (s *store) explain(a *request.Response) error { return a.Identify(s.meaning(refusalOf(a))) }
 
 func (s *store) meaning(r *refusal) error {
 	if r.IsPage() || r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests {

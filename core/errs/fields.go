@@ -1,0 +1,115 @@
+package errs
+
+import "strings"
+
+// Retry says whether the same call may succeed when it is made again.
+type Retry int8
+
+// The values of Retry; C has the same numbers.
+const (
+	RetryUnknown Retry = -1
+	RetryNo      Retry = 0
+	RetryYes     Retry = 1
+)
+
+// Fields are the facts of a failure that programs read. An empty text is unknown.
+type Fields struct {
+	Operation string // "read", "put", "open dataset"
+	Object    string // a key, a URI, the name of a tensor
+	RequestID string // the store's name of the request that failed
+	Retry     Retry
+}
+
+// FieldsOf reads the fields of a failure. Operation and Object are those of the innermost error
+// that names an object: the source knows best. RequestID is the innermost one.
+func FieldsOf(err error) Fields {
+	f := Fields{Retry: retryOf(KindOf(err))}
+	alone := "" // the innermost operation without an object
+	walk(err, func(err error) {
+		if r, ok := err.(interface{ Retryable() bool }); ok {
+			f.Retry = RetryNo
+			if r.Retryable() {
+				f.Retry = RetryYes
+			}
+		}
+		e, ok := err.(*Error)
+		if !ok {
+			return
+		}
+		if e.RequestID != "" {
+			f.RequestID = e.RequestID
+			if f.Retry == RetryUnknown {
+				f.Retry = RetryNo // the store has answered, and its provider found no fault to retry
+			}
+		}
+		if e.Object != "" {
+			f.Operation, f.Object = e.Op, e.Object
+		} else if e.Op != "" {
+			alone = e.Op
+		}
+	})
+	if f.Operation == "" && f.Object == "" {
+		f.Operation = alone
+	}
+	return f
+}
+
+// retryOf says what the kind alone tells about another try.
+func retryOf(k Kind) Retry {
+	switch k {
+	case Storage, Conflict, Canceled:
+		return RetryUnknown
+	}
+	return RetryNo
+}
+
+// walk visits err and its causes, the outermost first.
+func walk(err error, visit func(error)) {
+	if err == nil {
+		return
+	}
+	visit(err)
+	switch x := err.(type) {
+	case interface{ Unwrap() error }:
+		walk(x.Unwrap(), visit)
+	case interface{ Unwrap() []error }:
+		for _, cause := range x.Unwrap() {
+			walk(cause, visit)
+		}
+	}
+}
+
+// maxOperation bounds the words of an operation. A longer head of a message is a sentence.
+const maxOperation = 4
+
+// split takes "operation %q: " or "operation: " off a format, and the object off its arguments.
+func split(format string, args []any) (op, object, rest string, left []any) {
+	head, rest, found := strings.Cut(format, ": ")
+	if !found {
+		return "", "", format, args
+	}
+	op, quoted := strings.CutSuffix(head, " %q")
+	if !isOperation(op) {
+		return "", "", format, args
+	}
+	if !quoted {
+		return op, "", rest, args
+	}
+	if len(args) > 0 {
+		if object, ok := args[0].(string); ok && object != "" {
+			return op, object, rest, args[1:]
+		}
+	}
+	return "", "", format, args
+}
+
+// isOperation reports whether text is a few lower-case words.
+func isOperation(text string) bool {
+	for _, r := range text {
+		if (r < 'a' || r > 'z') && r != ' ' && r != '-' {
+			return false
+		}
+	}
+	n := strings.Count(text, " ") + 1
+	return text != "" && n <= maxOperation && !strings.HasPrefix(text, "the ") && !strings.HasPrefix(text, "it ")
+}
