@@ -6,12 +6,10 @@ package main
 import "C"
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"unsafe"
 
 	"deeplake/core/errs"
@@ -57,39 +55,6 @@ func recovered(body func() error) (err error) {
 		}
 	}()
 	return body()
-}
-
-// report writes failure to out, which may be NULL, and gives its status.
-func report(out *C.dl_error, failure error, flags C.uint32_t) C.dl_status {
-	status := C.dl_status(kindOf(failure))
-	if out == nil {
-		return status
-	}
-	out.status, out.flags = status, flags
-	room := unsafe.Slice((*byte)(unsafe.Pointer(&out.message)), len(out.message))
-	text := failure.Error()
-	if len(text) > len(room)-1 {
-		text = strings.ToValidUTF8(text[:len(room)-1], "") // no half character at the cut
-		out.flags |= C.DL_ERROR_TRUNCATED
-	}
-	n := copy(room, text)
-	room[n] = 0
-	if more := details(failure); more != "" && n+1+len(more) < len(room) {
-		out.flags |= C.DL_ERROR_DETAILS
-		room[n+1+copy(room[n+1:], more)] = 0
-	}
-	return status
-}
-
-// kindOf classifies what the core did not: a context that ended is a cancellation.
-func kindOf(err error) errs.Kind {
-	if kind := errs.KindOf(err); kind != errs.Internal {
-		return kind
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return errs.Canceled
-	}
-	return errs.Internal
 }
 
 // text copies a string of the caller; NULL is "".

@@ -101,18 +101,17 @@ func kindOfStatus(s C.dl_status) errs.Kind {
 	return errs.Kind(s)
 }
 
-// raised is what a function of the host failed with, in its words.
+// raised is the failure of a function of the host, in its words.
 type raised struct {
 	error
-	details string // JSON
+	cause C.uint64_t // the host's own number
 }
 
 func (r *raised) Unwrap() error { return r.error }
 
-// raisedBy is the error of a call that gave status: what it says of itself counts, if it says
-// anything.
+// raisedBy makes the error of a call that returned status. The status in e has precedence.
 func (f *function) raisedBy(status C.dl_status, e *C.dl_error) error {
-	e.message[len(e.message)-1] = 0 // whatever it wrote
+	e.message[len(e.message)-1] = 0 // the host may have filled all of it
 	words := C.GoString(&e.message[0])
 	if words == "" {
 		return errs.New(kindOfStatus(status), "call function %q: it failed with status %d, and does not say why", f.name, int32(status))
@@ -120,9 +119,5 @@ func (f *function) raisedBy(status C.dl_status, e *C.dl_error) error {
 	if e.status != C.DL_OK {
 		status = e.status
 	}
-	err := errs.New(kindOfStatus(status), "%s", words)
-	if e.flags&C.DL_ERROR_DETAILS == 0 || len(words)+1 >= len(e.message) {
-		return err
-	}
-	return &raised{err, C.GoString(&e.message[len(words)+1])}
+	return &raised{errs.New(kindOfStatus(status), "%s", words), e.cause}
 }

@@ -4,6 +4,7 @@
 #ifndef DEEPLAKE_CAPI_GO_H
 #define DEEPLAKE_CAPI_GO_H
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "include/deeplake.h"
@@ -13,6 +14,11 @@
 
 /* Fills out with malloc'ed data, which it then owns. */
 void dl_buffer_fill(dl_buffer* out, char* data, int64_t size);
+
+/* Fills err, which may be NULL, with the message "operation: ..." and returns status. */
+__attribute__((format(printf, 4, 5))) dl_status dli_fail(dl_error* err, dl_status status,
+                                                         const char* operation, const char* format,
+                                                         ...);
 
 /* Makes a batch export with `size` zeroed bytes behind it. It takes over the reference to memory.
  * Returns NULL if the process is out of memory. */

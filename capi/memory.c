@@ -2,9 +2,7 @@
  * tensor from any thread, without the GIL, while the interpreter ends, or in a forked child; none
  * of this may enter the Go runtime. */
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../core/internal/slab/slab.h"
@@ -64,13 +62,8 @@ static void delete_plain(pack_managed* self) { drop((lease*)self->owner); }
 
 static void delete_versioned(pack_versioned* self) { drop((lease*)self->owner); }
 
-static dl_status fail(dl_error* err, dl_status status, const char* what, int32_t got) {
-    if (err != NULL) {
-        err->status = status;
-        err->flags = 0;
-        snprintf(err->message, sizeof err->message, "export tensor: %s (%d)", what, got);
-    }
-    return status;
+static dl_status fail(dl_error* err, dl_status status, const char* why, int32_t got) {
+    return dli_fail(err, status, "export tensor", "%s (%d)", why, got);
 }
 
 /* kind_of fills the protocol's element type; 0 if dtype has none. */

@@ -1,8 +1,6 @@
 /* The exported functions. Each looks whether the process was forked, where the Go runtime does not
  * work and would hang, and goes on to its Go half. */
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "go.h"
 
@@ -14,15 +12,9 @@ static void in_child(void) { forked = 1; }
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
 static dl_status refuse(dl_error* err) {
-    if (err != NULL) {
-        err->status = DL_FORKED;
-        err->flags = 0;
-        snprintf(err->message, sizeof err->message,
-                 "call the library: this process was forked from the one that loaded it; load a "
-                 "copy of the file, "
-                 "or start the process by spawn");
-    }
-    return DL_FORKED;
+    return dli_fail(err, DL_FORKED, "call the library",
+                    "this process was forked from the one that loaded it; load a copy of the file, "
+                    "or start the process by spawn");
 }
 
 #define FORWARD(name, params, args)                          \

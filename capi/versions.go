@@ -7,8 +7,6 @@ import "C"
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -286,23 +284,4 @@ func dlgo_dataset_copy(c C.dl_context, src, dst, options *C.dl_text, out *C.dl_b
 		}
 		return fillJSON(out, report)
 	})
-}
-
-// details is what an error says beyond its message, as JSON; "" for nothing.
-func details(err error) string {
-	var r *raised
-	if errors.As(err, &r) {
-		return r.details
-	}
-	var conflict *version.ConflictError
-	if !errors.As(err, &conflict) {
-		return ""
-	}
-	data, err := json.Marshal(map[string]any{
-		"kind": conflict.Kind, "tensor": conflict.Tensor, "rows": append([]int64{}, conflict.Rows...), "count": conflict.Count, "winner": conflict.Winner,
-	})
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }

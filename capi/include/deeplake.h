@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define DL_ABI_MAJOR 1
+#define DL_ABI_MAJOR 2
 #define DL_ABI_MINOR 0
 
 #if defined(__GNUC__)
@@ -65,18 +65,45 @@ enum {
 
 /* Bits of dl_error.flags. */
 enum {
-    DL_ERROR_TRUNCATED = 1, /* message was longer and is cut at a character */
+    DL_ERROR_TRUNCATED = 1, /* message was longer; it is cut at a character */
     DL_ERROR_POISONED = 2,  /* the library stopped working; see the rules above */
-    DL_ERROR_DETAILS =
-        4, /* behind the NUL of message stands more, as JSON and NUL-terminated. Of a conflict: an
-              object of "kind", "tensor", "rows" (the first 16), "count" and "winner" (the commit).
-              Of a dl_function that failed: what it wrote there itself */
+    DL_ERROR_CONFLICT = 4,  /* conflict is filled */
 };
 
+/* Values of dl_error.retryable. */
+enum {
+    DL_RETRY_UNKNOWN = -1,
+    DL_RETRY_NO = 0,  /* the operation would fail again */
+    DL_RETRY_YES = 1, /* the operation may succeed when it is tried again */
+};
+
+enum { DL_CONFLICT_ROWS = 16 };
+
+/* The two sides of a conflict of commits. */
+typedef struct dl_conflict {
+    char kind[64];                  /* "update x delete", ours first; "" if unknown */
+    char tensor[512];               /* "" if the conflict is not about one */
+    int64_t rows[DL_CONFLICT_ROWS]; /* the first rows_n of count rows */
+    int64_t count;
+    int32_t rows_n;
+    int32_t reserved;  /* 0 */
+    char winner[2048]; /* the commit that stands, as JSON; "" if it is longer */
+} dl_conflict;
+
+/* A failure. All of it lies in the caller's memory: nothing is to be released. Text is
+ * NUL-terminated, and "" where it is unknown; text that does not fit is cut at a character. */
 typedef struct dl_error {
     dl_status status;
     uint32_t flags;
-    char message[2040]; /* NUL-terminated */
+    char message[2040];   /* for people: operation, object, what is wrong, and the remedy */
+    char operation[64];   /* "read", "put", "open dataset" */
+    char object[1024];    /* a key, a URI, the name of a tensor */
+    char request_id[128]; /* the store's name of the request that failed */
+    uint64_t cause;       /* as the dl_function that failed has set it; else 0 */
+    int32_t retryable;
+    int32_t reserved32;   /* 0 */
+    uint64_t reserved[6]; /* 0 */
+    dl_conflict conflict; /* undefined without DL_ERROR_CONFLICT */
 } dl_error;
 
 /* ---- Types ---- */
@@ -401,8 +428,9 @@ DL_API dl_status dl_view_close(dl_view view, dl_error* err);
  * never of none, from any thread, also from several at once; the columns are valid during the call,
  * and what is NULL comes in a list or text with size -1. It fills *out with one column of as many
  * rows; *kept is its own, and goes to `done` once the core has copied the column. If it fails it
- * fills err, with DL_ERROR_DETAILS or without, and `done` is not called. All that it takes to call
- * it stays valid until the views of the queries that it was given to are closed. */
+ * fills status and message of err, and `done` is not called. err comes zeroed; the failure of the
+ * query has the same cause. All that it takes to call it stays valid until the views of the queries
+ * that it was given to are closed. */
 typedef struct dl_function {
     dl_text* name;
     int32_t dtype;       /* of the result: any but float16, bfloat16 and complex ones */

@@ -102,7 +102,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // New makes an error of kind k from a format, which may use %w. A format that begins with
-// "operation %q: " or "operation: " sets Op and Object; the message is the same either way.
+// "operation %q: ", "%s %q: " or "operation: " sets Op and Object; the message is the same.
 func New(k Kind, format string, args ...any) error {
 	op, object, format, args := split(format, args)
 	return &Error{Kind: k, Op: op, Object: object, Err: fmt.Errorf(format, args...)}

@@ -82,6 +82,8 @@ func TestFieldsOfAChain(t *testing.T) {
 		text string
 	}{
 		"head of a format": {New(NotFound, "open dataset %q: there is none at %q", "d", "x"), Fields{"open dataset", "d", "", RetryNo}, `open dataset "d": there is none at "x"`},
+		"both in a format": {New(NotFound, "%s %q: no %s", "open", "d", "x"), Fields{"open", "d", "", RetryNo}, `open "d": no x`},
+		"no operation":     {New(NotFound, "%s %q: no", "THE", "d"), Fields{}, `THE "d": no`},
 		"head alone":       {New(Invalid, "merge: no"), Fields{Operation: "merge"}, "merge: no"},
 		"empty object":     {New(Invalid, "open %q: no", ""), Fields{}, `open "": no`},
 		"number":           {New(Invalid, "row %d: no", 3), Fields{}, "row 3: no"},

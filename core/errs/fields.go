@@ -2,7 +2,7 @@ package errs
 
 import "strings"
 
-// Retry says whether the same call may succeed when it is made again.
+// Retry says whether what failed may succeed when it is tried again.
 type Retry int8
 
 // The values of Retry; C has the same numbers.
@@ -82,22 +82,28 @@ func walk(err error, visit func(error)) {
 // maxOperation bounds the words of an operation. A longer head of a message is a sentence.
 const maxOperation = 4
 
-// split takes "operation %q: " or "operation: " off a format, and the object off its arguments.
+// split takes "operation %q: ", "%s %q: " or "operation: " off a format, and the operation and the
+// object off its arguments.
 func split(format string, args []any) (op, object, rest string, left []any) {
 	head, rest, found := strings.Cut(format, ": ")
 	if !found {
 		return "", "", format, args
 	}
 	op, quoted := strings.CutSuffix(head, " %q")
+	left = args
+	if quoted && op == "%s" && len(args) > 0 {
+		op, _ = args[0].(string)
+		left = args[1:]
+	}
 	if !isOperation(op) {
 		return "", "", format, args
 	}
 	if !quoted {
 		return op, "", rest, args
 	}
-	if len(args) > 0 {
-		if object, ok := args[0].(string); ok && object != "" {
-			return op, object, rest, args[1:]
+	if len(left) > 0 {
+		if object, ok := left[0].(string); ok && object != "" {
+			return op, object, rest, left[1:]
 		}
 	}
 	return "", "", format, args

@@ -123,10 +123,10 @@ func draw(boxes []*box) string {
 	layers := layered(boxes)
 	for range 12 {
 		for _, layer := range layers {
-			order(layers, layer)
+			arrange(layers, layer)
 		}
 		for _, layer := range slices.Backward(layers) {
-			order(layers, layer)
+			arrange(layers, layer)
 		}
 	}
 	left, right := math.Inf(1), math.Inf(-1)
@@ -196,8 +196,8 @@ func height(b *box) int {
 	return h
 }
 
-// order sorts the boxes of a layer by the mean place of their neighbours, and spreads them.
-func order(layers [][]*box, layer []*box) {
+// arrange sorts the boxes of a layer by the mean place of their neighbours, and spreads them.
+func arrange(layers [][]*box, layer []*box) {
 	wish := map[*box]float64{}
 	for i, b := range layer {
 		sum, n := 0.0, 0

@@ -16,9 +16,19 @@ class Error(Exception):
 
     Attributes:
         status: the `dl_status` of the failure, an int that is stable within a major version of the C ABI.
+        operation: the operation that failed, like "read", "put" or "open dataset".
+        object: the thing it failed on, like the key of an object, a URI or the name of a tensor.
+        retryable: True if what failed may succeed when it is tried again, False if it cannot.
+        request_id: the name that the object store gave to the request that failed.
+
+    An attribute that is not known is None.
     """
 
     status: int = 0
+    operation: str | None = None
+    object: str | None = None
+    retryable: bool | None = None
+    request_id: str | None = None
 
 
 class InvalidArgumentError(Error, ValueError):

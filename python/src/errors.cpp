@@ -33,45 +33,71 @@ std::mutex& remembering() {
     return *mutex;
 }
 
-py::object recall(const py::dict& details) {
+// Takes what was remembered under a number; None if it was dropped.
+py::object recall(std::uint64_t number) {
     const std::lock_guard<std::mutex> lock(remembering());
-    const auto found = remembered().find(py::cast<std::uint64_t>(details["cause"]));
+    const auto found = remembered().find(number);
     if (found == remembered().end()) return py::none();
     py::object cause = std::move(found->second);
     remembered().erase(found);
     return cause;
 }
 
+// Text of the core, which need not be UTF-8: it may have a path in it.
+py::object text_of(const char* text) {
+    return py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+        text, static_cast<Py_ssize_t>(std::char_traits<char>::length(text)), "replace"));
+}
+
+// The details of a conflict, as ConflictError takes them.
+py::dict conflict_of(const dl_conflict& c) {
+    py::list rows;
+    for (std::int32_t i = 0; i < c.rows_n; i++) rows.append(c.rows[i]);
+    py::dict out(py::arg("kind") = text_of(c.kind), py::arg("tensor") = text_of(c.tensor),
+                 py::arg("rows") = rows, py::arg("count") = c.count);
+    if (c.winner[0] != 0)
+        out["winner"] = py::module_::import("json").attr("loads")(text_of(c.winner));
+    return out;
+}
+
+// Sets the attributes of an exception that the core knows. The class has None for the others.
+void set_fields(const py::object& error, const dl_error& e) {
+    const auto set = [&](const char* name, const char* text) {
+        if (text[0] != 0) error.attr(name) = text_of(text);
+    };
+    set("operation", e.operation);
+    set("object", e.object);
+    set("request_id", e.request_id);
+    if (e.retryable != DL_RETRY_UNKNOWN)
+        error.attr("retryable") = py::bool_(e.retryable == DL_RETRY_YES);
+}
+
 void raise(const Failure& failure) {
-    py::object cls = py::module_::import("deeplake._errors").attr(class_of(failure.status()));
-    // A path in a message need not be UTF-8.
-    py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-        failure.what(), static_cast<Py_ssize_t>(std::char_traits<char>::length(failure.what())),
-        "replace"));
-    if (!failure.details().empty()) {
-        py::object more = py::module_::import("json").attr("loads")(failure.details());
-        if (more.contains("cause")) {
-            py::object cause = recall(more);
-            // Who ends the program, or interrupts it, means all of it.
-            if (!cause.is_none() &&
-                PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {
-                PyErr_SetObject(py::type::handle_of(cause).ptr(), cause.ptr());
-                return;
-            }
-            py::object error = cls(text);
-            error.attr("__cause__") = cause;
-            PyErr_SetObject(cls.ptr(), error.ptr());
-            return;
-        }
-        PyErr_SetObject(cls.ptr(), cls(text, more).ptr());
+    const py::object cls = py::module_::import("deeplake._errors").attr(class_of(failure.status()));
+    const py::object message = text_of(failure.what());
+    const dl_error* const e = failure.fields();
+    if (e == nullptr) {
+        PyErr_SetObject(cls.ptr(), message.ptr());
         return;
     }
-    PyErr_SetObject(cls.ptr(), text.ptr());
+    const py::object error =
+        (e->flags & DL_ERROR_CONFLICT) != 0 ? cls(message, conflict_of(e->conflict)) : cls(message);
+    set_fields(error, *e);
+    if (e->cause != 0) {
+        const py::object cause = recall(e->cause);
+        // An exception that ends or interrupts the program is raised itself.
+        if (!cause.is_none() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {
+            PyErr_SetObject(py::type::handle_of(cause).ptr(), cause.ptr());
+            return;
+        }
+        error.attr("__cause__") = cause;
+    }
+    PyErr_SetObject(cls.ptr(), error.ptr());
 }
 
 }  // namespace
 
-std::string remember(py::object raised) {
+std::uint64_t remember(py::object raised) {
     static std::uint64_t number = 0;
     // ends when the lock is free: what its destructors do may wait for others
     py::object forgotten;
@@ -81,14 +107,11 @@ std::string remember(py::object raised) {
         forgotten = std::move(remembered().begin()->second);
         remembered().erase(remembered().begin());
     }
-    return std::to_string(number);
+    return number;
 }
 
 void forget(const dl_error& err) {
-    if ((err.flags & DL_ERROR_DETAILS) == 0) return;
-    const py::dict more =
-        py::module_::import("json").attr("loads")(err.message + std::strlen(err.message) + 1);
-    if (more.contains("cause")) recall(more);
+    if (err.cause != 0) recall(err.cause);
 }
 
 void register_errors() {

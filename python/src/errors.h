@@ -3,9 +3,11 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstring>
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "deeplake.h"
 
@@ -17,30 +19,29 @@ namespace py = pybind11;
 // its status.
 class Failure : public std::exception {
   public:
-    Failure(dl_status status, std::string message, std::string details = {})
-        : status_(status), message_(std::move(message)), details_(std::move(details)) {}
+    Failure(dl_status status, std::string message)
+        : status_(status), message_(std::move(message)) {}
+    Failure(dl_status status, const dl_error& err)
+        : status_(status), message_(err.message), fields_(std::make_shared<dl_error>(err)) {}
     dl_status status() const { return status_; }
-    // JSON; "" if the message says it all.
-    const std::string& details() const { return details_; }
+    // As the core has filled it; nullptr if the core did not fail.
+    const dl_error* fields() const { return fields_.get(); }
     const char* what() const noexcept override { return message_.c_str(); }
 
   private:
     dl_status status_;
     std::string message_;
-    std::string details_;
+    std::shared_ptr<const dl_error> fields_;
 };
 
 // Throws what a call of the core left in err, if it failed.
 inline void check(dl_status status, const dl_error& err) {
-    if (status == DL_OK) return;
-    const char* more =
-        (err.flags & DL_ERROR_DETAILS) != 0 ? err.message + std::strlen(err.message) + 1 : "";
-    throw Failure(status, err.message, more);
+    if (status != DL_OK) throw Failure(status, err);
 }
 
 // Keeps what a function of the user's raised until the failure that it causes is raised, and
-// returns its number.
-std::string remember(py::object raised);
+// returns its number, which is never 0.
+std::uint64_t remember(py::object raised);
 
 // Drops what is kept for a failure that will not be raised.
 void forget(const dl_error& err);

@@ -17,23 +17,15 @@
 namespace deeplake {
 namespace {
 
-// What of a message is kept: the core puts the place in the query around it, and the details have
-// to fit behind that.
-constexpr size_t most_said = 1000;
-
 void complain(dl_error* err, dl_status status, const std::string& message,
-              const std::string& details = {}) {
-    const size_t room = sizeof err->message;
+              std::uint64_t cause = 0) {
     err->status = status;
     err->flags = 0;
-    const size_t n = std::min(message.size(), most_said);
+    err->cause = cause;
+    const size_t n = std::min(message.size(), sizeof err->message - 1);
     std::memcpy(err->message, message.data(), n);
-    std::replace(err->message, err->message + n, '\0', ' ');  // details begin behind the first
+    std::replace(err->message, err->message + n, '\0', ' ');
     err->message[n] = 0;
-    if (!details.empty() && n + 1 + details.size() < room) {
-        std::memcpy(err->message + n + 1, details.c_str(), details.size() + 1);
-        err->flags |= DL_ERROR_DETAILS;
-    }
 }
 
 std::vector<Running*>& running() {
@@ -182,8 +174,7 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
         return DL_OK;
     } catch (py::error_already_set& e) {
         // What is raised in the thread that waits for the query names this as its cause.
-        const std::string id = remember(e.value());
-        complain(err, DL_INVALID, said(callee, e.value()), "{\"cause\": " + id + "}");
+        complain(err, DL_INVALID, said(callee, e.value()), remember(e.value()));
     } catch (const Failure& e) {
         complain(err, e.status(), e.what());
     } catch (const std::exception& e) {

@@ -26,3 +26,26 @@ def test_errors_pickle(name):
     error = getattr(deeplake, name)("what is wrong")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error) and str(again) == "what is wrong"
+
+
+def test_fields_of_an_error(tmp_path):
+    uri = str(tmp_path / "absent")
+    with pytest.raises(deeplake.NotFoundError) as caught:
+        deeplake.open(uri)
+    error = caught.value
+    assert error.operation and uri in error.object and error.retryable is False and error.request_id is None
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.operation, again.object, again.retryable) == (error.operation, error.object, False)
+    with deeplake.create(uri) as ds:
+        ds.create_tensor("x", dtype="int32")
+        with pytest.raises(deeplake.NotFoundError) as caught:
+            ds["y"]
+        assert caught.value.status == 4
+        with pytest.raises(deeplake.AlreadyExistsError) as caught:
+            ds.create_tensor("x", dtype="int32")
+    assert caught.value.object == "x" and caught.value.operation == "create tensor"
+
+
+def test_fields_that_are_not_known_are_none():
+    error = deeplake.StorageError("no")
+    assert error.operation is error.object is error.retryable is error.request_id is None

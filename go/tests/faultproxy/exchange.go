@@ -338,6 +338,12 @@ func (x *exchange) madeUp() (more bool) {
 	}
 	var h strings.Builder
 	fmt.Fprintf(&h, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", x.v.Status, http.StatusText(x.v.Status), kind, len(text))
+	switch x.p.config.Dialect {
+	case DialectS3:
+		h.WriteString("X-Amz-Request-Id: INJECTED\r\n")
+	case DialectGCS:
+		h.WriteString("X-Guploader-Uploadid: INJECTED\r\n")
+	}
 	if x.v.RetryAfter > 0 {
 		fmt.Fprintf(&h, "Retry-After: %d\r\n", x.v.RetryAfter)
 	}

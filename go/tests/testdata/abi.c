@@ -314,7 +314,9 @@ static void arguments(const char* uri) {
     FAILS(DL_INVALID, dl_dataset_create_tensor(none, ds, "[1", &err));
     FAILS(DL_NOT_FOUND, dl_dataset_open(none, "mem://nothing", NULL, &other, &err));
     FAILS(DL_EXISTS, dl_dataset_create(none, uri, "", &other, &err));
-    WANT(other.id == 0);
+    WANT(other.id == 0 && err.cause == 0);
+    WANT(strstr(err.operation, "create") != NULL && strstr(err.object, uri) != NULL);
+    WANT(err.retryable == DL_RETRY_NO && err.request_id[0] == 0 && err.flags == 0);
     /* A long message is cut and says so. */
     char longer[4096];
     memset(longer, 'y', sizeof longer - 1);
@@ -379,23 +381,22 @@ static void panics(const char* where) {
 }
 
 /* How twice fails. */
-enum { WELL = 0, WITH_DETAILS, WITHOUT_WORDS, WITH_NO_STATUS, WITH_TOO_MANY_WORDS };
+enum { WELL = 0, WITH_CAUSE, WITHOUT_WORDS, WITH_NO_STATUS, WITH_TOO_MANY_WORDS };
 
 /* twice doubles int64 numbers; it fails if told so by self. */
 static dl_status twice(void* self, dl_array_in* args, int64_t args_n, int64_t rows, dl_rows* out,
                        void** kept, dl_error* e) {
     switch (*(int*)self) {
-        case WITH_DETAILS:
+        case WITH_CAUSE:
             e->status = DL_TYPE;
-            e->flags = DL_ERROR_DETAILS;
-            memcpy(e->message, "no\0{\"own\": 1}", 14);
+            e->cause = 17;
+            memcpy(e->message, "no", 3);
             return DL_TYPE;
         case WITHOUT_WORDS:
             return DL_RANGE;
         case WITH_NO_STATUS:
             return 999;
         case WITH_TOO_MANY_WORDS:
-            e->flags = DL_ERROR_DETAILS;
             memset(e->message, 'a', sizeof e->message);
             return DL_RANGE;
     }
@@ -448,10 +449,9 @@ static void queries(const char* uri) {
     OK(dl_batch_release(batch, &err));
     OK(dl_view_close(part, &err));
 
-    fails = WITH_DETAILS;
+    fails = WITH_CAUSE;
     FAILS(DL_TYPE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
-    WANT((err.flags & DL_ERROR_DETAILS) &&
-         strcmp(err.message + strlen(err.message) + 1, "{\"own\": 1}") == 0);
+    WANT(err.cause == 17);
     fails = WITHOUT_WORDS;
     FAILS(DL_RANGE, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
     WANT(strstr(err.message, "\"TWICE\"") != NULL &&

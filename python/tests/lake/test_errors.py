@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import threading
 import time
@@ -175,6 +176,26 @@ def test_refusals_of_google(gcs_proxy: Server, status: int, code: str, says: str
     settings = storage(gcs_proxy, through_proxy=True, anonymous=False, credentials={"bearer_token": SECRET})
     for call in both(uri, settings):
         fails(deeplake.AccessDeniedError, says, call)
+
+
+@pytest.mark.parametrize("google", [False, True])
+def test_fields_of_a_failure(proxy: Server, gcs_proxy: Server, google: bool) -> None:
+    server = gcs_proxy if google else proxy
+    settings = storage(server, through_proxy=True, max_attempts=2)
+    uri = server.uri(server.new_bucket(), "set")
+    deeplake.create(uri, storage=settings).close()
+    server.rules(answer(503, "SlowDown"))
+    with pytest.raises(deeplake.StorageError) as caught:
+        deeplake.open(uri, storage=settings)
+    server.rules(answer(400, "InvalidArgument"))
+    with pytest.raises(deeplake.StorageError) as final:
+        deeplake.open(uri, storage=settings)
+    error = caught.value
+    assert error.request_id == final.value.request_id == "INJECTED"
+    assert error.retryable is True and final.value.retryable is False
+    assert error.operation and error.object and f'{error.operation} "{error.object}": ' in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert vars(again) == vars(error) and str(again) == str(error)
 
 
 def test_wrong_region(proxy: Server) -> None:
