@@ -7,48 +7,11 @@ import "C"
 
 import (
 	"encoding/binary"
-	"sync"
 	"unsafe"
 
 	"deeplake/core/errs"
 	"deeplake/core/loader"
 )
-
-// batch is a dl_batch. It owns one reference to its slab, and the description of its columns in C
-// memory.
-type batch struct {
-	*loader.Batch
-	mu sync.Mutex
-	// dl_array[len(Columns)] and what they point at, in one piece; made on demand
-	layout unsafe.Pointer
-	gone   bool
-}
-
-func (b *batch) memory() *C.dl_memory { return (*C.dl_memory)(b.Slab.Pointer()) }
-
-// release gives everything back. The handle is dead already.
-func (b *batch) release() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gone = true
-	C.free(b.layout)
-	b.Release()
-}
-
-// arrays describes the columns, in C memory that lives as long as b.
-func (b *batch) arrays() ([]C.dl_array, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gone {
-		return nil, errs.New(errs.Closed, "describe batch: it is released")
-	}
-	if b.layout == nil {
-		size := describedBytes(b.Batch)
-		b.layout = C.calloc(1, C.size_t(size+8))
-		describeAll(b.Batch, b.layout, size)
-	}
-	return unsafe.Slice((*C.dl_array)(b.layout), len(b.Columns)), nil
-}
 
 // describedBytes is what describeAll fills.
 func describedBytes(b *loader.Batch) int {
@@ -70,8 +33,8 @@ func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
 	}
 }
 
-// export makes plain memory of b, which is released or lives on in it.
-func batchExport(b *loader.Batch) (*C.dl_batch_export, error) {
+// exportBatch makes a batch export of b and takes over its memory. After a failure b is released.
+func exportBatch(b *loader.Batch) (*C.dl_batch_export, error) {
 	size := describedBytes(b)
 	p := C.dl_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
 	if p == nil {
@@ -193,98 +156,11 @@ func markNulls(c *loader.BatchColumn, out *C.dl_array, sizes []int64, rest *aren
 	}
 }
 
-// onBatch runs body with the batch of a handle.
-func onBatch(h C.dl_batch, e *C.dl_error, body func(b *batch) error) C.dl_status {
-	return call(e, func() error {
-		b, err := lib.batches.get(uint64(h.id))
-		if err != nil {
-			return err
-		}
-		return body(b)
-	})
-}
-
-//export dlgo_batch_arrays
-func dlgo_batch_arrays(h C.dl_batch, arrays **C.dl_array_in, n, rows *C.int64_t, e *C.dl_error) C.dl_status {
-	return onBatch(h, e, func(b *batch) error {
-		if err := wantOut("describe batch", arrays != nil && n != nil && rows != nil); err != nil {
-			return err
-		}
-		all, err := b.arrays()
-		if err != nil {
-			return err
-		}
-		*arrays = (*C.dl_array_in)(unsafe.Pointer(unsafe.SliceData(all)))
-		*n, *rows = C.int64_t(len(all)), C.int64_t(b.Rows)
+// checkDevice refuses a device other than the CPU; nil is the CPU.
+func checkDevice(op string, d *C.dl_device_in) error {
+	if d == nil || d._type == C.DL_DEVICE_CPU && d.id == 0 {
 		return nil
-	})
-}
-
-//export dlgo_batch_place
-func dlgo_batch_place(h C.dl_batch, position *C.int64_t, last *C.int32_t, e *C.dl_error) C.dl_status {
-	return onBatch(h, e, func(b *batch) error {
-		if err := wantOut("place batch", position != nil && last != nil); err != nil {
-			return err
-		}
-		*position, *last = C.int64_t(b.Position), 0
-		if b.Last {
-			*last = 1
-		}
-		return nil
-	})
-}
-
-//export dlgo_batch_memory
-func dlgo_batch_memory(h C.dl_batch, out **C.dl_memory, e *C.dl_error) C.dl_status {
-	return onBatch(h, e, func(b *batch) error {
-		if err := wantOut("share batch", out != nil); err != nil {
-			return err
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.gone {
-			return errs.New(errs.Closed, "share batch: it is released")
-		}
-		C.dl_memory_retain(b.memory())
-		*out = b.memory()
-		return nil
-	})
-}
-
-//export dlgo_batch_tensor
-func dlgo_batch_tensor(h C.dl_batch, i C.int64_t, versioned C.int32_t, out *unsafe.Pointer, e *C.dl_error) C.dl_status {
-	status := C.dl_status(C.DL_OK)
-	failed := onBatch(h, e, func(b *batch) error {
-		all, err := b.arrays()
-		if err != nil {
-			return err
-		}
-		if i < 0 || int64(i) >= int64(len(all)) {
-			return errs.New(errs.Range, "export tensor: column %d is outside [0, %d)", int64(i), len(all))
-		}
-		a := &all[i]
-		if a.kind != C.DL_KIND_ARRAY {
-			return errs.New(errs.Type, "export tensor %q: the column is a list; export its entries by dl_memory_tensor", C.GoString((*C.char)(unsafe.Pointer(a.name))))
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.gone {
-			return errs.New(errs.Closed, "export tensor: the batch is released")
-		}
-		status = C.dl_memory_tensor(b.memory(), a.data, a.dtype, a.ndim, a.shape, versioned, out, e)
-		return nil
-	})
-	return max(failed, status)
-}
-
-//export dlgo_batch_release
-func dlgo_batch_release(h C.dl_batch, e *C.dl_error) C.dl_status {
-	return call(e, func() error {
-		b, err := lib.batches.take(uint64(h.id))
-		if err != nil {
-			return err
-		}
-		b.release()
-		return nil
-	})
+	}
+	return errs.New(errs.Unsupported, "%s: batches on device %d of type %d are not supported, want the CPU (type %d, device 0)",
+		op, int32(d.id), int32(d._type), C.DL_DEVICE_CPU)
 }

@@ -20,8 +20,8 @@ __attribute__((format(printf, 4, 5))) dl_status dli_fail(dl_error* err, dl_statu
                                                          const char* operation, const char* format,
                                                          ...);
 
-/* Makes a batch export with `size` zeroed bytes behind it. It takes over the reference to memory.
- * Returns NULL if the process is out of memory. */
+/* Makes a batch export with `size` zeroed bytes behind it, and fills the fields of its layout and
+ * device. It takes over the reference to memory. Returns NULL if the process is out of memory. */
 dl_batch_export* dl_batch_export_new(dl_memory* memory, int64_t size);
 
 /* Calls what a dl_function points at, which Go cannot do itself. */
@@ -52,7 +52,25 @@ extern __typeof__(dl_dataset_log) dlgo_dataset_log;
 extern __typeof__(dl_dataset_at) dlgo_dataset_at;
 extern __typeof__(dl_dataset_view) dlgo_dataset_view;
 extern __typeof__(dl_dataset_close) dlgo_dataset_close;
-extern __typeof__(dl_dataset_run) dlgo_dataset_run;
+extern __typeof__(dl_dataset_branches) dlgo_dataset_branches;
+extern __typeof__(dl_dataset_create_branch) dlgo_dataset_create_branch;
+extern __typeof__(dl_dataset_delete_branch) dlgo_dataset_delete_branch;
+extern __typeof__(dl_dataset_checkout) dlgo_dataset_checkout;
+extern __typeof__(dl_dataset_tags) dlgo_dataset_tags;
+extern __typeof__(dl_dataset_create_tag) dlgo_dataset_create_tag;
+extern __typeof__(dl_dataset_delete_tag) dlgo_dataset_delete_tag;
+extern __typeof__(dl_dataset_graph) dlgo_dataset_graph;
+extern __typeof__(dl_dataset_diff) dlgo_dataset_diff;
+extern __typeof__(dl_dataset_merge) dlgo_dataset_merge;
+extern __typeof__(dl_dataset_rename_tensor) dlgo_dataset_rename_tensor;
+extern __typeof__(dl_dataset_delete_tensor) dlgo_dataset_delete_tensor;
+extern __typeof__(dl_dataset_views) dlgo_dataset_views;
+extern __typeof__(dl_dataset_delete_view) dlgo_dataset_delete_view;
+extern __typeof__(dl_dataset_rechunk) dlgo_dataset_rechunk;
+extern __typeof__(dl_dataset_gc) dlgo_dataset_gc;
+extern __typeof__(dl_dataset_fsck) dlgo_dataset_fsck;
+extern __typeof__(dl_dataset_progress) dlgo_dataset_progress;
+extern __typeof__(dl_dataset_copy_to) dlgo_dataset_copy_to;
 extern __typeof__(dl_dataset_copy) dlgo_dataset_copy;
 extern __typeof__(dl_view_len) dlgo_view_len;
 extern __typeof__(dl_view_describe) dlgo_view_describe;
@@ -64,10 +82,10 @@ extern __typeof__(dl_view_with_weights) dlgo_view_with_weights;
 extern __typeof__(dl_view_close) dlgo_view_close;
 extern __typeof__(dl_query) dlgo_query;
 extern __typeof__(dl_query_explain) dlgo_query_explain;
-extern __typeof__(dl_query_functions) dlgo_query_functions;
 extern __typeof__(dl_dataset_save_view) dlgo_dataset_save_view;
 extern __typeof__(dl_dataset_load_view) dlgo_dataset_load_view;
 extern __typeof__(dl_view_materialize) dlgo_view_materialize;
+extern __typeof__(dl_query_functions) dlgo_query_functions;
 extern __typeof__(dl_column_open) dlgo_column_open;
 extern __typeof__(dl_column_sizes) dlgo_column_sizes;
 extern __typeof__(dl_column_stored) dlgo_column_stored;
@@ -83,13 +101,7 @@ extern __typeof__(dl_loader_stats) dlgo_loader_stats;
 extern __typeof__(dl_loader_trace) dlgo_loader_trace;
 extern __typeof__(dl_loader_close) dlgo_loader_close;
 extern __typeof__(dl_epoch_next) dlgo_epoch_next;
-extern __typeof__(dl_epoch_take) dlgo_epoch_take;
 extern __typeof__(dl_epoch_close) dlgo_epoch_close;
-extern __typeof__(dl_batch_arrays) dlgo_batch_arrays;
-extern __typeof__(dl_batch_place) dlgo_batch_place;
-extern __typeof__(dl_batch_memory) dlgo_batch_memory;
-extern __typeof__(dl_batch_tensor) dlgo_batch_tensor;
-extern __typeof__(dl_batch_release) dlgo_batch_release;
 extern __typeof__(dl_sample_inspect) dlgo_sample_inspect;
 extern __typeof__(dl_sample_decode) dlgo_sample_decode;
 extern __typeof__(dl_ingest_start) dlgo_ingest_start;

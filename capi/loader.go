@@ -30,9 +30,12 @@ type epochHandle struct {
 }
 
 //export dlgo_view_read
-func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, out *C.dl_batch, e *C.dl_error) C.dl_status {
+func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, device *C.dl_device_in, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return onView(h, e, func(v *viewHandle) error {
 		if err := wantOut("read rows", out != nil); err != nil {
+			return err
+		}
+		if err := checkDevice("read rows", device); err != nil {
 			return err
 		}
 		ctx, err := contextOf(c)
@@ -51,7 +54,11 @@ func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64
 		if err != nil {
 			return err
 		}
-		out.id = C.uint64_t(lib.batches.put(&batch{Batch: b}))
+		exported, err := exportBatch(b)
+		if err != nil {
+			return err
+		}
+		*out = exported
 		return nil
 	})
 }
@@ -194,26 +201,12 @@ func dlgo_loader_close(h C.dl_loader, e *C.dl_error) C.dl_status {
 }
 
 //export dlgo_epoch_next
-func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out *C.dl_batch, e *C.dl_error) C.dl_status {
+func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, device *C.dl_device_in, state *C.int32_t, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		if err := wantOut("next batch", state != nil && out != nil); err != nil {
 			return err
 		}
-		b, found, err := nextBatch(h, timeoutMS)
-		if err != nil {
-			return err
-		}
-		if *state = found; b != nil {
-			out.id = C.uint64_t(lib.batches.put(&batch{Batch: b}))
-		}
-		return nil
-	})
-}
-
-//export dlgo_epoch_take
-func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
-	return call(e, func() error {
-		if err := wantOut("take batch", state != nil && out != nil); err != nil {
+		if err := checkDevice("next batch", device); err != nil {
 			return err
 		}
 		b, found, err := nextBatch(h, timeoutMS)
@@ -221,7 +214,7 @@ func dlgo_epoch_take(h C.dl_epoch, timeoutMS C.int64_t, state *C.int32_t, out **
 			return err
 		}
 		if b != nil {
-			p, err := batchExport(b)
+			p, err := exportBatch(b)
 			if err != nil {
 				return err
 			}

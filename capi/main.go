@@ -37,7 +37,6 @@ type library struct {
 	columns  table[*column]
 	loaders  table[*loading]
 	epochs   table[*epochHandle]
-	batches  table[*batch]
 	imports  table[*ingest.Job]
 }
 
@@ -70,7 +69,6 @@ func newLibrary() *library {
 		columns:  table[*column]{kind: 4, name: "column"},
 		loaders:  table[*loading]{kind: 5, name: "loader"},
 		epochs:   table[*epochHandle]{kind: 6, name: "epoch"},
-		batches:  table[*batch]{kind: 7, name: "batch"},
-		imports:  table[*ingest.Job]{kind: 8, name: "import"},
+		imports:  table[*ingest.Job]{kind: 7, name: "import"},
 	}
 }

@@ -32,6 +32,9 @@ void dl_memory_release(dl_memory* memory) {
 dl_batch_export* dl_batch_export_new(dl_memory* memory, int64_t size) {
     dl_batch_export* exported = calloc(1, sizeof *exported + (size_t)size);
     if (exported == NULL) return NULL;
+    exported->struct_size = sizeof *exported;
+    exported->version = DL_BATCH_EXPORT_VERSION;
+    exported->device_type = DL_DEVICE_CPU;
     exported->memory = memory;
     atomic_fetch_add(&references, 1);
     return exported;
@@ -96,10 +99,14 @@ static int kind_of(int32_t dtype, pack_tensor* t) {
 }
 
 dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
-                           dl_const_i64* shape, int32_t versioned, void** out, dl_error* err) {
+                           dl_const_i64* shape, int32_t versioned, dl_device_in* device, void** out,
+                           dl_error* err) {
     pack_tensor t = {.data = data, .device_type = PACK_DEVICE_CPU, .ndim = ndim};
     if (memory == NULL || out == NULL)
         return fail(err, DL_INVALID, "no memory or no place for the result", 0);
+    if (device != NULL && device->type != DL_DEVICE_CPU)
+        return fail(err, DL_UNSUPPORTED, "the memory is the CPU's, want its device type 1",
+                    device->type);
     if (ndim < 0 || ndim > 64 || (ndim > 0 && shape == NULL))
         return fail(err, DL_INVALID, "bad number of axes", ndim);
     if (!kind_of(dtype, &t)) return fail(err, DL_UNSUPPORTED, "DLPack has no such dtype", dtype);

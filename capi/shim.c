@@ -94,14 +94,65 @@ FORWARD(dataset_at, (dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* ou
 FORWARD(dataset_view, (dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err),
         (ctx, ds, out, err))
 FORWARD(dataset_close, (dl_dataset ds, dl_error* err), (ds, err))
-FORWARD(dataset_run,
-        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options, dl_buffer* json,
+FORWARD(dataset_branches, (dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err),
+        (ctx, ds, json, err))
+FORWARD(dataset_create_branch,
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* at, dl_error* err),
+        (ctx, ds, name, at, err))
+FORWARD(dataset_delete_branch, (dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err),
+        (ctx, ds, name, err))
+FORWARD(dataset_checkout,
+        (dl_context ctx, dl_dataset ds, dl_text* branch, int32_t create, dl_error* err),
+        (ctx, ds, branch, create, err))
+FORWARD(dataset_tags, (dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err),
+        (ctx, ds, json, err))
+FORWARD(dataset_create_tag,
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* at, dl_text* message,
+         dl_buffer* json, dl_error* err),
+        (ctx, ds, name, at, message, json, err))
+FORWARD(dataset_delete_tag, (dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err),
+        (ctx, ds, name, err))
+FORWARD(dataset_graph,
+        (dl_context ctx, dl_dataset ds, int64_t limit, int32_t all, dl_buffer* json, dl_error* err),
+        (ctx, ds, limit, all, json, err))
+FORWARD(dataset_diff,
+        (dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b, dl_buffer* json, dl_error* err),
+        (ctx, ds, a, b, json, err))
+FORWARD(dataset_merge,
+        (dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict, dl_text* message,
+         int32_t* merged, dl_buffer* commit, dl_error* err),
+        (ctx, ds, ref, on_conflict, message, merged, commit, err))
+FORWARD(dataset_rename_tensor,
+        (dl_context ctx, dl_dataset ds, dl_text* from, dl_text* to, dl_error* err),
+        (ctx, ds, from, to, err))
+FORWARD(dataset_delete_tensor, (dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err),
+        (ctx, ds, name, err))
+FORWARD(dataset_views, (dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err),
+        (ctx, ds, json, err))
+FORWARD(dataset_delete_view, (dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err),
+        (ctx, ds, name, err))
+FORWARD(dataset_rechunk,
+        (dl_context ctx, dl_dataset ds, dl_texts* tensors, int64_t n, int64_t chunk_bytes,
+         int32_t all, dl_text* message, dl_rechunk_report* report, dl_buffer* commit,
          dl_error* err),
-        (ctx, ds, name, options, json, err))
+        (ctx, ds, tensors, n, chunk_bytes, all, message, report, commit, err))
+FORWARD(dataset_gc,
+        (dl_context ctx, dl_dataset ds, dl_const_f64* older_than, dl_const_f64* expire,
+         dl_const_i64* keep_last, int32_t dry_run, dl_gc_report* report, dl_error* err),
+        (ctx, ds, older_than, expire, keep_last, dry_run, report, err))
+FORWARD(dataset_fsck,
+        (dl_context ctx, dl_dataset ds, int32_t data, int32_t repair, dl_buffer* json,
+         dl_error* err),
+        (ctx, ds, data, repair, json, err))
+FORWARD(dataset_progress, (dl_dataset ds, dl_progress* out, dl_error* err), (ds, out, err))
+FORWARD(dataset_copy_to,
+        (dl_context ctx, dl_dataset ds, dl_text* uri, int32_t history, dl_text* message,
+         dl_text* to, dl_copy_report* report, dl_error* err),
+        (ctx, ds, uri, history, message, to, report, err))
 FORWARD(dataset_copy,
-        (dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_buffer* json,
+        (dl_context ctx, dl_text* src, dl_text* dst, dl_text* options, dl_copy_report* report,
          dl_error* err),
-        (ctx, src, dst, options, json, err))
+        (ctx, src, dst, options, report, err))
 FORWARD(view_len, (dl_view view, int64_t* out, dl_error* err), (view, out, err))
 FORWARD(view_describe, (dl_view view, dl_buffer* json, dl_error* err), (view, json, err))
 FORWARD(view_select, (dl_view view, dl_const_i64* rows, int64_t n, dl_view* out, dl_error* err),
@@ -112,8 +163,8 @@ FORWARD(view_slice,
 FORWARD(view_rows, (dl_view view, int64_t* rows, int64_t n, dl_error* err), (view, rows, n, err))
 FORWARD(view_read,
         (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
-         dl_batch* out, dl_error* err),
-        (ctx, view, rows, n, options, out, err))
+         dl_device_in* device, dl_batch_export** out, dl_error* err),
+        (ctx, view, rows, n, options, device, out, err))
 FORWARD(view_with_weights,
         (dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err),
         (view, weights, n, out, err))
@@ -128,7 +179,6 @@ FORWARD(query_explain,
          dl_functions* functions, int64_t functions_n, dl_text* options, dl_buffer* json,
          dl_error* err),
         (ctx, view, text, params, params_n, functions, functions_n, options, json, err))
-FORWARD(query_functions, (dl_buffer* json, dl_error* err), (json, err))
 FORWARD(dataset_save_view,
         (dl_context ctx, dl_dataset ds, dl_view view, dl_text* name, dl_text* options,
          dl_error* err),
@@ -141,6 +191,7 @@ FORWARD(dataset_load_view,
 FORWARD(view_materialize,
         (dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err),
         (ctx, view, uri, options, err))
+FORWARD(query_functions, (dl_buffer* json, dl_error* err), (json, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err),
         (view, name, out, err))
 FORWARD(column_sizes,
@@ -177,21 +228,10 @@ FORWARD(loader_stats, (dl_loader loader, dl_buffer* json, dl_error* err), (loade
 FORWARD(loader_trace, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))
 FORWARD(epoch_next,
-        (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out, dl_error* err),
-        (epoch, timeout_ms, state, out, err))
-FORWARD(epoch_take,
-        (dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch_export** out, dl_error* err),
-        (epoch, timeout_ms, state, out, err))
+        (dl_epoch epoch, int64_t timeout_ms, dl_device_in* device, int32_t* state,
+         dl_batch_export** out, dl_error* err),
+        (epoch, timeout_ms, device, state, out, err))
 FORWARD(epoch_close, (dl_epoch epoch, dl_error* err), (epoch, err))
-FORWARD(batch_arrays,
-        (dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows, dl_error* err),
-        (batch, arrays, n, rows, err))
-FORWARD(batch_place, (dl_batch batch, int64_t* position, int32_t* last, dl_error* err),
-        (batch, position, last, err))
-FORWARD(batch_memory, (dl_batch batch, dl_memory** out, dl_error* err), (batch, out, err))
-FORWARD(batch_tensor, (dl_batch batch, int64_t i, int32_t versioned, void** out, dl_error* err),
-        (batch, i, versioned, out, err))
-FORWARD(batch_release, (dl_batch batch, dl_error* err), (batch, err))
 FORWARD(sample_inspect,
         (dl_data data, int64_t size, int32_t channels, dl_buffer* json, dl_error* err),
         (data, size, channels, json, err))

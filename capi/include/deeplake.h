@@ -110,6 +110,7 @@ typedef struct dl_error {
 
 /* Read, never written. They are typedefs so that the Go side can name them. */
 typedef const char dl_text;         /* dl_text*: a NUL-terminated string */
+typedef dl_text* const dl_texts;    /* dl_texts*: several strings */
 typedef const int64_t dl_const_i64; /* dl_const_i64*: numbers */
 typedef const double dl_const_f64;  /* dl_const_f64*: numbers */
 typedef const void* dl_data;        /* bytes */
@@ -134,9 +135,6 @@ typedef struct dl_loader {
 typedef struct dl_epoch {
     uint64_t id;
 } dl_epoch; /* one pass of a loader */
-typedef struct dl_batch {
-    uint64_t id;
-} dl_batch;
 typedef struct dl_ingest {
     uint64_t id;
 } dl_ingest; /* an import that runs */
@@ -244,6 +242,39 @@ typedef const dl_array dl_array_in;
 /* The memory of a batch: counted references, released from any thread without entering the
  * library's runtime. */
 typedef struct dl_memory dl_memory;
+
+/* Devices; the values are those of DLPack. */
+enum { DL_DEVICE_CPU = 1 };
+
+/* Where the memory of a batch is wanted. NULL in a call means the CPU, which is the only device
+ * today: any other type is DL_UNSUPPORTED. */
+typedef struct dl_device {
+    int32_t type;
+    int32_t id;   /* 0 for the CPU */
+    void* stream; /* on which the memory is used first; NULL for the CPU */
+} dl_device;
+typedef const dl_device dl_device_in;
+
+/* The layout of dl_batch_export that this header describes. */
+#define DL_BATCH_EXPORT_VERSION 1
+
+/* A batch as one plain struct. It is the caller's, who gives it back by dl_batch_export_free. The
+ * struct, its arrays and their numbers live until then; the memory of `data` lives as long as any
+ * reference to it. Fields are only ever added, in place of `reserved` and behind it. */
+typedef struct dl_batch_export {
+    uint32_t struct_size; /* bytes of the struct as the library knows it */
+    uint32_t version;     /* DL_BATCH_EXPORT_VERSION of the library */
+    dl_memory* memory;    /* one reference, owned by the struct */
+    dl_array_in* arrays;
+    int64_t n; /* arrays */
+    int64_t rows;
+    int64_t position;    /* in the epoch, once all ranks have had this batch */
+    int32_t last;        /* 1: the last batch of its pass */
+    int32_t device_type; /* of memory and data */
+    int32_t device_id;
+    int32_t reserved32;   /* 0 */
+    uint64_t reserved[6]; /* 0 */
+} dl_batch_export;
 
 /* ---- The library ---- */
 
@@ -356,37 +387,134 @@ DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl
 /* Closes; uncommitted rows are dropped. The handle is dead afterwards, also after a failure. */
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 
-/* Does what name says with the dataset, with JSON options ("" for none), and gives a JSON answer
- * ("null" where there is nothing to say). The caller releases the buffer. Refs are what "at" of
- * dl_dataset_open takes; "" is the commit that the dataset is at. The names and their options:
- * - "branches"; "create_branch" {"name", "at"}; "delete_branch" {"name"}; "checkout" {"name",
- * "create"};
- * - "tags"; "create_tag" {"name", "at", "message"}; "delete_tag" {"name"}; "graph" {"limit",
- * "all"};
- * - "views" (those that were saved); "delete_view" {"name"};
- * - "diff" {"a", "b"}; "merge" {"ref", "on_conflict": "error"|"ours"|"theirs", "message"};
- * - "rename_tensor" {"old", "new"}; "delete_tensor" {"name"};
- * - "rechunk" {"tensors", "chunk_bytes", "all", "message"};
- * - "gc" {"older_than" (seconds), "expire" (seconds; null expires nothing), "keep_last",
- * "dry_run"};
- * - "fsck" {"data", "repair"}; "copy" {"uri", "history", "message", "to": {"storage", "environ"}},
- * of what ds is at;
- * - "progress" {}: {"items", "bytes", "total_items", "total_bytes"} of the gc, fsck, copy or
- * rechunk of ds that was begun last, from another thread while that runs. Totals are 0 where they
- * are not known.
- *
- * Renaming and deleting tensors wait for dl_dataset_commit; everything else is done when the call
- * returns. */
-DL_API dl_status dl_dataset_run(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* options,
-                                dl_buffer* json, dl_error* err);
+/* ---- Versions ---- */
+
+/* A ref names a version: a number, a commit, a branch, a tag, a time, or branch@number, as "at" of
+ * dl_dataset_open. "" is the commit that the dataset is at. Everything in this part is done when
+ * the call returns, but for renamed and deleted tensors, which wait for dl_dataset_commit. */
+
+/* The branches as JSON [{"name", "head": a commit}]. The buffer is the caller's. */
+DL_API dl_status dl_dataset_branches(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
+
+/* Makes a branch that begins at a version; the dataset stays on its own. */
+DL_API dl_status dl_dataset_create_branch(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* at,
+                                          dl_error* err);
+DL_API dl_status dl_dataset_delete_branch(dl_context ctx, dl_dataset ds, dl_text* name,
+                                          dl_error* err);
+
+/* Goes to the newest version of a branch. create: 1 makes it first, at the present version. */
+DL_API dl_status dl_dataset_checkout(dl_context ctx, dl_dataset ds, dl_text* branch, int32_t create,
+                                     dl_error* err);
+
+/* The tags as JSON [{"name", "message", "author", "time", "commit"}]. The buffer is the caller's.
+ */
+DL_API dl_status dl_dataset_tags(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
+
+/* Tags a version, for good. *json gets the tag and is the caller's. */
+DL_API dl_status dl_dataset_create_tag(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* at,
+                                       dl_text* message, dl_buffer* json, dl_error* err);
+DL_API dl_status dl_dataset_delete_tag(dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err);
+
+/* The newest `limit` commits (0: all) with "parents" and "names" as a JSON list, newest first. all:
+ * 1 takes those of every branch and tag. The buffer is the caller's. */
+DL_API dl_status dl_dataset_graph(dl_context ctx, dl_dataset ds, int64_t limit, int32_t all,
+                                  dl_buffer* json, dl_error* err);
+
+/* The differences that lead from version a to version b, as a JSON object. The buffer is the
+ * caller's. */
+DL_API dl_status dl_dataset_diff(dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b,
+                                 dl_buffer* json, dl_error* err);
+
+/* Takes a version into the branch, as one commit. on_conflict is "error" (also ""), "ours" or
+ * "theirs". *merged becomes 0 if there was nothing to take in. *commit gets the version of the
+ * branch as JSON and is the caller's. After a failure nothing has changed. */
+DL_API dl_status dl_dataset_merge(dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict,
+                                  dl_text* message, int32_t* merged, dl_buffer* commit,
+                                  dl_error* err);
+
+DL_API dl_status dl_dataset_rename_tensor(dl_context ctx, dl_dataset ds, dl_text* from, dl_text* to,
+                                          dl_error* err);
+DL_API dl_status dl_dataset_delete_tensor(dl_context ctx, dl_dataset ds, dl_text* name,
+                                          dl_error* err);
+
+/* The saved views as a JSON list. The buffer is the caller's. */
+DL_API dl_status dl_dataset_views(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
+DL_API dl_status dl_dataset_delete_view(dl_context ctx, dl_dataset ds, dl_text* name,
+                                        dl_error* err);
+
+/* ---- Maintenance ---- */
+
+typedef struct dl_rechunk_report {
+    int64_t rows;   /* samples that were written anew */
+    int64_t bytes;  /* of the chunks that hold them now */
+    int64_t before; /* pieces of chunks that the tensors are made of, before and after */
+    int64_t after;
+} dl_rechunk_report;
+
+/* Writes scattered samples of n tensors (0: of all) into full chunks, and commits that. chunk_bytes
+ * is the size of their chunks from now on (0: as it is). all: 1 writes every sample. *commit gets
+ * the new version as JSON, or "null" if nothing was to be done, and is the caller's. */
+DL_API dl_status dl_dataset_rechunk(dl_context ctx, dl_dataset ds, dl_texts* tensors, int64_t n,
+                                    int64_t chunk_bytes, int32_t all, dl_text* message,
+                                    dl_rechunk_report* report, dl_buffer* commit, dl_error* err);
+
+typedef struct dl_gc_report {
+    int64_t objects; /* removed, or to be removed */
+    int64_t bytes;
+    int64_t temp_files; /* of killed writers, removed besides */
+    int64_t temp_bytes;
+    int64_t young; /* objects that no commit names, and that may belong to a coming one */
+    int64_t young_bytes;
+    int64_t expired; /* versions that this run has expired */
+    int64_t commits; /* kept */
+    int64_t kept;    /* objects that those name */
+    int64_t kept_bytes;
+} dl_gc_report;
+
+/* Removes objects that no version needs and that are older than *older_than seconds (NULL: seven
+ * days). With expire it first expires versions that were replaced longer than *expire seconds ago,
+ * but for the newest *keep_last (NULL: one) of each branch. dry_run: 1 only reports. */
+DL_API dl_status dl_dataset_gc(dl_context ctx, dl_dataset ds, dl_const_f64* older_than,
+                               dl_const_f64* expire, dl_const_i64* keep_last, int32_t dry_run,
+                               dl_gc_report* report, dl_error* err);
+
+/* Looks for missing and damaged objects. data: 1 reads every chunk. repair: 1 rebuilds objects
+ * where that is possible. *json gets the report and is the caller's. */
+DL_API dl_status dl_dataset_fsck(dl_context ctx, dl_dataset ds, int32_t data, int32_t repair,
+                                 dl_buffer* json, dl_error* err);
+
+typedef struct dl_progress {
+    int64_t items;
+    int64_t bytes;
+    int64_t total_items; /* 0: unknown */
+    int64_t total_bytes; /* 0: unknown */
+} dl_progress;
+
+/* The progress of the gc, fsck, copy or rechunk of ds that began last. Called from another thread
+ * while that runs. */
+DL_API dl_status dl_dataset_progress(dl_dataset ds, dl_progress* out, dl_error* err);
+
+typedef struct dl_copy_report {
+    int64_t objects; /* of the copy */
+    int64_t bytes;
+    int64_t skipped; /* were there from a copy that was cut short */
+    int64_t server;  /* copied by the store itself */
+    int64_t commits;
+} dl_copy_report;
+
+/* Copies the version that ds is at to uri, where no dataset may be. history: 1 copies all branches
+ * and tags. to are JSON options {"storage", "link_storage", "named", "environ"} of the target.
+ * After a failure there is no dataset at uri; copying again goes on. */
+DL_API dl_status dl_dataset_copy_to(dl_context ctx, dl_dataset ds, dl_text* uri, int32_t history,
+                                    dl_text* message, dl_text* to, dl_copy_report* report,
+                                    dl_error* err);
 
 /* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch",
- * "at", "message", "from", "to"}; "from" and "to" are objects of "storage" and "environ"; without
- * "to", "from" serves a place on the same server, and a place elsewhere gets none of its secrets.
- * The buffer gets a JSON report, and is to be released. After a failure there is no dataset at dst;
- * copying again goes on. */
+ * "at", "message", "from", "to"}. "from" and "to" are objects as `to` above. Without "to", "from"
+ * serves a place on the same server, and a place elsewhere gets none of its secrets. After a
+ * failure there is no dataset at dst; copying again goes on. */
 DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options,
-                                 dl_buffer* json, dl_error* err);
+                                 dl_copy_report* report, dl_error* err);
 
 /* ---- View ---- */
 
@@ -407,12 +535,14 @@ DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_
 /* Writes the dataset row of each row into rows, which has room for n == length numbers. */
 DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* err);
 
-/* Reads n rows into a batch, with JSON options as dl_loader_open's, as far as they make sense here.
- * "mark_holes", for one stacked tensor, allows zeros in place of missing samples: then the array
- * NAME_null, of bools, says which those are; a batch without holes has none. Few rows, and samples
- * that differ in shape, fail as they do without it. The caller releases *out. */
+/* Reads n rows into a batch on a device (NULL: the CPU), with JSON options as dl_loader_open's, as
+ * far as they make sense here. "mark_holes", for one stacked tensor, allows zeros in place of
+ * missing samples: then the array NAME_null, of bools, marks them; a batch without holes has none.
+ * Few rows, and samples that differ in shape, fail as they do without it. The caller frees *out by
+ * dl_batch_export_free. */
 DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n,
-                              dl_text* options, dl_batch* out, dl_error* err);
+                              dl_text* options, dl_device_in* device, dl_batch_export** out,
+                              dl_error* err);
 
 /* A view of the same rows with a weight for each of its n rows, by which dl_loader_open draws them:
  * options "length" and "distinct" (every row once at most). The weights are copied. The caller
@@ -539,7 +669,7 @@ DL_API dl_status dl_loader_len(dl_loader loader, dl_text* pass, int64_t* out, dl
  * nothing that lies before. Several passes may run. The caller closes *out. */
 DL_API dl_status dl_loader_start(dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err);
 
-/* The state behind a position of an epoch, as dl_batch_place gives it: JSON of less than 1 KB that
+/* The state behind a position of an epoch, as a dl_batch_export has it: JSON of less than 1 KB that
  * says of which rows and which order it is. The buffer is the caller's. */
 DL_API dl_status dl_loader_state(dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json,
                                  dl_error* err);
@@ -559,77 +689,40 @@ DL_API dl_status dl_loader_trace(dl_loader loader, dl_buffer* json, dl_error* er
 /* Closes the loader and its epochs. Batches handed out stay valid. */
 DL_API dl_status dl_loader_close(dl_loader loader, dl_error* err);
 
-/* What dl_epoch_next found. */
+/* States of dl_epoch_next. */
 enum {
     DL_NEXT_BATCH = 0,
     DL_NEXT_END = 1,
     DL_NEXT_PENDING = 2, /* timeout_ms have passed; no batch is lost, call again */
 };
 
-/* Waits at most timeout_ms for the next batch (negative: for ever). With DL_NEXT_BATCH the caller
- * releases *out. The error of a sample comes at its batch and ends the epoch. */
-DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, int32_t* state, dl_batch* out,
-                               dl_error* err);
-
-/* A batch as one plain struct: the results of dl_batch_place, dl_batch_memory and dl_batch_arrays.
- */
-typedef struct dl_batch_export {
-    dl_memory*
-        memory; /* one reference, owned by the struct; take another to keep the memory of `data` */
-    dl_array_in* arrays;
-    int64_t n; /* arrays */
-    int64_t rows;
-    int64_t position;
-    int32_t last;
-    int32_t reserved;
-} dl_batch_export;
-
-/* dl_epoch_next without a handle, all of a batch in one call: with DL_NEXT_BATCH the caller gives
- * *out back by dl_batch_export_free. Both hand out the batches of the same pass, each batch once.
- */
-DL_API dl_status dl_epoch_take(dl_epoch epoch, int64_t timeout_ms, int32_t* state,
-                               dl_batch_export** out, dl_error* err);
-
-/* Frees *exported and its reference. Callable from any thread; never fails and never enters the
- * runtime. */
-DL_API void dl_batch_export_free(dl_batch_export* exported);
+/* Waits at most timeout_ms (negative: for ever) for the next batch on a device (NULL: the CPU).
+ * With DL_NEXT_BATCH the caller frees *out by dl_batch_export_free. The error of a sample comes at
+ * its batch and ends the epoch. Each batch of a pass is handed out once. */
+DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, dl_device_in* device,
+                               int32_t* state, dl_batch_export** out, dl_error* err);
 
 /* Stops reading ahead and waits for the threads of the epoch. */
 DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
 
 /* ---- Batch ---- */
 
-/* *arrays gets *n columns for *rows rows. They are the batch's, valid until dl_batch_release, and
- * what their `data` points at is valid as long as any reference to the memory. */
-DL_API dl_status dl_batch_arrays(dl_batch batch, dl_array_in** arrays, int64_t* n, int64_t* rows,
-                                 dl_error* err);
-
-/* The position in the epoch once all ranks have had this batch, and whether it is the last of its
- * pass. */
-DL_API dl_status dl_batch_place(dl_batch batch, int64_t* position, int32_t* last, dl_error* err);
-
-/* *out gets a reference of the caller's to the memory of the batch. */
-DL_API dl_status dl_batch_memory(dl_batch batch, dl_memory** out, dl_error* err);
-
-/* Column i (an array) as a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) that
- * holds a reference of its own. The caller, or whoever consumes it, calls its deleter once: from
- * any thread, it never enters the runtime. */
-DL_API dl_status dl_batch_tensor(dl_batch batch, int64_t i, int32_t versioned, void** out,
-                                 dl_error* err);
-
-/* Gives the batch back. References to its memory keep the memory. */
-DL_API dl_status dl_batch_release(dl_batch batch, dl_error* err);
+/* Frees *batch and its reference. Callable from any thread; never fails and never enters the
+ * runtime. */
+DL_API void dl_batch_export_free(dl_batch_export* batch);
 
 /* References to the memory of a batch. Both never fail and never enter the runtime; in a process
  * other than the one that made the memory they do nothing. */
 DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
-/* An array that lies in memory as a DLPack tensor, as dl_batch_tensor. shape is copied. Never
- * enters the runtime. */
+/* *out becomes a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array that
+ * lies in memory, for a consumer on a device (NULL: the CPU). It holds a reference of its own;
+ * shape is copied. The caller, or its consumer, calls the tensor's deleter once, from any thread.
+ * Neither the call nor the deleter enters the runtime. */
 DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
-                                  dl_const_i64* shape, int32_t versioned, void** out,
-                                  dl_error* err);
+                                  dl_const_i64* shape, int32_t versioned, dl_device_in* device,
+                                  void** out, dl_error* err);
 
 /* ---- Single samples ---- */
 

@@ -39,7 +39,7 @@ func FieldsOf(err error) Fields {
 		if e.RequestID != "" {
 			f.RequestID = e.RequestID
 			if f.Retry == RetryUnknown {
-				f.Retry = RetryNo // the store has answered, and its provider found no fault to retry
+				f.Retry = RetryNo // the store has answered, and the provider found no fault
 			}
 		}
 		if e.Object != "" {

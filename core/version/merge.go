@@ -3,6 +3,7 @@ package version
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -17,6 +18,18 @@ const (
 	OnConflictOurs   Strategy = "ours"   // the branch that is merged into keeps what it has
 	OnConflictTheirs Strategy = "theirs" // the commit that is merged in wins
 )
+
+// StrategyOf returns the strategy of a name; "" is OnConflictError.
+func StrategyOf(name string) (Strategy, error) {
+	on := Strategy(name)
+	if on == "" {
+		return OnConflictError, nil
+	}
+	if known := []Strategy{OnConflictError, OnConflictOurs, OnConflictTheirs}; !slices.Contains(known, on) {
+		return "", errs.New(errs.Invalid, "merge: on_conflict is %q, want one of %q", on, known)
+	}
+	return on, nil
+}
 
 // Merge takes the commit theirs, of any branch, and all that it comes from into this branch, as one
 // commit on top of the newest one: rows that theirs added with their identities, updates of the

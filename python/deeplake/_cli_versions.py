@@ -43,7 +43,7 @@ def _watched(dataset: _native.Dataset, label: str, unit: str) -> Iterator[None]:
 
         def watch() -> None:
             while not over.wait(_GLANCE):
-                now = dataset.run("progress")
+                now = dataset.progress()
                 rate = size(now["bytes"] / (time.monotonic() - began))
                 text = f"{size(now['bytes'])}, {rate}/s" if now["bytes"] else ""
                 advance(now["items"], total=now["total_items"] or None, text=text)
@@ -68,7 +68,7 @@ def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool,
     """List the versions of a dataset, the newest first."""
     dataset = _open(uri, branch=branch)
     if graph or everything:
-        entries = dataset.run("graph", {"limit": limit or 0, "all": everything})
+        entries = dataset.graph(limit or 0, everything)
         show(entries, as_json, _drawn(entries))
         return
     commits = dataset.log(limit or 0)
@@ -112,7 +112,7 @@ def diff(uri: str, a: str, b: str, branch: str, as_json: bool) -> None:
     """
     from deeplake._versions import diff_of
 
-    answer = _open(uri, branch=branch).run("diff", {"a": a, "b": b})
+    answer = _open(uri, branch=branch).diff(a, b)
     show(answer, as_json, repr(diff_of(answer)).splitlines())
 
 
@@ -128,15 +128,15 @@ def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> 
     if name is None:
         if delete:
             raise click.UsageError("give the NAME of the branch to delete")
-        found = dataset.run("branches")
+        found = dataset.branches()
         rows = [[b["name"], *_commit_cells(b["head"])] for b in found]
         show(found, as_json, table(["branch", "version", "commit", "time", "rows", "message"], rows))
         return
     if delete:
-        dataset.run("delete_branch", {"name": name})
+        dataset.delete_branch(name)
         show({"deleted": name}, as_json, [f'deleted branch "{name}"'])
         return
-    dataset.run("create_branch", {"name": name, "at": at})
+    dataset.create_branch(name, at)
     show({"created": name}, as_json, [f'created branch "{name}"'])
 
 
@@ -153,15 +153,15 @@ def tag(uri: str, name: str | None, at: str, message: str, delete: bool, as_json
     if name is None:
         if delete:
             raise click.UsageError("give the NAME of the tag to delete")
-        found = dataset.run("tags")
+        found = dataset.tags()
         rows = [[t["name"], *_commit_cells({**t["commit"], "message": t["message"]})] for t in found]
         show(found, as_json, table(["tag", "version", "commit", "time", "rows", "message"], rows))
         return
     if delete:
-        dataset.run("delete_tag", {"name": name})
+        dataset.delete_tag(name)
         show({"deleted": name}, as_json, [f'deleted tag "{name}"'])
         return
-    made = dataset.run("create_tag", {"name": name, "at": at, "message": message})
+    made = dataset.create_tag(name, at, message)
     show(made, as_json, [f'tagged version {made["commit"]["version"]} ({made["commit"]["commit"][:8]}) as "{name}"'])
 
 
@@ -187,7 +187,7 @@ def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
 def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json: bool) -> None:
     """Take what the branch or version REF has into a branch."""
     dataset = _open(uri, branch=into, write=True)
-    done = dataset.run("merge", {"ref": ref, "on_conflict": on_conflict, "message": message})
+    done = dataset.merge(ref, on_conflict, message)
     commit = done["commit"]
     said = f'merged "{ref}" into "{into}"' if done["merged"] else f'"{into}" has all of "{ref}" already'
     show(done, as_json, [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"])
@@ -207,9 +207,8 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
 
     source, target = _uri.resolve(src), _uri.resolve(dst)
     dataset = _native.open(source, branch=branch, at=at, read_only=True, store=_storage.reach(None))
-    options = {"uri": target, "history": history, "message": message, "to": _storage.reach(None)}
     with _watched(dataset, "cp", "objects"):
-        report = CopyReport(**dataset.run("copy", options))
+        report = CopyReport(**dataset.copy_to(target, history, message, _storage.reach(None)))
     lines = [f"copied {report.commits:,} versions: {report.objects:,} objects, {size(report.bytes)}"]
     if report.skipped:
         lines.append(f"  {report.skipped:,} objects were there from an earlier run")
@@ -227,7 +226,7 @@ def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
 
     dataset = _open(uri, write=repair)
     with _watched(dataset, "fsck", "chunks"):
-        answer = dataset.run("fsck", {"data": not no_data, "repair": repair})
+        answer = dataset.fsck(not no_data, repair)
     report = fsck_of(answer)
     lines = repr(report).splitlines()
     if report.orphans:
@@ -259,10 +258,9 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
 @json_option
 def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None, dry_run: bool, as_json: bool) -> None:
     """Remove what no version of any branch or tag needs."""
-    options = {"older_than": older_than, "expire": expire, "keep_last": keep_last, "dry_run": dry_run}
     dataset = _open(uri, write=True)
     with _watched(dataset, "gc", "objects"):
-        report = dataset.run("gc", options)
+        report = dataset.gc(older_than, expire, keep_last, dry_run)
     lines = []
     if expire is not None:
         lines.append(f"{'would expire' if dry_run else 'expired'} {report['expired']:,} versions")
@@ -288,10 +286,9 @@ def rechunk(
     uri: str, branch: str, tensors: tuple[str, ...], chunk_bytes: int | None, message: str, as_json: bool
 ) -> None:
     """Write what updates, deletions and small commits have scattered into full chunks again."""
-    options = {"tensors": list(tensors) or None, "chunk_bytes": chunk_bytes, "message": message}
     dataset = _open(uri, branch=branch, write=True)
     with _watched(dataset, "rechunk", "samples"):
-        report = dataset.run("rechunk", options)
+        report = dataset.rechunk(list(tensors), chunk_bytes, message=message)
     if report["commit"] is None:
         lines = ["everything lies well"]
     else:

@@ -311,7 +311,7 @@ class Dataset(View):
 
     def delete_view(self, name: str) -> None:
         """Forgets a view that was saved. Raises NotFoundError."""
-        self._source.handle().run("delete_view", {"name": name})
+        self._source.handle().delete_view(name)
 
     @property
     def branches(self) -> Branches:
@@ -334,7 +334,7 @@ class Dataset(View):
             ConflictError: something is not committed.
             NotFoundError: there is no such branch.
         """
-        self._source.handle().run("checkout", {"name": branch, "create": create})
+        self._source.handle().checkout(branch, bool(create))
         self._source.branch = branch
         self._source.settled()
 
@@ -344,7 +344,7 @@ class Dataset(View):
         It is found from the index alone, no sample is read. What is not committed does not count. Refs are as `at` of
         `deeplake.open`.
         """
-        return diff_of(self._source.handle().run("diff", {"a": ref_of(a), "b": "" if b is None else ref_of(b)}))
+        return diff_of(self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b)))
 
     @checks_keywords
     def merge(self, ref: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
@@ -361,18 +361,17 @@ class Dataset(View):
         Raises:
             ConflictError: both sides changed the same, or something is not committed. Nothing has changed.
         """
-        options = {"ref": ref_of(ref), "on_conflict": on_conflict, "message": message}
-        done = self._source.handle().run("merge", options)
+        done = self._source.handle().merge(ref_of(ref), on_conflict, message)
         self._source.settled()
         return commit_of(done["commit"])
 
     def rename_tensor(self, old: str, new: str) -> None:
         """Gives a tensor, or a group of tensors, another name; commit makes it last."""
-        self._source.write(lambda handle: handle.run("rename_tensor", {"old": old, "new": new}), types=True)
+        self._source.write(lambda handle: handle.rename_tensor(old, new), types=True)
 
     def delete_tensor(self, name: str) -> None:
         """Deletes a tensor; commit makes it last. Older versions keep it."""
-        self._source.write(lambda handle: handle.run("delete_tensor", {"name": name}), types=True)
+        self._source.write(lambda handle: handle.delete_tensor(name), types=True)
 
     @checks_keywords
     def rechunk(
@@ -392,12 +391,7 @@ class Dataset(View):
         """
         if isinstance(tensors, str):
             tensors = [tensors]
-        options = {
-            "tensors": None if tensors is None else list(tensors),
-            "chunk_bytes": chunk_bytes,
-            "message": message,
-        }
-        done = self._source.handle().run("rechunk", options)
+        done = self._source.handle().rechunk(tensors, chunk_bytes, message=message)
         self._source.settled()
         return rechunk_of(done)
 
@@ -429,13 +423,13 @@ class Dataset(View):
         Raises:
             CorruptError: the dataset is damaged; nothing was removed.
         """
-        options = {
-            "older_than": None if older_than is None else older_than.total_seconds(),
-            "expire": None if expire is None else expire.total_seconds(),
-            "keep_last": keep_last,
-            "dry_run": dry_run,
-        }
-        return GCReport(**self._source.handle().run("gc", options))
+        done = self._source.handle().gc(
+            None if older_than is None else older_than.total_seconds(),
+            None if expire is None else expire.total_seconds(),
+            keep_last,
+            bool(dry_run),
+        )
+        return GCReport(**done)
 
     @checks_keywords
     def fsck(self, *, data: bool = True, repair: bool = False) -> FsckReport:
@@ -445,7 +439,7 @@ class Dataset(View):
             data: read and check every chunk; else only whether each is there and has its size.
             repair: rebuild what can be.
         """
-        return fsck_of(self._source.handle().run("fsck", {"data": data, "repair": repair}))
+        return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))
 
     def close(self) -> None:
         """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a warning."""

@@ -12,7 +12,7 @@ Handles may be used from several threads. Dropping the last reference closes the
 """
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -109,8 +109,58 @@ class Dataset:
         """The generation that made the handle."""
     def close(self) -> None:
         """Closes the handle; uncommitted rows are dropped. Doing so twice, or in a forked child, does nothing."""
-    def run(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
-        """Does what name says, and returns the answer of the core; see `dl_dataset_run` for names and options."""
+    def branches(self) -> list[dict[str, Any]]:
+        """Returns name and head (a commit) of each branch. A ref below is as `at` of `open`; "" is the present one."""
+    def create_branch(self, name: str, at: str = "") -> None:
+        """Makes a branch that begins at a ref."""
+    def delete_branch(self, name: str) -> None:
+        """Deletes a branch."""
+    def checkout(self, branch: str, create: bool = False) -> None:
+        """Goes to the newest version of a branch, which create makes first."""
+    def tags(self) -> list[dict[str, Any]]:
+        """Returns name, message, author, time and commit of each tag."""
+    def create_tag(self, name: str, at: str = "", message: str = "") -> dict[str, Any]:
+        """Tags a ref, and returns the tag."""
+    def delete_tag(self, name: str) -> None:
+        """Deletes a tag."""
+    def graph(self, limit: int = 0, all: bool = False) -> list[dict[str, Any]]:
+        """Returns the newest commits with their parents and names; a limit of 0 is all of them."""
+    def diff(self, a: str, b: str = "") -> dict[str, Any]:
+        """Returns the differences that lead from one ref to another, as core/version.Diff."""
+    def merge(self, ref: str, on_conflict: str = "error", message: str = "") -> dict[str, Any]:
+        """Takes a ref into the branch. Returns commit, and merged: whether there was anything to take in."""
+    def rename_tensor(self, old: str, new: str) -> None:
+        """Renames a tensor or a group; commit makes it last."""
+    def delete_tensor(self, name: str) -> None:
+        """Deletes a tensor; commit makes it last."""
+    def views(self) -> list[dict[str, Any]] | None:
+        """Returns the saved views."""
+    def delete_view(self, name: str) -> None:
+        """Deletes a saved view."""
+    def rechunk(
+        self,
+        tensors: Iterable[str] | None = None,
+        chunk_bytes: int | None = None,
+        all: bool = False,
+        message: str = "",
+    ) -> dict[str, Any]:
+        """Writes scattered samples into full chunks. Returns rows, bytes, before, after, and commit or None."""
+    def gc(
+        self,
+        older_than: float | None = None,
+        expire: float | None = None,
+        keep_last: int | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Removes what no version needs; ages are in seconds. Returns the fields of `dl_gc_report`, and dry_run."""
+    def fsck(self, data: bool = True, repair: bool = False) -> dict[str, Any]:
+        """Looks for missing and damaged objects. Returns core/version.FsckReport."""
+    def progress(self) -> dict[str, int]:
+        """Returns items, bytes, total_items and total_bytes of the gc, fsck, copy or rechunk that began last."""
+    def copy_to(
+        self, uri: str, history: bool = False, message: str = "", store: Mapping[str, Any] | None = None
+    ) -> dict[str, int]:
+        """Copies the present version, or all of them, to another place. Returns the fields of `dl_copy_report`."""
     def describe(self) -> dict[str, Any]:
         """Returns uri, read_only, dirty, rows, head, tensors (list of dicts) and info, as core/dataset.Description."""
     def create_tensor(self, spec: Mapping[str, Any]) -> None:

@@ -60,7 +60,7 @@ def saved_views(handle: _native.Dataset) -> list[SavedView]:
             datetime.datetime.fromisoformat(about["time"].rstrip("Z")[:26].split(".")[0] + "+00:00"),
             about,
         )
-        for about in handle.run("views") or ()
+        for about in handle.views() or ()
     ]
 
 

@@ -94,7 +94,7 @@ class Branches(_Names[Commit]):
     _what = "branch"
 
     def _all(self) -> dict[str, Commit]:
-        return {entry["name"]: commit_of(entry["head"]) for entry in self._source.handle().run("branches")}
+        return {entry["name"]: commit_of(entry["head"]) for entry in self._source.handle().branches()}
 
     def create(self, name: str, at: Ref | None = None) -> None:
         """Makes a branch; the dataset stays on its own, see `Dataset.checkout`.
@@ -107,11 +107,11 @@ class Branches(_Names[Commit]):
         Raises:
             AlreadyExistsError: there is one of that name.
         """
-        self._source.handle().run("create_branch", {"name": name, "at": "" if at is None else ref_of(at)})
+        self._source.handle().create_branch(name, "" if at is None else ref_of(at))
 
     def delete(self, name: str) -> None:
         """Deletes a branch. What it alone has stays in the store until a `gc` finds it a week old."""
-        self._source.handle().run("delete_branch", {"name": name})
+        self._source.handle().delete_branch(name)
 
 
 class Tags(_Names[Tag]):
@@ -121,7 +121,7 @@ class Tags(_Names[Tag]):
     _what = "tag"
 
     def _all(self) -> dict[str, Tag]:
-        return {entry["name"]: _tag(entry) for entry in self._source.handle().run("tags")}
+        return {entry["name"]: _tag(entry) for entry in self._source.handle().tags()}
 
     def create(self, name: str, at: Ref | None = None, message: str = "") -> Tag:
         """Gives a version a name, for good: a tag is never moved, and its name never used again.
@@ -133,12 +133,11 @@ class Tags(_Names[Tag]):
         Raises:
             AlreadyExistsError: there is, or was, one of that name.
         """
-        options = {"name": name, "at": "" if at is None else ref_of(at), "message": message}
-        return _tag(self._source.handle().run("create_tag", options))
+        return _tag(self._source.handle().create_tag(name, "" if at is None else ref_of(at), message))
 
     def delete(self, name: str) -> None:
         """Deletes a tag. Its name cannot be used again."""
-        self._source.handle().run("delete_tag", {"name": name})
+        self._source.handle().delete_tag(name)
 
 
 def _tag(entry: Mapping[str, Any]) -> Tag:

@@ -123,7 +123,8 @@ py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dt
                 std::int32_t ndim, dl_const_i64* shape, bool versioned) {
     void* tensor = nullptr;
     dl_error err;
-    check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, &tensor, &err), err);
+    check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, nullptr, &tensor, &err),
+          err);
     const char* name = versioned ? "dltensor_versioned" : "dltensor";
     PyObject* capsule = PyCapsule_New(tensor, name, [](PyObject* self) {
         const char* is = PyCapsule_GetName(self);
@@ -215,26 +216,6 @@ py::object copy_array(const dl_array& a, std::int64_t rows) {
     if (c.kind == DL_KIND_ARRAY) return wrap_copy(none, c.data, c.dtype, c.shape, py::none());
     const py::list all = entries(none, c, wrap_copy, py::none());
     return c.sequence ? sequences(c, all) : all;
-}
-
-std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch) {
-    // Whatever happens, the handle is given back.
-    struct Release {
-        const Core& core;
-        dl_batch batch;
-        ~Release() { core.batch_release(batch, nullptr); }
-    } release{core, batch};
-    auto out = std::make_shared<Batch>();
-    dl_memory* memory = nullptr;
-    const dl_array* arrays = nullptr;
-    std::int64_t n = 0;
-    dl_error err;
-    check(core.batch_memory(batch, &memory, &err), err);
-    out->memory = std::make_shared<Memory>(core, memory);
-    check(core.batch_place(batch, &out->position, &out->last, &err), err);
-    check(core.batch_arrays(batch, &arrays, &n, &out->rows, &err), err);
-    for (std::int64_t i = 0; i < n; i++) out->columns.push_back(copy(arrays[i], out->rows));
-    return out;
 }
 
 std::shared_ptr<Batch> unpack(const BatchExport& exported) {

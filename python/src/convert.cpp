@@ -84,6 +84,57 @@ std::string options_json(const py::object& options) {
     return to_json(given);
 }
 
+namespace {
+
+// The type of a value in the words of JSON, as the core names those of options.
+const char* json_type(const py::object& value) {
+    if (py::isinstance<py::bool_>(value)) return "bool";
+    if (PyNumber_Check(value.ptr()) != 0) return "number";
+    if (py::isinstance<py::str>(value)) return "string";
+    return PySequence_Check(value.ptr()) != 0 ? "array" : "object";
+}
+
+[[noreturn]] void refuse(const char* operation, const char* name, const py::object& value,
+                         const char* want) {
+    throw Failure(DL_INVALID, std::string(operation) + ": option \"" + name + "\" is a " +
+                                  json_type(value) + ", want " + want);
+}
+
+}  // namespace
+
+std::string to_text(const char* operation, const char* name, const py::object& value) {
+    if (value.is_none()) return "";
+    if (!py::isinstance<py::str>(value)) refuse(operation, name, value, "a string");
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (text == nullptr || std::char_traits<char>::length(text) != static_cast<size_t>(size)) {
+        PyErr_Clear();
+        throw Failure(DL_INVALID, std::string(operation) + ": option \"" + name +
+                                      "\" has a character that text cannot have");
+    }
+    return {text, static_cast<size_t>(size)};
+}
+
+std::optional<double> to_real(const char* operation, const char* name, const py::object& value) {
+    if (value.is_none()) return std::nullopt;
+    if (py::isinstance<py::bool_>(value) || PyNumber_Check(value.ptr()) == 0)
+        refuse(operation, name, value, "a number");
+    return py::cast<double>(py::float_(value));
+}
+
+std::optional<std::int64_t> to_integer(const char* operation, const char* name,
+                                       const py::object& value) {
+    if (value.is_none()) return std::nullopt;
+    if (py::isinstance<py::bool_>(value) || PyIndex_Check(value.ptr()) == 0)
+        refuse(operation, name, value, "a number");
+    int overflow = 0;
+    const py::int_ number = py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    const long long out = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    if (overflow != 0) refuse(operation, name, value, "a number of 64 bits");
+    return out;
+}
+
 Numbers to_rows(const py::object& rows) {
     py::array array = py::array::ensure(rows);
     if (!array) {

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core.h"
@@ -39,6 +40,14 @@ std::string to_json(const py::object& value);
 
 // Options of a call, which may be None.
 std::string options_json(const py::object& options);
+
+// The text of an argument of an operation; None is "". Throws InvalidArgumentError.
+std::string to_text(const char* operation, const char* name, const py::object& value);
+
+// The number of an argument of an operation; None is none. Throws InvalidArgumentError.
+std::optional<double> to_real(const char* operation, const char* name, const py::object& value);
+std::optional<std::int64_t> to_integer(const char* operation, const char* name,
+                                       const py::object& value);
 
 // Row numbers from anything that NumPy understands as one axis of integers. Throws
 // InvalidArgumentError.

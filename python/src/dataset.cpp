@@ -200,27 +200,6 @@ Dataset at(const Dataset& self, const std::string& ref) {
     });
 }
 
-py::object run(const Dataset& self, const std::string& name, const py::object& options) {
-    const Core& c = self.handle->core();
-    const dl_dataset h = self.handle->get();
-    const std::string text = options_json(options);
-    Buffer json;
-    call_long(c, [&](dl_context ctx, dl_error* err) {
-        return c.dataset_run(ctx, h, name.c_str(), text.c_str(), json.out(), err);
-    });
-    return json.json();
-}
-
-py::object copy(const std::string& src, const std::string& dst, const py::object& options) {
-    const Core& c = core();
-    const std::string text = options_json(options);
-    Buffer json;
-    call_long(c, [&](dl_context ctx, dl_error* err) {
-        return c.dataset_copy(ctx, src.c_str(), dst.c_str(), text.c_str(), json.out(), err);
-    });
-    return json.json();
-}
-
 View view(const Dataset& self) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
@@ -237,14 +216,13 @@ void register_dataset(py::module_& m) {
     using py::arg;
     m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false,
           arg("store") = py::none());
-    m.def("copy", copy, arg("src"), arg("dst"), arg("options") = py::none());
     m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "",
           arg("read_only") = false, arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("datasets", datasets, arg("uri"), py::kw_only(), arg("store") = py::none());
-    declare<Dataset>(m, "Dataset")
-        .def("describe", describe)
+    py::class_<Dataset> dataset = declare<Dataset>(m, "Dataset");
+    dataset.def("describe", describe)
         .def("create_tensor", create_tensor, arg("spec"))
         .def("append", append, arg("columns"), arg("types") = py::none())
         .def("update", update, arg("rows"), arg("columns"), arg("types") = py::none())
@@ -255,8 +233,8 @@ void register_dataset(py::module_& m) {
         .def("refresh", refresh)
         .def("log", log, arg("limit") = 0)
         .def("at", at, arg("ref"))
-        .def("run", run, arg("name"), arg("options") = py::none())
         .def("view", view);
+    register_versions(m, dataset);
 }
 
 }  // namespace deeplake

@@ -55,11 +55,7 @@ struct Epoch {
 
 struct Batch;
 
-// Takes what the core knows of a batch and releases the handle. What the result holds is plain
-// memory.
-std::shared_ptr<Batch> take_batch(const Core& core, dl_batch batch);
-
-// A exported of the core, given back at the end.
+// A batch of the core, given back at the end.
 class BatchExport {
   public:
     BatchExport() = default;
@@ -84,10 +80,10 @@ class BatchExport {
 // none.
 BatchExport next_export(const EpochHandle& epoch);
 
-// The batch of a exported.
+// The batch of an export, as a Python object.
 std::shared_ptr<Batch> unpack(const BatchExport& exported);
 
-// The columns of a exported by name: arrays as what `convert` makes of DLPack capsules, or NumPy's
+// The columns of an export by name: arrays as what `convert` makes of DLPack capsules, or NumPy's
 // if it is None.
 py::dict columns_of(const BatchExport& exported, const py::object& convert);
 
@@ -106,6 +102,7 @@ py::class_<T> declare(py::module_& m, const char* name) {
 }
 
 void register_dataset(py::module_& m);
+void register_versions(py::module_& m, py::class_<Dataset>& dataset);
 void register_view(py::module_& m);
 void register_column(py::module_& m);
 void register_batch(py::module_& m);

@@ -73,7 +73,9 @@ BatchExport next_export(const EpochHandle& epoch) {
         const dl_epoch h = epoch.get();
         dl_batch_export* exported = nullptr;
         std::int32_t state = DL_NEXT_END;
-        call([&](dl_error* err) { return c.epoch_take(h, slice_ms, &state, &exported, err); });
+        call([&](dl_error* err) {
+            return c.epoch_next(h, slice_ms, nullptr, &state, &exported, err);
+        });
         if (state == DL_NEXT_BATCH) return {c, exported};
         if (state == DL_NEXT_END) return {};
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();

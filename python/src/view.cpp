@@ -85,23 +85,23 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
     const dl_view h = self.handle->get();
     const std::int64_t* data = at.data();
     const std::int64_t n = at.size();
-    dl_batch out{0};
+    dl_batch_export* out = nullptr;
     const auto read_rows = [&](dl_context ctx, dl_error* err) {
-        return c.view_read(ctx, h, data, n, json.c_str(), &out, err);
+        return c.view_read(ctx, h, data, n, json.c_str(), nullptr, &out, err);
     };
     // For one row the time to hand it to another thread and back would be most of it.
     if (n <= 1 && !calls_functions(*self.handle)) {
         call([&](dl_error* err) { return read_rows(dl_context{0}, err); });
-        return take_batch(c, out);
+        return unpack(BatchExport(c, out));
     }
     try {
         call_long(c, read_rows,
                   [&](std::uint64_t press) { interrupt_functions(*self.handle, press); });
     } catch (...) {
-        if (out.id != 0) c.batch_release(out, nullptr);  // read just as the user gave up
+        c.batch_export_free(out);  // it may have been read just as the user gave up
         throw;
     }
-    return take_batch(c, out);
+    return unpack(BatchExport(c, out));
 }
 
 }  // namespace

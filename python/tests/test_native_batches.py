@@ -212,4 +212,4 @@ def test_versions_agree():
     from deeplake import _version
 
     assert _native.version() == _version.__version__
-    assert _native.abi_version()[0] == 1
+    assert _native.abi_version()[0] == 2

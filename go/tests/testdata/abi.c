@@ -101,13 +101,19 @@ static void batches(const char* uri) {
     WANT(n == ROWS);
 
     int64_t rows[] = {7, 0, 4};
-    dl_batch batch = {0};
-    OK(dl_view_read(none, view, rows, 3,
-                    "{\"collate_of\": {\"t\": \"list\"}, \"return_index\": true}", &batch, &err));
-    const dl_array* a = NULL;
-    int64_t columns = 0, count = 0;
-    OK(dl_batch_arrays(batch, &a, &columns, &count, &err));
-    WANT(columns == 3 && count == 3);
+    const char* options = "{\"collate_of\": {\"t\": \"list\"}, \"return_index\": true}";
+    dl_batch_export* batch = NULL;
+    dl_device gpu = {.type = 2}, second = {.type = DL_DEVICE_CPU, .id = 1},
+              cpu = {.type = DL_DEVICE_CPU};
+    FAILS(DL_UNSUPPORTED, dl_view_read(none, view, rows, 3, options, &gpu, &batch, &err));
+    FAILS(DL_UNSUPPORTED, dl_view_read(none, view, rows, 3, options, &second, &batch, &err));
+    FAILS(DL_INVALID, dl_view_read(none, view, rows, 3, options, NULL, NULL, &err));
+    WANT(batch == NULL);
+    OK(dl_view_read(none, view, rows, 3, options, &cpu, &batch, &err));
+    WANT(batch->struct_size == sizeof *batch && batch->version == DL_BATCH_EXPORT_VERSION);
+    WANT(batch->device_type == DL_DEVICE_CPU && batch->device_id == 0);
+    const dl_array* a = batch->arrays;
+    WANT(batch->n == 3 && batch->rows == 3);
     WANT(strcmp(a[0].name, "x") == 0 && a[0].kind == DL_KIND_ARRAY && a[0].dtype == DL_INT32 &&
          a[0].ndim == 2);
     WANT(a[0].shape[0] == 3 && a[0].shape[1] == WIDTH && (uintptr_t)a[0].data % 64 == 0);
@@ -119,17 +125,22 @@ static void batches(const char* uri) {
 
     managed* tensor = NULL;
     void* versioned = NULL;
-    OK(dl_batch_tensor(batch, 0, 0, (void**)&tensor, &err));
-    OK(dl_batch_tensor(batch, 2, 1, &versioned, &err));
+    dl_memory* memory = batch->memory;
+    OK(dl_memory_tensor(memory, a[0].data, a[0].dtype, a[0].ndim, a[0].shape, 0, NULL,
+                        (void**)&tensor, &err));
+    OK(dl_memory_tensor(memory, a[2].data, a[2].dtype, a[2].ndim, a[2].shape, 1, &cpu, &versioned,
+                        &err));
     WANT(*(uint32_t*)versioned == 1);
-    FAILS(DL_TYPE, dl_batch_tensor(batch, 1, 0, &versioned, &err));
-    FAILS(DL_RANGE, dl_batch_tensor(batch, 3, 0, &versioned, &err));
+    FAILS(DL_UNSUPPORTED, dl_memory_tensor(memory, a[2].data, a[2].dtype, a[2].ndim, a[2].shape, 1,
+                                           &gpu, &versioned, &err));
+    FAILS(DL_UNSUPPORTED,
+          dl_memory_tensor(memory, a[1].data, a[1].dtype, 0, NULL, 0, NULL, &versioned, &err));
+    WANT(strcmp(err.operation, "export tensor") == 0 && err.retryable == DL_RETRY_NO);
     ((void (**)(void*))versioned)[2](versioned); /* its deleter, after version and owner */
-    dl_memory* memory = NULL;
-    OK(dl_batch_memory(batch, &memory, &err));
+    dl_memory_retain(memory);
+    WANT(dl_memory_references() == 3);
+    dl_batch_export_free(batch);
     WANT(dl_memory_references() == 2);
-    OK(dl_batch_release(batch, &err));
-    FAILS(DL_CLOSED, dl_batch_release(batch, &err));
     OK(dl_view_close(view, &err));
     OK(dl_dataset_close(ds, &err));
 
@@ -166,18 +177,15 @@ static void loader(const char* uri) {
     int seen[ROWS] = {0};
     for (;;) {
         int32_t state = -1;
-        dl_batch batch = {0};
-        OK(dl_epoch_next(epoch, 1, &state, &batch, &err));
+        dl_batch_export* batch = NULL;
+        OK(dl_epoch_next(epoch, 1, NULL, &state, &batch, &err));
         if (state == DL_NEXT_END) break;
         if (state == DL_NEXT_PENDING) continue;
-        int32_t last = -1;
-        OK(dl_batch_place(batch, &position, &last, &err));
-        WANT(last == (position == ROWS));
-        const dl_array* a = NULL;
-        int64_t columns = 0, rows = 0;
-        OK(dl_batch_arrays(batch, &a, &columns, &rows, &err));
-        for (int i = 0; i < rows; i++) seen[((int32_t*)a[0].data)[i * WIDTH] / WIDTH]++;
-        OK(dl_batch_release(batch, &err));
+        position = batch->position;
+        WANT(batch->last == (position == ROWS));
+        const int32_t* x = batch->arrays[0].data;
+        for (int i = 0; i < batch->rows; i++) seen[x[i * WIDTH] / WIDTH]++;
+        dl_batch_export_free(batch);
     }
     for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
     dl_buffer json = {0};
@@ -199,7 +207,7 @@ static void loader(const char* uri) {
     OK(dl_dataset_close(ds, &err));
 }
 
-/* Exports and handles of one pass: each batch once, and memory that outlives what described it. */
+/* The exports of a pass: each batch once, and memory that outlives the struct. */
 static void exports(const char* uri) {
     dl_dataset ds = make(uri);
     dl_view view = {0};
@@ -213,22 +221,14 @@ static void exports(const char* uri) {
     dl_batch_export* exported = NULL;
     dl_memory* kept = NULL;
     const int32_t* data = NULL;
-    FAILS(DL_INVALID, dl_epoch_take(epoch, -1, &state, NULL, &err));
-    FAILS(DL_INVALID, dl_epoch_take(epoch, -1, NULL, &exported, &err));
+    dl_device gpu = {.type = 2};
+    FAILS(DL_INVALID, dl_epoch_next(epoch, -1, NULL, &state, NULL, &err));
+    FAILS(DL_INVALID, dl_epoch_next(epoch, -1, NULL, NULL, &exported, &err));
+    FAILS(DL_UNSUPPORTED, dl_epoch_next(epoch, -1, &gpu, &state, &exported, &err));
     WANT(state == -1 && exported == NULL);
     int seen[ROWS] = {0};
     for (int turn = 0;; turn++) {
-        if (turn == 1) { /* a handle in between */
-            dl_batch batch = {0};
-            const dl_array* a = NULL;
-            int64_t columns = 0, rows = 0;
-            OK(dl_epoch_next(epoch, -1, &state, &batch, &err));
-            OK(dl_batch_arrays(batch, &a, &columns, &rows, &err));
-            for (int i = 0; i < rows; i++) seen[((int32_t*)a[0].data)[i * WIDTH] / WIDTH]++;
-            OK(dl_batch_release(batch, &err));
-            continue;
-        }
-        OK(dl_epoch_take(epoch, -1, &state, &exported, &err));
+        OK(dl_epoch_next(epoch, -1, NULL, &state, &exported, &err));
         if (state == DL_NEXT_END) break;
         WANT(state == DL_NEXT_BATCH && exported->n == 2 &&
              exported->last == (exported->position == ROWS));
@@ -246,7 +246,7 @@ static void exports(const char* uri) {
     }
     for (int i = 0; i < ROWS; i++) WANT(seen[i] == 1);
     OK(dl_loader_close(l, &err));
-    FAILS(DL_CLOSED, dl_epoch_take(epoch, -1, &state, &exported, &err));
+    FAILS(DL_CLOSED, dl_epoch_next(epoch, -1, NULL, &state, &exported, &err));
     WANT(dl_memory_references() == 1);
     for (int i = 0; i < 4; i++) check_row(data + i * WIDTH, i);
     dl_memory_release(kept);
@@ -344,12 +344,10 @@ static void arguments(const char* uri) {
 static void forked(const char* uri) {
     dl_dataset ds = make(uri);
     dl_view view = {0};
-    dl_batch batch = {0};
-    dl_memory* memory = NULL;
+    dl_batch_export* batch = NULL;
     int64_t row = 0;
     OK(dl_dataset_view(none, ds, &view, &err));
-    OK(dl_view_read(none, view, &row, 1, "{\"tensors\": [\"x\"]}", &batch, &err));
-    OK(dl_batch_memory(batch, &memory, &err));
+    OK(dl_view_read(none, view, &row, 1, "{\"tensors\": [\"x\"]}", NULL, &batch, &err));
     pid_t pid = fork();
     if (pid == 0) {
         dl_buffer json = {0};
@@ -357,14 +355,15 @@ static void forked(const char* uri) {
         FAILS(DL_FORKED, dl_dataset_describe(ds, &json, &err));
         FAILS(DL_FORKED, dl_dataset_close(ds, &err));
         WANT(dl_error_table(&json, NULL) == DL_FORKED);
-        dl_memory_release(memory);
+        WANT(err.retryable == DL_RETRY_NO && strcmp(err.operation, "call the library") == 0);
+        dl_batch_export_free(batch);
         WANT(dl_abi_version() >> 16 == DL_ABI_MAJOR && strlen(dl_version()) > 0);
         exit(0);
     }
     int status = 0;
     WANT(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    OK(dl_batch_release(batch, &err));
-    dl_memory_release(memory);
+    dl_batch_export_free(batch);
+    WANT(dl_memory_references() == 0);
     OK(dl_dataset_close(ds, &err));
 }
 
@@ -441,12 +440,11 @@ static void queries(const char* uri) {
     WANT(contains(&json, "\"done\""));
     OK(dl_view_close(answer, &err));
     int64_t first[] = {0};
-    dl_batch batch = {0};
-    const dl_array* arrays = NULL;
-    OK(dl_view_read(none, part, first, 1, "{\"tensors\": [\"y\"]}", &batch, &err));
-    OK(dl_batch_arrays(batch, &arrays, &n, rows, &err));
-    WANT(n == 1 && arrays[0].dtype == DL_INT64 && *(int64_t*)arrays[0].data == 2 * (27 + 28 + 29));
-    OK(dl_batch_release(batch, &err));
+    dl_batch_export* batch = NULL;
+    OK(dl_view_read(none, part, first, 1, "{\"tensors\": [\"y\"]}", NULL, &batch, &err));
+    const dl_array* y = batch->arrays;
+    WANT(batch->n == 1 && y->dtype == DL_INT64 && *(int64_t*)y->data == 2 * (27 + 28 + 29));
+    dl_batch_export_free(batch);
     OK(dl_view_close(part, &err));
 
     fails = WITH_CAUSE;
@@ -527,6 +525,66 @@ static void queries(const char* uri) {
     OK(dl_dataset_close(ds, &err));
 }
 
+static void versions(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_buffer json = {0};
+    OK(dl_dataset_create_branch(none, ds, "work", "", &err));
+    FAILS(DL_EXISTS, dl_dataset_create_branch(none, ds, "work", "", &err));
+    OK(dl_dataset_checkout(none, ds, "work", 0, &err));
+    OK(dl_dataset_branches(none, ds, &json, &err));
+    WANT(contains(&json, "\"name\":\"work\""));
+    OK(dl_dataset_create_tag(none, ds, "v1", "", "the first", &json, &err));
+    WANT(contains(&json, "\"message\":\"the first\""));
+    OK(dl_dataset_tags(none, ds, &json, &err));
+    WANT(contains(&json, "\"name\":\"v1\""));
+    OK(dl_dataset_rename_tensor(none, ds, "t", "text", &err));
+    OK(dl_dataset_commit(none, ds, "renamed", &json, &err));
+    json.release(&json);
+    OK(dl_dataset_diff(none, ds, "v1", "", &json, &err));
+    WANT(contains(&json, "\"old_name\":\"t\""));
+    OK(dl_dataset_checkout(none, ds, "main", 0, &err));
+    int32_t merged = -1;
+    FAILS(DL_INVALID, dl_dataset_merge(none, ds, "work", "both", "", &merged, &json, &err));
+    OK(dl_dataset_merge(none, ds, "work", "ours", "take it", &merged, &json, &err));
+    WANT(merged == 1 && contains(&json, "\"message\":\"take it\""));
+    OK(dl_dataset_merge(none, ds, "work", "", "", &merged, &json, &err));
+    WANT(merged == 0);
+    json.release(&json);
+    OK(dl_dataset_graph(none, ds, 2, 1, &json, &err));
+    WANT(contains(&json, "\"parents\""));
+    OK(dl_dataset_delete_tensor(none, ds, "text", &err));
+    OK(dl_dataset_discard(none, ds, &err));
+    OK(dl_dataset_views(none, ds, &json, &err));
+    json.release(&json);
+    FAILS(DL_NOT_FOUND, dl_dataset_delete_view(none, ds, "no", &err));
+    OK(dl_dataset_delete_tag(none, ds, "v1", &err));
+    OK(dl_dataset_delete_branch(none, ds, "work", &err));
+
+    dl_rechunk_report rechunked = {0};
+    const char* tensors[] = {"x"};
+    OK(dl_dataset_rechunk(none, ds, tensors, 1, 0, 1, "", &rechunked, &json, &err));
+    WANT(rechunked.rows == ROWS && contains(&json, "\"commit\""));
+    FAILS(DL_INVALID, dl_dataset_rechunk(none, ds, NULL, 1, 0, 0, "", &rechunked, &json, &err));
+    dl_gc_report removed = {0};
+    double age = 0, before = -1;
+    int64_t last = 0;
+    FAILS(DL_INVALID, dl_dataset_gc(none, ds, &before, NULL, NULL, 1, &removed, &err));
+    FAILS(DL_INVALID, dl_dataset_gc(none, ds, &age, &age, &last, 1, &removed, &err));
+    OK(dl_dataset_gc(none, ds, &age, NULL, NULL, 1, &removed, &err));
+    WANT(removed.commits > 0 && removed.kept > 0);
+    OK(dl_dataset_fsck(none, ds, 1, 0, &json, &err));
+    WANT(contains(&json, "\"problems\":[]"));
+    dl_copy_report copied = {0};
+    OK(dl_dataset_copy_to(none, ds, "mem://copied", 0, "", "", &copied, &err));
+    WANT(copied.commits == 1 && copied.objects > 0);
+    FAILS(DL_EXISTS, dl_dataset_copy(none, uri, "mem://copied", "", &copied, &err));
+    dl_progress progress = {0};
+    OK(dl_dataset_progress(ds, &progress, &err));
+    WANT(progress.items > 0);
+    FAILS(DL_INVALID, dl_dataset_progress(ds, NULL, &err));
+    OK(dl_dataset_close(ds, &err));
+}
+
 /* Threads use and close the same handles. */
 static dl_dataset shared;
 static dl_view asked;
@@ -574,9 +632,10 @@ static void asked_and_closed(const char* uri) {
         for (int k = 0; k < 2; k++) {
             if (opened[k].id == 0) continue;
             int64_t first[] = {0};
-            dl_batch batch = {0};
-            OK(dl_view_read(none, opened[k], first, 1, "{\"tensors\": [\"x\"]}", &batch, &err));
-            OK(dl_batch_release(batch, &err));
+            dl_batch_export* batch = NULL;
+            OK(dl_view_read(none, opened[k], first, 1, "{\"tensors\": [\"x\"]}", NULL, &batch,
+                            &err));
+            dl_batch_export_free(batch);
             OK(dl_view_close(opened[k], &err));
         }
         if (q == DL_OK) json.release(&json);
@@ -596,9 +655,10 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(const char*);
-    } cases[] = {{"batches", batches}, {"loader", loader},       {"exports", exports},
-                 {"stored", stored},   {"arguments", arguments}, {"queries", queries},
-                 {"forked", forked},   {"threads", threads},     {"panic", panics}};
+    } cases[] = {{"batches", batches},   {"loader", loader},       {"exports", exports},
+                 {"stored", stored},     {"arguments", arguments}, {"queries", queries},
+                 {"versions", versions}, {"forked", forked},       {"threads", threads},
+                 {"panic", panics}};
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run(argv[2]);

@@ -1,0 +1,243 @@
+#include <vector>
+
+#include "convert.h"
+#include "objects.h"
+
+namespace deeplake {
+namespace {
+
+// Makes a call that may take long with the handle of a dataset.
+template <class F>
+void with_dataset(const Dataset& self, F&& f) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) { return f(c, ctx, h, err); });
+}
+
+// The same, with an answer that is JSON.
+template <class F>
+py::object ask(const Dataset& self, F&& f) {
+    Buffer json;
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return f(c, ctx, h, json.out(), err);
+    });
+    return json.json();
+}
+
+py::object branches(const Dataset& self) {
+    return ask(self, [](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                        dl_error* err) { return c.dataset_branches(ctx, h, out, err); });
+}
+
+void create_branch(const Dataset& self, const py::object& name, const py::object& at) {
+    const std::string n = to_text("create branch", "name", name);
+    const std::string ref = to_text("create branch", "at", at);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_create_branch(ctx, h, n.c_str(), ref.c_str(), err);
+    });
+}
+
+void delete_branch(const Dataset& self, const py::object& name) {
+    const std::string n = to_text("delete branch", "name", name);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_delete_branch(ctx, h, n.c_str(), err);
+    });
+}
+
+void checkout(const Dataset& self, const py::object& branch, bool create) {
+    const std::string name = to_text("checkout", "name", branch);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_checkout(ctx, h, name.c_str(), create, err);
+    });
+}
+
+py::object tags(const Dataset& self) {
+    return ask(self, [](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                        dl_error* err) { return c.dataset_tags(ctx, h, out, err); });
+}
+
+py::object create_tag(const Dataset& self, const py::object& name, const py::object& at,
+                      const py::object& message) {
+    const std::string n = to_text("create tag", "name", name);
+    const std::string ref = to_text("create tag", "at", at);
+    const std::string text = to_text("create tag", "message", message);
+    return ask(
+        self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+            return c.dataset_create_tag(ctx, h, n.c_str(), ref.c_str(), text.c_str(), out, err);
+        });
+}
+
+void delete_tag(const Dataset& self, const py::object& name) {
+    const std::string n = to_text("delete tag", "name", name);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_delete_tag(ctx, h, n.c_str(), err);
+    });
+}
+
+py::object graph(const Dataset& self, std::int64_t limit, bool all) {
+    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                         dl_error* err) { return c.dataset_graph(ctx, h, limit, all, out, err); });
+}
+
+py::object diff(const Dataset& self, const py::object& a, const py::object& b) {
+    const std::string from = to_text("diff", "a", a), to = to_text("diff", "b", b);
+    return ask(self,
+               [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+                   return c.dataset_diff(ctx, h, from.c_str(), to.c_str(), out, err);
+               });
+}
+
+py::dict merge(const Dataset& self, const py::object& ref, const py::object& on_conflict,
+               const py::object& message) {
+    const std::string of = to_text("merge", "ref", ref);
+    const std::string on = to_text("merge", "on_conflict", on_conflict);
+    const std::string text = to_text("merge", "message", message);
+    std::int32_t merged = 0;
+    const py::object commit =
+        ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+            return c.dataset_merge(ctx, h, of.c_str(), on.c_str(), text.c_str(), &merged, out, err);
+        });
+    return py::dict(py::arg("commit") = commit, py::arg("merged") = merged != 0);
+}
+
+void rename_tensor(const Dataset& self, const py::object& from, const py::object& to) {
+    const std::string old_name = to_text("rename tensor", "old", from);
+    const std::string new_name = to_text("rename tensor", "new", to);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_rename_tensor(ctx, h, old_name.c_str(), new_name.c_str(), err);
+    });
+}
+
+void delete_tensor(const Dataset& self, const py::object& name) {
+    const std::string n = to_text("delete tensor", "name", name);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_delete_tensor(ctx, h, n.c_str(), err);
+    });
+}
+
+py::object views(const Dataset& self) {
+    return ask(self, [](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                        dl_error* err) { return c.dataset_views(ctx, h, out, err); });
+}
+
+void delete_view(const Dataset& self, const py::object& name) {
+    const std::string n = to_text("delete view", "name", name);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_delete_view(ctx, h, n.c_str(), err);
+    });
+}
+
+py::dict rechunk(const Dataset& self, const py::object& tensors, const py::object& chunk_bytes,
+                 bool all, const py::object& message) {
+    std::vector<std::string> names;
+    if (!tensors.is_none()) {
+        for (py::handle name : tensors)
+            names.push_back(
+                to_text("rechunk", "tensors", py::reinterpret_borrow<py::object>(name)));
+    }
+    std::vector<const char*> list;
+    for (const std::string& name : names) list.push_back(name.c_str());
+    const std::int64_t bytes = to_integer("rechunk", "chunk_bytes", chunk_bytes).value_or(0);
+    const std::string text = to_text("rechunk", "message", message);
+    dl_rechunk_report r{};
+    const py::object commit =
+        ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+            return c.dataset_rechunk(ctx, h, list.data(), static_cast<std::int64_t>(list.size()),
+                                     bytes, all, text.c_str(), &r, out, err);
+        });
+    return py::dict(py::arg("rows") = r.rows, py::arg("bytes") = r.bytes,
+                    py::arg("before") = r.before, py::arg("after") = r.after,
+                    py::arg("commit") = commit);
+}
+
+py::dict gc(const Dataset& self, const py::object& older_than, const py::object& expire,
+            const py::object& keep_last, bool dry_run) {
+    const auto age = to_real("gc", "older_than", older_than);
+    const auto expired = to_real("gc", "expire", expire);
+    const auto kept = to_integer("gc", "keep_last", keep_last);
+    dl_gc_report r{};
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_gc(ctx, h, age ? &*age : nullptr, expired ? &*expired : nullptr,
+                            kept ? &*kept : nullptr, dry_run, &r, err);
+    });
+    return py::dict(py::arg("dry_run") = dry_run, py::arg("objects") = r.objects,
+                    py::arg("bytes") = r.bytes, py::arg("temp_files") = r.temp_files,
+                    py::arg("temp_bytes") = r.temp_bytes, py::arg("young") = r.young,
+                    py::arg("young_bytes") = r.young_bytes, py::arg("expired") = r.expired,
+                    py::arg("commits") = r.commits, py::arg("kept") = r.kept,
+                    py::arg("kept_bytes") = r.kept_bytes);
+}
+
+py::object fsck(const Dataset& self, bool data, bool repair) {
+    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                         dl_error* err) { return c.dataset_fsck(ctx, h, data, repair, out, err); });
+}
+
+py::dict progress(const Dataset& self) {
+    const Core& c = self.handle->core();
+    const dl_dataset h = self.handle->get();
+    dl_progress p{};
+    call([&](dl_error* err) { return c.dataset_progress(h, &p, err); });
+    return py::dict(py::arg("items") = p.items, py::arg("bytes") = p.bytes,
+                    py::arg("total_items") = p.total_items, py::arg("total_bytes") = p.total_bytes);
+}
+
+py::dict copied(const dl_copy_report& r) {
+    return py::dict(py::arg("objects") = r.objects, py::arg("bytes") = r.bytes,
+                    py::arg("skipped") = r.skipped, py::arg("server") = r.server,
+                    py::arg("commits") = r.commits);
+}
+
+py::dict copy_to(const Dataset& self, const py::object& uri, bool history,
+                 const py::object& message, const py::object& store) {
+    const std::string target = to_text("copy", "uri", uri);
+    const std::string text = to_text("copy", "message", message);
+    const std::string to = options_json(store);
+    dl_copy_report r{};
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_copy_to(ctx, h, target.c_str(), history, text.c_str(), to.c_str(), &r,
+                                 err);
+    });
+    return copied(r);
+}
+
+py::dict copy(const std::string& src, const std::string& dst, const py::object& options) {
+    const Core& c = core();
+    const std::string text = options_json(options);
+    dl_copy_report r{};
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_copy(ctx, src.c_str(), dst.c_str(), text.c_str(), &r, err);
+    });
+    return copied(r);
+}
+
+}  // namespace
+
+void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
+    using py::arg;
+    m.def("copy", copy, arg("src"), arg("dst"), arg("options") = py::none());
+    dataset.def("branches", branches)
+        .def("create_branch", create_branch, arg("name"), arg("at") = "")
+        .def("delete_branch", delete_branch, arg("name"))
+        .def("checkout", checkout, arg("branch"), arg("create") = false)
+        .def("tags", tags)
+        .def("create_tag", create_tag, arg("name"), arg("at") = "", arg("message") = "")
+        .def("delete_tag", delete_tag, arg("name"))
+        .def("graph", graph, arg("limit") = 0, arg("all") = false)
+        .def("diff", diff, arg("a"), arg("b") = "")
+        .def("merge", merge, arg("ref"), arg("on_conflict") = "error", arg("message") = "")
+        .def("rename_tensor", rename_tensor, arg("old"), arg("new"))
+        .def("delete_tensor", delete_tensor, arg("name"))
+        .def("views", views)
+        .def("delete_view", delete_view, arg("name"))
+        .def("rechunk", rechunk, arg("tensors") = py::none(), arg("chunk_bytes") = py::none(),
+             arg("all") = false, arg("message") = "")
+        .def("gc", gc, arg("older_than") = py::none(), arg("expire") = py::none(),
+             arg("keep_last") = py::none(), arg("dry_run") = false)
+        .def("fsck", fsck, arg("data") = true, arg("repair") = false)
+        .def("progress", progress)
+        .def("copy_to", copy_to, arg("uri"), arg("history") = false, arg("message") = "",
+             arg("store") = py::none());
+}
+
+}  // namespace deeplake
