@@ -81,7 +81,7 @@ class HuggingFaceStream(Adapter):
         for part in range(PARTS):
             columns = zip(*every[part::PARTS], strict=True)
             table = pa.table(dict(zip(names, map(list, columns), strict=True)))
-            # As its own to_parquet does for images: row groups of 100, no compression of JPEG files.
+            # As its own to_parquet for images: row groups of 100, JPEG files uncompressed.
             parquet.write_table(table, place / f"{part:05d}.parquet", row_group_size=100, compression="none")
 
     def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
