@@ -51,11 +51,7 @@ SHOWN: dict[str, dict[str, tuple[float, str]]] = {
     },
 }
 # Why a row stands although it misses the figure that others show, by chapter and entrant.
-EXPLAINED: dict[str, dict[str, str]] = {
-    "random-photos-q75": {
-        "Lance": "each take plans a query; its file reader, which knows no versions, was 2.7 times as fast",
-    },
-}
+EXPLAINED: dict[str, dict[str, str]] = {}
 
 
 def withdrawn(chapter: str, name: str, part: float) -> str:

@@ -142,6 +142,7 @@ def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
         for key in ("commit", "date", "rounds", "about"):
             line.setdefault(key, before[key])
     here = {line["name"] for line in found["lines"]} | set(found["absent"])
+    here |= {loader for loader, format_ in suite_page.NAMES.items() if format_ in here}
     found["lines"] += [line for line in before["lines"] if line["name"] not in here]
     found["absent"] |= {name: reason for name, reason in before["absent"].items() if name not in here}
     found["notes"] = list(dict.fromkeys([*before["notes"], *found["notes"]]))
