@@ -69,25 +69,118 @@ def test_lines_keep_the_commit_and_date_of_their_run(
 ) -> None:
     monkeypatch.setattr(suite, "PLACE", tmp_path)
 
-    def measure(commit: str, date: str, name: str, rounds: int = 5, *, only: bool) -> str:
+    def measure(commit: str, date: str, name: str, about: str = "three images", *, only: bool) -> str:
         monkeypatch.setattr(suite.machine, "commit", lambda: commit)
-        monkeypatch.setattr(suite, "today", lambda: date)
-        chapter = suite.Chapter("epoch-noise", "three images", "images/s", [], rounds=rounds)
+        monkeypatch.setattr(suite.machine, "today", lambda: date)
+        chapter = suite.Chapter("epoch-noise", about, "images/s", [], rounds=5)
         chapter.add(name, 1.0, {"images/s": "3"})
         chapter.save(only=only)
         return (tmp_path / "README.md").read_text()
 
-    assert "; commit 1111, 2026-01-01:" not in measure("1111", "2026-01-01", "first", only=False)
+    first = "| first | 3 | 2026-01-01, 1111, 5 rounds | three images |"
+    page = measure("1111", "2026-01-01", "first", only=False)
+    assert first in page
+    assert "| measured | 2026-01-01 |" in page, "the overview has dates, too"
     before = tmp_path / "epoch-noise.json"
     found = json.loads(before.read_text())
-    assert tuple(found["lines"][0].pop(key) for key in ("commit", "date", "rounds")) == ("1111", "2026-01-01", 5)
-    before.write_text(json.dumps(found))  # as it was written before lines had them
-    page = measure("2222", "2026-02-02", "second", only=True)
-    assert "commit 2222, 2026-02-02, 5 rounds: second; commit 1111, 2026-01-01, 5 rounds: first;" in page
-    page = measure("2222", "2026-02-02", "first", rounds=7, only=True)
-    assert "commit 2222, 2026-02-02, 7 rounds: first; commit 2222, 2026-02-02, 5 rounds: second;" in page
-    page = measure("2222", "2026-02-02", "first", only=True)
-    assert "; commit 2222; 2026-02-02; 5 rounds;" in page
+    for key in ("commit", "date", "rounds", "about"):
+        del found["lines"][0][key]
+    before.write_text(json.dumps(found))  # files of before have them for the chapter alone
+    page = measure("2222", "2026-02-02", "second", "nine images", only=True)
+    assert first in page
+    assert "| second | 3 | 2026-02-02, 2222, 5 rounds | nine images |" in page
+    assert "| measured | 2026-01-01 to 2026-02-02 |" in page
+    assert first not in measure("3333", "2026-03-03", "first", only=False), "a chapter replaces its own results"
+
+
+def test_a_row_that_misses_the_shown_figure_is_withdrawn(
+    suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "PLACE", tmp_path)
+    entrant = sys.modules["roster"].ENTRANTS[0]
+    monkeypatch.setattr(suite.shown, "SHOWN", {"epoch-noise": {entrant.name: (0.6, "its page")}})
+    chapter = suite.Chapter("epoch-noise", "three images", "images/s", [])
+    chapter.publish(entrant, 0.1)  # without a limit there is nothing to compare with
+    chapter.limit = 0.5
+    chapter.publish(entrant, 0.21)
+    with pytest.raises(suite.UnpublishedError, match=r"withdrawn: 0\.38 of the limit here, 0\.6 in its page"):
+        chapter.publish(entrant, 0.19)
+    monkeypatch.setattr(suite.shown, "EXPLAINED", {"epoch-noise": {entrant.name: "its images are larger"}})
+    chapter.publish(entrant, 0.19)
+    assert f"{entrant.name}: its images are larger" in chapter.notes
+
+
+def test_shown_figures_are_of_entrants_of_their_chapters(suite: ModuleType) -> None:
+    roster = sys.modules["roster"]
+    names = {entrant.name for entrant in (*roster.ENTRANTS, *roster.PLAIN)}
+    for found in (*suite.shown.SHOWN.values(), *suite.shown.EXPLAINED.values()):
+        assert set(found) <= names
+    chapters = importlib.import_module("run_all")._chapters(False, 1, 1, [])
+    assert set(suite.shown.SHOWN) | set(suite.shown.EXPLAINED) <= set(chapters)
+
+
+def test_no_entrant_begins_after_the_hour(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    chapter = suite.Chapter("epoch-noise", "three images", "images/s", [])
+    chapter.begin()
+    monkeypatch.setattr(suite, "HOUR", -1.0)
+    with pytest.raises(suite.UnpublishedError, match="use --only"):
+        chapter.begin()
+
+
+class Queue:
+    """A loader whose workers stay: batches that nobody took come first in the next epoch."""
+
+    def __init__(self) -> None:
+        self.left: list[int] = []
+
+    def __call__(self) -> Iterator[tuple[list[int], None, None]]:
+        self.left = self.left or [8, 8, 8]
+        while self.left:
+            yield [0] * self.left.pop(), None, None
+
+
+def test_runs_leave_nothing_queued(suite: ModuleType) -> None:
+    peer = object.__new__(importlib.import_module("peers").Peer)
+    queue = Queue()
+    peer._epochs = {2: queue}
+    assert peer.run(2, most=8)["count"] == 8
+    assert not queue.left, "the rest of the epoch is timed with the next run"
+    found = peer.run(2)
+    assert (found["count"], found["epochs"], len(found["gaps"])) == (24, 1, 2)
+    found = peer.run(2, least=0.01)
+    assert found["epochs"] > 1
+    assert found["count"] == 24 * found["epochs"]
+    assert len(found["gaps"]) == 2 * found["epochs"], "the time between epochs is no gap of batches"
+    timed = importlib.import_module("loaders").timed
+    batches = iter([[0] * 8] * 3)
+    assert timed(batches, 8)["count"] == 8
+    assert list(batches) == []
+
+
+def test_turns_of_several_epochs_are_those_of_one(suite: ModuleType) -> None:
+    epochs, protocol = importlib.import_module("suite_epoch"), sys.modules["protocol"]
+    turn = protocol.Turn(seconds=[6.0, 2.0], cpu=[3.0, 1.0])
+    turn.values = [{"epochs": 3, "count": 30}, {"epochs": 1, "count": 10}]
+    epochs.per_epoch(turn, 10)
+    assert (turn.seconds, turn.cpu) == ([2.0, 2.0], [1.0, 1.0])
+    turn.values[1]["count"] = 9
+    with pytest.raises(AssertionError, match="9 images"):
+        epochs.per_epoch(turn, 10)
+
+
+def test_more_threads_than_cores_are_refused(
+    suite: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cores = importlib.import_module("cores")
+    monkeypatch.setattr(suite.machine, "cores", lambda: 2)
+    monkeypatch.setattr(sys, "argv", ["cores.py", "--threads", "16"])
+    with pytest.raises(SystemExit):
+        cores.main()
+    assert "16 threads need as many cores, and this machine has 2" in capsys.readouterr().err
+    monkeypatch.setattr(cores, "_one", lambda *_: cores.Turn(seconds=[1.0]))
+    files = type("Files", (), {"name": "x", "count": 3, "mean_bytes": 1.0})()
+    monkeypatch.setattr(cores, "SCRATCH", tmp_path / "scratch")
+    assert "Left out: 4, 8, 16 threads, since the machine has 2 cores." in cores.measure(files, [1, 2], 1).notes
 
 
 @pytest.mark.parametrize(
