@@ -133,13 +133,16 @@ class TorchFiles:
         self._read, self._height_first = reader(decoder)
         self._batch_size = batch_size
         self._loader: Any = None
-        self._workers = -1
+        self._made = (-1, 0)  # workers and images of the loader
 
     def run(self, workers: int, most: int = 0) -> dict[str, Any]:
-        """One epoch, or its first `most` images."""
-        if workers != self._workers:
-            self._loader, self._workers = self._make(workers), workers
-        return timed((images for images, _ in self._loader), most)
+        """One epoch over all images, or over the first `most` of them.
+
+        An epoch is never broken off: workers that stay would carry their queue into the next one.
+        """
+        if (workers, most) != self._made:
+            self._loader, self._made = self._make(workers, most=most), (workers, most)
+        return {"count": sum(len(images) for images, _ in self._loader)}
 
     def first(self, workers: int) -> dict[str, Any]:
         """From making the loader to the first batch in hand."""
@@ -156,29 +159,15 @@ class TorchFiles:
 
         return check(self._files, self._make(workers, index=True), flat)
 
-    def _make(self, workers: int, index: bool = False) -> Any:
+    def _make(self, workers: int, index: bool = False, most: int = 0) -> Any:
+        paths = self._files.paths[: most or None]
         return self._torch.utils.data.DataLoader(
-            FileDataset([str(path) for path in self._files.paths], self._files.labels, self._read, index),
+            FileDataset([str(path) for path in paths], self._files.labels, self._read, index),
             batch_size=self._batch_size,
             shuffle=True,
             num_workers=workers,
             persistent_workers=workers > 0,
         )
-
-
-def timed(batches: Iterable[Any], most: int) -> dict[str, Any]:
-    """Times an epoch, or its first `most` images.
-
-    The rest is drained untimed: workers that stay would carry their queue into the next run.
-    """
-    begin, count, seconds = time.perf_counter(), 0, 0.0
-    for images in batches:
-        if seconds:
-            continue
-        count += len(images)
-        if most and count >= most:
-            seconds = time.perf_counter() - begin
-    return {"count": count, "seconds": seconds or time.perf_counter() - begin}
 
 
 class FileDataset:

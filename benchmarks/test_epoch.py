@@ -110,7 +110,7 @@ def _best_workers(contender: Contender, files: data.JpegSet, full: bool) -> int:
     times = {}
     cores = machine.cores()
     for workers in sorted({0, 1, 2, cores, cores + 1, 2 * cores} if full else {0, cores, 2 * cores}):
-        contender.call("run", workers=workers, most=512)  # starts the workers
+        contender.call("run", workers=workers, most=most)  # starts the workers
         runs = 2 if full else 1
         times[workers] = min(contender.call("run", workers=workers, most=most)["seconds"] for _ in range(runs))
     return min(times, key=lambda workers: times[workers])

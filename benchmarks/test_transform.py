@@ -125,7 +125,7 @@ def _best_workers(contender: Contender, full: bool) -> int:
         return machine.cores()
     times = {}
     for workers in (machine.cores(), machine.cores() + 1):
-        contender.call("run", workers=workers, most=BATCH)  # starts the workers
+        contender.call("run", workers=workers, most=1_000)  # starts the workers
         times[workers] = contender.call("run", workers=workers, most=1_000)["seconds"]
     return min(times, key=lambda workers: times[workers])
 

@@ -151,10 +151,6 @@ def test_runs_leave_nothing_queued(suite: ModuleType) -> None:
     assert found["epochs"] > 1
     assert found["count"] == 24 * found["epochs"]
     assert len(found["gaps"]) == 2 * found["epochs"], "the time between epochs is no gap of batches"
-    timed = importlib.import_module("loaders").timed
-    batches = iter([[0] * 8] * 3)
-    assert timed(batches, 8)["count"] == 8
-    assert list(batches) == []
 
 
 def test_turns_of_several_epochs_are_those_of_one(suite: ModuleType) -> None:
