@@ -2,7 +2,9 @@
 //
 //   - locate.go finds where rows lie. A dataset format implements Map; Locator, Locate, Spans and
 //     PlanGather are the only users of it.
-//   - segment.go describes rows that lie together; gather.go plans bulk reads of small samples.
+//   - segment.go describes rows that lie together. values.go reads their values or regions of them,
+//     or borrows them in place.
+//   - gather.go plans bulk reads of small samples of one shape; bulk.go does them.
 //   - jobs.go divides a read among goroutines, and prefetch.go fetches its bytes before.
 //
 // It reads chunks. It knows neither versions and views of a dataset, nor batches and queries:

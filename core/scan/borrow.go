@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"deeplake/core/array"
-	"deeplake/core/codec"
 	"deeplake/core/query"
 	"deeplake/core/tensor"
 )
@@ -39,29 +38,21 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	if err != nil || typ.List || typ.Dims < 0 || slices.Contains(typ.Shape, -1) {
 		return nil, nil
 	}
-	if err := r.at.locate(ctx, f, rows); err != nil || len(r.at.pieces) == 0 || r.at.at != nil {
+	if err := r.at.locate(ctx, f, rows); err != nil || len(r.at.segments) == 0 || r.at.at != nil {
 		return nil, nil
 	}
-	p := &r.at.pieces[0]
-	if p.Chunk == nil || p.Tiles != nil {
-		return nil, nil
-	}
-	x := p.Chunk.Index
-	shape := x.Shape(p.First)
-	if x.DType() != d || !x.Uniform() || x.Sequence() || x.SampleCodec() != codec.None || !shape.Equal(typ.Shape) && len(shape)+len(typ.Shape) > 0 {
-		return nil, nil
-	}
-	mem, keep := p.Chunk.Borrow(ctx, p.First, p.Rows)
-	if len(mem) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(d.Size()) != 0 {
+	s := &r.at.segments[0]
+	mem, keep := r.io.Borrow(ctx, s, d, typ.Shape)
+	if mem == nil {
 		return nil, nil
 	}
 	r.borrowed = append(r.borrowed, keep)
-	r.read += int64(len(mem))
 	r.decoded += int64(len(mem))
+	shape := typ.Shape
 	if shape == nil {
 		shape = tensor.Shape{}
 	}
-	return &array.Column{Type: typ, N: int(p.Rows), Same: shape, Data: elementsOf(d, mem)}, nil
+	return &array.Column{Type: typ, N: int(s.Rows), Same: shape, Data: elementsOf(d, mem)}, nil
 }
 
 // plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not,

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/query"
 	"deeplake/core/read"
@@ -13,9 +12,9 @@ import (
 
 // located is where rows of a column lie.
 type located struct {
-	pieces []read.Segment // each row of the dataset once, in its order
-	n      int            // how many those are
-	at     []int          // row i that was asked for is row at[i] of them; nil: i
+	segments []read.Segment // each row of the dataset once, in its order
+	n        int            // how many those are
+	at       []int          // row i that was asked for is row at[i] of them; nil: i
 }
 
 // locate finds rows of a column, in the memory of l.
@@ -26,7 +25,7 @@ func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
 		l.n += int(r[1] - r[0])
 	}
 	var err error
-	l.pieces, err = f.column.Locate(ctx, runs, l.pieces[:0])
+	l.segments, err = f.column.Locate(ctx, runs, l.segments[:0])
 	return err
 }
 
@@ -64,56 +63,4 @@ func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
 		}
 	}
 	return runs, at
-}
-
-// run is values that follow each other: items of a chunk, one sample in tiles, or nothing.
-type segmentRun struct {
-	segment *read.Segment
-	item    int64 // first
-	n       int64
-}
-
-func (s *segmentRun) hole() bool  { return s.segment.Chunk == nil }
-func (s *segmentRun) tiled() bool { return s.segment.Tiles != nil }
-
-// stored is how many bytes the values have as they are stored, before the compression of blocks.
-func (s *segmentRun) stored() int64 {
-	return s.segment.Chunk.Index.ItemsBytes(s.item, s.n)
-}
-
-// ref fills ref for value i of the run, which is no hole.
-func (s *segmentRun) ref(i int64, ref *chunk.Ref) error {
-	if s.tiled() {
-		return s.segment.Ref(0, ref)
-	}
-	read.ItemRef(s.segment.Chunk, s.rowOf(i), s.item+i, ref)
-	return nil
-}
-
-// rowOf is the row of the dataset that value i is of.
-func (s *segmentRun) rowOf(i int64) int64 {
-	p := s.segment
-	x := p.Chunk.Index
-	if !x.Sequence() {
-		return p.Row + s.item + i - p.First
-	}
-	k := sort.Search(int(p.Rows), func(k int) bool {
-		first, n := x.RowItemsRange(p.First + int64(k))
-		return first+n > s.item+i
-	})
-	return p.Row + int64(k)
-}
-
-// spans appends what reading the run takes.
-func (s *segmentRun) spans(out []chunk.Span) []chunk.Span {
-	if s.hole() {
-		return out
-	}
-	for _, t := range s.segment.Tiles {
-		out = t.Spans(0, t.Index.Items(), out)
-	}
-	if s.tiled() {
-		return out
-	}
-	return s.segment.Chunk.Spans(s.item, s.n, out)
 }

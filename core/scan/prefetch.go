@@ -8,15 +8,15 @@ import (
 )
 
 // prefetch begins to request the bytes of runs over a network, all at once. done ends it.
-func (v *values) prefetch(ctx context.Context, runs []segmentRun) (done func()) {
+func (v *values) prefetch(ctx context.Context, runs []read.Values) (done func()) {
 	if !v.f.view.Remote() {
 		return func() {}
 	}
 	var spans []chunk.Span
 	for i := range runs {
-		spans = runs[i].spans(spans)
+		spans = runs[i].Spans(spans)
 	}
-	return prefetch(ctx, v.r.worker, spans)
+	return prefetch(ctx, v.r.io.Worker, spans)
 }
 
 // prefetch begins to request spans for a worker, until done is called.

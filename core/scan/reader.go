@@ -8,32 +8,31 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/query"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 )
 
 // reader reads columns of a table, with the memory and the decoders of one goroutine.
 type reader struct {
 	table    *Table
-	worker   *chunk.Worker
+	io       read.Reader
 	at       located
 	free     []words          // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
 	borrowed []any            // what keeps columns where they lie that were borrowed
 
-	read, decoded int64
-	counted       *chunk.Chunk // whose blocks before counts are in read
-	counts        int64
+	decoded int64
 }
 
 // Bytes is how many stored bytes were read, and how many came of them.
-func (r *reader) Bytes() (read, decoded int64) { return r.read, r.decoded }
+func (r *reader) Bytes() (read, decoded int64) { return r.io.Bytes, r.decoded }
 
 // Close frees the decoders.
 func (r *reader) Close() {
-	if r.worker != nil {
-		r.worker.Close()
+	if r.io.Worker != nil {
+		r.io.Worker.Close()
 	}
-	r.worker = nil
+	r.io.Worker = nil
 }
 
 // Read reads rows of a column, as query.Reader says. The shapes of a list are (number of items,).
@@ -68,8 +67,8 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 			return c, err
 		}
 	}
-	if r.worker == nil {
-		r.worker = f.view.NewWorker()
+	if r.io.Worker == nil {
+		r.io.Worker = f.view.NewWorker()
 	}
 	if err := r.at.locate(ctx, f, rows); err != nil {
 		return nil, err
@@ -110,30 +109,6 @@ func checkRows(rows query.Rows, n int64) error {
 	return nil
 }
 
-// count adds the blocks of a run to what was read: those that the run before it has read too, once.
-func (r *reader) count(s *segmentRun) {
-	ch := s.segment.Chunk
-	if s.tiled() {
-		for _, t := range s.segment.Tiles {
-			r.read += t.BlockBytes(0, t.Index.Items())
-		}
-		return
-	}
-	if s.n == 0 {
-		return
-	}
-	if ch.Index.Linked() {
-		r.read += s.stored()
-		return
-	}
-	from, to := ch.Blocks(s.item, s.n)
-	if r.counted != ch || r.counts > to || r.counts < from {
-		r.counts = from
-	}
-	r.read += to - r.counts
-	r.counted, r.counts = ch, to
-}
-
 // values reads what a reader has located.
 type values struct {
 	r   *reader
@@ -142,11 +117,10 @@ type values struct {
 }
 
 // runs are the rows as they lie, of a tensor whose rows are values.
-func (v *values) runs() []segmentRun {
-	out := make([]segmentRun, len(v.r.at.pieces))
+func (v *values) runs() []read.Values {
+	out := make([]read.Values, len(v.r.at.segments))
 	for i := range out {
-		p := &v.r.at.pieces[i]
-		out[i] = segmentRun{segment: p, item: p.First, n: p.Rows}
+		out[i] = v.r.at.segments[i].Values()
 	}
 	return out
 }
@@ -164,8 +138,8 @@ func (v *values) about(want query.Want) *array.Column {
 	}
 	row, holes := 0, false
 	var ref chunk.Ref
-	for i := range v.r.at.pieces {
-		p := &v.r.at.pieces[i]
+	for i := range v.r.at.segments {
+		p := &v.r.at.segments[i]
 		for k := range p.Rows {
 			switch {
 			case p.Chunk == nil:
@@ -255,10 +229,10 @@ func shapesColumn(shapes []tensor.Shape, nulls []bool) *array.Column {
 func (v *values) lists(ctx context.Context) (*array.Column, error) {
 	n := v.r.at.n
 	out := &array.Column{Type: v.typ, N: n, Ends: make([]int, 0, n)}
-	var runs []segmentRun
+	var runs []read.Values
 	items := 0
-	for i := range v.r.at.pieces {
-		p := &v.r.at.pieces[i]
+	for i := range v.r.at.segments {
+		p := &v.r.at.segments[i]
 		for k := range p.Rows {
 			if p.Chunk == nil {
 				out.Null = slices.Grow(out.Null, n)[:n]
@@ -271,7 +245,7 @@ func (v *values) lists(ctx context.Context) (*array.Column, error) {
 		}
 		if p.Chunk != nil {
 			if first, count := p.Items(); count > 0 {
-				runs = append(runs, segmentRun{segment: p, item: first, n: count})
+				runs = append(runs, read.Values{Segment: p, Item: first, N: count})
 			}
 		}
 	}

@@ -3,13 +3,12 @@ package scan
 import (
 	"context"
 	"math"
-	"unsafe"
 
 	"deeplake/core/array"
 	"deeplake/core/chunk"
-	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/query"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 )
 
@@ -20,7 +19,7 @@ func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column,
 	cuts := false
 	for i := range runs {
 		s := &runs[i]
-		cuts = cuts || s.tiled() || !s.hole() && s.segment.Chunk.Index.SampleCodec() != codec.None
+		cuts = cuts || s.Tiled() || !s.Missing() && s.Coded()
 	}
 	if v.typ.List || !v.typ.DType.Fixed() || !cuts {
 		var c *array.Column
@@ -46,14 +45,14 @@ func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column,
 
 // blame finds the first value that has not what spans say: the error is about a row among those
 // that were read.
-func (k *cutter) blame(runs []segmentRun, err error) error {
+func (k *cutter) blame(runs []read.Values, err error) error {
 	for i := range runs {
 		s := &runs[i]
-		for j := range s.n {
-			if s.hole() {
+		for j := range s.N {
+			if s.Missing() {
 				break
 			}
-			if _, own := k.of(s.shape(j), s.rowOf(j)); own != nil {
+			if _, own := k.of(s.Shape(j), s.Row(j)); own != nil {
 				return own
 			}
 		}
@@ -155,28 +154,27 @@ func (k *cutter) axis(r *chunk.Region, axis int, n int64, sp query.Span) (query.
 }
 
 // read reads the regions of all values, and does the rest.
-func (k *cutter) read(ctx context.Context, runs []segmentRun) (*array.Column, error) {
+func (k *cutter) read(ctx context.Context, runs []read.Values) (*array.Column, error) {
 	v := k.v
 	n := v.r.at.n
-	cuts, shapes, nulls := make([]cut, n), make([]tensor.Shape, n), []bool(nil)
+	regions, shapes, nulls := make([]chunk.Region, n), make([]tensor.Shape, n), []bool(nil)
 	starts, total, row := make([]int, 1, n+1), int64(0), 0
 	var spans []chunk.Span
 	var rest []query.Span
-	var ref chunk.Ref
 	for i := range runs {
 		s := &runs[i]
-		for j := range s.n {
-			if s.hole() {
+		for j := range s.N {
+			if s.Missing() {
 				if nulls == nil {
 					nulls = make([]bool, n)
 				}
 				nulls[row] = true
 			} else {
-				c, err := k.of(s.shape(j), s.rowOf(j))
+				c, err := k.of(s.Shape(j), s.Row(j))
 				if err != nil {
 					return nil, err
 				}
-				cuts[row], shapes[row], rest = c, c.region.Shape(), c.rest
+				regions[row], shapes[row], rest = c.region, c.region.Shape(), c.rest
 				elements, err := shapes[row].Elements()
 				if err != nil {
 					return nil, err
@@ -184,13 +182,10 @@ func (k *cutter) read(ctx context.Context, runs []segmentRun) (*array.Column, er
 				if total += elements; total > tensor.MaxSampleBytes {
 					return nil, errs.New(errs.Invalid, "%d values do not fit into memory", n)
 				}
-				if s.tiled() {
-					if err := s.ref(j, &ref); err != nil {
+				if s.Tiled() || elements > 0 {
+					if spans, err = s.RegionSpans(j, c.region, spans); err != nil {
 						return nil, err
 					}
-					spans = ref.TileSpans(c.region, spans)
-				} else if elements > 0 {
-					spans = s.segment.Chunk.Spans(s.item+j, 1, spans)
 				}
 			}
 			starts = append(starts, int(total))
@@ -198,7 +193,7 @@ func (k *cutter) read(ctx context.Context, runs []segmentRun) (*array.Column, er
 		}
 	}
 	if v.f.view.Remote() {
-		defer prefetch(ctx, v.r.worker, spans)()
+		defer prefetch(ctx, v.r.io.Worker, spans)()
 	}
 	stored := v.f.column.DType()
 	data, mem, err := v.r.newData(stored, total)
@@ -209,17 +204,17 @@ func (k *cutter) read(ctx context.Context, runs []segmentRun) (*array.Column, er
 	row = 0
 	for i := range runs {
 		s := &runs[i]
-		if !s.hole() {
-			places := make([][]byte, s.n)
-			for j := range places {
+		if !s.Missing() {
+			dst := make([][]byte, s.N)
+			for j := range dst {
 				from, to := int64(starts[row+j])*size, int64(starts[row+j+1])*size
-				places[j] = mem[from:to:to]
+				dst[j] = mem[from:to:to]
 			}
-			if err := k.fill(ctx, s, cuts[row:row+int(s.n)], places); err != nil {
+			if err := v.r.io.ReadRegions(ctx, s, regions[row:row+int(s.N)], dst, v.f.column.Channels()); err != nil {
 				return nil, err
 			}
 		}
-		row += int(s.n)
+		row += int(s.N)
 	}
 	settle(stored, data, mem)
 	v.r.decoded += int64(len(mem))
@@ -246,86 +241,3 @@ func level(c *array.Column) *array.Column {
 	c.Same, c.Shapes, c.Starts = c.Shapes[0], nil, nil
 	return c
 }
-
-// fill reads the regions of a run.
-func (k *cutter) fill(ctx context.Context, s *segmentRun, cuts []cut, places [][]byte) error {
-	v := k.v
-	w := v.r.worker
-	ch := s.segment.Chunk
-	var ref chunk.Ref
-	if s.tiled() {
-		if err := s.ref(0, &ref); err != nil {
-			return err
-		}
-		if len(places[0]) == 0 {
-			return nil
-		}
-		read, err := w.DecodeRegion(ctx, &ref, cuts[0].region, places[0], v.f.column.Channels())
-		v.r.read += read
-		return v.named(s, 0, err)
-	}
-	if ch.Index.SampleCodec() == codec.None {
-		return k.copies(ctx, s, cuts, places)
-	}
-	var refs []*chunk.Ref
-	var parts []codec.ROI
-	var at []int64
-	for j := range places {
-		if len(places[j]) == 0 {
-			continue
-		}
-		own := &chunk.Ref{}
-		if err := s.ref(int64(j), own); err != nil {
-			return err
-		}
-		r := cuts[j].region
-		region := codec.Region{Y: int(r.From[0]), X: int(r.From[1]), Height: int(r.To[0] - r.From[0]), Width: int(r.To[1] - r.From[1])}
-		refs, at = append(refs, own), append(at, int64(j))
-		parts = append(parts, codec.ROI{Region: region, To: &pixelSink{dst: places[j], row: len(places[j]) / region.Height}})
-		v.r.count(&segmentRun{segment: s.segment, item: s.item + int64(j), n: 1})
-	}
-	bad, err := inRuns(ctx, refs, func(from, to int, failed func(i int, err error)) {
-		w.DecodeROIs(ctx, refs[from:to], parts[from:to], v.f.column.Channels(), failed)
-	})
-	if err != nil {
-		return v.named(s, at[bad], err)
-	}
-	return nil
-}
-
-// copies reads values that are stored in one piece, and copies regions out of them.
-func (k *cutter) copies(ctx context.Context, s *segmentRun, cuts []cut, places [][]byte) error {
-	v := k.v
-	for j := range places {
-		if len(places[j]) == 0 {
-			continue
-		}
-		one := segmentRun{segment: s.segment, item: s.item + int64(j), n: 1}
-		whole := make([]byte, one.stored())
-		if err := v.r.worker.Items(ctx, s.segment.Chunk, one.item, 1, whole); err != nil {
-			return v.named(&one, 0, err)
-		}
-		v.r.count(&one)
-		if err := chunk.CutRegion(places[j], whole, one.shape(0), cuts[j].region, int64(v.f.column.DType().Size())); err != nil {
-			return v.named(&one, 0, err)
-		}
-	}
-	return nil
-}
-
-// sink copies the pixels of a region.
-type pixelSink struct {
-	dst []byte
-	row int // bytes
-}
-
-// Deliver copies row by row.
-func (t *pixelSink) Deliver(pix []byte, stride int) error {
-	for at, from := 0, 0; at < len(t.dst); at, from = at+t.row, from+stride {
-		copy(t.dst[at:at+t.row], pix[from:])
-	}
-	return nil
-}
-
-// Native is nothing: pixels are copied here.
-func (t *pixelSink) Native() (call, arg unsafe.Pointer) { return nil, nil }

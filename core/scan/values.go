@@ -6,27 +6,26 @@ import (
 	"unsafe"
 
 	"deeplake/core/array"
-	"deeplake/core/chunk"
-	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 )
 
 // plain reads n values.
-func (v *values) plain(ctx context.Context, runs []segmentRun, n int) (*array.Column, error) {
+func (v *values) plain(ctx context.Context, runs []read.Values, n int) (*array.Column, error) {
 	c := &array.Column{Type: v.typ, N: n}
 	row := 0
 	for i := range runs {
 		s := &runs[i]
-		if s.hole() {
+		if s.Missing() {
 			c.Null = slices.Grow(c.Null, n)[:n]
-			for k := range s.n {
+			for k := range s.N {
 				c.Null[row+int(k)] = true
 			}
-		} else if got := s.segment.Chunk.Index.DType(); got != v.f.column.DType() {
-			return nil, errs.New(errs.Corrupt, "chunk %q has values of dtype %s, want %s", s.segment.Chunk.Key, got, v.f.column.DType())
+		} else if got := s.DType(); got != v.f.column.DType() {
+			return nil, errs.New(errs.Corrupt, "chunk %q has values of dtype %s, want %s", s.Segment.Chunk.Key, got, v.f.column.DType())
 		}
-		row += int(s.n)
+		row += int(s.N)
 	}
 	if v.typ.DType == 0 {
 		return c, nil
@@ -39,11 +38,11 @@ func (v *values) plain(ctx context.Context, runs []segmentRun, n int) (*array.Co
 }
 
 // text reads text, JSON and opaque values.
-func (v *values) text(ctx context.Context, c *array.Column, runs []segmentRun) error {
+func (v *values) text(ctx context.Context, c *array.Column, runs []read.Values) error {
 	total := int64(0)
 	for i := range runs {
-		if s := &runs[i]; !s.hole() {
-			total += s.stored()
+		if s := &runs[i]; !s.Missing() {
+			total += s.Stored()
 		}
 	}
 	mem := make([]byte, total)
@@ -51,17 +50,16 @@ func (v *values) text(ctx context.Context, c *array.Column, runs []segmentRun) e
 	row := 0
 	for i := range runs {
 		s := &runs[i]
-		if s.hole() {
-			row += int(s.n)
+		if s.Missing() {
+			row += int(s.N)
 			continue
 		}
-		n := s.stored()
-		if err := v.r.worker.Items(ctx, s.segment.Chunk, s.item, s.n, mem[:n]); err != nil {
-			return v.named(s, 0, err)
+		n := s.Stored()
+		if err := v.r.io.Read(ctx, s, mem[:n:n], v.f.column.Channels()); err != nil {
+			return err
 		}
-		v.r.count(s)
-		for k := range s.n {
-			size := s.segment.Chunk.Index.ItemBytes(s.item + k)
+		for k := range s.N {
+			size := s.ItemBytes(k)
 			if size > 0 {
 				data[row] = unsafe.String(&mem[0], size) // nobody writes to mem any more
 			}
@@ -84,20 +82,19 @@ type layout struct {
 }
 
 // lay finds the shapes of values.
-func lay(typ *array.Type, runs []segmentRun, n int) (layout, error) {
+func lay(typ *array.Type, runs []read.Values, n int) (layout, error) {
 	var l layout
 	uniform := true
 	for i := range runs {
 		s := &runs[i]
-		if s.hole() {
+		if s.Missing() {
 			continue
 		}
-		x := s.segment.Chunk.Index
-		if s.tiled() || x.Uniform() {
-			uniform = l.takes(s.shape(0))
+		if s.Uniform() {
+			uniform = l.takes(s.Shape(0))
 		} else {
-			for k := range s.n {
-				if uniform = l.takes(x.Shape(s.item + k)); !uniform {
+			for k := range s.N {
+				if uniform = l.takes(s.Shape(k)); !uniform {
 					break
 				}
 			}
@@ -126,9 +123,9 @@ func lay(typ *array.Type, runs []segmentRun, n int) (layout, error) {
 	row := 0
 	for i := range runs {
 		s := &runs[i]
-		for k := range s.n {
-			if !s.hole() {
-				l.shapes[row] = s.shape(k)
+		for k := range s.N {
+			if !s.Missing() {
+				l.shapes[row] = s.Shape(k)
 				elements, err := l.shapes[row].Elements()
 				if err != nil {
 					return l, err
@@ -155,14 +152,6 @@ func (l *layout) takes(s tensor.Shape) bool {
 	return l.same.Equal(s)
 }
 
-// shape is that of value i, which is no hole.
-func (s *segmentRun) shape(i int64) tensor.Shape {
-	if s.tiled() {
-		return s.segment.Chunk.Index.Tile().Sample
-	}
-	return s.segment.Chunk.Index.Shape(s.item + i)
-}
-
 // span is where the elements of values row to row+n lie.
 func (l *layout) span(row int, n int64) (from, to int64) {
 	if l.shapes == nil {
@@ -172,7 +161,7 @@ func (l *layout) span(row int, n int64) (from, to int64) {
 }
 
 // arrays reads values of fixed size.
-func (v *values) arrays(ctx context.Context, c *array.Column, runs []segmentRun) error {
+func (v *values) arrays(ctx context.Context, c *array.Column, runs []read.Values) error {
 	l, err := lay(&v.typ, runs, c.N)
 	if err != nil {
 		return err
@@ -186,90 +175,19 @@ func (v *values) arrays(ctx context.Context, c *array.Column, runs []segmentRun)
 	row := 0
 	for i := range runs {
 		s := &runs[i]
-		if !s.hole() {
-			from, to := l.span(row, s.n)
-			if err := v.fill(ctx, s, mem[from*size:to*size:to*size]); err != nil {
+		if !s.Missing() {
+			from, to := l.span(row, s.N)
+			if err := v.r.io.Read(ctx, s, mem[from*size:to*size:to*size], v.f.column.Channels()); err != nil {
 				return err
 			}
-			v.r.count(s)
 		} else {
-			from, to := l.span(row, s.n)
+			from, to := l.span(row, s.N)
 			clear(mem[from*size : to*size])
 		}
-		row += int(s.n)
+		row += int(s.N)
 	}
 	settle(stored, data, mem)
 	v.r.decoded += int64(len(mem))
 	c.Same, c.Shapes, c.Starts, c.Data = l.same, l.shapes, l.starts, data
 	return nil
-}
-
-// fill reads a run into dst.
-func (v *values) fill(ctx context.Context, s *segmentRun, dst []byte) error {
-	var ref chunk.Ref
-	w := v.r.worker
-	if s.tiled() {
-		if err := s.ref(0, &ref); err != nil {
-			return err
-		}
-		return v.named(s, 0, w.Decode(ctx, &ref, dst, v.f.column.Channels()))
-	}
-	if s.segment.Chunk.Index.SampleCodec() == codec.None {
-		if int64(len(dst)) != s.stored() {
-			return errs.New(errs.Corrupt, "chunk %q: %d values have %d bytes, want %d", s.segment.Chunk.Key, s.n, s.stored(), len(dst))
-		}
-		return v.named(s, 0, w.Items(ctx, s.segment.Chunk, s.item, s.n, dst))
-	}
-	refs, places := make([]*chunk.Ref, s.n), make([][]byte, s.n)
-	for k := range refs {
-		refs[k] = &chunk.Ref{}
-		if err := s.ref(int64(k), refs[k]); err != nil {
-			return err
-		}
-		n := refs[k].Size
-		places[k], dst = dst[:n:n], dst[n:]
-	}
-	bad, err := inRuns(ctx, refs, func(from, to int, failed func(i int, err error)) {
-		w.DecodeRun(ctx, refs[from:to], places[from:to], v.f.column.Channels(), failed)
-	})
-	return v.named(s, int64(bad), err)
-}
-
-// runBytes bounds the files that are read before they are decoded together.
-const runBytes = 8 << 20
-
-// inRuns decodes files in runs, until some of them fail: the first of those is bad.
-func inRuns(ctx context.Context, refs []*chunk.Ref, decode func(from, to int, failed func(i int, err error))) (bad int, err error) {
-	for from := 0; from < len(refs); {
-		to, sum := from, int64(0)
-		for to < len(refs) && (to == from || sum+refs[to].Stored <= runBytes) {
-			sum += refs[to].Stored
-			to++
-		}
-		if ctx.Err() != nil {
-			return from, errs.Cause(ctx, "decode files")
-		}
-		decode(from, to, func(i int, e error) {
-			if err == nil || from+i < bad {
-				bad, err = from+i, e
-			}
-		})
-		if err != nil {
-			return bad, err
-		}
-		from = to
-	}
-	return 0, nil
-}
-
-// named says which row an error is about: the one of value i of a run, or its first.
-func (v *values) named(s *segmentRun, i int64, err error) error {
-	if err == nil {
-		return nil
-	}
-	row := s.rowOf(i)
-	if s.n > 1 && s.segment.Chunk.Index.SampleCodec() == codec.None {
-		return errs.New(errs.KindOf(err), "rows %d to %d: %w", row, s.rowOf(s.n-1), err)
-	}
-	return errs.New(errs.KindOf(err), "row %d: %w", row, err)
 }
