@@ -15,6 +15,8 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/loader"
 	"deeplake/core/order"
+	"deeplake/core/read"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -128,6 +130,10 @@ func (broken) Len() int64                                 { return 1 }
 func (broken) Names() []string                            { return []string{"broken"} }
 func (broken) Column(string) (brokenColumn, error)        { return brokenColumn{}, nil }
 func (broken) NewWorker() *chunk.Worker                   { return chunk.NewWorker(lib.codecs) }
+func (broken) Remote() bool                               { return false }
+func (broken) Traffic() storage.Stats                     { return storage.Stats{} }
+func (broken) Identity() (_, _, _ string, _ error)        { return "", "", "", nil }
+func (brokenColumn) Access() read.Access                  { return read.Access{} }
 func (brokenColumn) Name() string                         { return "broken" }
 func (brokenColumn) DType() tensor.DType                  { return tensor.Uint8 }
 func (brokenColumn) Sequence() bool                       { return false }

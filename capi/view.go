@@ -40,8 +40,7 @@ func newViewHandle(v *dataset.View) *viewHandle {
 // viewOfResult makes the view of a query result. The view and its subsets share the datasets that
 // the query opened. viewOfResult takes over the caller's share of.
 func viewOfResult(a *scan.Result, of *owner) *viewHandle {
-	source := loader.SourceOf(a)
-	return &viewHandle{result: a, source: source, reader: loader.NewReader(source), owner: of}
+	return &viewHandle{result: a, source: a, reader: loader.NewReader(a), owner: of}
 }
 
 // owner closes what a query opened when the last share of it is left: each view that reads it has

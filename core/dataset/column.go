@@ -19,7 +19,20 @@ type Column struct {
 	view *View
 	ct   *columnType
 	tree version.Tree
+
+	access read.Access
 }
+
+// newColumn makes a column of v.
+func newColumn(v *View, ct *columnType) *Column {
+	c := &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
+	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
+		GatherPlan: c.gatherPlan, HType: ct.schema.HType, Info: ct.schema.Info}
+	return c
+}
+
+// Access returns the optional abilities of the column.
+func (c *Column) Access() read.Access { return c.access }
 
 // Name is the tensor's name.
 func (c *Column) Name() string { return c.ct.schema.Name }
@@ -73,21 +86,13 @@ func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chun
 	return w.Stored(ctx, ref, dst)
 }
 
-// DecodeRun decodes several samples at less cost than one by one; see chunk.Worker.DecodeRun.
-func (c *Column) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+func (c *Column) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
 	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
 }
 
-// DecodeROIs decodes regions of several samples; see chunk.Worker.DecodeROIs.
-func (c *Column) DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
+func (c *Column) decodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
 	w.DecodeROIs(ctx, refs, parts, c.ct.channels, failed)
 }
-
-// HType is what the samples mean, as it was given: "image.rgb", "bbox".
-func (c *Column) HType() string { return c.ct.schema.HType }
-
-// Info is what the user wrote down about the tensor. It is shared, read-only.
-func (c *Column) Info() map[string]any { return c.ct.schema.Info }
 
 // Channels is what a reader of the tensor wants of files that may hold another number.
 func (c *Column) Channels() codec.Channels { return c.ct.channels }

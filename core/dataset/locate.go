@@ -134,9 +134,9 @@ func (c *Column) Locate(ctx context.Context, runs [][2]int64, out []read.Segment
 	return read.Locate(ctx, c, runs, c.view.Remote(), out)
 }
 
-// GatherPlan plans a bulk read of rows of the view, in any order, repeats allowed. Returns nil if
+// gatherPlan plans a bulk read of rows of the view, in any order, repeats allowed. Returns nil if
 // read.PlanGather does, or if a row is out of range: Resolve says so.
-func (c *Column) GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
+func (c *Column) gatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
 	if len(rows) == 0 || len(rows) > math.MaxInt32 || c.Sequence() || c.Encoded() || !c.ct.dtype.Fixed() {
 		return nil, nil
 	}
@@ -150,10 +150,10 @@ func (c *Column) GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPla
 	return read.PlanGather(ctx, c, c.ct.dtype, live)
 }
 
-// Prefetch returns the bytes that reading runs of rows takes. Each run is the first row and the one
+// prefetch returns the bytes that reading runs of rows takes. Each run is the first row and the one
 // behind the last, as positions in the view; those outside of the view have no bytes. It leaves
 // index pages where Resolve finds them. See read.Spans.
-func (c *Column) Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error) {
+func (c *Column) prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error) {
 	return read.Spans(ctx, c, c.view.lives(runs))
 }
 

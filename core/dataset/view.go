@@ -145,7 +145,7 @@ func (v *View) Column(name string) (*Column, error) {
 	defer v.mu.Unlock()
 	c := v.columns[name]
 	if c == nil {
-		c = &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
+		c = newColumn(v, ct)
 		v.columns[name] = c
 	}
 	return c, nil

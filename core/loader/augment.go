@@ -23,19 +23,6 @@ type Joint struct {
 	Ops     transform.Spec `json:"ops"`
 }
 
-// ROIColumn is what a Column also is where a region of a sample may cost less than all of it.
-type ROIColumn interface {
-	// DecodeROIs decodes the regions parts[i] of refs[i], none of them a hole, and hands them over;
-	// see chunk.Worker.DecodeROIs.
-	DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
-}
-
-// described is what a Column also is where it knows what its samples mean.
-type described interface {
-	HType() string
-	Info() map[string]any
-}
-
 // role is what a field is to its pipeline.
 type role uint8
 
@@ -53,7 +40,7 @@ type augment struct {
 	role       role
 	picture    int // field whose pictures decide; of a picture its own
 	boxes      transform.BoxFormat
-	parts      ROIColumn // nil: samples are decoded whole
+	rois       bool // regions are decoded, not whole samples
 	stored     tensor.DType
 	workspaces *workspacePool
 }
@@ -152,18 +139,17 @@ func (f *field) augmentable(r role, mode string) error {
 	case f.seq && r != asPicture:
 		return errs.New(errs.Invalid, "it is a sequence, and Joint takes one sample a row; use a Python callable")
 	}
-	about, _ := f.col.(described)
 	switch r {
 	case asPicture:
-		a.parts, _ = f.col.(ROIColumn)
+		a.rois = f.access.DecodeROIs != nil
 		if f.dtype != 0 && f.dtype != tensor.Uint8 {
 			return a.pipe.Check(f.dtype, tensor.Shape{1, 1, 1})
 		}
 		f.dtype = a.pipe.DType()
 	case asBoxes:
-		return a.boxFormat(about, mode, f.dtype)
+		return a.boxFormat(f.access.Info, mode, f.dtype)
 	case asPoints:
-		if about != nil && about.HType() == "keypoints_coco" {
+		if f.access.HType == "keypoints_coco" {
 			a.role = asKeypoints
 		}
 		return numbersOnly(f.dtype)
@@ -180,14 +166,12 @@ func numbersOnly(d tensor.DType) error {
 
 // boxFormat asks the call, then the tensor's info: {"coords": {"mode": "LTWH", "type":
 // "fractional"}}.
-func (a *augment) boxFormat(about described, mode string, d tensor.DType) error {
-	if about != nil {
-		coords, _ := about.Info()["coords"].(map[string]any)
-		if given, ok := coords["mode"].(string); ok && mode == "" {
-			mode = given
-		}
-		a.boxes.Fraction = coords["type"] == "fractional"
+func (a *augment) boxFormat(info map[string]any, mode string, d tensor.DType) error {
+	coords, _ := info["coords"].(map[string]any)
+	if given, ok := coords["mode"].(string); ok && mode == "" {
+		mode = given
 	}
+	a.boxes.Fraction = coords["type"] == "fractional"
 	var err error
 	if a.boxes.Mode, err = transform.ParseBoxMode(mode); err != nil {
 		return err
@@ -330,15 +314,15 @@ func (w *work) pictures(ctx context.Context, p *part, items []int, mem []byte, s
 		at, n := p.at[i], p.length(i)
 		key := w.key
 		key.Row = r.Row
-		job, err := space.Job(a.pipe, key, r.Shape, a.parts != nil && scratch.CanDownscale(r), mem[at:at+n:at+n])
+		job, err := space.Job(a.pipe, key, r.Shape, a.rois && scratch.CanDownscale(r), mem[at:at+n:at+n])
 		if err != nil {
 			failed(k, err)
 			continue
 		}
 		refs, parts, of = append(refs, r), append(parts, codec.ROI{Region: codec.Region(job.Region()), To: job}), append(of, k)
 	}
-	if a.parts != nil {
-		a.parts.DecodeROIs(ctx, refs, parts, scratch, func(k int, err error) { failed(of[k], err) })
+	if a.rois {
+		p.field.access.DecodeROIs(ctx, refs, parts, scratch, func(k int, err error) { failed(of[k], err) })
 		return
 	}
 	for k, r := range refs {

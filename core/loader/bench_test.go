@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"deeplake/core/chunk"
+	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
+	"deeplake/core/read"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -100,6 +103,15 @@ func (s *syntheticSource) Column(name string) (*synthetic, error) {
 }
 
 func (s *syntheticSource) StoredBytes(context.Context) (int64, error) { return s.rows * 40_000, nil }
+
+func (s *syntheticSource) Remote() bool           { return false }
+func (s *syntheticSource) Traffic() storage.Stats { return storage.Stats{} }
+
+func (s *syntheticSource) Identity() (dataset, commit, selection string, err error) {
+	return "", "", "", errs.New(errs.Unsupported, "it is of no dataset")
+}
+
+func (c *synthetic) Access() read.Access { return read.Access{} }
 
 func (s *syntheticSource) NewWorker() *chunk.Worker { return chunk.NewWorker(nil) }
 

@@ -9,13 +9,6 @@ import (
 	"deeplake/core/tensor"
 )
 
-// GatherColumn is implemented by a Column that reads many small samples of one shape in bulk.
-type GatherColumn interface {
-	// GatherPlan resolves rows all at once. It returns nil if their samples differ in shape, or if
-	// there are none.
-	GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
-}
-
 const (
 	bulkRows   = 64      // fewer rows are read one by one: the set-up would cost more
 	bulkSample = 8 << 10 // bytes of a sample, at most: larger ones take longer to copy than to find
@@ -37,7 +30,7 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	var l layout
 	for i := range fields {
 		f := &fields[i]
-		plan, err := f.col.(GatherColumn).GatherPlan(ctx, rows)
+		plan, err := f.access.GatherPlan(ctx, rows)
 		if err != nil || plan == nil || plan.Size > bulkSample || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
 			return nil, nil
 		}
@@ -103,6 +96,5 @@ func (l *layout) bulk(b *Batch, f *field, plan *chunk.GatherPlan) (err error) {
 // even reports whether samples of the field may be read in bulk: into one array, as they are
 // stored.
 func (f *field) even() bool {
-	_, ok := f.col.(GatherColumn)
-	return ok && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
+	return f.access.GatherPlan != nil && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
 }

@@ -65,7 +65,7 @@ func TestBulkStops(t *testing.T) {
 				rows[i] = int64(i) * 7 % s.rows
 			}
 			src := &watched{View: v}
-			b, err := readOnce(ctx, SourceOf[Column](src), rows, ReadOptions{Tensors: []string{"int64_1", "float64_0"}, Workers: workers})
+			b, err := readOnce(ctx, src, rows, ReadOptions{Tensors: []string{"int64_1", "float64_0"}, Workers: workers})
 			if b != nil || !errs.Is(err, errs.Canceled) {
 				t.Errorf("%d workers, stopped at read %d: %v, want errs.Canceled", workers, after, err)
 			}
@@ -109,7 +109,7 @@ func BenchmarkReadNumbers(b *testing.B) {
 	for _, alone := range []bool{false, true} {
 		for name, rows := range map[string][]int64{"sorted": sorted, "shuffled": shuffled} {
 			b.Run(fmt.Sprintf("%s/one by one=%v", name, alone), func(b *testing.B) {
-				reader := NewReader(SourceOf[Column](&watched{View: v, alone: alone}))
+				reader := NewReader(&watched{View: v, alone: alone})
 				defer reader.Close()
 				for b.Loop() {
 					batch, err := reader.Read(ctx, rows, ReadOptions{})

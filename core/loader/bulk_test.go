@@ -15,6 +15,7 @@ import (
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
@@ -29,34 +30,38 @@ type watched struct {
 	found atomic.Int64 // reads in bulk
 }
 
-func (w *watched) Column(name string) (Column, error) {
+func (w *watched) Column(name string) (read.Column, error) {
 	c, err := w.View.Column(name)
 	if err != nil || w.alone {
-		return struct{ Column }{c}, err
+		return aloneColumn{c}, err
 	}
 	return &watchedColumn{Column: c, of: w}, nil
 }
 
-// Remote and Traffic are those of the view, where it is far.
-func (w *watched) Remote() bool {
-	d, ok := w.View.(remoteSource)
-	return ok && d.Remote()
+// Access counts the bulk reads that the column plans.
+func (c *watchedColumn) Access() read.Access {
+	a := c.Column.Access()
+	plan := a.GatherPlan
+	a.GatherPlan = func(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
+		l, err := plan(ctx, rows)
+		if l != nil {
+			c.of.found.Add(1)
+		}
+		return l, err
+	}
+	return a
 }
-
-func (w *watched) Traffic() storage.Stats { return w.View.(remoteSource).Traffic() }
 
 type watchedColumn struct {
 	*dataset.Column
 	of *watched
 }
 
-func (c *watchedColumn) GatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
-	l, err := c.Column.GatherPlan(ctx, rows)
-	if l != nil {
-		c.of.found.Add(1)
-	}
-	return l, err
-}
+// alone is a column that cannot be read in bulk.
+type aloneColumn struct{ *dataset.Column }
+
+// Access leaves out bulk reads, and whatever else a column need not have.
+func (aloneColumn) Access() read.Access { return read.Access{} }
 
 // bulkSet is a dataset of numbers in chunks of all sorts.
 type bulkSet struct {
@@ -205,8 +210,8 @@ func pick(r *rand.Rand, n int64) []int64 {
 func both(t testing.TB, v View[*dataset.Column], rows []int64, o ReadOptions) (bulk, alone *Batch, inBulk bool, bulkErr, aloneErr error) {
 	t.Helper()
 	one, other := &watched{View: v}, &watched{View: v, alone: true}
-	bulk, bulkErr = readOnce(context.Background(), SourceOf[Column](one), rows, o)
-	alone, aloneErr = readOnce(context.Background(), SourceOf[Column](other), rows, o)
+	bulk, bulkErr = readOnce(context.Background(), one, rows, o)
+	alone, aloneErr = readOnce(context.Background(), other, rows, o)
 	return bulk, alone, one.found.Load() > 0, bulkErr, aloneErr
 }
 

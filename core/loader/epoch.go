@@ -74,9 +74,7 @@ func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	e.meters.planner.zero, e.meters.consumer.zero = e.meters.start, e.meters.start
 	requested := e.follow(l.trace.epoch(p.Epoch))
 	if l.fetched != nil {
-		if d, ok := l.src.(remoteSource); ok {
-			e.before = d.Traffic()
-		}
+		e.before = l.src.Traffic()
 		e.prefetcher = prefetch.New(e.group, l.fetched, prefetch.Options{Limit: l.fetchLimit(), Batch: int64(l.options.BatchSize), Requested: requested})
 	}
 	return e
@@ -402,8 +400,8 @@ func (e *Epoch) shut(err error) {
 	left := e.queue
 	e.queue = nil
 	if e.meters.end == 0 {
-		if d, ok := e.loader.src.(remoteSource); ok && e.prefetcher != nil {
-			e.after = d.Traffic()
+		if e.prefetcher != nil {
+			e.after = e.loader.src.Traffic()
 		}
 		e.meters.end = time.Since(e.meters.start)
 		e.meters.consumer.end()

@@ -14,6 +14,8 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/order"
+	"deeplake/core/read"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -69,6 +71,13 @@ func (f *fake) Column(name string) (*fakeColumn, error) {
 }
 
 func (f *fake) StoredBytes(context.Context) (int64, error) { return f.stored, nil }
+
+func (f *fake) Remote() bool           { return false }
+func (f *fake) Traffic() storage.Stats { return storage.Stats{} }
+
+func (f *fake) Identity() (dataset, commit, selection string, err error) {
+	return "", "", "", errs.New(errs.Unsupported, "the rows do not say which dataset they are of")
+}
 
 func (f *fake) NewWorker() *chunk.Worker {
 	f.workers.Add(1)
@@ -128,8 +137,10 @@ func (c *fakeColumn) Items(_ context.Context, ref *chunk.Ref, items []chunk.Ref)
 	return nil
 }
 
-// DecodeRun decodes one by one, from the last to the first: nobody may count on an order.
-func (c *fakeColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+func (c *fakeColumn) Access() read.Access { return read.Access{DecodeRun: c.decodeRun} }
+
+// decodeRun decodes one by one, from the last to the first: no caller may count on an order.
+func (c *fakeColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
 	for i := len(refs) - 1; i >= 0; i-- {
 		if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
 			failed(i, err)
@@ -418,7 +429,7 @@ func (c *hugeColumn) Resolve(_ context.Context, rows []int64, refs []chunk.Ref) 
 
 type hugeSource struct {
 	Source
-	column Column
+	column read.Column
 }
 
-func (s hugeSource) Column(string) (Column, error) { return s.column, nil }
+func (s hugeSource) Column(string) (read.Column, error) { return s.column, nil }

@@ -185,7 +185,7 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if !remote(SourceOf(v)) {
+					if !SourceOf(v).Remote() {
 						t.Fatal("the view is not remote")
 					}
 					began := time.Now()

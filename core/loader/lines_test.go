@@ -13,6 +13,7 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
 	"deeplake/core/prefetch"
+	"deeplake/core/read"
 	"deeplake/go/tests/clock"
 )
 
@@ -34,14 +35,16 @@ type planned struct{ filesOf }
 
 const plannedChunk = 8 << 20
 
-func (p planned) StoredBytes() int64 { return p.rows * p.bytes }
+func (p planned) access() read.Access {
+	return read.Access{Prefetch: p.prefetch, StoredBytes: p.rows * p.bytes}
+}
 
 func (p planned) place(row int64) (object string, off int64) {
 	each := plannedChunk / p.bytes
 	return fmt.Sprint(row / each), row % each * p.bytes
 }
 
-func (p planned) Prefetch(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
+func (p planned) prefetch(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
 	for _, r := range runs {
 		for row := r[0]; row < r[1]; row++ {
 			object, off := p.place(row)
@@ -94,7 +97,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 			return nil
 		}
 		h := prefetch.New(g, memory, prefetch.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, SkipPrefault: true})
-		r := newPrefetchSchedule(o.Share(order.Pass{World: 1}, batch, order.TailExact), []PrefetchColumn{planned{f}}, batch, h.Limit())
+		r := newPrefetchSchedule(o.Share(order.Pass{World: 1}, batch, order.TailExact), []read.Access{planned{f}.access()}, batch, h.Limit())
 		g.Go(func(ctx context.Context) error { return lookAlong(ctx, h, r) })
 		d := &decoding{files: f, prefetcher: h, cursor: o.Cursor(0), batch: batch, carryOver: map[int64]int64{}}
 		threadsOf := task.New(t.Context(), 0)

@@ -52,7 +52,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
-	keepAll(fields, cache)
+	cacheAll(fields, cache)
 	made := newWorkspacePool()
 	if err := o.augmentAll(fields, made); err != nil {
 		if cache != nil {
@@ -69,7 +69,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	if o.Trace {
 		l.trace = newTrace()
 	}
-	if remote(src) {
+	if src.Remote() {
 		l.fetched = prefetch.NewBufferPool(o.FetchBytes)
 	}
 	return l, nil

@@ -14,6 +14,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/order"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -37,7 +38,7 @@ type Mix struct {
 	parts   []Part
 	policy  order.MixPolicy
 	names   []string
-	columns map[string]Column
+	columns map[string]read.Column
 	starts  []int64 // where the rows of each part begin; the last is Len
 }
 
@@ -47,7 +48,7 @@ func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
 	if len(parts) < 1 || len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
 	}
-	m := &Mix{parts: slices.Clone(parts), policy: b, names: names, columns: map[string]Column{}, starts: make([]int64, 1, len(parts)+1)}
+	m := &Mix{parts: slices.Clone(parts), policy: b, names: names, columns: map[string]read.Column{}, starts: make([]int64, 1, len(parts)+1)}
 	for i, p := range parts {
 		n := p.Source.Len()
 		if n < 1 {
@@ -91,7 +92,7 @@ func common(parts []Part) []string {
 }
 
 // join makes one column of those called name.
-func (m *Mix) join(name string) (Column, error) {
+func (m *Mix) join(name string) (read.Column, error) {
 	j := &mixedColumn{mix: m, name: name}
 	for i, p := range m.parts {
 		c, err := p.Source.Column(name)
@@ -106,31 +107,16 @@ func (m *Mix) join(name string) (Column, error) {
 			return nil, errs.New(errs.Type, "mix tensor %q: its info has the coords %v in view 0, %s, and %v in view %d, %s; want the same, or leave it out by tensors=",
 				name, coordsOf(j.cols[0]), m.parts[0].Label, coordsOf(c), i, p.Label)
 		}
-		r, _ := c.(RunColumn)
-		if !c.Encoded() {
-			r = nil
-		}
-		if parts, ok := c.(ROIColumn); ok {
-			j.regions = append(j.regions, parts)
-		}
-		j.cols, j.runs = append(j.cols, c), append(j.runs, r)
-	}
-	if len(j.regions) == len(j.cols) {
-		return mixedROIs{j}, nil
+		j.cols, j.access = append(j.cols, c), append(j.access, c.Access())
 	}
 	return j, nil
 }
 
 // coordsOf is what a tensor's info says of its boxes: numbers that mean other places must not share
 // a batch.
-func coordsOf(c Column) any {
-	if d, ok := c.(described); ok {
-		return d.Info()["coords"]
-	}
-	return nil
-}
+func coordsOf(c read.Column) any { return c.Access().Info["coords"] }
 
-func typeOf(c Column) string {
+func typeOf(c read.Column) string {
 	if c.Sequence() {
 		return "a sequence of " + c.DType().String()
 	}
@@ -144,7 +130,7 @@ func (m *Mix) Len() int64 { return m.starts[len(m.parts)] }
 func (m *Mix) Names() []string { return m.names }
 
 // Column finds a tensor.
-func (m *Mix) Column(name string) (Column, error) {
+func (m *Mix) Column(name string) (read.Column, error) {
 	if c := m.columns[name]; c != nil {
 		return c, nil
 	}
@@ -169,15 +155,15 @@ func (m *Mix) NewWorker() *chunk.Worker { return m.parts[0].Source.NewWorker() }
 
 // Remote reports whether one of the views lies behind a network.
 func (m *Mix) Remote() bool {
-	return slices.ContainsFunc(m.parts, func(p Part) bool { return remote(p.Source) })
+	return slices.ContainsFunc(m.parts, func(p Part) bool { return p.Source.Remote() })
 }
 
 // Traffic is that of all views that lie behind a network; what views share is counted for each.
 func (m *Mix) Traffic() storage.Stats {
 	var sum storage.Stats
 	for _, p := range m.parts {
-		if d, ok := p.Source.(remoteSource); ok && d.Remote() {
-			sum.Add(d.Traffic())
+		if p.Source.Remote() {
+			sum.Add(p.Source.Traffic())
 		}
 	}
 	return sum
@@ -198,12 +184,10 @@ func (m *Mix) named(part int, err error) error {
 
 // mixedColumn is one tensor of all views of a mixture.
 type mixedColumn struct {
-	mix  *Mix
-	name string
-	cols []Column
-	runs []RunColumn // nil: samples of the view are decoded one by one
-
-	regions []ROIColumn // of the views that decode regions
+	mix    *Mix
+	name   string
+	cols   []read.Column
+	access []read.Access // of cols
 }
 
 func (c *mixedColumn) Name() string        { return c.name }
@@ -211,23 +195,22 @@ func (c *mixedColumn) DType() tensor.DType { return c.cols[0].DType() }
 func (c *mixedColumn) Sequence() bool      { return c.cols[0].Sequence() }
 
 func (c *mixedColumn) Encoded() bool {
-	return slices.ContainsFunc(c.cols, func(c Column) bool { return c.Encoded() })
+	return slices.ContainsFunc(c.cols, func(c read.Column) bool { return c.Encoded() })
 }
 
-// HType is what the samples mean in the first view.
-func (c *mixedColumn) HType() string {
-	if d, ok := c.cols[0].(described); ok {
-		return d.HType()
+// Access joins the abilities of the views. The meaning of the samples is that of the first view;
+// all have the same coords.
+func (c *mixedColumn) Access() read.Access {
+	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, HType: c.access[0].HType, Info: c.access[0].Info}
+	for p, own := range c.access {
+		if own.DecodeROIs == nil {
+			a.DecodeROIs = nil
+		}
+		if own.Prefetch != nil && c.mix.parts[p].Source.Remote() {
+			a.StoredBytes += own.StoredBytes
+		}
 	}
-	return ""
-}
-
-// Info is that of the first view; all have the same coords.
-func (c *mixedColumn) Info() map[string]any {
-	if d, ok := c.cols[0].(described); ok {
-		return d.Info()
-	}
-	return nil
+	return a
 }
 
 // Resolve asks view by view: rows mostly come in order.
@@ -272,55 +255,55 @@ func (c *mixedColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w 
 	return c.mix.named(int(ref.Source), c.cols[ref.Source].Stored(ctx, ref, dst, w))
 }
 
-// DecodeRun hands each view the samples of its own that follow each other.
-func (c *mixedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+// eachView calls fn for runs of refs that are of one view.
+func eachView(refs []*chunk.Ref, fn func(view, from, to int)) {
 	for from, to := 0, 0; from < len(refs); from = to {
-		p := int(refs[from].Source)
-		for to = from; to < len(refs) && int(refs[to].Source) == p; to++ {
+		p := refs[from].Source
+		for to = from; to < len(refs) && refs[to].Source == p; to++ {
 		}
-		if r := c.runs[p]; r != nil {
-			r.DecodeRun(ctx, refs[from:to], dst[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
-			continue
+		fn(int(p), from, to)
+	}
+}
+
+// decodeRun hands each view its own samples that follow each other.
+func (c *mixedColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+	eachView(refs, func(p, from, to int) {
+		if run := c.access[p].DecodeRun; run != nil && c.cols[p].Encoded() {
+			run(ctx, refs[from:to], dst[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
+			return
 		}
 		for i := from; i < to; i++ {
 			if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
 				failed(i, err)
 			}
 		}
-	}
+	})
 }
 
-// mixedROIs is a mixedColumn all of whose views decode regions.
-type mixedROIs struct{ *mixedColumn }
-
-// DecodeROIs hands each view the samples of its own that follow each other.
-func (c mixedROIs) DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
-	for from, to := 0, 0; from < len(refs); from = to {
-		p := int(refs[from].Source)
-		for to = from; to < len(refs) && int(refs[to].Source) == p; to++ {
-		}
-		c.regions[p].DecodeROIs(ctx, refs[from:to], parts[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
-	}
+// decodeROIs hands each view its own samples that follow each other.
+func (c *mixedColumn) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {
+	eachView(refs, func(p, from, to int) {
+		c.access[p].DecodeROIs(ctx, refs[from:to], rois[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
+	})
 }
 
-// Prefetch asks the views that lie behind a network.
-func (c *mixedColumn) Prefetch(ctx context.Context, runs [][2]int64) (spans []chunk.Span, first error) {
+// prefetch asks the views behind a network.
+func (c *mixedColumn) prefetch(ctx context.Context, runs [][2]int64) (spans []chunk.Span, first error) {
 	m := c.mix
-	for p, col := range c.cols {
-		a, ok := col.(PrefetchColumn)
-		if !ok || !remote(m.parts[p].Source) {
+	for p, own := range c.access {
+		if own.Prefetch == nil || !m.parts[p].Source.Remote() {
 			continue
 		}
-		var own [][2]int64
+		var rows [][2]int64
 		for _, r := range runs {
 			if from, to := max(r[0], m.starts[p]), min(r[1], m.starts[p+1]); from < to {
-				own = append(own, [2]int64{from - m.starts[p], to - m.starts[p]})
+				rows = append(rows, [2]int64{from - m.starts[p], to - m.starts[p]})
 			}
 		}
-		if len(own) == 0 {
+		if len(rows) == 0 {
 			continue
 		}
-		more, err := a.Prefetch(ctx, own)
+		more, err := own.Prefetch(ctx, rows)
 		spans = append(spans, more...)
 		if first == nil {
 			first = m.named(p, err)
@@ -329,22 +312,12 @@ func (c *mixedColumn) Prefetch(ctx context.Context, runs [][2]int64) (spans []ch
 	return spans, first
 }
 
-// StoredBytes estimates what lies behind a network.
-func (c *mixedColumn) StoredBytes() (total int64) {
-	for p, col := range c.cols {
-		if a, ok := col.(PrefetchColumn); ok && remote(c.mix.parts[p].Source) {
-			total += a.StoredBytes()
-		}
-	}
-	return total
-}
-
 // Identity names the rows of a mixture: digests of those of its views, in order.
 func (m *Mix) Identity() (dataset, commit, selection string, err error) {
 	var sums [3]strings.Builder
 	committed := true
 	for _, p := range m.parts {
-		d, c, s, err := identityOf(p.Source)
+		d, c, s, err := p.Source.Identity()
 		if err != nil {
 			return "", "", "", err
 		}

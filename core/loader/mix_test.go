@@ -12,6 +12,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/order"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 )
 
@@ -166,7 +167,11 @@ type regional struct {
 	rows []int64
 }
 
-func (c *regional) DecodeROIs(_ context.Context, refs []*chunk.Ref, _ []codec.ROI, _ *chunk.Worker, failed func(i int, err error)) {
+func (c *regional) Access() read.Access {
+	return read.Access{DecodeROIs: c.decodeROIs, HType: "image", Info: c.info}
+}
+
+func (c *regional) decodeROIs(_ context.Context, refs []*chunk.Ref, _ []codec.ROI, _ *chunk.Worker, failed func(i int, err error)) {
 	for i, r := range refs {
 		c.rows = append(c.rows, r.Row-firstRow)
 		if r.Row-firstRow == 3 {
@@ -174,10 +179,6 @@ func (c *regional) DecodeROIs(_ context.Context, refs []*chunk.Ref, _ []codec.RO
 		}
 	}
 }
-
-func (c *regional) HType() string { return "image" }
-
-func (c *regional) Info() map[string]any { return c.info }
 
 // Regions are decoded by the view that has the sample, where all views decode regions.
 func TestMixHandsOutRegions(t *testing.T) {
@@ -207,7 +208,7 @@ func TestMixHandsOutRegions(t *testing.T) {
 		at[i] = &refs[i]
 	}
 	var failed []int
-	col.(ROIColumn).DecodeROIs(t.Context(), at, make([]codec.ROI, len(rows)), nil, func(i int, err error) {
+	col.Access().DecodeROIs(t.Context(), at, make([]codec.ROI, len(rows)), nil, func(i int, err error) {
 		failed = append(failed, i)
 		if view := fmt.Sprintf("view %d of the mixture", refs[i].Source); !strings.Contains(err.Error(), view) {
 			t.Errorf("%v, want %q in it", err, view)
@@ -216,8 +217,8 @@ func TestMixHandsOutRegions(t *testing.T) {
 	if !slices.Equal(a.rows, []int64{9, 0, 2, 3}) || !slices.Equal(b.rows, []int64{3, 2}) || !slices.Equal(failed, []int{2, 5}) {
 		t.Errorf("regions of rows %v and %v, failed %v", a.rows, b.rows, failed)
 	}
-	if d := col.(described); d.HType() != "image" || d.Info()["coords"] != "LTWH" {
-		t.Errorf("it is said to be %q with %v", d.HType(), d.Info())
+	if a := col.Access(); a.HType != "image" || a.Info["coords"] != "LTWH" {
+		t.Errorf("it is said to be %q with %v", a.HType, a.Info)
 	}
 
 	m, err = NewMix([]Part{one, {SourceOf(numbered(4)), "plain"}}, nil, order.MixPolicy{})
@@ -228,7 +229,7 @@ func TestMixHandsOutRegions(t *testing.T) {
 	if m, err = NewMix([]Part{three, {SourceOf(numbered(4)), "plain"}}, nil, order.MixPolicy{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.columns["labels"].(ROIColumn); ok {
+	if m.columns["labels"].Access().DecodeROIs != nil {
 		t.Error("regions are decoded though one of the views cannot")
 	}
 }

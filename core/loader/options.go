@@ -7,6 +7,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
+	"deeplake/core/read"
 	"deeplake/core/samplecache"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
@@ -94,7 +95,7 @@ type Options struct {
 
 // field is one tensor as a loader delivers it.
 type field struct {
-	col     Column
+	col     read.Column
 	name    string
 	dtype   tensor.DType // of what is delivered
 	collate string
@@ -102,8 +103,9 @@ type field struct {
 	text    bool // items vary in bytes and have no shape: string, json, bytes, or stored
 	seq     bool
 	encoded bool
-	runs    RunColumn // decodes several samples at once; nil: one by one
-	augment *augment  // what happens to samples before they are delivered; nil: nothing
+	access  read.Access
+	runs    bool     // decode several samples at once
+	augment *augment // what happens to samples before they are delivered; nil: nothing
 }
 
 // normal fills in the defaults and refuses what cannot be meant.
@@ -199,11 +201,11 @@ func (o Options) field(src Source, name string) (field, error) {
 	if err := errs.OneOf("decode", how, Decoded, Raw); err != nil {
 		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
 	}
-	f := field{col: col, name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
+	f := field{col: col, access: col.Access(), name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
 	if f.stored {
 		f.dtype = tensor.Bytes
 	} else if f.encoded {
-		f.runs, _ = col.(RunColumn)
+		f.runs = f.access.DecodeRun != nil
 	}
 	// a dtype not decided yet is no text
 	f.text = f.dtype == tensor.String || f.dtype == tensor.JSON || f.dtype == tensor.Bytes

@@ -365,7 +365,7 @@ func (pl *planner) cut(w *work, p *plan) {
 
 // target is what a job of part should cost.
 func (pl *planner) target(part *part) int64 {
-	if part.field.runs == nil && part.field.augment == nil {
+	if !part.field.runs && part.field.augment == nil {
 		return jobCost
 	}
 	all := int64(0)

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
 	"deeplake/core/prefetch"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 )
 
@@ -27,10 +28,10 @@ func (l *Loader) fetchLimit() int64 {
 // every piece is as large as it can be.
 func (e *Epoch) planPrefetch(ctx context.Context) error {
 	o := &e.loader.options
-	var cols []PrefetchColumn
+	var cols []read.Access
 	for i := range e.loader.fields {
-		if c, ok := e.loader.fields[i].col.(PrefetchColumn); ok {
-			cols = append(cols, c)
+		if a := e.loader.fields[i].access; a.Prefetch != nil {
+			cols = append(cols, a)
 		}
 	}
 	r := newPrefetchSchedule(e.loader.share(e.pass), cols, int64(o.BatchSize), e.prefetcher.Limit())
@@ -95,11 +96,7 @@ func (e *Epoch) fetchStats() *Fetch {
 
 // traffic is what the store has done since the epoch began, or did until it ended.
 func (e *Epoch) traffic() storage.Stats {
-	d, ok := e.loader.src.(remoteSource)
-	if !ok {
-		return storage.Stats{}
-	}
-	now := d.Traffic()
+	now := e.loader.src.Traffic()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.meters.end != 0 {
@@ -110,15 +107,15 @@ func (e *Epoch) traffic() storage.Stats {
 
 // warm reads the index pages of rows, those of all columns at once, so that resolving the rows need
 // not wait for one page after the other. What fails here fails again where it is needed.
-func warm(ctx context.Context, cols []Column, rows []int64) {
+func warm(ctx context.Context, cols []read.Access, rows []int64) {
 	sorted := slices.Clone(rows)
 	slices.Sort(sorted)
 	runs := order.Runs(sorted)
 	g := task.New(ctx, 0)
 	for _, c := range cols {
-		if a, ok := c.(PrefetchColumn); ok {
+		if c.Prefetch != nil {
 			g.Go(func(ctx context.Context) error {
-				_, _ = a.Prefetch(ctx, runs)
+				_, _ = c.Prefetch(ctx, runs)
 				return nil
 			})
 		}

@@ -8,13 +8,14 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
+	"deeplake/core/read"
 )
 
 // prefetchSchedule cuts a pass into windows: positions whose bytes are needed at about the same
 // time. It is used by one goroutine.
 type prefetchSchedule struct {
 	share *order.Share
-	cols  []PrefetchColumn
+	cols  []read.Access
 	end   int64 // local positions of the share, as all positions here
 	batch int64
 	limit int64 // bytes that may be held
@@ -34,11 +35,11 @@ const (
 	maxRunRows      = 1 << 17
 )
 
-func newPrefetchSchedule(s *order.Share, cols []PrefetchColumn, batch, limit int64) *prefetchSchedule {
+func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit int64) *prefetchSchedule {
 	r := &prefetchSchedule{share: s, cols: cols, end: s.Length(), batch: batch, limit: limit, rows: 2 * batch}
 	total := int64(0)
 	for _, c := range cols {
-		total += c.StoredBytes()
+		total += c.StoredBytes
 	}
 	// in sequence a rank reads the same rows in every epoch
 	r.fits = total <= limit || s.Kind() == order.Sequential && total/s.World() <= limit

@@ -94,10 +94,10 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
 		}
 	}
-	if remote(src) {
-		cols := make([]Column, len(fields))
+	if src.Remote() {
+		cols := make([]read.Access, len(fields))
 		for i := range fields {
-			cols[i] = fields[i].col
+			cols[i] = fields[i].access
 		}
 		warm(ctx, cols, rows)
 	}
@@ -147,7 +147,7 @@ func (w *work) readAll(ctx context.Context, r *Reader, threads int) (*Batch, err
 // do does the jobs of one read, and prefetches their spans over a network.
 func (r *Reader) do(ctx context.Context, jobs, threads int, spans func(k int, out []chunk.Span) []chunk.Span, run func(ctx context.Context, k int, w *chunk.Worker) error) error {
 	j := read.Jobs{Count: jobs, Threads: threads, Run: run}
-	if remote(r.src) {
+	if r.src.Remote() {
 		j.Spans = spans
 	}
 	err := j.Do(ctx, &r.workers)

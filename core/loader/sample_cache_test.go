@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"deeplake/core/chunk"
+	"deeplake/core/read"
 	"deeplake/core/samplecache"
 	"deeplake/core/tensor"
 )
@@ -63,12 +64,9 @@ func TestSampleCache(t *testing.T) {
 			return nil
 		}}
 	cache := &shelved{data: map[int64][]byte{}, may: func(row int64) bool { return row%2 == 1 }}
-	kept := keep(col, cache)
-	runs, ok := kept.(RunColumn)
-	if !ok {
-		t.Fatal("a column that keeps does not decode runs")
-	}
-	if _, ok := kept.(PrefetchColumn); ok {
+	kept := cached(col, cache)
+	access := kept.Access()
+	if access.Prefetch != nil {
 		t.Error("a column is read ahead that cannot be")
 	}
 	refs := make([]chunk.Ref, 8)
@@ -81,7 +79,7 @@ func TestSampleCache(t *testing.T) {
 		for i := range refs {
 			dst[i], list[i] = make([]byte, refs[i].Size), &refs[i]
 		}
-		runs.DecodeRun(ctx, list, dst, w, func(i int, err error) { failed[i] = err })
+		access.DecodeRun(ctx, list, dst, w, func(i int, err error) { failed[i] = err })
 		if len(failed) != 1 || !errors.Is(failed[3], broken) {
 			t.Fatalf("pass %d: failed %v, want row 3", pass, failed)
 		}
@@ -109,12 +107,14 @@ type prefetchFake struct {
 	asked [][][2]int64
 }
 
-func (c *prefetchFake) Prefetch(_ context.Context, runs [][2]int64) ([]chunk.Span, error) {
+func (c *prefetchFake) Access() read.Access {
+	return read.Access{Prefetch: c.prefetch, StoredBytes: 1}
+}
+
+func (c *prefetchFake) prefetch(_ context.Context, runs [][2]int64) ([]chunk.Span, error) {
 	c.asked = append(c.asked, runs)
 	return make([]chunk.Span, len(runs)), nil
 }
-
-func (c *prefetchFake) StoredBytes() int64 { return 1 }
 
 // TestCachedIsNotFetched: bytes of samples that are kept are not asked for.
 func TestCachedIsNotFetched(t *testing.T) {
@@ -122,10 +122,7 @@ func TestCachedIsNotFetched(t *testing.T) {
 	ctx := context.Background()
 	col := &prefetchFake{fakeColumn: &fakeColumn{name: "images", dtype: tensor.Uint8, encoded: true, shape: fixedShape(2)}}
 	cache := &shelved{data: map[int64][]byte{}, may: func(int64) bool { return true }}
-	kept, ok := keep(col, cache).(PrefetchColumn)
-	if !ok {
-		t.Fatal("a column that keeps is not read ahead")
-	}
+	kept := cached(col, cache).Access()
 	all := [][2]int64{{0, 10}, {20, 5000}}
 	if spans, err := kept.Prefetch(ctx, all); err != nil || len(spans) != 2 || len(col.asked) != 1 {
 		t.Fatalf("nothing is kept: %d spans, %v, asked %v", len(spans), err, col.asked)

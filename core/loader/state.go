@@ -28,12 +28,6 @@ type State struct {
 	Position int64 `json:"position"`
 }
 
-// identified is what a Source also is where a state may be made of it.
-type identified interface {
-	// Identity names the dataset, the commit (empty: not committed) and the selection of rows.
-	Identity() (dataset, commit, selection string, err error)
-}
-
 // State is the state behind position of an epoch, as Batch.Position gives it.
 func (l *Loader) State(epoch, position int64) (State, error) {
 	if _, err := (order.Pass{Epoch: epoch, Position: position}).Check(l.order.Order().Rows); err != nil {
@@ -51,20 +45,12 @@ func (l *Loader) ownState() (State, error) {
 	if l.state == nil {
 		s := State{Version: StateVersion, Order: l.order.Order()}
 		var err error
-		if s.Dataset, s.Commit, s.Selection, err = identityOf(l.src); err != nil {
+		if s.Dataset, s.Commit, s.Selection, err = l.src.Identity(); err != nil {
 			return State{}, errs.Wrap(errs.Internal, "make loader state", "", err)
 		}
 		l.state = &s
 	}
 	return *l.state, nil
-}
-
-// identityOf names the rows of a source.
-func identityOf(src any) (dataset, commit, selection string, err error) {
-	if i, ok := src.(identified); ok {
-		return i.Identity()
-	}
-	return "", "", "", errs.New(errs.Unsupported, "the rows do not say which dataset they are of")
 }
 
 // Resume checks that a state, as JSON, was made of the rows and the order of l, and says where to

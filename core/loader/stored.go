@@ -14,7 +14,7 @@ import (
 // at a time and want no batch. It keeps scratch memory between calls, so that a call allocates
 // nothing. All methods may be called in parallel.
 type StoredReader struct {
-	col     Column
+	col     read.Column
 	source  Source
 	scratch read.Pool[*scratch]
 	workers read.Pool[*chunk.Worker] // of parallel copies
@@ -92,7 +92,7 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 	if n < 1 || n > int64(len(dst)) {
 		return n, nil
 	}
-	if remote(r.source) {
+	if r.source.Remote() {
 		return n, r.copyParallel(ctx, 1, s.refs, [][]byte{dst[:n]})
 	}
 	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
@@ -118,7 +118,7 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 		}
 	}
 	threads := min(task.Cores(), len(rows)/rowsPerThread)
-	if threads < 2 && !remote(r.source) {
+	if threads < 2 && !r.source.Remote() {
 		return r.copyRange(ctx, s.worker, s.refs, dst)
 	}
 	return r.copyParallel(ctx, threads, s.refs, dst)
@@ -131,7 +131,7 @@ func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chu
 		from, to := turn(k)
 		return r.copyRange(ctx, w, refs[from:to], dst[from:to])
 	}}
-	if remote(r.source) {
+	if r.source.Remote() {
 		j.Spans = func(k int, out []chunk.Span) []chunk.Span {
 			from, to := turn(k)
 			for i := from; i < to; i++ {
@@ -184,8 +184,8 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 			return errs.New(errs.Range, "read tensor %q: row %d is outside [0, %d)", r.col.Name(), row, n)
 		}
 	}
-	if remote(r.source) && len(s.rows) > 1 {
-		warm(ctx, []Column{r.col}, s.rows)
+	if r.source.Remote() && len(s.rows) > 1 {
+		warm(ctx, []read.Access{r.col.Access()}, s.rows)
 	}
 	s.refs = slices.Grow(s.refs[:0], len(s.rows))[:len(s.rows)]
 	if err := r.col.Resolve(ctx, s.rows, s.refs); err != nil {

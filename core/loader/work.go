@@ -65,7 +65,7 @@ func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *ato
 		w.runAugmented(ctx, j, mem, scratch)
 		return
 	}
-	if p.field.runs != nil && j.to-j.from > 1 {
+	if p.field.runs && j.to-j.from > 1 {
 		w.runMany(ctx, j, mem, scratch)
 		return
 	}
@@ -100,7 +100,7 @@ func (w *work) runMany(ctx context.Context, j *job, mem []byte, scratch *chunk.W
 		}
 	}
 	bad := make([]bool, len(items))
-	p.field.runs.DecodeRun(ctx, refs, dst, scratch, func(k int, err error) {
+	p.field.access.DecodeRun(ctx, refs, dst, scratch, func(k int, err error) {
 		bad[k] = true
 		w.fail(p, items[k], err)
 	})

@@ -10,6 +10,7 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/loader"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
@@ -19,15 +20,17 @@ import (
 // oneByOne hides that columns can be read in bulk.
 type oneByOne struct{ *Result }
 
-func (o oneByOne) Column(name string) (loader.Column, error) {
+func (o oneByOne) Column(name string) (read.Column, error) {
 	c, err := o.Result.Column(name)
-	if ahead, ok := c.(loader.PrefetchColumn); ok {
-		return struct {
-			loader.Column
-			loader.PrefetchColumn
-		}{c, ahead}, err
-	}
-	return struct{ loader.Column }{c}, err
+	return aloneColumn{c}, err
+}
+
+type aloneColumn struct{ read.Column }
+
+// Access leaves out bulk reads.
+func (c aloneColumn) Access() read.Access {
+	a := c.Column.Access()
+	return read.Access{Prefetch: a.Prefetch, StoredBytes: a.StoredBytes}
 }
 
 // TestRemoteBulk holds that a read in bulk asks a store for no more than one by one does, no more
@@ -69,9 +72,9 @@ func TestRemoteBulk(t *testing.T) {
 				d := must[*dataset.Dataset](t)(dataset.Open(ctx, env, "mem://d", dataset.OpenOptions{ReadOnly: true}))
 				defer func() { _ = d.Close() }()
 				a := Plain(must[*dataset.View](t)(d.View(ctx)))
-				src := loader.SourceOf[Column](a)
+				src := loader.Source(a)
 				if !bulk {
-					src = loader.SourceOf[loader.Column](oneByOne{a})
+					src = oneByOne{a}
 				}
 				reader := loader.NewReader(src)
 				defer reader.Close()

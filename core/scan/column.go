@@ -7,6 +7,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 )
 
@@ -30,10 +31,11 @@ func (c *computedColumn) Name() string        { return c.field.name }
 func (c *computedColumn) DType() tensor.DType { return c.field.typ.DType }
 func (c *computedColumn) Sequence() bool      { return false }
 func (c *computedColumn) Encoded() bool       { return false }
-func (c *computedColumn) HType() string       { return htypeOf(&c.field.typ) }
 
-// Info is what it would be if the column were a tensor.
-func (c *computedColumn) Info() map[string]any { return infoOf(&c.field.typ) }
+// Access returns the meaning that a tensor with these samples would have. There are no abilities.
+func (c *computedColumn) Access() read.Access {
+	return read.Access{HType: htypeOf(&c.field.typ), Info: infoOf(&c.field.typ)}
+}
 
 // rowsPerTurn is how many rows are computed at once by one goroutine, at least.
 const rowsPerTurn = 8
@@ -97,13 +99,4 @@ func (c *computedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte,
 // Stored is the same.
 func (c *computedColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Stored(ctx, ref, dst)
-}
-
-// DecodeRun is Decode of each.
-func (c *computedColumn) DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
-	for i := range refs {
-		if err := c.Decode(ctx, refs[i], dst[i], w); err != nil {
-			failed(i, err)
-		}
-	}
 }

@@ -249,7 +249,7 @@ func (c *contradicted) run(t *testing.T) {
 		}
 	}
 	errors := make([]error, len(refs))
-	c.column.DecodeRun(context.Background(), refs, dst, w, func(k int, err error) { errors[k] = err })
+	c.column.Access().DecodeRun(context.Background(), refs, dst, w, func(k int, err error) { errors[k] = err })
 	for k, i := range of {
 		c.holds(t, i, dst[k], errors[k])
 	}
@@ -282,7 +282,7 @@ func (c *contradicted) region(t *testing.T) {
 		at := codec.Region{X: width / 3, Y: height / 3, Width: width - width/3, Height: height - height/3}
 		k := &keeper{row: at.Width * pixel, rows: at.Height}
 		var err error
-		c.column.DecodeROIs(context.Background(), []*chunk.Ref{r}, []codec.ROI{{Region: at, To: k}}, w, func(_ int, e error) { err = e })
+		c.column.Access().DecodeROIs(context.Background(), []*chunk.Ref{r}, []codec.ROI{{Region: at, To: k}}, w, func(_ int, e error) { err = e })
 		c.holds(t, i, nil, err)
 		if err == nil {
 			pix, _, _ := sliced(c.lies[i].pix, r.Shape, []query.Span{{Low: number(int64(at.Y))}, {Low: number(int64(at.X))}}, c.dtype.Size())
@@ -325,7 +325,7 @@ func (c *contradicted) query(t *testing.T) {
 			if err == nil {
 				a := must[*Result](t)(NewResult(ctx, c.env, Plain(c.view).Base(), nil, result, text))
 				var b *loader.Batch
-				r := loader.NewReader(loader.SourceOf[Column](a))
+				r := loader.NewReader(a)
 				if b, err = r.Read(ctx, []int64{0}, loader.ReadOptions{}); err == nil {
 					b.Release()
 				}
@@ -362,7 +362,7 @@ func (c *contradicted) honestOnes(t *testing.T) *dataset.View {
 func deliver(t *testing.T, v *dataset.View, o loader.Options, epochs int64) (rows map[int64][]byte, notes []loader.SkipNote) {
 	ctx := context.Background()
 	o.Collate, o.ReturnIndex, o.OnError, o.BatchSize = loader.List, true, loader.Skip, 7
-	l := must[*loader.Loader](t)(loader.Open(ctx, loader.SourceOf[Column](Plain(v)), o))
+	l := must[*loader.Loader](t)(loader.Open(ctx, Plain(v), o))
 	defer l.Close()
 	rows = map[int64][]byte{}
 	for epoch := range epochs {

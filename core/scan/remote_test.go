@@ -134,7 +134,7 @@ func TestRemoteResult(t *testing.T) {
 			t.Fatalf("%d rows", a.Len())
 		}
 		scanned := store().bytes["data"]
-		reader := loader.NewReader(loader.SourceOf[Column](a))
+		reader := loader.NewReader(a)
 		defer reader.Close()
 		first := must[*loader.Batch](t)(reader.Read(ctx, []int64{0}, loader.ReadOptions{}))
 		first.Release()

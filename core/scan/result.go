@@ -10,39 +10,17 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/chunk"
-	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/query"
+	"deeplake/core/read"
 	"deeplake/core/storage"
-	"deeplake/core/tensor"
 )
 
-// Column is one column of an Result. It has the methods that loaders and readers ask of a column,
-// those of a dataset being read as ever; see dataset.Column.
-type Column interface {
-	Name() string
-	DType() tensor.DType
-	Sequence() bool
-	Encoded() bool
-	Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error
-	Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error
-	Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
-	Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
-	DecodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error))
-	HType() string
-	Info() map[string]any
-}
-
 var (
-	_ Column = (*dataset.Column)(nil)
-	_ Column = stored{}
-	_ Column = (*computedColumn)(nil)
-
-	_ interface {
-		DecodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error))
-		Prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
-	} = stored{}
+	_ read.Column = (*dataset.Column)(nil)
+	_ read.Column = stored{}
+	_ read.Column = (*computedColumn)(nil)
 )
 
 // Result is rows that can be read, loaded, selected from and asked again: those of a view, or what
@@ -271,7 +249,7 @@ func (a *Result) Reads() []*dataset.View { return a.reads }
 func (a *Result) Fingerprint() string { return a.fingerprint }
 
 // Column finds a column by name.
-func (a *Result) Column(name string) (Column, error) {
+func (a *Result) Column(name string) (read.Column, error) {
 	for i, f := range a.table.fields {
 		if f.name != name {
 			continue

@@ -21,6 +21,7 @@ import (
 	"deeplake/core/loader"
 	"deeplake/core/order"
 	"deeplake/core/query"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
@@ -55,11 +56,11 @@ func cells(t testing.TB, a *Result, name string) []cell {
 	t.Helper()
 	w := a.NewWorker()
 	defer w.Close()
-	return rowByRow(t, must[Column](t)(a.Column(name)), a.Len(), w)
+	return rowByRow(t, must[read.Column](t)(a.Column(name)), a.Len(), w)
 }
 
 // rowByRow decodes each of n rows by itself. What lies stored has to be there too.
-func rowByRow(t testing.TB, col Column, n int64, w *chunk.Worker) []cell {
+func rowByRow(t testing.TB, col read.Column, n int64, w *chunk.Worker) []cell {
 	t.Helper()
 	ctx := context.Background()
 	out := make([]cell, n)
@@ -95,7 +96,7 @@ func rowByRow(t testing.TB, col Column, n int64, w *chunk.Worker) []cell {
 // says is a column in short: numbers, text, null, lists in brackets.
 func says(t testing.TB, a *Result, name string) string {
 	t.Helper()
-	col := must[Column](t)(a.Column(name))
+	col := must[read.Column](t)(a.Column(name))
 	var rows []string
 	for _, c := range cells(t, a, name) {
 		var items []string
@@ -345,7 +346,7 @@ func TestLoad(t *testing.T) {
 	lazy := large(t, env)
 	for _, a := range []*Result{ask(t, env, v, "SELECT x, name, v * 2 AS w, x + 1 AS z ORDER BY x"), ask(t, env, v, "SELECT x AS z, x AS x WHERE x > 2"), lazy} {
 		open := func() *loader.Loader {
-			l := must[*loader.Loader](t)(loader.Open(ctx, loader.SourceOf[Column](a), loader.Options{BatchSize: 2, Collate: loader.List, Shuffle: order.Full, Seed: 3, Tensors: []string{"z"}}))
+			l := must[*loader.Loader](t)(loader.Open(ctx, a, loader.Options{BatchSize: 2, Collate: loader.List, Shuffle: order.Full, Seed: 3, Tensors: []string{"z"}}))
 			t.Cleanup(l.Close)
 			return l
 		}
@@ -374,7 +375,7 @@ func TestLoad(t *testing.T) {
 		if len(all) < 2 || !slices.EqualFunc(all[1:], rest[:len(all)-1], bytes.Equal) {
 			t.Errorf("%q: %d batches, then %d others", a.Names(), len(all), len(rest))
 		}
-		if rows := must[*loader.Batch](t)(loader.NewReader(loader.SourceOf[Column](a)).Read(ctx, []int64{1, 0}, loader.ReadOptions{})); rows.Rows != 2 {
+		if rows := must[*loader.Batch](t)(loader.NewReader(a).Read(ctx, []int64{1, 0}, loader.ReadOptions{})); rows.Rows != 2 {
 			t.Errorf("%q: %d rows read", a.Names(), rows.Rows)
 		}
 	}

@@ -102,7 +102,7 @@ func typeOf(c *dataset.Column) array.Type {
 		t.DType = tensor.Float32
 	case t.DType == tensor.Int64:
 		for _, u := range []array.Unit{array.Date, array.Timestamp, array.Interval} {
-			if c.Info()["unit"] == unitName(u) {
+			if c.Access().Info["unit"] == unitName(u) {
 				t.Unit = u
 			}
 		}
@@ -110,7 +110,7 @@ func typeOf(c *dataset.Column) array.Type {
 		t.Dims, t.Shape = 0, tensor.Shape{}
 	}
 	if t.HType == "bbox" {
-		coords, _ := c.Info()["coords"].(map[string]any)
+		coords, _ := c.Access().Info["coords"].(map[string]any)
 		t.Boxes, _ = coords["mode"].(string)
 	}
 	return t

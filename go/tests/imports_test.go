@@ -125,7 +125,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
-		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read", "core/dataset",
+		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset",
 			"core/array", "core/query"),
 	},
 	{
@@ -142,7 +142,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/scan", "core/ingest", "core/loader", "core/order"),
+			"core/array", "core/tql", "core/query", "core/scan", "core/ingest", "core/loader", "core/order", "core/read"),
 	},
 }
 

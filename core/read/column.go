@@ -1,0 +1,65 @@
+package read
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/tensor"
+)
+
+// Column is one tensor of a view, or a column that is computed. All methods may be called in
+// parallel, those that take a Worker with distinct workers.
+//
+// A row is a position in the view. Errors need not name tensor and row: the caller adds them.
+type Column interface {
+	Name() string
+	// DType is the element type that Decode delivers.
+	DType() tensor.DType
+	// Sequence reports whether a row is a list of items.
+	Sequence() bool
+	// Encoded reports whether samples are files (JPEG, PNG, WebP) that cost far more to decode than
+	// to copy.
+	Encoded() bool
+	// Resolve finds rows and fills refs, len(refs) == len(rows). Rows are in any order and may
+	// repeat. It reads index pages, never samples. Ref.Row is the dataset row, also of a hole.
+	// After an error refs is undefined.
+	Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) error
+	// Items splits a sequence: it fills items, len(items) == ref.Items, with one Ref each that
+	// Decode and Stored accept. It is called only if Sequence() is true.
+	Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error
+	// Decode reads, checks and decodes the sample of ref into dst, len(dst) == ref.Size. Callers
+	// proceed in chunk and item order within a run of small samples, so that a Worker that
+	// remembers its last block need not read it again. After an error dst is undefined. ref is
+	// never a hole.
+	Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
+	// Stored copies the sample as stored (the JPEG file, the raw array) into dst, len(dst) ==
+	// ref.Stored.
+	Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
+	// Access returns the optional abilities.
+	Access() Access
+}
+
+// Access is the optional abilities of a Column: a nil function is an ability that it lacks. A
+// wrapper copies the struct and replaces the functions that it changes.
+type Access struct {
+	// DecodeRun decodes refs[i], none of them a hole, into dst[i] as Decode would, at less cost
+	// than one by one. It calls failed for samples that could not be read; the others are decoded.
+	DecodeRun func(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error))
+	// DecodeROIs decodes regions rois[i] of refs[i], none of them a hole, and delivers them; see
+	// chunk.Worker.DecodeROIs.
+	DecodeROIs func(ctx context.Context, refs []*chunk.Ref, rois []codec.ROI, w *chunk.Worker, failed func(i int, err error))
+	// Prefetch returns the bytes that reading runs [from, to) of rows takes. It reads index pages,
+	// and leaves them where Resolve finds them. Rows that cannot be found are left out, and the
+	// first error comes along.
+	Prefetch func(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
+	// StoredBytes estimates the stored size of all rows that Prefetch knows of.
+	StoredBytes int64
+	// GatherPlan plans a bulk read of small samples of one shape. It returns nil if the samples
+	// differ in shape, or if there are none.
+	GatherPlan func(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
+	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
+	HType string
+	// Info is the user's notes about the tensor. It is shared, read-only.
+	Info map[string]any
+}
