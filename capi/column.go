@@ -45,7 +45,7 @@ func dlgo_column_open(h C.dl_view, name *C.dl_text, out *C.dl_column, e *C.dl_er
 		if err != nil {
 			return err
 		}
-		r, err := loader.NewStoredReader(v.source, text(name))
+		r, err := v.Stored(text(name))
 		if err != nil {
 			return err
 		}

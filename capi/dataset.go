@@ -10,6 +10,7 @@ import (
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/session"
 )
 
 // onDataset runs body with the dataset of a handle and the context of another.
@@ -293,7 +294,7 @@ func dlgo_dataset_view(c C.dl_context, h C.dl_dataset, out *C.dl_view, e *C.dl_e
 		if err != nil {
 			return err
 		}
-		out.id = C.uint64_t(lib.views.put(newViewHandle(v)))
+		out.id = C.uint64_t(lib.views.put(session.NewView(v)))
 		return nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/query"
+	"deeplake/core/session"
 	"deeplake/core/tensor"
 )
 
@@ -38,7 +39,7 @@ func functionsOf(p *C.dl_functions, n C.int64_t) (map[string]query.User, error) 
 		if !d.Valid() || f.name == "" || c.call == nil || c.done == nil || c.ndim > tensor.MaxDims || c.ndim < -1 || c.ndim > 0 && c.shape == nil {
 			return nil, errs.New(errs.Invalid, "read function %q: its dtype is %d and it has %d axes, or it has no name, or a pointer is NULL", f.name, int32(c.dtype), int32(c.ndim))
 		}
-		if unheld(d) {
+		if !session.HasColumns(d) {
 			return nil, errs.New(errs.Type, "read function %q: its dtype is %s, want another", f.name, d)
 		}
 		f.typ = array.Type{DType: d, Dims: array.Unranked}
@@ -86,7 +87,7 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 	if err := columnOf((*C.dl_rows_in)(unsafe.Pointer(&out)), &rows); err != nil {
 		return nil, errs.Wrap(errs.Invalid, "take result of function", f.name, err)
 	}
-	c, err := columnOfRows(&rows, n, f.typ)
+	c, err := session.ColumnOf(&rows, n, f.typ)
 	if err != nil {
 		return nil, errs.Wrap(errs.Type, "take result of function", f.name, err)
 	}

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"sync"
 	"time"
+	"unsafe"
 
 	"deeplake/core/errs"
 	"deeplake/core/loader"
 	"deeplake/core/order"
+	"deeplake/core/session"
 )
 
 // loading is a dl_loader, with the handles of its epochs, which end with it.
@@ -29,43 +31,14 @@ type epochHandle struct {
 	of *loading
 }
 
-//export dlgo_view_read
-func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, device *C.dl_device_in, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewHandle) error {
-		if err := wantOut("read rows", out != nil); err != nil {
-			return err
-		}
-		if err := checkDevice("read rows", device); err != nil {
-			return err
-		}
-		ctx, err := contextOf(c)
-		if err != nil {
-			return err
-		}
-		at, err := numbers("rows", rows, n)
-		if err != nil {
-			return err
-		}
-		var o loader.ReadOptions
-		if err := parse("read rows", text(options), &o); err != nil {
-			return err
-		}
-		b, err := v.reader.Read(ctx, at, o)
-		if err != nil {
-			return err
-		}
-		exported, err := exportBatch(b)
-		if err != nil {
-			return err
-		}
-		*out = exported
-		return nil
-	})
+// handOutLoader returns the handle of a new loader.
+func handOutLoader(l *loader.Loader) C.uint64_t {
+	return C.uint64_t(lib.loaders.put(&loading{Loader: l, epochs: map[uint64]struct{}{}}))
 }
 
 //export dlgo_loader_open
 func dlgo_loader_open(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl_loader, e *C.dl_error) C.dl_status {
-	return onView(h, e, func(v *viewHandle) error {
+	return onView(h, e, func(v *session.View) error {
 		if err := wantOut("open loader", out != nil); err != nil {
 			return err
 		}
@@ -77,12 +50,51 @@ func dlgo_loader_open(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl
 		if err := parse("open loader", text(options), &o); err != nil {
 			return err
 		}
-		o.Weights = v.weights
-		l, err := loader.Open(ctx, v.source, o)
+		l, err := v.Load(ctx, o)
 		if err != nil {
 			return err
 		}
-		out.id = C.uint64_t(lib.loaders.put(&loading{Loader: l, epochs: map[uint64]struct{}{}}))
+		out.id = handOutLoader(l)
+		return nil
+	})
+}
+
+//export dlgo_loader_mix
+func dlgo_loader_mix(c C.dl_context, views *C.dl_views, n C.int64_t, mix, options *C.dl_text, out *C.dl_loader, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("mix views", out != nil && (n <= 0 || views != nil)); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		var how struct {
+			order.MixPolicy
+			Labels []string `json:"labels"`
+		}
+		if err := parse("mix views", text(mix), &how); err != nil {
+			return err
+		}
+		var o loader.Options
+		if err := parse("mix views", text(options), &o); err != nil {
+			return err
+		}
+		if n < 0 || int64(len(how.Labels)) != int64(n) {
+			return errs.New(errs.Invalid, "mix %d views: there are %d labels, want one for each", int64(n), len(how.Labels))
+		}
+		parts := make([]session.Part, n)
+		for i, h := range unsafe.Slice(views, int(n)) {
+			if parts[i].View, err = lib.views.get(uint64(h.id)); err != nil {
+				return err
+			}
+			parts[i].Label = how.Labels[i]
+		}
+		l, err := session.Mix(ctx, parts, how.MixPolicy, o)
+		if err != nil {
+			return err
+		}
+		out.id = handOutLoader(l)
 		return nil
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
 	"deeplake/core/ingest"
+	"deeplake/core/session"
 	places "deeplake/core/storage/all"
 )
 
@@ -29,11 +30,12 @@ func main() {}
 // library is everything that outlives a call. There is one, made when the library is loaded.
 type library struct {
 	env      *dataset.Env
+	session  *session.Session
 	codecs   *codec.Registry
 	poison   atomic.Pointer[string] // text of the first panic
 	contexts table[*bound]
 	datasets table[*dataset.Dataset]
-	views    table[*viewHandle]
+	views    table[*session.View]
 	columns  table[*column]
 	loaders  table[*loading]
 	epochs   table[*epochHandle]
@@ -54,18 +56,20 @@ func newLibrary() *library {
 	}
 	codecs := all.All()
 	stores, sources := places.New()
+	env := &dataset.Env{
+		Stores:  stores,
+		Sources: sources,
+		Codecs:  codecs,
+		Writer:  "deeplake " + C.DL_VERSION,
+		Author:  os.Getenv("USER"),
+	}
 	return &library{
-		codecs: codecs,
-		env: &dataset.Env{
-			Stores:  stores,
-			Sources: sources,
-			Codecs:  codecs,
-			Writer:  "deeplake " + C.DL_VERSION,
-			Author:  os.Getenv("USER"),
-		},
+		codecs:   codecs,
+		env:      env,
+		session:  session.New(env),
 		contexts: table[*bound]{kind: 1, name: "context"},
 		datasets: table[*dataset.Dataset]{kind: 2, name: "dataset"},
-		views:    table[*viewHandle]{kind: 3, name: "view"},
+		views:    table[*session.View]{kind: 3, name: "view"},
 		columns:  table[*column]{kind: 4, name: "column"},
 		loaders:  table[*loading]{kind: 5, name: "loader"},
 		epochs:   table[*epochHandle]{kind: 6, name: "epoch"},

@@ -11,126 +11,8 @@ import (
 	"unsafe"
 
 	"deeplake/core/array"
-	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
-
-// unheld reports whether columns hold no values of a dtype.
-func unheld(d tensor.DType) bool {
-	switch d {
-	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
-		return true
-	}
-	return false
-}
-
-// columnOfRows makes a column of n rows of type t out of what the caller passed. It copies, and
-// refuses another dtype.
-func columnOfRows(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
-	if in.RowItems != nil {
-		return nil, errs.New(errs.Type, "the rows are lists, want arrays")
-	}
-	if in.Array != nil {
-		if in.Array.DType != t.DType {
-			return nil, errs.New(errs.Type, "the values have dtype %s, want %s", in.Array.DType, t.DType)
-		}
-		if want := int64(n) * elementsOf(in.Array.Shape) * int64(t.DType.Size()); int64(len(in.Array.Data)) != want {
-			return nil, errs.New(errs.Invalid, "the values have %d bytes, want %d", len(in.Array.Data), want)
-		}
-		return array.FromArrays(t, in.Array.Shape, elements(t.DType, in.Array.Data), nil), nil
-	}
-	if len(in.Samples) != n {
-		return nil, errs.New(errs.Invalid, "there are %d values for %d rows", len(in.Samples), n)
-	}
-	if !t.DType.Fixed() {
-		return textOf(in.Samples, t)
-	}
-	shapes := make([]tensor.Shape, n)
-	var data []byte
-	for i := range in.Samples {
-		s := &in.Samples[i]
-		if s.Form == tensor.FormHole {
-			continue
-		}
-		if s.Form != tensor.FormArray || s.DType != t.DType {
-			return nil, errs.New(errs.Type, "row %d has dtype %s, want %s", i, s.DType, t.DType)
-		}
-		if int64(len(s.Data)) != elementsOf(s.Shape)*int64(s.DType.Size()) {
-			return nil, errs.New(errs.Invalid, "row %d has %d bytes, want %d", i, len(s.Data), elementsOf(s.Shape)*int64(s.DType.Size()))
-		}
-		shapes[i] = append(tensor.Shape{}, s.Shape...)
-		data = append(data, s.Data...)
-	}
-	if n == 1 && len(data) > 0 { // a parameter: of one shape, as the fast loops want it
-		return array.FromArrays(t, shapes[0], elements(t.DType, data), nil), nil
-	}
-	return array.FromRows(t, shapes, elements(t.DType, data)), nil
-}
-
-func textOf(in []tensor.Sample, t array.Type) (*array.Column, error) {
-	text, null := make([]string, len(in)), make([]bool, len(in))
-	holes := false
-	for i := range in {
-		s := &in[i]
-		if null[i] = s.Form == tensor.FormHole; null[i] {
-			holes = true
-			continue
-		}
-		if s.Form != tensor.FormText || s.DType != t.DType {
-			return nil, errs.New(errs.Type, "row %d has dtype %s, want %s", i, s.DType, t.DType)
-		}
-		text[i] = string(s.Data)
-	}
-	if !holes {
-		null = nil
-	}
-	return array.From(t, text, null), nil
-}
-
-func elementsOf(s tensor.Shape) int64 {
-	n := int64(1)
-	for _, axis := range s {
-		n *= axis
-	}
-	return n
-}
-
-// elements copies memory into a slice of what a dtype's elements are in a column.
-func elements(d tensor.DType, data []byte) any {
-	switch d {
-	case tensor.Bool:
-		return copied[bool](data)
-	case tensor.Uint8:
-		return copied[uint8](data)
-	case tensor.Uint16:
-		return copied[uint16](data)
-	case tensor.Uint32:
-		return copied[uint32](data)
-	case tensor.Uint64:
-		return copied[uint64](data)
-	case tensor.Int8:
-		return copied[int8](data)
-	case tensor.Int16:
-		return copied[int16](data)
-	case tensor.Int32:
-		return copied[int32](data)
-	case tensor.Int64:
-		return copied[int64](data)
-	case tensor.Float32:
-		return copied[float32](data)
-	default:
-		return copied[float64](data)
-	}
-}
-
-func copied[T any](data []byte) []T {
-	var one T
-	out := make([]T, len(data)/int(unsafe.Sizeof(one)))
-	if len(out) > 0 {
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), len(data)), data)
-	}
-	return out
-}
 
 // exporter are columns that C may look at until they are taken back. Their elements stay where they
 // are; what describes them is in C memory.
@@ -278,4 +160,10 @@ func (l *exporter) describeList(c *array.Column, out *C.dl_array) {
 	shapes := l.rest.numbers(len(axes))
 	copy(shapes, axes)
 	out.offsets, out.sizes, out.ndims, out.shapes = pointer(offsets), pointer(sizes), pointer(ndims), pointer(shapes)
+}
+
+// elementsOf counts the elements of a shape of a column, which fits into memory.
+func elementsOf(s tensor.Shape) int64 {
+	n, _ := s.Elements()
+	return n
 }

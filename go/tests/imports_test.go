@@ -137,12 +137,16 @@ var packageRules = []packageRule{
 		dir: "core/loader", why: "epochs and batches of any source; neither datasets nor CUDA symbols", never: noIO,
 		project: with(ofValues, task, slab, "core/storage", "core/codec", "core/chunk", "core/transform", "core/order", "core/read", "core/prefetch", "core/samplecache"),
 	},
+	{
+		dir: "core/session", why: "view, query, save, read and load, for every front end; no handles, no text of options", never: noIO,
+		project: with(ofValues, "core/storage", "core/dataset", "core/array", "core/query", "core/scan", "core/loader", "core/order"),
+	},
 
 	{dir: "cuda", why: "the device; knows no dataset"},
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/scan", "core/ingest", "core/loader", "core/order", "core/read"),
+			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/order", "core/read", "core/session"),
 	},
 }
 

@@ -17,12 +17,15 @@
 namespace deeplake {
 namespace {
 
+// The bytes of a message that are kept: the core puts the place in the query around it.
+constexpr size_t most_said = 1000;
+
 void complain(dl_error* err, dl_status status, const std::string& message,
               std::uint64_t cause = 0) {
     err->status = status;
     err->flags = 0;
     err->cause = cause;
-    const size_t n = std::min(message.size(), sizeof err->message - 1);
+    const size_t n = std::min(message.size(), most_said);
     std::memcpy(err->message, message.data(), n);
     std::replace(err->message, err->message + n, '\0', ' ');
     err->message[n] = 0;

@@ -1,0 +1,214 @@
+package session
+
+import (
+	"unsafe"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Param is the value of a ? of a query.
+type Param struct {
+	value       any
+	fingerprint []byte
+}
+
+// NewParam returns the parameter that is the one row of rows. rows.Tensor is the unit of int64
+// numbers: "", "date", "timestamp" or "interval". It copies the values.
+func NewParam(rows *tensor.Rows) (Param, error) {
+	unit, ok := unitOf(rows.Tensor)
+	if !ok {
+		return Param{}, errs.New(errs.Invalid, "it counts %q, want a date, a timestamp, an interval or nothing", rows.Tensor)
+	}
+	v, err := valueOf(rows, unit)
+	if err != nil {
+		return Param{}, err
+	}
+	return Param{v, appendFingerprint(nil, rows)}, nil
+}
+
+func unitOf(name string) (array.Unit, bool) {
+	switch name {
+	case "":
+		return array.None, true
+	case "date":
+		return array.Date, true
+	case "timestamp":
+		return array.Timestamp, true
+	case "interval":
+		return array.Interval, true
+	}
+	return array.None, false
+}
+
+// valueOf returns the value of a parameter: nil, a Go value where it is a plain one, or a column.
+func valueOf(rows *tensor.Rows, unit array.Unit) (any, error) {
+	if rows.Array == nil && len(rows.Samples) == 1 && rows.Samples[0].Form == tensor.FormHole {
+		return nil, nil
+	}
+	t := array.Type{Unit: unit}
+	if rows.Array != nil {
+		t.DType, t.Dims, t.Shape = rows.Array.DType, len(rows.Array.Shape), rows.Array.Shape
+	} else if len(rows.Samples) == 1 {
+		s := &rows.Samples[0]
+		t.DType, t.Dims, t.Shape = s.DType, len(s.Shape), append(tensor.Shape{}, s.Shape...)
+	}
+	if !HasColumns(t.DType) {
+		return nil, errs.New(errs.Type, "its dtype is %s, want another", t.DType)
+	}
+	c, err := ColumnOf(rows, 1, t)
+	if err != nil || t.Dims > 0 || unit != array.None {
+		return c, err
+	}
+	switch v := c.Value(0).(type) {
+	case bool:
+		return v, nil
+	case int64:
+		if t.DType == tensor.Int64 {
+			return v, nil
+		}
+	case float64:
+		if t.DType == tensor.Float64 {
+			return v, nil
+		}
+	case string:
+		if t.DType == tensor.String {
+			return v, nil
+		}
+	}
+	return c, nil
+}
+
+// appendFingerprint appends bytes that tell one parameter from another.
+func appendFingerprint(words []byte, rows *tensor.Rows) []byte {
+	words = append(words, rows.Tensor...)
+	words = append(words, 0)
+	if rows.Array != nil {
+		words = append(words, rows.Array.DType.String()+rows.Array.Shape.String()...)
+		return append(words, rows.Array.Data...)
+	}
+	for _, s := range rows.Samples {
+		words = append(words, byte(s.Form), byte(s.DType))
+		words = append(words, s.Shape.String()...)
+		words = append(words, s.Data...)
+	}
+	return words
+}
+
+// HasColumns reports whether columns of values may have a dtype.
+func HasColumns(d tensor.DType) bool {
+	switch d {
+	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
+		return false
+	}
+	return true
+}
+
+// ColumnOf returns a column of type t with the n rows of in. It copies the values, and refuses
+// another dtype.
+func ColumnOf(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
+	if in.RowItems != nil {
+		return nil, errs.New(errs.Type, "the rows are lists, want arrays")
+	}
+	if in.Array != nil {
+		if in.Array.DType != t.DType {
+			return nil, errs.New(errs.Type, "the values have dtype %s, want %s", in.Array.DType, t.DType)
+		}
+		if want := int64(n) * elementsOf(in.Array.Shape) * int64(t.DType.Size()); int64(len(in.Array.Data)) != want {
+			return nil, errs.New(errs.Invalid, "the values have %d bytes, want %d", len(in.Array.Data), want)
+		}
+		return array.FromArrays(t, in.Array.Shape, elements(t.DType, in.Array.Data), nil), nil
+	}
+	if len(in.Samples) != n {
+		return nil, errs.New(errs.Invalid, "there are %d values for %d rows", len(in.Samples), n)
+	}
+	if !t.DType.Fixed() {
+		return textColumn(in.Samples, t)
+	}
+	shapes := make([]tensor.Shape, n)
+	var data []byte
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if s.Form == tensor.FormHole {
+			continue
+		}
+		if s.Form != tensor.FormArray || s.DType != t.DType {
+			return nil, errs.New(errs.Type, "row %d has dtype %s, want %s", i, s.DType, t.DType)
+		}
+		if int64(len(s.Data)) != elementsOf(s.Shape)*int64(s.DType.Size()) {
+			return nil, errs.New(errs.Invalid, "row %d has %d bytes, want %d", i, len(s.Data), elementsOf(s.Shape)*int64(s.DType.Size()))
+		}
+		shapes[i] = append(tensor.Shape{}, s.Shape...)
+		data = append(data, s.Data...)
+	}
+	if n == 1 && len(data) > 0 { // one shape: the loops for arrays are faster
+		return array.FromArrays(t, shapes[0], elements(t.DType, data), nil), nil
+	}
+	return array.FromRows(t, shapes, elements(t.DType, data)), nil
+}
+
+func textColumn(in []tensor.Sample, t array.Type) (*array.Column, error) {
+	text, null := make([]string, len(in)), make([]bool, len(in))
+	holes := false
+	for i := range in {
+		s := &in[i]
+		if null[i] = s.Form == tensor.FormHole; null[i] {
+			holes = true
+			continue
+		}
+		if s.Form != tensor.FormText || s.DType != t.DType {
+			return nil, errs.New(errs.Type, "row %d has dtype %s, want %s", i, s.DType, t.DType)
+		}
+		text[i] = string(s.Data)
+	}
+	if !holes {
+		null = nil
+	}
+	return array.From(t, text, null), nil
+}
+
+func elementsOf(s tensor.Shape) int64 {
+	n := int64(1)
+	for _, axis := range s {
+		n *= axis
+	}
+	return n
+}
+
+// elements copies memory into a slice of the type that a dtype has in columns.
+func elements(d tensor.DType, data []byte) any {
+	switch d {
+	case tensor.Bool:
+		return copied[bool](data)
+	case tensor.Uint8:
+		return copied[uint8](data)
+	case tensor.Uint16:
+		return copied[uint16](data)
+	case tensor.Uint32:
+		return copied[uint32](data)
+	case tensor.Uint64:
+		return copied[uint64](data)
+	case tensor.Int8:
+		return copied[int8](data)
+	case tensor.Int16:
+		return copied[int16](data)
+	case tensor.Int32:
+		return copied[int32](data)
+	case tensor.Int64:
+		return copied[int64](data)
+	case tensor.Float32:
+		return copied[float32](data)
+	default:
+		return copied[float64](data)
+	}
+}
+
+func copied[T any](data []byte) []T {
+	var one T
+	out := make([]T, len(data)/int(unsafe.Sizeof(one)))
+	if len(out) > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), len(data)), data)
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/scan"
+	"deeplake/core/storage"
+)
+
+// Session runs queries in an environment. All methods may be called in parallel.
+type Session struct{ env *dataset.Env }
+
+// New returns a session in an environment.
+func New(env *dataset.Env) *Session { return &Session{env} }
+
+// Query is a text with all that decides its result, besides the versions of the datasets.
+type Query struct {
+	Text      string
+	Params    []Param
+	Each      []int // Params that are batched, by their numbers
+	Functions map[string]query.User
+	Seed      uint64
+	Budget    int64 // bytes that sorting and grouping may hold; 0: the default
+	Threads   int   // 0: the default
+
+	Storage storage.Options   // of the datasets that the text names
+	Stored  bool              // the text was read from a dataset: it reaches what stored text may
+	Places  map[string]string // URIs of the names in the text
+	Commits map[string]string // versions to open again, by name or name@ref
+}
+
+// Info says what a query was and what came of it. It is a document of the C interface.
+type Info struct {
+	Query       string             `json:"query,omitempty"`
+	URI         string             `json:"uri"`
+	Origin      string             `json:"origin,omitempty"` // where the rows lie, if elsewhere
+	Commits     map[string]string  `json:"commits,omitempty"`
+	Outputs     []Output           `json:"outputs,omitempty"`
+	Explanation *query.Explanation `json:"explanation,omitempty"`
+	Text        string             `json:"text,omitempty"` // the explanation, for people
+}
+
+// Output is a column of a result.
+type Output struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Computed bool   `json:"computed"`
+}
+
+// checked is a query that was checked, with the view that it is asked of.
+type checked struct {
+	plan        *query.Plan
+	view        *View  // nil: the datasets that it names
+	share       *share // the caller's, until a view of the result takes it over
+	fingerprint string // decides the result, besides the versions
+	seed        uint64
+}
+
+// prepare checks a query of a view, or of the datasets that the query names if of is nil. The
+// caller leaves the share of the result, or hands it to a view.
+func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, error) {
+	if q.Budget < 0 || q.Threads < 0 {
+		return nil, errs.New(errs.Invalid, `query: "budget" is %d and "threads" %d, want at least 0`, q.Budget, q.Threads)
+	}
+	with := query.Options{Seed: q.Seed, Budget: q.Budget, Threads: q.Threads, Batched: q.Each, Functions: q.Functions}
+	for _, p := range q.Params {
+		with.Params = append(with.Params, p.value)
+	}
+	home := ""
+	if of != nil {
+		home = of.table().Base().URI()
+	}
+	opened := &share{sources: &sources{Tables: scan.NewTables(s.env, home, q.Stored, q.Storage), commits: q.Commits, places: q.Places}}
+	c := &checked{seed: q.Seed, view: of}
+	var from query.Table
+	if of != nil {
+		// The datasets of the view stay open, even if another thread closes the view meanwhile.
+		if err := of.share.take(); err != nil {
+			return nil, err
+		}
+		opened.above = of.share
+		from = of.table().Table()
+		c.fingerprint = of.table().Fingerprint() + "\x00"
+	}
+	c.share = newShare(opened)
+	var err error
+	if c.plan, err = query.Prepare(ctx, q.Text, from, opened.sources, with); err != nil {
+		c.share.leave()
+		return nil, err
+	}
+	c.fingerprint += fmt.Sprintf("%s\x00%d\x00", c.plan.Text(), q.Seed)
+	for _, p := range q.Params {
+		c.fingerprint += string(p.fingerprint)
+	}
+	if len(q.Each) > 0 {
+		c.fingerprint += fmt.Sprint("\x00", q.Each)
+	}
+	return c, nil
+}
+
+// base returns the view that the result describes itself by.
+func (c *checked) base() (*dataset.View, error) {
+	if c.view != nil {
+		return c.view.table().Base(), nil
+	}
+	opened := c.share.sources.Views()
+	if len(opened) == 0 {
+		return nil, errs.New(errs.Invalid, "query: it is asked of no dataset; name one by FROM")
+	}
+	return opened[0], nil
+}
+
+// reads returns all views that the query reads.
+func (c *checked) reads() []*dataset.View {
+	opened := c.share.sources.Views()
+	if c.view != nil {
+		return slices.Concat(c.view.table().Reads(), opened)
+	}
+	return opened
+}
+
+func (c *checked) info() Info {
+	t := Info{Query: c.plan.Text(), Commits: c.share.sources.used}
+	if v, err := c.base(); err == nil {
+		t.URI = v.URI()
+	}
+	return t
+}
+
+// resultInfo returns the info of a query that was run.
+func (c *checked) resultInfo(r *scan.Result, outputs []query.Output) Info {
+	t := c.info()
+	if at := r.Origin(); at != nil && at.URI() != t.URI {
+		t.Origin = at.URI()
+	}
+	for _, o := range outputs {
+		t.Outputs = append(t.Outputs, Output{o.Name, o.Type.String(), o.Source < 0})
+	}
+	return t
+}
+
+// explain returns the info with the explanation of the plan, and of the run if there was one.
+func (c *checked) explain(ctx context.Context, done *query.Done) (Info, error) {
+	t := c.info()
+	e, err := c.plan.Explain(ctx)
+	if err != nil {
+		return t, err
+	}
+	e.Done = done
+	t.Explanation, t.Text = e, e.String()
+	return t, nil
+}
+
+// run runs the query.
+func (c *checked) run(ctx context.Context, env *dataset.Env) (*scan.Result, *query.Result, error) {
+	base, err := c.base()
+	if err != nil {
+		return nil, nil, err
+	}
+	done, err := c.plan.Run(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := scan.NewResult(ctx, env, base, c.reads(), done, c.fingerprint)
+	return r, done, err
+}
+
+// Query asks a query of a view, or of the datasets that it names if of is nil. The caller closes
+// the view of the result; of may be closed before.
+func (s *Session) Query(ctx context.Context, of *View, q *Query) (*View, Info, error) {
+	c, err := s.prepare(ctx, of, q)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	r, done, err := c.run(ctx, s.env)
+	if err != nil {
+		c.share.leave()
+		return nil, Info{}, err
+	}
+	v := viewOfResult(r, c.share)
+	v.spec, v.done = c, &done.Done
+	return v, c.resultInfo(r, done.Outputs), nil
+}
+
+// Explain says what Query would do. With analyze it runs the query, drops the result, and says what
+// happened.
+func (s *Session) Explain(ctx context.Context, of *View, q *Query, analyze bool) (Info, error) {
+	c, err := s.prepare(ctx, of, q)
+	if err != nil {
+		return Info{}, err
+	}
+	defer c.share.leave()
+	var done *query.Done
+	if analyze {
+		r, err := c.plan.Run(ctx)
+		if err != nil {
+			return Info{}, err
+		}
+		done = &r.Done
+	}
+	return c.explain(ctx, done)
+}
+
+// Explain says what was done for a view that is the result of a query.
+func (v *View) Explain(ctx context.Context) (Info, error) {
+	if v.spec == nil {
+		return Info{}, errs.New(errs.Invalid, "explain query: the view is no answer to one")
+	}
+	return v.spec.explain(ctx, v.done)
+}

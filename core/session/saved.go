@@ -1,0 +1,75 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/scan"
+)
+
+// Save saves the view in ds under a name. Params are the document that the params of its query are
+// known by. With replace it takes the place of a saved view of that name.
+func (v *View) Save(ctx context.Context, ds *dataset.Dataset, name string, params json.RawMessage, replace bool) error {
+	spec := scan.QuerySpec{Params: params}
+	if v.spec != nil {
+		spec.Query, spec.Seed = v.spec.plan.Text(), v.spec.seed
+		if err := v.spec.canRepeat(v.result, name); err != nil {
+			return err
+		}
+	}
+	return v.table().Save(ctx, ds, name, spec, replace)
+}
+
+// canRepeat refuses to save computed columns of anything but all rows of a commit: only such a
+// query can be asked again.
+func (c *checked) canRepeat(r *scan.Result, name string) error {
+	if _, plain := r.View(); plain || (c.view != nil && c.view.whole()) {
+		return nil
+	}
+	return errs.New(errs.Unsupported, "save view %q: it is computed from a part of the rows, or from a result; ask the dataset itself, or materialize it", name)
+}
+
+// Load loads a saved view at the commit that it is of. A query that has to be asked again takes all
+// but its text and seed from q. The caller closes the view; ds may be closed before.
+func (s *Session) Load(ctx context.Context, ds *dataset.Dataset, name string, q *Query) (*View, Info, error) {
+	var c *checked
+	var done *query.Result
+	r, at, err := scan.Load(ctx, ds, name, func(ctx context.Context, base *dataset.View, saved dataset.SavedView) (*scan.Result, error) {
+		again := *q
+		again.Text, again.Stored = saved.Query, true
+		var err error
+		if c, err = s.prepare(ctx, NewView(base), &again); err != nil {
+			return nil, err
+		}
+		var r *scan.Result
+		r, done, err = c.run(ctx, s.env)
+		return r, err
+	})
+	of := newShare(&share{})
+	if c != nil {
+		of = c.share
+	}
+	if err != nil {
+		of.leave()
+		return nil, Info{}, err
+	}
+	of.dataset = at
+	v := viewOfResult(r, of)
+	info := Info{URI: ds.URI()}
+	if c != nil {
+		v.spec, v.done = c, &done.Done
+		info = c.resultInfo(r, done.Outputs)
+	}
+	return v, info, nil
+}
+
+// Copy says where Materialize copies to.
+type Copy = scan.Copy
+
+// Materialize copies the rows of a view into a new dataset. After a failure there is none.
+func (s *Session) Materialize(ctx context.Context, v *View, to Copy) error {
+	return v.table().Materialize(ctx, s.env, to)
+}

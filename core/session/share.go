@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"sync/atomic"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/query"
+	"deeplake/core/scan"
+)
+
+// share closes what a query opened when its last holder leaves. Each view that reads it is a
+// holder. A nil share holds nothing.
+type share struct {
+	holders atomic.Int64
+	sources *sources
+	dataset *dataset.Dataset // opened for a saved view; nil: none
+	above   *share           // of the view that was asked; nil: none
+}
+
+// newShare returns s with one holder, the caller.
+func newShare(s *share) *share {
+	s.holders.Store(1)
+	return s
+}
+
+// take adds a holder. It fails with errs.Closed if the last one has left.
+func (s *share) take() error {
+	if s == nil {
+		return nil
+	}
+	for {
+		n := s.holders.Load()
+		if n == 0 {
+			return errs.New(errs.Closed, "use view: it is closed")
+		}
+		if s.holders.CompareAndSwap(n, n+1) {
+			return nil
+		}
+	}
+}
+
+func (s *share) leave() {
+	if s != nil && s.holders.Add(-1) == 0 {
+		s.sources.close()
+		if s.dataset != nil {
+			_ = s.dataset.Close() // opened for reading: nothing to lose
+		}
+		s.above.leave()
+	}
+}
+
+// sources are the datasets that a query names. It owns them.
+type sources struct {
+	*scan.Tables
+	commits map[string]string // versions to open again, by name or name@ref
+	places  map[string]string // URIs of names
+	used    map[string]string // versions that were opened, as commits
+}
+
+// Table opens a dataset at a version. Preparing a query calls it from one goroutine.
+func (s *sources) Table(ctx context.Context, name, ref string) (query.Table, error) {
+	key, uri := name, name
+	if ref != "" {
+		key += "@" + ref
+	}
+	if commit := s.commits[key]; commit != "" {
+		ref = commit
+	}
+	if place := s.places[name]; place != "" {
+		uri = place
+	}
+	t, err := s.Tables.Table(ctx, uri, ref)
+	if err != nil {
+		return nil, err
+	}
+	if _, commit, _, err := s.View(uri, ref).Identity(); err == nil {
+		if s.used == nil {
+			s.used = map[string]string{}
+		}
+		s.used[key] = commit
+	}
+	return t, nil
+}
+
+func (s *sources) close() {
+	if s != nil {
+		_ = s.Close() // opened for reading: nothing to lose
+	}
+}

@@ -1,0 +1,180 @@
+package session
+
+import (
+	"context"
+	"sync"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/loader"
+	"deeplake/core/order"
+	"deeplake/core/query"
+	"deeplake/core/scan"
+)
+
+// View is rows of a view of a dataset, or of the result of a query. All methods may be called in
+// parallel. The caller closes it, after every loader and reader that was made of it.
+type View struct {
+	view   *dataset.View // nil: a result
+	result *scan.Result  // of the view, once it is asked for
+	once   sync.Once
+	source loader.Source
+	reader *loader.Reader
+
+	weights *order.Weights // nil: none
+	share   *share         // nil: nothing was opened for the view
+	spec    *checked       // the query that the view is the result of; nil: none
+	done    *query.Done
+}
+
+// NewView returns a view of the rows of v. The dataset of v must be open as long as the view is.
+func NewView(v *dataset.View) *View {
+	source := loader.SourceOf(v)
+	return &View{view: v, source: source, reader: loader.NewReader(source)}
+}
+
+// viewOfResult returns a view of the rows of a result. It takes over one share of s.
+func viewOfResult(r *scan.Result, s *share) *View {
+	source := loader.SourceOf(r)
+	return &View{result: r, source: source, reader: loader.NewReader(source), share: s}
+}
+
+// table returns the rows as a table of queries.
+func (v *View) table() *scan.Result {
+	v.once.Do(func() {
+		if v.result == nil {
+			v.result = scan.Plain(v.view)
+		}
+	})
+	return v.result
+}
+
+// subset makes a view of other rows of v.
+func (v *View) subset(ofView func(*dataset.View) (*dataset.View, error), ofResult func(*scan.Result) (*scan.Result, error)) (*View, error) {
+	if v.view != nil {
+		part, err := ofView(v.view)
+		if err != nil {
+			return nil, err
+		}
+		return NewView(part), nil
+	}
+	if err := v.share.take(); err != nil {
+		return nil, err
+	}
+	part, err := ofResult(v.result)
+	if err != nil {
+		v.share.leave()
+		return nil, err
+	}
+	return viewOfResult(part, v.share), nil
+}
+
+// Len returns the number of rows.
+func (v *View) Len() int64 { return v.source.Len() }
+
+// Describe returns the rows and tensors.
+func (v *View) Describe() dataset.Description {
+	if v.view != nil {
+		return v.view.Describe()
+	}
+	return v.result.Describe()
+}
+
+// Select returns a view of the given rows of v, in the given order. It keeps rows.
+func (v *View) Select(rows []int64) (*View, error) {
+	return v.subset(
+		func(d *dataset.View) (*dataset.View, error) { return d.Select(rows) },
+		func(r *scan.Result) (*scan.Result, error) { return r.Select(rows) })
+}
+
+// Slice returns a view of the rows start, start+step, ... up to but without stop. All must exist.
+func (v *View) Slice(start, stop, step int64) (*View, error) {
+	return v.subset(
+		func(d *dataset.View) (*dataset.View, error) { return d.Slice(start, stop, step) },
+		func(r *scan.Result) (*scan.Result, error) { return r.Slice(start, stop, step) })
+}
+
+// Rows writes the dataset row of each row into dst, which has room for Len numbers.
+func (v *View) Rows(dst []int64) error {
+	if v.view == nil {
+		return v.result.Rows(dst)
+	}
+	v.view.Rows(dst)
+	return nil
+}
+
+// WithWeights returns a view of the same rows, with a weight for each by which loaders draw them.
+func (v *View) WithWeights(weights []float64) (*View, error) {
+	if int64(len(weights)) != v.Len() {
+		return nil, errs.New(errs.Invalid, "weigh rows: %d weights for %d rows, want one for each row", len(weights), v.Len())
+	}
+	w, err := order.NewWeights(weights)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "weigh rows", "", err)
+	}
+	weighed, err := v.subset(
+		func(d *dataset.View) (*dataset.View, error) { return d, nil },
+		func(r *scan.Result) (*scan.Result, error) { return r, nil })
+	if err != nil {
+		return nil, err
+	}
+	weighed.weights = w
+	return weighed, nil
+}
+
+// Read reads rows into a batch, which the caller releases.
+func (v *View) Read(ctx context.Context, rows []int64, o loader.ReadOptions) (*loader.Batch, error) {
+	return v.reader.Read(ctx, rows, o)
+}
+
+// Stored returns a reader of the stored bytes of a tensor.
+func (v *View) Stored(tensor string) (*loader.StoredReader, error) {
+	return loader.NewStoredReader(v.source, tensor)
+}
+
+// Load plans batches of the view. The caller closes the loader before the view.
+func (v *View) Load(ctx context.Context, o loader.Options) (*loader.Loader, error) {
+	o.Weights = v.weights
+	return loader.Open(ctx, v.source, o)
+}
+
+// Part is a view of a mix, with a name for messages.
+type Part struct {
+	View  *View
+	Label string
+}
+
+// Mix plans batches of several views together. The caller closes the loader before the views.
+func Mix(ctx context.Context, parts []Part, policy order.MixPolicy, o loader.Options) (*loader.Loader, error) {
+	sources := make([]loader.Part, len(parts))
+	for i, p := range parts {
+		if p.View.weights != nil {
+			return nil, errs.New(errs.Invalid, "mix views: the rows of view %d, %s, have weights; give weights to the views instead", i, p.Label)
+		}
+		sources[i] = loader.Part{Source: p.View.source, Label: p.Label}
+	}
+	mix, err := loader.NewMix(sources, o.Tensors, policy)
+	if err != nil {
+		return nil, err
+	}
+	return loader.Open(ctx, mix, o)
+}
+
+// Close ends the view. It closes what was opened for the view and no other view reads.
+func (v *View) Close() {
+	v.reader.Close()
+	v.share.leave()
+}
+
+// whole reports whether the view is all rows of a commit.
+func (v *View) whole() bool {
+	if v.view == nil {
+		return false
+	}
+	_, _, selection, err := v.view.Identity()
+	all, other := v.view.Counted(v.view.Describe().Head.Rows), ""
+	if err == nil {
+		_, _, other, err = all.Identity()
+	}
+	return err == nil && selection == other
+}
