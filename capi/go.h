@@ -85,6 +85,7 @@ extern __typeof__(dl_query_explain) dlgo_query_explain;
 extern __typeof__(dl_dataset_save_view) dlgo_dataset_save_view;
 extern __typeof__(dl_dataset_load_view) dlgo_dataset_load_view;
 extern __typeof__(dl_view_materialize) dlgo_view_materialize;
+extern __typeof__(dl_query_sources) dlgo_query_sources;
 extern __typeof__(dl_query_functions) dlgo_query_functions;
 extern __typeof__(dl_column_open) dlgo_column_open;
 extern __typeof__(dl_column_sizes) dlgo_column_sizes;

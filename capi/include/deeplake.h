@@ -620,6 +620,10 @@ DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* na
 DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options,
                                      dl_error* err);
 
+/* The names of the datasets that a query reads, as its text has them, as a JSON list: each once, in
+ * order. The buffer is the caller's. A mistake in the text is the failure of dl_query. */
+DL_API dl_status dl_query_sources(dl_text* text, dl_buffer* json, dl_error* err);
+
 /* The functions that every query knows, and the words of the language, which a dl_function cannot
  * be named, as JSON:
  * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The buffer is the caller's. */

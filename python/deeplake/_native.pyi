@@ -413,6 +413,9 @@ def load_view(
 def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) -> None:
     """Copies the rows into a new dataset; options `overwrite`, `message`, `threads`, `storage`, `environ`."""
 
+def query_sources(text: str) -> list[str]:
+    """Returns the names of the datasets that a query reads; a mistake raises the error of the query."""
+
 def vocabulary() -> dict[str, Any]:
     """Returns the `functions` that every query knows: `name`, `signature`, `doc`; and the `words` of the language."""
 

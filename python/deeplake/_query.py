@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,6 @@ from deeplake._storage import Stores
 from deeplake._text import printable_lines
 
 _EPOCH = datetime.date(1970, 1, 1)
-_NAMED = re.compile(r"""["'](deeplake://[^"']+)["']""")
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -66,7 +64,7 @@ class Question:
             "each": [number for number, value in enumerate(self.params) if isinstance(value, tql.Each)],
             "commits": commits,
             "stored": self.stored,
-            "places": {name: _uri.resolve(name) for name in _NAMED.findall(self.text)} or None,
+            "places": _places(self.text),
             **_storage.reach(storage),
         }
 
@@ -83,6 +81,14 @@ class Question:
         options = {**self.options(storage, None), "analyze": analyze}
         about = _native.explain(view, self.text, native_params(self.params), tql.registered(), options)
         return Explanation(about["text"], about["explanation"])
+
+
+def _places(text: str) -> dict[str, str] | None:
+    """Returns the places of the `deeplake://` names that a query reads, None if it reads none."""
+    if _uri.SCHEME not in text:
+        return None
+    names = [name for name in _native.query_sources(text) if name.startswith(_uri.SCHEME)]
+    return {name: _uri.resolve(name) for name in names} or None
 
 
 class Answer(Version):

@@ -24,7 +24,7 @@ namespace deeplake {
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
     X(view_read) X(view_with_weights) X(view_close) X(query) X(query_explain) \
-    X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_functions) \
+    X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_sources) X(query_functions) \
     X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) X(column_close) \
     X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \

@@ -144,6 +144,13 @@ void materialize(const View& self, const std::string& uri, const py::object& opt
         interrupt(*self.handle));
 }
 
+py::object sources(const std::string& text) {
+    const Core& c = core();
+    Buffer json;
+    call([&](dl_error* err) { return c.query_sources(text.c_str(), json.out(), err); });
+    return json.json();
+}
+
 py::object vocabulary() {
     const Core& c = core();
     Buffer json;
@@ -159,6 +166,7 @@ void register_query(py::module_& m) {
           arg("options") = py::none());
     m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"),
           arg("options") = py::none());
+    m.def("query_sources", sources, arg("text"));
     m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
     m.def("load_view", load, arg("dataset"), arg("name"), arg("params"), arg("functions"),

@@ -477,6 +477,9 @@ static void queries(const char* uri) {
     f.call = NULL;
     FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
     WANT(json.release == NULL);
+    OK(dl_query_sources("SELECT x FROM \"mem://copy\" WHERE t = 'FROM y'", &json, &err));
+    WANT(contains(&json, "[\"mem://copy\"]"));
+    FAILS(DL_INVALID, dl_query_sources("SELECT", &json, &err));
     OK(dl_query_functions(&json, &err));
     WANT(contains(&json, "\"COSINE_SIMILARITY\""));
     dl_context gone = {0};
