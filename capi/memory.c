@@ -1,6 +1,6 @@
-/* References to the memory of batches, and DLPack tensors over it. Pure C: a consumer may drop a
- * tensor from any thread, without the GIL, while the interpreter ends, or in a forked child; none
- * of this may enter the Go runtime. */
+/* References to the memory of batches, and DLPack tensors over it. Pure C, which never enters the
+ * Go runtime: a consumer may drop a tensor from any thread, without the GIL, while the interpreter
+ * exits, or in a forked child. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,9 +9,8 @@
 #include "dlpack.h"
 #include "go.h"
 
-/* dl_memory is dl_slab under its public name; the counting and the check of the owner are the
- * slab's. */
-static dl_slab* slab_of(dl_memory* memory) { return (dl_slab*)memory; }
+/* dl_memory is dli_slab under its public name. The slab counts references and checks the owner. */
+static dli_slab* slab_of(dl_memory* memory) { return (dli_slab*)memory; }
 
 static atomic_llong references;
 
@@ -20,16 +19,16 @@ int64_t dl_memory_references(void) { return atomic_load(&references); }
 void dl_memory_retain(dl_memory* memory) {
     if (memory == NULL) return;
     atomic_fetch_add(&references, 1);
-    dl_slab_retain(slab_of(memory));
+    dli_slab_retain(slab_of(memory));
 }
 
 void dl_memory_release(dl_memory* memory) {
     if (memory == NULL) return;
     atomic_fetch_sub(&references, 1);
-    dl_slab_release(slab_of(memory));
+    dli_slab_release(slab_of(memory));
 }
 
-dl_batch_export* dl_batch_export_new(dl_memory* memory, int64_t size) {
+dl_batch_export* dli_batch_export_new(dl_memory* memory, int64_t size) {
     dl_batch_export* exported = calloc(1, sizeof *exported + (size_t)size);
     if (exported == NULL) return NULL;
     exported->struct_size = sizeof *exported;
@@ -69,7 +68,7 @@ static dl_status fail(dl_error* err, dl_status status, const char* why, int32_t 
     return dli_fail(err, status, "export tensor", "%s (%d)", why, got);
 }
 
-/* kind_of fills the protocol's element type; 0 if dtype has none. */
+/* Fills the element type of the protocol. Returns 0 if dtype has none. */
 static int kind_of(int32_t dtype, pack_tensor* t) {
     static const struct {
         uint8_t code, bits;

@@ -15,10 +15,12 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define VECTOR __attribute__((target("avx2,fma")))
-int dl_array_ready(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+int dli_array_ready(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
 #else
 #define VECTOR
-int dl_array_ready(void) { return 1; }
+int dli_array_ready(void) { return 1; }
 #endif
 
 /* gcc 12 makes vectors of two sums at once only where they stand by themselves. */
@@ -86,10 +88,10 @@ LOOP(ltt_f64, f64, (x < y) | ((y != y) & (x == x)))
 
 #define SIDES(name, T)                                   \
     switch (side) {                                      \
-        case DL_COLUMNS:                                 \
+        case DLI_COLUMNS:                                \
             name##_cc(dst, (const T*)a, (const T*)b, n); \
             return 1;                                    \
-        case DL_RIGHT:                                   \
+        case DLI_RIGHT:                                  \
             name##_cv(dst, (const T*)a, (const T*)b, n); \
             return 1;                                    \
         default:                                         \
@@ -99,48 +101,48 @@ LOOP(ltt_f64, f64, (x < y) | ((y != y) & (x == x)))
 
 #define WHOLE(T)             \
     switch (op) {            \
-        case DL_EQ_TOTAL:    \
-        case DL_EQ:          \
+        case DLI_EQ_TOTAL:   \
+        case DLI_EQ:         \
             SIDES(eq_##T, T) \
-        case DL_LT_TOTAL:    \
-        case DL_LT:          \
+        case DLI_LT_TOTAL:   \
+        case DLI_LT:         \
             SIDES(lt_##T, T) \
-        case DL_LE:          \
+        case DLI_LE:         \
             SIDES(le_##T, T) \
     }                        \
     return 0;
 
 #define FLOAT(T)              \
     switch (op) {             \
-        case DL_EQ_TOTAL:     \
+        case DLI_EQ_TOTAL:    \
             SIDES(eqt_##T, T) \
-        case DL_LT_TOTAL:     \
+        case DLI_LT_TOTAL:    \
             SIDES(ltt_##T, T) \
     }                         \
     WHOLE(T)
 
-int dl_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b,
-                     size_t n) {
+int dli_array_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b,
+                      size_t n) {
     switch (type) {
-        case DL_U8:
+        case DLI_U8:
             WHOLE(u8)
-        case DL_U16:
+        case DLI_U16:
             WHOLE(u16)
-        case DL_U32:
+        case DLI_U32:
             WHOLE(u32)
-        case DL_U64:
+        case DLI_U64:
             WHOLE(u64)
-        case DL_I8:
+        case DLI_I8:
             WHOLE(i8)
-        case DL_I16:
+        case DLI_I16:
             WHOLE(i16)
-        case DL_I32:
+        case DLI_I32:
             WHOLE(i32)
-        case DL_I64:
+        case DLI_I64:
             WHOLE(i64)
-        case DL_F32:
+        case DLI_F32:
             FLOAT(f32)
-        case DL_F64:
+        case DLI_F64:
             FLOAT(f64)
     }
     return 0;
@@ -198,30 +200,30 @@ VECTOR static void sum_f64(const f64* a, size_t n, double* sum, double* lost) {
     *lost = rest;
 }
 
-int dl_array_sum(int type, const void* a, size_t n, int64_t* whole, double* sum, double* lost) {
+int dli_array_sum(int type, const void* a, size_t n, int64_t* whole, double* sum, double* lost) {
     switch (type) {
-        case DL_U8:
+        case DLI_U8:
             *whole = sum_u8(a, n);
             return 1;
-        case DL_U16:
+        case DLI_U16:
             *whole = sum_u16(a, n);
             return 1;
-        case DL_U32:
+        case DLI_U32:
             *whole = sum_u32(a, n);
             return 1;
-        case DL_I8:
+        case DLI_I8:
             *whole = sum_i8(a, n);
             return 1;
-        case DL_I16:
+        case DLI_I16:
             *whole = sum_i16(a, n);
             return 1;
-        case DL_I32:
+        case DLI_I32:
             *whole = sum_i32(a, n);
             return 1;
-        case DL_F32:
+        case DLI_F32:
             sum_f32(a, n, sum, lost);
             return 1;
-        case DL_F64:
+        case DLI_F64:
             sum_f64(a, n, sum, lost);
             return 1;
     }
@@ -270,27 +272,27 @@ EXTREME(f64)
 NANS(f32)
 NANS(f64)
 
-int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
+int dli_array_extreme(int type, int most, const void* a, size_t n, void* out) {
     switch (type) {
-        case DL_U8:
+        case DLI_U8:
             return extreme_u8(most, a, n, out);
-        case DL_U16:
+        case DLI_U16:
             return extreme_u16(most, a, n, out);
-        case DL_U32:
+        case DLI_U32:
             return extreme_u32(most, a, n, out);
-        case DL_U64:
+        case DLI_U64:
             return extreme_u64(most, a, n, out);
-        case DL_I8:
+        case DLI_I8:
             return extreme_i8(most, a, n, out);
-        case DL_I16:
+        case DLI_I16:
             return extreme_i16(most, a, n, out);
-        case DL_I32:
+        case DLI_I32:
             return extreme_i32(most, a, n, out);
-        case DL_I64:
+        case DLI_I64:
             return extreme_i64(most, a, n, out);
-        case DL_F32:
+        case DLI_F32:
             return nans_f32(a, n) ? 2 : extreme_f32(most, a, n, out);
-        case DL_F64:
+        case DLI_F64:
             return nans_f64(a, n) ? 2 : extreme_f64(most, a, n, out);
     }
     return 0;
@@ -360,26 +362,26 @@ int dl_array_extreme(int type, int most, const void* a, size_t n, void* out) {
     VECTOR static int measure_##pair(int what, const TA* a, const TB* b, size_t step, size_t n,    \
                                      size_t d, double* dst, int64_t* whole) {                      \
         for (size_t k = 0; k < n; k++) {                                                           \
-            size_t r = DL_TURN(k, n);                                                              \
+            size_t r = DLI_TURN(k, n);                                                             \
             const TA* x = a + r * d;                                                               \
             const TB* y = b + r * step;                                                            \
             switch (what) {                                                                        \
-                case DL_DOT:                                                                       \
+                case DLI_DOT:                                                                      \
                     dst[r] = dot_##pair(x, y, d);                                                  \
                     break;                                                                         \
-                case DL_COSINE:                                                                    \
+                case DLI_COSINE:                                                                   \
                     dst[r] = dot_self_##pair(x, y, d, &dst[n + r]);                                \
                     break;                                                                         \
-                case DL_L1:                                                                        \
+                case DLI_L1:                                                                       \
                     dst[r] = l1_##pair(x, y, d);                                                   \
                     break;                                                                         \
-                case DL_L2:                                                                        \
+                case DLI_L2:                                                                       \
                     dst[r] = l2_##pair(x, y, d);                                                   \
                     break;                                                                         \
-                case DL_LINF:                                                                      \
+                case DLI_LINF:                                                                     \
                     dst[r] = linf_##pair(x, y, d);                                                 \
                     break;                                                                         \
-                case DL_UNEQUAL:                                                                   \
+                case DLI_UNEQUAL:                                                                  \
                     whole[r] = unequal_##pair(x, y, d);                                            \
                     break;                                                                         \
                 default:                                                                           \
@@ -424,21 +426,21 @@ MEASURES(dd, f64, f64)
     VECTOR static int measure_##T(int what, const T* a, const T* b, size_t step, size_t n, \
                                   size_t d, int64_t* whole) {                              \
         for (size_t r = 0; r < n; r++, a += d, b += step) switch (what) {                  \
-                case DL_DOT:                                                               \
+                case DLI_DOT:                                                              \
                     whole[r] = dot_##T(a, b, d);                                           \
                     break;                                                                 \
-                case DL_COSINE:                                                            \
-                case DL_L2:                                                                \
+                case DLI_COSINE:                                                           \
+                case DLI_L2:                                                               \
                     whole[r] = dot_##T(a, b, d);                                           \
                     whole[n + r] = dot_##T(a, a, d);                                       \
                     break;                                                                 \
-                case DL_L1:                                                                \
+                case DLI_L1:                                                               \
                     whole[r] = l1_##T(a, b, d);                                            \
                     break;                                                                 \
-                case DL_LINF:                                                              \
+                case DLI_LINF:                                                             \
                     whole[r] = linf_##T(a, b, d);                                          \
                     break;                                                                 \
-                case DL_UNEQUAL:                                                           \
+                case DLI_UNEQUAL:                                                          \
                     whole[r] = unequal_##T(a, b, d);                                       \
                     break;                                                                 \
                 default:                                                                   \
@@ -450,12 +452,12 @@ MEASURES(dd, f64, f64)
 WHOLES(i8)
 WHOLES(u8)
 
-int dl_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step,
-                     size_t n, size_t d, double* dst, int64_t* whole) {
-    if (type == DL_F32 && type_b == DL_F32) return measure_ff(what, a, b, step, n, d, dst, whole);
-    if (type == DL_F32 && type_b == DL_F64) return measure_fd(what, a, b, step, n, d, dst, whole);
-    if (type == DL_F64 && type_b == DL_F64) return measure_dd(what, a, b, step, n, d, dst, whole);
-    if (type == DL_I8 && type_b == DL_I8) return measure_i8(what, a, b, step, n, d, whole);
-    if (type == DL_U8 && type_b == DL_U8) return measure_u8(what, a, b, step, n, d, whole);
+int dli_array_measure(int what, int type, int type_b, const void* a, const void* b, size_t step,
+                      size_t n, size_t d, double* dst, int64_t* whole) {
+    if (type == DLI_F32 && type_b == DLI_F32) return measure_ff(what, a, b, step, n, d, dst, whole);
+    if (type == DLI_F32 && type_b == DLI_F64) return measure_fd(what, a, b, step, n, d, dst, whole);
+    if (type == DLI_F64 && type_b == DLI_F64) return measure_dd(what, a, b, step, n, d, dst, whole);
+    if (type == DLI_I8 && type_b == DLI_I8) return measure_i8(what, a, b, step, n, d, whole);
+    if (type == DLI_U8 && type_b == DLI_U8) return measure_u8(what, a, b, step, n, d, whole);
     return 0;
 }

@@ -4,16 +4,16 @@ package array
 
 /*
 #cgo CFLAGS: -std=c11 -O3
-#cgo noescape dl_array_compare
-#cgo nocallback dl_array_compare
-#cgo noescape dl_array_sum
-#cgo nocallback dl_array_sum
-#cgo noescape dl_array_extreme
-#cgo nocallback dl_array_extreme
-#cgo noescape dl_array_measure
-#cgo nocallback dl_array_measure
-#cgo noescape dl_array_near
-#cgo nocallback dl_array_near
+#cgo noescape dli_array_compare
+#cgo nocallback dli_array_compare
+#cgo noescape dli_array_sum
+#cgo nocallback dli_array_sum
+#cgo noescape dli_array_extreme
+#cgo nocallback dli_array_extreme
+#cgo noescape dli_array_measure
+#cgo nocallback dli_array_measure
+#cgo noescape dli_array_near
+#cgo nocallback dli_array_near
 #include "kernel.h"
 */
 import "C"
@@ -26,7 +26,7 @@ import (
 )
 
 // ready reports whether the processor has what the C loops are made of.
-var ready = sync.OnceValue(func() bool { return C.dl_array_ready() != 0 })
+var ready = sync.OnceValue(func() bool { return C.dli_array_ready() != 0 })
 
 // worth is how many values a call into C has to bring.
 const worth = 64
@@ -38,14 +38,14 @@ func compareNative[T any](d tensor.DType, op nativeOp, dst []bool, a, b []T) boo
 	if len(dst) < worth || !ready() {
 		return false
 	}
-	side := C.int(C.DL_COLUMNS)
+	side := C.int(C.DLI_COLUMNS)
 	switch {
 	case len(b) == 1:
-		side = C.DL_RIGHT
+		side = C.DLI_RIGHT
 	case len(a) == 1:
-		side = C.DL_LEFT
+		side = C.DLI_LEFT
 	}
-	return C.dl_array_compare(C.int(d), C.int(op), side, (*C.uint8_t)(pointer(dst)), pointer(a), pointer(b), C.size_t(len(dst))) != 0
+	return C.dli_array_compare(C.int(d), C.int(op), side, (*C.uint8_t)(pointer(dst)), pointer(a), pointer(b), C.size_t(len(dst))) != 0
 }
 
 // sumNative adds in C; false where it cannot.
@@ -53,7 +53,7 @@ func sumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok
 	if len(a) < worth || !ready() {
 		return 0, 0, 0, false
 	}
-	ok = C.dl_array_sum(C.int(d), pointer(a), C.size_t(len(a)), (*C.int64_t)(&whole), (*C.double)(&sum), (*C.double)(&lost)) != 0
+	ok = C.dli_array_sum(C.int(d), pointer(a), C.size_t(len(a)), (*C.int64_t)(&whole), (*C.double)(&sum), (*C.double)(&lost)) != 0
 	return whole, sum, lost, ok
 }
 
@@ -66,7 +66,7 @@ func extremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
 	if most {
 		which = 1
 	}
-	ok = C.dl_array_extreme(C.int(d), which, pointer(a), C.size_t(len(a)), unsafe.Pointer(&out)) == 1
+	ok = C.dli_array_extreme(C.int(d), which, pointer(a), C.size_t(len(a)), unsafe.Pointer(&out)) == 1
 	return out, ok
 }
 
@@ -77,12 +77,12 @@ func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows
 	if rows*n == 0 || !ready() {
 		return false
 	}
-	return C.dl_array_measure(nativeMeasure(m), C.int(d), C.int(e), a, b, C.size_t(step), C.size_t(rows), C.size_t(n),
+	return C.dli_array_measure(nativeMeasure(m), C.int(d), C.int(e), a, b, C.size_t(step), C.size_t(rows), C.size_t(n),
 		(*C.double)(unsafe.SliceData(dst)), (*C.int64_t)(unsafe.SliceData(whole))) != 0
 }
 
 func nativeMeasure(m measure) C.int {
-	return [...]C.int{dot: C.DL_DOT, cosine: C.DL_COSINE, l1Apart: C.DL_L1, l2Apart: C.DL_L2, linfApart: C.DL_LINF, unequal: C.DL_UNEQUAL}[m]
+	return [...]C.int{dot: C.DLI_DOT, cosine: C.DLI_COSINE, l1Apart: C.DLI_L1, l2Apart: C.DLI_L2, linfApart: C.DLI_LINF, unequal: C.DLI_UNEQUAL}[m]
 }
 
 // nearNative measures rows in C against one vector, but for those that r tells to be beyond the
@@ -91,10 +91,10 @@ func nearNative(m measure, a []float32, b []float64, r *lowerBound, rows int, ds
 	if len(a) == 0 || len(a) != rows*len(b) || !ready() {
 		return false
 	}
-	limit := C.dl_array_limit{at: C.double(r.at), slope: C.double(r.slope)}
+	limit := C.dli_array_limit{at: C.double(r.at), slope: C.double(r.slope)}
 	if r.above {
 		limit.above = 1
 	}
-	return C.dl_array_near(nativeMeasure(m), (*C.float)(pointer(a)), (*C.double)(pointer(b)), (*C.float)(pointer(r.vector)), C.size_t(rows), C.size_t(len(b)),
+	return C.dli_array_near(nativeMeasure(m), (*C.float)(pointer(a)), (*C.double)(pointer(b)), (*C.float)(pointer(r.vector)), C.size_t(rows), C.size_t(len(b)),
 		&limit, (*C.double)(unsafe.SliceData(dst))) != 0
 }

@@ -93,27 +93,27 @@ VECTOR static inline double rough_dot(const float* a, const float* b, size_t d, 
 static const double least = 0x1p-80;
 
 /* Whether a row is surely beyond the limit. Neither infinity nor NaN ever is. */
-VECTOR static inline int beyond(const dl_array_limit* l, double v, double self) {
+VECTOR static inline int beyond(const dli_array_limit* l, double v, double self) {
     double t = v - l->at;
     t = t < 0 ? -(t * t) : t * t;
     if (!(l->above ? t > l->slope * self : t < l->slope * self)) return 0;
     return v - v == 0 && self - self == 0 && self > least;
 }
 
-VECTOR int dl_array_near(int what, const float* a, const double* b, const float* rough, size_t n,
-                         size_t d, const dl_array_limit* limit, double* dst) {
-    if (what != DL_DOT && what != DL_COSINE && what != DL_L2) return 0;
+VECTOR int dli_array_near(int what, const float* a, const double* b, const float* rough, size_t n,
+                          size_t d, const dli_array_limit* limit, double* dst) {
+    if (what != DLI_DOT && what != DLI_COSINE && what != DLI_L2) return 0;
     for (size_t k = 0; k < n; k++) {
-        size_t r = DL_TURN(k, n);
+        size_t r = DLI_TURN(k, n);
         const float* row = a + r * d;
         double self = 1,
-               v = what == DL_L2 ? rough_square(row, rough, d) : rough_dot(row, rough, d, &self);
-        double exact[2] = {limit->above ? HUGE_VAL : what == DL_L2 ? 0 : -HUGE_VAL, 1};
+               v = what == DLI_L2 ? rough_square(row, rough, d) : rough_dot(row, rough, d, &self);
+        double exact[2] = {limit->above ? HUGE_VAL : what == DLI_L2 ? 0 : -HUGE_VAL, 1};
         if (!beyond(limit, v, self) &&
-            !dl_array_measure(what, DL_F32, DL_F64, row, b, 0, 1, d, exact, NULL))
+            !dli_array_measure(what, DLI_F32, DLI_F64, row, b, 0, 1, d, exact, NULL))
             return 0;
         dst[r] = exact[0];
-        if (what == DL_COSINE) dst[n + r] = exact[1];
+        if (what == DLI_COSINE) dst[n + r] = exact[1];
     }
     return 1;
 }

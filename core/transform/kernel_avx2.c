@@ -11,16 +11,16 @@
 
 #define VECTOR __attribute__((target("avx2")))
 
-int dl_transform_vectors(void) { return __builtin_cpu_supports("avx2"); }
+int dli_transform_vectors(void) { return __builtin_cpu_supports("avx2"); }
 
 enum { WEIGHED_TAPS = 64 }; /* more are so few samples that the plain code will do */
 
 /* Four samples at a time, each in a lane. */
 VECTOR static void weigh(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows,
-                         int32_t n, const dl_reach* r, int64_t all_from, int64_t all_to) {
+                         int32_t n, const dli_reach* r, int64_t all_from, int64_t all_to) {
     const __m256d one = _mm256_set1_pd(1), half = _mm256_set1_pd(0.5), none = _mm256_setzero_pd();
     const __m256d inverse = _mm256_set1_pd(r->inverse), sign = _mm256_set1_pd(-0.0);
-    const __m256d whole = _mm256_set1_pd(1 << DL_PRECISION);
+    const __m256d whole = _mm256_set1_pd(1 << DLI_PRECISION);
     for (int32_t x = 0; x < n; x += 4) {
         double number[4], from[4], size[4];
         int64_t shift[4]; /* of a window's weights in its row */
@@ -58,9 +58,9 @@ VECTOR static void weigh(int32_t* first, int32_t* weights, int32_t taps, const i
     }
 }
 
-int dl_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows,
-                    int32_t n, const dl_reach* r, int64_t all_from, int64_t all_to) {
-    if (!dl_transform_vectors() || taps > WEIGHED_TAPS) return 0;
+int dli_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows,
+                     int32_t n, const dli_reach* r, int64_t all_from, int64_t all_to) {
+    if (!dli_transform_vectors() || taps > WEIGHED_TAPS) return 0;
     weigh(first, weights, taps, windows, n, r, all_from, all_to);
     return 1;
 }
@@ -76,7 +76,7 @@ typedef struct {
     int pairs, quads;
 } table;
 
-size_t dl_across3_room(int taps, int n) {
+size_t dli_across3_room(int taps, int n) {
     size_t quads = (size_t)(n + 3) / 4, pairs = (size_t)(taps + 1) / 2;
     return quads * (pairs * 4 * sizeof(__m256i) + 4 * sizeof(int32_t)) + sizeof(__m256i);
 }
@@ -86,7 +86,7 @@ static int32_t both(int32_t first, int32_t second) {
     return (int32_t)((uint32_t)(uint16_t)second << 16 | (uint16_t)first);
 }
 
-static table lay(const dl_axis* a, int n, void* room) {
+static table lay(const dli_axis* a, int n, void* room) {
     table t = {.pairs = (a->taps + 1) / 2, .quads = (n + 3) / 4};
     uintptr_t begin = ((uintptr_t)room + sizeof(__m256i) - 1) / sizeof(__m256i) * sizeof(__m256i);
     int32_t* weights = (int32_t*)begin;
@@ -125,11 +125,11 @@ VECTOR static inline sums add(sums s, __m256i v, const __m256i* w) {
 }
 
 VECTOR static inline sums none(void) {
-    return (sums){_mm256_setzero_si256(), _mm256_set1_epi32(1 << (DL_PRECISION - 1))};
+    return (sums){_mm256_setzero_si256(), _mm256_set1_epi32(1 << (DLI_PRECISION - 1))};
 }
 
 VECTOR static inline __m256i total(sums s) {
-    return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(s.high, 12), s.low), DL_PRECISION);
+    return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(s.high, 12), s.low), DLI_PRECISION);
 }
 
 /* Quad q of one row: four times three channels and nothing, in 16 bits, in the order of the pixels.
@@ -198,12 +198,12 @@ VECTOR static void across_many(uint8_t* out, size_t out_stride, const uint8_t* i
 }
 
 static uint8_t clamp(int32_t v) {
-    v >>= DL_PRECISION;
+    v >>= DLI_PRECISION;
     return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
 /* A row behind which only rest bytes from its begin on may be read. */
-VECTOR static void last_row(uint8_t* out, const uint8_t* in, size_t rest, const dl_axis* a, int n,
+VECTOR static void last_row(uint8_t* out, const uint8_t* in, size_t rest, const dli_axis* a, int n,
                             const table* t) {
     size_t reach = 12 * (size_t)((t->pairs - 1) / 2) + 16;
     int quads = 0;
@@ -219,15 +219,15 @@ VECTOR static void last_row(uint8_t* out, const uint8_t* in, size_t rest, const 
         const int32_t* w = a->weights + (size_t)x * a->taps;
         const uint8_t* p = in + (size_t)a->first[x] * 3;
         for (int k = 0; k < 3; k++) {
-            int32_t sum = 1 << (DL_PRECISION - 1);
+            int32_t sum = 1 << (DLI_PRECISION - 1);
             for (int i = 0; i < a->taps; i++) sum += p[i * 3 + k] * w[i];
             *out++ = clamp(sum);
         }
     }
 }
 
-VECTOR void dl_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride,
-                              int rows, size_t rest, const dl_axis* a, int n, void* room) {
+VECTOR void dli_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride,
+                               int rows, size_t rest, const dli_axis* a, int n, void* room) {
     table t = lay(a, n, room);
     size_t reach = 0; /* bytes of a row that are read */
     for (int x = 0; x < n; x++) {
@@ -273,11 +273,11 @@ VECTOR static inline __attribute__((always_inline)) void down_row(uint8_t* out, 
 
 enum { MOST_TAPS = 512 };
 
-VECTOR void dl_down_vector(uint8_t* out, const uint8_t* in, size_t stride, size_t n,
-                           const int32_t* w, int taps) {
+VECTOR void dli_down_vector(uint8_t* out, const uint8_t* in, size_t stride, size_t n,
+                            const int32_t* w, int taps) {
     if (n < 32 || taps > MOST_TAPS) {
         for (size_t x = 0; x < n; x++) {
-            int32_t sum = 1 << (DL_PRECISION - 1);
+            int32_t sum = 1 << (DLI_PRECISION - 1);
             for (int t = 0; t < taps; t++) sum += in[t * stride + x] * w[t];
             out[x] = clamp(sum);
         }
@@ -311,8 +311,8 @@ VECTOR static inline __m256 eight(__m128i bytes, __m256 scale, __m256 mean, __m2
 }
 
 /* Pixels to planes that lie plane floats apart, or, with chw 0, to pixels. */
-VECTOR void dl_floats3_vector(float* out, size_t plane, const uint8_t* in, size_t n, int chw,
-                              float scale, const float* mean, const float* std) {
+VECTOR void dli_floats3_vector(float* out, size_t plane, const uint8_t* in, size_t n, int chw,
+                               float scale, const float* mean, const float* std) {
     const __m256 by = _mm256_set1_ps(scale);
     size_t x = 0;
     if (chw) {
@@ -351,33 +351,33 @@ VECTOR void dl_floats3_vector(float* out, size_t plane, const uint8_t* in, size_
 
 #else
 
-int dl_transform_vectors(void) { return 0; }
+int dli_transform_vectors(void) { return 0; }
 
-int dl_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows,
-                    int32_t n, const dl_reach* r, int64_t all_from, int64_t all_to) {
+int dli_weigh_vector(int32_t* first, int32_t* weights, int32_t taps, const int64_t* windows,
+                     int32_t n, const dli_reach* r, int64_t all_from, int64_t all_to) {
     (void)first, (void)weights, (void)taps, (void)windows, (void)n, (void)r, (void)all_from,
         (void)all_to;
     return 0;
 }
 
-size_t dl_across3_room(int taps, int n) {
+size_t dli_across3_room(int taps, int n) {
     (void)taps, (void)n;
     return 0;
 }
 
-void dl_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride, int rows,
-                       size_t rest, const dl_axis* a, int n, void* room) {
+void dli_across3_vector(uint8_t* out, size_t out_stride, const uint8_t* in, size_t stride, int rows,
+                        size_t rest, const dli_axis* a, int n, void* room) {
     (void)out, (void)out_stride, (void)in, (void)stride, (void)rows, (void)rest, (void)a, (void)n,
         (void)room;
 }
 
-void dl_down_vector(uint8_t* out, const uint8_t* in, size_t stride, size_t n,
-                    const int32_t* weights, int taps) {
+void dli_down_vector(uint8_t* out, const uint8_t* in, size_t stride, size_t n,
+                     const int32_t* weights, int taps) {
     (void)out, (void)in, (void)stride, (void)n, (void)weights, (void)taps;
 }
 
-void dl_floats3_vector(float* out, size_t plane, const uint8_t* in, size_t n, int chw, float scale,
-                       const float* mean, const float* std) {
+void dli_floats3_vector(float* out, size_t plane, const uint8_t* in, size_t n, int chw, float scale,
+                        const float* mean, const float* std) {
     (void)out, (void)plane, (void)in, (void)n, (void)chw, (void)scale, (void)mean, (void)std;
 }
 

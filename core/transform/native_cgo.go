@@ -4,10 +4,10 @@ package transform
 
 /*
 #cgo CFLAGS: -std=c11 -O3
-#cgo noescape dl_transform_run
-#cgo nocallback dl_transform_run
-#cgo noescape dl_weigh_vector
-#cgo nocallback dl_weigh_vector
+#cgo noescape dli_transform_run
+#cgo nocallback dli_transform_run
+#cgo noescape dli_weigh_vector
+#cgo nocallback dli_weigh_vector
 #include <stdlib.h>
 #include "kernel.h"
 */
@@ -22,16 +22,16 @@ import (
 
 // native is the job as the C code reads it, in memory of C.
 type native struct {
-	job    *C.dl_job
+	job    *C.dli_job
 	pinned runtime.Pinner // dst and the tables, where they are Go's
 }
 
 // memory is what the C code keeps between jobs.
-type memory struct{ space *C.dl_space }
+type memory struct{ space *C.dli_space }
 
 func (m *memory) free() {
 	if m.space != nil {
-		C.dl_transform_free(m.space)
+		C.dli_transform_free(m.space)
 		C.free(unsafe.Pointer(m.space))
 		m.space = nil
 	}
@@ -62,21 +62,21 @@ func room[T any](ws *Workspace, n int) ([]T, error) {
 // ready writes the job down for C.
 func (ws *Workspace) ready(j *Job) error {
 	if ws.memory.space == nil {
-		if ws.memory.space = (*C.dl_space)(C.calloc(1, C.sizeof_dl_space)); ws.memory.space == nil {
+		if ws.memory.space = (*C.dli_space)(C.calloc(1, C.sizeof_dli_space)); ws.memory.space == nil {
 			return errNoMemory()
 		}
 	}
-	stages, err := room[C.dl_stage](ws, len(j.stages))
+	stages, err := room[C.dli_stage](ws, len(j.stages))
 	if err != nil {
 		return err
 	}
-	jobs, err := room[C.dl_job](ws, 1)
+	jobs, err := room[C.dli_job](ws, 1)
 	if err != nil {
 		return err
 	}
 	for i := range j.stages {
 		s := &j.stages[i]
-		c := C.dl_stage{what: C.int32_t(s.what), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
+		c := C.dli_stage{what: C.int32_t(s.what), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
 			h: C.int32_t(s.h), w: C.int32_t(s.w), oy: C.int32_t(s.oy), ox: C.int32_t(s.ox), factor: C.float(s.factor), x: s.x.c(), y: s.y.c()}
 		if s.upright {
 			c.upright = 1
@@ -87,7 +87,7 @@ func (ws *Workspace) ready(j *Job) error {
 		stages[i] = c
 	}
 	job := &jobs[0]
-	*job = C.dl_job{stages: unsafe.SliceData(stages), count: C.int32_t(len(stages)), channels: C.int32_t(j.channels),
+	*job = C.dli_job{stages: unsafe.SliceData(stages), count: C.int32_t(len(stages)), channels: C.int32_t(j.channels),
 		in_h: C.int32_t(j.region.Height), in_w: C.int32_t(j.region.Width),
 		h: C.int32_t(j.h), w: C.int32_t(j.w), dst_size: C.size_t(len(j.dst)), dst: (*C.uint8_t)(j.pin(unsafe.Pointer(unsafe.SliceData(j.dst)))), space: ws.memory.space}
 	p := j.p
@@ -99,9 +99,9 @@ func (ws *Workspace) ready(j *Job) error {
 	}
 	switch {
 	case p.halves != nil:
-		job.form, job.table = C.DL_HALVES, j.pin(unsafe.Pointer(unsafe.SliceData(p.halves)))
+		job.form, job.table = C.DLI_HALVES, j.pin(unsafe.Pointer(unsafe.SliceData(p.halves)))
 	case p.floats != nil:
-		job.form, job.table = C.DL_FLOATS, j.pin(unsafe.Pointer(unsafe.SliceData(p.floats)))
+		job.form, job.table = C.DLI_FLOATS, j.pin(unsafe.Pointer(unsafe.SliceData(p.floats)))
 		job.scale = C.float(p.affine[0])
 		job.mean = (*C.float)(j.pin(unsafe.Pointer(unsafe.SliceData(p.mean))))
 		job.std = (*C.float)(j.pin(unsafe.Pointer(unsafe.SliceData(p.std))))
@@ -115,8 +115,8 @@ func (j *Job) pin(p unsafe.Pointer) unsafe.Pointer {
 	return p
 }
 
-func (a *axis) c() C.dl_axis {
-	c := C.dl_axis{taps: C.int32_t(a.taps)}
+func (a *axis) c() C.dli_axis {
+	c := C.dli_axis{taps: C.int32_t(a.taps)}
 	if a.same {
 		c.same = 1
 	}
@@ -134,8 +134,8 @@ func (a *axis) layFast(r *reach, windows []span, begin, step int, all span) bool
 	if r.filter != bilinear || len(windows) == 0 || unsafe.Sizeof(windows[0]) != 2*C.sizeof_int64_t {
 		return false
 	}
-	c := C.dl_reach{lo: C.double(r.lo), scale: C.double(r.scale), inverse: C.double(r.inverse), begin: C.int32_t(begin), step: C.int32_t(step)}
-	return C.dl_weigh_vector((*C.int32_t)(unsafe.SliceData(a.first)), (*C.int32_t)(unsafe.SliceData(a.weights)), C.int32_t(a.taps),
+	c := C.dli_reach{lo: C.double(r.lo), scale: C.double(r.scale), inverse: C.double(r.inverse), begin: C.int32_t(begin), step: C.int32_t(step)}
+	return C.dli_weigh_vector((*C.int32_t)(unsafe.SliceData(a.first)), (*C.int32_t)(unsafe.SliceData(a.weights)), C.int32_t(a.taps),
 		(*C.int64_t)(unsafe.Pointer(unsafe.SliceData(windows))), C.int32_t(len(windows)), &c, C.int64_t(all.from), C.int64_t(all.to)) != 0
 }
 
@@ -150,11 +150,11 @@ func (j *Job) Deliver(pix []byte, stride int) error {
 	if err := j.check(pix, stride); err != nil {
 		return err
 	}
-	switch C.dl_transform_run(unsafe.Pointer(j.native.job), (*C.uchar)(unsafe.SliceData(pix)), C.size_t(len(pix)), C.size_t(stride),
+	switch C.dli_transform_run(unsafe.Pointer(j.native.job), (*C.uchar)(unsafe.SliceData(pix)), C.size_t(len(pix)), C.size_t(stride),
 		C.int32_t(j.region.Width), C.int32_t(j.region.Height), C.int32_t(j.channels)) {
-	case C.DL_DONE:
+	case C.DLI_DONE:
 		return nil
-	case C.DL_NO_MEMORY:
+	case C.DLI_NO_MEMORY:
 		return errNoMemory()
 	}
 	return errs.New(errs.Internal, "transform %d bytes in rows of %d: they are not region %+v of %d channels", len(pix), stride, j.region, j.channels)
@@ -162,5 +162,5 @@ func (j *Job) Deliver(pix []byte, stride int) error {
 
 // Native is Take for decoders in C.
 func (j *Job) Native() (call, arg unsafe.Pointer) {
-	return C.dl_transform_address(), unsafe.Pointer(j.native.job)
+	return C.dli_transform_address(), unsafe.Pointer(j.native.job)
 }

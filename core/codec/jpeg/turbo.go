@@ -4,12 +4,12 @@ package jpeg
 
 /*
 #cgo LDFLAGS: -ljpeg
-#cgo noescape dl_jpeg_decode
-#cgo nocallback dl_jpeg_decode
-#cgo noescape dl_jpeg_decode_run
-#cgo nocallback dl_jpeg_decode_run
-#cgo noescape dl_jpeg_encode
-#cgo nocallback dl_jpeg_encode
+#cgo noescape dli_jpeg_decode
+#cgo nocallback dli_jpeg_decode
+#cgo noescape dli_jpeg_decode_run
+#cgo nocallback dli_jpeg_decode_run
+#cgo noescape dli_jpeg_encode
+#cgo nocallback dli_jpeg_encode
 #include <stdlib.h>
 #include "turbo.h"
 */
@@ -27,10 +27,10 @@ import (
 // Decode until Close.
 type decoder struct {
 	plain  bool // libjpeg does it all, also what turbo_huffman.c does quicker
-	c      *C.dl_jpeg_decoder
+	c      *C.dli_jpeg_decoder
 	closed bool
-	items  []C.dl_jpeg_item // of a run
-	rois   []C.dl_jpeg_part
+	items  []C.dli_jpeg_item // of a run
+	rois   []C.dli_jpeg_part
 }
 
 var _ codec.RunDecoder = (*decoder)(nil)
@@ -45,10 +45,10 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if err != nil {
 		return err
 	}
-	status := C.dl_jpeg_decode(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)),
-		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), f.shape(want), C.dl_jpeg_want(want), maxScans)
-	if status != C.DL_JPEG_OK {
-		return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
+	status := C.dli_jpeg_decode(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)),
+		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), f.shape(want), C.dli_jpeg_want(want), maxScans)
+	if status != C.DLI_JPEG_OK {
+		return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (d *decoder) ready() error {
 		if d.plain {
 			plain = 1
 		}
-		if d.c = C.dl_jpeg_decoder_new(plain); d.c == nil {
+		if d.c = C.dli_jpeg_decoder_new(plain); d.c == nil {
 			return errs.New(errs.Internal, "decode jpeg: out of memory")
 		}
 	}
@@ -76,7 +76,7 @@ func (d *decoder) tally() (quick, repeated int) {
 	if d.c == nil {
 		return 0, 0
 	}
-	t := C.dl_jpeg_tally_of(d.c)
+	t := C.dli_jpeg_tally_of(d.c)
 	return int(t.quick), int(t.repeated)
 }
 
@@ -97,7 +97,7 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 		src, to := unsafe.SliceData(data[i]), unsafe.SliceData(dst[i])
 		pinned.Pin(src)
 		pinned.Pin(to)
-		d.items = append(d.items, C.dl_jpeg_item{
+		d.items = append(d.items, C.dli_jpeg_item{
 			src: (*C.uchar)(src), src_size: C.size_t(len(data[i])), dst: (*C.uchar)(to), dst_size: C.size_t(len(dst[i])),
 			shape: f.shape(want),
 		})
@@ -105,42 +105,42 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 	if len(d.items) == 0 {
 		return 0, refused
 	}
-	var status C.dl_jpeg_status
-	done := int(C.dl_jpeg_decode_run(d.c, &d.items[0], C.size_t(len(d.items)), C.dl_jpeg_want(want), maxScans, &status))
+	var status C.dli_jpeg_status
+	done := int(C.dli_jpeg_decode_run(d.c, &d.items[0], C.size_t(len(d.items)), C.dli_jpeg_want(want), maxScans, &status))
 	clear(d.items)
-	if status != C.DL_JPEG_OK {
-		return done, errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
+	if status != C.DLI_JPEG_OK {
+		return done, errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
 	}
 	return done, refused
 }
 
 // shape returns the size and the channels that the C decoder must find in the file.
-func (f *frame) shape(want codec.Channels) C.dl_jpeg_shape {
+func (f *frame) shape(want codec.Channels) C.dli_jpeg_shape {
 	c, _ := f.channels(want) // the caller has asked for its error
-	return C.dl_jpeg_shape{width: C.uint(f.width), height: C.uint(f.height), channels: C.uint(c)}
+	return C.dli_jpeg_shape{width: C.uint(f.width), height: C.uint(f.height), channels: C.uint(c)}
 }
 
 // Close frees the decompressor. Closing twice is allowed.
 func (d *decoder) Close() {
-	C.dl_jpeg_decoder_free(d.c)
+	C.dli_jpeg_decoder_free(d.c)
 	d.c, d.closed = nil, true
 }
 
-func kind(status C.dl_jpeg_status) errs.Kind {
+func kind(status C.dli_jpeg_status) errs.Kind {
 	switch status {
-	case C.DL_JPEG_CORRUPT, C.DL_JPEG_SIZE: // our header parser found another size than libjpeg
+	case C.DLI_JPEG_CORRUPT, C.DLI_JPEG_SIZE: // our header parser found another size than libjpeg
 		return errs.Corrupt
-	case C.DL_JPEG_UNSUPPORTED:
+	case C.DLI_JPEG_UNSUPPORTED:
 		return errs.Unsupported
 	}
 	return errs.Internal
 }
 
 func encode(dst []byte, s source) ([]byte, error) {
-	var out C.dl_jpeg_output
-	status := C.dl_jpeg_encode((*C.uchar)(unsafe.SliceData(s.pix)), C.int(s.width), C.int(s.height), C.int(s.channels),
+	var out C.dli_jpeg_output
+	status := C.dli_jpeg_encode((*C.uchar)(unsafe.SliceData(s.pix)), C.int(s.width), C.int(s.height), C.int(s.channels),
 		C.int(s.quality), C.int(s.hSample), C.int(s.vSample), &out)
-	if status != C.DL_JPEG_OK {
+	if status != C.DLI_JPEG_OK {
 		return dst, errs.New(kind(status), "encode jpeg: %s", C.GoString(&out.message[0]))
 	}
 	defer C.free(unsafe.Pointer(out.data))

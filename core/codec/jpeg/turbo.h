@@ -11,36 +11,36 @@
 #endif
 
 typedef enum {
-    DL_JPEG_OK = 0,
-    DL_JPEG_CORRUPT = 1,
-    DL_JPEG_UNSUPPORTED = 2,
-    DL_JPEG_SIZE = 3,    /* the output buffer does not fit the image */
-    DL_JPEG_MEMORY = 4,  /* malloc failed */
-    DL_JPEG_INTERNAL = 5 /* header and library disagree, or a wrong call */
-} dl_jpeg_status;
+    DLI_JPEG_OK = 0,
+    DLI_JPEG_CORRUPT = 1,
+    DLI_JPEG_UNSUPPORTED = 2,
+    DLI_JPEG_SIZE = 3,    /* the output buffer does not fit the image */
+    DLI_JPEG_MEMORY = 4,  /* malloc failed */
+    DLI_JPEG_INTERNAL = 5 /* header and library disagree, or a wrong call */
+} dli_jpeg_status;
 
 /* What Decode delivers: the channels of the file, or always as many as the value says. */
-typedef enum { DL_JPEG_AS_STORED = 0, DL_JPEG_GRAY = 1, DL_JPEG_RGB = 3 } dl_jpeg_want;
+typedef enum { DLI_JPEG_AS_STORED = 0, DLI_JPEG_GRAY = 1, DLI_JPEG_RGB = 3 } dli_jpeg_want;
 
 /* A decompressor that is reused from image to image, by one thread at a time. */
-typedef struct dl_jpeg_decoder dl_jpeg_decoder;
+typedef struct dli_jpeg_decoder dli_jpeg_decoder;
 
 /* NULL when there is no memory. The caller frees it. With plain it leaves all to libjpeg. */
-dl_jpeg_decoder* dl_jpeg_decoder_new(int plain);
-void dl_jpeg_decoder_free(dl_jpeg_decoder* d);
+dli_jpeg_decoder* dli_jpeg_decoder_new(int plain);
+void dli_jpeg_decoder_free(dli_jpeg_decoder* d);
 
-/* What the caller knows of a file: a file that is not so is DL_JPEG_SIZE. channels are those that
+/* What the caller knows of a file: a file that is not so is DLI_JPEG_SIZE. channels are those that
  * are delivered. */
 typedef struct {
     unsigned width, height, channels;
-} dl_jpeg_shape;
+} dli_jpeg_shape;
 
 /* Decodes a whole file into dst, which must have exactly height * width * channels bytes. max_scans
  * bounds the passes of a progressive file. After a failure dst is undefined, the decoder can be
- * used again, and dl_jpeg_message says why. Neither src nor dst is kept. */
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size,
-                              unsigned char* dst, size_t dst_size, dl_jpeg_shape shape,
-                              dl_jpeg_want want, int max_scans);
+ * used again, and dli_jpeg_message says why. Neither src nor dst is kept. */
+dli_jpeg_status dli_jpeg_decode(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
+                                unsigned char* dst, size_t dst_size, dli_jpeg_shape shape,
+                                dli_jpeg_want want, int max_scans);
 
 /* One file and the place for its pixels. */
 typedef struct {
@@ -48,67 +48,67 @@ typedef struct {
     size_t src_size;
     unsigned char* dst;
     size_t dst_size;
-    dl_jpeg_shape shape;
-} dl_jpeg_item;
+    dli_jpeg_shape shape;
+} dli_jpeg_item;
 
-/* Decodes items in order, each as dl_jpeg_decode would, until one fails. Returns how many were
+/* Decodes items in order, each as dli_jpeg_decode would, until one fails. Returns how many were
  * decoded; status says what became of the next one. */
-size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count,
-                          dl_jpeg_want want, int max_scans, dl_jpeg_status* status);
+size_t dli_jpeg_decode_run(dli_jpeg_decoder* d, const dli_jpeg_item* items, size_t count,
+                           dli_jpeg_want want, int max_scans, dli_jpeg_status* status);
 
 /* Receives the pixels of a region: size bytes in rows of stride, valid until it returns. 0: done,
  * 1: out of memory, 2: other pixels are wanted. */
-typedef int (*dl_jpeg_take)(void* arg, const unsigned char* pix, size_t size, size_t stride,
-                            int32_t width, int32_t height, int32_t channels);
+typedef int (*dli_jpeg_take)(void* arg, const unsigned char* pix, size_t size, size_t stride,
+                             int32_t width, int32_t height, int32_t channels);
 
 /* One file and the part of its image that is wanted, in pixels of the image shrunk by 1, 2, 4 or 8.
  */
 typedef struct {
     const unsigned char* src;
     size_t src_size;
-    dl_jpeg_shape shape; /* of the whole image, as it is in the file */
+    dli_jpeg_shape shape; /* of the whole image, as it is in the file */
     unsigned x, y, width, height, shrink;
     int fast; /* quicker inverse DCT, other pixels */
-    dl_jpeg_take take;
+    dli_jpeg_take take;
     void* arg;
-} dl_jpeg_part;
+} dli_jpeg_part;
 
 /* Decodes the regions in order, into memory of the decoder, and hands each over, until one fails.
  * Returns how many were handed over; status says what became of the next one. Nothing below a
  * region is read. */
-size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count,
-                            dl_jpeg_want want, int max_scans, dl_jpeg_status* status);
+size_t dli_jpeg_decode_parts(dli_jpeg_decoder* d, const dli_jpeg_part* parts, size_t count,
+                             dli_jpeg_want want, int max_scans, dli_jpeg_status* status);
 
 /* Pixels that stay until the next call. */
 typedef struct {
     const unsigned char* pix;
     size_t size, stride;
-} dl_jpeg_pixels;
+} dli_jpeg_pixels;
 
 /* The same for one, which leaves the pixels in out. */
-dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* part, dl_jpeg_want want,
-                                   int max_scans, dl_jpeg_pixels* out);
+dli_jpeg_status dli_jpeg_decode_part(dli_jpeg_decoder* d, const dli_jpeg_part* part,
+                                     dli_jpeg_want want, int max_scans, dli_jpeg_pixels* out);
 
-const char* dl_jpeg_message(const dl_jpeg_decoder* d);
+const char* dli_jpeg_message(const dli_jpeg_decoder* d);
 
 /* What a decoder has done: in how many files our Huffman decoder began, and how many of them
  * libjpeg decoded again. */
 typedef struct {
     size_t quick, repeated;
-} dl_jpeg_tally;
+} dli_jpeg_tally;
 
-dl_jpeg_tally dl_jpeg_tally_of(const dl_jpeg_decoder* d);
+dli_jpeg_tally dli_jpeg_tally_of(const dli_jpeg_decoder* d);
 
 /* What an encoder made. data is the caller's, to be freed with free; NULL after a failure. */
 typedef struct {
     unsigned char* data;
     size_t size;
     char message[200]; /* JMSG_LENGTH_MAX */
-} dl_jpeg_output;
+} dli_jpeg_output;
 
 /* Encodes channels (1 gray, 3 RGB) interleaved 8-bit samples as a baseline file. */
-dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels,
-                              int quality, int h_sample, int v_sample, dl_jpeg_output* out);
+dli_jpeg_status dli_jpeg_encode(const unsigned char* pix, int width, int height, int channels,
+                                int quality, int h_sample, int v_sample, dli_jpeg_output* out);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

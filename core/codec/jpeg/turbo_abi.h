@@ -21,23 +21,23 @@
 /* From version 7 of the interface on, blocks may be scaled to other heights than widths.
  * libjpeg-turbo scales both alike. */
 #if JPEG_LIB_VERSION >= 70
-#define DL_SCALED_SIZE(component) ((component)->DCT_h_scaled_size)
+#define DLI_SCALED_SIZE(component) ((component)->DCT_h_scaled_size)
 #else
-#define DL_SCALED_SIZE(component) ((component)->DCT_scaled_size)
+#define DLI_SCALED_SIZE(component) ((component)->DCT_scaled_size)
 #endif
 
 /* Whether the beginning of struct jpeg_entropy_decoder, which no header shows, is known: it is the
  * same in libjpeg-turbo 1.5 to 3. In later ones libjpeg decodes Huffman codes itself. */
-#define DL_KNOWN_ENTROPY (LIBJPEG_TURBO_VERSION_NUMBER < 4000000)
+#define DLI_KNOWN_ENTROPY (LIBJPEG_TURBO_VERSION_NUMBER < 4000000)
 
 #include "turbo.h"
 
 /* What became of a struct that libjpeg would not create, whose message is in place:
- * DL_JPEG_UNSUPPORTED, with a message that says so, where the library that runs has another binary
+ * DLI_JPEG_UNSUPPORTED, with a message that says so, where the library that runs has another binary
  * interface than the headers of the build. message has JMSG_LENGTH_MAX bytes. */
 #if defined(__GNUC__)
 __attribute__((visibility("hidden")))
 #endif
-dl_jpeg_status dl_jpeg_refused(j_common_ptr cinfo, char* message);
+dli_jpeg_status dli_jpeg_refused(j_common_ptr cinfo, char* message);
 
 #endif

@@ -27,8 +27,8 @@ enum {
     BATCH_ROWS = 4, /* as many as libjpeg ever gives at once */
 };
 
-struct dl_jpeg_decoder {
-    dl_huffman huffman; /* first: cinfo.client_data is this struct */
+struct dli_jpeg_decoder {
+    dli_huffman huffman; /* first: cinfo.client_data is this struct */
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
@@ -37,9 +37,9 @@ struct dl_jpeg_decoder {
     int max_scans;
     int plain; /* libjpeg decodes Huffman codes itself in all files */
     int alone; /* and in this file */
-    int quick; /* dl_huffman does, and has begun to */
-    dl_jpeg_tally tally;
-    dl_jpeg_status status;
+    int quick; /* dli_huffman does, and has begun to */
+    dli_jpeg_tally tally;
+    dli_jpeg_status status;
     JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
     unsigned char* rows;    /* BATCH_ROWS rows of an image that is converted on the way to dst */
     size_t rows_size;
@@ -48,21 +48,21 @@ struct dl_jpeg_decoder {
     char message[JMSG_LENGTH_MAX];
 };
 
-dl_jpeg_status dl_jpeg_refused(j_common_ptr cinfo, char* message) {
+dli_jpeg_status dli_jpeg_refused(j_common_ptr cinfo, char* message) {
     /* Codes of messages differ from interface to interface, texts do not. */
     char text[JMSG_LENGTH_MAX];
     snprintf(text, sizeof text, "%s", message);
     int foreign = strstr(text, "library version") != NULL ||
                   strstr(text, "parameter struct mismatch") != NULL;
     if (!foreign)
-        return cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
+        return cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DLI_JPEG_MEMORY : DLI_JPEG_INTERNAL;
     snprintf(message, JMSG_LENGTH_MAX,
              "this machine's libjpeg is not the one of the build (%.60s); %s", text,
              "install libjpeg-turbo of that version, or build here");
-    return DL_JPEG_UNSUPPORTED;
+    return DLI_JPEG_UNSUPPORTED;
 }
 
-static dl_jpeg_status classify(int code) {
+static dli_jpeg_status classify(int code) {
     switch (code) {
         case JERR_BAD_PRECISION:
 #if JPEG_LIB_VERSION < 70
@@ -75,23 +75,23 @@ static dl_jpeg_status classify(int code) {
         case JERR_NOTIMPL:
         case JERR_IMAGE_TOO_BIG:
         case JERR_WIDTH_OVERFLOW:
-            return DL_JPEG_UNSUPPORTED;
+            return DLI_JPEG_UNSUPPORTED;
         case JERR_OUT_OF_MEMORY:
         case JERR_NO_BACKING_STORE:
-            return DL_JPEG_MEMORY;
+            return DLI_JPEG_MEMORY;
         case JERR_BAD_LIB_VERSION:
         case JERR_BAD_STRUCT_SIZE:
         case JERR_BAD_STATE:
-            return DL_JPEG_INTERNAL;
+            return DLI_JPEG_INTERNAL;
         default:
-            return DL_JPEG_CORRUPT;
+            return DLI_JPEG_CORRUPT;
     }
 }
 
 static void on_error(j_common_ptr cinfo) {
-    dl_jpeg_decoder* d = cinfo->client_data;
+    dli_jpeg_decoder* d = cinfo->client_data;
     cinfo->err->format_message(cinfo, d->message);
-    d->status = d->created ? classify(cinfo->err->msg_code) : dl_jpeg_refused(cinfo, d->message);
+    d->status = d->created ? classify(cinfo->err->msg_code) : dli_jpeg_refused(cinfo, d->message);
     LONG_JUMP(d->escape);
 }
 
@@ -111,7 +111,7 @@ static void on_message(j_common_ptr cinfo, int level) {
     on_error(cinfo);
 }
 
-static void fail(dl_jpeg_decoder* d, dl_jpeg_status status, const char* message) {
+static void fail(dli_jpeg_decoder* d, dli_jpeg_status status, const char* message) {
     snprintf(d->message, sizeof d->message, "%s", message);
     d->status = status;
     LONG_JUMP(d->escape);
@@ -119,14 +119,14 @@ static void fail(dl_jpeg_decoder* d, dl_jpeg_status status, const char* message)
 
 /* libjpeg calls this at least once a row of blocks while it reads scans. */
 static void on_progress(j_common_ptr cinfo) {
-    dl_jpeg_decoder* d = cinfo->client_data;
+    dli_jpeg_decoder* d = cinfo->client_data;
     if (d->cinfo.input_scan_number > d->max_scans)
-        fail(d, DL_JPEG_CORRUPT,
+        fail(d, DLI_JPEG_CORRUPT,
              "more scans than jpegtran writes; save the file again as a baseline JPEG");
 }
 
-dl_jpeg_decoder* dl_jpeg_decoder_new(int plain) {
-    dl_jpeg_decoder* d = calloc(1, sizeof *d);
+dli_jpeg_decoder* dli_jpeg_decoder_new(int plain) {
+    dli_jpeg_decoder* d = calloc(1, sizeof *d);
     if (d == NULL) return NULL;
     d->plain = plain;
     d->cinfo.err = jpeg_std_error(&d->errors);
@@ -137,30 +137,31 @@ dl_jpeg_decoder* dl_jpeg_decoder_new(int plain) {
     return d;
 }
 
-void dl_jpeg_decoder_free(dl_jpeg_decoder* d) {
+void dli_jpeg_decoder_free(dli_jpeg_decoder* d) {
     if (d == NULL) return;
     jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
     free(d->rows);
-    dl_huffman_free(&d->huffman);
+    dli_huffman_free(&d->huffman);
     free(d->part);
     free(d);
 }
 
-dl_jpeg_tally dl_jpeg_tally_of(const dl_jpeg_decoder* d) { return d->tally; }
+dli_jpeg_tally dli_jpeg_tally_of(const dli_jpeg_decoder* d) { return d->tally; }
 
-const char* dl_jpeg_message(const dl_jpeg_decoder* d) { return d->message; }
+const char* dli_jpeg_message(const dli_jpeg_decoder* d) { return d->message; }
 
 /* libjpeg keeps all coefficients of a file of several scans, 128 bytes for a block, and each block
  * takes a bit of the file at least: a file that is too short for its blocks is refused before they
  * get memory. */
-static void check_blocks(dl_jpeg_decoder* d, size_t size) {
+static void check_blocks(dli_jpeg_decoder* d, size_t size) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (!jpeg_has_multiple_scans(cinfo)) return;
     double blocks = 0;
     for (int i = 0; i < cinfo->num_components; i++)
         blocks +=
             (double)cinfo->comp_info[i].width_in_blocks * cinfo->comp_info[i].height_in_blocks;
-    if (blocks > 8 * (double)size) fail(d, DL_JPEG_CORRUPT, "the file is too short for its pixels");
+    if (blocks > 8 * (double)size)
+        fail(d, DLI_JPEG_CORRUPT, "the file is too short for its pixels");
 }
 
 /* Coefficients of a progressive image take two bytes a sample of the padded planes. The limit is
@@ -174,7 +175,7 @@ static long memory_limit(const struct jpeg_decompress_struct* cinfo) {
 
 /* Takes the standard Huffman tables from a compressor. An error jumps out and loses no more than
  * its memory. */
-static void learn_tables(dl_jpeg_decoder* d) {
+static void learn_tables(dli_jpeg_decoder* d) {
     struct jpeg_compress_struct c;
     memset(&c, 0, sizeof c);
     c.err = &d->errors;
@@ -202,7 +203,7 @@ static int is_turbo(const struct jpeg_error_mgr* errors) {
     return 0;
 }
 
-static void create(dl_jpeg_decoder* d) {
+static void create(dli_jpeg_decoder* d) {
     if (!is_turbo(&d->errors)) d->plain = 1;
     learn_tables(d);
     jpeg_create_decompress(&d->cinfo);
@@ -223,7 +224,7 @@ static void spoil(JHUFF_TBL* table) {
  * file must not depend on the one before. Files without Huffman tables get the standard ones, as in
  * Motion JPEG; a missing quantization table is left with a first value of 0, which no file may
  * have, and found by check_tables. */
-static void reset_tables(dl_jpeg_decoder* d) {
+static void reset_tables(dli_jpeg_decoder* d) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     for (int i = 0; i < NUM_HUFF_TBLS; i++) {
         if (i < 2) {
@@ -240,33 +241,33 @@ static void reset_tables(dl_jpeg_decoder* d) {
 
 /* Finds a component without a scan or a quantization table, once all scans that the pixels need
  * were read. */
-static void check_tables(dl_jpeg_decoder* d) {
+static void check_tables(dli_jpeg_decoder* d) {
     for (int i = 0; i < d->cinfo.num_components; i++) {
         const JQUANT_TBL* table =
             d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
         if (table == NULL || table->quantval[0] == 0)
-            fail(d, DL_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
+            fail(d, DLI_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
     }
 }
 
-static void read_header(dl_jpeg_decoder* d, const unsigned char* src, size_t size) {
+static void read_header(dli_jpeg_decoder* d, const unsigned char* src, size_t size) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (!d->created) create(d);
     reset_tables(d);
-    if (size > ULONG_MAX) fail(d, DL_JPEG_UNSUPPORTED, "file is too large");
+    if (size > ULONG_MAX) fail(d, DLI_JPEG_UNSUPPORTED, "file is too large");
     jpeg_mem_src(cinfo, src, (unsigned long)size);
     jpeg_read_header(cinfo, TRUE);
-    if (cinfo->data_precision != 8) fail(d, DL_JPEG_UNSUPPORTED, "samples do not have 8 bits");
-    if (cinfo->arith_code) fail(d, DL_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
+    if (cinfo->data_precision != 8) fail(d, DLI_JPEG_UNSUPPORTED, "samples do not have 8 bits");
+    if (cinfo->arith_code) fail(d, DLI_JPEG_UNSUPPORTED, "arithmetic coding is not built in");
     check_blocks(d, size);
     cinfo->mem->max_memory_to_use = memory_limit(cinfo);
 }
 
-static void start(dl_jpeg_decoder* d, dl_jpeg_want want, int fast) {
+static void start(dli_jpeg_decoder* d, dli_jpeg_want want, int fast) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (cinfo->num_components == 4)
         cinfo->out_color_space = JCS_CMYK;
-    else if (cinfo->num_components == 1 && want != DL_JPEG_RGB)
+    else if (cinfo->num_components == 1 && want != DLI_JPEG_RGB)
         cinfo->out_color_space = JCS_GRAYSCALE;
     else
         cinfo->out_color_space = JCS_RGB;
@@ -276,17 +277,17 @@ static void start(dl_jpeg_decoder* d, dl_jpeg_want want, int fast) {
      * over the stack. */
     cinfo->do_fancy_upsampling = TRUE;
     jpeg_start_decompress(cinfo);
-    d->quick = !d->alone && dl_huffman_start(&d->huffman, cinfo);
+    d->quick = !d->alone && dli_huffman_start(&d->huffman, cinfo);
     if (d->quick) d->tally.quick++;
 }
 
 /* Reads up to max rows to consecutive rows of stride bytes and returns how many came. */
-static JDIMENSION read_rows(dl_jpeg_decoder* d, unsigned char* to, size_t stride, JDIMENSION max) {
+static JDIMENSION read_rows(dli_jpeg_decoder* d, unsigned char* to, size_t stride, JDIMENSION max) {
     JSAMPROW rows[BATCH_ROWS];
     if (max > BATCH_ROWS) max = BATCH_ROWS;
     for (JDIMENSION i = 0; i < max; i++) rows[i] = to + i * stride;
     JDIMENSION n = jpeg_read_scanlines(&d->cinfo, rows, max);
-    if (n == 0) fail(d, DL_JPEG_INTERNAL, "decoder gave no row");
+    if (n == 0) fail(d, DLI_JPEG_INTERNAL, "decoder gave no row");
     return n;
 }
 
@@ -323,14 +324,14 @@ static void convert(unsigned char* out, unsigned char* row, size_t pixels, int f
 }
 
 /* Reads rows up to number end. */
-static void read_converted(dl_jpeg_decoder* d, unsigned char* dst, int to, JDIMENSION end) {
+static void read_converted(dli_jpeg_decoder* d, unsigned char* dst, int to, JDIMENSION end) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     size_t width = cinfo->output_width, stride = width * cinfo->output_components;
     if (d->rows_size < BATCH_ROWS * stride) {
         free(d->rows);
         d->rows_size = 0;
         d->rows = malloc(BATCH_ROWS * stride);
-        if (d->rows == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
+        if (d->rows == NULL) fail(d, DLI_JPEG_MEMORY, "out of memory");
         d->rows_size = BATCH_ROWS * stride;
     }
     while (cinfo->output_scanline < end) {
@@ -340,7 +341,7 @@ static void read_converted(dl_jpeg_decoder* d, unsigned char* dst, int to, JDIME
     }
 }
 
-static void read_direct(dl_jpeg_decoder* d, unsigned char* dst, JDIMENSION end) {
+static void read_direct(dli_jpeg_decoder* d, unsigned char* dst, JDIMENSION end) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     size_t stride = (size_t)cinfo->output_width * cinfo->output_components;
     while (cinfo->output_scanline < end) {
@@ -350,19 +351,19 @@ static void read_direct(dl_jpeg_decoder* d, unsigned char* dst, JDIMENSION end) 
     }
 }
 
-static int channels(const dl_jpeg_decoder* d, dl_jpeg_want want) {
-    return want == DL_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
+static int channels(const dli_jpeg_decoder* d, dli_jpeg_want want) {
+    return want == DLI_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
 }
 
 /* Holds the file against what the caller has memory for. */
-static void check_shape(dl_jpeg_decoder* d, const dl_jpeg_shape* shape, int to) {
+static void check_shape(dli_jpeg_decoder* d, const dli_jpeg_shape* shape, int to) {
     if (d->cinfo.image_width != shape->width || d->cinfo.image_height != shape->height ||
         (unsigned)to != shape->channels)
-        fail(d, DL_JPEG_SIZE, "output shape does not fit the image");
+        fail(d, DLI_JPEG_SIZE, "output shape does not fit the image");
 }
 
 /* Ends a file that was not read to its end. */
-static void give_up(dl_jpeg_decoder* d) {
+static void give_up(dli_jpeg_decoder* d) {
     if (d->created)
         jpeg_abort_decompress(&d->cinfo);
     else
@@ -370,14 +371,14 @@ static void give_up(dl_jpeg_decoder* d) {
 }
 
 /* src is the caller's. */
-static void forget_source(dl_jpeg_decoder* d) {
+static void forget_source(dli_jpeg_decoder* d) {
     if (!d->created || d->cinfo.src == NULL) return;
     d->cinfo.src->next_input_byte = NULL;
     d->cinfo.src->bytes_in_buffer = 0;
 }
 
-static void begin(dl_jpeg_decoder* d, int max_scans) {
-    d->status = DL_JPEG_OK;
+static void begin(dli_jpeg_decoder* d, int max_scans) {
+    d->status = DLI_JPEG_OK;
     d->max_scans = max_scans;
     d->alone = d->plain;
     d->quick = 0;
@@ -385,23 +386,23 @@ static void begin(dl_jpeg_decoder* d, int max_scans) {
 
 /* Reports whether a file is to be decoded again, by libjpeg alone: what it says of damage counts.
  */
-static int repeat(dl_jpeg_decoder* d) {
-    if (d->status == DL_JPEG_OK || !d->quick) return 0;
+static int repeat(dli_jpeg_decoder* d) {
+    if (d->status == DLI_JPEG_OK || !d->quick) return 0;
     d->tally.repeated++;
-    d->status = DL_JPEG_OK;
+    d->status = DLI_JPEG_OK;
     d->alone = 1;
     d->quick = 0;
     return 1;
 }
 
-static void decode_whole(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_want want) {
+static void decode_whole(dli_jpeg_decoder* d, const dli_jpeg_item* it, dli_jpeg_want want) {
     if (SET_JUMP(d->escape) == 0) {
         read_header(d, it->src, it->src_size);
         int to = channels(d, want);
         check_shape(d, &it->shape, to);
         if ((unsigned long long)it->dst_size !=
             (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
-            fail(d, DL_JPEG_SIZE, "output size does not fit the image");
+            fail(d, DLI_JPEG_SIZE, "output size does not fit the image");
         start(d, want, 0);
         if (d->cinfo.output_components == to)
             read_direct(d, it->dst, d->cinfo.output_height);
@@ -415,27 +416,27 @@ static void decode_whole(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_wan
     forget_source(d);
 }
 
-static dl_jpeg_status decode_item(dl_jpeg_decoder* d, const dl_jpeg_item* it, dl_jpeg_want want,
-                                  int max_scans) {
+static dli_jpeg_status decode_item(dli_jpeg_decoder* d, const dli_jpeg_item* it, dli_jpeg_want want,
+                                   int max_scans) {
     begin(d, max_scans);
     do decode_whole(d, it, want);
     while (repeat(d));
     return d->status;
 }
 
-dl_jpeg_status dl_jpeg_decode(dl_jpeg_decoder* d, const unsigned char* src, size_t src_size,
-                              unsigned char* dst, size_t dst_size, dl_jpeg_shape shape,
-                              dl_jpeg_want want, int max_scans) {
-    dl_jpeg_item it = {src, src_size, dst, dst_size, shape};
+dli_jpeg_status dli_jpeg_decode(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
+                                unsigned char* dst, size_t dst_size, dli_jpeg_shape shape,
+                                dli_jpeg_want want, int max_scans) {
+    dli_jpeg_item it = {src, src_size, dst, dst_size, shape};
     return decode_item(d, &it, want, max_scans);
 }
 
-size_t dl_jpeg_decode_run(dl_jpeg_decoder* d, const dl_jpeg_item* items, size_t count,
-                          dl_jpeg_want want, int max_scans, dl_jpeg_status* status) {
-    *status = DL_JPEG_OK;
+size_t dli_jpeg_decode_run(dli_jpeg_decoder* d, const dli_jpeg_item* items, size_t count,
+                           dli_jpeg_want want, int max_scans, dli_jpeg_status* status) {
+    *status = DLI_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
         *status = decode_item(d, &items[i], want, max_scans);
-        if (*status != DL_JPEG_OK) return i;
+        if (*status != DLI_JPEG_OK) return i;
     }
     return count;
 }
@@ -446,12 +447,12 @@ enum { MARGIN = 2 };
 
 /* Narrows the decoding to the columns of the region and skips to its first row. Returns the first
  * column that comes. */
-static JDIMENSION aim(dl_jpeg_decoder* d, const dl_jpeg_part* p) {
+static JDIMENSION aim(dli_jpeg_decoder* d, const dli_jpeg_part* p) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     JDIMENSION w = cinfo->output_width, h = cinfo->output_height;
     if (p->width < 1 || p->height < 1 || p->x > w || p->width > w - p->x || p->y > h ||
         p->height > h - p->y)
-        fail(d, DL_JPEG_SIZE, "the region is not within the image");
+        fail(d, DLI_JPEG_SIZE, "the region is not within the image");
     JDIMENSION from = p->x > MARGIN ? p->x - MARGIN : 0;
     JDIMENSION to = w - p->x - p->width > MARGIN ? p->x + p->width + MARGIN : w;
     if (from > 0 || to < w) {
@@ -459,24 +460,24 @@ static JDIMENSION aim(dl_jpeg_decoder* d, const dl_jpeg_part* p) {
         jpeg_crop_scanline(cinfo, &from, &width);
     }
     if (from > p->x || cinfo->output_width < p->x - from + p->width)
-        fail(d, DL_JPEG_INTERNAL, "decoder gave other columns than those of the region");
+        fail(d, DLI_JPEG_INTERNAL, "decoder gave other columns than those of the region");
     if (p->y > 0 && jpeg_skip_scanlines(cinfo, p->y) != p->y)
-        fail(d, DL_JPEG_INTERNAL, "decoder skipped too few rows");
+        fail(d, DLI_JPEG_INTERNAL, "decoder skipped too few rows");
     return from;
 }
 
 /* Makes room for the rows of a region. */
-static void reserve_part(dl_jpeg_decoder* d, size_t size) {
+static void reserve_part(dli_jpeg_decoder* d, size_t size) {
     if (d->part_size >= size) return;
     free(d->part);
     d->part_size = 0;
     d->part = malloc(size);
-    if (d->part == NULL) fail(d, DL_JPEG_MEMORY, "out of memory");
+    if (d->part == NULL) fail(d, DLI_JPEG_MEMORY, "out of memory");
     d->part_size = size;
 }
 
-static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want,
-                          dl_jpeg_pixels* out) {
+static void decode_region(dli_jpeg_decoder* d, const dli_jpeg_part* p, dli_jpeg_want want,
+                          dli_jpeg_pixels* out) {
     if (SET_JUMP(d->escape) == 0) {
         read_header(d, p->src, p->src_size);
         d->cinfo.scale_num = 1;
@@ -493,46 +494,46 @@ static void decode_region(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_wan
             read_converted(d, d->part, to, p->y + p->height);
         check_tables(d);
         size_t left = (size_t)(p->x - from) * to;
-        *out = (dl_jpeg_pixels){d->part + left, stride * p->height - left, stride};
+        *out = (dli_jpeg_pixels){d->part + left, stride * p->height - left, stride};
     }
     give_up(d);
     forget_source(d);
 }
 
-dl_jpeg_status dl_jpeg_decode_part(dl_jpeg_decoder* d, const dl_jpeg_part* p, dl_jpeg_want want,
-                                   int max_scans, dl_jpeg_pixels* out) {
+dli_jpeg_status dli_jpeg_decode_part(dli_jpeg_decoder* d, const dli_jpeg_part* p,
+                                     dli_jpeg_want want, int max_scans, dli_jpeg_pixels* out) {
     begin(d, max_scans);
     do decode_region(d, p, want, out);
     while (repeat(d));
     return d->status;
 }
 
-static dl_jpeg_status hand_over(dl_jpeg_decoder* d, const dl_jpeg_part* p,
-                                const dl_jpeg_pixels* out) {
+static dli_jpeg_status hand_over(dli_jpeg_decoder* d, const dli_jpeg_part* p,
+                                 const dli_jpeg_pixels* out) {
     int32_t width = (int32_t)p->width, height = (int32_t)p->height,
             channels = (int32_t)p->shape.channels;
     switch (p->take(p->arg, out->pix, out->size, out->stride, width, height, channels)) {
         case 0:
-            return DL_JPEG_OK;
+            return DLI_JPEG_OK;
         case 1:
             snprintf(d->message, sizeof d->message, "the receiver of the pixels is out of memory");
-            return DL_JPEG_MEMORY;
+            return DLI_JPEG_MEMORY;
         default:
             snprintf(d->message, sizeof d->message,
                      "the receiver wants other pixels than those of the region");
-            return DL_JPEG_INTERNAL;
+            return DLI_JPEG_INTERNAL;
     }
 }
 
-size_t dl_jpeg_decode_parts(dl_jpeg_decoder* d, const dl_jpeg_part* parts, size_t count,
-                            dl_jpeg_want want, int max_scans, dl_jpeg_status* status) {
-    *status = DL_JPEG_OK;
+size_t dli_jpeg_decode_parts(dli_jpeg_decoder* d, const dli_jpeg_part* parts, size_t count,
+                             dli_jpeg_want want, int max_scans, dli_jpeg_status* status) {
+    *status = DLI_JPEG_OK;
     for (size_t i = 0; i < count; i++) {
-        const dl_jpeg_part* p = &parts[i];
-        dl_jpeg_pixels out = {NULL, 0, 0};
-        *status = dl_jpeg_decode_part(d, p, want, max_scans, &out);
-        if (*status == DL_JPEG_OK) *status = hand_over(d, p, &out);
-        if (*status != DL_JPEG_OK) return i;
+        const dli_jpeg_part* p = &parts[i];
+        dli_jpeg_pixels out = {NULL, 0, 0};
+        *status = dli_jpeg_decode_part(d, p, want, max_scans, &out);
+        if (*status == DLI_JPEG_OK) *status = hand_over(d, p, &out);
+        if (*status != DLI_JPEG_OK) return i;
     }
     return count;
 }

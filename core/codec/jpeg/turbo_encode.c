@@ -11,15 +11,15 @@
 
 #include <jerror.h>
 
-/* One call of dl_jpeg_encode. cinfo.client_data is this struct. The file grows in out->data, which
+/* One call of dli_jpeg_encode. cinfo.client_data is this struct. The file grows in out->data, which
  * survives a jump out of libjpeg, unlike the buffer of jpeg_mem_dest. */
 typedef struct {
     struct jpeg_compress_struct cinfo;
     struct jpeg_error_mgr errors;
     struct jpeg_destination_mgr dest;
     jmp_buf escape;
-    dl_jpeg_output* out;
-    dl_jpeg_status status;
+    dli_jpeg_output* out;
+    dli_jpeg_status status;
     int created;
 } encoder;
 
@@ -27,9 +27,10 @@ static void on_error(j_common_ptr cinfo) {
     encoder* e = cinfo->client_data;
     cinfo->err->format_message(cinfo, e->out->message);
     if (!e->created)
-        e->status = dl_jpeg_refused(cinfo, e->out->message);
+        e->status = dli_jpeg_refused(cinfo, e->out->message);
     else
-        e->status = cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DL_JPEG_MEMORY : DL_JPEG_INTERNAL;
+        e->status =
+            cinfo->err->msg_code == JERR_OUT_OF_MEMORY ? DLI_JPEG_MEMORY : DLI_JPEG_INTERNAL;
     longjmp(e->escape, 1);
 }
 
@@ -83,14 +84,14 @@ static void write_image(encoder* e, const unsigned char* pix, int h_sample, int 
     jpeg_finish_compress(cinfo);
 }
 
-dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, int channels,
-                              int quality, int h_sample, int v_sample, dl_jpeg_output* out) {
+dli_jpeg_status dli_jpeg_encode(const unsigned char* pix, int width, int height, int channels,
+                                int quality, int h_sample, int v_sample, dli_jpeg_output* out) {
     encoder* e = calloc(1, sizeof *e);
     out->data = NULL;
     out->size = 0;
     if (e == NULL) {
         snprintf(out->message, sizeof out->message, "out of memory");
-        return DL_JPEG_MEMORY;
+        return DLI_JPEG_MEMORY;
     }
     e->out = out;
     e->cinfo.err = jpeg_std_error(&e->errors);
@@ -115,7 +116,7 @@ dl_jpeg_status dl_jpeg_encode(const unsigned char* pix, int width, int height, i
         out->size = 0;
     }
     jpeg_destroy_compress(&e->cinfo);
-    dl_jpeg_status status = e->status;
+    dli_jpeg_status status = e->status;
     free(e);
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include <jerror.h>
 
-#if DL_KNOWN_ENTROPY
+#if DLI_KNOWN_ENTROPY
 
 /* The beginning of libjpeg's struct jpeg_entropy_decoder, which its headers do not show: the same
  * since version 6. Only the pointer to the function is replaced. */
@@ -80,19 +80,19 @@ static void enter(uint64_t* to, unsigned left, uint64_t means, int is_dc) {
 }
 
 /* Puts what follows a known symbol beside it, where a look-up sees all of it. */
-static void pair(dl_huffman_table* t) {
-    for (uint32_t i = 0; i < 1u << DL_HUFFMAN_AHEAD;) {
+static void pair(dli_huffman_table* t) {
+    for (uint32_t i = 0; i < 1u << DLI_HUFFMAN_AHEAD;) {
         uint64_t symbol = t->symbols[i];
         unsigned bits = first_bits(symbol);
         if ((symbol & KNOWN) == 0) {
             i++;
             continue;
         }
-        uint32_t run = 1u << (DL_HUFFMAN_AHEAD - bits);
+        uint32_t run = 1u << (DLI_HUFFMAN_AHEAD - bits);
         for (uint32_t rest = 0; ahead(symbol) != END && rest < run;) {
             uint64_t next = t->symbols[rest << bits];
             unsigned more = first_bits(next);
-            if ((next & KNOWN) == 0 || bits + more > DL_HUFFMAN_AHEAD) {
+            if ((next & KNOWN) == 0 || bits + more > DLI_HUFFMAN_AHEAD) {
                 rest++;
                 continue;
             }
@@ -106,7 +106,7 @@ static void pair(dl_huffman_table* t) {
 }
 
 /* Makes a table, unless it is made. Returns 0 for codes that cannot be. */
-static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
+static int make(dli_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
     if (t->made && memcmp(t->source.bits, source->bits, sizeof source->bits) == 0 &&
         memcmp(t->source.huffval, source->huffval, sizeof source->huffval) == 0)
         return 1;
@@ -119,8 +119,8 @@ static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
         if (code + count > 1u << length || number + count > 256) return 0;
         t->first[length] = (int32_t)number - (int32_t)code;
         for (; count > 0; count--, code++, number++) {
-            if (length > DL_HUFFMAN_AHEAD) continue;
-            unsigned left = DL_HUFFMAN_AHEAD - length;
+            if (length > DLI_HUFFMAN_AHEAD) continue;
+            unsigned left = DLI_HUFFMAN_AHEAD - length;
             enter(&t->symbols[code << left], left, meaning(length, source->huffval[number], is_dc),
                   is_dc);
         }
@@ -133,7 +133,7 @@ static int make(dl_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
 }
 
 /* Finds the symbol of a code that the look-up does not know. */
-static uint64_t find(const dl_huffman_table* t, uint64_t buffer, int is_dc) {
+static uint64_t find(const dli_huffman_table* t, uint64_t buffer, int is_dc) {
     uint32_t code = (uint32_t)(buffer >> 48);
     unsigned length = 1;
     while (code >= t->limit[length]) length++;
@@ -145,10 +145,10 @@ static uint64_t find(const dl_huffman_table* t, uint64_t buffer, int is_dc) {
 
 /* Takes bytes of the file into the window, up to a marker or until it is full. What is not read of
  * it stays. */
-static void fill(dl_huffman* h) {
+static void fill(dli_huffman* h) {
     size_t left = (size_t)(h->end - h->next);
     memmove(h->window, h->next, left);
-    unsigned char *to = h->window + left, *full = h->window + DL_HUFFMAN_WINDOW;
+    unsigned char *to = h->window + left, *full = h->window + DLI_HUFFMAN_WINDOW;
     const unsigned char* from = h->ahead;
     while (to < full) {
         size_t most = (size_t)(full - to), there = (size_t)(h->file_end - from);
@@ -171,7 +171,7 @@ static void fill(dl_huffman* h) {
     h->end = to;
 }
 
-static void begin_interval(dl_huffman* h, j_decompress_ptr cinfo) {
+static void begin_interval(dli_huffman* h, j_decompress_ptr cinfo) {
     h->buffer = 0;
     h->bits = 0;
     h->next = h->end = h->window;
@@ -183,7 +183,7 @@ static void begin_interval(dl_huffman* h, j_decompress_ptr cinfo) {
 static void stop(j_decompress_ptr cinfo) { ERREXIT(cinfo, JERR_CANT_SUSPEND); }
 
 /* Goes on behind a restart marker, which must come at once, and be the right one. */
-static void pass_restart(dl_huffman* h, j_decompress_ptr cinfo) {
+static void pass_restart(dli_huffman* h, j_decompress_ptr cinfo) {
     if (!h->whole) fill(h);
     ptrdiff_t left = (h->end - h->next) * 8 + h->bits;
     if (!h->whole || left >= 8 || h->file_end - h->ahead < 2 ||
@@ -195,7 +195,7 @@ static void pass_restart(dl_huffman* h, j_decompress_ptr cinfo) {
 }
 
 /* Lets libjpeg go on at the marker behind the scan. */
-static void leave(dl_huffman* h, j_decompress_ptr cinfo) {
+static void leave(dli_huffman* h, j_decompress_ptr cinfo) {
     while (!h->whole) {
         h->next = h->end;
         fill(h);
@@ -224,7 +224,7 @@ static inline uint64_t eight_bytes(const unsigned char* p) {
         bits |= 56;                          \
     } while (0)
 
-#define LOOK_UP(table) (table)->symbols[buffer >> (64 - DL_HUFFMAN_AHEAD)]
+#define LOOK_UP(table) (table)->symbols[buffer >> (64 - DLI_HUFFMAN_AHEAD)]
 
 #define TAKE(symbol)              \
     do {                          \
@@ -232,20 +232,20 @@ static inline uint64_t eight_bytes(const unsigned char* p) {
         bits -= (symbol) & 63;    \
     } while (0)
 
-_Static_assert(5 * DL_HUFFMAN_AHEAD <= 56, "five known symbols fit into what a refill gives");
+_Static_assert(5 * DLI_HUFFMAN_AHEAD <= 56, "five known symbols fit into what a refill gives");
 
 static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
-    dl_huffman* h = cinfo->client_data;
+    dli_huffman* h = cinfo->client_data;
     if (cinfo->restart_interval != 0) {
         if (h->until_restart == 0) pass_restart(h, cinfo);
         h->until_restart--;
     }
-    if (!h->whole && h->end - h->next < DL_HUFFMAN_MCU) fill(h);
+    if (!h->whole && h->end - h->next < DLI_HUFFMAN_MCU) fill(h);
     uint64_t buffer = h->buffer;
     unsigned bits = h->bits;
     const unsigned char* next = h->next;
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
-        const dl_huffman_block* b = &h->blocks[i];
+        const dli_huffman_block* b = &h->blocks[i];
         REFILL();
         uint64_t s = LOOK_UP(b->dc);
         if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) stop(cinfo);
@@ -253,13 +253,13 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
         TAKE(s);
         REFILL();
         if (dc > MOST_SUM || dc < -MOST_SUM) stop(cinfo);
-        const dl_huffman_table* ac = b->ac;
+        const dli_huffman_table* ac = b->ac;
         const unsigned char* place = places;
         if (rows != NULL && !b->dc_only) {
             JCOEFPTR block = (JCOEFPTR)rows[i];
             do {
 #pragma GCC unroll 5
-                for (int n = 0; n < 5; n++) { /* known ones take DL_HUFFMAN_AHEAD bits at most */
+                for (int n = 0; n < 5; n++) { /* known ones take DLI_HUFFMAN_AHEAD bits at most */
                     s = LOOK_UP(ac);
                     if ((s & KNOWN) == 0) goto other;
                     place += ahead(s);
@@ -313,12 +313,12 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     return TRUE;
 }
 
-int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
+int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     if (cinfo->progressive_mode || cinfo->arith_code || cinfo->data_precision != 8 ||
         cinfo->comps_in_scan != cinfo->num_components || cinfo->blocks_in_MCU > D_MAX_BLOCKS_IN_MCU)
         return 0;
     if (h->window == NULL) {
-        h->window = calloc(DL_HUFFMAN_WINDOW + DL_HUFFMAN_MCU, 1);
+        h->window = calloc(DLI_HUFFMAN_WINDOW + DLI_HUFFMAN_MCU, 1);
         if (h->window == NULL) return 0;
     }
     for (int i = 0; i < cinfo->comps_in_scan; i++) {
@@ -333,8 +333,8 @@ int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
         int n = cinfo->MCU_membership[i];
         const jpeg_component_info* c = cinfo->cur_comp_info[n];
-        h->blocks[i] = (dl_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n,
-                                          DL_SCALED_SIZE(c) == 1};
+        h->blocks[i] = (dli_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n,
+                                           DLI_SCALED_SIZE(c) == 1};
     }
     h->ahead = cinfo->src->next_input_byte;
     h->file_end = h->ahead + cinfo->src->bytes_in_buffer;
@@ -347,7 +347,7 @@ int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
 
 #else
 
-int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
+int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     (void)h;
     (void)cinfo;
     return 0;
@@ -355,4 +355,4 @@ int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo) {
 
 #endif
 
-void dl_huffman_free(dl_huffman* h) { free(h->window); }
+void dli_huffman_free(dli_huffman* h) { free(h->window); }

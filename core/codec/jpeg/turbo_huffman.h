@@ -11,35 +11,35 @@
 #include "turbo_abi.h"
 
 enum {
-    DL_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in
+    DLI_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in
                               the first cache */
-    DL_HUFFMAN_WINDOW = 16 << 10,
+    DLI_HUFFMAN_WINDOW = 16 << 10,
     /* What the blocks of one MCU can take: 27 bits for each first coefficient, 26 for each other;
        and a look ahead. */
-    DL_HUFFMAN_MCU = D_MAX_BLOCKS_IN_MCU * 216 + 16,
+    DLI_HUFFMAN_MCU = D_MAX_BLOCKS_IN_MCU * 216 + 16,
 };
 
 /* The codes of one Huffman table. */
 typedef struct {
     int made;
     JHUFF_TBL source;
-    /* What the next DL_HUFFMAN_AHEAD bits begin with: see KNOWN in the .c. 0: no code, or a longer
+    /* What the next DLI_HUFFMAN_AHEAD bits begin with: see KNOWN in the .c. 0: no code, or a longer
      * one. */
-    uint64_t symbols[1 << DL_HUFFMAN_AHEAD];
+    uint64_t symbols[1 << DLI_HUFFMAN_AHEAD];
     /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are
      * not; code c of them is symbol number first[n] + (c >> (16 - n)). */
     uint32_t limit[18];
     int32_t first[17];
-} dl_huffman_table;
+} dli_huffman_table;
 
 /* One block of an MCU. */
 typedef struct {
-    const dl_huffman_table *dc, *ac;
+    const dli_huffman_table *dc, *ac;
     int component; /* of the scan */
     int dc_only;   /* nobody looks at the other coefficients */
-} dl_huffman_block;
+} dli_huffman_block;
 
-/* The decoder of one scan at a time. Before dl_huffman_start all zeroes. */
+/* The decoder of one scan at a time. Before dli_huffman_start all zeroes. */
 typedef struct {
     uint64_t buffer;            /* the next bits, from the top */
     unsigned bits;              /* how many of them count */
@@ -52,18 +52,18 @@ typedef struct {
     unsigned restart; /* number of the next restart marker */
     size_t mcus;      /* that are left */
     int last_dc[MAX_COMPS_IN_SCAN];
-    dl_huffman_block blocks[D_MAX_BLOCKS_IN_MCU];
-    dl_huffman_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    dli_huffman_block blocks[D_MAX_BLOCKS_IN_MCU];
+    dli_huffman_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
     unsigned char* window; /* bytes of the scan, those that only keep markers apart taken out; room
                               for an MCU behind */
-} dl_huffman;
+} dli_huffman;
 
 /* Takes over the scan at whose data cinfo stands, after jpeg_start_decompress, if it is one of
  * those that this can decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves
  * everything as it is. Afterwards libjpeg reports JERR_CANT_SUSPEND where h has to stop. */
-int dl_huffman_start(dl_huffman* h, j_decompress_ptr cinfo);
+int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo);
 
 /* Frees what h holds. */
-void dl_huffman_free(dl_huffman* h);
+void dli_huffman_free(dli_huffman* h);
 
 #endif

@@ -3,10 +3,10 @@
 package jpeg
 
 /*
-#cgo noescape dl_jpeg_decode_part
-#cgo nocallback dl_jpeg_decode_part
-#cgo noescape dl_jpeg_decode_parts
-#cgo nocallback dl_jpeg_decode_parts
+#cgo noescape dli_jpeg_decode_part
+#cgo nocallback dli_jpeg_decode_part
+#cgo noescape dli_jpeg_decode_parts
+#cgo nocallback dli_jpeg_decode_parts
 #include "turbo.h"
 */
 import "C"
@@ -63,16 +63,16 @@ func (d *decoder) roisInC(data [][]byte, parts []codec.ROI, want codec.Channels)
 		}
 		p := cROI(data[i], &f, parts[i].Region, want)
 		pinned.Pin(p.src)
-		p.take, p.arg = C.dl_jpeg_take(call), arg
+		p.take, p.arg = C.dli_jpeg_take(call), arg
 		d.rois = append(d.rois, p)
 	}
 	if len(d.rois) == 0 {
 		return 0, refused
 	}
-	var status C.dl_jpeg_status
-	done := int(C.dl_jpeg_decode_parts(d.c, &d.rois[0], C.size_t(len(d.rois)), C.dl_jpeg_want(want), maxScans, &status))
+	var status C.dli_jpeg_status
+	done := int(C.dli_jpeg_decode_parts(d.c, &d.rois[0], C.size_t(len(d.rois)), C.dli_jpeg_want(want), maxScans, &status))
 	clear(d.rois)
-	if status != C.DL_JPEG_OK {
+	if status != C.DLI_JPEG_OK {
 		return done, d.failure(status)
 	}
 	return done, refused
@@ -88,8 +88,8 @@ func (d *decoder) roi(data []byte, part codec.ROI, want codec.Channels) error {
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
 	pinned.Pin(p.src)
-	var out C.dl_jpeg_pixels
-	if status := C.dl_jpeg_decode_part(d.c, &p, C.dl_jpeg_want(want), maxScans, &out); status != C.DL_JPEG_OK {
+	var out C.dli_jpeg_pixels
+	if status := C.dli_jpeg_decode_part(d.c, &p, C.dli_jpeg_want(want), maxScans, &out); status != C.DLI_JPEG_OK {
 		return d.failure(status)
 	}
 	stride := int(out.stride)
@@ -100,8 +100,8 @@ func (d *decoder) roi(data []byte, part codec.ROI, want codec.Channels) error {
 	return part.To.Deliver(unsafe.Slice((*byte)(out.pix), n), stride)
 }
 
-func cROI(data []byte, f *frame, r codec.Region, want codec.Channels) C.dl_jpeg_part {
-	p := C.dl_jpeg_part{
+func cROI(data []byte, f *frame, r codec.Region, want codec.Channels) C.dli_jpeg_part {
+	p := C.dli_jpeg_part{
 		src: (*C.uchar)(unsafe.SliceData(data)), src_size: C.size_t(len(data)), shape: f.shape(want), x: C.uint(r.X), y: C.uint(r.Y),
 		width: C.uint(r.Width), height: C.uint(r.Height), shrink: C.uint(max(r.Downscale, 1)),
 	}
@@ -139,6 +139,6 @@ func checkROI(data []byte, r codec.Region, want codec.Channels) (frame, error) {
 	return f, nil
 }
 
-func (d *decoder) failure(status C.dl_jpeg_status) error {
-	return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dl_jpeg_message(d.c)))
+func (d *decoder) failure(status C.dli_jpeg_status) error {
+	return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
 }

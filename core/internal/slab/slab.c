@@ -13,22 +13,22 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; unknown to older C libraries */
 #endif
 
-struct dl_slab {
+struct dli_slab {
     void* data;
     uint64_t size;
     atomic_int refs;
     pid_t owner;
-    dl_ring* ring;
-    dl_slab* next; /* in the free list */
+    dli_ring* ring;
+    dli_slab* next; /* in the free list */
 };
 
-struct dl_ring {
+struct dli_ring {
     pthread_mutex_t mu;
     pid_t owner;
     bool local; /* memory of this process alone */
     bool closed;
-    dl_slab* free; /* most recently released first: its pages are the warmest */
-    dl_ring_stats stats;
+    dli_slab* free; /* most recently released first: its pages are the warmest */
+    dli_ring_stats stats;
 };
 
 /* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under
@@ -66,7 +66,7 @@ static void* map_local(uint64_t size) {
 }
 
 /* destroy unmaps a slab that is in no list. The ring is locked. */
-static void destroy(dl_ring* ring, dl_slab* slab) {
+static void destroy(dli_ring* ring, dli_slab* slab) {
     ring->stats.bytes -= slab->size;
     ring->stats.slabs--;
     munmap(slab->data, slab->size);
@@ -75,15 +75,15 @@ static void destroy(dl_ring* ring, dl_slab* slab) {
 
 /* trim unmaps free slabs, smallest first, until want more bytes fit into the budget. The ring is
  * locked. */
-static void trim(dl_ring* ring, uint64_t want) {
+static void trim(dli_ring* ring, uint64_t want) {
     while (ring->free != NULL && ring->stats.bytes + want > ring->stats.budget) {
-        dl_slab** victim = &ring->free;
-        for (dl_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
+        dli_slab** victim = &ring->free;
+        for (dli_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
             if ((*p)->size < (*victim)->size) {
                 victim = p;
             }
         }
-        dl_slab* slab = *victim;
+        dli_slab* slab = *victim;
         *victim = slab->next;
         ring->stats.free_slabs--;
         destroy(ring, slab);
@@ -92,9 +92,9 @@ static void trim(dl_ring* ring, uint64_t want) {
 
 /* best_fit takes the smallest free slab of at least size bytes out of the list. The ring is locked.
  */
-static dl_slab* best_fit(dl_ring* ring, uint64_t size) {
-    dl_slab** best = NULL;
-    for (dl_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
+static dli_slab* best_fit(dli_ring* ring, uint64_t size) {
+    dli_slab** best = NULL;
+    for (dli_slab** p = &ring->free; *p != NULL; p = &(*p)->next) {
         if ((*p)->size >= size && (best == NULL || (*p)->size < (*best)->size)) {
             best = p;
         }
@@ -102,7 +102,7 @@ static dl_slab* best_fit(dl_ring* ring, uint64_t size) {
     if (best == NULL) {
         return NULL;
     }
-    dl_slab* slab = *best;
+    dli_slab* slab = *best;
     *best = slab->next;
     ring->stats.free_slabs--;
     return slab;
@@ -128,8 +128,8 @@ static uint64_t round_up(uint64_t size) {
     return size == 0 ? step : (size + step - 1) / step * step;
 }
 
-dl_ring* dl_ring_new(uint64_t budget, bool local) {
-    dl_ring* ring = calloc(1, sizeof *ring);
+dli_ring* dli_ring_new(uint64_t budget, bool local) {
+    dli_ring* ring = calloc(1, sizeof *ring);
     if (ring == NULL) {
         return NULL;
     }
@@ -143,7 +143,7 @@ dl_ring* dl_ring_new(uint64_t budget, bool local) {
     return ring;
 }
 
-void dl_ring_set_budget(dl_ring* ring, uint64_t budget) {
+void dli_ring_set_budget(dli_ring* ring, uint64_t budget) {
     if (ring->owner != getpid()) {
         return;
     }
@@ -155,8 +155,8 @@ void dl_ring_set_budget(dl_ring* ring, uint64_t budget) {
 
 /* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take
  * the last of the budget; mapping touches no page and is quick. */
-static dl_slab* create(dl_ring* ring, uint64_t size, int* code) {
-    dl_slab* slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
+static dli_slab* create(dli_ring* ring, uint64_t size, int* code) {
+    dli_slab* slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
     if (slab == NULL) {
         *code = ENOMEM;
         return NULL;
@@ -170,7 +170,7 @@ static dl_slab* create(dl_ring* ring, uint64_t size, int* code) {
     slab->size = size;
     slab->owner = ring->owner;
     slab->ring = ring;
-    dl_ring_stats* s = &ring->stats;
+    dli_ring_stats* s = &ring->stats;
     s->bytes += size;
     s->slabs++;
     s->created++;
@@ -183,7 +183,7 @@ static dl_slab* create(dl_ring* ring, uint64_t size, int* code) {
     return slab;
 }
 
-dl_slab* dl_ring_get(dl_ring* ring, uint64_t size, int* code) {
+dli_slab* dli_ring_get(dli_ring* ring, uint64_t size, int* code) {
     *code = 0;
     if (ring->owner != getpid()) {
         return NULL;
@@ -194,7 +194,7 @@ dl_slab* dl_ring_get(dl_ring* ring, uint64_t size, int* code) {
         return NULL;
     }
     pthread_mutex_lock(&ring->mu);
-    dl_slab* slab = NULL;
+    dli_slab* slab = NULL;
     if (!ring->closed) {
         slab = best_fit(ring, size);
         if (slab != NULL) {
@@ -212,9 +212,9 @@ dl_slab* dl_ring_get(dl_ring* ring, uint64_t size, int* code) {
     return slab;
 }
 
-void dl_ring_read(dl_ring* ring, dl_ring_stats* out) {
+void dli_ring_read(dli_ring* ring, dli_ring_stats* out) {
     if (ring->owner != getpid()) {
-        *out = (dl_ring_stats){0};
+        *out = (dli_ring_stats){0};
         return;
     }
     pthread_mutex_lock(&ring->mu);
@@ -224,7 +224,7 @@ void dl_ring_read(dl_ring* ring, dl_ring_stats* out) {
 
 /* unlock_or_free unlocks the ring, and frees it when it is closed and nothing of it is held any
  * more. */
-static void unlock_or_free(dl_ring* ring) {
+static void unlock_or_free(dli_ring* ring) {
     bool last = ring->closed && ring->stats.slabs == 0;
     pthread_mutex_unlock(&ring->mu);
     if (last) {
@@ -233,7 +233,7 @@ static void unlock_or_free(dl_ring* ring) {
     }
 }
 
-void dl_ring_close(dl_ring* ring) {
+void dli_ring_close(dli_ring* ring) {
     if (ring->owner != getpid()) {
         return;
     }
@@ -244,20 +244,20 @@ void dl_ring_close(dl_ring* ring) {
     unlock_or_free(ring);
 }
 
-void dl_slab_retain(dl_slab* slab) {
+void dli_slab_retain(dli_slab* slab) {
     if (slab->owner == getpid()) {
         atomic_fetch_add_explicit(&slab->refs, 1, memory_order_relaxed);
     }
 }
 
-void dl_slab_release(dl_slab* slab) {
+void dli_slab_release(dli_slab* slab) {
     if (slab->owner != getpid()) {
         return;
     }
     if (atomic_fetch_sub_explicit(&slab->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    dl_ring* ring = slab->ring;
+    dli_ring* ring = slab->ring;
     pthread_mutex_lock(&ring->mu);
     if (ring->closed || ring->stats.bytes > ring->stats.budget) {
         destroy(ring, slab);
@@ -269,7 +269,7 @@ void dl_slab_release(dl_slab* slab) {
     unlock_or_free(ring);
 }
 
-void dl_slab_touch(const dl_slab* slab) {
+void dli_slab_touch(const dli_slab* slab) {
 #ifdef MADV_POPULATE_WRITE
     if (slab->owner == getpid()) {
         madvise(slab->data, slab->size,
@@ -280,6 +280,6 @@ void dl_slab_touch(const dl_slab* slab) {
 #endif
 }
 
-void* dl_slab_data(const dl_slab* slab) { return slab->data; }
+void* dli_slab_data(const dli_slab* slab) { return slab->data; }
 
-uint64_t dl_slab_size(const dl_slab* slab) { return slab->size; }
+uint64_t dli_slab_size(const dli_slab* slab) { return slab->size; }

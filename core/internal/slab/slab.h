@@ -2,19 +2,19 @@
  * data in a shared mapping, unless the ring is a local one: a forked child sees the data but can
  * neither free nor recycle it, because every call checks the owner first. Nothing here enters Go,
  * takes the GIL or waits for anything but the short lock of one ring. */
-#ifndef DL_SLAB_H
-#define DL_SLAB_H
+#ifndef DLI_SLAB_H
+#define DLI_SLAB_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define DL_HIDDEN __attribute__((visibility("hidden")))
+#define DLI_HIDDEN __attribute__((visibility("hidden")))
 
-typedef struct dl_ring dl_ring;
-typedef struct dl_slab dl_slab;
+typedef struct dli_ring dli_ring;
+typedef struct dli_slab dli_slab;
 
-typedef struct dl_ring_stats {
+typedef struct dli_ring_stats {
     uint64_t bytes;      /* mapped now, held and free */
     uint64_t peak_bytes; /* most that was ever mapped */
     uint64_t budget;     /* bytes the ring keeps mapped when nothing is held */
@@ -23,41 +23,43 @@ typedef struct dl_ring_stats {
     uint64_t created;    /* mapped since the start */
     uint64_t reused;     /* handed out again without mapping */
     uint64_t grown;      /* mapped beyond the budget because consumers hold the others */
-} dl_ring_stats;
+} dli_ring_stats;
 
-/* dl_ring_new makes a ring; NULL when there is no memory. The slabs of a local one are private to
+/* dli_ring_new makes a ring; NULL when there is no memory. The slabs of a local one are private to
  * the process. */
-DL_HIDDEN dl_ring* dl_ring_new(uint64_t budget, bool local);
+DLI_HIDDEN dli_ring* dli_ring_new(uint64_t budget, bool local);
 
-/* dl_ring_set_budget changes the budget and unmaps free slabs beyond it. */
-DL_HIDDEN void dl_ring_set_budget(dl_ring* ring, uint64_t budget);
+/* dli_ring_set_budget changes the budget and unmaps free slabs beyond it. */
+DLI_HIDDEN void dli_ring_set_budget(dli_ring* ring, uint64_t budget);
 
-/* dl_ring_get gives a slab of at least size bytes with one reference, or NULL with *code = errno. A
- * ring that is closed, or that another process owns, gives NULL with *code = 0. The content is
+/* dli_ring_get gives a slab of at least size bytes with one reference, or NULL with *code = errno.
+ * A ring that is closed, or that another process owns, gives NULL with *code = 0. The content is
  * whatever the last user left. */
-DL_HIDDEN dl_slab* dl_ring_get(dl_ring* ring, uint64_t size, int* code);
+DLI_HIDDEN dli_slab* dli_ring_get(dli_ring* ring, uint64_t size, int* code);
 
-/* dl_ring_read copies the figures of the ring. */
-DL_HIDDEN void dl_ring_read(dl_ring* ring, dl_ring_stats* out);
+/* dli_ring_read copies the figures of the ring. */
+DLI_HIDDEN void dli_ring_read(dli_ring* ring, dli_ring_stats* out);
 
-/* dl_ring_close unmaps the free slabs; held ones go at their last release, and the ring itself with
- * the last of them. The caller's pointer is dead afterwards. */
-DL_HIDDEN void dl_ring_close(dl_ring* ring);
+/* dli_ring_close unmaps the free slabs; held ones go at their last release, and the ring itself
+ * with the last of them. The caller's pointer is dead afterwards. */
+DLI_HIDDEN void dli_ring_close(dli_ring* ring);
 
-/* dl_slab_retain adds a reference. The caller must hold one. */
-DL_HIDDEN void dl_slab_retain(dl_slab* slab);
+/* dli_slab_retain adds a reference. The caller must hold one. */
+DLI_HIDDEN void dli_slab_retain(dli_slab* slab);
 
-/* dl_slab_release drops a reference; with the last one the slab returns to its ring. Any thread may
- * call it, at any time until the process ends. In a process other than the owner it does nothing.
+/* dli_slab_release drops a reference; with the last one the slab returns to its ring. Any thread
+ * may call it, at any time until the process ends. In a process other than the owner it does
+ * nothing.
  */
-DL_HIDDEN void dl_slab_release(dl_slab* slab);
+DLI_HIDDEN void dli_slab_release(dli_slab* slab);
 
-/* dl_slab_touch lets the kernel find the memory of a slab now, all at once, which costs half of a
+/* dli_slab_touch lets the kernel find the memory of a slab now, all at once, which costs half of a
  * page at a time. The caller must hold a reference; what others write meanwhile stays. */
-DL_HIDDEN void dl_slab_touch(const dl_slab* slab);
+DLI_HIDDEN void dli_slab_touch(const dli_slab* slab);
 
-/* dl_slab_data and dl_slab_size describe the memory; the address is a multiple of the page size. */
-DL_HIDDEN void* dl_slab_data(const dl_slab* slab);
-DL_HIDDEN uint64_t dl_slab_size(const dl_slab* slab);
+/* dli_slab_data and dli_slab_size describe the memory; the address is a multiple of the page size.
+ */
+DLI_HIDDEN void* dli_slab_data(const dli_slab* slab);
+DLI_HIDDEN uint64_t dli_slab_size(const dli_slab* slab);
 
 #endif

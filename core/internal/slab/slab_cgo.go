@@ -20,27 +20,27 @@ import (
 // Ring keeps slabs for reuse. All methods may be called in parallel.
 type Ring struct {
 	mu sync.RWMutex // held for writing by Close alone, which frees c
-	c  *C.dl_ring
+	c  *C.dli_ring
 }
 
 // Slab is a piece of memory with a reference count. All methods may be called in parallel by owners
 // of a reference.
 type Slab struct {
-	c    *C.dl_slab
+	c    *C.dli_slab
 	data []byte
 }
 
 // NewRing makes a ring that keeps up to budget bytes mapped when nothing is held. Get may go
 // beyond.
 func NewRing(budget int64) *Ring {
-	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)), false)}
+	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), false)}
 }
 
 // NewLocalRing makes a ring as NewRing does whose memory is for this process alone: nobody else may
 // come to see it, and a fork copies what is written after it. For that it is cheaper to touch
 // first.
 func NewLocalRing(budget int64) *Ring {
-	return &Ring{c: C.dl_ring_new(C.uint64_t(max(budget, 0)), true)}
+	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), true)}
 }
 
 // SetBudget changes the budget; free slabs beyond it are unmapped now, held ones at their release.
@@ -48,7 +48,7 @@ func (r *Ring) SetBudget(budget int64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.c != nil {
-		C.dl_ring_set_budget(r.c, C.uint64_t(max(budget, 0)))
+		C.dli_ring_set_budget(r.c, C.uint64_t(max(budget, 0)))
 	}
 }
 
@@ -65,14 +65,14 @@ func (r *Ring) Get(size int64) (*Slab, error) {
 		return nil, errs.New(errs.Closed, "slab of %d bytes: the ring is closed", size)
 	}
 	var code C.int
-	c := C.dl_ring_get(r.c, C.uint64_t(size), &code)
+	c := C.dli_ring_get(r.c, C.uint64_t(size), &code)
 	if c == nil {
 		if code == 0 {
 			return nil, errs.New(errs.Forked, "slab of %d bytes: the ring belongs to the parent process", size)
 		}
 		return nil, errs.New(errs.Invalid, "slab of %d bytes: %w; use smaller batches", size, syscall.Errno(code))
 	}
-	return &Slab{c: c, data: unsafe.Slice((*byte)(C.dl_slab_data(c)), int(C.dl_slab_size(c)))}, nil
+	return &Slab{c: c, data: unsafe.Slice((*byte)(C.dli_slab_data(c)), int(C.dli_slab_size(c)))}, nil
 }
 
 // Stats are the figures of the ring, zero after Close.
@@ -82,8 +82,8 @@ func (r *Ring) Stats() Stats {
 	if r.c == nil {
 		return Stats{}
 	}
-	var s C.dl_ring_stats
-	C.dl_ring_read(r.c, &s)
+	var s C.dli_ring_stats
+	C.dli_ring_read(r.c, &s)
 	return Stats{Bytes: int64(s.bytes), PeakBytes: int64(s.peak_bytes), Budget: int64(s.budget), Slabs: int64(s.slabs),
 		FreeSlabs: int64(s.free_slabs), Created: int64(s.created), Reused: int64(s.reused), Grown: int64(s.grown)}
 }
@@ -94,7 +94,7 @@ func (r *Ring) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.c != nil {
-		C.dl_ring_close(r.c)
+		C.dli_ring_close(r.c)
 		r.c = nil
 	}
 }
@@ -103,14 +103,14 @@ func (r *Ring) Close() {
 func (s *Slab) Bytes() []byte { return s.data }
 
 // Retain adds a reference; the caller must hold one.
-func (s *Slab) Retain() { C.dl_slab_retain(s.c) }
+func (s *Slab) Retain() { C.dli_slab_retain(s.c) }
 
 // Release drops a reference. With the last one the memory may be handed out again at once.
-func (s *Slab) Release() { C.dl_slab_release(s.c) }
+func (s *Slab) Release() { C.dli_slab_release(s.c) }
 
 // Prefault lets the system find the memory now, at half of what it costs when each page is first
 // written. Others may write meanwhile. The caller must hold a reference.
-func (s *Slab) Prefault() { C.dl_slab_touch(s.c) }
+func (s *Slab) Prefault() { C.dli_slab_touch(s.c) }
 
-// Pointer is the dl_slab of slab.h, for C code that holds references of its own.
+// Pointer is the dli_slab of slab.h, for C code that holds references of its own.
 func (s *Slab) Pointer() unsafe.Pointer { return unsafe.Pointer(s.c) }
