@@ -13,7 +13,7 @@ import (
 	"deeplake/core/loader"
 )
 
-// describedBytes is what describeAll fills.
+// describedBytes returns the bytes that describeAll fills.
 func describedBytes(b *loader.Batch) int {
 	size := len(b.Columns) * C.sizeof_dl_array
 	for i := range b.Columns {
@@ -22,8 +22,8 @@ func describedBytes(b *loader.Batch) int {
 	return size
 }
 
-// describeAll writes the dl_arrays of a batch, and what they point at, to size zeroed bytes of C
-// memory.
+// describeAll writes the dl_arrays of a batch, and the numbers and names they point at, to size
+// zeroed bytes of C memory.
 func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
 	n := len(b.Columns)
 	rest := arena(unsafe.Slice((*byte)(to), size)[n*C.sizeof_dl_array:])
@@ -36,7 +36,7 @@ func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
 // exportBatch makes a batch export of b and takes over its memory. After a failure b is released.
 func exportBatch(b *loader.Batch) (*C.dl_batch_export, error) {
 	size := describedBytes(b)
-	p := C.dl_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
+	p := C.dli_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
 	if p == nil {
 		b.Release()
 		return nil, errs.New(errs.Storage, "describe batch: no memory for %d bytes", size)
@@ -51,7 +51,7 @@ func exportBatch(b *loader.Batch) (*C.dl_batch_export, error) {
 	return p, nil
 }
 
-// arena is C memory that is handed out from the front, in multiples of 8 bytes.
+// arena hands out C memory from its front, in multiples of 8 bytes.
 type arena []byte
 
 func (a *arena) numbers(n int) []int64 {
@@ -72,7 +72,7 @@ func (a *arena) text(s string) *C.dl_text {
 
 func textBytes(s string) int { return (len(s) + 8) &^ 7 }
 
-// layoutBytes is what describe takes from the arena.
+// layoutBytes returns the bytes that describe takes from the arena.
 func layoutBytes(c *loader.BatchColumn) int {
 	count := 0
 	switch c.Kind {
@@ -92,7 +92,7 @@ func layoutBytes(c *loader.BatchColumn) int {
 	return 8*count + textBytes(c.Name)
 }
 
-// pointer is the C view of numbers.
+// pointer returns numbers as C sees them.
 func pointer(n []int64) *C.dl_const_i64 {
 	return (*C.dl_const_i64)(unsafe.Pointer(unsafe.SliceData(n)))
 }
@@ -139,7 +139,7 @@ func describeList(c *loader.BatchColumn, out *C.dl_array, offsets, sizes []int64
 	}
 }
 
-// markNulls fills the items of each row of a sequence, and marks the rows that have no sample.
+// markNulls fills in the items of each row of a sequence. It marks rows without a sample by -1.
 func markNulls(c *loader.BatchColumn, out *C.dl_array, sizes []int64, rest *arena) {
 	marks := sizes
 	if c.Splits != nil {

@@ -15,9 +15,9 @@ import (
 	"deeplake/core/errs"
 )
 
-// call runs the body of an export: it refuses when the library is poisoned, turns a panic into an
-// error, poisons the library after one (also one that happened in a goroutine of the call), and
-// writes the outcome to err.
+// call runs the body of an export and writes the outcome to err. It refuses if the library is
+// poisoned. A panic becomes an error and poisons the library, also a panic in a goroutine of the
+// call.
 func call(err *C.dl_error, body func() error) C.dl_status {
 	if first := lib.poison.Load(); first != nil {
 		return report(err, errs.New(errs.Internal, "call the library: it stopped working after a bug in it; restart the process; first error: %s", *first), C.DL_ERROR_POISONED)
@@ -60,7 +60,7 @@ func recovered(body func() error) (err error) {
 // text copies a string of the caller; NULL is "".
 func text(s *C.dl_text) string { return C.GoString((*C.char)(unsafe.Pointer(s))) }
 
-// numbers is the caller's memory as a slice, valid during the call.
+// numbers returns the caller's memory as a slice, valid during the call.
 func numbers(what string, p *C.dl_const_i64, n C.int64_t) ([]int64, error) {
 	if n < 0 || n > 1<<40 || (n > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "read argument %q: count is %d and the pointer is NULL or the count is out of bounds", what, int64(n))
@@ -76,7 +76,7 @@ func fill(out *C.dl_buffer, data []byte) error {
 	p := (*C.char)(C.malloc(C.size_t(len(data) + 1)))
 	room := unsafe.Slice((*byte)(unsafe.Pointer(p)), len(data)+1)
 	room[copy(room, data)] = 0
-	C.dl_buffer_fill(out, p, C.int64_t(len(data)))
+	C.dli_buffer_fill(out, p, C.int64_t(len(data)))
 	return nil
 }
 

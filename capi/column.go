@@ -14,7 +14,7 @@ import (
 	"deeplake/core/loader"
 )
 
-// column is a dl_column, with places for bytes that its calls reuse.
+// column is a dl_column. Its calls reuse the slices of places.
 type column struct {
 	*loader.StoredReader
 	places sync.Pool // of *[][]byte

@@ -59,7 +59,7 @@ func dlgo_context_close(h C.dl_context, e *C.dl_error) C.dl_status {
 	})
 }
 
-// contextOf gives the context of a handle, which may be {0}.
+// contextOf returns the context of a handle. The handle {0} is the background.
 func contextOf(h C.dl_context) (context.Context, error) {
 	if h.id == 0 {
 		return context.Background(), nil

@@ -1,4 +1,4 @@
-/* Failures that C reports by itself, where the Go runtime may not be entered. */
+/* Failures that C reports by itself, without entering the Go runtime. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -24,7 +24,7 @@ type function struct {
 	typ  array.Type
 }
 
-// maxFunctions bounds what a query is given.
+// maxFunctions bounds the functions of one query.
 const maxFunctions = 1 << 16
 
 // functionsOf reads the functions of a call.
@@ -53,10 +53,10 @@ func functionsOf(p *C.dl_functions, n C.int64_t) (map[string]query.User, error) 
 	return out, nil
 }
 
-// Type is what the function returns.
+// Type returns the type of the function's results.
 func (f *function) Type() array.Type { return f.typ }
 
-// Call calls back into the host. What the function raised comes back as a raised error.
+// Call calls back into the host. An exception of the host's function comes back as a raised error.
 func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Column, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -76,10 +76,10 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 		out  C.dl_rows
 		kept unsafe.Pointer
 	)
-	if status := C.dl_function_call(&f.c, (*C.dl_array_in)(exported.all), C.int64_t(exported.n), C.int64_t(n), &out, &kept, &e); status != C.DL_OK {
+	if status := C.dli_function_call(&f.c, (*C.dl_array_in)(exported.all), C.int64_t(exported.n), C.int64_t(n), &out, &kept, &e); status != C.DL_OK {
 		return nil, f.raisedBy(status, &e)
 	}
-	defer C.dl_function_done(&f.c, kept)
+	defer C.dli_function_done(&f.c, kept)
 	if int64(out.n) != int64(n) {
 		return nil, errs.New(errs.Invalid, "call function %q: it returned %d values for %d rows", f.name, int64(out.n), n)
 	}
@@ -94,7 +94,7 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 	return c, nil
 }
 
-// kindOfStatus is the kind of a status that the host gave; what is none is its mistake.
+// kindOfStatus returns the kind of a status of the host. An unknown status is the host's mistake.
 func kindOfStatus(s C.dl_status) errs.Kind {
 	if s < 1 || int(s) > len(errs.Table()) {
 		return errs.Invalid

@@ -25,13 +25,12 @@ func onImport(h C.dl_ingest, e *C.dl_error, body func(j *ingest.Job) error) C.dl
 	})
 }
 
-// importing reads the options of an import: what they are themselves, and how both stores are
-// reached.
+// importing reads the options of an import, among them the settings of both stores.
 func importing(options string) (ingest.Options, error) {
 	var all struct {
 		ingest.Options
 		reaching
-		// left out: that of the dataset, as far as the policy says
+		// left out: the link policy decides how far the dataset's settings serve the source
 		Source json.RawMessage `json:"source_storage"`
 	}
 	if err := parse("import", options, &all); err != nil {

@@ -18,7 +18,7 @@ import (
 	"deeplake/core/session"
 )
 
-// loading is a dl_loader, with the handles of its epochs, which end with it.
+// loading is a dl_loader. Closing it ends its epochs, whose handles it keeps.
 type loading struct {
 	*loader.Loader
 	mu     sync.Mutex
@@ -237,14 +237,14 @@ func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, device *C.dl_device_in, 
 	})
 }
 
-// nextBatch is the next batch of an epoch, or nil and why there is none: DL_NEXT_END,
-// DL_NEXT_PENDING.
+// nextBatch returns the next batch of an epoch and its state. Without a batch the state is
+// DL_NEXT_END or DL_NEXT_PENDING.
 func nextBatch(h C.dl_epoch, timeoutMS C.int64_t) (*loader.Batch, C.int32_t, error) {
 	p, err := lib.epochs.get(uint64(h.id))
 	if err != nil {
 		return nil, 0, err
 	}
-	// most often it is: a context with a deadline costs more than all the rest
+	// Try first: a context with a deadline costs more than all the rest.
 	b, ready, err := p.Try()
 	if !ready && err == nil {
 		ctx := context.Background()

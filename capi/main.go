@@ -1,9 +1,9 @@
-// Command capi is the C interface of the core; built with -buildmode=c-shared it is libdeeplake. It
-// owns the table of handles, the mapping of errors to statuses, recovery from panics, and the
+// Command capi is the C interface of the core. Built with -buildmode=c-shared it is libdeeplake. It
+// owns the table of handles, the mapping of errors to statuses, the recovery from panics, and the
 // export of batches. It translates only: it makes no decision about datasets and knows no Python.
 //
 // include/deeplake.h is the contract. shim.c exports it and forwards to the functions here. go.h
-// declares these, so that the compiler refuses an export whose parameters differ.
+// declares the Go halves: the compiler refuses an export whose parameters differ.
 package main
 
 /*
@@ -27,7 +27,7 @@ import (
 
 func main() {}
 
-// library is everything that outlives a call. There is one, made when the library is loaded.
+// library holds all state that outlives a call. There is one, made when the library is loaded.
 type library struct {
 	env      *dataset.Env
 	session  *session.Session
@@ -42,12 +42,12 @@ type library struct {
 	imports  table[*ingest.Job]
 }
 
-// lib is assigned here and nowhere else; what changes lies behind it, guarded.
+// lib is assigned once. Its changing parts are guarded.
 var lib = newLibrary()
 
-// spareProcs are scheduler slots beyond the cores. With all of them in decoders, the scheduler
-// takes a slot away from each decoder that stays in C for 20 us, and polls every 20 us to do so;
-// with one to spare it lets them be.
+// spareProcs are scheduler slots beyond the cores. If decoders hold all slots, the scheduler polls
+// every 20 us and takes the slot of each decoder that stays in C for 20 us. With a slot to spare it
+// does neither.
 const spareProcs = 2
 
 func newLibrary() *library {

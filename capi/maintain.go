@@ -17,7 +17,7 @@ import (
 	"deeplake/core/version"
 )
 
-// flag is a truth value of C.
+// flag returns the truth value as C has it.
 func flag(is bool) C.int32_t {
 	if is {
 		return 1

@@ -11,11 +11,11 @@ import (
 	"deeplake/core/errs"
 )
 
-// unknownField finds the name in the message by which encoding/json refuses a key.
+// unknownField matches the message in which encoding/json refuses a key.
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// parse decodes the options of operation op strictly: an unknown key, a wrong type and anything
-// behind the value are errs.Invalid. An empty text leaves out as it is.
+// parse decodes the options of operation op. An unknown key, a wrong type and text behind the value
+// are errs.Invalid. An empty text changes nothing.
 func parse(op, text string, out any) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -62,7 +62,7 @@ func keys(t reflect.Type) []string {
 	return names
 }
 
-// wanted is a type in the words of JSON.
+// wanted returns the name of a type in JSON.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

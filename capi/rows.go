@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// columnsOf checks the columns of an append and describes them to the core. Data stays in the
-// caller's memory; shapes are copied, because the core may remember them.
+// columnsOf checks columns of an append and describes them to the core. Data stays in the caller's
+// memory. Shapes are copied, because the core may keep them.
 func columnsOf(p *C.dl_rows_in, n C.int64_t) ([]tensor.Rows, error) {
 	if n < 0 || n > 1<<20 || (n > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "read columns: there are %d, want 0 to %d and a pointer that is not NULL", int64(n), 1<<20)
@@ -59,8 +59,8 @@ func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
 	return samplesOf(unsafe.Slice(in.samples, int(in.samples_n)), out)
 }
 
-// checkItems verifies that the items of all rows are as many as there are samples, where those are
-// given one by one.
+// checkItems refuses items of rows that do not sum to the number of samples, if samples are given
+// one by one.
 func checkItems(items []int64, samples int64, single bool) error {
 	total := int64(0)
 	for i, n := range items {
@@ -130,7 +130,7 @@ func linkOf(data []byte) (*tensor.Link, error) {
 	return &tensor.Link{URL: l.URL, Offset: l.Offset, Length: l.Length, Tag: l.Tag, Size: -1}, nil
 }
 
-// dataOf is the caller's memory as a slice, valid during the call.
+// dataOf returns the caller's memory as a slice, valid during the call.
 func dataOf(p C.dl_data, n C.int64_t) ([]byte, error) {
 	if n < 0 || n > tensor.MaxSampleBytes || (n > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "data has %d bytes, want 0 to %d and a pointer that is not NULL", int64(n), int64(tensor.MaxSampleBytes))
@@ -138,7 +138,7 @@ func dataOf(p C.dl_data, n C.int64_t) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), int(n)), nil
 }
 
-// shapeOf copies a shape, into arena where there is one.
+// shapeOf copies a shape, into the arena if there is one.
 func shapeOf(p *C.dl_const_i64, ndim C.int32_t, arena *[]int64) (tensor.Shape, error) {
 	if ndim < 0 || ndim > tensor.MaxDims || (ndim > 0 && p == nil) {
 		return nil, errs.New(errs.Invalid, "shape has %d axes, want 0 to %d and a pointer that is not NULL", int32(ndim), tensor.MaxDims)

@@ -72,7 +72,7 @@ func dlgo_configure(options *C.dl_text, e *C.dl_error) C.dl_status {
 	})
 }
 
-// setEnv sets variables, and unsets those without a value.
+// setEnv sets environment variables. It unsets those without a value.
 func setEnv(env map[string]*string) error {
 	for name, value := range env {
 		var err error
@@ -104,7 +104,7 @@ func dlgo_test_panic(where *C.dl_text, e *C.dl_error) C.dl_status {
 	})
 }
 
-// panicInLoader lets a thread of a loader panic.
+// panicInLoader makes a goroutine of a loader panic.
 func panicInLoader() error {
 	l, err := loader.Open(context.Background(), loader.SourceOf(broken{}), loader.Options{BatchSize: 1})
 	if err != nil {

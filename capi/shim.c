@@ -1,10 +1,10 @@
-/* The exported functions. Each looks whether the process was forked, where the Go runtime does not
- * work and would hang, and goes on to its Go half. */
+/* The exported functions. Each refuses in a forked process, where the Go runtime would hang, and
+ * else calls its Go half. */
 #include <pthread.h>
 
 #include "go.h"
 
-/* Written once, in a forked child while it has one thread; hence no atomic. */
+/* Not atomic: written once, in a forked child while it has one thread. */
 static int forked;
 
 static void in_child(void) { forked = 1; }
@@ -30,18 +30,18 @@ static void release_buffer(dl_buffer* self) {
     self->release = NULL;
 }
 
-void dl_buffer_fill(dl_buffer* out, char* data, int64_t size) {
+void dli_buffer_fill(dl_buffer* out, char* data, int64_t size) {
     out->data = data;
     out->size = size;
     out->release = release_buffer;
 }
 
-dl_status dl_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows,
-                           dl_rows* out, void** kept, dl_error* err) {
+dl_status dli_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows,
+                            dl_rows* out, void** kept, dl_error* err) {
     return f->call(f->self, args, args_n, rows, out, kept, err);
 }
 
-void dl_function_done(const dl_function* f, void* kept) { f->done(f->self, kept); }
+void dli_function_done(const dl_function* f, void* kept) { f->done(f->self, kept); }
 
 int32_t dl_abi_version(void) { return DL_ABI_MAJOR * 65536 + DL_ABI_MINOR; }
 

@@ -8,9 +8,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// reaching are the options of every call that opens a store: what the user says about it, and the
-// environment as the user's program sees it now, which the library cannot see by itself. It stays
-// apart as text, so that an error names the option of the store and not that of the call.
+// reaching are the options of every call that opens a store: the user's settings and environment.
+// The library cannot see later changes of the environment by itself. Settings stay text until they
+// are read, so that an error names the setting.
 type reaching struct {
 	Storage json.RawMessage            `json:"storage"`
 	Links   map[string]json.RawMessage `json:"link_storage"` // by prefix; null refuses
@@ -19,7 +19,7 @@ type reaching struct {
 	Environ map[string]string `json:"environ"`
 }
 
-// options are those of the store. Errors show no value: it may be a secret.
+// options reads the settings of the store. Errors show no value: it may be a secret.
 func (r reaching) options() (storage.Options, error) {
 	o := storage.Options{Environ: r.Environ, Named: r.Named}
 	if err := parse("storage settings", string(r.Storage), &o.Settings); err != nil {
@@ -38,7 +38,7 @@ func (r reaching) options() (storage.Options, error) {
 	return o, storage.CheckLinkRules(o.Links)
 }
 
-// reach reads the options of a call that has no other ones.
+// reach reads the options of a call that has no others.
 func reach(op, text string) (storage.Options, error) {
 	var r reaching
 	if err := parse(op, text, &r); err != nil {

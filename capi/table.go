@@ -6,10 +6,9 @@ import (
 	"deeplake/core/errs"
 )
 
-// table maps the handles of one kind to what they stand for. A handle is kind (8 bits), generation
-// of its slot (24) and slot + 1 (32): one that was closed, or belongs to another kind, is told
-// apart from a live one. The zero value with a kind and a name is empty. It may be used in
-// parallel.
+// table maps handles of one kind to values. A handle is the kind (8 bits), the generation of its
+// slot (24) and slot + 1 (32). So closed handles and handles of another kind are told from live
+// ones. The zero value with a kind and a name is empty. All methods may be called in parallel.
 type table[T any] struct {
 	kind  uint8
 	name  string // for messages
@@ -56,7 +55,7 @@ func (t *table[T]) get(id uint64) (T, error) {
 	return v, nil
 }
 
-// take finds the value of a handle and ends the handle, so that exactly one caller closes it.
+// take finds the value of a handle and ends the handle. Exactly one caller gets it.
 func (t *table[T]) take(id uint64) (T, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +71,7 @@ func (t *table[T]) take(id uint64) (T, error) {
 	return v, nil
 }
 
-// find checks a handle. t is locked.
+// find checks a handle. The caller holds the lock.
 func (t *table[T]) find(id uint64) (*slot[T], error) {
 	i := uint32(id) - 1 // wraps for 0
 	if uint8(id>>56) != t.kind || int64(i) >= int64(len(t.slots)) {

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// exporter are columns that C may look at until they are taken back. Their elements stay where they
-// are; what describes them is in C memory.
+// exporter shows columns to C until it is released. Their elements stay in place, pinned; their
+// descriptions lie in C memory.
 type exporter struct {
 	pins runtime.Pinner
 	rest arena
@@ -59,7 +59,7 @@ func arenaBytes(c *array.Column) int {
 	return n
 }
 
-// itemsOf are the items of a list column, none of them where it has none.
+// itemsOf returns the items of a list column, which may be none.
 func itemsOf(c *array.Column) *array.Column {
 	if c.Items != nil {
 		return c.Items
@@ -102,7 +102,7 @@ func (l *exporter) describe(c *array.Column, out *C.dl_array) {
 	}
 }
 
-// pin is where the elements of a column are, and the bytes of one.
+// pin pins the elements of a column. It returns their address and the bytes of one element.
 func (l *exporter) pin(data any) (unsafe.Pointer, int64) {
 	if data == nil {
 		return nil, 0
@@ -162,7 +162,7 @@ func (l *exporter) describeList(c *array.Column, out *C.dl_array) {
 	out.offsets, out.sizes, out.ndims, out.shapes = pointer(offsets), pointer(sizes), pointer(ndims), pointer(shapes)
 }
 
-// elementsOf counts the elements of a shape of a column, which fits into memory.
+// elementsOf counts the elements of a column's shape, which are in memory and so countable.
 func elementsOf(s tensor.Shape) int64 {
 	n, _ := s.Elements()
 	return n

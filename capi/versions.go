@@ -13,7 +13,7 @@ import (
 	"deeplake/core/version"
 )
 
-// tell runs body with a dataset and hands its answer to the caller as JSON.
+// tell runs body with a dataset and hands the answer to the caller as JSON.
 func tell(op string, c C.dl_context, h C.dl_dataset, out *C.dl_buffer, e *C.dl_error, body func(ctx context.Context, ds *dataset.Dataset) (any, error)) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
 		if err := wantOut(op, out != nil); err != nil {

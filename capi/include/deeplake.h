@@ -1,27 +1,23 @@
-/* deeplake.h: the C interface of Deep Lake, written by hand. It is the contract; libdeeplake
- * exports what is declared here and nothing else.
+/* deeplake.h is the C interface of Deep Lake, written by hand. libdeeplake exports the functions
+ * declared here and no others.
  *
- * Rules that hold everywhere
- * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. On
- * failure the error is filled; on success it is untouched. After a failure nothing was handed out:
- * every out parameter is as it was.
- * - Handles are values with a type each. They carry a generation: one that was closed, or never was
- * one, is answered with DL_CLOSED or DL_INVALID and never crashes. {0} is no handle, and may be
- * passed where a dl_context is optional.
- * - Functions may be called from any thread, also several at once on one handle. Closing a handle
- * while another thread uses it is safe; that call finishes or returns DL_CLOSED.
- * - Input memory is the caller's and is not kept beyond the call. Output memory is owned as said at
- * each function.
- * - Text is UTF-8. Options and results that grow are JSON; an unknown key is DL_INVALID and named.
- * - Nothing calls back into the host but a dl_function that was given to a query; progress and
- * cancellation are polled.
- * - After fork(2), every function returns DL_FORKED in the child (those without a dl_status do
- * nothing). The library works in a forked child only as a copy of its own: another file, loaded
- * after the fork.
- * - After DL_INTERNAL from a panic the library is poisoned: every later call returns DL_INTERNAL
- * and names the first one.
+ * Rules for every function
+ * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. A
+ *   failure fills the error and leaves every out parameter as it was. Success leaves the error.
+ * - Handles are values with a type each. A handle that was closed is answered with DL_CLOSED, and
+ *   one that was never handed out with DL_INVALID. {0} is no handle; it may stand for a dl_context.
+ * - Any thread may call any function, also several at once on one handle. A handle may be closed
+ *   while another thread uses it: that call finishes or returns DL_CLOSED.
+ * - Input memory is the caller's and is read during the call only. Each function states the owner
+ *   of its output.
+ * - Text is UTF-8. Options that grow and documents are JSON; an unknown key is DL_INVALID.
+ * - Only a dl_function calls back into the host. Progress and cancellation are polled.
+ * - After fork(2), every function returns DL_FORKED in the child, or does nothing if it returns no
+ *   status. A child loads a copy of the library, another file.
+ * - After a panic the library is poisoned: every later call returns DL_INTERNAL and names it.
  *
- * Additive within a major version: functions and JSON keys are added, none changes. */
+ * Within a major version, functions, JSON keys and fields in reserved space are added. None
+ * changes. */
 #ifndef DEEPLAKE_H
 #define DEEPLAKE_H
 
@@ -108,7 +104,7 @@ typedef struct dl_error {
 
 /* ---- Types ---- */
 
-/* Read, never written. They are typedefs so that the Go side can name them. */
+/* Memory that is read and never written. Typedefs, so that the Go side can name them. */
 typedef const char dl_text;         /* dl_text*: a NUL-terminated string */
 typedef dl_text* const dl_texts;    /* dl_texts*: several strings */
 typedef const int64_t dl_const_i64; /* dl_const_i64*: numbers */
@@ -139,8 +135,8 @@ typedef struct dl_ingest {
     uint64_t id;
 } dl_ingest; /* an import that runs */
 
-/* Bytes handed to the caller, who calls release(&buffer) once. release is NULL in a buffer that was
- * never filled. */
+/* Bytes that the caller owns, and returns by one call of release(&buffer). release is NULL in a
+ * buffer that was never filled. */
 typedef struct dl_buffer {
     char* data; /* followed by a NUL that size does not count */
     int64_t size;
@@ -169,7 +165,7 @@ enum {
     DL_BYTES = 34,
 };
 
-/* How the bytes of a dl_sample are to be understood. */
+/* Meanings of the bytes of a dl_sample. */
 enum {
     DL_FORM_ARRAY = 0, /* a C-order array of dtype and shape, little endian */
     DL_FORM_ENCODED =
@@ -181,7 +177,7 @@ enum {
               "length", "tag"}, of which all but the URL may be left out; the rest is ignored */
 };
 
-/* One value on its way into a tensor. */
+/* One value for a tensor. */
 typedef struct dl_sample {
     dl_data data;
     int64_t bytes;
@@ -192,10 +188,10 @@ typedef struct dl_sample {
     int32_t reserved; /* 0 */
 } dl_sample;
 
-/* The values of one tensor for n rows: n equal samples in one piece (data, ndim and shape of one
- * sample; samples NULL), or one by one (samples). For a sequence[...] tensor row_items has n
- * numbers that sum to the number of samples; a row without a sample has one item that is
- * DL_FORM_HOLE. */
+/* The values of one tensor for n rows. Either n equal samples in one piece: data, ndim and shape of
+ * one sample, and samples NULL. Or one by one: samples. For a sequence[...] tensor row_items has n
+ * numbers that sum to the number of samples; a row without a sample has one item of DL_FORM_HOLE.
+ */
 typedef struct dl_rows {
     dl_text* tensor;
     int64_t n;
@@ -210,17 +206,17 @@ typedef struct dl_rows {
 } dl_rows;
 typedef const dl_rows dl_rows_in;
 
-/* What a column of a batch looks like. */
+/* Layouts of a column of a batch. */
 enum {
     DL_KIND_ARRAY = 1, /* one array over all rows: data, ndim, shape with shape[0] == rows */
     DL_KIND_LIST = 2,  /* arrays one by one: offsets, ndims, shapes */
     DL_KIND_TEXT = 3,  /* strings, JSON or bytes one by one: offsets, sizes */
 };
 
-/* One column of a batch. Entry i of a list or text lies at data + offsets[i], sizes[i] bytes; a
- * hole has sizes[i] == -1. An array and each entry of a list start at a multiple of 64 bytes. With
- * row_items (sequence[...] tensors) the entries of row 0 come first, then those of row 1; otherwise
- * entry i is row i. */
+/* One column of a batch. Entry i of a list or text has sizes[i] bytes at data + offsets[i]; a
+ * missing one has sizes[i] == -1. An array and each entry of a list start at a multiple of 64
+ * bytes. Without row_items entry i is row i. With row_items (sequence[...] tensors) the entries of
+ * row 0 come first, then those of row 1. */
 typedef struct dl_array {
     dl_text* name;
     void* data;
@@ -239,15 +235,15 @@ typedef struct dl_array {
 } dl_array;
 typedef const dl_array dl_array_in;
 
-/* The memory of a batch: counted references, released from any thread without entering the
- * library's runtime. */
+/* The memory of a batch, with counted references. Any thread may release them; that never enters
+ * the library's runtime. */
 typedef struct dl_memory dl_memory;
 
 /* Devices; the values are those of DLPack. */
 enum { DL_DEVICE_CPU = 1 };
 
-/* Where the memory of a batch is wanted. NULL in a call means the CPU, which is the only device
- * today: any other type is DL_UNSUPPORTED. */
+/* The device on which a caller wants memory. NULL in a call is the CPU, the only device today: any
+ * other type is DL_UNSUPPORTED. */
 typedef struct dl_device {
     int32_t type;
     int32_t id;   /* 0 for the CPU */
@@ -258,9 +254,9 @@ typedef const dl_device dl_device_in;
 /* The layout of dl_batch_export that this header describes. */
 #define DL_BATCH_EXPORT_VERSION 1
 
-/* A batch as one plain struct. It is the caller's, who gives it back by dl_batch_export_free. The
- * struct, its arrays and their numbers live until then; the memory of `data` lives as long as any
- * reference to it. Fields are only ever added, in place of `reserved` and behind it. */
+/* A batch as one plain struct. The caller owns it and returns it by dl_batch_export_free. The
+ * struct, its arrays and their numbers live until then; the memory at `data` lives as long as any
+ * reference to it. Fields are added in place of `reserved` and behind it. */
 typedef struct dl_batch_export {
     uint32_t struct_size; /* bytes of the struct as the library knows it */
     uint32_t version;     /* DL_BATCH_EXPORT_VERSION of the library */
@@ -284,40 +280,41 @@ DL_API int32_t dl_abi_version(void);
 /* The version of the library, a static string. Never fails. */
 DL_API dl_text* dl_version(void);
 
-/* All errors as JSON: [{"status", "name", "c", "python", "base"}]. The buffer is the caller's. */
+/* Lists all errors as JSON [{"status", "name", "c", "python", "base"}]. The caller releases the
+ * buffer. */
 DL_API dl_status dl_error_table(dl_buffer* json, dl_error* err);
 
 /* Sets the runtime from JSON {"gogc", "memory_limit", "gomaxprocs", "env": {name: value or null}}.
- * The library does not see later setenv(3) calls of the host, hence env. After a failure what stood
- * before the wrong key may be set. */
+ * "env" passes on variables: the library does not see later setenv(3) calls of the host. After a
+ * failure, keys before the wrong one may be set. */
 DL_API dl_status dl_configure(dl_text* json, dl_error* err);
 
 /* The number of references to the memory of batches that callers hold; for tests of leaks. Never
  * fails. */
 DL_API int64_t dl_memory_references(void);
 
-/* A context bounds calls: after deadline_ms (0: none) or dl_context_cancel they return DL_CANCELED
- * soon. The caller closes it after the calls that use it have returned. */
+/* A context bounds calls. After deadline_ms (0: none) or dl_context_cancel they return DL_CANCELED
+ * soon. The caller closes it after its calls have returned. */
 DL_API dl_status dl_context_new(int64_t deadline_ms, dl_context* out, dl_error* err);
 DL_API dl_status dl_context_cancel(dl_context ctx, dl_error* err);
 DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
 /* ---- Dataset ---- */
 
-/* Calls that open a store take in their options "storage": {...}, what the user says about the
- * store (the fields of core/storage.Settings: "endpoint", "region", "access_key_id", ...), and
- * "environ": {...}, the environment variables that credentials and proxies are found by. Without
- * "environ" it is the environment that the library was loaded in.
+/* Calls that open a store take the options "storage" and "environ". "storage": {...} are the user's
+ * settings, the fields of core/storage.Settings: "endpoint", "region", "access_key_id", ...
+ * "environ": {...} are the environment variables in which credentials and proxies are looked up; by
+ * default those at the time of loading.
  *
  * Text stored in a dataset (links, datasets that saved views name, URLs of a listing) leads only
- * into the dataset's own store. "link_storage": {prefix: {...} or null} goes beside "storage"
- * wherever a dataset is opened or created, and in queries and imports: it names further places by
- * prefixes of URLs, with the settings of each, or refuses them (null). "named": [URL, ...] are
- * places that the user has linked to in another handle (the "named" of its state). Secrets of
- * "storage" are sent only to the server of the dataset that they are given for. */
+ * into the dataset's own store. Where a dataset is opened or created, and in queries and imports,
+ * "link_storage": {prefix: {...} or null} names further places by prefixes of URLs. Each has
+ * settings of its own; null refuses it. "named": [URL, ...] are places that the user has linked to
+ * through another handle (the "named" of its state). Secrets of "storage" are sent to the server of
+ * their dataset only. */
 
-/* Makes an empty dataset from JSON options {"overwrite", "storage", "environ"} ("" for none). The
- * caller closes *out. After a failure there is either no dataset or the one that was there. */
+/* Makes an empty dataset with JSON options {"overwrite", "storage", "environ"} ("" for none). The
+ * caller closes *out. After a failure the place is empty, or has the dataset it had. */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
                                    dl_error* err);
 
@@ -326,21 +323,20 @@ DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* option
 DL_API dl_status dl_dataset_open(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
                                  dl_error* err);
 
-/* *out becomes 1 if a dataset is there, else 0. Options: {"storage", "environ"}. */
+/* Sets *out to 1 if uri has a dataset, else to 0. Options: {"storage", "environ"}. */
 DL_API dl_status dl_dataset_exists(dl_context ctx, dl_text* uri, dl_text* options, int32_t* out,
                                    dl_error* err);
 
-/* Deletes a dataset with all its versions. After a failure it may be gone in part; deleting again
- * finishes it. Options:
- * {"storage", "environ"}. */
+/* Deletes a dataset with all its versions. After a failure a part may be gone; another call
+ * finishes it. Options: {"storage", "environ"}. */
 DL_API dl_status dl_dataset_delete(dl_context ctx, dl_text* uri, dl_text* options, dl_error* err);
 
-/* The names of the datasets directly below uri as a JSON list, in order. Options: {"storage",
- * "environ"}. The buffer is the caller's. */
+/* Lists the names of the datasets directly below uri as JSON, in order. Options: {"storage",
+ * "environ"}. The caller releases the buffer. */
 DL_API dl_status dl_dataset_list(dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json,
                                  dl_error* err);
 
-/* State as JSON, no I/O. The buffer is the caller's. */
+/* Describes the state as JSON, without I/O. The caller releases the buffer. */
 DL_API dl_status dl_dataset_describe(dl_dataset ds, dl_buffer* json, dl_error* err);
 
 /* Adds a tensor from JSON {"name", "htype", "dtype", "shape", ...}. */
@@ -362,8 +358,9 @@ DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_const_
 /* Replaces the user's information by a JSON object. */
 DL_API dl_status dl_dataset_set_info(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
 
-/* Commits. *json gets the commit and is the caller's. After a failure the changes are still
- * uncommitted; DL_CONFLICT says which rows or tensors another writer changed. */
+/* Commits. *json gets the commit; the caller releases it. After a failure the changes are still
+ * uncommitted; the conflict of a DL_CONFLICT names the rows or tensors that another writer changed.
+ */
 DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json,
                                    dl_error* err);
 
@@ -373,27 +370,29 @@ DL_API dl_status dl_dataset_discard(dl_context ctx, dl_dataset ds, dl_error* err
 /* Moves to the newest version. */
 DL_API dl_status dl_dataset_refresh(dl_context ctx, dl_dataset ds, dl_error* err);
 
-/* The newest `limit` commits (0: all) as a JSON list, newest first. The buffer is the caller's. */
+/* Lists the newest `limit` commits (0: all) as JSON, newest first. The caller releases the buffer.
+ */
 DL_API dl_status dl_dataset_log(dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json,
                                 dl_error* err);
 
-/* Opens another version read-only; the caller closes *out, and may close ds before. */
+/* Opens another version for reading. The caller closes *out, and may close ds before. */
 DL_API dl_status dl_dataset_at(dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out,
                                dl_error* err);
 
-/* All rows as they are now. The caller closes *out before ds. */
+/* Makes a view of all rows as they are now. The caller closes *out before ds. */
 DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err);
 
-/* Closes; uncommitted rows are dropped. The handle is dead afterwards, also after a failure. */
+/* Closes the dataset and drops uncommitted rows. The handle is dead afterwards, also after a
+ * failure. */
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 
 /* ---- Versions ---- */
 
 /* A ref names a version: a number, a commit, a branch, a tag, a time, or branch@number, as "at" of
- * dl_dataset_open. "" is the commit that the dataset is at. Everything in this part is done when
- * the call returns, but for renamed and deleted tensors, which wait for dl_dataset_commit. */
+ * dl_dataset_open. "" is the commit that the dataset is at. Renamed and deleted tensors wait for
+ * dl_dataset_commit; all other changes are done when the call returns. */
 
-/* The branches as JSON [{"name", "head": a commit}]. The buffer is the caller's. */
+/* Lists the branches as JSON [{"name", "head": a commit}]. The caller releases the buffer. */
 DL_API dl_status dl_dataset_branches(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
 
 /* Makes a branch that begins at a version; the dataset stays on its own. */
@@ -406,28 +405,28 @@ DL_API dl_status dl_dataset_delete_branch(dl_context ctx, dl_dataset ds, dl_text
 DL_API dl_status dl_dataset_checkout(dl_context ctx, dl_dataset ds, dl_text* branch, int32_t create,
                                      dl_error* err);
 
-/* The tags as JSON [{"name", "message", "author", "time", "commit"}]. The buffer is the caller's.
- */
+/* Lists the tags as JSON [{"name", "message", "author", "time", "commit"}]. The caller releases the
+ * buffer. */
 DL_API dl_status dl_dataset_tags(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
 
-/* Tags a version, for good. *json gets the tag and is the caller's. */
+/* Tags a version, for good. *json gets the tag; the caller releases it. */
 DL_API dl_status dl_dataset_create_tag(dl_context ctx, dl_dataset ds, dl_text* name, dl_text* at,
                                        dl_text* message, dl_buffer* json, dl_error* err);
 DL_API dl_status dl_dataset_delete_tag(dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err);
 
-/* The newest `limit` commits (0: all) with "parents" and "names" as a JSON list, newest first. all:
- * 1 takes those of every branch and tag. The buffer is the caller's. */
+/* Lists the newest `limit` commits (0: all) with "parents" and "names" as JSON, newest first. all:
+ * 1 takes the commits of every branch and tag. The caller releases the buffer. */
 DL_API dl_status dl_dataset_graph(dl_context ctx, dl_dataset ds, int64_t limit, int32_t all,
                                   dl_buffer* json, dl_error* err);
 
-/* The differences that lead from version a to version b, as a JSON object. The buffer is the
- * caller's. */
+/* Lists the differences from version a to version b, as a JSON object. The caller releases the
+ * buffer. */
 DL_API dl_status dl_dataset_diff(dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b,
                                  dl_buffer* json, dl_error* err);
 
-/* Takes a version into the branch, as one commit. on_conflict is "error" (also ""), "ours" or
- * "theirs". *merged becomes 0 if there was nothing to take in. *commit gets the version of the
- * branch as JSON and is the caller's. After a failure nothing has changed. */
+/* Merges a version into the branch, as one commit. on_conflict is "error" (also ""), "ours" or
+ * "theirs". *merged becomes 0 if there was nothing to merge. *commit gets the version of the branch
+ * as JSON; the caller releases it. After a failure nothing has changed. */
 DL_API dl_status dl_dataset_merge(dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict,
                                   dl_text* message, int32_t* merged, dl_buffer* commit,
                                   dl_error* err);
@@ -437,7 +436,7 @@ DL_API dl_status dl_dataset_rename_tensor(dl_context ctx, dl_dataset ds, dl_text
 DL_API dl_status dl_dataset_delete_tensor(dl_context ctx, dl_dataset ds, dl_text* name,
                                           dl_error* err);
 
-/* The saved views as a JSON list. The buffer is the caller's. */
+/* Lists the saved views as JSON. The caller releases the buffer. */
 DL_API dl_status dl_dataset_views(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
 DL_API dl_status dl_dataset_delete_view(dl_context ctx, dl_dataset ds, dl_text* name,
                                         dl_error* err);
@@ -452,8 +451,8 @@ typedef struct dl_rechunk_report {
 } dl_rechunk_report;
 
 /* Writes scattered samples of n tensors (0: of all) into full chunks, and commits that. chunk_bytes
- * is the size of their chunks from now on (0: as it is). all: 1 writes every sample. *commit gets
- * the new version as JSON, or "null" if nothing was to be done, and is the caller's. */
+ * is the size of their chunks from now on (0: unchanged). all: 1 writes every sample. *commit gets
+ * the new version as JSON, or "null" if nothing was to be done; the caller releases it. */
 DL_API dl_status dl_dataset_rechunk(dl_context ctx, dl_dataset ds, dl_texts* tensors, int64_t n,
                                     int64_t chunk_bytes, int32_t all, dl_text* message,
                                     dl_rechunk_report* report, dl_buffer* commit, dl_error* err);
@@ -479,7 +478,7 @@ DL_API dl_status dl_dataset_gc(dl_context ctx, dl_dataset ds, dl_const_f64* olde
                                dl_gc_report* report, dl_error* err);
 
 /* Looks for missing and damaged objects. data: 1 reads every chunk. repair: 1 rebuilds objects
- * where that is possible. *json gets the report and is the caller's. */
+ * where that is possible. *json gets the report; the caller releases it. */
 DL_API dl_status dl_dataset_fsck(dl_context ctx, dl_dataset ds, int32_t data, int32_t repair,
                                  dl_buffer* json, dl_error* err);
 
@@ -490,8 +489,8 @@ typedef struct dl_progress {
     int64_t total_bytes; /* 0: unknown */
 } dl_progress;
 
-/* The progress of the gc, fsck, copy or rechunk of ds that began last. Called from another thread
- * while that runs. */
+/* Reports the progress of the gc, fsck, copy or rechunk of ds that began last, to another thread.
+ */
 DL_API dl_status dl_dataset_progress(dl_dataset ds, dl_progress* out, dl_error* err);
 
 typedef struct dl_copy_report {
@@ -520,33 +519,33 @@ DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_
 
 DL_API dl_status dl_view_len(dl_view view, int64_t* out, dl_error* err);
 
-/* Rows and tensors as JSON. The buffer is the caller's. */
+/* Describes rows and tensors as JSON. The caller releases the buffer. */
 DL_API dl_status dl_view_describe(dl_view view, dl_buffer* json, dl_error* err);
 
-/* A view of n rows of this one, in the given order. The caller closes *out. */
+/* Makes a view of n rows of this one, in the given order. The caller closes *out. */
 DL_API dl_status dl_view_select(dl_view view, dl_const_i64* rows, int64_t n, dl_view* out,
                                 dl_error* err);
 
-/* A view of start, start+step, ... up to but without stop; all must exist. The caller closes *out.
- */
+/* Makes a view of the rows start, start+step, ... up to but without stop; all must exist. The
+ * caller closes *out. */
 DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_t step,
                                dl_view* out, dl_error* err);
 
-/* Writes the dataset row of each row into rows, which has room for n == length numbers. */
+/* Writes the dataset row of each row into rows, which has space for n == length numbers. */
 DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* err);
 
-/* Reads n rows into a batch on a device (NULL: the CPU), with JSON options as dl_loader_open's, as
- * far as they make sense here. "mark_holes", for one stacked tensor, allows zeros in place of
- * missing samples: then the array NAME_null, of bools, marks them; a batch without holes has none.
- * Few rows, and samples that differ in shape, fail as they do without it. The caller frees *out by
- * dl_batch_export_free. */
+/* Reads n rows into a batch on a device (NULL: the CPU). The caller frees *out by
+ * dl_batch_export_free. Of the JSON options of dl_loader_open it takes those that concern single
+ * rows. "mark_holes", for one stacked tensor, allows zeros in place of missing samples: the array
+ * NAME_null, of bools, then marks them; a batch without missing samples lacks it. Few rows, and
+ * samples that differ in shape, fail as without it. */
 DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n,
                               dl_text* options, dl_device_in* device, dl_batch_export** out,
                               dl_error* err);
 
-/* A view of the same rows with a weight for each of its n rows, by which dl_loader_open draws them:
- * options "length" and "distinct" (every row once at most). The weights are copied. The caller
- * closes *out. */
+/* Makes a view of the same rows with a weight for each, by which dl_loader_open draws them. Its
+ * options "length" and "distinct" (every row once at most) then apply. The weights are copied. The
+ * caller closes *out. */
 DL_API dl_status dl_view_with_weights(dl_view view, dl_const_f64* weights, int64_t n, dl_view* out,
                                       dl_error* err);
 
@@ -554,13 +553,15 @@ DL_API dl_status dl_view_close(dl_view view, dl_error* err);
 
 /* ---- Query ---- */
 
-/* A function that queries call by its name. It is called with args_n columns of `rows` rows each,
- * never of none, from any thread, also from several at once; the columns are valid during the call,
- * and what is NULL comes in a list or text with size -1. It fills *out with one column of as many
- * rows; *kept is its own, and goes to `done` once the core has copied the column. If it fails it
- * fills status and message of err, and `done` is not called. err comes zeroed; the failure of the
- * query has the same cause. All that it takes to call it stays valid until the views of the queries
- * that it was given to are closed. */
+/* A function that queries call by its name. Any thread calls it, also several at once, with args_n
+ * columns of `rows` rows each, of which there is at least one. The columns are valid during the
+ * call. NULL values come in a list or text with size -1.
+ *
+ * On success it fills *out with one column of as many rows. *kept is its own, and goes to `done`
+ * once the core has copied the column. On failure it fills status and message of err, which comes
+ * zeroed, and `done` is not called. The failure of the query repeats its cause.
+ *
+ * The struct, its name, shape and self stay valid until the views of its queries are closed. */
 typedef struct dl_function {
     dl_text* name;
     int32_t dtype;       /* of the result: any but float16, bfloat16 and complex ones */
@@ -573,60 +574,59 @@ typedef struct dl_function {
 } dl_function;
 typedef const dl_function dl_functions; /* dl_functions*: several */
 
-/* Asks a query of the rows of a view, or, with view {0}, of the datasets that it names itself.
- * params are the values of its ?, columns of one row each, whose `tensor` says what int64 numbers
- * count: "" nothing, "date" days, "timestamp" and "interval" microseconds. JSON options: {"seed",
- * "budget" (bytes that sorting and grouping may hold), "threads", "each" (params by their numbers
- * from 0 on, arrays whose first axis is values to be taken in turn: the query is asked with each,
- * and the answers come one behind the other)}, how the datasets that it names are opened
- * ("storage", of the first of them, "link_storage", "environ"), "stored" (true if the text was read
- * from a dataset: then it opens only what stored text may reach), "places", where those lie whose
- * names are not their URIs: {name: uri}, and "commits", what of that is to be opened again: {"name"
- * or "name@ref": commit}.
+/* Asks a query of the rows of a view, or, with view {0}, of the datasets that the text names.
+ * params are the values of its ?, columns of one row each. Their `tensor` is the unit of int64
+ * numbers: "" for none, "date" for days, "timestamp" and "interval" for microseconds.
  *
- * *out gets a view of the result, which works as any other; the caller closes it before the view
- * that was asked. *json gets {"query" (its canonical form), "uri" (of the dataset that was asked,
- * or the first that it names), "origin" (of the dataset that all rows are of, where that is
- * another), "commits" as above, "outputs": [{"name", "type", "computed"}]}, and is the caller's. */
+ * JSON options: "seed"; "threads"; "budget", the bytes that sorting and grouping may hold; "each",
+ * numbers of params from 0 on whose first axis is a list of values: the query is asked with each of
+ * them, and the results follow each other. For the datasets that the text names: "storage" (of the
+ * first of them), "link_storage", "environ"; "places" {name: uri}; "commits" {"name" or "name@ref":
+ * commit}, the versions to open again; "stored", true if the text was read from a dataset and so
+ * reaches only what stored text may reach.
+ *
+ * *out gets a view of the result. The caller closes it before the view that was asked. *json gets
+ * {"query" (its canonical form), "uri" (of the dataset that was asked, or the first that it names),
+ * "origin" (of the one dataset of all rows, if another), "commits" as above, "outputs": [{"name",
+ * "type", "computed"}]}; the caller releases it. */
 DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params,
                           int64_t params_n, dl_functions* functions, int64_t functions_n,
                           dl_text* options, dl_view* out, dl_buffer* json, dl_error* err);
 
-/* What dl_query would do: *json gets {"query", "uri", "commits", "explanation", "text" (the same
- * for people)}, and is the caller's. No sample is read; with "analyze" in the options the query is
- * run, its result dropped, and the explanation says what happened. With text "" and the view of an
- * answer, what was done for it. */
+/* Explains dl_query. *json gets {"query", "uri", "commits", "explanation", "text" (for people)};
+ * the caller releases it. No sample is read. The option "analyze" runs the query, drops its result,
+ * and adds figures of the run. With text "" and the view of a result, it explains the query behind
+ * that. */
 DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params,
                                   int64_t params_n, dl_functions* functions, int64_t functions_n,
                                   dl_text* options, dl_buffer* json, dl_error* err);
 
-/* Saves a view of ds, or the answer to a query of it, under a name, with JSON options {"params" (a
- * list, what the params of the query are to be known by), "replace"}. What is computed is computed
- * again when it is loaded. */
+/* Saves a view of ds, or the result of a query of it, under a name, with JSON options {"params" (a
+ * list that stands for the params of the query), "replace"}. Computed columns are computed again at
+ * loading. */
 DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view view, dl_text* name,
                                       dl_text* options, dl_error* err);
 
-/* Loads a saved view, at the commit that it is of. A query that is asked again gets params,
- * functions and options as dl_query. *out and *json as there, with "uri" alone where none was
- * asked; the caller may close ds before *out. */
+/* Loads a saved view, at its commit. A query that has to be asked again takes params, functions and
+ * options as dl_query does. *out and *json are as there; *json has "uri" alone if no query was
+ * asked. The caller may close ds before *out. */
 DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name,
                                       dl_rows_in* params, int64_t params_n, dl_functions* functions,
                                       int64_t functions_n, dl_text* options, dl_view* out,
                                       dl_buffer* json, dl_error* err);
 
 /* Copies the rows of a view into a new dataset at uri, with JSON options {"overwrite", "message",
- * "threads", "storage", "environ"}. An empty one without versions, as a process leaves it that is
- * killed, counts as none. After a failure there is no dataset. */
+ * "threads", "storage", "environ"}. A dataset without versions, as a killed process leaves it,
+ * counts as none. After a failure there is no dataset. */
 DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options,
                                      dl_error* err);
 
-/* The names of the datasets that a query reads, as its text has them, as a JSON list: each once, in
- * order. The buffer is the caller's. A mistake in the text is the failure of dl_query. */
+/* Lists the names of the datasets that a query reads, as in its text, as JSON: each once, in order.
+ * The caller releases the buffer. A mistake in the text fails as in dl_query. */
 DL_API dl_status dl_query_sources(dl_text* text, dl_buffer* json, dl_error* err);
 
-/* The functions that every query knows, and the words of the language, which a dl_function cannot
- * be named, as JSON:
- * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The buffer is the caller's. */
+/* Lists the functions of the language, and its words, which a dl_function cannot be named, as JSON
+ * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The caller releases the buffer. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 
 /* ---- Column: bytes as stored ---- */
@@ -634,17 +634,17 @@ DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 /* Opens one tensor of a view. The caller closes *out before the view. */
 DL_API dl_status dl_column_open(dl_view view, dl_text* name, dl_column* out, dl_error* err);
 
-/* Writes the stored bytes of n rows into sizes, -1 for a hole. */
+/* Writes the numbers of stored bytes of n rows into sizes, -1 for a missing sample. */
 DL_API dl_status dl_column_sizes(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n,
                                  int64_t* sizes, dl_error* err);
 
-/* Copies the stored bytes of n rows to dst[i], which has room for sizes[i] bytes, as
- * dl_column_sizes said. Holes are left out. After a failure the memory at dst is undefined. */
+/* Copies the stored bytes of n rows to dst[i], which has space for the sizes[i] bytes of
+ * dl_column_sizes. Missing samples are left out. After a failure the memory at dst is undefined. */
 DL_API dl_status dl_column_stored(dl_context ctx, dl_column column, dl_const_i64* rows, int64_t n,
                                   dl_mut_ptr* dst, dl_const_i64* sizes, dl_error* err);
 
 /* Copies the stored bytes of one row to dst if they fit into capacity. *size gets their number (-1:
- * a hole) in any case, so a second call with enough room succeeds. */
+ * a missing sample) in any case: a second call with enough space succeeds. */
 DL_API dl_status dl_column_stored_one(dl_context ctx, dl_column column, int64_t row, void* dst,
                                       int64_t capacity, int64_t* size, dl_error* err);
 
@@ -659,35 +659,35 @@ DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, 
 
 /* Plans batches of n views together with JSON mix {"mode": "random"|"exact"|"sequential",
  * "weights", "stop": "first_exhausted"|"all_exhausted", "length", "labels" (n names of the views,
- * for messages)}; options as in dl_loader_open. Views whose rows have weights are refused. With
- * "return_index" batches say in "_source" which view each row is of. The caller closes *out before
- * the views. */
+ * for messages)} and options as in dl_loader_open. Views whose rows have weights are refused. With
+ * "return_index" the array "_source" of a batch has the view of each row. The caller closes *out
+ * before the views. */
 DL_API dl_status dl_loader_mix(dl_context ctx, dl_views* views, int64_t n, dl_text* mix,
                                dl_text* options, dl_loader* out, dl_error* err);
 
-/* The number of batches of a pass, the same on every rank; pass as in dl_loader_start. */
+/* Counts the batches of a pass, which are as many on every rank; pass as in dl_loader_start. */
 DL_API dl_status dl_loader_len(dl_loader loader, dl_text* pass, int64_t* out, dl_error* err);
 
 /* Starts a pass with JSON {"epoch", "position", "rank", "world_size"}, all optional: the batches of
- * one rank, from a position in the order of the epoch on. Reading begins at once, and touches
- * nothing that lies before. Several passes may run. The caller closes *out. */
+ * one rank, from a position in the order of the epoch on. Reading begins at once, at that position.
+ * Several passes may run. The caller closes *out. */
 DL_API dl_status dl_loader_start(dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err);
 
-/* The state behind a position of an epoch, as a dl_batch_export has it: JSON of less than 1 KB that
- * says of which rows and which order it is. The buffer is the caller's. */
+/* Returns the state behind a position of an epoch, as a dl_batch_export has it: JSON of less than 1
+ * KB that identifies rows and order. The caller releases the buffer. */
 DL_API dl_status dl_loader_state(dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json,
                                  dl_error* err);
 
-/* Where to go on from a state. DL_INVALID, and a message that says what differs, if it is of other
- * rows or another order. */
+/* Finds the epoch and position of a state. A state of other rows or another order is DL_INVALID,
+ * and the message names the difference. */
 DL_API dl_status dl_loader_resume(dl_loader loader, dl_text* state, int64_t* epoch,
                                   int64_t* position, dl_error* err);
 
-/* Figures as JSON. The buffer is the caller's. */
+/* Returns statistics as JSON. The caller releases the buffer. */
 DL_API dl_status dl_loader_stats(dl_loader loader, dl_buffer* json, dl_error* err);
 
-/* What the epochs of a loader that was opened with "trace" did and when, as a file in the Trace
- * Event Format (JSON) that Perfetto and chrome://tracing show. The buffer is the caller's. */
+/* Returns the timeline of the epochs of a loader that was opened with "trace", in the Trace Event
+ * Format (JSON) of Perfetto and chrome://tracing. The caller releases the buffer. */
 DL_API dl_status dl_loader_trace(dl_loader loader, dl_buffer* json, dl_error* err);
 
 /* Closes the loader and its epochs. Batches handed out stay valid. */
@@ -715,56 +715,79 @@ DL_API dl_status dl_epoch_close(dl_epoch epoch, dl_error* err);
  * runtime. */
 DL_API void dl_batch_export_free(dl_batch_export* batch);
 
-/* References to the memory of a batch. Both never fail and never enter the runtime; in a process
- * other than the one that made the memory they do nothing. */
+/* Add and drop a reference to the memory of a batch. They never fail and never enter the runtime.
+ * In a process other than the memory's they do nothing. */
 DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
-/* *out becomes a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array that
- * lies in memory, for a consumer on a device (NULL: the CPU). It holds a reference of its own;
- * shape is copied. The caller, or its consumer, calls the tensor's deleter once, from any thread.
- * Neither the call nor the deleter enters the runtime. */
+/* Makes *out a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array in
+ * memory, for a consumer on a device (NULL: the CPU). It holds a reference of its own; shape is
+ * copied. The caller, or its consumer, calls the tensor's deleter once, from any thread. Neither
+ * the call nor the deleter enters the runtime. */
 DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
                                   dl_const_i64* shape, int32_t versioned, dl_device_in* device,
                                   void** out, dl_error* err);
 
 /* ---- Single samples ---- */
 
-/* The header of an encoded sample as JSON {"codec", "dtype", "shape", "bytes"}, as dl_sample_decode
- * delivers it. channels: 0 as stored, 1 gray, 3 RGB. The buffer is the caller's. */
+/* Describes an encoded sample as dl_sample_decode delivers it, as JSON {"codec", "dtype", "shape",
+ * "bytes"}. channels: 0 as stored, 1 gray, 3 RGB. The caller releases the buffer. */
 DL_API dl_status dl_sample_inspect(dl_data data, int64_t size, int32_t channels, dl_buffer* json,
                                    dl_error* err);
 
-/* Decodes an encoded sample to dst, which has room for exactly `bytes` bytes as dl_sample_inspect
- * says. After a failure the memory at dst is undefined. */
+/* Decodes an encoded sample to dst, which has space for exactly the "bytes" of dl_sample_inspect.
+ * After a failure the memory at dst is undefined. */
 DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, void* dst,
                                   int64_t bytes, dl_error* err);
 
 /* ---- Import ---- */
 
-/* Starts filling the dataset at uri from source, a folder or a URI, with JSON options: "overwrite",
- * "link", "labels", "workers", "compression", "checkpoint", "message"; "storage" and "environ" as
- * above, and "source_storage" where the source is reached in another way: without it "storage"
- * serves a source on the same server, and a source elsewhere gets none of its secrets. The caller
- * closes *out. */
+/* Starts filling the dataset at uri from source, a folder or a URI, with JSON options "overwrite",
+ * "link", "labels", "workers", "compression", "checkpoint", "message", "storage" and "environ".
+ * "source_storage" are settings of the source. Without it "storage" serves a source on the same
+ * server, and a source elsewhere gets none of its secrets. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out,
                                  dl_error* err);
 
-/* Waits at most timeout_ms for the end. *json gets the progress, with "done" and at the end
- * "report"; it is the caller's. The import's own failure is this function's, after the end. */
+/* Waits at most timeout_ms for news. *json gets the progress, with "done" and at the end "report";
+ * the caller releases it. After the end of an import that failed it returns that failure. */
 DL_API dl_status dl_ingest_poll(dl_ingest ingest, int64_t timeout_ms, dl_buffer* json,
                                 dl_error* err);
 
-/* Asks the import to stop; dl_ingest_poll tells when it has. */
+/* Asks the import to stop; dl_ingest_poll reports the end. */
 DL_API dl_status dl_ingest_cancel(dl_ingest ingest, dl_error* err);
 
-/* Cancels, waits and forgets. */
+/* Cancels the import, waits for its end, and closes the handle. */
 DL_API dl_status dl_ingest_close(dl_ingest ingest, dl_error* err);
 
 /* ---- Tests ---- */
 
-/* Panics, in the call ("call") or in a thread that it starts ("task"), to show what follows. */
+/* Panics in the call ("call") or in a goroutine of it ("task"). */
 DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
+
+/* Every function above, for programs that load the library at run time: X(name) for dl_name. */
+/* clang-format off */
+#define DL_FUNCTIONS(X) \
+    X(abi_version) X(version) X(error_table) X(configure) X(memory_references) X(context_new) \
+    X(context_cancel) X(context_close) X(dataset_create) X(dataset_open) X(dataset_exists) \
+    X(dataset_delete) X(dataset_list) X(dataset_describe) X(dataset_create_tensor) \
+    X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
+    X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
+    X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
+    X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
+    X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \
+    X(dataset_rename_tensor) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
+    X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
+    X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
+    X(view_read) X(view_with_weights) X(view_close) X(query) X(query_explain) \
+    X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_sources) \
+    X(query_functions) X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) \
+    X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) \
+    X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
+    X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_tensor) \
+    X(sample_inspect) X(sample_decode) X(ingest_start) X(ingest_poll) X(ingest_cancel) \
+    X(ingest_close) X(test_panic)
+/* clang-format on */
 
 #ifdef __cplusplus
 }

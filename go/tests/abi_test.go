@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,15 +15,14 @@ import (
 )
 
 var (
-	comment   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
-	declared  = regexp.MustCompile(`(?m)^DL_API\s[^;]*?\b(dl_\w+)\s*\(`)
-	exported  = regexp.MustCompile(`(?m)^//export (\w+)$`)
-	forwarded = regexp.MustCompile(`__typeof__\((dl_\w+)\) (dlgo_\w+);`)
-	loaded    = regexp.MustCompile(`\bX\((\w+)\)`)
-	mapped    = regexp.MustCompile(`\b(dl_\w+);`)
-	statuses  = regexp.MustCompile(`(?s)enum (?:dl_status )?\{\s*(DL_OK = 0,.*?)\}`)
-	status    = regexp.MustCompile(`\b(DL_\w+) = (\d+)`)
-	pyClass   = regexp.MustCompile(`(?ms)^class (\w+)\(Error, (\w+)\):.*?^    status = (\d+)$`)
+	comment  = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
+	declared = regexp.MustCompile(`(?m)^DL_API\s[^;]*?\b(dl_\w+)\s*\(`)
+	exported = regexp.MustCompile(`(?m)^//export (\w+)$`)
+	listed   = regexp.MustCompile(`\bX\((\w+)\)`)
+	mapped   = regexp.MustCompile(`(\bdl_[\w*]+);`)
+	statuses = regexp.MustCompile(`(?s)enum (?:dl_status )?\{\s*(DL_OK = 0,.*?)\}`)
+	status   = regexp.MustCompile(`\b(DL_\w+) = (\d+)`)
+	pyClass  = regexp.MustCompile(`(?ms)^class (\w+)\(Error, (\w+)\):.*?^    status = (\d+)$`)
 )
 
 // need returns a file of the project without C comments. A missing file fails the test.
@@ -66,38 +66,69 @@ func same(t *testing.T, gotName string, got []string, wantName string, want []st
 	}
 }
 
-// TestExports: the contract, the linker's list and the Go halves name the same functions.
+// inC are the functions that C implements without a Go half.
+var inC = []string{
+	"dl_abi_version", "dl_version", "dl_memory_references", "dl_memory_retain", "dl_memory_release", "dl_memory_tensor",
+	"dl_batch_export_free",
+}
+
+// TestExports: the contract, its list of functions and the Go halves name the same functions.
 func TestExports(t *testing.T) {
 	t.Parallel()
 	p := theProject(t)
-	contract := names(declared, need(t, "capi/include/deeplake.h"))
-	same(t, "capi/exports.map", names(mapped, need(t, "capi/exports.map")), "deeplake.h", contract)
-
-	var halves []string
-	for _, m := range forwarded.FindAllStringSubmatch(need(t, "capi/go.h"), -1) {
-		if m[2] != strings.Replace(m[1], "dl_", "dlgo_", 1) {
-			t.Errorf("capi/go.h: %s stands for %s, want the same name", m[2], m[1])
-		}
-		if !slices.Contains(contract, m[1]) {
-			t.Errorf("capi/go.h: %s is not in deeplake.h", m[1])
-		}
-		halves = append(halves, m[2])
+	header := need(t, "capi/include/deeplake.h")
+	contract := names(declared, header)
+	var found, halves, goNames []string
+	for _, name := range names(listed, header) {
+		found = append(found, "dl_"+name)
 	}
-	var goNames []string
+	same(t, "DL_FUNCTIONS", found, "deeplake.h", contract)
+	if shown := names(mapped, need(t, "capi/exports.map")); !slices.Equal(shown, []string{"dl_*"}) {
+		t.Errorf("capi/exports.map shows %q, want dl_* alone", shown)
+	}
+	for _, name := range contract {
+		if !slices.Contains(inC, name) {
+			halves = append(halves, strings.Replace(name, "dl_", "dlgo_", 1))
+		}
+	}
 	for _, s := range p.files {
 		if s.dir == "capi" && !s.test {
 			text, _ := p.read(t, s.path)
 			goNames = append(goNames, names(exported, text)...)
 		}
 	}
-	same(t, "//export lines of capi", goNames, "capi/go.h", halves)
+	same(t, "//export lines of capi", goNames, "deeplake.h", halves)
+}
 
-	// A function that the extension does not call has no user but this test.
-	var called []string
-	for _, name := range names(loaded, need(t, "python/src/core.h")) {
-		called = append(called, "dl_"+name)
+// TestPrefixes: dl_ and DL_ are the contract's. C code below it, and helpers beside it, have dli_
+// and DLI_, so that no internal name looks public.
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	public := regexp.MustCompile(`\b(dl_[a-z0-9_]+|DL_[A-Z0-9_]+)\b`)
+	contract := map[string]bool{"DL_VERSION": true} // of the build, compared by TestVersion
+	text := need(t, "capi/include/deeplake.h")
+	for _, name := range public.FindAllString(text, -1) {
+		contract[name] = true
 	}
-	same(t, "python/src/core.h", called, "deeplake.h", contract)
+	if name := regexp.MustCompile(`(?i)\bdli_\w+`).FindString(text); name != "" {
+		t.Errorf("capi/include/deeplake.h: %s has the prefix of internal names", name)
+	}
+	err := p.walk([]string{"core", "capi"}, func(name string) error {
+		if !slices.Contains([]string{".c", ".h", ".go"}, path.Ext(name)) || strings.HasPrefix(name, "core/errs/") || name == "capi/include/deeplake.h" {
+			return nil
+		}
+		text, _ := p.read(t, name)
+		for _, word := range public.FindAllString(comment.ReplaceAllString(text, ""), -1) {
+			if strings.HasPrefix(name, "core/") || !contract[word] {
+				t.Errorf("%s: %s is not in deeplake.h; internal names begin with dli_ or DLI_", name, word)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestLibrarySymbols looks at the library that was built, named by DEEPLAKE_LIB as `make test-go`

@@ -9,7 +9,7 @@
 namespace deeplake {
 namespace {
 
-// Makes Python's object for an array.
+// Makes the Python object of an array.
 using Wrap = py::object (*)(const std::shared_ptr<Memory>&, void*, std::int32_t,
                             std::vector<py::ssize_t>, const py::object& convert);
 
@@ -49,7 +49,7 @@ py::object wrap_copy(const std::shared_ptr<Memory>&, void* data, std::int32_t dt
     return py::array(numpy_dtype(dtype), shape, data);  // without a base it copies
 }
 
-// The entries of a list or text, row after row.
+// Returns the entries of a list or text column, row after row.
 py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wrap wrap,
                  const py::object& convert) {
     py::list out;
@@ -72,7 +72,7 @@ py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wr
     return out;
 }
 
-// The rows of a sequence: a list of entries each.
+// Returns the rows of a sequence, each a list of entries.
 py::list sequences(const BatchColumn& c, const py::list& all) {
     py::list out;
     size_t next = 0;
@@ -117,8 +117,8 @@ BatchColumn copy(const dl_array& a, std::int64_t rows) {
     return c;
 }
 
-// An array as a DLPack capsule. Its destructor is for capsules that nobody consumed; consumers
-// rename theirs.
+// Returns an array as a DLPack capsule. A consumer renames the capsule; the destructor frees the
+// tensor of a capsule that was never consumed.
 py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype,
                 std::int32_t ndim, dl_const_i64* shape, bool versioned) {
     void* tensor = nullptr;
@@ -129,8 +129,8 @@ py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dt
     PyObject* capsule = PyCapsule_New(tensor, name, [](PyObject* self) {
         const char* is = PyCapsule_GetName(self);
         if (is == nullptr || std::strncmp(is, "dltensor", 8) != 0) return;
-        // Both forms: the deleter follows owner, which follows a tensor, or a version in the
-        // versioned one.
+        // The deleter follows owner in both forms. In the plain form a tensor precedes them, in the
+        // versioned form a version.
         struct Plain {
             char tensor[48];
             void* owner;
@@ -170,8 +170,7 @@ py::object wrap_capsule(const std::shared_ptr<Memory>& memory, void* data, std::
     return called(convert, pack_array(memory, data, dtype, shape, false));
 }
 
-// The protocol's method: an array that is in CPU memory and can be had without a copy, nothing
-// else.
+// __dlpack__: exports without a copy, from CPU memory, or not at all.
 py::object dlpack(const Array& self, const py::object&, const py::object& max_version,
                   const py::object& device, const py::object& copy) {
     if (!copy.is_none() && py::cast<bool>(copy)) {

@@ -14,8 +14,8 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// One reference to the memory of a batch. Dropping it is plain C: from any thread, at any time, in
-// any process.
+// One reference to the memory of a batch. Plain C drops it, from any thread, at any time, in any
+// process.
 class Memory {
   public:
     Memory(const Core& core, dl_memory* raw) : core_(&core), raw_(raw) {}
@@ -38,7 +38,7 @@ struct Array {
     std::vector<py::ssize_t> shape;
 };
 
-// What a dl_array says, in memory of its own.
+// A copy of a dl_array.
 struct BatchColumn {
     std::string name;
     void* data;
@@ -56,8 +56,7 @@ struct Batch {
     std::vector<BatchColumn> columns;
 };
 
-// A column in memory that is not ours, as Python objects that are: an array, or a list with None
-// for what is missing.
+// Copies a column into Python objects: an array, or a list with None for missing values.
 py::object copy_array(const dl_array& a, std::int64_t rows);
 
 }  // namespace deeplake

@@ -21,13 +21,13 @@ namespace {
 
 constexpr auto slice = std::chrono::milliseconds(25);
 
-// A thread that makes long calls for the main thread, which meanwhile looks after signals. One per
-// process and generation, never destroyed: in a forked child the thread is gone and the object is
-// left alone.
+// A thread that makes long calls for the main thread, which handles signals meanwhile. There is one
+// for each process and generation. It is never destroyed: in a forked child the thread is gone, and
+// the object is left alone.
 class Proxy {
   public:
-    // Whether the proxy took the call. It does not while it is at another (a signal's Python code
-    // calls us again).
+    // Returns whether the proxy took the call. It refuses during another call: Python code of a
+    // signal may call again.
     bool start(const std::function<dl_status()>& f) {
         std::lock_guard<std::mutex> lock(mutex_);
         if (f_ != nullptr) return false;
@@ -109,7 +109,7 @@ bool inside_function() { return Running::here() != nullptr; }
 
 void close_elsewhere(std::function<void()> close, std::shared_ptr<void> owners) {
     // The thread never takes the GIL: an exiting interpreter would end it there. The main thread
-    // drops the owners; at exit, or with too many calls pending, they are leaked.
+    // drops the owners. At exit, or with too many pending calls, they are leaked.
     auto* const kept = new std::shared_ptr<void>(std::move(owners));
     std::thread([close = std::move(close), kept] {
         close();
@@ -147,7 +147,7 @@ void call_long(const Core& core, const std::function<dl_status(dl_context, dl_er
                     raised.emplace();
                 }
             }
-            // functions begin until the core has noticed
+            // new functions may begin until the core has noticed
             if (raised && interrupt) interrupt(press);
         }
         status = p->finish();

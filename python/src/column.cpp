@@ -26,11 +26,11 @@ struct Column {
     std::shared_ptr<Guess> guess;  // bytes of the next sample, so that one call usually does
 };
 
-// A sample up to this size is read into a bytes object of a guessed size, which then shrinks;
-// larger ones are measured first, because shrinking would cost more than asking.
+// A sample up to this size is read into a bytes object of a guessed size, which then shrinks.
+// Larger ones are measured first: shrinking them would cost more than asking.
 constexpr std::int64_t most_guessed = 64 << 10;
 
-// So many rows are read in no time; more of them are read so that Ctrl-C is answered.
+// Reads of more rows than these answer Ctrl-C.
 constexpr std::int64_t many_rows = 1024;
 
 Column open(const View& self, const std::string& name) {
@@ -43,7 +43,7 @@ Column open(const View& self, const std::string& name) {
     return column;
 }
 
-// Calls f in the way that the number of rows suggests, and what is read for them.
+// Calls f so that Ctrl-C is answered if it reads many rows or calls Python functions.
 template <class F>
 void call_rows(const ColumnHandle& h, std::int64_t n, F&& f) {
     if (n > many_rows || calls_functions(*h.view)) {
@@ -74,8 +74,8 @@ py::object allocate(std::int64_t size) {
 }
 
 // A block of memory above the bytes objects of the last calls. When a list of them is dropped, the
-// allocator would give the top of the heap back to the system, and the next list would fault in
-// every page anew, which costs more than to read it; below a block that stays, it keeps the memory
+// allocator would return the top of the heap to the system. The next list would then fault in every
+// page, which costs more than reading it. Below a block that stays, the allocator keeps the memory
 // for the next list.
 class Ceiling {
   public:
@@ -83,8 +83,8 @@ class Ceiling {
     void raise(const void* highest, std::int64_t size) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (std::less<const void*>()(highest, block_)) return;
-        // What does not fit below the list's last object goes above it, and so does a block of the
-        // same size.
+        // An object that does not fit below the list's last one goes above it, and so does a block
+        // of the same size.
         void* fresh = std::malloc(static_cast<size_t>(size));
         if (std::less<const void*>()(highest, fresh)) std::swap(block_, fresh);
         std::free(fresh);
@@ -95,7 +95,7 @@ class Ceiling {
     void* block_ = nullptr;
 };
 
-// One row. The bytes object is written to while nobody else has seen it.
+// Reads one row. It writes to the bytes object before any other code sees it.
 py::object read_one(const Column& self, std::int64_t row) {
     const Core& c = self.handle->core();
     const dl_column h = self.handle->get();
@@ -156,7 +156,7 @@ void register_column(py::module_& m) {
         .def("sizes", sizes, arg("rows"))
         .def("bytes", read_one, arg("row"))
         .def("bytes_many", read_many, arg("rows"));
-    // Here because the result is declared here.
+    // Declared here, with the class of its result.
     py::object view = m.attr("View");
     view.attr("column") =
         py::cpp_function(open, py::name("column"), py::is_method(view), arg("name"));

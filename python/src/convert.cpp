@@ -35,7 +35,7 @@ constexpr Type types[] = {
     {DL_BYTES, "bytes", 0, 0},
 };
 
-// What json.dumps cannot write itself: NumPy scalars and arrays.
+// Writes values that json.dumps refuses: NumPy scalars and arrays.
 py::object plain(const py::object& value) {
     if (!py::hasattr(value, "tolist")) {
         throw py::type_error(std::string(py::str(py::type::handle_of(value).attr("__name__"))) +
@@ -86,7 +86,7 @@ std::string options_json(const py::object& options) {
 
 namespace {
 
-// The type of a value in the words of JSON, as the core names those of options.
+// Returns the type of a value in the words of JSON, as the core does for options.
 const char* json_type(const py::object& value) {
     if (py::isinstance<py::bool_>(value)) return "bool";
     if (PyNumber_Check(value.ptr()) != 0) return "number";
@@ -148,8 +148,8 @@ Numbers to_rows(const py::object& rows) {
                                       std::to_string(array.ndim()) +
                                       " axes, want integers with one axis");
     }
-    // A copy: the core reads it without the GIL, while other threads may change or resize the
-    // caller's.
+    // Copied: the core reads it without the GIL, while other threads may change or resize the
+    // caller's array.
     return Numbers(array.attr("astype")("int64", py::arg("order") = "C"));
 }
 

@@ -17,12 +17,12 @@
 namespace deeplake {
 namespace {
 
-// A Go runtime does not survive fork(2), and the dynamic loader gives a file that is loaded already
-// once more instead of a fresh copy. So a process that has loaded the core leaves its children a
-// copy of the file in anonymous memory, whose inode no ancestor has loaded. Descendants inherit the
-// descriptor and load it through /proc.
+// A Go runtime does not survive fork(2), and the dynamic loader never loads a file twice. So a
+// process that has loaded the core leaves its children a copy of the file in anonymous memory, with
+// an inode that no ancestor has loaded. Descendants inherit the descriptor and load it through
+// /proc.
 struct State {
-    // held over a load and over a fork, so that the child finds neither half done
+    // held during a load and during a fork: the child finds neither half done
     std::mutex mutex;
     std::atomic<const Core*> current{nullptr};
     std::atomic<std::uint64_t> generation{1};
@@ -47,13 +47,13 @@ bool is_copy(const State& s, const char* path) {
 }
 
 #ifdef __linux__
-// write_copy copies the loaded file into memory. Returns why it could not, or "".
+// Copies the loaded file into memory. Returns the reason of a failure, or "".
 std::string write_copy(State& s) {
     int in = open(s.library.c_str(), O_RDONLY | O_CLOEXEC);
     if (in < 0) return "open " + s.library + ": " + std::strerror(errno);
     int out = memfd_create("libdeeplake", MFD_CLOEXEC);
     std::string failure = out < 0 ? std::string("memfd_create: ") + std::strerror(errno) : "";
-    // static: a fork handler may run on a small stack; the mutex is held
+    // static: a fork handler may run on a small stack, and the mutex is held
     static char block[1 << 16];
     while (failure.empty()) {
         ssize_t n = read(in, block, sizeof block);
@@ -82,7 +82,7 @@ void before_fork() {
     State& s = state();
     s.mutex.lock();
     if (s.current.load() != nullptr && (s.copy < 0 || s.copy_owner != getpid())) {
-        // an ancestor's copy is the file that this process has loaded: of no use to its children
+        // the children need a copy of this process: it has loaded the ancestor's itself
         s.copy = -1;
         s.copy_failure = write_copy(s);
     }
@@ -100,8 +100,8 @@ void in_child() {
     s.mutex.unlock();
 }
 
-// path_of_copy finds the copy that the nearest ancestor with a core has left: by our own inherited
-// descriptor, or the ancestor's if ours was closed, as daemons do.
+// Finds the copy of the nearest ancestor with a core, by the inherited descriptor. If that was
+// closed, as daemons do, it takes the ancestor's own descriptor.
 std::string path_of_copy(const State& s) {
     const std::string tail = "/fd/" + std::to_string(s.copy);
     for (pid_t pid : {getpid(), s.copy_owner}) {
@@ -130,7 +130,7 @@ const Core* load(State& s) {
     c->name = reinterpret_cast<decltype(c->name)>(dlsym(library, "dl_" #name)); \
     if (c->name == nullptr)                                                     \
         throw Failure(DL_UNSUPPORTED, "load the core: " + path + " lacks dl_" #name);
-    DEEPLAKE_FUNCTIONS(DEEPLAKE_FIND)
+    DL_FUNCTIONS(DEEPLAKE_FIND)
 #undef DEEPLAKE_FIND
     const int major = c->abi_version() >> 16;
     if (major != DL_ABI_MAJOR) {

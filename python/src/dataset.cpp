@@ -5,8 +5,7 @@
 namespace deeplake {
 namespace {
 
-// An append of fewer bytes than these is over before anybody could press a key: no other thread is
-// asked.
+// Smaller appends end before a user could press a key, so they run in the calling thread.
 constexpr std::int64_t long_append = 1 << 20;
 
 // Makes a dataset handle by a call that may take long.
@@ -17,7 +16,7 @@ Dataset make(const Core& c, F&& f) {
     try {
         call_long(c, [&](dl_context ctx, dl_error* err) { return f(ctx, &out, err); });
     } catch (...) {
-        // it may have been opened just as the user gave up; the destructor closes it
+        // it may have been opened just before the interrupt; the destructor closes it
         ds.handle->set(out);
         throw;
     }
@@ -25,7 +24,7 @@ Dataset make(const Core& c, F&& f) {
     return ds;
 }
 
-// The options of a call, and those that say how the store is reached.
+// Adds the settings of the store to the options of a call.
 std::string with_store(py::dict options, const py::object& store) {
     if (!store.is_none()) options.attr("update")(store);
     return to_json(options);
@@ -103,7 +102,7 @@ void create_tensor(const Dataset& self, const py::object& spec) {
     });
 }
 
-// Makes a call that takes Columns: apart from this thread if there is much to write.
+// Makes a call that takes Columns, in another thread if there is much to write.
 template <class F>
 void write(const Core& c, const Columns& columns, F&& f) {
     if (columns.bytes() >= long_append) {

@@ -7,7 +7,8 @@
 namespace deeplake {
 namespace {
 
-// Classes of deeplake._errors by status. A test compares them with the core's own table.
+// Returns the class in deeplake._errors of a status. A test compares the names with the core's own
+// table.
 const char* class_of(dl_status status) {
     static const char* const names[] = {
         "Error",         "InvalidArgumentError", "TensorTypeError", "OutOfRangeError",
@@ -19,7 +20,8 @@ const char* class_of(dl_status status) {
     return names[status > 0 && status < count ? status : 0];
 }
 
-// What functions of the user's raised. Of a failure that nobody raises the oldest are dropped.
+// Bounds the remembered exceptions of Python functions. The oldest are dropped, if their failure
+// was never raised.
 constexpr size_t most_remembered = 64;
 
 std::map<std::uint64_t, py::object>& remembered() {
@@ -33,7 +35,7 @@ std::mutex& remembering() {
     return *mutex;
 }
 
-// Takes what was remembered under a number; None if it was dropped.
+// Takes the exception with a number; None if it was dropped.
 py::object recall(std::uint64_t number) {
     const std::lock_guard<std::mutex> lock(remembering());
     const auto found = remembered().find(number);
@@ -43,13 +45,13 @@ py::object recall(std::uint64_t number) {
     return cause;
 }
 
-// Text of the core, which need not be UTF-8: it may have a path in it.
+// Decodes text of the core. A path in it need not be UTF-8.
 py::object text_of(const char* text) {
     return py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
         text, static_cast<Py_ssize_t>(std::char_traits<char>::length(text)), "replace"));
 }
 
-// The details of a conflict, as ConflictError takes them.
+// Returns the details of a conflict, as ConflictError takes them.
 py::dict conflict_of(const dl_conflict& c) {
     py::list rows;
     for (std::int32_t i = 0; i < c.rows_n; i++) rows.append(c.rows[i]);
@@ -99,7 +101,7 @@ void raise(const Failure& failure) {
 
 std::uint64_t remember(py::object raised) {
     static std::uint64_t number = 0;
-    // ends when the lock is free: what its destructors do may wait for others
+    // destroyed after the lock is free: its destructors may wait for other threads
     py::object forgotten;
     const std::lock_guard<std::mutex> lock(remembering());
     remembered()[++number] = std::move(raised);

@@ -24,7 +24,7 @@ class Failure : public std::exception {
     Failure(dl_status status, const dl_error& err)
         : status_(status), message_(err.message), fields_(std::make_shared<dl_error>(err)) {}
     dl_status status() const { return status_; }
-    // As the core has filled it; nullptr if the core did not fail.
+    // The error of the core; nullptr if the extension failed.
     const dl_error* fields() const { return fields_.get(); }
     const char* what() const noexcept override { return message_.c_str(); }
 
@@ -34,16 +34,16 @@ class Failure : public std::exception {
     std::shared_ptr<const dl_error> fields_;
 };
 
-// Throws what a call of the core left in err, if it failed.
+// Throws the failure of a call of the core, if there is one.
 inline void check(dl_status status, const dl_error& err) {
     if (status != DL_OK) throw Failure(status, err);
 }
 
-// Keeps what a function of the user's raised until the failure that it causes is raised, and
-// returns its number, which is never 0.
+// Keeps an exception of a Python function until the failure that it causes is raised. Returns its
+// number, which is never 0.
 std::uint64_t remember(py::object raised);
 
-// Drops what is kept for a failure that will not be raised.
+// Drops the exception behind a failure that is never raised.
 void forget(const dl_error& err);
 
 // Teaches pybind11 to translate Failure.

@@ -17,7 +17,7 @@
 namespace deeplake {
 namespace {
 
-// The bytes of a message that are kept: the core puts the place in the query around it.
+// Bounds the message of an exception: the core puts the place in the query around it.
 constexpr size_t most_said = 1000;
 
 void complain(dl_error* err, dl_status status, const std::string& message,
@@ -37,8 +37,8 @@ std::vector<Running*>& running() {
     return *all;
 }
 
-// Guards the list and all that lies in it; the GIL does not where there is none. It is taken again
-// where a function of one query waits for another query.
+// Guards the list and its calls; the GIL does not, where there is none. It is taken again if a
+// function of one query waits for another query.
 std::recursive_mutex& guard() {
     static auto* mutex = new std::recursive_mutex;
     return *mutex;
@@ -51,7 +51,7 @@ thread_local Running* innermost = nullptr;
 std::atomic<int> visits{0};
 std::atomic<bool> exiting{false};
 
-// How long the exit waits for functions that have begun. One that never returns must not keep the
+// Bounds the wait at exit for functions that have begun: one that never returns must not keep the
 // process.
 constexpr auto most_waited = std::chrono::seconds(5);
 
@@ -95,8 +95,8 @@ Running::~Running() {
     running().erase(std::find(running().begin(), running().end(), this));
     innermost = outer_;
     if (told_ == 0) return;
-    // What was asked for and not yet raised must not hit what this thread does next, but the call
-    // around this one.
+    // An interrupt that was requested and not yet raised must hit the call around this one, not the
+    // next code of this thread.
     PyThreadState_SetAsyncExc(
         thread_, outer_ != nullptr && outer_->told_ != 0 ? PyExc_KeyboardInterrupt : nullptr);
 }
@@ -123,7 +123,7 @@ void Running::interrupt(const void* owner, std::uint64_t press) {
             call->told_ = press;
             PyThreadState_SetAsyncExc(call->thread_, PyExc_KeyboardInterrupt);
         }
-        // again: there functions begin, too, until the core has noticed
+        // repeated: functions begin there, too, until the core has noticed
         if (call->waits_for_) call->waits_for_(press);
         call->telling_ = false;
     }
@@ -152,7 +152,7 @@ Functions::Functions(const py::object& functions) {
     }
 }
 
-// Comes from any thread of the core.
+// Called by any thread of the core.
 dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, std::int64_t rows,
                             dl_rows* out, void** kept, dl_error* err) {
     const Visit visit;
@@ -176,7 +176,7 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
         *kept = values.release();
         return DL_OK;
     } catch (py::error_already_set& e) {
-        // What is raised in the thread that waits for the query names this as its cause.
+        // The failure of the query names this exception as its cause.
         complain(err, DL_INVALID, said(callee, e.value()), remember(e.value()));
     } catch (const Failure& e) {
         complain(err, e.status(), e.what());
@@ -186,8 +186,8 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
     return err->status;
 }
 
-// The message about an exception, whose own may be none that can be shown. Nothing may be thrown
-// out of here: the core has called us.
+// Returns the message about an exception, whose own may not be printable. It throws nothing: the
+// core has called.
 std::string Functions::said(py::handle callee, const py::object& raised) {
     try {
         const py::object text =

@@ -1,4 +1,4 @@
-// Functions of the user's, and the calls of them that run now, so that Ctrl-C ends them.
+// Python functions that queries call, and their running calls, which Ctrl-C ends.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -16,8 +16,8 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// A call of a function that runs in this thread. Everything here needs the GIL, or to be attached
-// where there is none.
+// A call of a Python function that runs in this thread. Every use needs the GIL, or an attached
+// thread where there is none.
 class Running {
   public:
     explicit Running(const void* owner);
@@ -25,16 +25,16 @@ class Running {
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    // The innermost of this thread, or nullptr.
+    // Returns the innermost call of this thread, or nullptr.
     static Running* here();
-    // The number of an interruption: each is told once to each call.
+    // Returns the number of a new interruption. Each call is told of it once.
     static std::uint64_t press();
-    // Raises KeyboardInterrupt in the functions of owner, and stops what these wait for. A function
-    // that is in C code notices when that returns. One that begins meanwhile is missed: call it
-    // again until none can.
+    // Raises KeyboardInterrupt in the functions of owner, and stops the calls that these wait for.
+    // A function in C code notices when that returns. A function that begins meanwhile is missed:
+    // call it again until none can begin.
     static void interrupt(const void* owner, std::uint64_t press);
 
-    // Says what stops the call of the core that the function waits for; nothing while it waits for
+    // Sets how to stop the call of the core that the function waits for; nothing while it waits for
     // none.
     void wait_for(std::function<void(std::uint64_t press)> stop);
 
@@ -47,8 +47,8 @@ class Running {
     bool telling_ = false;  // a function may read what it is part of itself
 };
 
-// A visit of a thread of the core to Python. Before the interpreter exits, visits are refused and
-// those that have begun are waited for: Python frees objects then, and ends threads that wait for
+// A visit of a thread of the core to Python. Before the interpreter exits, it refuses new visits
+// and waits for those that have begun: Python then frees objects, and ends threads that wait for
 // the GIL.
 class Visit {
   public:
@@ -56,7 +56,7 @@ class Visit {
     ~Visit();
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
-    // Whether Python may be touched.
+    // True if Python may be touched.
     explicit operator bool() const { return open_; }
 
     // Makes the interpreter call `last` when it begins to exit.
@@ -67,8 +67,8 @@ class Visit {
     bool open_;
 };
 
-// Functions as queries call them: deeplake.tql.Function, each called with a list of columns and the
-// number of rows. They live as long as the views of the query.
+// Functions in the form of the C interface. Each is a deeplake.tql.Function, called with a list of
+// columns and the number of rows. They live as long as the views of the query.
 class Functions {
   public:
     explicit Functions(const py::object& functions);
@@ -95,7 +95,7 @@ class Functions {
     std::vector<dl_function> all_;
 };
 
-// Whether reading a view may call functions.
+// Returns whether reading a view may call functions.
 bool calls_functions(const ViewHandle& view);
 
 // Interrupts the functions that reading a view calls.

@@ -10,7 +10,7 @@
 
 namespace deeplake {
 
-// What is to be known of each kind of handle.
+// The traits of each kind of handle.
 template <class H>
 struct Kind;
 
@@ -33,13 +33,13 @@ DEEPLAKE_KIND(dl_ingest, ingest_close, "import", false)
 
 struct NoOwners {};
 
-// A handle, the core it belongs to, and the owners of all memory that the core may use until the
-// handle is closed. A forked child and an exiting interpreter forget the handle instead of closing
-// it. Thread-safe.
+// A handle, its core, and the owners of all memory that the core may use until the handle is
+// closed. A forked child and an exiting interpreter forget the handle instead of closing it.
+// Thread-safe.
 //
 // The owners are a base, not members of a derived class: bases are destroyed after the destructor's
-// body. The core calls functions of the user's until the handle is closed, so their memory must
-// outlive the close.
+// body. The core calls Python functions until the handle is closed, so their memory must outlive
+// the close.
 template <class H, class Owners = NoOwners>
 class Handle final : public Owners {
   public:
@@ -63,10 +63,10 @@ class Handle final : public Owners {
         without_gil([&] { return Kind<H>::close(*core, H{id}, nullptr); });
     }
 
-    // Takes over h, which the core has just handed out.
+    // Takes over h, a new handle of the core.
     void set(H h) { id_ = h.id; }
 
-    // The handle, to be passed to the core at once.
+    // Returns the handle, for a call at once.
     H get() const {
         if (!current()) {
             throw Failure(DL_FORKED,
@@ -85,8 +85,8 @@ class Handle final : public Owners {
     bool alive() const { return current() && id_ != 0; }
     std::uint64_t generation() const { return core_->generation; }
 
-    // Closing twice does nothing, nor does closing what went with its loader. Returns before
-    // everything has ended if a function of the user's calls it: the close waits for functions,
+    // Closes the handle. A second close does nothing, nor does the close of an epoch that went with
+    // its loader. Inside a Python function it returns at once: the close waits for functions,
     // perhaps for this one.
     void close() {
         if (!current()) return;

@@ -25,7 +25,7 @@ Ingest start(const std::string& uri, const std::string& source, const py::object
     return job;
 }
 
-// Waits in slices, so that signals are looked after. A slice that ends early brings news.
+// Waits in slices, and handles signals between them. A slice that ends early has news.
 py::object poll(const Ingest& self, double timeout) {
     using Clock = std::chrono::steady_clock;
     const Core& c = self.handle->core();

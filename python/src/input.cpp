@@ -8,7 +8,7 @@
 namespace deeplake {
 namespace {
 
-// The DLPack structures of a tensor on its way in, as far as they are read. See capi/dlpack.h.
+// The DLPack structures of a tensor on its way in, as far as they are read; see capi/dlpack.h.
 struct PackTensor {
     void* data;
     std::int32_t device_type, device_id, ndim;
@@ -36,7 +36,7 @@ bool is_bytes(py::handle v) {
 
 bool is_text(py::handle v) { return PyUnicode_Check(v.ptr()) || is_bytes(v); }
 
-// Whether v can be asked for an array: of NumPy, torch, PIL, or with the buffer protocol.
+// Returns whether v gives an array: of NumPy, torch, PIL, or by the buffer protocol.
 bool is_array(py::handle v) {
     if (py::isinstance<py::array>(v)) return true;
     if (is_list(v) || is_text(v) || is_number(v)) return false;
@@ -73,7 +73,7 @@ bool is_contiguous(const PackTensor& t) {
 
 }  // namespace
 
-// One tensor's values on the way in.
+// The values of one tensor on their way in.
 class Column {
   public:
     Column(Columns& all, const char* op, const std::string& name, const std::string& type)
@@ -108,9 +108,8 @@ class Column {
         return o;
     }
 
-    // The items of a list or of anything that can be iterated but text and mappings, as a tuple of
-    // our own. Python code that a conversion runs, such as __array__, may change the list;
-    // `unchanged` then says so.
+    // Returns the items of a list, or of another iterable but text and mappings, as a tuple. Python
+    // code that a conversion runs, such as __array__, may change the list; `unchanged` then fails.
     py::object items_of(const py::object& value, const char* what) {
         if (is_text(value) || PyDict_Check(value.ptr()) || is_number(value) || value.is_none()) {
             fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
@@ -146,7 +145,7 @@ class Column {
                              "during the call");
     }
 
-    // All rows in one array.
+    // Takes all rows in one array.
     void take_array(const py::object& value) {
         dl_sample s{};
         if (is_object_array(value)) return take_samples(value);
@@ -168,14 +167,14 @@ class Column {
         return kind == 'U' || kind == 'S' || kind == 'O' || kind == 'T';
     }
 
-    // Row by row.
+    // Takes one value for each row.
     void take_samples(const py::object& value) {
         py::object list = items_of(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         PyObject** rows = PySequence_Fast_ITEMS(list.ptr());
         if (n > 0 && type_ != "json" && all_numbers(rows, n)) {
             const py::array column = literal(list);
-            // What does not suit goes on row by row, so that the core can say which row it is.
+            // An array that does not fit is taken row by row: the core can then name the row.
             if (type_.empty() || py::cast<std::string>(py::str(column.dtype())) == type_)
                 return take_array(column);
         }
@@ -189,7 +188,7 @@ class Column {
         finish(samples, n);
     }
 
-    // Row by row, each a list of samples.
+    // Takes a list of samples for each row.
     void take_sequences(const py::object& value) {
         py::object list = items_of(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
@@ -256,7 +255,7 @@ class Column {
         return true;
     }
 
-    // Describes one sample, whatever it is.
+    // Describes one sample of any kind.
     void describe_any(const py::object& value, dl_sample* out) {
         if (value.is_none()) {
             out->form = DL_FORM_HOLE;
@@ -313,7 +312,7 @@ class Column {
             set_data(out, PyBytes_AS_STRING(value.ptr()), PyBytes_GET_SIZE(value.ptr()));
             return;
         }
-        // The view keeps a bytearray from being resized as long as we point into it.
+        // The view keeps a bytearray from being resized while the core reads it.
         py::object view = py::reinterpret_steal<py::object>(
             PyMemoryView_GetContiguous(value.ptr(), PyBUF_READ, 'C'));
         if (!view) throw py::error_already_set();
@@ -353,8 +352,8 @@ class Column {
             fail(DL_TYPE, "has dtype " + py::cast<std::string>(py::str(array.dtype())) +
                               ", which tensors cannot hold");
         }
-        // resize(refcheck=False) and an assignment to shape free memory that we point into. NumPy
-        // refuses to resize an array that has a weak reference; the shape is copied.
+        // resize(refcheck=False) and an assignment to shape free memory that the core reads. NumPy
+        // refuses to resize an array with a weak reference; the shape is copied.
         PyObject* pin = PyWeakref_NewRef(array.ptr(), nullptr);
         if (pin == nullptr) throw py::error_already_set();
         keep(py::reinterpret_steal<py::object>(pin));
@@ -366,7 +365,7 @@ class Column {
         set_data(out, array.data(), array.nbytes());
     }
 
-    // Describes a tensor by DLPack. False if it is of no such form; then NumPy may know what to do.
+    // Describes a tensor by DLPack. Returns false for other forms, which NumPy may know.
     bool describe_pack(py::object value, dl_sample* out) {
         if (py::hasattr(value, "__dlpack_device__")) {
             const int device = py::cast<int>(value.attr("__dlpack_device__")()[py::int_(0)]);
@@ -427,7 +426,7 @@ class Column {
         for (const char* end : {"min", "max"}) {
             py::object v = py::int_(got.attr(end)());
             if (v < py::object(limits.attr("min")) || v > py::object(limits.attr("max"))) {
-                // The numbers of a whole column: where the worst one is, is its row.
+                // For the numbers of a whole column: the index of the worst one is its row.
                 if (row_ < 0)
                     row_ = py::cast<Py_ssize_t>(got.attr((std::string("arg") + end).c_str())());
                 fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(v)) +

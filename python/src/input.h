@@ -1,4 +1,4 @@
-// Columns of an append or update as the core takes them.
+// Columns of an append or update in the form of the C interface.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,12 +14,12 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// Python's values of some rows, described for the core without copying those that are contiguous
-// and in native order. It keeps every object alive that it points into.
+// Values of some rows, described for the core. Contiguous values in native order are not copied. It
+// keeps every object alive that it points into.
 class Columns {
   public:
     // Takes a mapping of tensor names to values, and one of names to dtypes or None; _native.pyi
-    // says what they may be.
+    // describes both.
     Columns(const char* op, const py::object& columns, const py::object& types);
     Columns(const Columns&) = delete;
     Columns& operator=(const Columns&) = delete;
@@ -28,7 +28,7 @@ class Columns {
     std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
     // The number of rows of each column, 0 without columns.
     std::int64_t rows() const { return rows_.empty() ? 0 : rows_.front().n; }
-    // Bytes that the core is going to read, to guess whether it takes long.
+    // Returns the bytes that the core will read, an estimate of its time.
     std::int64_t bytes() const { return bytes_; }
 
   private:

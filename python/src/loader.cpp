@@ -24,7 +24,7 @@ Loader open(const View& self, const py::object& options) {
     return l;
 }
 
-// A pass, or the number of an epoch of which it is all.
+// Returns the JSON of a pass, or of all of an epoch given by its number.
 std::string pass_json(const py::object& pass) {
     return py::isinstance<py::int_>(pass) ? options_json(py::dict(py::arg("epoch") = pass))
                                           : options_json(pass);
@@ -125,7 +125,7 @@ void register_loader(py::module_& m) {
         .def("stats", stats)
         .def("trace", trace);
     m.def("mix", mix, arg("views"), arg("how"), arg("options"));
-    // Here because the result is declared here.
+    // Declared here, with the class of its result.
     py::object view = m.attr("View");
     view.attr("loader") =
         py::cpp_function(open, py::name("loader"), py::is_method(view), arg("options"));

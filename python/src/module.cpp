@@ -1,5 +1,5 @@
-// deeplake._native: the core's C interface for Python. Arguments in, GIL off, call, exception out;
-// it decides nothing. python/deeplake/_native.pyi says what each function does.
+// deeplake._native is the C interface of the core for Python: arguments in, GIL off, call,
+// exception out. It makes no decision. python/deeplake/_native.pyi describes each function.
 #include <dlfcn.h>
 
 #include "core.h"

@@ -1,4 +1,4 @@
-// The classes of the extension, and what they share.
+// The classes of the extension, and their common parts.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,7 +15,7 @@ namespace deeplake {
 
 namespace py = pybind11;
 
-// Each handle owns those it came from, so that they are closed after it.
+// Each handle owns the handles it came from, so that they are closed after it.
 using DatasetHandle = Handle<dl_dataset>;
 
 struct ViewOwners;
@@ -76,19 +76,18 @@ class BatchExport {
     dl_batch_export* raw_ = nullptr;
 };
 
-// Waits for the next batch of an epoch, and looks after signals meanwhile. At the end there is
-// none.
+// Waits for the next batch of an epoch, and handles signals meanwhile. At the end there is none.
 BatchExport next_export(const EpochHandle& epoch);
 
-// The batch of an export, as a Python object.
+// Returns the batch of an export, as a Python object.
 std::shared_ptr<Batch> unpack(const BatchExport& exported);
 
-// The columns of an export by name: arrays as what `convert` makes of DLPack capsules, or NumPy's
+// Returns the columns of an export by name. `convert` makes arrays of DLPack capsules; NumPy does
 // if it is None.
 py::dict columns_of(const BatchExport& exported, const py::object& convert);
 
-// An iterator over the rest of an epoch as `columns_of` gives them; its position is as said until
-// the first batch.
+// Returns an iterator over the rest of an epoch, of dicts as `columns_of` returns them. It has the
+// given position until the first batch.
 py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert);
 
 // Declares alive, generation and close of a class with a member `handle`.

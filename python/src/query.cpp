@@ -11,7 +11,7 @@
 namespace deeplake {
 namespace {
 
-// The arguments of a query, in the form in which the core takes them.
+// The arguments of a query in the form of the C interface.
 struct Asked {
     Asked(const std::string& query, const py::list& values, const py::object& user,
           const py::object& options)
@@ -39,7 +39,8 @@ dl_view handle_of(const py::object& view) {
     return view.is_none() ? dl_view{0} : py::cast<const View&>(view).handle->get();
 }
 
-// How to end the functions that a query calls: its own, and those of the views that it is asked of.
+// Returns the interrupt of the functions that a query calls: its own, and those of the views that
+// it is asked of.
 Interrupt interrupt(const ViewHandle& handle) {
     return [&handle](std::uint64_t press) { interrupt_functions(handle, press); };
 }
@@ -65,7 +66,7 @@ py::tuple query(const py::object& view, const std::string& text, const py::list&
             },
             interrupt(*handle));
     } catch (...) {
-        // it may have been answered just as the user gave up; the destructor closes it
+        // it may have been answered just before the interrupt; the destructor closes it
         handle->set(out);
         throw;
     }

@@ -14,7 +14,7 @@ py::object error_table() {
 
 void configure(const py::object& options) {
     const Core& c = core();
-    // None means something in "env", so nothing is left out.
+    // None has a meaning in "env", so no key is left out.
     const std::string json = to_json(py::dict(options));
     call([&](dl_error* err) { return c.configure(json.c_str(), err); });
 }
@@ -24,7 +24,7 @@ py::tuple abi_version() {
     return py::make_tuple(v >> 16, v & 0xffff);
 }
 
-// No core is loaded to answer: without one there are no references.
+// Answers without loading the core: an unloaded one has no references.
 std::int64_t memory_references() {
     const Core* c = loaded_core();
     return c == nullptr ? 0 : c->memory_references();

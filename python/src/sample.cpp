@@ -6,7 +6,7 @@
 namespace deeplake {
 namespace {
 
-// The bytes of a sample, held still as long as this lives.
+// The bytes of a sample, pinned during the life of this object.
 class Data {
   public:
     explicit Data(const py::object& data)

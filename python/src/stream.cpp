@@ -6,13 +6,13 @@
 namespace deeplake {
 namespace {
 
-// How long a wait for a batch goes without looking for signals.
+// Bounds a wait for a batch between two looks at signals.
 constexpr std::int64_t slice_ms = 25;
 
 using Clock = std::chrono::steady_clock;
 
-// The rest of a pass as dicts of columns. Python's loop asks it directly: between that and the core
-// is nothing else.
+// The rest of a pass, as dicts of columns. Python's loop calls it directly, without Python code in
+// between.
 class Stream {
   public:
     Stream(std::shared_ptr<EpochHandle> epoch, std::int64_t position, py::object convert)
@@ -44,7 +44,7 @@ class Stream {
     std::atomic<Clock::rep> spent_{0};
 };
 
-// tp_iternext. Through pybind11's call of a method it would take twice as long.
+// tp_iternext. A call through pybind11's method takes twice as long.
 PyObject* next(PyObject* self) {
     try {
         const auto held = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();

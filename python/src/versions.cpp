@@ -14,7 +14,7 @@ void with_dataset(const Dataset& self, F&& f) {
     call_long(c, [&](dl_context ctx, dl_error* err) { return f(c, ctx, h, err); });
 }
 
-// The same, with an answer that is JSON.
+// The same, for calls that answer with JSON.
 template <class F>
 py::object ask(const Dataset& self, F&& f) {
     Buffer json;

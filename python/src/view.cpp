@@ -56,8 +56,8 @@ View weigh(const View& self,
            const py::array_t<double, py::array::c_style | py::array::forcecast>& weights) {
     const Core& c = self.handle->core();
     const dl_view h = self.handle->get();
-    // A copy: the core reads it without the GIL, while other threads may change or resize the
-    // caller's.
+    // Copied: the core reads it without the GIL, while other threads may change or resize the
+    // caller's array.
     const py::array_t<double> own(weights.attr("copy")());
     const double* data = own.data();
     const std::int64_t n = own.size();
@@ -89,7 +89,7 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
     const auto read_rows = [&](dl_context ctx, dl_error* err) {
         return c.view_read(ctx, h, data, n, json.c_str(), nullptr, &out, err);
     };
-    // For one row the time to hand it to another thread and back would be most of it.
+    // For one row the handover to another thread and back would take most of the time.
     if (n <= 1 && !calls_functions(*self.handle)) {
         call([&](dl_error* err) { return read_rows(dl_context{0}, err); });
         return unpack(BatchExport(c, out));
