@@ -27,4 +27,4 @@ sanitized "$first"
 [ "$how" != quick ] || exit 0
 if [ "$first" = gcc ] && command -v clang >/dev/null; then sanitized clang; fi
 echo "== race detector over the loader, its readers and the C interface"
-exec "$go" test -race -count=1 -tags "$tags" -timeout 30m ./core/loader ./core/scan ./core/codec/... ./core/transform ./capi
+exec "$go" test -race -count=1 -tags "$tags" -timeout 30m ./core/loader ./core/scan ./core/codec/... ./core/transform ./core/session ./capi

@@ -31,11 +31,10 @@ const (
 	Canceled    Kind = 12 // the caller gave up, or a deadline passed
 	Forked      Kind = 13 // a handle of the parent process used in a forked child
 	Internal    Kind = 14 // a bug in this library
-	// the store knows who asks, or does not, and refuses: credentials, permissions
-	Denied Kind = 15
+	Denied      Kind = 15 // the store refuses: credentials or permissions
 )
 
-// Class is one line of the table: the same failure in the three languages.
+// Class is one line of the table: the names of a kind in the three languages.
 type Class struct {
 	Kind   Kind
 	Name   string // lower-case name, as in a log
@@ -65,7 +64,7 @@ func Table() []Class {
 	}
 }
 
-// String is the table's name of k.
+// String returns the table's name of k.
 func (k Kind) String() string {
 	if k >= 1 && int(k) <= len(Table()) {
 		return Table()[k-1].Name
@@ -98,7 +97,7 @@ func (e *Error) Error() string {
 	return head + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // New makes an error of kind k from a format, which may use %w. A format that begins with
@@ -120,7 +119,8 @@ func Wrap(k Kind, op, object string, err error) error {
 	return &Error{Kind: k, Op: op, Object: object, Err: err}
 }
 
-// KindOf is the kind of the outermost classified error in err's chain, Internal if there is none.
+// KindOf returns the kind of the outermost classified error in err's chain, Internal if there is
+// none.
 func KindOf(err error) Kind {
 	if k, ok := kindOf(err); ok {
 		return k
@@ -134,8 +134,8 @@ func Is(err error, k Kind) bool {
 	return ok && known == k
 }
 
-// OfSample reports whether err is about what a sample holds. A store that fails, a bug, or a reader
-// that gave up is not.
+// OfSample reports whether err is about the content of a sample. Failures of a store, bugs and
+// cancellations are not.
 func OfSample(err error) bool {
 	switch KindOf(err) {
 	case Corrupt, Unsupported, Type, Invalid, Range:
@@ -144,8 +144,8 @@ func OfSample(err error) bool {
 	return false
 }
 
-// Cause is the error of a context that ended while op was done: its cause where that is one of
-// ours, Canceled otherwise.
+// Cause returns the error of an operation whose context has ended: the cause of the context if that
+// is classified, else Canceled.
 func Cause(ctx context.Context, op string) error {
 	cause := context.Cause(ctx)
 	if _, known := kindOf(cause); known {
