@@ -63,6 +63,10 @@ func TestCoalescing(t *testing.T) {
 			windows: [][]chunk.Span{{span("o", 0, mib), span("o", mib+wideGap, mib/4)}}, within: -1,
 			want: [][2]int64{{0, mib}, {mib + wideGap, mib + wideGap + mib/4}},
 		},
+		"a wide gap behind joined bytes": {
+			windows: [][]chunk.Span{{span("o", 0, mib), span("o", mib, mib), span("o", 2*mib+wideGap, mib/2)}}, within: -1,
+			want: [][2]int64{{0, 2*mib + wideGap + mib/2}},
+		},
 		"a gap too wide": {
 			windows: [][]chunk.Span{{span("o", 0, big), span("o", big+wideGap+1, big)}}, within: -1,
 			want: [][2]int64{{0, big}, {big + wideGap + 1, 2*big + wideGap + 1}},
