@@ -15,7 +15,8 @@ func timeFunctions() []Function {
 		name := strings.ToUpper(f)
 		out = append(out, Function{Name: name, Least: 1, Most: 1, Doc: name + "(x): EXTRACT(" + f + " FROM x)",
 			Check: func(args []Type) (Type, error) { return ExtractType(f, args[0]) },
-			Call:  func(args []*Column) (*Column, error) { return Extract(f, args[0]) }})
+			Call:  func(args []*Column) (*Column, error) { return Extract(f, args[0]) },
+			Facts: Facts{Infallible: notOfDates}})
 	}
 	return append(out,
 		Function{Name: "DATE_PART", Least: 2, Most: 2, Doc: "DATE_PART(field, x): EXTRACT of whole numbers, EPOCH(x) counts seconds", Check: func(args []Type) (Type, error) {

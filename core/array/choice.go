@@ -60,7 +60,7 @@ func typesOf(args []*Column) []Type {
 
 func choiceFunctions() []Function {
 	return []Function{
-		{Name: "COALESCE", Least: 1, Most: -1, Doc: "COALESCE(a, b, ...): the first that is not NULL", Check: unifyAll, Call: coalesce},
+		{Name: "COALESCE", Least: 1, Most: -1, Doc: "COALESCE(a, b, ...): the first that is not NULL", Check: unifyAll, Call: coalesce, Facts: Facts{Infallible: always}},
 		{Name: "NULLIF", Least: 2, Most: 2, Doc: "NULLIF(a, b): NULL where both are equal, otherwise a", Check: func(args []Type) (Type, error) {
 			if !args[0].Scalar() || !args[1].Scalar() {
 				return Type{}, errs.New(errs.Type, "NULLIF of %s and %s: want single values", args[0], args[1])

@@ -28,6 +28,7 @@ type vector interface {
 	crop(at int, from vector, lo int, shape tensor.Shape, cuts []cut)
 	at(i int) any
 	bytes() int64
+	span() (first, end uintptr)
 }
 
 type vec[T element] []T

@@ -19,6 +19,7 @@ type Function struct {
 	// value beyond the limit may come, which costs less. nil: there is nothing to save.
 	Bounded func(args []*Column, l Limit) (*Column, error)
 	Doc     string // its signature and meaning, in a line
+	Facts
 }
 
 var known = sync.OnceValue(func() map[string]*Function {

@@ -333,5 +333,12 @@ func withinBatch(what string, elements int, d tensor.DType, args ...*Column) err
 }
 
 func tooLarge(what string) error {
-	return errs.New(errs.Invalid, "%s: a batch of rows would have more than 1 GiB; shorten the values, or LIMIT the rows", what)
+	return errs.New(errs.Invalid, "%w", &sizeError{what})
+}
+
+// sizeError says that a batch would have more than maxBatch bytes.
+type sizeError struct{ what string }
+
+func (e *sizeError) Error() string {
+	return e.what + ": a batch of rows would have more than 1 GiB; shorten the values, or LIMIT the rows"
 }

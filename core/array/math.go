@@ -66,7 +66,8 @@ func mathFunctions() []Function {
 		{"DEGREES", "radians as degrees", func(v float64) float64 { return v * 180 / math.Pi }},
 		{"RADIANS", "degrees as radians", func(v float64) float64 { return v * math.Pi / 180 }},
 	} {
-		out = append(out, Function{Name: f.name, Least: 1, Most: 1, Doc: f.name + "(x): " + f.doc, Check: floatCheck(f.name), Call: callFloat(f.f, floating)})
+		out = append(out, Function{Name: f.name, Least: 1, Most: 1, Doc: f.name + "(x): " + f.doc, Check: floatCheck(f.name), Call: callFloat(f.f, floating),
+			Facts: Facts{Infallible: always}})
 	}
 	for _, f := range []struct {
 		name, doc string
@@ -84,7 +85,7 @@ func mathFunctions() []Function {
 						dst[i] = f.f(v)
 					}
 				}), nil
-			}})
+			}, Facts: Facts{Infallible: always}})
 	}
 	return out
 }

@@ -96,12 +96,12 @@ func reduceFunctions() []Function {
 		one("AMAX", "the greatest element of each row, NULL of nothing", own, func(x *Column) (*Column, error) { return extremeRows(x, true), nil }),
 		one("ARGMIN", "where the least element is, counted through the whole row", whole, func(x *Column) (*Column, error) { return argRows(x, false), nil }),
 		one("ARGMAX", "where the greatest element is, counted through the whole row", whole, func(x *Column) (*Column, error) { return argRows(x, true), nil }),
-		one("ANY", "whether an element is true", boolean, anyOf(true, false)),
-		one("ALL", "whether all elements are true; of nothing: true", boolean, anyOf(false, true)),
+		one("ANY", "whether an element is true", boolean, anyOf(true, false)).with(Facts{Infallible: always}),
+		one("ALL", "whether all elements are true; of nothing: true", boolean, anyOf(false, true)).with(Facts{Infallible: always}),
 		one("ALL_STRICT", "whether there are elements, and all are true", boolean, anyOf(false, false)),
-		one("L1_NORM", "the sum of absolute values", float, func(x *Column) (*Column, error) { return norm(x, l1), nil }),
-		one("L2_NORM", "the length of the vector: the root of the sum of squares", float, func(x *Column) (*Column, error) { return norm(x, l2), nil }),
-		one("LINF_NORM", "the greatest absolute value, 0 of nothing", float, func(x *Column) (*Column, error) { return norm(x, linf), nil }),
+		one("L1_NORM", "the sum of absolute values", float, func(x *Column) (*Column, error) { return norm(x, l1), nil }).with(Facts{NoAlias: true, Infallible: always}),
+		one("L2_NORM", "the length of the vector: the root of the sum of squares", float, func(x *Column) (*Column, error) { return norm(x, l2), nil }).with(Facts{NoAlias: true, Infallible: always}),
+		one("LINF_NORM", "the greatest absolute value, 0 of nothing", float, func(x *Column) (*Column, error) { return norm(x, linf), nil }).with(Facts{NoAlias: true, Infallible: always}),
 	}
 }
 

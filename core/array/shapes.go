@@ -10,20 +10,21 @@ import (
 
 func shapeFunctions() []Function {
 	return []Function{
-		{Name: "SHAPE", Least: 1, Most: 1, Doc: "SHAPE(x): the size along each axis; of a list the number of items", Check: shapeType, Call: shapeOf},
+		{Name: "SHAPE", Least: 1, Most: 1, Doc: "SHAPE(x): the size along each axis; of a list the number of items", Check: shapeType, Call: shapeOf,
+			Facts: Facts{Infallible: always}},
 		{Name: "NDIM", Least: 1, Most: 1, Doc: "NDIM(x): the number of axes", Check: fixed(Of(tensor.Int64), accept), Call: func(args []*Column) (*Column, error) {
 			return shapeValue(args[0], func(s tensor.Shape) int64 { return int64(len(s)) }), nil
-		}},
+		}, Facts: Facts{Infallible: always}},
 		{Name: "SIZE", Least: 1, Most: 1, Doc: "SIZE(x): the number of elements", Check: fixed(Of(tensor.Int64), accept), Call: func(args []*Column) (*Column, error) {
 			return shapeValue(args[0], func(s tensor.Shape) int64 { return int64(elements(s)) }), nil
-		}},
+		}, Facts: Facts{Infallible: always}},
 		{Name: "LENGTH", Least: 1, Most: 1, Doc: "LENGTH(x): characters of text, bytes, items of a list or of JSON, size of the first axis", Check: func(args []Type) (Type, error) {
 			x := args[0]
 			if x.Scalar() && x.DType != 0 && !x.Label() && !dtypeHasLength(x.DType) {
 				return Type{}, wrong("LENGTH", 0, x, "text, a list or an array")
 			}
 			return Of(tensor.Int64), nil
-		}, Call: length},
+		}, Call: length, Facts: Facts{Infallible: always}},
 		{Name: "FLATTEN", Least: 1, Most: 1, Doc: "FLATTEN(x): all elements along one axis", Check: flattenType, Call: flatten},
 		{Name: "TRANSPOSE", Least: 1, Most: 1, Doc: "TRANSPOSE(x): the axes in reverse order", Check: transposeType, Call: transpose},
 		{Name: "NONZERO", Least: 1, Most: 1, Doc: "NONZERO(x): where elements are not zero: (k,) of one axis, (k, axes) of several", Check: nonzeroType, Call: nonzero},

@@ -228,10 +228,11 @@ func textFunctions() []Function {
 		})
 	}
 	return []Function{
-		{Name: "CONTAINS", Least: 2, Most: 2, Doc: "CONTAINS(text, part): whether part is in the text; of a JSON list whether it is an item", Check: containsType, Call: contains},
+		{Name: "CONTAINS", Least: 2, Most: 2, Doc: "CONTAINS(text, part): whether part is in the text; of a JSON list whether it is an item", Check: containsType, Call: contains,
+			Facts: Facts{Infallible: always}},
 		{Name: "EQUALS", Least: 2, Most: 2, Doc: "EQUALS(a, b): whether both are the same text", Check: func(args []Type) (Type, error) {
 			return CompareType("=", args[0], args[1])
-		}, Call: func(args []*Column) (*Column, error) { return Compare("=", args[0], args[1]) }},
+		}, Call: func(args []*Column) (*Column, error) { return Compare("=", args[0], args[1]) }, Facts: comparisonFacts()},
 		{Name: "CONCAT", Least: 1, Most: -1, Doc: "CONCAT(a, b, ...): texts one behind the other, NULL left out", Check: func(args []Type) (Type, error) {
 			for i, t := range args {
 				if t.DType != 0 && (!t.Scalar() || t.DType == tensor.Bytes) {
@@ -240,8 +241,8 @@ func textFunctions() []Function {
 			}
 			return text, nil
 		}, Call: concat},
-		textFunction("LOWER", 1, 1, 1, text, "(text): in small letters", func(s []string, _ []int64) any { return strings.ToLower(s[0]) }),
-		textFunction("UPPER", 1, 1, 1, text, "(text): in capital letters", func(s []string, _ []int64) any { return strings.ToUpper(s[0]) }),
+		textFunction("LOWER", 1, 1, 1, text, "(text): in small letters", func(s []string, _ []int64) any { return strings.ToLower(s[0]) }).with(Facts{Infallible: always}),
+		textFunction("UPPER", 1, 1, 1, text, "(text): in capital letters", func(s []string, _ []int64) any { return strings.ToUpper(s[0]) }).with(Facts{Infallible: always}),
 		textFunction("REVERSE", 1, 1, 1, text, "(text): its characters from the last to the first", func(s []string, _ []int64) any { return backwards(s[0]) }),
 		trim("TRIM", "(text[, characters]): without spaces, or such characters, at both ends", true, true),
 		trim("LTRIM", "(text[, characters]): without spaces, or such characters, at the begin", true, false),
@@ -255,8 +256,8 @@ func textFunctions() []Function {
 			}
 			return strings.ReplaceAll(s[0], s[1], s[2])
 		}),
-		textFunction("STARTS_WITH", 2, 2, 2, truth, "(text, part): whether the text begins so", func(s []string, _ []int64) any { return strings.HasPrefix(s[0], s[1]) }),
-		textFunction("ENDS_WITH", 2, 2, 2, truth, "(text, part): whether the text ends so", func(s []string, _ []int64) any { return strings.HasSuffix(s[0], s[1]) }),
+		textFunction("STARTS_WITH", 2, 2, 2, truth, "(text, part): whether the text begins so", func(s []string, _ []int64) any { return strings.HasPrefix(s[0], s[1]) }).with(Facts{Infallible: always}),
+		textFunction("ENDS_WITH", 2, 2, 2, truth, "(text, part): whether the text ends so", func(s []string, _ []int64) any { return strings.HasSuffix(s[0], s[1]) }).with(Facts{Infallible: always}),
 		textFunction("INSTR", 2, 2, 2, whole, "(text, part): where part is first, from 1; 0 where it is not", func(s []string, _ []int64) any {
 			i := strings.Index(s[0], s[1])
 			if i < 0 {

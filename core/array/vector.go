@@ -69,7 +69,11 @@ func vectorFunctions() []Function {
 	pair := func(name, doc string, m measure) Function {
 		return Function{Name: name, Least: 2, Most: 2, Doc: name + "(a, b): " + doc,
 			Check: func(args []Type) (Type, error) { return pairType(name, m, args[0], args[1]) },
-			Call:  func(args []*Column) (*Column, error) { return pairs(name, m, args[0], args[1], nil) }}
+			Call:  func(args []*Column) (*Column, error) { return pairs(name, m, args[0], args[1], nil) },
+			// Vectors of different lengths fail, and so does DOT beyond int64.
+			Facts: Facts{NoAlias: true, Infallible: func(args []Arg, t Type) bool {
+				return args[0].Known() && args[1].Known() && (m != dot || t.Float())
+			}}}
 	}
 	sought := func(name, doc string, m measure) Function {
 		f := pair(name, doc, m)
@@ -84,7 +88,7 @@ func vectorFunctions() []Function {
 		sought("L2_DISTANCE", "L2_NORM(a - b), without writing the difference down", l2Apart),
 		pair("LINF_DISTANCE", "LINF_NORM(a - b), without writing the difference down", linfApart),
 		{Name: "MAXSIM", Least: 2, Most: 2, Doc: "MAXSIM(a, b): for (n, d) and (m, d): of each row of b the greatest DOT with a row of a, added up",
-			Check: maxsimType, Call: maxsim},
+			Check: maxsimType, Call: maxsim, Facts: Facts{NoAlias: true}},
 	}
 }
 

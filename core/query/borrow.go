@@ -2,18 +2,6 @@ package query
 
 import "deeplake/core/array"
 
-// noAlias reports whether what an operator or function gives shares no memory with its arguments,
-// so that these may be columns that are shown where they lie.
-func noAlias(op string) bool {
-	switch op {
-	case "=", "!=", "<", "<=", ">", ">=", "IN", "TRUE OF", "+", "-", "*", "/", "%", "negative",
-		"DOT", "COSINE_SIMILARITY", "HAMMING_DISTANCE", "L1_DISTANCE", "L2_DISTANCE", "LINF_DISTANCE", "L1_NORM", "L2_NORM",
-		"LINF_NORM", "MAXSIM", "IOU", "AREA":
-		return true
-	}
-	return false
-}
-
 // passes reports whether an aggregate looks at the columns it is given, and keeps nothing of them.
 func (a *aggregate) passes() bool {
 	switch a.name {
@@ -89,7 +77,7 @@ func (f *frame) inPieces(n *node) (*array.Column, error) {
 // for each piece of memory that the column lies in, which begins at row from of the frame. found is
 // false where that is not so; what take was given then is of no use.
 func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found bool, err error) {
-	if !n.noAlias || !n.t.Scalar() || f.parent != nil {
+	if !n.facts.NoAlias || !n.t.Scalar() || f.parent != nil {
 		return false, nil
 	}
 	var of *node

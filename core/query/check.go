@@ -45,7 +45,7 @@ type checker struct {
 
 // scope is where the names of an expression are looked for.
 type scope struct {
-	number  int // tells selects noAlias
+	number  int // distinguishes selects
 	origins []*origin
 	outer   *scope // of the query around a subquery
 	// columns that USING has made one: origin and column, the first of which counts

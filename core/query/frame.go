@@ -220,7 +220,7 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 	}
 	args := make([]*array.Column, len(n.args))
 	eval := f.eval
-	if n.noAlias {
+	if n.facts.NoAlias {
 		eval = f.borrow
 	}
 	for i, a := range n.args {

@@ -11,8 +11,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// vectorTable is rows of vectors with ties, NaN and some NULL, and numbers that tell the rows
-// noAlias, some of them alike.
+// vectorTable returns a table of vectors with ties, NaN and some NULL, and of numbers, most of them
+// different.
 func vectorTable(r *rand.Rand, rows, axes int) *memTable {
 	data, null := make([]float32, rows*axes), make([]bool, rows)
 	ids, kinds := make([]int64, rows), make([]int64, rows)

@@ -24,8 +24,8 @@ type node struct {
 	// array.Function.Near says; nil: there is none.
 	bounded func(args []*array.Column, l array.Limit) (*array.Column, error)
 
-	noAlias bool // what it gives shares no memory with the args
-	ref     *ref // a column of an origin
+	facts array.Facts // of the function or operator
+	ref   *ref        // a column of an origin
 	// a column that was computed before, of the frame's extra ones; -1: no
 	extra       int
 	value       *array.Column // a constant, of one row

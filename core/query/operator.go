@@ -3,9 +3,11 @@ package query
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/internal/invariant"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
 )
@@ -24,9 +26,16 @@ func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args 
 	for _, a := range args {
 		perValue = max(perValue, a.size/8)
 	}
-	return c.make(&node{at: at, t: t, args: args, cost: cost * perValue, noAlias: noAlias(op), compute: func(f *frame, args []*array.Column) (*array.Column, error) {
-		return fn(args)
-	}}, op)
+	n := &node{at: at, t: t, args: args, cost: cost * perValue, facts: array.FactsOf(op)}
+	infallible := sync.OnceValue(n.infallible)
+	n.compute = func(_ *frame, values []*array.Column) (*array.Column, error) {
+		out, err := fn(values)
+		if invariant.Enabled {
+			n.facts.Check(op, values, infallible(), out, err)
+		}
+		return out, err
+	}
+	return c.make(n, op)
 }
 
 func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {

@@ -451,7 +451,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 // maxSources bounds the rows that are drawn, far beyond what memory holds.
 const maxSources = 1 << 40
 
-// sampleDraws sets the draws of SAMPLE BY noAlias from those of RANDOM.
+// sampleDraws separates the draws of SAMPLE BY from those of RANDOM.
 const sampleDraws = 1 << 40
 
 func drawWith(r *run, weights []float64, count int) ([]int, error) {

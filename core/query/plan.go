@@ -21,7 +21,7 @@ type plan struct {
 	offset  int64
 	sample  *sampling
 	corr    []*node // what it takes from the query around
-	number  int     // tells subqueries noAlias
+	number  int     // distinguishes subqueries
 	same    int     // is that of other subqueries that give the same
 }
 

@@ -52,7 +52,7 @@ func (c *checker) union(x *tql.Union, outer *scope, bound *[]*node) (body, error
 		if err != nil {
 			return nil, err
 		}
-		// not in the sides themselves: what DISTINCT there tells noAlias may become equal
+		// Not in the sides themselves: values that DISTINCT distinguishes there may become equal.
 		u.x, u.y = append(u.x, x), append(u.y, y)
 		u.outs = append(u.outs, out{a[i].name, &node{at: a[i].x.at, id: -2000000 - i, t: t, extra: i, size: a[i].x.size, say: a[i].name}})
 	}

@@ -312,7 +312,7 @@ func placedItems(items []array.Item, where [][4]int, args []*array.Column) []arr
 	return out
 }
 
-// shapeOf tells indices noAlias that have the same args: a[1:] is not a[:1].
+// shapeOf distinguishes indices with the same args: a[1:] is not a[:1].
 func shapeOf(items []array.Item, where [][4]int) string {
 	text := ""
 	for i, it := range items {
