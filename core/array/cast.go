@@ -9,15 +9,15 @@ import (
 	"deeplake/core/tensor"
 )
 
-// convert makes numbers or bools of numbers or bools. bad is the first that does not fit, -1 for
+// Convert makes numbers or bools of numbers or bools. bad is the first that does not fit, -1 for
 // none.
-func convert(data any, d tensor.DType) (out any, bad int) {
-	if dtypeOf(data) == d {
+func Convert(data any, d tensor.DType) (out any, bad int) {
+	if DTypeOf(data) == d {
 		return data, -1
 	}
 	switch v := data.(type) {
 	case nil:
-		return allocate(d, 0).data(), -1
+		return NewVector(d, 0).Data(), -1
 	case []bool:
 		small := make([]uint8, len(v))
 		for i, b := range v {
@@ -50,7 +50,7 @@ func convert(data any, d tensor.DType) (out any, bad int) {
 	return nil, 0
 }
 
-func convertFrom[S number](v []S, d tensor.DType) (any, int) {
+func convertFrom[S Number](v []S, d tensor.DType) (any, int) {
 	switch d {
 	case tensor.Bool:
 		out := make([]bool, len(v))
@@ -82,13 +82,13 @@ func convertFrom[S number](v []S, d tensor.DType) (any, int) {
 	return nil, 0
 }
 
-func isFloat[T number]() bool {
+func isFloat[T Number]() bool {
 	var one T = 1
 	return one/2 != 0
 }
 
 // convertTo rounds to whole numbers, half to even, as DuckDB does.
-func convertTo[T, S number](v []S, least, most float64) (any, int) {
+func convertTo[T, S Number](v []S, least, most float64) (any, int) {
 	out := make([]T, len(v))
 	bad := -1
 	switch {
@@ -153,7 +153,7 @@ func CastType(x Type, to string) (Type, error) {
 		return Type{}, errs.New(errs.NotFound, "there is no type %q%s", to, errs.Suggest(to, list))
 	}
 	t.Dims, t.Shape = x.Dims, x.Shape
-	if err := noList("CAST", x); err != nil {
+	if err := RefuseLists("CAST", x); err != nil {
 		return Type{}, err
 	}
 	if err := castable(x, t); err != nil {
@@ -195,7 +195,7 @@ func Cast(x *Column, to Type) (*Column, error) {
 	case x.DType == 0:
 		return Nothing(t, x.N), nil
 	case x.DType == t.DType && x.Unit == t.Unit:
-		return retyped(x, t), nil
+		return Retyped(x, t), nil
 	case t.Text():
 		return castText(x, t), nil
 	case t.DType == tensor.JSON:
@@ -205,24 +205,24 @@ func Cast(x *Column, to Type) (*Column, error) {
 	case x.Text():
 		return parseTexts(x, t)
 	case x.Unit == Date && t.Unit == Timestamp:
-		out, err := micros(x)
+		out, err := ToMicros(x)
 		if err != nil {
 			return nil, err
 		}
-		return retyped(out, t), nil
+		return Retyped(out, t), nil
 	case x.Unit == Timestamp && t.Unit == Date:
-		return each1(t, x, lanes[int64](x.Data), func(dst, a []int64) {
+		return Map(t, x, Lanes[int64](x.Data), func(dst, a []int64) {
 			for i, v := range a {
-				dst[i] = floorDiv(v, day)
+				dst[i] = FloorDiv(v, MicrosPerDay)
 			}
 		}), nil
 	}
-	data, bad := convert(x.Data, t.DType)
+	data, bad := Convert(x.Data, t.DType)
 	if bad >= 0 {
-		for i := range x.held() {
-			if lo, hi := x.span(i); !x.IsNull(i) && lo < hi {
-				if _, bad := convert(x.vector().cut(lo, hi).data(), t.DType); bad >= 0 {
-					return nil, inRow(errs.Range, i, "CAST: %v of row %d does not fit %s", x.vector().at(lo+bad), here, t.DType)
+		for i := range x.Stored() {
+			if lo, hi := x.Span(i); !x.IsNull(i) && lo < hi {
+				if _, bad := Convert(x.Vector().Cut(lo, hi).Data(), t.DType); bad >= 0 {
+					return nil, InRow(errs.Range, i, "CAST: %v of row %d does not fit %s", x.Vector().At(lo+bad), Here, t.DType)
 				}
 			}
 		}
@@ -232,7 +232,8 @@ func Cast(x *Column, to Type) (*Column, error) {
 	return &out, nil
 }
 
-func retyped(c *Column, t Type) *Column {
+// Retyped returns the values of c under another type with the same elements.
+func Retyped(c *Column, t Type) *Column {
 	out := *c
 	out.Type = t
 	return &out
@@ -241,21 +242,21 @@ func retyped(c *Column, t Type) *Column {
 func castText(x *Column, t Type) *Column {
 	switch {
 	case x.Label():
-		return retyped(labelText(x), t)
+		return Retyped(LabelText(x), t)
 	case x.DType == tensor.JSON:
-		out := retyped(x, t)
-		return mapText(out, t, jsonText)
+		out := Retyped(x, t)
+		return MapText(out, t, JSONText)
 	}
 	format := formatter(x)
-	src := x.vector()
+	src := x.Vector()
 	out := *x
 	out.Type = t
-	dst := make([]string, src.len())
+	dst := make([]string, src.Len())
 	for i := range dst {
 		dst[i] = format(i)
 	}
 	out.Data = dst
-	return out.blank()
+	return out.ZeroNulls()
 }
 
 // formatter writes an element as text, as DuckDB does.
@@ -279,7 +280,7 @@ func formatter(x *Column) func(i int) string {
 	case []string:
 		return func(i int) string { return d[i] }
 	}
-	d := all[int64](x.Data)
+	d := As[int64](x.Data)
 	return func(i int) string { return strconv.FormatInt(d[i], 10) }
 }
 
@@ -302,19 +303,19 @@ func formatFloat(v float64, bits int) string {
 	return s
 }
 
-// mapText makes text of text; f says whether there is any.
-func mapText(x *Column, t Type, f func(string) (string, bool)) *Column {
-	src := elems[string](x)
+// MapText makes text of text; f says whether there is any.
+func MapText(x *Column, t Type, f func(string) (string, bool)) *Column {
+	src := Elems[string](x)
 	out := *x
 	out.Type = t
 	dst := make([]string, len(src))
 	var null []bool
 	for i, s := range src {
-		if x.uniform() && len(x.Same) == 0 && x.Null != nil && x.Null[i] {
+		if x.Uniform() && len(x.Same) == 0 && x.Null != nil && x.Null[i] {
 			continue
 		}
 		v, ok := f(s)
-		if !ok && x.uniform() && len(x.Same) == 0 {
+		if !ok && x.Uniform() && len(x.Same) == 0 {
 			if null == nil {
 				null = make([]bool, len(src))
 				copy(null, x.Null)
@@ -332,12 +333,12 @@ func mapText(x *Column, t Type, f func(string) (string, bool)) *Column {
 
 // parseTexts reads numbers, bools and times of texts.
 func parseTexts(x *Column, t Type) (*Column, error) {
-	src := elems[string](x)
+	src := Elems[string](x)
 	out := *x
 	out.Type = t
-	v := allocate(t.DType, len(src))
+	v := NewVector(t.DType, len(src))
 	for i, s := range src {
-		if x.uniform() && len(x.Same) == 0 && x.Null != nil && x.Null[i] {
+		if x.Uniform() && len(x.Same) == 0 && x.Null != nil && x.Null[i] {
 			continue
 		}
 		one, err := parseOne(s, t)
@@ -346,8 +347,8 @@ func parseTexts(x *Column, t Type) (*Column, error) {
 		}
 		v.copy(i, vectorOf(one))
 	}
-	out.Data = v.data()
-	return out.blank(), nil
+	out.Data = v.Data()
+	return out.ZeroNulls(), nil
 }
 
 func parseOne(s string, t Type) (any, error) {
@@ -368,13 +369,13 @@ func parseOne(s string, t Type) (any, error) {
 		return bad()
 	case t.Integer():
 		if v, err := strconv.ParseInt(s2, 10, 64); err == nil {
-			if out, b := convert([]int64{v}, t.DType); b < 0 {
+			if out, b := Convert([]int64{v}, t.DType); b < 0 {
 				return out, nil
 			}
 			return bad()
 		}
 		if v, err := strconv.ParseUint(s2, 10, 64); err == nil {
-			if out, b := convert([]uint64{v}, t.DType); b < 0 {
+			if out, b := Convert([]uint64{v}, t.DType); b < 0 {
 				return out, nil
 			}
 			return bad()
@@ -388,14 +389,15 @@ func parseOne(s string, t Type) (any, error) {
 		// half away from zero, where CAST of a float rounds half to even: both as DuckDB does
 		v = math.Round(v)
 	}
-	out, b := convert([]float64{v}, t.DType)
+	out, b := Convert([]float64{v}, t.DType)
 	if b >= 0 {
 		return bad()
 	}
 	return out, nil
 }
 
-func floorDiv(a, b int64) int64 {
+// FloorDiv rounds the quotient down, as Python does.
+func FloorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
 		q--

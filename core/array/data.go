@@ -1,50 +1,62 @@
 package array
 
-import "deeplake/core/tensor"
+import (
+	"deeplake/core/tensor"
+	"unsafe"
+)
 
-// element is what Data holds.
-type element interface {
+// Element is what Data holds.
+type Element interface {
 	bool | uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64 | string
 }
 
-type number interface {
+// Number is the type of elements that are numbers.
+type Number interface {
 	uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
 }
 
-// block is how many elements are converted and computed at a time, so that they stay in the nearest
+// Block is how many elements are converted and computed at a time, so that they stay in the nearest
 // cache.
-const block = 1024
+const Block = 1024
 
-// vector is Data whatever its elements are.
-type vector interface {
-	len() int
-	data() any
-	fresh(n int) vector
-	cut(lo, hi int) vector
-	copy(at int, from vector) // the dtypes are equal
-	move(at int, from vector, lo, hi int)
-	gather(at int, from vector, rows []int, k int)
+// Vector is Data whatever its elements are.
+type Vector interface {
+	Len() int
+	Data() any
+	Fresh(n int) Vector
+	Cut(lo, hi int) Vector
+	copy(at int, from Vector) // the dtypes are equal
+	Move(at int, from Vector, lo, hi int)
+	Gather(at int, from Vector, rows []int, k int)
 	clear(lo, hi int)
-	crop(at int, from vector, lo int, shape tensor.Shape, cuts []cut)
-	at(i int) any
+	crop(at int, from Vector, lo int, shape tensor.Shape, cuts []cut)
+	At(i int) any
 	bytes() int64
 	span() (first, end uintptr)
 }
 
-type vec[T element] []T
+type vec[T Element] []T
 
-func (v vec[T]) len() int                 { return len(v) }
-func (v vec[T]) data() any                { return []T(v) }
-func (v vec[T]) fresh(n int) vector       { return make(vec[T], n) }
-func (v vec[T]) cut(lo, hi int) vector    { return v[lo:hi:hi] }
-func (v vec[T]) copy(at int, from vector) { copy(v[at:], from.(vec[T])) }
+// Len returns the number of elements.
+func (v vec[T]) Len() int { return len(v) }
+
+// Data returns the slice.
+func (v vec[T]) Data() any { return []T(v) }
+
+// Fresh allocates n elements of the same dtype.
+func (v vec[T]) Fresh(n int) Vector { return make(vec[T], n) }
+
+// Cut returns the elements [lo, hi) without a copy.
+func (v vec[T]) Cut(lo, hi int) Vector { return v[lo:hi:hi] }
+
+func (v vec[T]) copy(at int, from Vector) { copy(v[at:], from.(vec[T])) }
 func (v vec[T]) clear(lo, hi int)         { clear(v[lo:hi]) }
 
-// move copies a part of from, as copy does of its cut, without allocating.
-func (v vec[T]) move(at int, from vector, lo, hi int) { copy(v[at:], from.(vec[T])[lo:hi]) }
+// Move copies a part of from, as copy does of its cut, without allocating.
+func (v vec[T]) Move(at int, from Vector, lo, hi int) { copy(v[at:], from.(vec[T])[lo:hi]) }
 
-// gather takes rows of k elements; -1 leaves what is there.
-func (v vec[T]) gather(at int, from vector, rows []int, k int) {
+// Gather takes rows of k elements; -1 leaves what is there.
+func (v vec[T]) Gather(at int, from Vector, rows []int, k int) {
 	src, dst := from.(vec[T]), v[at:at+len(rows)*k]
 	if k == 1 {
 		for i, r := range rows {
@@ -62,12 +74,12 @@ func (v vec[T]) gather(at int, from vector, rows []int, k int) {
 }
 
 // crop copies what cuts take of an array that begins at lo.
-func (v vec[T]) crop(at int, from vector, lo int, shape tensor.Shape, cuts []cut) {
+func (v vec[T]) crop(at int, from Vector, lo int, shape tensor.Shape, cuts []cut) {
 	crop(v[at:], from.(vec[T])[lo:], shape, cuts)
 }
 
 // crop gives the number of elements it copied.
-func crop[T element](dst, src []T, shape tensor.Shape, cuts []cut) int {
+func crop[T Element](dst, src []T, shape tensor.Shape, cuts []cut) int {
 	if len(cuts) == 0 {
 		dst[0] = src[0]
 		return 1
@@ -82,7 +94,7 @@ func crop[T element](dst, src []T, shape tensor.Shape, cuts []cut) int {
 		}
 		return c.count
 	}
-	inner, whole := elements(shape[1:]), true
+	inner, whole := SizeOf(shape[1:]), true
 	for i, d := range cuts[1:] {
 		whole = whole && d.step == 1 && d.count == int(shape[i+1])
 	}
@@ -137,8 +149,8 @@ func (v vec[T]) bytes() int64 {
 	return 8 * int64(len(v))
 }
 
-// at widens to the types of Value.
-func (v vec[T]) at(i int) any {
+// At widens to the types of Value.
+func (v vec[T]) At(i int) any {
 	switch x := any(v[i]).(type) {
 	case uint8:
 		return int64(x)
@@ -160,7 +172,7 @@ func (v vec[T]) at(i int) any {
 }
 
 // vectorOf gives Data its methods; nil for no data.
-func vectorOf(data any) vector {
+func vectorOf(data any) Vector {
 	switch d := data.(type) {
 	case nil:
 		return nil
@@ -192,22 +204,22 @@ func vectorOf(data any) vector {
 	return nil
 }
 
-// vector is Data with its methods; a column without rows may have none.
-func (c *Column) vector() vector {
+// Vector is Data with its methods; a column without rows may have none.
+func (c *Column) Vector() Vector {
 	if v := vectorOf(c.Data); v != nil {
 		return v
 	}
-	return allocate(c.DType, 0)
+	return NewVector(c.DType, 0)
 }
 
-// elems is Data, where it is known what it holds; a column without rows may have none.
-func elems[T element](c *Column) []T {
+// Elems is Data, where it is known what it holds; a column without rows may have none.
+func Elems[T Element](c *Column) []T {
 	d, _ := c.Data.([]T)
 	return d
 }
 
-// allocate makes room for n elements of a dtype.
-func allocate(d tensor.DType, n int) vector {
+// NewVector makes room for n elements of a dtype.
+func NewVector(d tensor.DType, n int) Vector {
 	switch d {
 	case tensor.Bool:
 		return make(vec[bool], n)
@@ -237,8 +249,8 @@ func allocate(d tensor.DType, n int) vector {
 	return nil
 }
 
-// dtypeOf is the dtype of Data, where text stands for JSON and bytes too.
-func dtypeOf(data any) tensor.DType {
+// DTypeOf is the dtype of Data, where text stands for JSON and bytes too.
+func DTypeOf(data any) tensor.DType {
 	switch data.(type) {
 	case []bool:
 		return tensor.Bool
@@ -270,75 +282,24 @@ func dtypeOf(data any) tensor.DType {
 	return 0
 }
 
-// lane gives the elements [lo, hi) of a column as T; scratch has room for them if they need
-// converting.
-type lane[T any] func(lo, hi int, scratch []T) []T
-
-func direct[T any](d []T) lane[T] { return func(lo, hi int, _ []T) []T { return d[lo:hi:hi] } }
-
-func widen[T, S number](d []S) lane[T] {
-	return func(lo, hi int, scratch []T) []T {
-		d, out := d[lo:hi], scratch[:hi-lo]
-		for i, v := range d {
-			out[i] = T(v)
-		}
-		return out
-	}
+// SharesMemory reports whether the Data of two columns share memory.
+func SharesMemory(a, b any) bool {
+	a0, a1 := bounds(a)
+	b0, b1 := bounds(b)
+	return a0 < b1 && b0 < a1
 }
 
-func fromBools[T number](d []bool) lane[T] {
-	return func(lo, hi int, scratch []T) []T {
-		d, out := d[lo:hi], scratch[:hi-lo]
-		for i, v := range d {
-			out[i] = 0
-			if v {
-				out[i] = 1
-			}
-		}
-		return out
+// bounds returns the addresses of the first byte of Data and of the byte after the last.
+func bounds(d any) (uintptr, uintptr) {
+	v := vectorOf(d)
+	if v == nil || v.Len() == 0 {
+		return 0, 0
 	}
+	return v.span()
 }
 
-// lanes reads numbers as T. What T cannot hold is the caller's care.
-func lanes[T number](data any) lane[T] {
-	if d, ok := data.([]T); ok {
-		return direct(d)
-	}
-	switch d := data.(type) {
-	case []bool:
-		return fromBools[T](d)
-	case []uint8:
-		return widen[T](d)
-	case []uint16:
-		return widen[T](d)
-	case []uint32:
-		return widen[T](d)
-	case []uint64:
-		return widen[T](d)
-	case []int8:
-		return widen[T](d)
-	case []int16:
-		return widen[T](d)
-	case []int32:
-		return widen[T](d)
-	case []int64:
-		return widen[T](d)
-	case []float32:
-		return widen[T](d)
-	case []float64:
-		return widen[T](d)
-	}
-	return direct[T](nil)
-}
-
-// all gives every element as T, without a copy where they are T.
-func all[T number](data any) []T {
-	n := 0
-	if v := vectorOf(data); v != nil {
-		n = v.len()
-	}
-	if d, ok := data.([]T); ok {
-		return d
-	}
-	return lanes[T](data)(0, n, make([]T, n))
+// span returns the memory of the elements as addresses, for comparison only.
+func (v vec[T]) span() (uintptr, uintptr) {
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(v)))
+	return first, first + uintptr(len(v))*unsafe.Sizeof(v[0])
 }

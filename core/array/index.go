@@ -19,7 +19,7 @@ type cut struct {
 	drop               bool
 }
 
-// number is the value of a column of whole numbers, given or not.
+// itemValue returns the bound of a slice or index at a row; given is false without one.
 func itemValue(c *Column, row int) (v int64, given, null bool) {
 	if c == nil {
 		return 0, false, false
@@ -27,11 +27,11 @@ func itemValue(c *Column, row int) (v int64, given, null bool) {
 	if c.IsNull(row) {
 		return 0, false, true
 	}
-	lo, _ := c.span(row)
+	lo, _ := c.Span(row)
 	if d, ok := c.Data.([]int64); ok { // as numbers in a query are
 		return d[lo], true, false
 	}
-	switch x := c.vector().at(lo).(type) {
+	switch x := c.Vector().At(lo).(type) {
 	case int64:
 		return x, true, false
 	case uint64:
@@ -157,7 +157,7 @@ func IndexType(x Type, items []Item) (Type, error) {
 				return Type{}, errs.New(errs.Type, "index of json: want a key in quotes or a whole number")
 			}
 		}
-		return x.bare(), nil
+		return x.Bare(), nil
 	}
 	for i := range items {
 		if err := checkItem(&items[i]); err != nil {
@@ -181,14 +181,14 @@ func IndexType(x Type, items []Item) (Type, error) {
 		if x.Label() {
 			out.HType = x.HType
 		}
-		return out.withAxes(nil), nil
+		return out.WithAxes(nil), nil
 	}
 	axes, err := axesOf(x.Dims, items)
 	if err != nil {
 		return Type{}, errs.New(errs.Range, "%s: %w", x, err)
 	}
 	shape := tensor.Shape{}
-	for i, size := range x.axes() {
+	for i, size := range x.Axes() {
 		n, err := sizeAfter(axes[i], size)
 		if err != nil {
 			return Type{}, err
@@ -204,7 +204,7 @@ func IndexType(x Type, items []Item) (Type, error) {
 	if len(shape) != x.Dims && !x.Label() {
 		out.HType = ""
 	}
-	return out.withAxes(shape), nil
+	return out.WithAxes(shape), nil
 }
 
 // sizeAfter is the size of an axis behind an item: -1 is not known, -2 no axis.
@@ -236,7 +236,7 @@ func sizeAfter(it *Item, size int64) (int64, error) {
 }
 
 func listIndexType(x Type, items []Item) (Type, error) {
-	item := itemType(x)
+	item := ItemType(x)
 	if items[0].Ellipsis {
 		return Type{}, errs.New(errs.Type, "index of a %s: the first index picks items, ... cannot", x)
 	}
@@ -267,9 +267,9 @@ func Index(x *Column, items []Item) (*Column, error) {
 			}
 		}
 	}
-	n, constant := rowsOf(cols...)
+	n, constant := RowsOf(cols...)
 	if constant {
-		x = x.once()
+		x = x.OnlyRow()
 		n, constant = 1, true
 	}
 	var out *Column
@@ -282,21 +282,21 @@ func Index(x *Column, items []Item) (*Column, error) {
 		out, err = indexArrays(t, x, items, n)
 	}
 	if err == nil && constant {
-		total, _ := rowsOf(cols...)
-		out = out.repeated(total)
+		total, _ := RowsOf(cols...)
+		out = out.Repeat(total)
 	}
 	return out, err
 }
 
 func indexJSON(t Type, x *Column, items []Item, n int) (*Column, error) {
-	d := elems[string](x)
+	d := Elems[string](x)
 	out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
 	dst := make([]string, n)
 	for i := range n {
 		ok := !x.IsNull(i)
 		s := ""
 		if ok {
-			s = d[x.here(i)]
+			s = d[x.StoredAt(i)]
 		}
 		for k := 0; k < len(items) && ok; k++ {
 			switch v := items[k].At.Value(i).(type) {
@@ -322,10 +322,10 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 	ends := make([]int, n)
 	for i := range n {
 		if null[i] = x.IsNull(i); !null[i] {
-			lo, hi := x.items(i)
+			lo, hi := x.ItemSpan(i)
 			c, none, err := cutOf(&items[0], i, hi-lo)
 			if err != nil {
-				return nil, inRow(errs.KindOf(err), i, "row %d: %w", here, err)
+				return nil, InRow(errs.KindOf(err), i, "row %d: %w", Here, err)
 			}
 			if null[i] = none; !none {
 				for k := range c.count {
@@ -338,7 +338,7 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 		}
 		ends[i] = len(rows)
 	}
-	picked := orEmpty(x).Take(rows)
+	picked := ItemsOf(x).Take(rows)
 	rest := make([]Item, len(items)-1)
 	for i, it := range items[1:] {
 		for _, c := range []**Column{&it.At, &it.Low, &it.High, &it.Step} {
@@ -353,7 +353,7 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 		return nil, err
 	}
 	if !items[0].Slice {
-		return retyped(picked, t), nil
+		return Retyped(picked, t), nil
 	}
 	out := FromLists(picked, ends, null)
 	out.Type = t
@@ -361,7 +361,7 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 }
 
 func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
-	if x.uniform() && !x.Const && fixedItems(items) {
+	if x.Uniform() && !x.Const && fixedItems(items) {
 		return indexUniform(t, x, items)
 	}
 	shapes := make([]tensor.Shape, n)
@@ -374,28 +374,28 @@ func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
 		}
 		cuts, null, err := list.of(s, i)
 		if err != nil {
-			return nil, inRow(errs.KindOf(err), i, "row %d: %w", here, err)
+			return nil, InRow(errs.KindOf(err), i, "row %d: %w", Here, err)
 		}
 		if !null {
 			shapes[i] = list.shape(cuts)
-			total += elements(shapes[i])
+			total += SizeOf(shapes[i])
 		}
 	}
-	v, src := allocate(t.DType, total), x.vector()
+	v, src := NewVector(t.DType, total), x.Vector()
 	at := 0
 	for i, s := range shapes {
-		if s == nil || elements(s) == 0 {
+		if s == nil || SizeOf(s) == 0 {
 			continue
 		}
 		cuts, _, err := list.of(x.ShapeAt(i), i)
 		if err != nil {
 			return nil, err
 		}
-		lo, _ := x.span(i)
+		lo, _ := x.Span(i)
 		v.crop(at, src, lo, x.ShapeAt(i), cuts)
-		at += elements(s)
+		at += SizeOf(s)
 	}
-	return dense(FromRows(t, shapes, v.data())), nil
+	return Regular(FromRows(t, shapes, v.Data())), nil
 }
 
 func fixedItems(items []Item) bool {
@@ -419,7 +419,7 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	if err != nil {
 		for i := range x.N {
 			if !x.IsNull(i) {
-				return nil, inRow(errs.KindOf(err), i, "row %d: %w", here, err)
+				return nil, InRow(errs.KindOf(err), i, "row %d: %w", Here, err)
 			}
 		}
 		return Nothing(t, x.N), nil
@@ -428,15 +428,15 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 		return Nothing(t, x.N), nil
 	}
 	shape := list.shape(cuts)
-	k, each := elements(shape), x.each()
-	out := &Column{Type: t.withAxes(shape), N: x.N, Same: shape, Null: x.Null}
-	v, src := allocate(t.DType, k*x.N), x.vector()
+	k, each := SizeOf(shape), x.RowSize()
+	out := &Column{Type: t.WithAxes(shape), N: x.N, Same: shape, Null: x.Null}
+	v, src := NewVector(t.DType, k*x.N), x.Vector()
 	if k > 0 {
 		for i := range x.N {
 			v.crop(i*k, src, i*each, x.Same, cuts)
 		}
 	}
-	out.Data = v.data()
+	out.Data = v.Data()
 	out.Type.Dims, out.Type.Shape = t.Dims, t.Shape
 	return out, nil
 }

@@ -11,12 +11,12 @@ import (
 	"deeplake/core/tensor"
 )
 
-// opaque is JSON that is no single value.
-type opaque struct{ text string }
+// Compound is JSON that is no single value.
+type Compound struct{ Text string }
 
-// parseJSON gives nil, bool, int64, uint64, float64, string or opaque. ok is false where the text
+// ParseJSON gives nil, bool, int64, uint64, float64, string or opaque. ok is false where the text
 // is no JSON.
-func parseJSON(s string) (v any, ok bool) {
+func ParseJSON(s string) (v any, ok bool) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return nil, false
@@ -29,7 +29,7 @@ func parseJSON(s string) (v any, ok bool) {
 	case s == "false":
 		return false, true
 	case c == '{' || c == '[':
-		return opaque{s}, true
+		return Compound{s}, true
 	case c == '"':
 		var out string
 		if json.Unmarshal([]byte(s), &out) != nil {
@@ -47,9 +47,9 @@ func parseJSON(s string) (v any, ok bool) {
 	return v2, err == nil
 }
 
-// jsonText is a value as text: a string without its quotes, null as nothing.
-func jsonText(s string) (string, bool) {
-	v, ok := parseJSON(s)
+// JSONText is a value as text: a string without its quotes, null as nothing.
+func JSONText(s string) (string, bool) {
+	v, ok := ParseJSON(s)
 	switch x := v.(type) {
 	case nil:
 		return "", false
@@ -93,8 +93,8 @@ func found(raw json.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// canonicalJSON writes equal values alike.
-func canonicalJSON(s string) string {
+// CanonicalJSON writes equal values alike.
+func CanonicalJSON(s string) string {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
 	var v any
@@ -133,8 +133,8 @@ func plain(v any) any {
 	return v
 }
 
-// rank orders kinds of values: bools, numbers, strings, the rest.
-func rank(v any) int {
+// JSONRank orders kinds of values: bools, numbers, strings, the rest.
+func JSONRank(v any) int {
 	switch v.(type) {
 	case bool:
 		return 0
@@ -146,7 +146,8 @@ func rank(v any) int {
 	return 3
 }
 
-func asFloat(v any) float64 {
+// AsFloat returns a bool or number as float64.
+func AsFloat(v any) float64 {
 	switch x := v.(type) {
 	case bool:
 		if x {
@@ -162,115 +163,22 @@ func asFloat(v any) float64 {
 	return 0
 }
 
-// compareValues compares single values; ok is false where they are of different kinds.
-func compareValues(a, b any) (int, bool) {
-	if a == nil || b == nil || rank(a) != rank(b) {
-		return 0, false
-	}
-	switch x := a.(type) {
-	case string:
-		return strings.Compare(x, b.(string)), true
-	case opaque:
-		return strings.Compare(canonicalJSON(x.text), canonicalJSON(b.(opaque).text)), true
-	case int64:
-		if y, ok := b.(int64); ok {
-			return compareOrdered(x, y), true
-		}
-	}
-	return compareFloat(asFloat(a), asFloat(b)), true
-}
-
-// coarse is the same for values that compareValues finds equal; of others, large whole numbers may
-// have it in common with their neighbours.
-func coarse(v any) string {
-	switch x := v.(type) {
-	case string:
-		return "text " + x
-	case opaque:
-		return "json " + canonicalJSON(x.text)
-	case bool:
-		return strconv.FormatBool(x)
-	}
-	return strconv.FormatFloat(same64(asFloat(v)), 'g', -1, 64)
-}
-
-// Coarse gives values of JSON, and what is compared with them, a text that is the same wherever =
-// holds, so that not all pairs need be compared.
-func Coarse(c *Column) (*Column, error) {
-	if c.Label() {
-		c = labelText(c)
-	}
-	return forAll(func(c []*Column, n int) (*Column, error) {
-		dst, null := make([]string, n), make([]bool, n)
-		for i := range dst {
-			v := jsonValue(c[0], i)
-			if null[i] = v == nil; v != nil {
-				dst[i] = coarse(v)
-			}
-		}
-		return FromStrings(dst, null), nil
-	}, c)
-}
-
-// compareJSON compares numbers with numbers and strings with strings; what cannot be compared is
-// NULL.
-func compareJSON(op string, t Type, x, y *Column) (*Column, error) {
-	return forAll(func(c []*Column, n int) (*Column, error) {
-		x, y := c[0], c[1]
-		if x.Label() {
-			x = labelText(x)
-		}
-		if y.Label() {
-			y = labelText(y)
-		}
-		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
-		dst := make([]bool, n)
-		for i := range n {
-			a, b := jsonValue(x, i), jsonValue(y, i)
-			order, ok := compareValues(a, b)
-			if _, whole := a.(opaque); whole && op != "=" && op != "!=" {
-				ok = false
-			}
-			if out.Null[i] = !ok; ok {
-				dst[i] = holds(op, order)
-			}
-		}
-		out.Data = dst
-		return out, nil
-	}, x, y)
-}
-
-func jsonValue(c *Column, i int) any {
+// JSONValue returns the value of a row. JSON is parsed: a list or object becomes a Compound.
+func JSONValue(c *Column, i int) any {
 	v := c.Value(i)
 	if s, ok := v.(string); ok && c.DType == tensor.JSON {
-		v, _ = parseJSON(s)
+		v, _ = ParseJSON(s)
 	}
 	return v
-}
-
-func holds(op string, order int) bool {
-	switch op {
-	case "=":
-		return order == 0
-	case "!=":
-		return order != 0
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
-	}
-	return order >= 0
 }
 
 // castJSON writes values as JSON.
 func castJSON(x *Column, t Type) *Column {
 	if x.Label() {
-		x = labelText(x)
+		x = LabelText(x)
 	}
-	out, _ := forAll(func(c []*Column, n int) (*Column, error) {
-		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: c[0].nulls()}
+	out, _ := ForAll(func(c []*Column, n int) (*Column, error) {
+		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: c[0].Nulls()}
 		dst := make([]string, n)
 		for i := range n {
 			if !c[0].IsNull(i) {
@@ -310,15 +218,15 @@ func toJSON(c *Column, i int) string {
 
 // fromJSON makes numbers, bools and times of JSON values; a value of another kind is an error.
 func fromJSON(x *Column, t Type) (*Column, error) {
-	return forAll(func(c []*Column, n int) (*Column, error) {
+	return ForAll(func(c []*Column, n int) (*Column, error) {
 		x := c[0]
 		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
-		v := allocate(t.DType, n)
+		v := NewVector(t.DType, n)
 		src, _ := x.Data.([]string)
 		for i := range n {
 			var value any
 			if !x.IsNull(i) {
-				value, _ = parseJSON(src[i])
+				value, _ = ParseJSON(src[i])
 			}
 			var one any
 			var err error
@@ -328,11 +236,11 @@ func fromJSON(x *Column, t Type) (*Column, error) {
 				continue
 			case string:
 				one, err = parseOne(y, t)
-			case opaque:
-				err = inRow(errs.Type, i, "CAST: the JSON value of row %d is no %s", here, t)
+			case Compound:
+				err = InRow(errs.Type, i, "CAST: the JSON value of row %d is no %s", Here, t)
 			default:
 				if one = single(t.DType, y); one == nil || t.Unit != None {
-					err = inRow(errs.Range, i, "CAST: %s of row %d does not fit %s", src[i], here, t)
+					err = InRow(errs.Range, i, "CAST: %s of row %d does not fit %s", src[i], Here, t)
 				}
 			}
 			if err != nil {
@@ -340,7 +248,7 @@ func fromJSON(x *Column, t Type) (*Column, error) {
 			}
 			v.copy(i, vectorOf(one))
 		}
-		out.Data = v.data()
+		out.Data = v.Data()
 		return out, nil
 	}, x)
 }

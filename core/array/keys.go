@@ -16,7 +16,7 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 	}
 	dst = append(dst, 1)
 	if c.List {
-		lo, hi := c.items(row)
+		lo, hi := c.ItemSpan(row)
 		dst = binary.AppendUvarint(dst, uint64(hi-lo))
 		for i := lo; i < hi; i++ {
 			dst = AppendKey(dst, c.Items, i)
@@ -30,7 +30,7 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 			dst = binary.AppendUvarint(dst, uint64(d))
 		}
 	}
-	lo, hi := c.span(row)
+	lo, hi := c.Span(row)
 	switch d := c.Data.(type) {
 	case []float32:
 		for _, v := range d[lo:hi] {
@@ -38,12 +38,12 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 		}
 	case []float64:
 		for _, v := range d[lo:hi] {
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(same64(v)))
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(CanonicalFloat(v)))
 		}
 	case []string:
 		for _, v := range d[lo:hi] {
 			if c.DType == tensor.JSON {
-				v = canonicalJSON(v)
+				v = CanonicalJSON(v)
 			}
 			dst = binary.AppendUvarint(dst, uint64(len(v)))
 			dst = append(dst, v...)
@@ -63,7 +63,7 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(v))
 		}
 	default:
-		l := lanes[int64](c.Data)
+		l := Lanes[int64](c.Data)
 		var one [1]int64
 		for i := lo; i < hi; i++ {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(l(i, i+1, one[:])[0]))
@@ -79,12 +79,12 @@ func AppendSigns(dst []byte, c *Column, row int) []byte {
 		return dst
 	}
 	if c.List {
-		for i, hi := c.items(row); i < hi; i++ {
+		for i, hi := c.ItemSpan(row); i < hi; i++ {
 			dst = AppendSigns(dst, c.Items, i)
 		}
 		return dst
 	}
-	lo, hi := c.span(row)
+	lo, hi := c.Span(row)
 	switch d := c.Data.(type) {
 	case []float32:
 		for i, v := range d[lo:hi] {
@@ -102,8 +102,8 @@ func AppendSigns(dst []byte, c *Column, row int) []byte {
 	return append(dst, 0)
 }
 
-// same64 writes NaN and zero in one way.
-func same64(v float64) float64 {
+// CanonicalFloat writes NaN and zero in one way.
+func CanonicalFloat(v float64) float64 {
 	if v != v {
 		return math.NaN()
 	}

@@ -16,26 +16,26 @@ func nameOf(names []string, v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// labelText is the names of labels.
-func labelText(c *Column) *Column {
-	t := c.Type.to(tensor.String)
+// LabelText is the names of labels.
+func LabelText(c *Column) *Column {
+	t := c.Type.WithDType(tensor.String)
 	names := c.Names
-	return each1(t, c, lanes[int64](c.Data), func(dst []string, a []int64) {
+	return Map(t, c, Lanes[int64](c.Data), func(dst []string, a []int64) {
 		for i, v := range a {
 			dst[i] = nameOf(names, v)
 		}
 	})
 }
 
-// labelNumbers is the numbers of names, which are those of classes; another name is an error.
-func labelNumbers(c *Column, names []string) (*Column, error) {
+// LabelNumbers is the numbers of names, which are those of classes; another name is an error.
+func LabelNumbers(c *Column, names []string) (*Column, error) {
 	index := make(map[string]int64, len(names))
 	for i, name := range names {
 		index[name] = int64(i)
 	}
-	t := c.Type.to(tensor.Int64)
+	t := c.Type.WithDType(tensor.Int64)
 	var bad error
-	out := each1(t, c, direct(elems[string](c)), func(dst []int64, a []string) {
+	out := Map(t, c, Direct(Elems[string](c)), func(dst []int64, a []string) {
 		for i, name := range a {
 			v, ok := index[name]
 			if !ok && bad == nil {
@@ -44,7 +44,7 @@ func labelNumbers(c *Column, names []string) (*Column, error) {
 			dst[i] = v
 		}
 	})
-	if c.Null != nil && c.Null[0] && c.held() == 1 {
+	if c.Null != nil && c.Null[0] && c.Stored() == 1 {
 		bad = nil
 	}
 	return out, bad
@@ -71,25 +71,4 @@ func classHint(name string, names []string) string {
 		list += ", ..."
 	}
 	return " (want one of " + list + ")"
-}
-
-// compareLabels compares labels with text, or with labels that have other names.
-func compareLabels(op string, t Type, x, y *Column) (*Column, error) {
-	if !x.Label() {
-		return compareLabels(flip(op), t, y, x)
-	}
-	if y.Text() && y.Const {
-		numbers, err := labelNumbers(y, x.Names)
-		if err != nil {
-			return nil, err
-		}
-		if op == "=" || op == "!=" {
-			return compareAs(asInts, op, t, x, numbers)
-		}
-	}
-	a, b := labelText(x), y
-	if y.Label() {
-		b = labelText(y)
-	}
-	return compareText(op, t, a, b)
 }

@@ -20,16 +20,16 @@ func FromStrings(v []string, null []bool) *Column { return From(Of(tensor.String
 
 // From is a column of scalars of type t, whose Data fits the dtype.
 func From(t Type, data any, null []bool) *Column {
-	return &Column{Type: t.withAxes(tensor.Shape{}), N: vectorOf(data).len(), Data: data, Same: tensor.Shape{}, Null: null}
+	return &Column{Type: t.WithAxes(tensor.Shape{}), N: vectorOf(data).Len(), Data: data, Same: tensor.Shape{}, Null: null}
 }
 
 // FromArrays is rows of one shape, one behind the other in data.
 func FromArrays(t Type, shape tensor.Shape, data any, null []bool) *Column {
 	n := len(null)
-	if k := elements(shape); k > 0 {
-		n = vectorOf(data).len() / k
+	if k := SizeOf(shape); k > 0 {
+		n = vectorOf(data).Len() / k
 	}
-	return &Column{Type: t.withAxes(shape), N: n, Data: data, Same: shape, Null: null}
+	return &Column{Type: t.WithAxes(shape), N: n, Data: data, Same: shape, Null: null}
 }
 
 // FromRows is rows of any shapes, nil for NULL, one behind the other in data.
@@ -38,7 +38,7 @@ func FromRows(t Type, shapes []tensor.Shape, data any) *Column {
 	for i, s := range shapes {
 		n := 0
 		if s != nil {
-			n = elements(s)
+			n = SizeOf(s)
 		} else {
 			if c.Null == nil {
 				c.Null = make([]bool, len(shapes))
@@ -59,13 +59,13 @@ func onePerRow(c *Column) *Column {
 	if c.Null == nil {
 		return out
 	}
-	v := allocate(c.DType, c.N)
+	v := NewVector(c.DType, c.N)
 	for i, null := range c.Null {
 		if !null {
-			v.move(i, c.vector(), c.Starts[i], c.Starts[i]+1)
+			v.Move(i, c.Vector(), c.Starts[i], c.Starts[i]+1)
 		}
 	}
-	out.Data = v.data()
+	out.Data = v.Data()
 	return out
 }
 
@@ -81,12 +81,12 @@ func FromLists(items *Column, ends []int, null []bool) *Column {
 // hold becomes NULL.
 func Constant(t Type, value any, n int) *Column {
 	if c, ok := value.(*Column); ok {
-		out := c.once().repeated(n)
+		out := c.OnlyRow().Repeat(n)
 		out.Type = t
 		return out
 	}
 	if v := vectorOf(value); v != nil {
-		return &Column{Type: t, N: n, Const: true, Data: value, Same: tensor.Shape{int64(v.len())}}
+		return &Column{Type: t, N: n, Const: true, Data: value, Same: tensor.Shape{int64(v.Len())}}
 	}
 	if value != nil && t.DType != 0 && t.Scalar() {
 		if data := single(t.DType, value); data != nil {
@@ -107,7 +107,7 @@ func Nothing(t Type, n int) *Column {
 	case out.Shapes != nil:
 		out.Shapes, out.Starts = []tensor.Shape{nil}, []int{0, 0}
 	default:
-		out.Data = allocate(t.DType, out.each()).data()
+		out.Data = NewVector(t.DType, out.RowSize()).Data()
 	}
 	return out
 }
@@ -119,16 +119,16 @@ func Empty(t Type) *Column {
 		return out
 	}
 	if t.List {
-		out.Ends, out.Items = []int{}, Empty(itemType(t))
+		out.Ends, out.Items = []int{}, Empty(ItemType(t))
 		return out
 	}
-	s := t.axes()
+	s := t.Axes()
 	known := s != nil
 	for _, d := range s {
 		known = known && d >= 0
 	}
-	out.Data = allocate(t.DType, 0).data()
-	if known && elements(s) <= block {
+	out.Data = NewVector(t.DType, 0).Data()
+	if known && SizeOf(s) <= Block {
 		out.Same = s
 	} else {
 		out.Shapes, out.Starts = []tensor.Shape{}, []int{0}
@@ -138,14 +138,14 @@ func Empty(t Type) *Column {
 
 // single is Data of one value, nil where the dtype cannot hold it.
 func single(d tensor.DType, value any) any {
-	v := allocate(d, 1)
+	v := NewVector(d, 1)
 	switch x := value.(type) {
 	case int:
 		return single(d, int64(x))
 	case string:
 		if s, ok := v.(vec[string]); ok {
 			s[0] = x
-			return s.data()
+			return s.Data()
 		}
 		return nil
 	case bool:
@@ -163,8 +163,8 @@ func single(d tensor.DType, value any) any {
 	return nil
 }
 
-func castData(one any, to vector) any {
-	out, bad := convert(one, dtypeOf(to.data()))
+func castData(one any, to Vector) any {
+	out, bad := Convert(one, DTypeOf(to.Data()))
 	if bad >= 0 {
 		return nil
 	}
@@ -205,10 +205,10 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 	same := true
 	total := 0
 	for _, p := range ready {
-		same = same && p.uniform() && p.Same.Equal(ready[0].Same)
-		total += p.total()
+		same = same && p.Uniform() && p.Same.Equal(ready[0].Same)
+		total += p.Elements()
 	}
-	v := allocate(t.DType, total)
+	v := NewVector(t.DType, total)
 	at := 0
 	if same {
 		out.Same = ready[0].Same
@@ -217,34 +217,34 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 	}
 	for _, p := range ready {
 		if same || p.Shapes == nil {
-			v.copy(at, p.vector())
+			v.copy(at, p.Vector())
 		}
 		if same {
-			at += p.vector().len()
+			at += p.Vector().Len()
 			continue
 		}
 		at = out.append(p, v, at)
 	}
-	out.Data = v.cut(0, at).data()
+	out.Data = v.Cut(0, at).Data()
 	return out, nil
 }
 
-// total is the number of elements of all rows in memory.
-func (c *Column) total() int {
+// Elements is the number of elements of all rows in memory.
+func (c *Column) Elements() int {
 	if c.Shapes != nil {
-		return c.Starts[c.held()] - c.Starts[0]
+		return c.Starts[c.Stored()] - c.Starts[0]
 	}
-	return c.held() * c.each()
+	return c.Stored() * c.RowSize()
 }
 
 // append adds the rows of p to a ragged column that is being made.
-func (c *Column) append(p *Column, v vector, at int) int {
-	from := p.vector()
+func (c *Column) append(p *Column, v Vector, at int) int {
+	from := p.Vector()
 	for i := range p.N {
 		s := p.ShapeAt(i)
 		if s != nil {
-			lo, hi := p.span(i)
-			v.move(at, from, lo, hi)
+			lo, hi := p.Span(i)
+			v.Move(at, from, lo, hi)
 			at += hi - lo
 		}
 		c.Shapes, c.Starts = append(c.Shapes, s), append(c.Starts, at)
@@ -256,7 +256,7 @@ func joinNulls(parts []*Column, n int) []bool {
 	var out []bool
 	at := 0
 	for _, p := range parts {
-		if nulls := p.nulls(); nulls != nil {
+		if nulls := p.Nulls(); nulls != nil {
 			if out == nil {
 				out = make([]bool, n)
 			}
@@ -273,7 +273,7 @@ func joinLists(out *Column, parts []*Column) error {
 	base := 0
 	for _, p := range parts {
 		for i := range p.N {
-			_, hi := p.items(i)
+			_, hi := p.ItemSpan(i)
 			out.Ends = append(out.Ends, base+hi)
 		}
 		if p.Items != nil {
@@ -291,54 +291,70 @@ func joinLists(out *Column, parts []*Column) error {
 	return nil
 }
 
-// maxRow bounds what a single row may become.
-const maxRow = 1 << 30
+// MaxRow bounds what a single row may become.
+const MaxRow = 1 << 30
 
-// room refuses rows that need more memory than any row should.
-func room(what string, row int, s tensor.Shape, d tensor.DType) error {
+// CheckRow refuses rows that need more memory than any row should.
+func CheckRow(what string, row int, s tensor.Shape, d tensor.DType) error {
 	n, err := s.Bytes(d)
 	if d == tensor.String {
 		n, err = s.Bytes(tensor.Int64)
 	}
-	if err == nil && n <= maxRow {
+	if err == nil && n <= MaxRow {
 		return nil
 	}
-	return inRow(errs.Invalid, row, "%s: row %d would have shape %s of %s, more than 1 GiB", what, here, s, d)
+	return InRow(errs.Invalid, row, "%s: row %d would have shape %s of %s, more than 1 GiB", what, Here, s, d)
 }
 
-// maxBatch bounds the bytes that one call of a function makes for a batch of rows. Results no
+// MaxBatch bounds the bytes that one call of a function makes for a batch of rows. Results no
 // larger than the largest argument are not bounded: the batch was cut for the size of what was
 // read.
-const maxBatch = 1 << 30
+const MaxBatch = 1 << 30
 
-// textBytes is the memory of a text beside its bytes.
-const textBytes = 16
+// TextBytes is the memory of a text beside its bytes.
+const TextBytes = 16
 
-// withinBatch refuses results of more than maxBatch bytes: rows that are small each may be large
+// WithinBatch refuses results of more than maxBatch bytes: rows that are small each may be large
 // together, and nested queries could double them at each step.
-func withinBatch(what string, elements int, d tensor.DType, args ...*Column) error {
+func WithinBatch(what string, elements int, d tensor.DType, args ...*Column) error {
 	for _, c := range args {
-		if c.total() >= elements {
+		if c.Elements() >= elements {
 			return nil
 		}
 	}
-	size := int64(textBytes)
+	size := int64(TextBytes)
 	if d.Fixed() {
 		size = int64(d.Size())
 	}
-	if int64(elements) > maxBatch/size {
-		return tooLarge(what)
+	if int64(elements) > MaxBatch/size {
+		return TooLarge(what)
 	}
 	return nil
 }
 
-func tooLarge(what string) error {
-	return errs.New(errs.Invalid, "%w", &sizeError{what})
+// TooLarge returns the error of a batch that would have more than MaxBatch bytes.
+func TooLarge(what string) error {
+	return errs.New(errs.Invalid, "%w", &SizeError{what})
 }
 
-// sizeError says that a batch would have more than maxBatch bytes.
-type sizeError struct{ what string }
+// SizeError says that a batch would have more than maxBatch bytes.
+type SizeError struct{ what string }
 
-func (e *sizeError) Error() string {
+// Error names the operation and the limit.
+func (e *SizeError) Error() string {
 	return e.what + ": a batch of rows would have more than 1 GiB; shorten the values, or LIMIT the rows"
+}
+
+// Regular makes rows uniform that are.
+func Regular(c *Column) *Column {
+	if c.Shapes == nil || c.N == 0 || c.Null != nil {
+		return c
+	}
+	for _, s := range c.Shapes {
+		if !s.Equal(c.Shapes[0]) {
+			return c
+		}
+	}
+	v := c.Vector().Cut(c.Starts[0], c.Starts[c.N])
+	return &Column{Type: c.Type, N: c.N, Same: c.Shapes[0], Data: v.Data()}
 }

@@ -19,9 +19,11 @@ type RowError struct {
 // hereRow stands for the row in the arguments of a RowError.
 type hereRow uint8
 
-const here hereRow = 0
+// Here stands for the row in the arguments of InRow.
+const Here hereRow = 0
 
-func inRow(kind errs.Kind, row int, format string, args ...any) error {
+// InRow returns a RowError. Arguments equal to Here are replaced by the number of the row.
+func InRow(kind errs.Kind, row int, format string, args ...any) error {
 	return &RowError{Row: row, kind: kind, format: format, args: args}
 }
 

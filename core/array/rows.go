@@ -2,16 +2,16 @@ package array
 
 import "deeplake/core/tensor"
 
-// here is where a row is held.
-func (c *Column) here(row int) int {
+// StoredAt is where a row is held.
+func (c *Column) StoredAt(row int) int {
 	if c.Const {
 		return 0
 	}
 	return row
 }
 
-// held is the number of rows in memory.
-func (c *Column) held() int {
+// Stored is the number of rows in memory.
+func (c *Column) Stored() int {
 	if c.Const {
 		return 1
 	}
@@ -20,13 +20,13 @@ func (c *Column) held() int {
 
 // IsNull reports whether the row has no value.
 func (c *Column) IsNull(row int) bool {
-	return c.DType == 0 || c.Null != nil && c.Null[c.here(row)]
+	return c.DType == 0 || c.Null != nil && c.Null[c.StoredAt(row)]
 }
 
 // Nulls is the NULL flags of all rows, nil where there is none; a Const column has one.
-func (c *Column) nulls() []bool {
+func (c *Column) Nulls() []bool {
 	if c.DType == 0 && c.Null == nil {
-		out := make([]bool, c.held())
+		out := make([]bool, c.Stored())
 		for i := range out {
 			out[i] = true
 		}
@@ -35,13 +35,14 @@ func (c *Column) nulls() []bool {
 	return c.Null
 }
 
-// uniform reports whether all rows have the shape Same.
-func (c *Column) uniform() bool { return c.Shapes == nil && c.Items == nil }
+// Uniform reports whether all rows have the shape Same.
+func (c *Column) Uniform() bool { return c.Shapes == nil && c.Items == nil }
 
-// each is the number of elements of a row of a uniform column.
-func (c *Column) each() int { return elements(c.Same) }
+// RowSize is the number of elements of a row of a uniform column.
+func (c *Column) RowSize() int { return SizeOf(c.Same) }
 
-func elements(s tensor.Shape) int {
+// SizeOf returns the number of elements of a shape without unknown axes.
+func SizeOf(s tensor.Shape) int {
 	n := 1
 	for _, d := range s {
 		n *= int(d)
@@ -55,29 +56,29 @@ func (c *Column) ShapeAt(row int) tensor.Shape {
 	case c.IsNull(row):
 		return nil
 	case c.Items != nil || c.List:
-		lo, hi := c.items(row)
+		lo, hi := c.ItemSpan(row)
 		return tensor.Shape{int64(hi - lo)}
 	case c.Shapes != nil:
-		return c.Shapes[c.here(row)]
+		return c.Shapes[c.StoredAt(row)]
 	case c.Same == nil:
 		return tensor.Shape{}
 	}
 	return c.Same
 }
 
-// span is where the elements of a row are in Data.
-func (c *Column) span(row int) (lo, hi int) {
-	row = c.here(row)
+// Span is where the elements of a row are in Data.
+func (c *Column) Span(row int) (lo, hi int) {
+	row = c.StoredAt(row)
 	if c.Shapes != nil {
 		return c.Starts[row], c.Starts[row+1]
 	}
-	k := c.each()
+	k := c.RowSize()
 	return row * k, (row + 1) * k
 }
 
-// items is where the items of a list are in Items.
-func (c *Column) items(row int) (lo, hi int) {
-	row = c.here(row)
+// ItemSpan is where the items of a list are in Items.
+func (c *Column) ItemSpan(row int) (lo, hi int) {
+	row = c.StoredAt(row)
 	if len(c.Ends) == 0 {
 		return 0, 0
 	}
@@ -96,8 +97,8 @@ func (c *Column) Value(row int) any {
 	if c.List || len(c.ShapeAt(row)) > 0 {
 		return c.Take([]int{row}).Expand() // its data alone
 	}
-	lo, _ := c.span(row)
-	return c.vector().at(lo)
+	lo, _ := c.Span(row)
+	return c.Vector().At(lo)
 }
 
 // Bytes is about how much memory the column takes.
@@ -140,8 +141,8 @@ func (c *Column) Slice(from, to int) *Column {
 		out.Shapes = c.Shapes[from:to:to]
 		out.Starts = c.Starts[from : to+1 : to+1]
 	case c.Data != nil:
-		k := c.each()
-		out.Data = c.vector().cut(from*k, to*k).data()
+		k := c.RowSize()
+		out.Data = c.Vector().Cut(from*k, to*k).Data()
 	}
 	return &out
 }
@@ -184,11 +185,11 @@ func (c *Column) Take(rows []int) *Column {
 	case c.Shapes != nil:
 		c.takeRagged(out, rows)
 	default:
-		k := c.each()
+		k := c.RowSize()
 		out.Same = c.Same
-		v := allocate(c.DType, len(rows)*k)
-		v.gather(0, c.vector(), rows, k)
-		out.Data = v.data()
+		v := NewVector(c.DType, len(rows)*k)
+		v.Gather(0, c.Vector(), rows, k)
+		out.Data = v.Data()
 	}
 	return out
 }
@@ -204,13 +205,13 @@ func (c *Column) takeRagged(out *Column, rows []int) {
 		}
 		out.Starts[i+1] = n
 	}
-	from, to := c.vector(), allocate(c.DType, n)
+	from, to := c.Vector(), NewVector(c.DType, n)
 	for i, r := range rows {
 		if r >= 0 {
-			to.move(out.Starts[i], from, c.Starts[r], c.Starts[r+1])
+			to.Move(out.Starts[i], from, c.Starts[r], c.Starts[r+1])
 		}
 	}
-	out.Data = to.data()
+	out.Data = to.Data()
 }
 
 func (c *Column) takeLists(out *Column, rows []int) {
@@ -218,7 +219,7 @@ func (c *Column) takeLists(out *Column, rows []int) {
 	var list []int
 	for i, r := range rows {
 		if r >= 0 {
-			lo, hi := c.items(r)
+			lo, hi := c.ItemSpan(r)
 			for j := lo; j < hi; j++ {
 				list = append(list, j)
 			}
@@ -240,46 +241,46 @@ func (c *Column) Expand() *Column {
 	return held.Take(make([]int, c.N))
 }
 
-// once is the one row of a Const column, by itself.
-func (c *Column) once() *Column {
+// OnlyRow is the one row of a Const column, by itself.
+func (c *Column) OnlyRow() *Column {
 	out := *c
 	out.Const, out.N = false, 1
 	return &out
 }
 
-// repeated says of a column of one row that it stands for n.
-func (c *Column) repeated(n int) *Column {
+// Repeat says of a column of one row that it stands for n.
+func (c *Column) Repeat(n int) *Column {
 	out := *c
 	out.Const, out.N = true, n
 	return &out
 }
 
-// forAll runs f on the columns. Where all are Const, f sees one row, and what it gives stands for
+// ForAll runs f on the columns. Where all are Const, f sees one row, and what it gives stands for
 // all.
-func forAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
-	n, constant := rowsOf(cols...)
+func ForAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
+	n, constant := RowsOf(cols...)
 	if !constant {
 		long := make([]*Column, len(cols))
 		for i, c := range cols {
 			if long[i] = c; c.Const && c.N != n {
-				long[i] = c.repeated(n)
+				long[i] = c.Repeat(n)
 			}
 		}
 		return f(long, n)
 	}
 	single := make([]*Column, len(cols))
 	for i, c := range cols {
-		single[i] = c.once()
+		single[i] = c.OnlyRow()
 	}
 	out, err := f(single, 1)
 	if err != nil {
 		return nil, err
 	}
-	return out.repeated(n), nil
+	return out.Repeat(n), nil
 }
 
-// rowsOf is how many rows columns have together, and whether all are Const.
-func rowsOf(cols ...*Column) (n int, constant bool) {
+// RowsOf is how many rows columns have together, and whether all are Const.
+func RowsOf(cols ...*Column) (n int, constant bool) {
 	for _, c := range cols {
 		if !c.Const {
 			return c.N, false
@@ -289,11 +290,11 @@ func rowsOf(cols ...*Column) (n int, constant bool) {
 	return n, len(cols) > 0
 }
 
-// anyNull is where at least one of the columns has no value, nil for nowhere.
-func anyNull(n int, cols ...*Column) []bool {
+// AnyNull is where at least one of the columns has no value, nil for nowhere.
+func AnyNull(n int, cols ...*Column) []bool {
 	var out []bool
 	for _, c := range cols {
-		nulls := c.nulls()
+		nulls := c.Nulls()
 		if nulls == nil || c.Const && !nulls[0] {
 			continue
 		}
@@ -313,12 +314,12 @@ func anyNull(n int, cols ...*Column) []bool {
 	return out
 }
 
-// blank makes the rows without a value zero.
-func (c *Column) blank() *Column {
-	if c.Null == nil || !c.uniform() || c.Data == nil {
+// ZeroNulls makes the rows without a value zero.
+func (c *Column) ZeroNulls() *Column {
+	if c.Null == nil || !c.Uniform() || c.Data == nil {
 		return c
 	}
-	v, k := c.vector(), c.each()
+	v, k := c.Vector(), c.RowSize()
 	for i, null := range c.Null {
 		if null {
 			v.clear(i*k, (i+1)*k)

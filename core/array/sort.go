@@ -22,7 +22,7 @@ func OrderType(t Type) error {
 	if t.List || t.DType == tensor.Bytes && t.Dims > 0 {
 		return errs.New(errs.Type, "ORDER BY %s: a list has no order", t)
 	}
-	for _, d := range t.axes() {
+	for _, d := range t.Axes() {
 		if d > 1 {
 			return errs.New(errs.Type, "ORDER BY %s: want a single value; reduce the array, as by MAX or L2_NORM", t)
 		}
@@ -56,7 +56,7 @@ func Order(keys []Key) (*Ordering, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := ordered{null: c.nulls(), last: 1}
+		key := ordered{null: c.Nulls(), last: 1}
 		if k.NullsFirst {
 			key.last = -1
 		}
@@ -65,8 +65,8 @@ func Order(keys []Key) (*Ordering, error) {
 			key.nums = make([]uint64, c.N)
 		case c.DType == tensor.JSON:
 			key.texts, key.desc = jsonOrder(c), k.Desc
-		case dtypeOf(c.Data) == tensor.String:
-			key.texts, key.desc = elems[string](c), k.Desc
+		case DTypeOf(c.Data) == tensor.String:
+			key.texts, key.desc = Elems[string](c), k.Desc
 		default:
 			key.nums = numberOrder(c, k.Desc)
 		}
@@ -77,17 +77,17 @@ func Order(keys []Key) (*Ordering, error) {
 
 // onlyOne makes scalars of arrays of one element.
 func onlyOne(c *Column) (*Column, error) {
-	if c.DType == 0 || c.uniform() && elements(c.Same) == 1 {
+	if c.DType == 0 || c.Uniform() && SizeOf(c.Same) == 1 {
 		return c, nil
 	}
 	rows := make([]int, c.N)
 	for i := range rows {
-		lo, hi := c.span(i)
+		lo, hi := c.Span(i)
 		switch rows[i] = lo; {
 		case c.IsNull(i) || lo == hi:
 			rows[i] = -1
 		case hi-lo > 1:
-			return nil, inRow(errs.Type, i, "ORDER BY: row %d is an array of shape %s, want a single value", here, c.ShapeAt(i))
+			return nil, InRow(errs.Type, i, "ORDER BY: row %d is an array of shape %s, want a single value", Here, c.ShapeAt(i))
 		}
 	}
 	return From(c.Type, c.Data, nil).Take(rows), nil
@@ -101,11 +101,11 @@ func numberOrder(c *Column, desc bool) []uint64 {
 	case []uint64:
 		copy(out, d)
 	case []float32, []float64:
-		for i, v := range all[float64](d) {
+		for i, v := range As[float64](d) {
 			out[i] = floatOrder(v)
 		}
 	default:
-		for i, v := range all[int64](d) {
+		for i, v := range As[int64](d) {
 			out[i] = uint64(v) ^ top
 		}
 	}
@@ -122,7 +122,7 @@ func floatOrder(v float64) uint64 {
 	if v != v {
 		return math.MaxUint64
 	}
-	b := math.Float64bits(same64(v))
+	b := math.Float64bits(CanonicalFloat(v))
 	if b&top != 0 {
 		return ^b
 	}
@@ -132,17 +132,17 @@ func floatOrder(v float64) uint64 {
 // jsonOrder gives texts that have the order of the values: bools, numbers, strings, the rest.
 func jsonOrder(c *Column) []string {
 	out := make([]string, c.N)
-	for i, s := range elems[string](c) {
+	for i, s := range Elems[string](c) {
 		if c.IsNull(i) {
 			continue
 		}
-		v, _ := parseJSON(s)
-		kind := string(rune('0' + rank(v)))
+		v, _ := ParseJSON(s)
+		kind := string(rune('0' + JSONRank(v)))
 		switch x := v.(type) {
 		case string:
 			out[i] = kind + x
 		case bool, int64, uint64, float64:
-			n := floatOrder(asFloat(x))
+			n := floatOrder(AsFloat(x))
 			b := []byte(kind)
 			for shift := 56; shift >= 0; shift -= 8 {
 				b = append(b, byte(n>>shift))
@@ -324,10 +324,8 @@ func (o *Ordering) Top(n, k int) []int {
 	return heap
 }
 
-func compareOrdered[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
-
-// compareFloat has NaN above all numbers.
-func compareFloat(a, b float64) int {
+// CompareFloat has NaN above all numbers.
+func CompareFloat(a, b float64) int {
 	if a != a || b != b {
 		switch {
 		case a == a:

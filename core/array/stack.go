@@ -23,8 +23,8 @@ func StackType(types []Type) (Type, error) {
 	case t.Dims == Unranked:
 		return Type{}, errs.New(errs.Type, "ARRAY of arrays whose number of axes is not known")
 	}
-	out := t.bare()
-	return out.withAxes(append(tensor.Shape{int64(len(types))}, t.axes()...)), nil
+	out := t.Bare()
+	return out.WithAxes(append(tensor.Shape{int64(len(types))}, t.Axes()...)), nil
 }
 
 // Stack puts the values of each row one after the other. A row in which one is missing is NULL.
@@ -62,7 +62,7 @@ func allConst(args []*Column) bool {
 }
 
 func stack(t Type, args []*Column, n int) (*Column, error) {
-	item := t.withAxes(t.axes()[1:])
+	item := t.WithAxes(t.Axes()[1:])
 	parts := make([]*Column, len(args))
 	for i, a := range args {
 		var err error
@@ -72,9 +72,9 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 	}
 	total := 0
 	for _, p := range parts {
-		total += n * p.total() / max(1, p.held())
+		total += n * p.Elements() / max(1, p.Stored())
 	}
-	if err := withinBatch("ARRAY", total, t.DType, parts...); err != nil {
+	if err := WithinBatch("ARRAY", total, t.DType, parts...); err != nil {
 		return nil, err
 	}
 	all, err := Concat(item, parts)
@@ -95,7 +95,7 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 		}
 	}
 	all = all.Take(order)
-	if all.uniform() {
+	if all.Uniform() {
 		return FromArrays(t, append(tensor.Shape{int64(k)}, all.Same...), all.Data, null), nil
 	}
 	shapes := make([]tensor.Shape, n)
@@ -106,7 +106,7 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 		first := all.ShapeAt(row * k)
 		for i := 1; i < k; i++ {
 			if s := all.ShapeAt(row*k + i); !s.Equal(first) {
-				return nil, inRow(errs.Type, row, "ARRAY of shapes %s and %s in row %d, want equal ones", first, s, here)
+				return nil, InRow(errs.Type, row, "ARRAY of shapes %s and %s in row %d, want equal ones", first, s, Here)
 			}
 		}
 		shapes[row] = append(tensor.Shape{int64(k)}, first...)
@@ -125,7 +125,7 @@ func JoinItems(c *Column) (*Column, error) {
 	t.List = false
 	var rows, counts []int
 	for i := range c.N {
-		lo, hi := c.items(i)
+		lo, hi := c.ItemSpan(i)
 		n := 0
 		for at := lo; at < hi; at++ {
 			if !c.Items.IsNull(at) {
@@ -150,7 +150,7 @@ func JoinItems(c *Column) (*Column, error) {
 			if k == 0 {
 				shape = append(tensor.Shape{0}, rest...)
 			} else if !rest.Equal(shape[1:]) {
-				return nil, inRow(errs.Type, i, "join items of shapes %s and %s in row %d, want arrays that are equal but for their first axis", items.ShapeAt(at), s, here)
+				return nil, InRow(errs.Type, i, "join items of shapes %s and %s in row %d, want arrays that are equal but for their first axis", items.ShapeAt(at), s, Here)
 			}
 			shape[0] += one
 		}
@@ -163,12 +163,12 @@ func JoinItems(c *Column) (*Column, error) {
 		shapes[i] = shape
 		at += n
 	}
-	axes := t.axes().Clone()
+	axes := t.Axes().Clone()
 	if len(axes) == 0 {
 		axes = tensor.Shape{-1}
 	}
 	axes[0] = -1
-	return FromRows(t.withAxes(axes), shapes, items.Data), nil
+	return FromRows(t.WithAxes(axes), shapes, items.Data), nil
 }
 
 // Count is how many items a list has, or an array along its first axis.
@@ -177,7 +177,7 @@ func Count(c *Column, row int) int {
 		return 0
 	}
 	if c.List {
-		lo, hi := c.items(row)
+		lo, hi := c.ItemSpan(row)
 		return hi - lo
 	}
 	if s := c.ShapeAt(row); len(s) > 0 {
@@ -203,7 +203,7 @@ func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
 	}
 	var rows, ends []int
 	for i, row := range of {
-		lo, _ := c.items(row)
+		lo, _ := c.ItemSpan(row)
 		for at := from[i]; at < to[i]; at++ {
 			rows = append(rows, lo+at)
 		}
@@ -228,7 +228,21 @@ func Whole(t Type) bool {
 func Ints(c *Column) (values []int64, null []bool) {
 	c = c.Expand()
 	if c.DType == 0 {
-		return make([]int64, c.N), c.nulls()
+		return make([]int64, c.N), c.Nulls()
 	}
-	return all[int64](c.Data), c.Null
+	return As[int64](c.Data), c.Null
+}
+
+// ItemType returns the type of the items of a list.
+func ItemType(t Type) Type {
+	t.List = false
+	return t
+}
+
+// ItemsOf returns the items of all lists; a column without lists has no rows.
+func ItemsOf(c *Column) *Column {
+	if c.Items == nil {
+		return Empty(ItemType(c.Type))
+	}
+	return c.Items
 }

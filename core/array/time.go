@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
 )
 
 // ParseTime reads what stands behind DATE, TIMESTAMP and INTERVAL: '2024-01-31', '2024-01-31
@@ -73,7 +72,7 @@ func parseDate(s string) (days int64, rest string, ok bool) {
 	if t.Day() != d {
 		return 0, "", false
 	}
-	return floorDiv(t.Unix(), 86400), rest, true
+	return FloorDiv(t.Unix(), 86400), rest, true
 }
 
 func parseStamp(s string) (int64, bool) {
@@ -81,8 +80,8 @@ func parseStamp(s string) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	v := days * day
-	if days > math.MaxInt64/day-1 || days < math.MinInt64/day+1 {
+	v := days * MicrosPerDay
+	if days > math.MaxInt64/MicrosPerDay-1 || days < math.MinInt64/MicrosPerDay+1 {
 		return 0, false
 	}
 	if rest == "" {
@@ -159,7 +158,7 @@ func parseZone(s string) (int64, bool) {
 	return v, true
 }
 
-var periods = map[string]float64{"week": 7 * day, "day": day, "d": day, "hour": day / 24, "h": day / 24, "hr": day / 24, "minute": 60e6, "min": 60e6, "m": 60e6,
+var periods = map[string]float64{"week": 7 * MicrosPerDay, "day": MicrosPerDay, "d": MicrosPerDay, "hour": MicrosPerDay / 24, "h": MicrosPerDay / 24, "hr": MicrosPerDay / 24, "minute": 60e6, "min": 60e6, "m": 60e6,
 	"second": 1e6, "sec": 1e6, "s": 1e6, "millisecond": 1e3, "ms": 1e3, "microsecond": 1, "us": 1}
 
 func parseInterval(s string) (int64, bool) {
@@ -216,8 +215,8 @@ func parseInterval(s string) (int64, bool) {
 	return sum, true
 }
 
-// civil is the calendar of microseconds since 1970.
-func civil(v int64) time.Time { return time.UnixMicro(v).UTC() }
+// Civil is the calendar of microseconds since 1970.
+func Civil(v int64) time.Time { return time.UnixMicro(v).UTC() }
 
 // FormatTime writes a date, a timestamp or an interval so that ParseTime reads it.
 func FormatTime(unit Unit, v int64) string {
@@ -229,15 +228,15 @@ func FormatTime(unit Unit, v int64) string {
 		t := time.Unix(v*86400, 0).UTC()
 		return formatDay(t)
 	case Timestamp:
-		t := civil(v)
+		t := Civil(v)
 		return formatDay(t) + " " + formatClock(t.Hour(), t.Minute(), t.Second(), t.Nanosecond()/1000)
 	}
 	sign := ""
-	u := magnitude(v)
+	u := Magnitude(v)
 	if v < 0 {
 		sign = "-"
 	}
-	days, rest := u/day, int64(u%day)
+	days, rest := u/MicrosPerDay, int64(u%MicrosPerDay)
 	clock := formatClock(int(rest/3600000000), int(rest/60000000%60), int(rest/1000000%60), int(rest%1000000))
 	switch {
 	case days == 0:
@@ -269,117 +268,42 @@ func formatClock(h, m, s, micro int) string {
 	return out
 }
 
-var fields = []string{"year", "month", "day", "hour", "minute", "second", "epoch", "dow", "isodow", "doy", "week", "quarter",
-	"millisecond", "microsecond"}
+// MicrosPerDay is the length of a day in microseconds.
+const MicrosPerDay = 24 * 3600 * 1000000
 
-// ExtractType is the type of EXTRACT(field FROM x).
-func ExtractType(field string, x Type) (Type, error) {
-	field = strings.TrimSuffix(strings.ToLower(field), "s")
-	known := false
-	for _, f := range fields {
-		known = known || f == field
+// ToMicros makes microseconds of dates.
+func ToMicros(c *Column) (*Column, error) {
+	if c.Unit != Date {
+		return c, nil
 	}
-	if !known {
-		return Type{}, errs.New(errs.NotFound, "EXTRACT: there is no field %q (want one of %s)%s", field, strings.Join(fields, ", "), errs.Suggest(field, fields))
-	}
-	if x.DType != 0 && x.Unit == None {
-		return Type{}, errs.New(errs.Type, "EXTRACT from %s: want a date, a timestamp or an interval", x)
-	}
-	if field == "epoch" {
-		return x.to(tensor.Float64), nil
-	}
-	return x.to(tensor.Int64), nil
-}
-
-// Extract is EXTRACT(field FROM x). Weeks are those of ISO 8601; millisecond and microsecond count
-// from the minute's begin, as in SQL.
-func Extract(field string, x *Column) (*Column, error) {
-	t, err := ExtractType(field, x.Type)
-	if err != nil || x.DType == 0 {
-		return Nothing(t, x.N), err
-	}
-	field = strings.TrimSuffix(strings.ToLower(field), "s")
-	x2, err := micros(x)
-	if err != nil {
-		return nil, err
-	}
-	a := lanes[int64](x2.Data)
-	if field == "epoch" {
-		return each1(t, x2, a, func(dst []float64, a []int64) {
-			for i, v := range a {
-				dst[i] = float64(v) / 1e6
-			}
-		}), nil
-	}
-	f := part(field, x.Unit == Interval)
-	return each1(t, x2, a, func(dst, a []int64) {
+	t := c.Type
+	t.Unit = Timestamp
+	beyond := func(v int64) bool { return v > math.MaxInt64/MicrosPerDay || v < math.MinInt64/MicrosPerDay }
+	over := false
+	out := Map(t, c, Lanes[int64](c.Data), func(dst, a []int64) {
 		for i, v := range a {
-			dst[i] = f(v)
+			over = over || beyond(v)
+			dst[i] = v * MicrosPerDay
 		}
-	}), nil
+	})
+	if !over {
+		return out, nil
+	}
+	days := As[int64](c.Data)
+	for i := range c.Stored() {
+		for lo, hi := c.Span(i); lo < hi && !c.IsNull(i); lo++ {
+			if beyond(days[lo]) {
+				return nil, InRow(errs.Range, i, "%s of row %d does not fit a timestamp, whose years go from -290307 to 294247", FormatTime(Date, days[lo]), Here)
+			}
+		}
+	}
+	return out, nil
 }
 
-// part computes a field of microseconds.
-func part(field string, interval bool) func(v int64) int64 {
-	switch field {
-	case "hour":
-		if interval {
-			return func(v int64) int64 { return v % day / 3600000000 }
-		}
-		return func(v int64) int64 { return (v - floorDiv(v, day)*day) / 3600000000 }
-	case "minute", "second", "millisecond", "microsecond":
-		by := map[string]int64{"minute": 60000000, "second": 1000000, "millisecond": 1000, "microsecond": 1}[field]
-		around := int64(60000000)
-		if field == "minute" {
-			around *= 60
-		}
-		if interval {
-			return func(v int64) int64 { return v % around / by }
-		}
-		return func(v int64) int64 { return (v - floorDiv(v, around)*around) / by }
-	case "day":
-		if interval {
-			return func(v int64) int64 { return v / day }
-		}
+// Magnitude returns the absolute value, which always fits uint64.
+func Magnitude(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
 	}
-	if interval {
-		return func(int64) int64 { return 0 }
-	}
-	return func(v int64) int64 {
-		t := civil(v)
-		switch field {
-		case "year":
-			return int64(t.Year())
-		case "month":
-			return int64(t.Month())
-		case "quarter":
-			return int64(t.Month()+2) / 3
-		case "dow":
-			return int64(t.Weekday())
-		case "isodow":
-			return (int64(t.Weekday())+6)%7 + 1
-		case "doy":
-			return int64(t.YearDay())
-		case "week":
-			_, w := t.ISOWeek()
-			return int64(w)
-		}
-		return int64(t.Day())
-	}
-}
-
-// sameTime brings dates, timestamps and texts of such to one unit.
-func sameTime(x, y *Column) (*Column, *Column, error) {
-	var err error
-	if x.Text() {
-		x, err = Cast(x, OfUnit(y.Unit))
-	} else if y.Text() {
-		y, err = Cast(y, OfUnit(x.Unit))
-	}
-	if err == nil && x.Unit != y.Unit {
-		if x, err = micros(x); err == nil {
-			y, err = micros(y)
-		}
-	}
-	return x, y, err
+	return uint64(v)
 }

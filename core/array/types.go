@@ -1,6 +1,7 @@
 package array
 
 import (
+	"slices"
 	"strings"
 
 	"deeplake/core/errs"
@@ -32,12 +33,13 @@ func (t Type) Text() bool { return t.DType == tensor.String }
 // Label reports whether numbers stand for names.
 func (t Type) Label() bool { return t.Names != nil }
 
-func (t Type) bare() Type {
+// Bare drops the meaning: the htype, the class names and the mode of boxes.
+func (t Type) Bare() Type {
 	return Type{DType: t.DType, Unit: t.Unit, Dims: t.Dims, Shape: t.Shape, List: t.List, Weak: t.Weak}
 }
 
-// to is the type with other elements, of the same shapes.
-func (t Type) to(d tensor.DType) Type {
+// WithDType is the type with other elements, of the same shapes.
+func (t Type) WithDType(d tensor.DType) Type {
 	return Type{DType: d, Dims: t.Dims, Shape: t.Shape, List: t.List}
 }
 
@@ -68,13 +70,13 @@ func (t Type) String() string {
 	case t.Dims == Unranked:
 		b.WriteString(" array")
 	case t.Dims > 0:
-		b.WriteString(" " + t.axes().String())
+		b.WriteString(" " + t.Axes().String())
 	}
 	return b.String()
 }
 
-// axes is the shape with -1 for what is not known; nil where the number of axes is not.
-func (t Type) axes() tensor.Shape {
+// Axes is the shape with -1 for what is not known; nil where the number of axes is not.
+func (t Type) Axes() tensor.Shape {
 	if t.Dims == Unranked {
 		return nil
 	}
@@ -88,8 +90,8 @@ func (t Type) axes() tensor.Shape {
 	return s
 }
 
-// withAxes is the type with another shape; nil says that nothing is known.
-func (t Type) withAxes(s tensor.Shape) Type {
+// WithAxes is the type with another shape; nil says that nothing is known.
+func (t Type) WithAxes(s tensor.Shape) Type {
 	t.Shape = s
 	t.Dims = len(s)
 	if s == nil {
@@ -98,8 +100,8 @@ func (t Type) withAxes(s tensor.Shape) Type {
 	return t
 }
 
-// noList refuses lists in what works on arrays.
-func noList(what string, types ...Type) error {
+// RefuseLists refuses lists in what works on arrays.
+func RefuseLists(what string, types ...Type) error {
 	for _, t := range types {
 		if t.List {
 			return errs.New(errs.Type, "%s of a %s: want single values; pick an item with [i], or make rows of the items with UNGROUP BY SPLIT", what, t)
@@ -108,8 +110,8 @@ func noList(what string, types ...Type) error {
 	return nil
 }
 
-// spread is the shape that two shapes have together, by the rules of NumPy. -1 may be anything.
-func spread(a, b tensor.Shape) (tensor.Shape, bool) {
+// BroadcastShapes returns the shape of two shapes broadcast by the rules of NumPy. -1 may be any size.
+func BroadcastShapes(a, b tensor.Shape) (tensor.Shape, bool) {
 	if len(b) > len(a) {
 		a, b = b, a
 	}
@@ -136,23 +138,28 @@ func spread(a, b tensor.Shape) (tensor.Shape, bool) {
 	return out, true
 }
 
-// together is the shapes of x and y broadcast, with the dtype d.
-func together(what string, d tensor.DType, x, y Type) (Type, error) {
+// BroadcastTypes is the shapes of x and y broadcast, with the dtype d.
+func BroadcastTypes(what string, d tensor.DType, x, y Type) (Type, error) {
 	out := Type{DType: d, Weak: x.Weak && y.Weak}
-	if err := noList(what, x, y); err != nil {
+	if err := RefuseLists(what, x, y); err != nil {
 		return out, err
 	}
 	switch {
 	case x.DType == 0:
-		return out.withAxes(y.axes()), nil
+		return out.WithAxes(y.Axes()), nil
 	case y.DType == 0:
-		return out.withAxes(x.axes()), nil
+		return out.WithAxes(x.Axes()), nil
 	case x.Dims == Unranked || y.Dims == Unranked:
-		return out.withAxes(nil), nil
+		return out.WithAxes(nil), nil
 	}
-	s, ok := spread(x.axes(), y.axes())
+	s, ok := BroadcastShapes(x.Axes(), y.Axes())
 	if !ok {
 		return out, errs.New(errs.Type, "%s of %s and %s: the shapes do not fit each other", what, x, y)
 	}
-	return out.withAxes(s), nil
+	return out.WithAxes(s), nil
+}
+
+// Known reports whether all rows have one shape that the planner knows.
+func (t Type) Known() bool {
+	return t.Shape != nil && !slices.ContainsFunc(t.Shape, func(n int64) bool { return n < 0 })
 }

@@ -26,7 +26,7 @@ func Unify(a, b Type) (Type, error) {
 		}
 	}
 	switch {
-	case a.Label() && b.Label() && sameNames(a.Names, b.Names):
+	case a.Label() && b.Label() && SameNames(a.Names, b.Names):
 		out.DType, out.Names = a.DType, a.Names
 		if a.DType != b.DType {
 			out.DType = tensor.Int64
@@ -46,23 +46,23 @@ func Unify(a, b Type) (Type, error) {
 	default:
 		return Type{}, bad
 	}
-	return out.withAxes(unifyAxes(a, b)), nil
+	return out.WithAxes(unifyAxes(a, b)), nil
 }
 
 func unifyNumbers(a, b Type) tensor.DType {
 	switch {
-	case narrow(a) && narrow(b) && (a.DType == tensor.Float32 || b.DType == tensor.Float32):
+	case Narrow(a) && Narrow(b) && (a.DType == tensor.Float32 || b.DType == tensor.Float32):
 		return tensor.Float32
 	case a.Float() || b.Float():
 		return tensor.Float64
-	case a.DType == tensor.Uint64 && unsigned(b.DType) || b.DType == tensor.Uint64 && unsigned(a.DType):
+	case a.DType == tensor.Uint64 && Unsigned(b.DType) || b.DType == tensor.Uint64 && Unsigned(a.DType):
 		return tensor.Uint64
 	}
 	return tensor.Int64
 }
 
 func unifyAxes(a, b Type) tensor.Shape {
-	x, y := a.axes(), b.axes()
+	x, y := a.Axes(), b.Axes()
 	if x == nil || y == nil || len(x) != len(y) {
 		return nil
 	}
@@ -94,19 +94,41 @@ func Become(c *Column, t Type) (*Column, error) {
 		}
 		return &out, nil
 	case c.DType == t.DType && c.Unit == t.Unit:
-		return retyped(c, t), nil
+		return Retyped(c, t), nil
 	case t.Text() && c.Label():
-		return retyped(labelText(c), t), nil
+		return Retyped(LabelText(c), t), nil
 	case c.Unit != None || t.Unit != None || t.Text() || !t.Number() || !c.Number():
 		out, err := Cast(c, t)
 		if err != nil {
 			return nil, err
 		}
-		return retyped(out, t), nil
+		return Retyped(out, t), nil
 	}
-	out, err := Cast(retyped(c, c.Type.to(c.DType)), t.to(t.DType))
+	out, err := Cast(Retyped(c, c.Type.WithDType(c.DType)), t.WithDType(t.DType))
 	if err != nil {
 		return nil, err
 	}
-	return retyped(out, t), nil
+	return Retyped(out, t), nil
 }
+
+// SameNames reports whether two columns have the same class names.
+func SameNames(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if len(a) > 0 && &a[0] == &b[0] {
+		return true
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Unsigned reports whether a dtype has no negative values.
+func Unsigned(d tensor.DType) bool { return d >= tensor.Bool && d <= tensor.Uint64 }
+
+// Narrow reports whether arithmetic with float32 stays float32.
+func Narrow(t Type) bool { return t.DType == tensor.Float32 || t.Weak }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -31,7 +32,7 @@ func own() []string {
 
 // FunctionNames lists every function of the language.
 func FunctionNames() []string {
-	all := slices.Concat(array.Names(), array.Aggregates(), own())
+	all := slices.Concat(compute.Names(), compute.Aggregates(), own())
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -71,10 +72,10 @@ func (c *checker) call(x *tql.Call, s *scope) (*node, error) {
 // isAggregate reports whether a call is of rows together. What is also a function of arrays is that
 // of each array.
 func isAggregate(x *tql.Call, args []*node) bool {
-	if !slices.Contains(array.Aggregates(), x.Name) || len(args) > 1 {
+	if !slices.Contains(compute.Aggregates(), x.Name) || len(args) > 1 {
 		return false
 	}
-	return len(args) == 0 || array.Find(x.Name) == nil || x.Distinct || args[0].t.Scalar()
+	return len(args) == 0 || compute.Find(x.Name) == nil || x.Distinct || args[0].t.Scalar()
 }
 
 func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) {
@@ -96,7 +97,7 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 			a.arg = c.present(a.arg)
 		}
 		var err error
-		if a.t, err = array.AggregateType(a.name, a.distinct, a.arg.t); err != nil {
+		if a.t, err = compute.AggregateType(a.name, a.distinct, a.arg.t); err != nil {
 			return nil, placed(c.text, x.Pos(), err)
 		}
 	}
@@ -121,13 +122,13 @@ func (c *checker) present(of *node) *node {
 	if err != nil {
 		return of
 	}
-	n.facts.Infallible = func([]array.Arg, array.Type) bool { return true }
+	n.facts.Infallible = func([]compute.Arg, array.Type) bool { return true }
 	return n
 }
 
 // function is a function of columns, or what says the same at less cost.
 func (c *checker) function(at tql.Pos, name string, args []*node) (*node, error) {
-	f := array.Find(name)
+	f := compute.Find(name)
 	if f == nil {
 		names := FunctionNames()
 		for user := range c.o.Functions {
@@ -214,7 +215,7 @@ func (c *checker) instead(at tql.Pos, name string, args []*node) (*node, error) 
 		return c.reading(x[0], Shapes, t)
 	}
 	call := func(name string, args ...*node) (*node, error) {
-		f := array.Find(name)
+		f := compute.Find(name)
 		if f == nil {
 			return nil, nil
 		}
@@ -403,7 +404,7 @@ func (c *checker) weights(x *tql.Call, s *scope) (*node, error) {
 		if x.Name == "MAX_WEIGHT" {
 			all, err = c.function(x.Pos(), "GREATEST", a)
 		} else {
-			all, err = c.apply(x.Pos(), "+", one, cheap, a, func(v []*array.Column) (*array.Column, error) { return array.Arith("+", v[0], v[1]) })
+			all, err = c.apply(x.Pos(), "+", one, cheap, a, func(v []*array.Column) (*array.Column, error) { return compute.Arith("+", v[0], v[1]) })
 		}
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 )
 
 // filtered is the rows for which a condition holds.
@@ -15,7 +16,7 @@ func filtered(r *run, rows *rel, cond *node) (*rel, error) {
 		if err != nil {
 			return err
 		}
-		for _, i := range array.Pick(v) {
+		for _, i := range compute.Pick(v) {
 			parts[unit] = append(parts[unit], int(f.first)+i)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 )
 
@@ -29,7 +30,7 @@ type run struct {
 type answers struct {
 	mu   sync.Mutex
 	seen map[string]*answered
-	sets map[*rel]*array.Set
+	sets map[*rel]*compute.Set
 }
 
 // answered is the outcome of a subquery.
@@ -40,7 +41,7 @@ type answered struct {
 }
 
 func newAnswers() *answers {
-	return &answers{seen: map[string]*answered{}, sets: map[*rel]*array.Set{}}
+	return &answers{seen: map[string]*answered{}, sets: map[*rel]*compute.Set{}}
 }
 
 // hold accounts for memory that stays until the query has ended.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -52,9 +53,9 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 		of := g.extra(n, key)
 		return c.apply(n.at, n.say, n.t, cheap, []*node{of}, func(a []*array.Column) (*array.Column, error) {
 			if n.ref.want == Nulls {
-				return array.IsNull(a[0]), nil
+				return compute.IsNull(a[0]), nil
 			}
-			return array.Find("SHAPE").Call(a)
+			return compute.Find("SHAPE").Call(a)
 		})
 	}
 	switch {
@@ -93,7 +94,7 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	}
 	if changed {
 		name, _, call := strings.Cut(n.say, "(")
-		if call && slices.Contains(array.Aggregates(), name) {
+		if call && slices.Contains(compute.Aggregates(), name) {
 			return nil, c.fail(n.at, "%s is of the array in each row; aggregate what it gives over the rows, as in %s(%s)", n.say, name, n.say)
 		}
 		return nil, c.fail(n.at, "%s is computed of each row, and is neither grouped by nor an aggregate; group by it, or aggregate", n.say)
@@ -246,7 +247,7 @@ func (g *groups) keep(cols []*array.Column, rows []int) {
 // partial is what one unit knows of its groups.
 type partial struct {
 	groups *groups
-	aggs   []array.Aggregator
+	aggs   []compute.Aggregator
 	began  bool
 	held   int64 // bytes that aggs keep
 }
@@ -326,7 +327,7 @@ func (g *grouping) begin(p *partial) error {
 		if s.agg.arg != nil {
 			t = s.agg.arg.t
 		}
-		a, err := array.NewAggregator(s.agg.name, s.agg.distinct, t)
+		a, err := compute.NewAggregator(s.agg.name, s.agg.distinct, t)
 		if err != nil {
 			return err
 		}
@@ -385,7 +386,7 @@ func (p *partial) grown() int64 {
 	before := p.held
 	p.held = 0
 	for _, a := range p.aggs {
-		if k, ok := a.(array.Keeper); ok {
+		if k, ok := a.(compute.Keeper); ok {
 			p.held += k.Held()
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/tensor"
 )
 
@@ -57,10 +57,10 @@ func (n *node) infallible() bool {
 }
 
 // arguments returns the args as facts see them.
-func (n *node) arguments() []array.Arg {
-	out := make([]array.Arg, len(n.args))
+func (n *node) arguments() []compute.Arg {
+	out := make([]compute.Arg, len(n.args))
 	for i, a := range n.args {
-		out[i] = array.Arg{Type: a.t, Value: a.value}
+		out[i] = compute.Arg{Type: a.t, Value: a.value}
 	}
 	return out
 }

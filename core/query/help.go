@@ -1,15 +1,14 @@
 package query
 
 import (
+	"deeplake/core/compute"
 	"strings"
-
-	"deeplake/core/array"
 )
 
 // Help is what a function is called with, and what it does, in a line each.
 func Help(name string) (signature, doc string) {
 	text := ""
-	if f := array.Find(name); f != nil {
+	if f := compute.Find(name); f != nil {
 		text = f.Doc
 	}
 	if also := ownHelp(name); also != "" {

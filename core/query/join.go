@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -95,7 +96,7 @@ func (c *checker) joinCoarse(j *join, at tql.Pos, a, b *node) error {
 	} else {
 		for _, x := range []**node{&a, &b} {
 			var err error
-			*x, err = c.apply(at, "coarse", array.Of(tensor.String), moderate, []*node{*x}, func(v []*array.Column) (*array.Column, error) { return array.Coarse(v[0]) })
+			*x, err = c.apply(at, "coarse", array.Of(tensor.String), moderate, []*node{*x}, func(v []*array.Column) (*array.Column, error) { return compute.Coarse(v[0]) })
 			if err != nil {
 				return err
 			}
@@ -467,7 +468,7 @@ func (p *pairing) look() ([]bool, error) {
 			if err != nil {
 				return err
 			}
-			picked := array.Pick(v)
+			picked := compute.Pick(v)
 			left := make([]int, len(picked))
 			for i, at := range picked {
 				left[i] = rows[at]

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 )
 
 // cutoff is what rows may not be behind, in an order that begins with a measure: every unit that
@@ -38,7 +39,7 @@ func newCutoff(order []key) *cutoff {
 	for i, a := range own.args {
 		if a.constant() {
 			wide := *a
-			wide.value = array.Sought(a.value)
+			wide.value = compute.Sought(a.value)
 			own.args[i] = &wide
 		}
 	}
@@ -75,9 +76,9 @@ func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	if at != at {
 		return nil, nil, false
 	}
-	l := array.Limit{At: at, Above: !c.desc}
+	l := compute.Limit{At: at, Above: !c.desc}
 	if c.minus {
-		l = array.Limit{At: -at, Above: c.desc}
+		l = compute.Limit{At: -at, Above: c.desc}
 	}
 	if len(f.w.room) < 2*f.n {
 		f.w.room = make([]float64, 2*f.n)
@@ -111,7 +112,7 @@ func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 }
 
 // pick adds rows that are not behind l, and their keys; the first of v is row from.
-func (c *cutoff) pick(v []float64, null []bool, l *array.Limit, from int, picked []int, keys []float64) ([]int, []float64) {
+func (c *cutoff) pick(v []float64, null []bool, l *compute.Limit, from int, picked []int, keys []float64) ([]int, []float64) {
 	for i, x := range v {
 		switch {
 		case l.Above && x > l.At, !l.Above && x < l.At:

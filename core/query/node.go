@@ -2,6 +2,7 @@ package query
 
 import (
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/tql"
 )
 
@@ -21,11 +22,11 @@ type node struct {
 	alone func(f *frame, n *node) (*array.Column, error)
 
 	// bounded is compute for somebody who does not want values beyond a limit, as
-	// array.Function.Near says; nil: there is none.
-	bounded func(args []*array.Column, l array.Limit) (*array.Column, error)
+	// compute.Function.Bounded says; nil: there is none.
+	bounded func(args []*array.Column, l compute.Limit) (*array.Column, error)
 
-	facts array.Facts // of the function or operator
-	ref   *ref        // a column of an origin
+	facts compute.Facts // of the function or operator
+	ref   *ref          // a column of an origin
 	// a column that was computed before, of the frame's extra ones; -1: no
 	extra       int
 	value       *array.Column // a constant, of one row

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/internal/invariant"
 	"deeplake/core/tensor"
@@ -26,7 +27,7 @@ func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args 
 	for _, a := range args {
 		perValue = max(perValue, a.size/8)
 	}
-	n := &node{at: at, t: t, args: args, cost: cost * perValue, facts: array.FactsOf(op)}
+	n := &node{at: at, t: t, args: args, cost: cost * perValue, facts: compute.FactsOf(op)}
 	infallible := sync.OnceValue(n.infallible)
 	n.compute = func(_ *frame, values []*array.Column) (*array.Column, error) {
 		out, err := fn(values)
@@ -45,18 +46,18 @@ func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {
 	}
 	switch x.Op {
 	case "NOT":
-		if err := array.TruthType(v.t); err != nil {
+		if err := compute.TruthType(v.t); err != nil {
 			return nil, placed(c.text, v.at, err)
 		}
-		return c.apply(x.Pos(), "NOT", logic(v.t), cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+		return c.apply(x.Pos(), "NOT", logic(v.t), cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 	case "-":
-		t, err := array.NegType(v.t)
+		t, err := compute.NegType(v.t)
 		if err != nil {
 			return nil, placed(c.text, x.Pos(), err)
 		}
-		return c.apply(x.Pos(), "negative", t, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Neg(a[0]) })
+		return c.apply(x.Pos(), "negative", t, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return compute.Neg(a[0]) })
 	default:
-		if _, err := array.NegType(v.t); err != nil {
+		if _, err := compute.NegType(v.t); err != nil {
 			return nil, placed(c.text, x.Pos(), err)
 		}
 		return v, nil
@@ -85,40 +86,40 @@ func (c *checker) binary(x *tql.Binary, s *scope) (*node, error) {
 	case "=", "!=", "<", "<=", ">", ">=":
 		return c.compare(x.Pos(), x.Op, a, b)
 	}
-	t, err := array.ArithType(x.Op, a.t, b.t)
+	t, err := compute.ArithType(x.Op, a.t, b.t)
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
-	return c.apply(x.Pos(), x.Op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.Arith(x.Op, v[0], v[1]) })
+	return c.apply(x.Pos(), x.Op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.Arith(x.Op, v[0], v[1]) })
 }
 
 // logical is AND or OR: of scalars with three values, of arrays element by element.
 func (c *checker) logical(at tql.Pos, op string, a, b *node) (*node, error) {
 	for _, n := range []*node{a, b} {
-		if err := array.TruthType(n.t); err != nil {
+		if err := compute.TruthType(n.t); err != nil {
 			return nil, placed(c.text, n.at, err)
 		}
 	}
-	t, err := array.LogicType(op, a.t, b.t)
+	t, err := compute.LogicType(op, a.t, b.t)
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	fn := array.And
+	fn := compute.And
 	if op == "OR" {
-		fn = array.Or
+		fn = compute.Or
 	}
 	return c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return fn(v[0], v[1]) })
 }
 
 // truth is x as a condition: of an array, whether any element holds.
 func (c *checker) truth(x *node) (*node, error) {
-	if err := array.TruthType(x.t); err != nil {
+	if err := compute.TruthType(x.t); err != nil {
 		return nil, placed(c.text, x.at, err)
 	}
 	if x.t.Scalar() && x.t.DType == tensor.Bool {
 		return x, nil
 	}
-	return c.apply(x.at, "TRUE OF", array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return array.Truth(v[0]) })
+	return c.apply(x.at, "TRUE OF", array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return compute.Truth(v[0]) })
 }
 
 // byName makes two values that are to be compared alike where one is a class label: a string that
@@ -179,11 +180,11 @@ func (c *checker) compare(at tql.Pos, op string, a, b *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := array.CompareType(op, a.t, b.t)
+	t, err := compute.CompareType(op, a.t, b.t)
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	n, err := c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.Compare(op, v[0], v[1]) })
+	n, err := c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.Compare(op, v[0], v[1]) })
 	return n, err
 }
 
@@ -195,11 +196,11 @@ func (c *checker) joined(at tql.Pos, a, b *node) (*node, error) {
 	if b, err = c.named(b); err != nil {
 		return nil, err
 	}
-	t, err := array.ConcatType(a.t, b.t)
+	t, err := compute.ConcatType(a.t, b.t)
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	return c.apply(at, "||", t, moderate, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return array.ConcatText(v[0], v[1]) })
+	return c.apply(at, "||", t, moderate, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.ConcatText(v[0], v[1]) })
 }
 
 func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
@@ -217,12 +218,12 @@ func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
 		if !x.Not {
 			return nulls, nil
 		}
-		return c.apply(x.Pos(), op, scalar, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+		return c.apply(x.Pos(), op, scalar, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 	}
 	return c.apply(x.Pos(), op, scalar, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) {
-		nulls := array.IsNull(a[0])
+		nulls := compute.IsNull(a[0])
 		if x.Not {
-			return array.Not(nulls)
+			return compute.Not(nulls)
 		}
 		return nulls, nil
 	})
@@ -268,7 +269,7 @@ func (c *checker) between(x *tql.Between, s *scope) (*node, error) {
 	if err != nil || !x.Not {
 		return both, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(both.t), cheap, []*node{both}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(both.t), cheap, []*node{both}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 }
 
 func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
@@ -283,7 +284,7 @@ func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := array.LikeType(v.t, pattern.t)
+	t, err := compute.LikeType(v.t, pattern.t)
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
@@ -291,11 +292,11 @@ func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
 	if x.Fold {
 		op = "ILIKE"
 	}
-	n, err := c.apply(x.Pos(), op, t, moderate*4, []*node{v, pattern}, func(a []*array.Column) (*array.Column, error) { return array.Like(a[0], a[1], x.Fold) })
+	n, err := c.apply(x.Pos(), op, t, moderate*4, []*node{v, pattern}, func(a []*array.Column) (*array.Column, error) { return compute.Like(a[0], a[1], x.Fold) })
 	if err != nil || !x.Not {
 		return n, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 }
 
 func (c *checker) cast(x *tql.Cast, s *scope) (*node, error) {
@@ -323,9 +324,9 @@ func (c *checker) extract(x *tql.Extract, s *scope) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := array.ExtractType(x.Field, v.t)
+	t, err := compute.ExtractType(x.Field, v.t)
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
-	return c.apply(x.Pos(), "EXTRACT "+x.Field, t, moderate, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Extract(x.Field, a[0]) })
+	return c.apply(x.Pos(), "EXTRACT "+x.Field, t, moderate, []*node{v}, func(a []*array.Column) (*array.Column, error) { return compute.Extract(x.Field, a[0]) })
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 )
 
@@ -103,11 +104,11 @@ func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	t.Names, t.Weak = nil, false
 	plain := *c
 	plain.Type = t
-	holds, err := array.Compare(op, &plain, array.Constant(t, last, c.N))
+	holds, err := compute.Compare(op, &plain, array.Constant(t, last, c.N))
 	if err != nil {
 		return nil, false, err
 	}
-	return array.Pick(holds), true, nil
+	return compute.Pick(holds), true, nil
 }
 
 // last is the first key of the last row; nil where more rows are wanted, or it has none.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -394,13 +395,13 @@ func (r *derivedReader) Read(ctx context.Context, column int, rows Rows, want Wa
 	}
 	switch want {
 	case Nulls:
-		return array.IsNull(v), nil
+		return compute.IsNull(v), nil
 	case Shapes, Length:
 		name := "SHAPE"
 		if v.List || want == Length {
 			name = "LENGTH"
 		}
-		return array.Find(name).Call([]*array.Column{v})
+		return compute.Find(name).Call([]*array.Column{v})
 	}
 	if part != nil {
 		return array.Index(v, itemsOf(part))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/query"
 )
@@ -115,7 +115,7 @@ func TestRandomExpressions(t *testing.T) {
 	aggregates := map[string]bool{"RANDOM": true, "ROW_NUMBER": true, "DATA": true, "BM25_SIMILARITY": true, "MAX_WEIGHT": true, "SUM_WEIGHT": true}
 	p := &poet{r: rand.New(rand.NewPCG(7, uint64(rounds)))}
 	for _, name := range query.FunctionNames() {
-		if array.Find(name) != nil && !aggregates[name] {
+		if compute.Find(name) != nil && !aggregates[name] {
 			p.names = append(p.names, name)
 		}
 	}

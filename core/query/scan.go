@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 )
 
 // scan is the rows of one table for which conditions hold. It is made of index pages before any row
@@ -221,9 +222,9 @@ func (f *frame) where(cond *node) (*frame, error) {
 			return nil, err
 		}
 		if from == 0 && to == f.n {
-			return f.only(array.Pick(v)), nil
+			return f.only(compute.Pick(v)), nil
 		}
-		for _, i := range array.Pick(v) {
+		for _, i := range compute.Pick(v) {
 			picked = append(picked, from+i)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -258,7 +259,7 @@ func (c *checker) inQuery(x *tql.In, v *node, s *scope) (*node, error) {
 	if !v.t.Scalar() {
 		return nil, tql.Errorf(c.text, v.at, errs.Type, "IN of a query compares single values, got %s", v.t)
 	}
-	if _, err := array.CompareType("=", v.t, y.t); err != nil {
+	if _, err := compute.CompareType("=", v.t, y.t); err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
 	t, meet := meets(v.t, y.t)
@@ -278,16 +279,16 @@ func (c *checker) inQuery(x *tql.In, v *node, s *scope) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return array.IsIn(a, set)
+		return compute.IsIn(a, set)
 	})
 	if err != nil || !x.Not {
 		return n, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 }
 
 // set is the values of a query as a set, made once.
-func (a *answers) set(r *run, rows *rel, x *node, become func(*array.Column) (*array.Column, error)) (*array.Set, error) {
+func (a *answers) set(r *run, rows *rel, x *node, become func(*array.Column) (*array.Column, error)) (*compute.Set, error) {
 	a.mu.Lock()
 	set := a.sets[rows]
 	a.mu.Unlock()
@@ -301,7 +302,7 @@ func (a *answers) set(r *run, rows *rel, x *node, become func(*array.Column) (*a
 	if v, err = become(v); err != nil {
 		return nil, err
 	}
-	if set, err = array.NewSet(v); err != nil {
+	if set, err = compute.NewSet(v); err != nil {
 		return nil, err
 	}
 	set.Stop = func() bool { return r.ctx.Err() != nil }

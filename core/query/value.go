@@ -2,6 +2,7 @@ package query
 
 import (
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -44,7 +45,7 @@ func (c *checker) in(x *tql.In, s *scope) (*node, error) {
 	if err != nil || !x.Not {
 		return n, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return array.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 }
 
 // anyOf compares with one after the other.
@@ -67,7 +68,7 @@ func (c *checker) anyOf(at tql.Pos, v *node, list []*node) (*node, error) {
 func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	t := array.Type{}
 	for _, y := range list {
-		if _, err := array.CompareType("=", v.t, y.t); err != nil {
+		if _, err := compute.CompareType("=", v.t, y.t); err != nil {
 			return nil, placed(c.text, y.at, err)
 		}
 		var err error
@@ -90,7 +91,7 @@ func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	set, err := array.NewSet(values)
+	set, err := compute.NewSet(values)
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
@@ -102,7 +103,7 @@ func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 				return nil, err
 			}
 		}
-		return array.IsIn(x, set)
+		return compute.IsIn(x, set)
 	})
 }
 
@@ -226,7 +227,7 @@ func (f *frame) cases(n *node) (*array.Column, error) {
 			return nil, err
 		}
 		var yes, no []int
-		picked := array.Pick(cond)
+		picked := compute.Pick(cond)
 		for i, row := range left {
 			if len(picked) > 0 && picked[0] == i {
 				yes, picked = append(yes, row), picked[1:]

@@ -97,11 +97,15 @@ var packageRules = []packageRule{
 		dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets",
 		project: with(ofValues, "core/storage", "core/codec", "core/format"), never: noIO,
 	},
-	{dir: "core/array", why: "columns of values and computation on them; no query, no dataset", project: with(ofValues, task, invariants), never: noIO},
+	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
+	{
+		dir: "core/compute", why: "functions of columns and their facts; neither layout of columns nor queries", never: noIO,
+		project: with(ofValues, task, invariants, "core/array"),
+	},
 	{dir: "core/tql", why: "the syntax of queries; neither types nor functions", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/query", why: "checking, planning and running queries; neither stores nor datasets", never: noIO,
-		project: with(ofValues, task, invariants, "core/array", "core/tql"),
+		project: with(ofValues, task, invariants, "core/array", "core/compute", "core/tql"),
 	},
 	{
 		dir: "core/prefetch", why: "bytes before they are needed; neither rows nor codecs",

@@ -1,0 +1,330 @@
+package compute
+
+import (
+	"cmp"
+	"sort"
+
+	"deeplake/core/array"
+	"deeplake/core/tensor"
+)
+
+func newExtreme(t array.Type, most bool) Aggregator {
+	switch t.DType {
+	case 0:
+		return &gathering{name: "FIRST", x: t, t: t}
+	case tensor.Bool:
+		return &extreme[uint8]{t: t, most: most}
+	case tensor.Uint8:
+		return &extreme[uint8]{t: t, most: most}
+	case tensor.Uint16:
+		return &extreme[uint16]{t: t, most: most}
+	case tensor.Uint32:
+		return &extreme[uint32]{t: t, most: most}
+	case tensor.Uint64:
+		return &extreme[uint64]{t: t, most: most}
+	case tensor.Int8:
+		return &extreme[int8]{t: t, most: most}
+	case tensor.Int16:
+		return &extreme[int16]{t: t, most: most}
+	case tensor.Int32:
+		return &extreme[int32]{t: t, most: most}
+	case tensor.Float32:
+		return &extreme[float32]{t: t, most: most}
+	case tensor.Float64:
+		return &extreme[float64]{t: t, most: most}
+	case tensor.String:
+		return &extreme[string]{t: t, most: most}
+	}
+	return &extreme[int64]{t: t, most: most}
+}
+
+// extreme is MIN or MAX, NaN above all numbers.
+type extreme[T cmp.Ordered] struct {
+	t    array.Type
+	most bool
+	n    []int64
+	best []T
+}
+
+// before is the order with NaN on top.
+func before[T cmp.Ordered](a, b T) bool { return a < b || b != b && a == a }
+
+func (a *extreme[T]) take(g int, v T) {
+	if a.n[g] == 0 || a.most && before(a.best[g], v) || !a.most && before(v, a.best[g]) {
+		a.best[g] = v
+	}
+	a.n[g]++
+}
+
+func (a *extreme[T]) Add(c *array.Column, group []int32, groups int) error {
+	a.n, a.best = grown(a.n, max(groups, 1)), grown(a.best, max(groups, 1))
+	if c.DType == 0 || c.N == 0 {
+		return nil
+	}
+	if !c.Const || group != nil {
+		c = c.Expand()
+	} else {
+		c = c.OnlyRow()
+	}
+	var d []T
+	if b, ok := c.Data.([]bool); ok {
+		d = any(array.As[uint8](b)).([]T)
+	} else {
+		d = c.Data.([]T)
+	}
+	switch {
+	case group == nil && c.Null == nil:
+		best, ok := extremeNative(array.DTypeOf(d), a.most, d)
+		if !ok {
+			best = extremePlain(d, a.most)
+		}
+		a.take(0, best)
+	case group == nil:
+		for i, v := range d {
+			if !c.Null[i] {
+				a.take(0, v)
+			}
+		}
+	default:
+		for i, g := range group {
+			if c.Null == nil || !c.Null[i] {
+				a.take(int(g), d[i])
+			}
+		}
+	}
+	return nil
+}
+
+// extremePlain is the least or greatest, NaN above all.
+func extremePlain[T cmp.Ordered](d []T, most bool) T {
+	best := d[0]
+	for _, v := range d {
+		if most && before(best, v) || !most && before(v, best) {
+			best = v
+		}
+	}
+	return best
+}
+
+func (a *extreme[T]) Merge(other Aggregator, to []int32) error {
+	b, ok := other.(*extreme[T])
+	if !ok {
+		return otherKind()
+	}
+	n := groupsOf(len(b.n), to)
+	a.n, a.best = grown(a.n, n), grown(a.best, n)
+	for i, k := range b.n {
+		if k > 0 {
+			a.take(target(to, i), b.best[i])
+		}
+	}
+	return nil
+}
+
+func (a *extreme[T]) Result() (*array.Column, error) {
+	a.n, a.best = grown(a.n, 1), grown(a.best, 1)
+	var data any = append([]T{}, a.best...)
+	if a.t.DType == tensor.Bool {
+		small := data.([]uint8)
+		bools := make([]bool, len(small))
+		for i, v := range small {
+			bools[i] = v != 0
+		}
+		data = bools
+	}
+	return array.From(a.t, data, empties(a.n)), nil
+}
+
+// gathering keeps the rows, as far as they are needed, and makes something of all of them at the
+// end.
+type gathering struct {
+	name     string
+	x, t     array.Type
+	distinct bool
+	parts    []*array.Column
+	group    []int32
+	groups   int
+	done     []bool // of FIRST: the group has its row
+	held     int64
+}
+
+// Held is part of Keeper.
+func (a *gathering) Held() int64 { return a.held }
+
+func (a *gathering) one() bool { return a.name == "FIRST" || a.name == "ANY_VALUE" }
+
+func (a *gathering) Add(c *array.Column, group []int32, groups int) error {
+	a.groups = max(a.groups, groups, 1)
+	if a.one() {
+		a.done = grown(a.done, a.groups)
+		var rows []int
+		for i := range c.N {
+			g := int32(0)
+			if group != nil {
+				g = group[i]
+			}
+			if !a.done[g] && (a.name == "FIRST" || !c.IsNull(i)) {
+				a.done[g] = true
+				rows, a.group = append(rows, i), append(a.group, g)
+			} else if group == nil && a.done[0] {
+				break
+			}
+		}
+		if len(rows) > 0 {
+			part := c.Take(rows)
+			a.parts = append(a.parts, part)
+			a.held += part.Bytes() + int64(len(rows))*4
+		}
+		return nil
+	}
+	a.parts = append(a.parts, c)
+	a.held += c.Bytes() + int64(c.N)*4
+	if group == nil {
+		group = make([]int32, c.N)
+	}
+	a.group = append(a.group, group...)
+	return nil
+}
+
+func (a *gathering) Merge(other Aggregator, to []int32) error {
+	b, ok := other.(*gathering)
+	if !ok {
+		return otherKind()
+	}
+	at := 0
+	for _, p := range b.parts {
+		of := make([]int32, p.N)
+		n := 1
+		for i := range of {
+			of[i] = int32(target(to, int(b.group[at+i])))
+			n = max(n, int(of[i])+1)
+		}
+		at += p.N
+		if err := a.Add(p, of, n); err != nil {
+			return err
+		}
+	}
+	a.groups = max(a.groups, groupsOf(b.groups, to))
+	return nil
+}
+
+// byGroup is the rows of each group, one group behind the other, and where each ends.
+func (a *gathering) byGroup() (rows []int, ends []int) {
+	ends = make([]int, a.groups+1)
+	for _, g := range a.group {
+		ends[g+1]++
+	}
+	for g := range a.groups {
+		ends[g+1] += ends[g]
+	}
+	rows = make([]int, len(a.group))
+	next := append([]int{}, ends...)
+	for i, g := range a.group {
+		rows[next[g]] = i
+		next[g]++
+	}
+	return rows, ends[1:]
+}
+
+func (a *gathering) Result() (*array.Column, error) {
+	a.groups = max(a.groups, 1)
+	all, err := array.Concat(a.x, a.parts)
+	if err != nil {
+		return nil, err
+	}
+	rows, ends := a.byGroup()
+	if a.distinct {
+		rows, ends = distinctRows(all, rows, ends)
+	}
+	switch a.name {
+	case "LIST":
+		items := all.Take(rows)
+		items.Type.Weak = false
+		return array.FromLists(items, ends, nil), nil
+	case "MEDIAN":
+		return median(all, rows, ends), nil
+	case "STRING_AGG":
+		return joined(all, rows, ends), nil
+	}
+	pick := make([]int, a.groups)
+	from := 0
+	for g, end := range ends {
+		pick[g] = -1
+		if end > from {
+			pick[g] = rows[from]
+			if a.name == "LAST" {
+				pick[g] = rows[end-1]
+			}
+		}
+		from = end
+	}
+	return array.Retyped(all.Take(pick), a.t), nil
+}
+
+func distinctRows(c *array.Column, rows, ends []int) (kept, keptEnds []int) {
+	from := 0
+	var key []byte
+	for _, end := range ends {
+		seen := map[string]struct{}{}
+		for _, r := range rows[from:end] {
+			key = array.AppendKey(key[:0], c, r)
+			if _, known := seen[string(key)]; !known {
+				seen[string(key)] = struct{}{}
+				kept = append(kept, r)
+			}
+		}
+		keptEnds = append(keptEnds, len(kept))
+		from = end
+	}
+	return kept, keptEnds
+}
+
+func median(c *array.Column, rows, ends []int) *array.Column {
+	c = c.Expand()
+	d := array.As[float64](c.Data)
+	out, null := make([]float64, len(ends)), make([]bool, len(ends))
+	from := 0
+	for g, end := range ends {
+		var v []float64
+		for _, r := range rows[from:end] {
+			if !c.IsNull(r) {
+				v = append(v, d[r])
+			}
+		}
+		sort.Slice(v, func(i, j int) bool { return before(v[i], v[j]) })
+		if null[g] = len(v) == 0; len(v) > 0 {
+			out[g] = v[(len(v)-1)/2]
+			if high := v[len(v)/2]; high != out[g] {
+				out[g] += (high - out[g]) / 2
+			}
+		}
+		from = end
+	}
+	return array.FromFloats(out, null)
+}
+
+// joined is texts with commas between.
+func joined(c *array.Column, rows, ends []int) *array.Column {
+	c = c.Expand()
+	if c.Label() {
+		c = array.LabelText(c)
+	}
+	d, _ := c.Data.([]string)
+	out, null := make([]string, len(ends)), make([]bool, len(ends))
+	from := 0
+	for g, end := range ends {
+		null[g] = true
+		for _, r := range rows[from:end] {
+			if c.IsNull(r) {
+				continue
+			}
+			if !null[g] {
+				out[g] += ","
+			}
+			null[g] = false
+			out[g] += d[r]
+		}
+		from = end
+	}
+	return array.FromStrings(out, null)
+}

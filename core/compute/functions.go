@@ -1,0 +1,155 @@
+package compute
+
+import (
+	"sort"
+	"sync"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// Function is what a query calls by name. Check gives the type of the result of types of arguments,
+// before any data is read, and Call computes it; both may be used in parallel.
+type Function struct {
+	Name        string
+	Least, Most int // arguments; Most -1: any number
+	Check       func(args []array.Type) (array.Type, error)
+	Call        func(args []*array.Column) (*array.Column, error)
+	// Bounded is Call for somebody who does not want values beyond a limit: for them any other
+	// value beyond the limit may come, which costs less. nil: there is nothing to save.
+	Bounded func(args []*array.Column, l Limit) (*array.Column, error)
+	Doc     string // its signature and meaning, in a line
+	Facts
+}
+
+var known = sync.OnceValue(func() map[string]*Function {
+	m := map[string]*Function{}
+	for _, list := range [][]Function{mathFunctions(), reduceFunctions(), shapeFunctions(), vectorFunctions(), textFunctions(), moreTexts(), boxFunctions(), timeFunctions(),
+		choiceFunctions()} {
+		for _, f := range list {
+			m[f.Name] = &f
+		}
+	}
+	for name, of := range map[string]string{"POWER": "POW", "CEILING": "CEIL", "AVG": "MEAN", "MIN": "AMIN", "MAX": "AMAX", "SUBSTR": "SUBSTRING",
+		"LEN": "LENGTH", "IFNULL": "COALESCE", "CHAR_LENGTH": "LENGTH", "CHARACTER_LENGTH": "LENGTH", "STRPOS": "INSTR", "LCASE": "LOWER", "UCASE": "UPPER",
+		"STDDEV": "STD", "PREFIX": "STARTS_WITH", "SUFFIX": "ENDS_WITH", "REGEXP_LIKE": "REGEXP_MATCHES"} {
+		if f := m[of]; f != nil {
+			g := *f
+			g.Name = name
+			g.Doc = "the same as " + of
+			m[name] = &g
+		}
+	}
+	return m
+})
+
+// Find finds a function by its name in upper case, nil if there is none.
+func Find(name string) *Function { return known()[name] }
+
+// Names lists the names of all functions.
+func Names() []string {
+	m := known()
+	out := make([]string, 0, len(m))
+	for name := range m {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// wrong is the error of an argument that a function cannot take.
+func wrong(name string, arg int, got array.Type, want string) error {
+	return errs.New(errs.Type, "%s: argument %d is %s, want %s", name, arg+1, got, want)
+}
+
+// wantNumbers refuses arguments that are no numbers.
+func wantNumbers(name string, args []array.Type) error {
+	for i, t := range args {
+		if t.DType != 0 && (!t.Number() || t.List) {
+			return wrong(name, i, t, "numbers")
+		}
+	}
+	return nil
+}
+
+// wantScalars refuses arguments that are not single values of a kind.
+func wantText(name string, args []array.Type, from, to int) error {
+	for i := from; i < min(to, len(args)); i++ {
+		if t := args[i]; t.DType != 0 && !(t.Scalar() && (t.Text() || t.Label() || t.DType == tensor.JSON)) {
+			return wrong(name, i, t, "text")
+		}
+	}
+	return nil
+}
+
+func wantInts(name string, args []array.Type, from, to int) error {
+	for i := from; i < min(to, len(args)); i++ {
+		if t := args[i]; t.DType != 0 && !(t.Scalar() && t.Integer()) {
+			return wrong(name, i, t, "a whole number")
+		}
+	}
+	return nil
+}
+
+// scalars computes one value a row of scalar arguments; a NULL among them makes NULL, as does !ok.
+func scalars[R array.Element](t array.Type, args []*array.Column, f func(i int) (R, bool)) (*array.Column, error) {
+	n, constant := array.RowsOf(args...)
+	held := n
+	if constant {
+		held = 1
+	}
+	out := &array.Column{Type: t.WithAxes(tensor.Shape{}), N: n, Const: constant, Same: tensor.Shape{}}
+	dst := make([]R, held)
+	null := array.AnyNull(held, args...)
+	for i := range dst {
+		if null != nil && null[i] {
+			continue
+		}
+		v, ok := f(i)
+		if !ok {
+			if null == nil {
+				null = make([]bool, held)
+			}
+			null[i] = true
+			continue
+		}
+		dst[i] = v
+	}
+	out.Data, out.Null = dst, null
+	return out, nil
+}
+
+// texts reads text, names of labels and JSON strings.
+func texts(c *array.Column) (*array.Column, func(i int) string) {
+	switch {
+	case c.DType == 0:
+		return c, func(int) string { return "" }
+	case c.Label():
+		c = array.LabelText(c)
+	case c.DType == tensor.JSON:
+		c = array.MapText(c, c.Type.WithDType(tensor.String), array.JSONText)
+	}
+	d := array.Elems[string](c)
+	if c.Const {
+		return c, func(int) string { return d[0] }
+	}
+	return c, func(i int) string { return d[i] }
+}
+
+// ints reads whole numbers.
+func ints(c *array.Column) func(i int) int64 {
+	d := array.As[int64](c.Data)
+	switch {
+	case c.DType == 0:
+		return func(int) int64 { return 0 }
+	case c.Const:
+		return func(int) int64 { return d[0] }
+	}
+	return func(i int) int64 { return d[i] }
+}
+
+// fixed is a Check that gives one type whatever the arguments are, once they pass.
+func fixed(t array.Type, check func(args []array.Type) error) func(args []array.Type) (array.Type, error) {
+	return func(args []array.Type) (array.Type, error) { return t, check(args) }
+}

@@ -1,0 +1,130 @@
+package compute
+
+import (
+	"math"
+
+	"deeplake/core/array"
+	"deeplake/core/tensor"
+)
+
+// Limit says which values of a measure nobody wants: those strictly above At, or strictly below.
+type Limit struct {
+	At    float64
+	Above bool
+	// if it has two for each row, the values are put here, so that not all of them need memory of
+	// their own
+	Room []float64
+}
+
+// Sought is a vector that rows are measured against, as the loops want it: they need not convert it
+// again and again.
+func Sought(y *array.Column) *array.Column {
+	if d, ok := y.Data.([]float32); ok && !y.Weak && !y.List {
+		wide := *y
+		wide.DType, wide.Data = tensor.Float64, array.As[float64](d)
+		return &wide
+	}
+	return y
+}
+
+// lowerBound is what a float32 pass over rows of a measure is held against, so that those of which
+// it tells that they are beyond the limit need not be computed.
+type lowerBound struct {
+	// the one that rows are measured against, with zeros up to a multiple of lowerBoundSums
+	vector []float32
+	// v of a row whose length is l is beyond where it is beyond at + sign(slope) * sqrt(|slope|) *
+	// l
+	at, slope float64
+	above     bool
+}
+
+// lowerBoundSums is how many sums the pass keeps side by side.
+const lowerBoundSums = 32
+
+// lowerBound derives what the pass may decide; ok is false where that is nothing.
+//
+// Sums of float32 are off, by Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.,
+// 2002), sections 3.1 and 4.2: where no term goes through more than k roundings to within u =
+// 2^-24, the sum is one of terms that are each off by the factor 1 + t, |t| <= g = k u / (1 - k u).
+// With 32 sums of every 32nd term k is n / 32 + 10. Hence, where b' is b rounded to float32, e the
+// length of b - b', and |x| that of x:
+//
+//   - L2: all terms are positive, so the pass finds |a - b'|^2 off by a factor of 1 + g, and |a -
+//     b'| is off by e;
+//   - DOT: the terms of a b' are off by g |a| |b'| together (Cauchy-Schwarz), and a b' is off by
+//     |a| e;
+//   - |a|^2, which the pass finds as well, is off by a factor of 1 + g, and |a| by less;
+//   - COSINE_SIMILARITY: DOT divided by |a| and |b|.
+//
+// The exact values are computed with float64, and off by less than w = (n + 16) 2^-52 in the same
+// sense. Where products vanish, as the processor may even be told to have all subnormal numbers do,
+// a sum is off by less than tiny = n 2^-120; C takes rows whose |a|^2 is below 2^-80 for none that
+// it can judge, and here b has a length above 2^-40, so that this is less than part = n 2^-40 of
+// |a| |b|. What overflows, and NaN, C does not judge either.
+func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
+	n := float64(len(b))
+	k := (math.Floor(n/lowerBoundSums) + 10) * 0x1p-24
+	if k > 0.01 || l.At != l.At {
+		return nil, false
+	}
+	g, w, tiny, part := k/(1-k), (n+16)*0x1p-52, n*0x1p-120, n*0x1p-40
+	out := &lowerBound{vector: make([]float32, (len(b)+lowerBoundSums-1)/lowerBoundSums*lowerBoundSums), above: l.Above}
+	square, lost := 0.0, 0.0
+	for i, v := range b {
+		f := float32(v)
+		out.vector[i] = f
+		square += v * v
+		lost += (v - float64(f)) * (v - float64(f))
+	}
+	length, e := math.Sqrt(square)*(1+w), math.Sqrt(lost)*(1+w)+tiny
+	if m == l2Apart {
+		if out.at = l.At*(1+2*w) + e; l.Above {
+			out.at = out.at*out.at*(1+g+2*w) + tiny
+			return out, l.At >= 0
+		}
+		out.at = l.At*(1-2*w) - e
+		usable := out.at > 0
+		out.at = out.at*out.at*(1-g-2*w) - tiny
+		return out, usable
+	}
+	if !(length > 0x1p-40 && length < 0x1p60) {
+		return nil, false
+	}
+	off := (g*(length+e)+e)/length + part + 2*w // of |a| |b|
+	switch {
+	case m == dot && l.Above:
+		out.at, out.slope = l.At, off*length*(1+2*(g+part)+0x1p-20)
+	case m == dot:
+		out.at, out.slope = l.At, -off*length*(1+2*(g+part)+0x1p-20)
+	case l.Above:
+		out.slope = (l.At + off + 2*(g+part) + 4*w + 0x1p-40) * length
+	default:
+		out.slope = (l.At - off - 2*(g+part) - 4*w - 0x1p-40) * length
+	}
+	out.slope *= math.Abs(out.slope)
+	return out, off < 0.1
+}
+
+// room is where the values of rows are put, and memory for twice as many that begins there; nil: it
+// is made where it is needed.
+func (l *Limit) room(rows int) (dst, twice []float64) {
+	if l == nil || len(l.Room) < 2*rows {
+		return make([]float64, rows), nil
+	}
+	clear(l.Room[:rows])
+	return l.Room[:rows:rows], l.Room[: 2*rows : 2*rows]
+}
+
+// near measures as measure does, but for rows that are beyond the limit.
+func (p *pairing) near(rows int, dst []float64) bool {
+	if p.limit == nil || !p.y.Const || p.x.DType != tensor.Float32 || p.m != dot && p.m != cosine && p.m != l2Apart {
+		return false
+	}
+	a, _ := p.x.Data.([]float32)
+	b, ok := p.other(p.x.DType).Data.([]float64)
+	if a == nil || !ok || len(b) != p.x.RowSize() {
+		return false
+	}
+	r, ok := p.limit.lowerBound(p.m, b)
+	return ok && nearNative(p.m, a, b, r, rows, dst)
+}
