@@ -110,7 +110,8 @@ func RefuseLists(what string, types ...Type) error {
 	return nil
 }
 
-// BroadcastShapes returns the shape of two shapes broadcast by the rules of NumPy. -1 may be any size.
+// BroadcastShapes returns the shape of two shapes broadcast by the rules of NumPy. -1 may be any
+// size.
 func BroadcastShapes(a, b tensor.Shape) (tensor.Shape, bool) {
 	if len(b) > len(a) {
 		a, b = b, a
