@@ -1,11 +1,12 @@
 package compute
 
 import (
+	"slices"
 	"strings"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
+	"deeplake/core/internal/invariant"
 )
 
 // Aggregator reduces rows, group by group. It is used by one goroutine at a time; several of them
@@ -24,100 +25,93 @@ type Aggregator interface {
 // Keeper is an Aggregator that keeps values, about so many bytes of them by now.
 type Keeper interface{ Held() int64 }
 
-var aggregates = []string{"COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "STDDEV_POP", "VAR_POP",
-	"FIRST", "LAST", "ANY_VALUE", "LIST", "MEDIAN", "BOOL_AND", "BOOL_OR", "STRING_AGG"}
+// Aggregate is an aggregate with its types and facts.
+type Aggregate struct {
+	Name string
+	Doc  string // its signature and meaning, in a line
+	// NoAlias promises that the Aggregator shares no memory with the columns that it is given. They
+	// may then be borrowed.
+	NoAlias bool
 
-// Aggregates lists the names that NewAggregator knows, in upper case.
-func Aggregates() []string { return append([]string{}, aggregates...) }
+	check func(name string, x array.Type) (array.Type, error)
+	make  func(name string, distinct bool, x, result array.Type) Aggregator
+}
+
+var aggregateTable = []Aggregate{
+	{"COUNT", "COUNT(*), COUNT(x), COUNT(DISTINCT x): the rows of a group, those where x is not NULL, its different values", true,
+		countType, count},
+	{"SUM", "of scalars, with GROUP BY or over all rows, the sum over the rows; NULL of none", true, sumType, distinctOnce(sum)},
+	{"AVG", averageDoc, true, averageType, distinctOnce(average)},
+	{"MEAN", averageDoc, true, averageType, distinctOnce(average)},
+	{"MIN", extremeDoc, true, extremeType, least},
+	{"MAX", extremeDoc, true, extremeType, greatest},
+	{"STD", deviationDoc, true, plainNumbers, distinctOnce(deviation)},
+	{"STDDEV", deviationDoc, true, plainNumbers, distinctOnce(deviation)},
+	{"VAR", varianceDoc, true, plainNumbers, distinctOnce(deviation)},
+	{"VARIANCE", varianceDoc, true, plainNumbers, distinctOnce(deviation)},
+	{"STDDEV_POP", "STDDEV_POP" + populationDoc, true, plainNumbers, distinctOnce(deviation)},
+	{"VAR_POP", "VAR_POP" + populationDoc, true, plainNumbers, distinctOnce(deviation)},
+	{"FIRST", "FIRST" + firstDoc, false, oneOfValues, gather},
+	{"LAST", "LAST" + firstDoc, false, oneOfValues, gather},
+	{"ANY_VALUE", "ANY_VALUE(x): the first value of a group that is not NULL", false, oneOfValues, gather},
+	{"LIST", "LIST(x): the values of a group that are not NULL as a list; with UNGROUP BY those that are NULL, too", false, listType, gather},
+	{"MEDIAN", "MEDIAN(x): with GROUP BY or over all rows, the value in the middle, or the mean of the two there", false, plainNumbers, gather},
+	{"BOOL_AND", "BOOL_AND" + boolsDoc, true, boolsType, distinctOnce(least)},
+	{"BOOL_OR", "BOOL_OR" + boolsDoc, true, boolsType, distinctOnce(greatest)},
+	{"STRING_AGG", "STRING_AGG(text): the texts of a group, with commas between them", false, textsType, gather},
+}
+
+const (
+	averageDoc    = "of scalars, with GROUP BY or over all rows, the mean over the rows; NULL of none"
+	extremeDoc    = "of scalars, with GROUP BY or over all rows, the least or greatest of the rows; NULL of none"
+	deviationDoc  = "of scalars, with GROUP BY or over all rows, the standard deviation of the sample"
+	varianceDoc   = "of scalars, with GROUP BY or over all rows, the variance of the sample"
+	populationDoc = "(x): with GROUP BY or over all rows, as STD and VAR, of the population"
+	firstDoc      = "(x): the value of the first or last row of a group"
+	boolsDoc      = "(x): with GROUP BY or over all rows, whether all are true, or one is"
+)
+
+// Aggregates lists the names of all aggregates, in upper case.
+func Aggregates() []string {
+	out := make([]string, len(aggregateTable))
+	for i, a := range aggregateTable {
+		out[i] = a.Name
+	}
+	return out
+}
+
+// FindAggregate finds an aggregate by its name, nil if there is none.
+func FindAggregate(name string) *Aggregate {
+	name = strings.ToUpper(name)
+	i := slices.IndexFunc(aggregateTable, func(a Aggregate) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &aggregateTable[i]
+}
 
 // AggregateType is the type of an aggregate over values of type x.
-func AggregateType(name string, distinct bool, x array.Type) (array.Type, error) {
-	name = strings.ToUpper(name)
-	scalar := func(ok bool, want string) error {
-		if x.DType == 0 || x.Scalar() && ok {
-			return nil
-		}
-		return errs.New(errs.Type, "%s of %s: want %s", name, x, want)
+func AggregateType(name string, x array.Type) (array.Type, error) {
+	a := FindAggregate(name)
+	if a == nil {
+		name = strings.ToUpper(name)
+		return array.Type{}, errs.New(errs.NotFound, "there is no aggregate %q%s", name, errs.Suggest(name, Aggregates()))
 	}
-	plain := x.Number() && !x.Label()
-	out := array.Of(tensor.Float64)
-	var err error
-	switch name {
-	case "COUNT":
-		out = array.Of(tensor.Int64)
-		if distinct && x.List {
-			err = nil
-		}
-	case "SUM":
-		err = scalar(plain || x.Unit == array.Interval, "numbers, one a row")
-		if !x.Float() {
-			out = array.Type{DType: tensor.Int64, Unit: x.Unit, Shape: tensor.Shape{}}
-		}
-	case "AVG", "MEAN":
-		err = scalar(plain || x.Unit == array.Interval, "numbers, one a row")
-		if x.Unit == array.Interval {
-			out = array.OfUnit(array.Interval)
-		}
-	case "STD", "STDDEV", "VAR", "VARIANCE", "STDDEV_POP", "VAR_POP", "MEDIAN":
-		err = scalar(plain, "numbers, one a row")
-	case "BOOL_AND", "BOOL_OR":
-		out = array.Of(tensor.Bool)
-		err = scalar(x.DType == tensor.Bool, "bools, one a row")
-	case "STRING_AGG":
-		out = array.Of(tensor.String)
-		err = scalar(x.Text() || x.Label(), "text")
-	case "MIN", "MAX":
-		out = x
-		out.Weak = false
-		err = scalar(x.DType != tensor.JSON && x.DType != tensor.Bytes, "single values with an order")
-	case "FIRST", "LAST", "ANY_VALUE":
-		out = x
-		out.Weak = false
-	case "LIST":
-		if x.List {
-			return array.Type{}, errs.New(errs.Type, "LIST of a %s: a list cannot hold lists", x)
-		}
-		out = x
-		out.List, out.Weak = true, false
-	default:
-		return array.Type{}, errs.New(errs.NotFound, "there is no aggregate %q%s", name, errs.Suggest(name, aggregates))
-	}
-	return out, err
+	return a.check(a.Name, x)
 }
 
 // NewAggregator makes an aggregator of values of type x.
 func NewAggregator(name string, distinct bool, x array.Type) (Aggregator, error) {
-	t, err := AggregateType(name, distinct, x)
+	t, err := AggregateType(name, x)
 	if err != nil {
 		return nil, err
 	}
-	name = strings.ToUpper(name)
-	var a Aggregator
-	switch name {
-	case "COUNT":
-		a = &counting{}
-	case "SUM", "AVG", "MEAN":
-		if x.Float() {
-			a = &sumFloats{t: t, mean: name != "SUM"}
-		} else {
-			a = &sumInts{t: t, mean: name != "SUM"}
-		}
-	case "STD", "STDDEV", "VAR", "VARIANCE", "STDDEV_POP", "VAR_POP":
-		a = &spreading{root: name[0] == 'S', all: strings.HasSuffix(name, "_POP")}
-	case "MIN", "MAX":
-		a = newExtreme(t, name == "MAX")
-	case "BOOL_AND", "BOOL_OR":
-		a = newExtreme(t, name == "BOOL_OR")
-	default:
-		return &gathering{name: name, x: x, t: t, distinct: distinct}, nil
+	a := FindAggregate(name)
+	out := a.make(a.Name, distinct, x, t)
+	if invariant.Enabled && a.NoAlias {
+		out = &aliasChecked{Aggregator: out, name: a.Name}
 	}
-	if distinct && name == "COUNT" && countsWords(x) {
-		return newCountingWords(x), nil
-	}
-	if distinct && (name != "MIN" && name != "MAX") {
-		a = &distinctly{inner: a, seen: map[string]struct{}{}}
-	}
-	return a, nil
+	return out, nil
 }
 
 // grown is v with room for n groups.
@@ -275,3 +269,40 @@ func (a *distinctly) Merge(other Aggregator, to []int32) error {
 }
 
 func (a *distinctly) Result() (*array.Column, error) { return a.inner.Result() }
+
+// aliasChecked is an Aggregator whose NoAlias is checked: its result must share no memory with the
+// columns that it was given.
+type aliasChecked struct {
+	Aggregator
+	name  string
+	given []*array.Column // kept, so that their memory is not used again
+}
+
+// Held is part of Keeper.
+func (a *aliasChecked) Held() int64 {
+	if k, ok := a.Aggregator.(Keeper); ok {
+		return k.Held()
+	}
+	return 0
+}
+
+func (a *aliasChecked) Add(c *array.Column, group []int32, groups int) error {
+	a.given = append(a.given, c)
+	return a.Aggregator.Add(c, group, groups)
+}
+
+func (a *aliasChecked) Merge(other Aggregator, to []int32) error {
+	if b, ok := other.(*aliasChecked); ok {
+		a.given = append(a.given, b.given...)
+		other = b.Aggregator
+	}
+	return a.Aggregator.Merge(other, to)
+}
+
+func (a *aliasChecked) Result() (*array.Column, error) {
+	out, err := a.Aggregator.Result()
+	for _, c := range a.given {
+		invariant.Check(err != nil || !array.SharesMemory(out.Data, c.Data), a.name+" is called free of aliases, and its result shares memory")
+	}
+	return out, err
+}

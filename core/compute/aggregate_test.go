@@ -96,7 +96,7 @@ func TestAggregatesMerge(t *testing.T) {
 	for _, c := range columns {
 		for _, name := range Aggregates() {
 			for _, distinct := range []bool{false, true} {
-				if _, err := AggregateType(name, distinct, c.Type); err != nil {
+				if _, err := AggregateType(name, c.Type); err != nil {
 					continue
 				}
 				for _, all := range []bool{false, true} {

@@ -3,6 +3,7 @@ package compute
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
@@ -409,4 +410,33 @@ func Neg(x *array.Column) (*array.Column, error) {
 			dst[i] = -v
 		}
 	}), nil
+}
+
+var arithOperators = []operator{
+	{"+", Facts{NoAlias: true, Infallible: withinInt64}},
+	{"-", Facts{NoAlias: true, Infallible: withinInt64}},
+	{"*", Facts{NoAlias: true, Infallible: withinInt64}},
+	{"/", Facts{NoAlias: true, Infallible: fitting}},
+	{"%", Facts{NoAlias: true, Infallible: func(args []Arg, t array.Type) bool {
+		return t.Scalar() && (t.Float() || !slices.ContainsFunc(args, beyondInt64))
+	}}},
+	{"^", Facts{Infallible: fitting}},
+	{"negative", Facts{NoAlias: true, Infallible: withinInt64}},
+}
+
+// withinInt64 is Infallible of sums and products.
+func withinInt64(args []Arg, t array.Type) bool {
+	return fitting(args, t) && (t.Float() || !slices.ContainsFunc(args, overflows))
+}
+
+// beyondInt64 reports whether values may not fit int64.
+func beyondInt64(a Arg) bool { return a.Value == nil && a.DType == tensor.Uint64 }
+
+// overflows reports whether a sum or product of two such numbers may not fit int64.
+func overflows(a Arg) bool {
+	if a.Value != nil && a.Scalar() {
+		v, ok := a.Value.Value(0).(int64)
+		return !ok || v != int64(int32(v))
+	}
+	return a.DType == tensor.Int64 || a.DType == tensor.Uint64 || a.DType == tensor.Uint32
 }

@@ -348,3 +348,8 @@ func arithTime(op string, t array.Type, x, y *array.Column) (*array.Column, erro
 	out.Type = t
 	return out, nil
 }
+
+var timeOperators = []operator{{"EXTRACT", Facts{Infallible: notOfDates}}}
+
+// notOfDates is Infallible of EXTRACT: a column of dates may hold texts that are not timestamps.
+func notOfDates(args []Arg, _ array.Type) bool { return args[0].Unit != array.Date }

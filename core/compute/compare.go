@@ -2,6 +2,7 @@ package compute
 
 import (
 	"cmp"
+	"slices"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -411,4 +412,39 @@ func lessTotal[T float32 | float64](dst []bool, a, b []T) {
 			dst[i] = p < q || q != q && p == p
 		}
 	}
+}
+
+var comparisons = []operator{
+	{"=", comparisonFacts()}, {"!=", comparisonFacts()},
+	{"<", comparisonFacts()}, {"<=", comparisonFacts()},
+	{">", comparisonFacts()}, {">=", comparisonFacts()},
+	{"IN", comparisonFacts()},
+}
+
+// comparisonFacts returns the facts of comparisons, EQUALS among them.
+func comparisonFacts() Facts {
+	return Facts{NoAlias: true, Infallible: func(args []Arg, t array.Type) bool { return fitting(args, t) && !parsesTimes(args) }}
+}
+
+// parsesTimes reports whether a comparison converts texts or dates to times, and may fail at that.
+// A constant is tried at once.
+func parsesTimes(args []Arg) bool {
+	var units []array.Unit // few, of many arguments: IN takes long lists
+	for _, a := range args {
+		if !slices.Contains(units, a.Unit) {
+			units = append(units, a.Unit)
+		}
+	}
+	return slices.ContainsFunc(args, func(a Arg) bool {
+		return slices.ContainsFunc(units, func(to array.Unit) bool {
+			if a.Unit == to || !a.Text() && a.Unit != array.Date {
+				return false
+			}
+			if a.Value == nil {
+				return true
+			}
+			_, err := array.Cast(a.Value, array.OfUnit(to))
+			return err != nil
+		})
+	})
 }

@@ -3,12 +3,13 @@ package compute
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"deeplake/core/array"
 	"deeplake/core/internal/invariant"
-	"deeplake/core/tensor"
 )
 
 // Facts are the properties of a function or operator on which planners rely. Each stands beside the
@@ -42,53 +43,29 @@ func FactsOf(name string) Facts {
 	if f := Find(name); f != nil {
 		return f.Facts
 	}
-	if facts, ok := operatorFacts(name); ok {
+	if facts, ok := operatorTable()[name]; ok {
 		return facts
 	}
 	first, _, _ := strings.Cut(name, " ")
-	facts, _ := operatorFacts(first)
-	return facts
+	return operatorTable()[first]
 }
 
-// operatorFacts returns the facts of operators, which have no Function.
-func operatorFacts(op string) (Facts, bool) {
-	switch op {
-	case "AND", "OR", "||":
-		return Facts{Infallible: fitting}, true
-	case "/":
-		return Facts{NoAlias: true, Infallible: fitting}, true
-	case "^":
-		return Facts{Infallible: fitting}, true
-	case "=", "!=", "<", "<=", ">", ">=", "IN":
-		return comparisonFacts(), true
-	case "+", "-", "*", "negative":
-		return Facts{NoAlias: true, Infallible: func(args []Arg, t array.Type) bool {
-			return fitting(args, t) && (t.Float() || !slices.ContainsFunc(args, overflows))
-		}}, true
-	case "%":
-		return Facts{NoAlias: true, Infallible: func(args []Arg, t array.Type) bool {
-			return t.Scalar() && (t.Float() || !slices.ContainsFunc(args, beyondInt64))
-		}}, true
-	case "TRUE OF":
-		return Facts{NoAlias: true, Infallible: always}, true
-	case "NOT", "IS NULL", "IS NOT NULL", "LIKE", "ILIKE":
-		return Facts{Infallible: always}, true
-	case "EXTRACT":
-		return Facts{Infallible: notOfDates}, true
+// operator is an operator, which syntax names, with its facts. Each file of operators has a table.
+type operator struct {
+	name string
+	Facts
+}
+
+var operatorTable = sync.OnceValue(func() map[string]Facts {
+	m := map[string]Facts{}
+	for _, o := range slices.Concat(arithOperators, comparisons, logicOperators, likeOperators, textOperators, timeOperators) {
+		m[o.name] = o.Facts
 	}
-	return Facts{}, false
-}
-
-// comparisonFacts returns the facts of comparisons, EQUALS among them.
-func comparisonFacts() Facts {
-	return Facts{NoAlias: true, Infallible: func(args []Arg, t array.Type) bool { return fitting(args, t) && !parsesTimes(args) }}
-}
+	return m
+})
 
 // always is Infallible of functions that succeed for all rows.
 func always([]Arg, array.Type) bool { return true }
-
-// notOfDates is Infallible of EXTRACT: a column of dates may hold texts that are not timestamps.
-func notOfDates(args []Arg, _ array.Type) bool { return args[0].Unit != array.Date }
 
 // fitting reports whether shapes always fit together: all arguments but one are scalars, or the
 // planner knows all shapes.
@@ -100,41 +77,6 @@ func fitting(args []Arg, _ array.Type) bool {
 		}
 	}
 	return arrays < 2 || all
-}
-
-// parsesTimes reports whether a comparison converts texts or dates to times, and may fail at that.
-// A constant is tried at once.
-func parsesTimes(args []Arg) bool {
-	var units []array.Unit // few, of many arguments: IN takes long lists
-	for _, a := range args {
-		if !slices.Contains(units, a.Unit) {
-			units = append(units, a.Unit)
-		}
-	}
-	return slices.ContainsFunc(args, func(a Arg) bool {
-		return slices.ContainsFunc(units, func(to array.Unit) bool {
-			if a.Unit == to || !a.Text() && a.Unit != array.Date {
-				return false
-			}
-			if a.Value == nil {
-				return true
-			}
-			_, err := array.Cast(a.Value, array.OfUnit(to))
-			return err != nil
-		})
-	})
-}
-
-// beyondInt64 reports whether values may not fit int64.
-func beyondInt64(a Arg) bool { return a.Value == nil && a.DType == tensor.Uint64 }
-
-// overflows reports whether a sum or product of two such numbers may not fit int64.
-func overflows(a Arg) bool {
-	if a.Value != nil && a.Scalar() {
-		v, ok := a.Value.Value(0).(int64)
-		return !ok || v != int64(int32(v))
-	}
-	return a.DType == tensor.Int64 || a.DType == tensor.Uint64 || a.DType == tensor.Uint32
 }
 
 // Check panics, under the build tag "invariants", if the outcome of a call contradicts the facts.
@@ -151,4 +93,28 @@ func (f Facts) Check(name string, args []*array.Column, infallible bool, result 
 			invariant.Check(!array.SharesMemory(result.Data, a.Data), name+" is called free of aliases, and its result shares memory")
 		}
 	}
+}
+
+// checkBounded panics, under the build tag "invariants", if a value of [Function.Bounded] is neither
+// that of Call nor, as that is, beyond the limit.
+func checkBounded(f *Function, args []*array.Column, l Limit, result *array.Column) {
+	exact, err := f.Call(args)
+	if err != nil {
+		invariant.Check(false, fmt.Sprintf("%s fails without a limit: %v", f.Name, err))
+		return
+	}
+	got, want := array.Elems[float64](result), array.Elems[float64](exact)
+	invariant.Check(len(got) == len(want), f.Name+" has other rows with a limit")
+	for i, v := range want {
+		same := math.Float64bits(v) == math.Float64bits(got[i]) || v != v && got[i] != got[i]
+		invariant.Check(same || l.beyond(v) && l.beyond(got[i]), fmt.Sprintf("%s of row %d is %v with a limit and %v without", f.Name, i, got[i], v))
+	}
+}
+
+// beyond reports whether the caller does not need v.
+func (l Limit) beyond(v float64) bool {
+	if l.Above {
+		return v > l.At
+	}
+	return v < l.At
 }

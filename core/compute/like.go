@@ -168,3 +168,8 @@ func (m *matcher) find(s string, p []rune) (string, bool) {
 		s = s[size:]
 	}
 }
+
+var likeOperators = []operator{
+	{"LIKE", Facts{Infallible: always}},
+	{"ILIKE", Facts{Infallible: always}},
+}

@@ -288,3 +288,12 @@ func picked(d []bool) []int {
 	}
 	return out[:n:n]
 }
+
+var logicOperators = []operator{
+	{"AND", Facts{Infallible: fitting}},
+	{"OR", Facts{Infallible: fitting}},
+	{"NOT", Facts{Infallible: always}},
+	{"TRUE OF", Facts{NoAlias: true, Infallible: always}},
+	{"IS NULL", Facts{Infallible: always}},
+	{"IS NOT NULL", Facts{Infallible: always}},
+}

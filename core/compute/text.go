@@ -463,3 +463,5 @@ func containsJSON(s string, v any) (bool, bool) {
 	}
 	return false, ok
 }
+
+var textOperators = []operator{{"||", Facts{Infallible: fitting}}}

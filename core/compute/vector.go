@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/internal/invariant"
 	"deeplake/core/tensor"
 )
 
@@ -79,7 +80,11 @@ func vectorFunctions() []Function {
 	sought := func(name, doc string, m measure) Function {
 		f := pair(name, doc, m)
 		f.Bounded = func(args []*array.Column, l Limit) (*array.Column, error) {
-			return pairs(name, m, args[0], args[1], &l)
+			out, err := pairs(name, m, args[0], args[1], &l)
+			if invariant.Enabled && err == nil {
+				checkBounded(&f, args, l, out)
+			}
+			return out, err
 		}
 		return f
 	}

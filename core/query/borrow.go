@@ -1,14 +1,14 @@
 package query
 
-import "deeplake/core/array"
+import (
+	"deeplake/core/array"
+	"deeplake/core/compute"
+)
 
-// passes reports whether an aggregate looks at the columns it is given, and keeps nothing of them.
+// passes reports whether an aggregate keeps no memory of the columns that it is given.
 func (a *aggregate) passes() bool {
-	switch a.name {
-	case "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "STDDEV_POP", "VAR_POP", "BOOL_AND", "BOOL_OR":
-		return true
-	}
-	return false
+	f := compute.FindAggregate(a.name)
+	return f != nil && f.NoAlias
 }
 
 // borrow is eval for somebody who keeps nothing that shares memory with the column: a stored one

@@ -97,7 +97,7 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 			a.arg = c.present(a.arg)
 		}
 		var err error
-		if a.t, err = compute.AggregateType(a.name, a.distinct, a.arg.t); err != nil {
+		if a.t, err = compute.AggregateType(a.name, a.arg.t); err != nil {
 			return nil, placed(c.text, x.Pos(), err)
 		}
 	}

@@ -5,13 +5,17 @@ import (
 	"strings"
 )
 
-// Help is what a function is called with, and what it does, in a line each.
+// Help returns the signature of a function and its meaning, in a line each.
 func Help(name string) (signature, doc string) {
 	text := ""
 	if f := compute.Find(name); f != nil {
 		text = f.Doc
 	}
-	if also := ownHelp(name); also != "" {
+	also := ownHelp(name)
+	if a := compute.FindAggregate(name); a != nil {
+		also = a.Doc
+	}
+	if also != "" {
 		text = strings.TrimPrefix(text+"; "+also, "; ")
 	}
 	if i := strings.Index(text, "): "); i > 0 && strings.HasPrefix(text, name+"(") {
@@ -20,35 +24,9 @@ func Help(name string) (signature, doc string) {
 	return name + "(...)", text
 }
 
-// ownHelp is Help of what is no function of single rows.
+// ownHelp is the Help of a function that the planner itself provides.
 func ownHelp(name string) string {
 	switch name {
-	case "COUNT":
-		return "COUNT(*), COUNT(x), COUNT(DISTINCT x): the rows of a group, those where x is not NULL, its different values"
-	case "SUM":
-		return "of scalars, with GROUP BY or over all rows, the sum over the rows; NULL of none"
-	case "AVG", "MEAN":
-		return "of scalars, with GROUP BY or over all rows, the mean over the rows; NULL of none"
-	case "MIN", "MAX":
-		return "of scalars, with GROUP BY or over all rows, the least or greatest of the rows; NULL of none"
-	case "STD", "STDDEV":
-		return "of scalars, with GROUP BY or over all rows, the standard deviation of the sample"
-	case "VAR", "VARIANCE":
-		return "of scalars, with GROUP BY or over all rows, the variance of the sample"
-	case "STDDEV_POP", "VAR_POP":
-		return name + "(x): with GROUP BY or over all rows, as STD and VAR, of the population"
-	case "MEDIAN":
-		return "MEDIAN(x): with GROUP BY or over all rows, the value in the middle, or the mean of the two there"
-	case "BOOL_AND", "BOOL_OR":
-		return name + "(x): with GROUP BY or over all rows, whether all are true, or one is"
-	case "STRING_AGG":
-		return "STRING_AGG(text): the texts of a group, with commas between them"
-	case "FIRST", "LAST":
-		return name + "(x): the value of the first or last row of a group"
-	case "ANY_VALUE":
-		return "ANY_VALUE(x): the first value of a group that is not NULL"
-	case "LIST":
-		return "LIST(x): the values of a group that are not NULL as a list; with UNGROUP BY those that are NULL, too"
 	case "RANDOM":
 		return "RANDOM(): a number of [0, 1) for each row, the same for the same seed"
 	case "ROW_NUMBER":
