@@ -1,8 +1,9 @@
 package array
 
 import (
-	"deeplake/core/tensor"
 	"unsafe"
+
+	"deeplake/core/tensor"
 )
 
 // Element is what Data holds.

@@ -1,10 +1,11 @@
 package array
 
 import (
-	"deeplake/core/errs"
 	"regexp"
 	"testing"
 	"time"
+
+	"deeplake/core/errs"
 )
 
 func TestParseTime(t *testing.T) {

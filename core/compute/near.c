@@ -26,8 +26,8 @@ VECTOR static inline wide load(const float* a) {
     return v;
 }
 
-/* near.go counts on this: a term goes through d / ROUGH + 1 additions at most, three more here, and
- * then float64. */
+/* vector_near.go counts on this: a term goes through d / ROUGH + 1 additions at most, three more
+ * here, and then float64. */
 VECTOR static inline double total(wide s0, wide s1, wide s2, wide s3) {
     wide s = (s0 + s1) + (s2 + s3);
     half low, high;

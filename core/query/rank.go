@@ -24,10 +24,10 @@ const (
 
 // ranking is what BM25 knows of all rows before it scores one.
 type ranking struct {
-	fingerprint []string
-	docs        float64   // rows with a text
-	length      float64   // mean number of words
-	with        []float64 // rows that have each word
+	terms  []string
+	docs   float64   // rows with a text
+	length float64   // mean number of words
+	with   []float64 // rows that have each word
 }
 
 // bm25 is BM25_SIMILARITY(text, words): how well the text of each row fits the words, among the
@@ -51,8 +51,8 @@ func (c *checker) bm25(x *tql.Call, s *scope) (*node, error) {
 		return nil, tql.Errorf(c.text, args[1].at, errs.Type, "the words of BM25_SIMILARITY are %s, want a text that is the same for all rows", tql.Text(x.Args[1]))
 	}
 	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), args: args[:1], cost: dear, say: bm25Name}
-	list := fingerprintOf(words)
-	n.fingerprint = list
+	list := termsOf(words)
+	n.terms = list
 	n.alone = func(f *frame, n *node) (*array.Column, error) {
 		rk := f.run.ranks[n.id]
 		if rk == nil {
@@ -68,17 +68,17 @@ func (c *checker) bm25(x *tql.Call, s *scope) (*node, error) {
 	return c.make(n, fmt.Sprint(bm25Name, " ", s.number, " ", list))
 }
 
-// fingerprintOf cuts a text into words: letters and digits, in lower case.
-func fingerprintOf(text string) []string {
+// termsOf cuts a text into words: letters and digits, in lower case.
+func termsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // counts is how often each word is in a text, and how many words the text has.
 func (k *ranking) counts(text string, out []float64) float64 {
 	clear(out)
-	words := fingerprintOf(text)
+	words := termsOf(text)
 	for _, w := range words {
-		for i, want := range k.fingerprint {
+		for i, want := range k.terms {
 			if w == want {
 				out[i]++
 			}
@@ -90,9 +90,9 @@ func (k *ranking) counts(text string, out []float64) float64 {
 func (k *ranking) score(r *run, v *array.Column) (*array.Column, error) {
 	out := make([]float64, v.N)
 	null := make([]bool, v.N)
-	counts := make([]float64, len(k.fingerprint))
+	counts := make([]float64, len(k.terms))
 	for i := range out {
-		if i%fingerprintStep == 0 && r.ctx.Err() != nil {
+		if i%termsStep == 0 && r.ctx.Err() != nil {
 			return nil, r.alive()
 		}
 		text, ok := v.Value(i).(string)
@@ -122,7 +122,7 @@ func rank(r *run, src *flow, tables []Table, in []*node) error {
 	var wanted []*node
 	for _, x := range in {
 		x.each(func(n *node) {
-			if n.fingerprint != nil && r.ranks[n.id] == nil {
+			if n.terms != nil && r.ranks[n.id] == nil {
 				wanted = append(wanted, n)
 			}
 		})
@@ -160,12 +160,12 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 			return err
 		}
 		k := &parts[unit]
-		if k.fingerprint == nil {
-			k.fingerprint, k.with = n.fingerprint, make([]float64, len(n.fingerprint))
+		if k.terms == nil {
+			k.terms, k.with = n.terms, make([]float64, len(n.terms))
 		}
-		counts := make([]float64, len(k.fingerprint))
+		counts := make([]float64, len(k.terms))
 		for i := range v.N {
-			if i%fingerprintStep == 0 && r.ctx.Err() != nil {
+			if i%termsStep == 0 && r.ctx.Err() != nil {
 				return r.alive()
 			}
 			text, ok := v.Value(i).(string)
@@ -185,7 +185,7 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &ranking{fingerprint: n.fingerprint, with: make([]float64, len(n.fingerprint))}
+	k := &ranking{terms: n.terms, with: make([]float64, len(n.terms))}
 	for _, p := range parts {
 		k.docs += p.docs
 		k.length += p.length
@@ -197,5 +197,5 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 	return k, nil
 }
 
-// fingerprintStep is how many texts are counted without looking whether the caller has given up.
-const fingerprintStep = 1 << 12
+// termsStep is how many texts are counted without looking whether the caller has given up.
+const termsStep = 1 << 12

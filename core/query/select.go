@@ -154,7 +154,7 @@ func (c *checker) condition(s *scope, x tql.Expr, place string) (*node, error) {
 func (c *checker) noRanks(n *node, place string) error {
 	var err error
 	n.each(func(m *node) {
-		if m.fingerprint != nil && err == nil {
+		if m.terms != nil && err == nil {
 			err = c.fail(m.at, "BM25_SIMILARITY is over the rows that WHERE leaves, and has no place in %s; use it in SELECT or ORDER BY", place)
 		}
 	})

@@ -2,10 +2,11 @@ package compute
 
 import (
 	"cmp"
-	"deeplake/core/array"
-	"deeplake/core/tensor"
 	"strconv"
 	"strings"
+
+	"deeplake/core/array"
+	"deeplake/core/tensor"
 )
 
 // compareLabels compares labels with text, or with labels that have other names.

@@ -1,10 +1,11 @@
 package compute
 
 import (
-	"deeplake/core/array"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"deeplake/core/array"
 )
 
 // TestCountDistinctAgainstMaps counts enough values to compact partitions often and to finish them
