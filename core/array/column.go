@@ -4,7 +4,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Unit is what the numbers of a column count, where that is more than numbers.
+// Unit is the unit that the numbers of a column count.
 type Unit uint8
 
 // The units. All have dtype int64.
@@ -18,7 +18,7 @@ const (
 // Unranked as Type.Dims says that the number of axes is not known, or differs from row to row.
 const Unranked = -1
 
-// Type is what is known of a column before any of its rows is read.
+// Type describes a column before any of its rows is read.
 type Type struct {
 	// of the elements; 0: there are none, as of NULL. float16 and bfloat16 come as float32
 	DType tensor.DType
@@ -29,8 +29,8 @@ type Type struct {
 	HType string       // what it means, as of a tensor: "bbox"; "": nothing special
 	Names []string     // class names: numbers stand for these; nil: none
 	Boxes string       // of bbox: "LTRB" (left, top, right, bottom), "LTWH" or "CCWH"; "" is LTRB
-	// a number written in the query: it takes the dtype of what it meets, as a Python number does
-	// in NumPy
+	// A number written in the query. It takes the dtype of the other operand, as a Python number
+	// does in NumPy.
 	Weak bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Element is what Data holds.
+// Element is the type of an element of Data.
 type Element interface {
 	bool | uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64 | string
 }
@@ -56,7 +56,7 @@ func (v vec[T]) clear(lo, hi int)         { clear(v[lo:hi]) }
 // Move copies a part of from, as copy does of its cut, without allocating.
 func (v vec[T]) Move(at int, from Vector, lo, hi int) { copy(v[at:], from.(vec[T])[lo:hi]) }
 
-// Gather takes rows of k elements; -1 leaves what is there.
+// Gather copies rows of k elements. A row of -1 leaves the destination unchanged.
 func (v vec[T]) Gather(at int, from Vector, rows []int, k int) {
 	src, dst := from.(vec[T]), v[at:at+len(rows)*k]
 	if k == 1 {
@@ -74,7 +74,7 @@ func (v vec[T]) Gather(at int, from Vector, rows []int, k int) {
 	}
 }
 
-// crop copies what cuts take of an array that begins at lo.
+// crop copies the cuts of an array that begins at lo.
 func (v vec[T]) crop(at int, from Vector, lo int, shape tensor.Shape, cuts []cut) {
 	crop(v[at:], from.(vec[T])[lo:], shape, cuts)
 }
@@ -213,7 +213,7 @@ func (c *Column) Vector() Vector {
 	return NewVector(c.DType, 0)
 }
 
-// Elems is Data, where it is known what it holds; a column without rows may have none.
+// Elems returns Data as []T, or nil if it has another type. A column without rows may have no Data.
 func Elems[T Element](c *Column) []T {
 	d, _ := c.Data.([]T)
 	return d

@@ -12,8 +12,7 @@ type Item struct {
 	At, Low, High, Step *Column
 }
 
-// cut is what is taken of one axis: count elements from start on, step apart. drop: the axis is
-// gone.
+// cut selects count elements of one axis, from start on, step apart. drop removes the axis.
 type cut struct {
 	start, step, count int
 	drop               bool
@@ -40,8 +39,8 @@ func itemValue(c *Column, row int) (v int64, given, null bool) {
 	return 0, true, false
 }
 
-// cutOf is what an item takes of an axis of a size, as in Python. ok is false for a single index
-// out of bounds.
+// cutOf returns the cut of an axis by an item, as in Python. ok is false for a single index out of
+// bounds.
 func cutOf(it *Item, row, size int) (c cut, null bool, err error) {
 	if !it.Slice {
 		at, _, none := itemValue(it.At, row)
@@ -248,9 +247,8 @@ func listIndexType(x Type, items []Item) (Type, error) {
 	return out, nil
 }
 
-// Index is x[items], by the rules of NumPy. A single index out of bounds is an error that names the
-// row; slices are cut down to what there is. A missing key of JSON, or an index that is NULL, gives
-// NULL.
+// Index returns x[items], by the rules of NumPy. A single index out of bounds is an error that
+// names the row. Slices are cut to the axis. A missing key of JSON, or a NULL index, gives NULL.
 func Index(x *Column, items []Item) (*Column, error) {
 	t, err := IndexType(x.Type, items)
 	if err != nil {
@@ -441,7 +439,7 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	return out, nil
 }
 
-// cutter finds what items take of arrays, one row after the other.
+// cutter computes the cuts of arrays, row by row.
 type cutter struct {
 	items []Item
 	axes  []*Item // of the items, for as many axes as the last row had
@@ -449,7 +447,7 @@ type cutter struct {
 	sizes []int64 // of the shapes that were made
 }
 
-// of is what the items take of an array of shape s, until the next call.
+// of returns the cuts of an array of shape s. They are valid until the next call.
 func (c *cutter) of(s tensor.Shape, row int) (cuts []cut, null bool, err error) {
 	if c.axes == nil || len(c.axes) != len(s) {
 		if c.axes, err = axesOf(len(s), c.items); err != nil {
@@ -470,7 +468,7 @@ func (c *cutter) of(s tensor.Shape, row int) (cuts []cut, null bool, err error) 
 	return c.cuts, null, nil
 }
 
-// shape is the shape of what is cut out.
+// shape returns the shape that is left by cuts.
 func (c *cutter) shape(cuts []cut) tensor.Shape {
 	from := len(c.sizes)
 	for _, k := range cuts {

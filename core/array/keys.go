@@ -72,8 +72,7 @@ func AppendKey(dst []byte, c *Column, row int) []byte {
 	return dst
 }
 
-// AppendSigns appends which zeros of a row are negative, for somebody to whom they are not what
-// AppendKey takes them for.
+// AppendSigns appends which zeros of a row are negative. AppendKey does not distinguish them.
 func AppendSigns(dst []byte, c *Column, row int) []byte {
 	if c.IsNull(row) {
 		return dst

@@ -291,7 +291,7 @@ func joinLists(out *Column, parts []*Column) error {
 	return nil
 }
 
-// MaxRow bounds what a single row may become.
+// MaxRow bounds the bytes of a single row.
 const MaxRow = 1 << 30
 
 // CheckRow refuses rows that need more memory than any row should.
@@ -307,8 +307,7 @@ func CheckRow(what string, row int, s tensor.Shape, d tensor.DType) error {
 }
 
 // MaxBatch bounds the bytes that one call of a function makes for a batch of rows. Results no
-// larger than the largest argument are not bounded: the batch was cut for the size of what was
-// read.
+// larger than the largest argument are not bounded: the batch was cut for the size of its inputs.
 const MaxBatch = 1 << 30
 
 // TextBytes is the memory of a text beside its bytes.

@@ -7,8 +7,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// RowError is about one row of a column, counted from the first row of the column. Who knows where
-// the column's rows stand in a table says so with At.
+// RowError is an error of one row of a column, counted from the first row of the column. A caller
+// that knows the position of the column in a table gives the row of the table with At.
 type RowError struct {
 	Row    int
 	kind   errs.Kind

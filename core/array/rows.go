@@ -2,7 +2,7 @@ package array
 
 import "deeplake/core/tensor"
 
-// StoredAt is where a row is held.
+// StoredAt returns the index at which a row is stored: 0 for all rows of a Const column.
 func (c *Column) StoredAt(row int) int {
 	if c.Const {
 		return 0
@@ -66,7 +66,7 @@ func (c *Column) ShapeAt(row int) tensor.Shape {
 	return c.Same
 }
 
-// Span is where the elements of a row are in Data.
+// Span returns the bounds of the elements of a row in Data.
 func (c *Column) Span(row int) (lo, hi int) {
 	row = c.StoredAt(row)
 	if c.Shapes != nil {
@@ -76,7 +76,7 @@ func (c *Column) Span(row int) (lo, hi int) {
 	return row * k, (row + 1) * k
 }
 
-// ItemSpan is where the items of a list are in Items.
+// ItemSpan returns the bounds of the items of a list in Items.
 func (c *Column) ItemSpan(row int) (lo, hi int) {
 	row = c.StoredAt(row)
 	if len(c.Ends) == 0 {
@@ -255,8 +255,8 @@ func (c *Column) Repeat(n int) *Column {
 	return &out
 }
 
-// ForAll runs f on the columns. Where all are Const, f sees one row, and what it gives stands for
-// all.
+// ForAll runs f on the columns. If all are Const, f gets one row, and its result stands for all
+// rows.
 func ForAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
 	n, constant := RowsOf(cols...)
 	if !constant {
@@ -290,7 +290,7 @@ func RowsOf(cols ...*Column) (n int, constant bool) {
 	return n, len(cols) > 0
 }
 
-// AnyNull is where at least one of the columns has no value, nil for nowhere.
+// AnyNull returns the rows in which at least one column is NULL; nil if there are none.
 func AnyNull(n int, cols ...*Column) []bool {
 	var out []bool
 	for _, c := range cols {

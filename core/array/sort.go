@@ -10,14 +10,14 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Key is one of what rows are sorted by.
+// Key is a column that rows are sorted by.
 type Key struct {
 	Column     *Column
 	Desc       bool
 	NullsFirst bool
 }
 
-// OrderType refuses what has no order: lists, and arrays of more than one element.
+// OrderType refuses types without an order: lists, and arrays of more than one element.
 func OrderType(t Type) error {
 	if t.List || t.DType == tensor.Bytes && t.Dims > 0 {
 		return errs.New(errs.Type, "ORDER BY %s: a list has no order", t)

@@ -10,8 +10,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// ParseTime reads what stands behind DATE, TIMESTAMP and INTERVAL: '2024-01-31', '2024-01-31
-// 12:30:00.5' (with T between, and Z or +01:00 at the end, too), '1 day 2 hours' or '1 day
+// ParseTime reads the text of DATE, TIMESTAMP and INTERVAL literals: '2024-01-31', '2024-01-31
+// 12:30:00.5' (also with T between, and with Z or +01:00 at the end), '1 day 2 hours' or '1 day
 // 02:00:00'.
 func ParseTime(unit Unit, text string) (int64, error) {
 	if len(text) > 200 {

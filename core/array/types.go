@@ -75,7 +75,7 @@ func (t Type) String() string {
 	return b.String()
 }
 
-// Axes is the shape with -1 for what is not known; nil where the number of axes is not.
+// Axes returns the shape with -1 for unknown sizes; nil if the number of axes is unknown.
 func (t Type) Axes() tensor.Shape {
 	if t.Dims == Unranked {
 		return nil
@@ -100,7 +100,7 @@ func (t Type) WithAxes(s tensor.Shape) Type {
 	return t
 }
 
-// RefuseLists refuses lists in what works on arrays.
+// RefuseLists refuses lists as operands of an operation on arrays.
 func RefuseLists(what string, types ...Type) error {
 	for _, t := range types {
 		if t.List {

@@ -75,7 +75,7 @@ func unifyAxes(a, b Type) tensor.Shape {
 	return out
 }
 
-// Become makes values of the type t, which Unify gave. The shapes stay what they are.
+// Become converts values to a type that Unify returned. Shapes do not change.
 func Become(c *Column, t Type) (*Column, error) {
 	switch {
 	case c.DType == 0:

@@ -15,8 +15,8 @@ type Aggregator interface {
 	// Add takes rows. group is the group of each, nil where all are in group 0; there are groups of
 	// them so far.
 	Add(c *array.Column, group []int32, groups int) error
-	// Merge takes what other, of the same kind, has seen after this one: its group i is group to[i]
-	// here; nil: group i. other is not used any more.
+	// Merge adds the state of other, of the same kind, which saw later rows. Group i of other is
+	// group to[i] here; a nil to keeps the numbers. other must not be used afterwards.
 	Merge(other Aggregator, to []int32) error
 	// Result is one row for each group, at least one.
 	Result() (*array.Column, error)

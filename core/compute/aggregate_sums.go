@@ -66,7 +66,7 @@ func (a *sumInts) Add(c *array.Column, group []int32, groups int) error {
 	return nil
 }
 
-// addSmall adds numbers of which a batch cannot overflow.
+// addSmall adds numbers whose sum over a batch cannot overflow.
 func addSmall[T array.Number](a *sumInts, d []T, group []int32) {
 	if group == nil {
 		for len(d) > 0 {
@@ -184,7 +184,7 @@ func empties(n []int64) []bool {
 	return null
 }
 
-// sumFloats keeps what rounding loses, so that the order matters as good as never.
+// sumFloats keeps the rounding errors of its sums, so that the order of rows hardly matters.
 type sumFloats struct {
 	t    array.Type
 	mean bool
@@ -197,7 +197,7 @@ func (a *sumFloats) grow(n int) {
 	a.n, a.sum, a.lost = grown(a.n, n), grown(a.sum, n), grown(a.lost, n)
 }
 
-// two is a+b, and what rounding took away.
+// two returns a+b and its rounding error.
 func two(a, b float64) (s, lost float64) {
 	s = a + b
 	v := s - a
@@ -263,7 +263,7 @@ func (a *sumFloats) Add(c *array.Column, group []int32, groups int) error {
 	return nil
 }
 
-// addNarrow adds float32, of which a run of some thousands loses next to nothing in float64.
+// addNarrow adds float32 values. A run of some thousands loses almost nothing in float64.
 func (a *sumFloats) addNarrow(d []float32) {
 	if _, sum, _, ok := sumNative(tensor.Float32, d); ok {
 		a.add(0, sum)

@@ -53,7 +53,7 @@ func textHint(t array.Type) string {
 	return ""
 }
 
-// Arith is x op y. Whole numbers are computed in int64, and what does not fit is an error.
+// Arith returns x op y. Whole numbers are computed in int64; a result beyond it is an error.
 func Arith(op string, x, y *array.Column) (*array.Column, error) {
 	t, err := ArithType(op, x.Type, y.Type)
 	if err != nil {
@@ -75,7 +75,7 @@ func Arith(op string, x, y *array.Column) (*array.Column, error) {
 	return zip(arithNames[op], t, x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), floatKernel[float64](op))
 }
 
-// fits64 refuses what int64 cannot hold.
+// fits64 refuses values beyond int64.
 func fits64(what string, cols ...*array.Column) error {
 	for _, c := range cols {
 		if d, ok := c.Data.([]uint64); ok {

@@ -16,7 +16,7 @@ func boxFunctions() []Function {
 	}
 }
 
-// checkBoxes refuses what cannot be boxes: they are (4,) or (boxes, 4).
+// checkBoxes refuses types that cannot be boxes. Boxes have the shape (4,) or (boxes, 4).
 func checkBoxes(name string, arg int, t array.Type) error {
 	if t.DType == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// comparing says as what two types are compared.
+// comparing is the type as which two operands are compared.
 type comparing uint8
 
 const (
@@ -183,8 +183,8 @@ func compareText(op string, t array.Type, x, y *array.Column) (*array.Column, er
 	return zip("comparison", t, x, y, array.Direct(a), array.Direct(b), comparer[string](op))
 }
 
-// compareMixed compares uint64 with signed numbers: what is above or below the other's range is so
-// by itself.
+// compareMixed compares uint64 with signed numbers. A value outside the range of the other type is
+// decided without conversion.
 func compareMixed(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	if y.DType == tensor.Uint64 {
 		return compareSigned(op, t, x, y)
@@ -397,8 +397,8 @@ func equalTotal[T float32 | float64](dst []bool, a, b []T) {
 	}
 }
 
-// lessTotal need not look for NaN against one number that is none: NaN is not below it, and above
-// it is what is not below or equal.
+// lessTotal does not test for NaN if one operand is a number other than NaN. NaN is not below it;
+// values above it are those that are neither below nor equal.
 func lessTotal[T float32 | float64](dst []bool, a, b []T) {
 	switch {
 	case len(b) == 1 && len(a) == len(dst) && b[0] == b[0]:

@@ -30,8 +30,8 @@ func compareLabels(op string, t array.Type, x, y *array.Column) (*array.Column, 
 	return compareText(op, t, a, b)
 }
 
-// compareJSON compares numbers with numbers and strings with strings; what cannot be compared is
-// NULL.
+// compareJSON compares numbers with numbers and strings with strings. Values of different kinds
+// give NULL.
 func compareJSON(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
 		x, y := c[0], c[1]
@@ -106,8 +106,8 @@ func coarse(v any) string {
 	return strconv.FormatFloat(array.CanonicalFloat(array.AsFloat(v)), 'g', -1, 64)
 }
 
-// Coarse gives values of JSON, and what is compared with them, a text that is the same wherever =
-// holds, so that not all pairs need be compared.
+// Coarse maps values that are compared as JSON to texts. Values that = finds equal have equal
+// texts, so a join need not compare all pairs.
 func Coarse(c *array.Column) (*array.Column, error) {
 	if c.Label() {
 		c = array.LabelText(c)

@@ -9,15 +9,15 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Function is what a query calls by name. Check gives the type of the result of types of arguments,
-// before any data is read, and Call computes it; both may be used in parallel.
+// Function is a function that a query calls by name. Check returns the type of the result before
+// any data is read. Call computes it. Both are safe for concurrent use.
 type Function struct {
 	Name        string
 	Least, Most int // arguments; Most -1: any number
 	Check       func(args []array.Type) (array.Type, error)
 	Call        func(args []*array.Column) (*array.Column, error)
-	// Bounded is Call for somebody who does not want values beyond a limit: for them any other
-	// value beyond the limit may come, which costs less. nil: there is nothing to save.
+	// Bounded is Call for a caller that needs no values beyond a limit. Such values may be replaced
+	// by any other value beyond the limit, which costs less. Nil: the function has no such form.
 	Bounded func(args []*array.Column, l Limit) (*array.Column, error)
 	Doc     string // its signature and meaning, in a line
 	Facts

@@ -111,7 +111,7 @@ func (m *matcher) match(s string) bool {
 			return false
 		}
 	}
-	// what is left has to end with the last piece
+	// The rest has to end with the last piece.
 	skip := utf8.RuneCountInString(s) - len(last)
 	if skip < 0 {
 		return false

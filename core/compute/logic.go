@@ -8,7 +8,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TruthType refuses what is neither true nor false.
+// TruthType refuses types without a truth value.
 func TruthType(t array.Type) error {
 	if t.DType == 0 || t.Number() && !t.List && !t.Label() {
 		return nil
@@ -39,7 +39,7 @@ func NotType(x array.Type) (array.Type, error) {
 	return x.WithDType(tensor.Bool), nil
 }
 
-// truths makes bools of numbers: what is not zero is true.
+// truths converts numbers to bools: every number but zero is true.
 func truths(c *array.Column) *array.Column {
 	t := c.Type.WithDType(tensor.Bool)
 	if c.DType == tensor.Bool {
@@ -57,8 +57,8 @@ func truths(c *array.Column) *array.Column {
 	})
 }
 
-// Truth is what a row is in a boolean place: an array is true where ANY of its elements is. NULL
-// stays NULL.
+// Truth returns the truth value of each row: an array is true if ANY of its elements is. NULL stays
+// NULL.
 func Truth(c *array.Column) (*array.Column, error) {
 	if err := TruthType(c.Type); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func logicScalars(and bool, t array.Type, x, y *array.Column, n int) *array.Colu
 	out.Null = make([]bool, n)
 	for i := range out.Null {
 		p, q := an != nil && an[i], bn != nil && bn[i]
-		// what is known decides alone where it is FALSE for AND and TRUE for OR
+		// A known operand decides alone if it is FALSE for AND, or TRUE for OR.
 		null := p && (q || b[i] == and) || q && a[i] == and
 		out.Null[i] = null
 		dst[i] = dst[i] && !null
@@ -245,8 +245,8 @@ func Pick(c *array.Column) []int {
 	return kept
 }
 
-// picked is where d is true, eight at a time: often none of them is, and otherwise nobody can
-// foresee which.
+// picked returns the true rows, eight at a time: often none of the eight is true, and otherwise
+// branches are unpredictable.
 func picked(d []bool) []int {
 	words := wordsOf(d)
 	n := 0

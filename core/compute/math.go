@@ -21,7 +21,7 @@ func floating(x array.Type) array.Type {
 	return rounded(x)
 }
 
-// rounded is the float type of what float32 can hold as well as its argument.
+// rounded returns the float type of a result that float32 holds as well as its argument.
 func rounded(x array.Type) array.Type {
 	d := tensor.Float64
 	if x.DType == tensor.Float32 {
@@ -152,7 +152,7 @@ func binaryCall(op string) func([]*array.Column) (*array.Column, error) {
 	return func(args []*array.Column) (*array.Column, error) { return Arith(op, args[0], args[1]) }
 }
 
-// keepNumber is the type of what makes whole numbers of whole numbers.
+// keepNumber returns a Check of functions that return whole numbers for whole numbers.
 func keepNumber(name string) func([]array.Type) (array.Type, error) {
 	return func(args []array.Type) (array.Type, error) {
 		return kept(args[0]), wantNumbers(name, args[:1])
@@ -272,8 +272,7 @@ func roundInts(t array.Type, x, digits *array.Column) (*array.Column, error) {
 	return out, err
 }
 
-// roundInt rounds to a multiple of 10^-digits: what lies in the middle away from zero, or to an
-// even multiple.
+// roundInt rounds to a multiple of 10^-digits: halves away from zero, or to an even multiple.
 func roundInt(v, digits int64, even bool) (int64, bool) {
 	switch {
 	case digits >= 0:

@@ -25,7 +25,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// ready reports whether the processor has what the C loops are made of.
+// ready reports whether the processor has the instructions that the C loops need.
 var ready = sync.OnceValue(func() bool { return C.dli_compute_ready() != 0 })
 
 // worth is how many values a call into C has to bring.

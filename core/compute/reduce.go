@@ -243,7 +243,7 @@ func variance(v []float64) float64 {
 	return (s[0] + s[1] + (s[2] + s[3])) / n
 }
 
-// small is the sums of rows of numbers of which no row can have too many for int64; nil of others.
+// small returns the sums of rows that cannot overflow int64; nil for other columns.
 func small(x *array.Column) *array.Column {
 	switch d := x.Data.(type) {
 	case []uint8:
@@ -382,7 +382,7 @@ func extremeOf[T array.Number](d tensor.DType, x *array.Column, a array.Lane[T],
 	})
 }
 
-// argOf is where the first extreme is, -1 of nothing.
+// argOf returns the index of the first extreme; -1 of nothing.
 func argOf[T array.Number](v []T, most bool) int {
 	if len(v) == 0 {
 		return -1

@@ -15,15 +15,15 @@ type Set struct {
 	col  *array.Column // the values, as scalars
 	null bool          // NULL is among them
 
-	// Stop, unless it is nil, is asked now and then while a table of the values is made. When it
-	// says true the table is left as it is, and what IsIn gives means nothing.
+	// Stop, unless nil, is called now and then while a table of the values is built. If it returns
+	// true, building ends, and the result of IsIn is undefined.
 	Stop func() bool
 
 	mu      sync.Mutex
 	finders map[comparing]any // of values as they are, each made when it is first needed
 }
 
-// finder is what make gives; where the values were not converted it is made once.
+// finder returns the table that make builds. It builds one table if the values need no conversion.
 func finder[F any](s *Set, h comparing, values *array.Column, make func() F) F {
 	if values != s.col {
 		return make()
@@ -162,8 +162,8 @@ func (s *Set) find(t array.Type, x *array.Column) (*array.Column, error) {
 	return array.Map(t, x, array.Lanes[float64](x.Data), f), nil
 }
 
-// findMixed looks signed numbers up among unsigned ones, or the other way round: both have what is
-// not below zero.
+// findMixed looks signed numbers up among unsigned ones, or vice versa. Both have the values from
+// zero on in common.
 func (s *Set) findMixed(t array.Type, x *array.Column) *array.Column {
 	f := finder(s, asMixed, s.col, func() func(dst []bool, a []uint64) {
 		values, ok := s.col.Data.([]uint64)
@@ -191,14 +191,14 @@ func (s *Set) findMixed(t array.Type, x *array.Column) *array.Column {
 	})
 }
 
-// kinds are values of JSON by what coarse says of them, and how many there are of each kind.
+// kinds counts the values of JSON by kind, and indexes them by their coarse text.
 type kinds struct {
 	values map[string][]any
 	counts map[int]int
 }
 
-// findJSON looks values up as = compares them: what is in there is, and what cannot be compared
-// with all of the others is NULL.
+// findJSON looks values up as = compares them. A value that is not found, and cannot be compared
+// with all others, gives NULL.
 func (s *Set) findJSON(t array.Type, x *array.Column) (*array.Column, error) {
 	k := finder(s, asJSON, s.col, func() *kinds {
 		k := &kinds{map[string][]any{}, map[int]int{}}

@@ -180,7 +180,7 @@ func transpose(args []*array.Column) (*array.Column, error) {
 	return out, nil
 }
 
-// turned is where the elements of the transpose of an array come from.
+// turned returns the source index of each element of the transpose.
 func turned(s tensor.Shape) []int {
 	n := array.SizeOf(s)
 	out := make([]int, n)

@@ -157,7 +157,7 @@ func integral(data any) bool {
 	return true
 }
 
-// nativeInts is what is a whole number: products of bytes, and elements that differ.
+// nativeInts computes whole results: products of bytes, and counts of different elements.
 func (p *pairing) nativeInts(dst []int64) bool {
 	if p.m == unequal && p.x.Float() {
 		return p.nativeUnequal(dst)

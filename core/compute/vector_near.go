@@ -7,7 +7,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Limit says which values of a measure nobody wants: those strictly above At, or strictly below.
+// Limit names the values of a measure that the caller does not need: those strictly above At, or
+// strictly below.
 type Limit struct {
 	At    float64
 	Above bool
@@ -27,8 +28,8 @@ func Sought(y *array.Column) *array.Column {
 	return y
 }
 
-// lowerBound is what a float32 pass over rows of a measure is held against, so that those of which
-// it tells that they are beyond the limit need not be computed.
+// lowerBound is the threshold of a float32 pass over rows of a measure. Rows beyond it need no
+// exact value.
 type lowerBound struct {
 	// the one that rows are measured against, with zeros up to a multiple of lowerBoundSums
 	vector []float32
@@ -105,8 +106,8 @@ func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	return out, off < 0.1
 }
 
-// room is where the values of rows are put, and memory for twice as many that begins there; nil: it
-// is made where it is needed.
+// room returns memory for the values of rows, and memory for twice as many that begins there. The
+// second is nil if the caller gave no Room.
 func (l *Limit) room(rows int) (dst, twice []float64) {
 	if l == nil || len(l.Room) < 2*rows {
 		return make([]float64, rows), nil

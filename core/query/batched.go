@@ -51,7 +51,8 @@ func batchesOf(o *Options) ([][]any, error) {
 	return out, nil
 }
 
-// together refuses what cannot be answered for all turns while rows come once.
+// together refuses queries that cannot be answered for all values of batched parameters in one pass
+// over the rows.
 func (c *checker) together(s *tql.Statement, turns []*plan) error {
 	first, ok := turns[0].body.(*selected)
 	if !ok || first.group != nil || first.unique || first.expand != nil || len(turns[0].order) == 0 || turns[0].limit < 0 ||

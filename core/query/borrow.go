@@ -11,8 +11,8 @@ func (a *aggregate) passes() bool {
 	return f != nil && f.NoAlias
 }
 
-// borrow is eval for somebody who keeps nothing that shares memory with the column: a stored one
-// need not be read if it can be shown where it lies.
+// borrow is eval for a caller that keeps no memory of the column. A stored column is then used in
+// place, without a copy, if its reader allows that.
 func (f *frame) borrow(n *node) (*array.Column, error) {
 	if f.memo[n.id] == nil {
 		if v := f.shown(n); v != nil {
@@ -73,9 +73,9 @@ func (f *frame) inPieces(n *node) (*array.Column, error) {
 	return array.Concat(n.t, parts)
 }
 
-// pieces computes n where one of its args is a column of large values, and the others constants:
-// for each piece of memory that the column lies in, which begins at row from of the frame. found is
-// false where that is not so; what take was given then is of no use.
+// pieces computes n if one argument is a column of large values and the others are constants. It
+// calls take for each contiguous piece of the column; from is the first row of the piece in the
+// frame. If found is false, the caller must discard all results of take.
 func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found bool, err error) {
 	if !n.facts.NoAlias || !n.t.Scalar() || f.parent != nil {
 		return false, nil

@@ -6,7 +6,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// verdict is what a bound says of a condition.
+// verdict is the outcome of a condition that bounds allow.
 type verdict uint8
 
 const (
@@ -15,13 +15,13 @@ const (
 	always
 )
 
-// test is what index pages say of one condition.
+// test decides one condition by index pages.
 type test struct {
 	column int
 	judge  func(z *Zone) verdict
 }
 
-// testOf finds what bounds say of a condition.
+// testOf returns the test of a condition; ok is false without one.
 func testOf(cond *node) (test, bool) {
 	switch {
 	case cond.ref != nil && cond.ref.want == Nulls:
@@ -130,7 +130,7 @@ func shapeTest(op string, x *node, v any) (test, bool) {
 	}}, true
 }
 
-// judge says what values between low and high give when they are compared with v.
+// judge returns the verdict of comparing values between low and high with v.
 func judge(op string, low, high, v any) verdict {
 	yes, no := false, false // for all values
 	switch op {

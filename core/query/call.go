@@ -127,7 +127,7 @@ func (c *checker) present(of *node) *node {
 	return n
 }
 
-// function is a function of columns, or what says the same at less cost.
+// function makes the node of a function, or of a cheaper equivalent.
 func (c *checker) function(at tql.Pos, name string, args []*node) (*node, error) {
 	f := compute.Find(name)
 	if f == nil {
@@ -286,8 +286,8 @@ func (c *checker) none(x *tql.Call) error {
 	return nil
 }
 
-// random is a number in [0, 1) for each row, the same for the same seed, row and call: what a query
-// of WITH draws is the same wherever it is named.
+// random returns a number in [0, 1) for each row. It depends on the seed, the row and the call
+// only, so that a query of WITH draws the same numbers wherever it is named.
 func (c *checker) random(x *tql.Call) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err

@@ -43,12 +43,12 @@ type checker struct {
 	randoms []int // where RANDOM stands in the text; nil until somebody asks
 }
 
-// scope is where the names of an expression are looked for.
+// scope holds the names that an expression sees.
 type scope struct {
 	number  int // distinguishes selects
 	origins []*origin
 	outer   *scope // of the query around a subquery
-	// columns that USING has made one: origin and column, the first of which counts
+	// columns that USING merged: origin and column, of which the first counts
 	using   map[string][][2]int
 	hidden  map[[2]int]bool  // the others of them
 	aliases map[string]*node // names of results
@@ -57,7 +57,7 @@ type scope struct {
 	bound   *[]*node         // what is taken from the query around, in order
 }
 
-// origin is what rows come from: a table, or a query in its place.
+// origin is a source of rows: a table, or a query in its place.
 type origin struct {
 	name   string
 	at     tql.Pos
@@ -221,7 +221,7 @@ func (c *checker) exprs(list []tql.Expr, s *scope) ([]*node, error) {
 	return out, nil
 }
 
-// literal is the node of a value in the text; numbers take the dtype of what they meet.
+// literal returns the node of a value in the text. A number takes the dtype of the other operand.
 func (c *checker) literal(at tql.Pos, v any) *node {
 	t := array.Of(0)
 	switch v.(type) {
@@ -383,7 +383,7 @@ func (c *checker) stored(at tql.Pos, s *scope, origin, column int) (*node, error
 	return n, nil
 }
 
-// unknown is the error for a name that nothing has.
+// unknown returns the error of a name that no table, alias or field has.
 func (c *checker) unknown(x *tql.Name, s *scope) error {
 	var all []string
 	of := false

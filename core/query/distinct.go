@@ -27,7 +27,7 @@ func filtered(r *run, rows *rel, cond *node) (*rel, error) {
 	return rows.take(slices.Concat(parts...)), nil
 }
 
-// distinct is the first rows of which no other has the same values, at most most of them.
+// distinct returns the first rows with different values, at most most of them.
 func (s *selected) distinct(r *run, rows *rel, most int64) (*rel, error) {
 	by := s.on
 	if by == nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Explanation is what a query does: before it is run as far as index pages tell, and after what
-// really happened.
+// Explanation describes the steps of a query: the plan that index pages give, and after a run the
+// actual figures.
 type Explanation struct {
 	Query string `json:"query"` // in canonical form
 	Plan  *Step  `json:"plan"`
@@ -25,7 +25,7 @@ type Step struct {
 	Inputs []*Step `json:"inputs,omitempty"`
 }
 
-// Done is what happened.
+// Done counts the work of a step that ran.
 type Done struct {
 	Seconds float64 `json:"seconds"`
 	Rows    int64   `json:"rows"`    // of the result
@@ -101,7 +101,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// explainer asks the index what plans will do.
+// explainer predicts the work of plans from index pages.
 type explainer struct {
 	r   *run
 	err error

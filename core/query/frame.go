@@ -26,7 +26,7 @@ type run struct {
 	places  bool             // somebody asks where rows stand
 }
 
-// answers are the outcomes of subqueries that were run, by plan and by what the query around gave.
+// answers caches the outcomes of subqueries, by plan and by values of the outer query.
 type answers struct {
 	mu   sync.Mutex
 	seen map[string]*answered
@@ -44,7 +44,7 @@ func newAnswers() *answers {
 	return &answers{seen: map[string]*answered{}, sets: map[*rel]*compute.Set{}}
 }
 
-// hold accounts for memory that stays until the query has ended.
+// hold accounts for memory that stays in use until the query ends.
 func (r *run) hold(bytes int64) error {
 	if total := r.used.Add(bytes); total > r.o.Budget {
 		return errs.New(errs.Invalid, "run a query: it takes more than %d MB of memory; select less, add LIMIT, or allow more with memory=", r.o.Budget>>20)
@@ -78,7 +78,7 @@ func (w *worker) reader(t Table) Reader {
 	return r
 }
 
-// close frees the readers, and counts what they have read.
+// close frees the readers, and adds up their reads.
 func (w *worker) close() {
 	for _, r := range w.readers {
 		read, decoded := r.Bytes()
@@ -115,8 +115,8 @@ type borrowedColumn struct {
 	column *array.Column
 }
 
-// recycle gives the memory back that was read into, but for what kept columns, which somebody may
-// still look at, share. Frames of some of the rows have copies.
+// recycle returns read buffers for reuse, except memory that kept columns share. Frames of some of
+// the rows have copies.
 func (f *frame) recycle(kept ...*array.Column) {
 	for _, l := range f.borrowed {
 		l.reader.Recycle(l.column, kept...)
@@ -125,7 +125,7 @@ func (f *frame) recycle(kept ...*array.Column) {
 	clear(f.memo)
 }
 
-// position is where row i stands among the rows that the select draws from: its number, if that is
+// position returns the position of row i among the rows of the select: its number, if the source is
 // a table.
 func (f *frame) position(i int) int64 {
 	if f.places != nil {

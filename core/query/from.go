@@ -8,10 +8,10 @@ import (
 	"deeplake/core/tql"
 )
 
-// maxNamed bounds how often a query reads the queries of its WITH, each of which is planned anew.
+// maxNamed bounds how often a query reads the queries of its WITH. Each reading is planned anew.
 const maxNamed = 1000
 
-// from checks what rows are drawn from.
+// from checks the sources of rows.
 func (c *checker) from(s *selected, x *tql.Select) error {
 	first := x.From
 	if first == nil {
@@ -31,10 +31,10 @@ func (c *checker) from(s *selected, x *tql.Select) error {
 	return nil
 }
 
-// askedName is what FROM calls the dataset that is asked.
+// askedName is the name of the queried dataset in FROM.
 const askedName = "dataset"
 
-// origin finds what FROM names: a query of WITH, the dataset that is asked, or one by its URI.
+// origin resolves a name in FROM: a query of WITH, the queried dataset, or another one by its URI.
 func (c *checker) origin(x *tql.Source, s *scope) (*origin, error) {
 	if x.Query != nil {
 		p, err := c.below(x.Query, s)

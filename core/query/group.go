@@ -11,8 +11,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// grouping is GROUP BY, or aggregates of all rows: what of each group is computed, as extra columns
-// of its row.
+// grouping is GROUP BY, or aggregates of all rows. Each group is a row with computed extra columns.
 type grouping struct {
 	keys   []*node // of rows
 	slots  []slot
@@ -23,8 +22,7 @@ type grouping struct {
 	whole  bool // lists have NULL too, so that UNGROUP BY finds the items of a row at one place
 }
 
-// slot is one extra column: a key, or an aggregate, of which LIST is the values of all rows of the
-// group.
+// slot is one extra column: a key, or an aggregate. LIST holds the values of all rows of the group.
 type slot struct {
 	key   int // of keys; -1
 	agg   *aggregate
@@ -49,7 +47,7 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 		return g.extra(n, at), nil
 	}
 	if key := g.ofKey(n); key >= 0 {
-		// what index pages would have said of rows is computed of groups
+		// Index pages answer this for rows; for groups it is computed.
 		of := g.extra(n, key)
 		return c.apply(n.at, n.say, n.t, cheap, []*node{of}, func(a []*array.Column) (*array.Column, error) {
 			if n.ref.want == Nulls {
@@ -244,7 +242,7 @@ func (g *groups) keep(cols []*array.Column, rows []int) {
 	}
 }
 
-// partial is what one unit knows of its groups.
+// partial is the state of the groups of one unit.
 type partial struct {
 	groups *groups
 	aggs   []compute.Aggregator
@@ -283,7 +281,7 @@ func (g *grouping) run(r *run, src flow) (*rel, error) {
 	return g.result(r, &total)
 }
 
-// needs is what is computed of rows.
+// needs returns the expressions that are computed for rows.
 func (g *grouping) needs() []*node {
 	all := slices.Clone(g.keys)
 	for _, s := range g.slots {
@@ -336,7 +334,7 @@ func (g *grouping) begin(p *partial) error {
 	return nil
 }
 
-// take adds the rows of a batch to what its unit knows.
+// take adds the rows of a batch to the state of its unit.
 func (g *grouping) take(p *partial, f *frame) error {
 	if !p.began {
 		if err := g.begin(p); err != nil {
@@ -400,7 +398,7 @@ func (a *aggregate) at() tql.Pos {
 	return tql.Pos{Line: 1, Column: 1}
 }
 
-// merge adds what a unit knows to the whole.
+// merge adds the state of a unit to the total.
 func (g *grouping) merge(r *run, total, p *partial) error {
 	var to []int32
 	if len(g.keys) == 0 {

@@ -59,7 +59,7 @@ func (c *checker) join(s *selected, x *tql.Join) error {
 	return nil
 }
 
-// joinOn adds a condition: as equal keys where that is what it says.
+// joinOn adds a condition, as a pair of equal keys if it is one.
 func (c *checker) joinOn(j *join, n *node, k int) error {
 	if n.op == "=" && n.compute != nil && len(n.args) == 2 && n.t.Scalar() {
 		a, b := n.args[0], n.args[1]
@@ -79,8 +79,8 @@ func (c *checker) joinOn(j *join, n *node, k int) error {
 	return nil
 }
 
-// joinCoarse makes two keys that are equal wherever = holds between values of no one type: JSON,
-// and large numbers without a sign with others. The condition itself is asked of what is left.
+// joinCoarse makes two keys that are equal wherever = holds between values of different types:
+// JSON, and large unsigned numbers with others. The condition itself then filters the candidates.
 func (c *checker) joinCoarse(j *join, at tql.Pos, a, b *node) error {
 	if a.t.DType != tensor.JSON && b.t.DType != tensor.JSON {
 		if !a.t.Number() || !b.t.Number() || a.t.Unit != b.t.Unit {
@@ -365,7 +365,7 @@ func (j *join) run(r *run, left, right *rel) (*rel, error) {
 	return out, nil
 }
 
-// index finds rows by their keys; rows of which a key is NULL are not in it.
+// index maps keys to rows. Rows with a NULL key are left out.
 func (j *join) index(r *run, right *rel) (map[string][]int, error) {
 	index := map[string][]int{}
 	if len(j.right) == 0 {

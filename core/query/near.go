@@ -9,9 +9,8 @@ import (
 	"deeplake/core/compute"
 )
 
-// cutoff is what rows may not be behind, in an order that begins with a measure: every unit that
-// has rows enough says what the last of them has, and measures no row of which is known beforehand
-// that it is behind.
+// cutoff is the current k-th best score of an order that begins with a measure. Every unit with
+// enough rows lowers it. Rows whose bound is worse are skipped unscored.
 type cutoff struct {
 	measure *node
 	minus   bool // the key is the measure with another sign
@@ -19,9 +18,8 @@ type cutoff struct {
 	bits    atomic.Uint64
 }
 
-// newCutoff is nil where the first key is none of which something is known beforehand, or another
-// one may fail for rows: which rows are left out depends on who was first, and that must not decide
-// whether there is an answer.
+// newCutoff returns nil if the first sort key has no cheap bound, or if a later key may fail:
+// pruning must not change whether the query fails.
 func newCutoff(order []key) *cutoff {
 	k := order[0]
 	if slices.ContainsFunc(order[1:], func(k key) bool { return k.x.fails() }) {
@@ -48,10 +46,10 @@ func newCutoff(order []key) *cutoff {
 	return c
 }
 
-// value is NaN as long as nobody knows.
+// value is NaN before the first score.
 func (c *cutoff) value() float64 { return math.Float64frombits(c.bits.Load()) }
 
-// move says that there are rows enough that are not behind v.
+// move tightens the cutoff to v: enough rows are at least as good.
 func (c *cutoff) move(v float64) {
 	for v == v {
 		was := c.bits.Load()
@@ -64,9 +62,8 @@ func (c *cutoff) move(v float64) {
 	}
 }
 
-// within are the rows of a frame that are not behind what any unit knows to be enough, and their
-// first key. found is false where nothing is known beforehand: the key has then to be computed as
-// others are, which also says what is wrong.
+// within returns the rows of a frame that are not worse than the cutoff, and their first key. If
+// found is false, the caller computes the key in the ordinary way, which also reports errors.
 func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	c := b.cut
 	if c == nil || f.knows(c.measure) {
@@ -127,7 +124,7 @@ func (c *cutoff) pick(v []float64, null []bool, l *compute.Limit, from int, pick
 	return picked, keys
 }
 
-// unknown is the id of a node whose values nobody else wants.
+// unknown is the id of a node whose values no other node shares.
 const unknown = -1
 
 // knows reports whether the values of a node are there already.

@@ -10,8 +10,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// node is an expression of which the type is known, and which can be computed for the rows of a
-// frame.
+// node is a typed expression, which a frame computes for its rows.
 type node struct {
 	at    tql.Pos
 	id    int    // equal nodes have equal ids: what one of them gives the others give too
@@ -25,8 +24,8 @@ type node struct {
 	// them itself.
 	alone func(f *frame, n *node) (*array.Column, error)
 
-	// bounded is compute for somebody who does not want values beyond a limit, as
-	// compute.Function.Bounded says; nil: there is none.
+	// bounded is compute for a caller that needs no values beyond a limit, as
+	// compute.Function.Bounded; nil: there is no such form.
 	bounded func(args []*array.Column, l compute.Limit) (*array.Column, error)
 
 	facts compute.Facts // of the function or operator
@@ -45,7 +44,7 @@ type node struct {
 	say  string  // for plans and names of columns
 }
 
-// ref is what is read of a column of an origin.
+// ref is a read of a column of an origin.
 type ref struct {
 	origin, column int
 	want           Want
@@ -55,7 +54,7 @@ type ref struct {
 // constant reports whether x is the same for all rows.
 func (x *node) constant() bool { return x.value != nil }
 
-// each calls fn for x and all below, once for what is an argument in several places.
+// each calls fn for x and all nodes below, once for a shared one.
 func (x *node) each(fn func(*node)) {
 	if len(x.args) == 0 && x.also == nil {
 		fn(x)
@@ -79,7 +78,7 @@ func (x *node) each(fn func(*node)) {
 	visit(x)
 }
 
-// refs lists what x reads, each once.
+// refs returns the reads below x, each once.
 func (x *node) refs() []*node {
 	var out []*node
 	seen := map[int]bool{}
@@ -110,7 +109,7 @@ func (x *node) aggregates() bool {
 	return found
 }
 
-// price is the cost of one row with all args and, for what is read, reading.
+// price returns the cost of one row with all arguments, reads included.
 func (x *node) price() float64 {
 	total := 0.0
 	x.each(func(n *node) { total += n.cost })
@@ -128,8 +127,7 @@ func (x *node) weight() float64 {
 	return total
 }
 
-// slowRows is for how many rows at most a query is run one by one before somebody looks whether
-// that is enough.
+// slowRows bounds the rows that a query computes one by one before it checks whether they suffice.
 const slowRows = 64
 
 // slows reports whether a query is run for each row.

@@ -34,7 +34,7 @@ func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
 	return rows.take(picked), nil
 }
 
-// best is the first rows so far in an order, at most most of them, and what they are sorted by.
+// best holds the first rows so far in an order, at most most of them, with their sort keys.
 type best struct {
 	order []key
 	most  int
@@ -154,7 +154,7 @@ func (b *best) add(r *run, more *best) error {
 	return nil
 }
 
-// hold accounts for what is there now.
+// hold accounts for the memory in use.
 func (b *best) hold(r *run) error {
 	before := b.held
 	b.held = 0
@@ -449,7 +449,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 	return rows.take(picked), nil
 }
 
-// maxSources bounds the rows that are drawn, far beyond what memory holds.
+// maxSources bounds the drawn rows, far beyond the size of memory.
 const maxSources = 1 << 40
 
 // sampleDraws separates the draws of SAMPLE BY from those of RANDOM.

@@ -58,7 +58,7 @@ type body interface {
 	// the first as they come without order; most is -1 for all. sorted says that the rel is in that
 	// order already.
 	run(r *run, order []key, most int64) (rows *rel, sorted bool, err error)
-	// explain says what it will do.
+	// explain predicts the work of the step.
 	explain(e *explainer) *Step
 }
 
@@ -222,7 +222,7 @@ func (c *checker) sampled(b body, s *tql.Sample) (*sampling, error) {
 	return nil, c.fail(s.Limit.Pos(), "LIMIT of SAMPLE BY is %s, want a number of at least 0", tql.Text(s.Limit))
 }
 
-// body checks what a statement orders and cuts.
+// body checks the part of a statement that ORDER BY and LIMIT apply to.
 func (c *checker) body(b tql.Body, outer *scope, bound *[]*node) (body, error) {
 	switch b := b.(type) {
 	case *tql.Select:
@@ -386,7 +386,7 @@ func (r *derivedReader) Read(ctx context.Context, column int, rows Rows, want Wa
 	f := few.frame(&now, r.w, 0, few.n)
 	x := r.d.outs[column].x
 	if x.ref != nil && x.ref.want == Values && x.ref.part == nil {
-		// no more than what is wanted is read below either
+		// Reading below this must not read more than the part either.
 		return f.read(x.ref.origin, x.ref.column, f.rows[x.ref.origin], want, part)
 	}
 	v, err := f.eval(x)

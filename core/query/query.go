@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// Options are what a query is run with.
+// Options are the parameters of a query.
 type Options struct {
 	Params    []any // of each ?: nil, bool, int64, float64, string, or an *array.Column of one row
 	Seed      uint64
@@ -30,10 +30,10 @@ type Options struct {
 
 // User is a function of the user.
 type User interface {
-	// Type is what it gives for each row.
+	// Type is the type of one result.
 	Type() array.Type
-	// Call computes it for all rows of columns, of which none is Const. It is called from several
-	// goroutines.
+	// Call computes the results of all rows. No column is Const. Implementations must be safe for
+	// concurrent use.
 	Call(ctx context.Context, args []*array.Column) (*array.Column, error)
 }
 
@@ -54,9 +54,9 @@ type Plan struct {
 // farThreads is how many batches are on their way where each waits for a network.
 const farThreads = 16
 
-// Prepare reads and checks a query. from is what it is about where it names no other source; nil:
-// nothing. tables, which may be nil, opens others. It reads index pages at most. An error says
-// line, column, what was wanted and what stands there.
+// Prepare parses and checks a query. from is the table that FROM "dataset" and a missing FROM name;
+// it may be nil. tables, which may be nil, opens others. It reads index pages at most. An error
+// says line and column, the expected syntax, and the text found there.
 func Prepare(ctx context.Context, text string, from Table, tables Tables, o Options) (*Plan, error) {
 	s, err := tql.Parse(text)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *Plan) newRun(ctx context.Context) *run {
 	}
 }
 
-// Explain says what running the query will do. It reads index pages alone.
+// Explain predicts the work of the query. It reads index pages only.
 func (p *Plan) Explain(ctx context.Context) (*Explanation, error) {
 	e := &explainer{r: p.newRun(ctx)}
 	step := p.plan.explain(e)

@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// bm25Name is what plans call BM25_SIMILARITY.
+// bm25Name is the name of BM25_SIMILARITY in plans.
 const bm25Name = "BM25_SIMILARITY"
 
 // The parameters of BM25 (Robertson and Zaragoza, 2009, section 3.2).
@@ -22,7 +22,7 @@ const (
 	bm25B  = 0.75
 )
 
-// ranking is what BM25 knows of all rows before it scores one.
+// ranking holds the statistics of all texts that BM25 needs before it scores one.
 type ranking struct {
 	terms  []string
 	docs   float64   // rows with a text
@@ -117,7 +117,7 @@ func (s *selected) ranked() []*node {
 	return all
 }
 
-// rank learns what BM25 needs of all rows; the rows are then those that it has looked at.
+// rank computes the statistics of BM25 over all rows. src is then a rel of these rows.
 func rank(r *run, src *flow, tables []Table, in []*node) error {
 	var wanted []*node
 	for _, x := range in {
@@ -148,8 +148,8 @@ func rank(r *run, src *flow, tables []Table, in []*node) error {
 	return nil
 }
 
-// learn counts the words of all texts. What it counts are whole numbers, so it does not matter who
-// counts first.
+// learn counts the words of all texts. The counts are whole numbers, so the order of units does not
+// matter.
 func learn(r *run, all *rel, n *node) (*ranking, error) {
 	weight := n.args[0].weight()
 	// each is changed by the goroutine of its unit alone

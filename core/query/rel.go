@@ -10,14 +10,14 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// rel is rows: for each the row of every table it is made of, and what was computed for it.
+// rel is a list of rows: for each, the row of every source table, and its computed values.
 type rel struct {
 	n      int
 	tables []Table
 	rows   [][]int64 // of each table, n of them, -1: none; nil: the table is not joined yet
 	extra  []*array.Column
-	// where the rows stood when they were made; nil: nobody asks, or they are of one table, where
-	// they stand
+	// positions of the rows when they were made; nil: unused, or the rows are of one table in its
+	// order
 	places []int64
 }
 
@@ -84,9 +84,9 @@ func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 
 func (rl *rel) unitSize(batch int) int { return int(unitOf(int64(rl.n), batch)) }
 
-// unitOf is how many of n rows one goroutine takes in a row: many, so that blocks are read once,
-// but every goroutine some. Of large rows, of which a block has few, it takes fewer, so that all
-// goroutines end at about the same time.
+// unitOf returns how many consecutive rows of n one goroutine takes: many, so that blocks are read
+// once, but fewer than all, so that every goroutine has some. Blocks hold few large rows; smaller
+// units then let all goroutines end together.
 func unitOf(n int64, batch int) int64 {
 	units := int64(16)
 	if batch < mostRows {

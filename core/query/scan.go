@@ -67,8 +67,8 @@ func (s *scan) prepare(r *run) error {
 	return r.alive()
 }
 
-// narrow takes the rows out of which a zone says that the condition never holds, and reports
-// whether it always holds for the rest.
+// narrow drops rows for which a zone excludes the condition. It reports whether the condition holds
+// for all rows that are left.
 func (s *scan) narrow(zones []Zone, t test) bool {
 	var out []span
 	all := true

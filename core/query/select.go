@@ -96,7 +96,7 @@ func (c *checker) names(s *selected, x *tql.Select) error {
 	return nil
 }
 
-// nameOf is what a result is called without an alias.
+// nameOf returns the name of a result without an alias.
 func nameOf(x tql.Expr) string {
 	if n, ok := x.(*tql.Name); ok {
 		return n.Name
@@ -237,7 +237,7 @@ func (c *checker) grouped(s *selected, x *tql.Select) error {
 	return nil
 }
 
-// node is an expression over the rows that the select gives: groups where there are such.
+// node makes the node of an expression over the result rows of the select: groups, if it has any.
 func (s *selected) node(c *checker, x tql.Expr) (*node, error) {
 	inner := *s.scope
 	inner.rows, inner.place = s.group == nil, "a select without groups"

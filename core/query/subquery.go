@@ -36,8 +36,8 @@ func (c *checker) inner(q *tql.Statement, s *scope) (*plan, error) {
 	return p, nil
 }
 
-// below checks a query that FROM names. It sees what the select itself sees around it, but not the
-// select's own rows.
+// below checks a subquery of FROM. It sees the names outside the select, but not the rows of the
+// select.
 func (c *checker) below(q *tql.Statement, s *scope) (*plan, error) {
 	if c.belows++; c.belows > maxBelow {
 		return nil, c.fail(q.At, "more than %d queries are in FROM, those of WITH counted each time", maxBelow)
@@ -95,7 +95,7 @@ func (c *checker) askedOf(at tql.Pos, op string, t array.Type, p *plan, args []*
 	return c.make(n, fmt.Sprint(op, " ", p.same))
 }
 
-// eachRow asks a subquery for each row by itself, once for equal values of what it takes.
+// eachRow runs a subquery for each row by itself, once for equal outer values.
 func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*array.Column, error) {
 	parts := make([]*array.Column, f.n)
 	for i := range f.n {
@@ -118,8 +118,8 @@ func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most in
 	return array.Concat(n.t, parts)
 }
 
-// answer is the rows of a subquery, and the run over which its results are computed. They are found
-// once for equal values of what it takes from the query around; who else asks waits.
+// answer returns the rows of a subquery, and the run that computes its results. Equal outer values
+// share one run; concurrent callers wait for it.
 func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, *run, error) {
 	key := []byte(fmt.Sprint(p.number, " "))
 	for _, b := range bound {
@@ -152,8 +152,8 @@ func (p *plan) answer(r *run, bound []*array.Column, most int64) (*rel, *run, er
 	}
 }
 
-// find calls find, and lets those go on who wait for what it finds. Where it fails somebody may ask
-// again, who has not given up.
+// find runs find once for all waiting callers. If it fails, a caller that was not cancelled may run
+// it again.
 func (s *answers) find(key string, a *answered, find func() error) error {
 	defer func() {
 		if a.rows == nil {

@@ -10,23 +10,23 @@ import (
 // Table is rows that can be asked: one version of a dataset, or a view of it. It does not change.
 // All methods may be called in parallel.
 type Table interface {
-	// Name is what errors and plans call it, a URI.
+	// Name is the name of the table in errors and plans, a URI.
 	Name() string
 	// Rows is the number of rows.
 	Rows() int64
 	// Columns lists the tensors in order of creation.
 	Columns() []Field
-	// Resolve says what is true of all rows of a column in this version: the type with its number
+	// Resolve returns the type of a column that holds for all rows of this version, with its number
 	// of axes. It reads index pages at most.
 	Resolve(ctx context.Context, column int) (array.Type, error)
-	// Zones says what index pages know of a column's rows [from, to): of runs of rows, in order,
-	// without a gap. It reads no samples.
+	// Zones returns the bounds in index pages of a column's rows [from, to): runs of rows, in
+	// order, without a gap. It reads no samples.
 	Zones(ctx context.Context, column int, from, to int64) ([]Zone, error)
 	// Reader is the memory and the decoders of one goroutine.
 	Reader() Reader
 }
 
-// RemoteTable is what a Table also is where it may lie behind a network.
+// RemoteTable is a Table that may lie behind a network.
 type RemoteTable interface {
 	// Remote reports whether reads are requests over a network.
 	Remote() bool
@@ -36,14 +36,14 @@ type RemoteTable interface {
 type Field struct {
 	Name string
 	Type array.Type
-	// Cost is about how long a value takes to be read, in nanoseconds: what costs more is looked at
-	// for fewer rows.
+	// Cost is the approximate time to read a value, in nanoseconds. Conditions on costly columns
+	// are evaluated for fewer rows.
 	Cost float64
 	// Bytes is about how many bytes a value takes as it is stored, and Size how many in memory.
 	Bytes, Size float64
 }
 
-// Zone is a run of rows of which a bound is known.
+// Zone is a run of rows with known bounds.
 type Zone struct {
 	From, To int64
 	Hole     bool // no row has a value
@@ -55,7 +55,7 @@ type Zone struct {
 	Bytes              int64 // as stored, of all rows, about
 }
 
-// Want is what of the values is to be read.
+// Want selects the aspect of the values to read.
 type Want uint8
 
 // What can be wanted.
@@ -69,9 +69,8 @@ const (
 
 // Reader reads columns of a table. It is used by one goroutine at a time.
 type Reader interface {
-	// Read reads rows of a column. part, with Values, is what of each array is wanted, as
-	// array.Index would take it; the reader reads no more than that takes. An error names row and
-	// column.
+	// Read reads rows of a column. part, with Values, selects a part of each array as array.Index
+	// would; the reader reads no more than it needs for that. An error names row and column.
 	Read(ctx context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error)
 	// Bytes is how many bytes were read from the store, or from memory in front of it, and Decoded
 	// how many came of it.
@@ -79,15 +78,15 @@ type Reader interface {
 	Close()
 }
 
-// Recycler is what a Reader also is where it can use memory again.
+// Recycler is a Reader that can reuse memory.
 type Recycler interface {
-	// Recycle takes back the memory of a column that Read has given, unless one of kept shares it.
-	// Nobody may look at it any more, nor at anything else that shares memory with it
-	// (array.Column.Slice does, and what passes a column through).
+	// Recycle takes back the memory of a column that Read returned, unless a column of kept shares
+	// it. The caller must not use the column afterwards, nor columns that share its memory, such as
+	// those of array.Column.Slice.
 	Recycle(c *array.Column, kept ...*array.Column)
 }
 
-// Borrower is what a Reader also is where columns may lie in memory already.
+// Borrower is a Reader whose columns may already lie in memory.
 type Borrower interface {
 	// Borrow shows the first rows of a range where they lie, as many of them as lie together; nil:
 	// they have to be read. Nobody may look at them, nor at anything that shares memory with them,
@@ -111,15 +110,14 @@ func (r Rows) At(i int) int64 {
 	return r.From + int64(i)
 }
 
-// Span is what is wanted of one axis, as in Python; Low, High and Step are nil where they are left
-// out.
+// Span selects a part of one axis, as in Python; Low, High and Step are nil if left out.
 type Span struct {
 	Ellipsis        bool
 	At              *int64 // a single index: the axis is gone
 	Low, High, Step *int64
 }
 
-// Tables finds what FROM names.
+// Tables opens the tables that FROM names.
 type Tables interface {
 	// Table opens a dataset at a version: ref is a branch, a tag or a commit, "" the newest.
 	Table(ctx context.Context, name, ref string) (Table, error)

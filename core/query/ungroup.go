@@ -52,7 +52,7 @@ func (c *checker) ungrouped(s *selected, x *tql.Ungroup) (body, error) {
 	return u, nil
 }
 
-// itemType is the type of what a list or an array is made of.
+// itemType returns the type of the items of a list or array.
 func itemType(t array.Type) array.Type {
 	if t.List {
 		t.List = false

@@ -194,7 +194,8 @@ func (c *checker) cases(x *tql.Case, s *scope) (*node, error) {
 	return c.make(n, "CASE")
 }
 
-// cases computes a CASE: the args are conditions and values in turn, and a value for what is left.
+// cases computes a CASE: the arguments are conditions and values alternately, then the value of
+// ELSE.
 func (f *frame) cases(n *node) (*array.Column, error) {
 	left := make([]int, f.n)
 	for i := range left {
