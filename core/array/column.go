@@ -26,7 +26,7 @@ type Type struct {
 	Dims  int          // axes of a row, 0 for scalars; Unranked
 	Shape tensor.Shape // len Dims, -1 where rows differ; nil: nothing is known
 	List  bool         // a row is a list of values of this type: a sequence, or a group
-	HType string       // what it means, as of a tensor: "bbox"; "": nothing special
+	HType string       // the meaning, as of a tensor: "bbox"; "": generic
 	Names []string     // class names: numbers stand for these; nil: none
 	Boxes string       // of bbox: "LTRB" (left, top, right, bottom), "LTWH" or "CCWH"; "" is LTRB
 	// A number written in the query. It takes the dtype of the other operand, as a Python number

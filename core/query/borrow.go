@@ -53,7 +53,7 @@ func (f *frame) borrowRows(n *node, rows Rows) *array.Column {
 	}
 	v, err := l.Borrow(f.run.ctx, n.ref.column, rows)
 	if err != nil {
-		return nil // reading says what is wrong
+		return nil // reading reports the error
 	}
 	return v
 }

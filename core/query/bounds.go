@@ -57,7 +57,7 @@ func testOf(cond *node) (test, bool) {
 				return test{}, false
 			}
 			if low != nil && !atMost(low, v) && !atMost(v, low) || high != nil && !atMost(high, v) && !atMost(v, high) {
-				return test{}, false // nobody can say which of them is less
+				return test{}, false // incomparable
 			}
 			if low == nil || before(v, low) {
 				low = v
@@ -98,7 +98,7 @@ func testOf(cond *node) (test, bool) {
 	return test{}, false
 }
 
-// boundedRef reports whether x is a column of scalars as it is stored.
+// boundedRef reports whether x is a stored column of scalars.
 func boundedRef(x *node) bool {
 	return x.ref != nil && x.ref.want == Values && x.ref.part == nil && x.t.Scalar()
 }

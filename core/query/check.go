@@ -40,7 +40,7 @@ type checker struct {
 	far     bool // a table lies behind a network
 	places  bool // RANDOM or ROW_NUMBER is called
 
-	randoms []int // where RANDOM stands in the text; nil until somebody asks
+	randoms []int // where RANDOM stands in the text; nil until the first use
 }
 
 // scope holds the names that an expression sees.
@@ -53,8 +53,8 @@ type scope struct {
 	hidden  map[[2]int]bool  // the others of them
 	aliases map[string]*node // names of results
 	rows    bool             // aggregates have no place here
-	place   string           // what this is, for messages: "WHERE"
-	bound   *[]*node         // what is taken from the query around, in order
+	place   string           // the clause, for messages: "WHERE"
+	bound   *[]*node         // the values taken from the outer query, in order
 }
 
 // origin is a source of rows: a table, or a query in its place.

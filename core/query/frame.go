@@ -19,11 +19,11 @@ type run struct {
 	o       *Options
 	threads int
 	used    *atomic.Int64    // bytes of memory that are held
-	bound   []*array.Column  // what the query around gives, each of one row
-	tally   *tally           // what happens, for explain
+	bound   []*array.Column  // the values of the outer query, each of one row
+	tally   *tally           // the counts of explain
 	answers *answers         // of subqueries
 	ranks   map[int]*ranking // of BM25, by node
-	places  bool             // somebody asks where rows stand
+	places  bool             // the caller needs the positions of rows
 }
 
 // answers caches the outcomes of subqueries, by plan and by values of the outer query.

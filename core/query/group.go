@@ -270,7 +270,7 @@ func (g *grouping) run(r *run, src flow) (*rel, error) {
 	if err := g.begin(&total); err != nil {
 		return nil, err
 	}
-	for i := range parts { // in order, so that sums of floats are the same whoever was first
+	for i := range parts { // in order, so that sums of floats do not depend on timing
 		if parts[i].began {
 			if err := g.merge(r, &total, &parts[i]); err != nil {
 				return nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 // cutoff is the current k-th best score of an order that begins with a measure. Every unit with
-// enough rows lowers it. Rows whose bound is worse are skipped unscored.
+// enough rows tightens it. Rows whose bound is worse are skipped unscored.
 type cutoff struct {
 	measure *node
 	minus   bool // the key is the measure with another sign

@@ -13,8 +13,8 @@ import (
 // node is a typed expression, which a frame computes for its rows.
 type node struct {
 	at    tql.Pos
-	id    int    // equal nodes have equal ids: what one of them gives the others give too
-	op    string // what it does; say may be anything
+	id    int    // equal nodes have equal ids and equal values
+	op    string // the operation; say is its text in messages
 	t     array.Type
 	depth int
 	args  []*node
@@ -34,7 +34,7 @@ type node struct {
 	extra int
 	value *array.Column // a constant, of one row
 	agg   *aggregate    // an aggregate; lift puts an extra in its place
-	bound int           // what the query around gives, plus 1
+	bound int           // the value of the outer query, plus 1
 	also  *node         // a column that is read besides the args
 	terms []string      // the words that BM25 looks for
 	slow  bool          // a query is run for each row

@@ -21,9 +21,9 @@ type plan struct {
 	limit   int64 // -1: all
 	offset  int64
 	sample  *sampling
-	corr    []*node // what it takes from the query around
+	corr    []*node // the values that it takes from the outer query
 	number  int     // distinguishes subqueries
-	same    int     // is that of other subqueries that give the same
+	same    int     // equal for subqueries with equal rows
 }
 
 // out is one column of a result.

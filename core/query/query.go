@@ -48,7 +48,7 @@ type Plan struct {
 	plan      *plan
 	batches   []*plan // of each of Options.Each; else the plan alone
 	far       bool    // a table lies behind a network
-	places    bool    // somebody asks where rows stand
+	places    bool    // the caller needs the positions of rows
 }
 
 // farThreads is how many batches are on their way where each waits for a network.

@@ -167,7 +167,7 @@ func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 					return err
 				}
 			}
-			if f != all { // what was computed for f is of copies
+			if f != all { // columns computed for f are copies
 				all.recycle()
 			}
 			if from = end; from == starts[k+1] {

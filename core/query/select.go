@@ -294,7 +294,7 @@ func (s *selected) run(r *run, order []key, most int64) (*rel, bool, error) {
 	if err := rank(r, &src, tables, in); err != nil {
 		return nil, false, err
 	}
-	distinct := most // rows of DISTINCT that are needed: with an order, who knows which
+	distinct := most // rows of DISTINCT to keep; with an order, all
 	if len(order) > 0 {
 		distinct = -1
 	}

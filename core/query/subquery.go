@@ -174,7 +174,7 @@ func (p *plan) find(a *answered, r *run, bound []*array.Column, most int64) erro
 	if bound != nil {
 		inner.threads = 1
 	}
-	inner.used = new(atomic.Int64) // what it holds on the way is free afterwards
+	inner.used = new(atomic.Int64) // its memory is free after the run
 	inner.used.Store(r.used.Load())
 	rows, err := p.run(&inner, most)
 	if err != nil {
