@@ -117,7 +117,7 @@ func numberOrder(c *Column, desc bool) []uint64 {
 	return out
 }
 
-// floatOrder is a number whose order is that of floats, NaN on top.
+// floatOrder maps floats to integers of the same order, NaN on top.
 func floatOrder(v float64) uint64 {
 	if v != v {
 		return math.MaxUint64

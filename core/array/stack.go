@@ -223,8 +223,7 @@ func Whole(t Type) bool {
 	return t.Scalar() && t.DType >= tensor.Uint8 && t.DType <= tensor.Int64 && t.DType != tensor.Uint64
 }
 
-// Ints is the values of a column of a type that is Whole, and which of them are NULL; null is nil
-// where none is.
+// Ints returns the values of a column whose type is Whole, and marks NULL; null is nil without one.
 func Ints(c *Column) (values []int64, null []bool) {
 	c = c.Expand()
 	if c.DType == 0 {

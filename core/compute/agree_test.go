@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// operators is what is no function but works like one, for the test below.
+// operators returns the operators in the form of functions, for the test below.
 func operators() []Function {
 	var out []Function
 	for _, op := range []string{"+", "-", "*", "/", "%", "^"} {
@@ -209,7 +209,7 @@ func rows(c *array.Column) string {
 	return strings.Join(out, " ")
 }
 
-// fits says where a column is not what was promised.
+// fits describes how a column contradicts its type; "" if it does not.
 func fits(c *array.Column, want array.Type) string {
 	got := c.Type
 	switch {

@@ -40,7 +40,7 @@ int dli_compute_ready(void);
 int dli_compute_compare(int type, int op, int side, uint8_t* dst, const void* a, const void* b,
                         size_t n);
 
-/* dst = sums of n values: of float64 and what rounding took from them. */
+/* Sums n values: whole numbers, or float64 with the rounding error in lost. */
 int dli_compute_sum(int type, const void* a, size_t n, int64_t* whole, double* sum, double* lost);
 
 /* The least or greatest of n > 0 values without NaN in out; returns 0 where there is no loop, 2
@@ -59,9 +59,8 @@ int dli_compute_measure(int what, int type, int type_b, const void* a, const voi
  * small pages. */
 #define DLI_TURN(k, n) ((k) % 2 == 0 ? (k) / 2 : ((n) + 1) / 2 + (k) / 2)
 
-/* Where a row need not be measured: v, what a float32 pass makes of it, is beyond at + s * l, with
- * l the length that the pass found (1 of distances) and slope = s * |s|. Beyond is above, or below.
- */
+/* A row needs no exact value if its float32 value is beyond at + s * l. l is the length that the
+ * pass found (1 of distances), and slope = s * |s|. Beyond is above, or below. */
 typedef struct {
     double at, slope;
     int above;

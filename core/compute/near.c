@@ -1,7 +1,7 @@
 //go:build cgo
 
-/* Rows that a search need not measure: a float32 pass over each row bounds what float64 would make
- * of it. */
+/* Rejects rows of a search without their exact value: a float32 pass over each row bounds its
+ * float64 value. */
 #include "kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)

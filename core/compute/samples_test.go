@@ -55,7 +55,7 @@ func showRow(c *array.Column, i int) string {
 	return s + "]"
 }
 
-// sound says what is wrong with a column; "" if nothing is.
+// sound describes a broken invariant of a column; "" if none is broken.
 func sound(c *array.Column) string {
 	held := c.Stored()
 	switch {

@@ -9,8 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestSetAlike: IN of values that have no one type says what comparing with one after the other
-// says.
+// TestSetAlike: IN of values of different types agrees with a comparison with each of them.
 func TestSetAlike(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))

@@ -347,7 +347,7 @@ func TestLongRows(t *testing.T) {
 	}
 }
 
-// TestHugeRows: what a row would become is known before memory is asked for.
+// TestHugeRows: the size of a row is checked before memory is allocated.
 func TestHugeRows(t *testing.T) {
 	tall := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{40000, 1}, make([]int8, 40000), nil)
 	flat := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{1, 40000}, make([]int8, 40000), nil)

@@ -42,26 +42,27 @@ type lowerBound struct {
 // lowerBoundSums is how many sums the pass keeps side by side.
 const lowerBoundSums = 32
 
-// lowerBound derives what the pass may decide; ok is false where that is nothing.
+// lowerBound derives the threshold of the float32 pass; ok is false if the pass could reject no
+// row.
 //
-// Sums of float32 are off, by Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.,
-// 2002), sections 3.1 and 4.2: where no term goes through more than k roundings to within u =
-// 2^-24, the sum is one of terms that are each off by the factor 1 + t, |t| <= g = k u / (1 - k u).
-// With 32 sums of every 32nd term k is n / 32 + 10. Hence, where b' is b rounded to float32, e the
-// length of b - b', and |x| that of x:
+// The error of a float32 sum follows Higham, Accuracy and Stability of Numerical Algorithms (2nd
+// ed., 2002), sections 3.1 and 4.2. Let each term go through at most k roundings with u = 2^-24.
+// The computed sum is then the exact sum of terms that are each off by a factor 1 + t, with |t|
+// <= g = k u / (1 - k u). For 32 sums of every 32nd term, k is n / 32 + 10. Let b' be b rounded
+// to float32, e the length of b - b', and |x| the length of x. Then:
 //
-//   - L2: all terms are positive, so the pass finds |a - b'|^2 off by a factor of 1 + g, and |a -
-//     b'| is off by e;
-//   - DOT: the terms of a b' are off by g |a| |b'| together (Cauchy-Schwarz), and a b' is off by
-//     |a| e;
-//   - |a|^2, which the pass finds as well, is off by a factor of 1 + g, and |a| by less;
-//   - COSINE_SIMILARITY: DOT divided by |a| and |b|.
+//   - L2: all terms are positive, so |a - b'|^2 is off by a factor of at most 1 + g. |a - b'|
+//     differs from |a - b| by at most e.
+//   - DOT: the terms of a b' are off by at most g |a| |b'| together (Cauchy-Schwarz). a b'
+//     differs from a b by at most |a| e.
+//   - |a|^2 is off by a factor of at most 1 + g, and |a| by less.
+//   - COSINE_SIMILARITY is DOT divided by |a| and |b|.
 //
-// The exact values are computed with float64, and off by less than w = (n + 16) 2^-52 in the same
-// sense. Where products vanish, as the processor may even be told to have all subnormal numbers do,
-// a sum is off by less than tiny = n 2^-120; C takes rows whose |a|^2 is below 2^-80 for none that
-// it can judge, and here b has a length above 2^-40, so that this is less than part = n 2^-40 of
-// |a| |b|. What overflows, and NaN, C does not judge either.
+// The exact values are computed with float64. Their relative error in the same sense is below w =
+// (n + 16) 2^-52. If products underflow, or the processor flushes subnormal numbers to zero, a
+// sum is off by less than tiny = n 2^-120. The C code never rejects rows whose |a|^2 is below
+// 2^-80, and b is longer than 2^-40 here. The error is therefore below part = n 2^-40 of |a| |b|.
+// The C code never rejects rows that overflow or have NaN either.
 func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	n := float64(len(b))
 	k := (math.Floor(n/lowerBoundSums) + 10) * 0x1p-24

@@ -158,8 +158,8 @@ func judge(op string, low, high, v any) verdict {
 	return perhaps
 }
 
-// numberOf is the value of a constant y that can be held against bounds of x, as it is compared
-// with x; nil for others.
+// numberOf returns the value of a constant y for comparison with bounds of x, converted as the
+// comparison converts it; nil if y has no such value.
 func numberOf(x, y *node) any {
 	if !y.constant() || !y.t.Scalar() || !y.t.DType.Fixed() || y.value.IsNull(0) || x.t.Unit != y.t.Unit {
 		return nil

@@ -70,8 +70,8 @@ func (c *checker) call(x *tql.Call, s *scope) (*node, error) {
 	return c.function(x.Pos(), x.Name, args)
 }
 
-// isAggregate reports whether a call is of rows together. What is also a function of arrays is that
-// of each array.
+// isAggregate reports whether a call aggregates rows. A name that is also a function of arrays is
+// that function if its argument is an array.
 func isAggregate(x *tql.Call, args []*node) bool {
 	if !slices.Contains(compute.Aggregates(), x.Name) || len(args) > 1 {
 		return false
@@ -198,8 +198,8 @@ func (c *checker) nameForText(name string, x *node, args []*node) (*node, error)
 	return x, nil
 }
 
-// instead finds what reads less than the values: shapes come from the index, and the norm of a
-// difference needs no difference.
+// instead returns an equivalent that reads less than the values, nil if there is none: shapes come
+// from the index, and the norm of a difference is computed without the difference.
 func (c *checker) instead(at tql.Pos, name string, args []*node) (*node, error) {
 	x := args
 	if len(x) == 0 {

@@ -197,8 +197,7 @@ func (g *groups) number(cols []*array.Column, n int) []int32 {
 	return out
 }
 
-// fewInts is how large the integers are that are looked up in a table: labels, bytes, days of a
-// year.
+// fewInts bounds integer keys that index a table directly: labels, bytes, days of a year.
 const fewInts = 1 << 12
 
 // numberInts is number for one key that is an integer. It returns the rows that begin a group.

@@ -30,7 +30,7 @@ func TestPlacesOfPairs(t *testing.T) {
 	}
 }
 
-// TestLogicTypes: the checker and what computes agree about the type of AND and OR.
+// TestLogicTypes: the checker and core/compute agree about the type of AND and OR.
 func TestLogicTypes(t *testing.T) {
 	t.Parallel()
 	e := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{2}, make([]float32, 4), []bool{false, true})
@@ -101,8 +101,8 @@ func TestJoinExactly(t *testing.T) {
 	}
 }
 
-// TestCheapestFirst: what cannot fail is asked by its price, what can fail behind what is written
-// ahead of it.
+// TestCheapestFirst: infallible conditions run in order of cost. A fallible condition runs after
+// all that the query writes earlier.
 func TestCheapestFirst(t *testing.T) {
 	t.Parallel()
 	e := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{2}, make([]float32, 4), nil)

@@ -251,8 +251,7 @@ func (f *frame) cases(n *node) (*array.Column, error) {
 	return all.Take(place), nil
 }
 
-// index is x[...]. Of a column as it is stored, no more is read than the places that the query
-// writes down.
+// index makes the node of x[...]. If x is a stored column, only the indexed part is read.
 func (c *checker) index(x *tql.Index, s *scope) (*node, error) {
 	v, err := c.expr(x.X, s)
 	if err != nil {
