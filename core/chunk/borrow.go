@@ -28,7 +28,7 @@ func (c *Chunk) show(ctx context.Context) *mappedChunk {
 		return s
 	}
 	s := &mappedChunk{}
-	if m, ok := c.Store.(storage.Mapper); ok && !c.Index.Linked() && c.Index.BlockCodec() == codec.None {
+	if m, ok := storage.As[storage.Mapper](c.Store); ok && !c.Index.Linked() && c.Index.BlockCodec() == codec.None {
 		var err error
 		if s.m, err = m.Map(ctx, c.Key); err != nil {
 			if ctx.Err() != nil {

@@ -133,7 +133,7 @@ const streamStep = 128 << 10
 // all bytes land at once.
 func (s Span) Stream(ctx context.Context, dst []byte, landed func(n int64)) error {
 	if s.item < 0 && int64(len(dst)) == s.Bytes {
-		if r, ok := s.chunk.Store.(storage.Ranger); ok {
+		if r, ok := storage.As[storage.Ranger](s.chunk.Store); ok {
 			return missing(s.chunk.Key, s.follow(ctx, r, dst, landed))
 		}
 	}

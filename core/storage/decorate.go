@@ -7,24 +7,59 @@ import (
 	"encoding/hex"
 	"sync/atomic"
 	"time"
+
+	"deeplake/core/errs"
 )
 
 // Wrapper is implemented by decorators of a Provider.
 type Wrapper interface {
-	// Inner is what the decorator is around.
-	Inner() Provider
+	// Unwrap returns the decorated provider.
+	Unwrap() Provider
 }
 
-// Innermost takes every decorator off p. A Copier needs it to see whether two providers are of the
-// same store.
+// Innermost removes all decorators of p. A Copier compares two stores by it.
 func Innermost(p Provider) Provider {
 	for {
 		w, ok := p.(Wrapper)
 		if !ok {
 			return p
 		}
-		p = w.Inner()
+		p = w.Unwrap()
 	}
+}
+
+// As returns the ability T of p, an interface such as [Ranger], [Copier] or [Sweeper]. Type
+// assertions do not see through decorators, so callers use As for every ability of a store.
+//
+// A decorator implements an ability only if the calls must pass through it, for example to count or
+// repeat them. Its implementation is returned if a provider below has the ability; otherwise As
+// returns the ability of the provider below.
+func As[T any](p Provider) (T, bool) {
+	able, ok := p.(T)
+	w, wraps := p.(Wrapper)
+	if !wraps {
+		return able, ok
+	}
+	below, has := As[T](w.Unwrap())
+	if ok && has {
+		return able, true
+	}
+	return below, has
+}
+
+// RangerOf returns the Ranger of p. Without one it returns a Ranger whose calls are
+// errs.Unsupported.
+func RangerOf(p Provider) Ranger {
+	if r, ok := As[Ranger](p); ok {
+		return r
+	}
+	return noRanger{p}
+}
+
+type noRanger struct{ p Provider }
+
+func (n noRanger) Range(_ context.Context, key string, _, _ int64, _ string) (Body, error) {
+	return nil, errs.New(errs.Unsupported, "read %q: %q does not answer range requests; use ReadAt", key, n.p.URI())
 }
 
 // Identified is implemented by providers of which the URI does not say everything: two servers may
@@ -41,7 +76,7 @@ func CacheKey(p Provider) string {
 	inner := Innermost(p)
 	h := sha256.New()
 	parts := []string{inner.URI()}
-	if at, ok := inner.(Identified); ok {
+	if at, ok := As[Identified](p); ok {
 		parts = append(parts, at.Identity())
 	}
 	for _, part := range parts {
@@ -53,7 +88,7 @@ func CacheKey(p Provider) string {
 
 // Remote reports whether reads of p are requests over a network, whatever it is wrapped in.
 func Remote(p Provider) bool {
-	_, ok := Innermost(p).(Ranger)
+	_, ok := As[Ranger](p)
 	return ok
 }
 
@@ -74,7 +109,7 @@ type Hosted interface {
 // Origin tells stores of all services apart, and is the same in every process: the URI, and the
 // service that answers it.
 func Origin(p Provider) string {
-	if h, ok := Innermost(p).(Hosted); ok {
+	if h, ok := As[Hosted](p); ok {
 		name, _ := h.Service()
 		return name + " " + p.URI()
 	}
@@ -90,7 +125,7 @@ type WholeLister interface {
 
 // ListsWhole reports whether p is a WholeLister, whatever it is wrapped in.
 func ListsWhole(p Provider) bool {
-	_, ok := Innermost(p).(WholeLister)
+	_, ok := As[WholeLister](p)
 	return ok
 }
 
@@ -111,7 +146,7 @@ func Forget(p Provider, key string) {
 		if !ok {
 			return
 		}
-		p = w.Inner()
+		p = w.Unwrap()
 	}
 }
 

@@ -76,7 +76,7 @@ type Placed interface {
 // Place names where the objects of p lie: by that two providers are told to be of one place, by
 // their URIs else.
 func Place(p Provider) string {
-	if at, ok := p.(Placed); ok {
+	if at, ok := As[Placed](p); ok {
 		return at.Place()
 	}
 	return p.URI()
@@ -140,7 +140,8 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Create begins an object on p: streamed where p can, else collected in memory and Put by Finish.
+// Create begins an object on p. It is streamed if p is a Streamer, else collected in memory and Put
+// by Finish. Decorators are Streamers that call Create on the provider below.
 func Create(ctx context.Context, p Provider, key string) (Stream, error) {
 	if s, ok := p.(Streamer); ok {
 		return s.Create(ctx, key)

@@ -261,7 +261,7 @@ const compareBytes = 4 << 20
 
 // object copies one object.
 func (c *copying) object(ctx context.Context, o storage.Object) error {
-	if cp, ok := c.dst.(storage.Copier); ok {
+	if cp, ok := storage.As[storage.Copier](c.dst); ok {
 		done, err := cp.CopyFrom(ctx, c.repo.Store, o.Key, o.Key)
 		if err != nil {
 			return err

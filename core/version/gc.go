@@ -91,7 +91,7 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 			return report, err
 		}
 	}
-	if sw, ok := r.Store.(storage.Sweeper); ok {
+	if sw, ok := storage.As[storage.Sweeper](r.Store); ok {
 		report.TempFiles, report.TempBytes, err = sw.Sweep(ctx, before, o.DryRun)
 	}
 	return report, err

@@ -18,7 +18,7 @@ type countingStore struct {
 	looks, lists atomic.Int64
 }
 
-func (s *countingStore) Inner() storage.Provider { return s.Provider }
+func (s *countingStore) Unwrap() storage.Provider { return s.Provider }
 
 func (s *countingStore) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
 	s.looks.Add(1)

@@ -48,8 +48,8 @@ func TestWhatIsInside(t *testing.T) {
 			t.Errorf("open %q: %v", uri, err)
 			continue
 		}
-		if _, ok := p.(cache.Ranged); !ok {
-			t.Errorf("%s: the outermost is a %T, want a cache that is a Ranger", uri, p)
+		if _, ok := p.(*cache.Store); !ok || !storage.Remote(p) {
+			t.Errorf("%s: the outermost is a %T, want a cache that answers ranges", uri, p)
 		}
 		switch storage.Innermost(p).(type) {
 		case *s3.Provider, *gcs.Provider, storage.Ranger:

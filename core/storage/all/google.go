@@ -31,8 +31,8 @@ type bucket struct {
 	release func()
 }
 
-// Inner is the provider itself.
-func (b *bucket) Inner() storage.Provider { return b.Provider }
+// Unwrap returns the provider itself.
+func (b *bucket) Unwrap() storage.Provider { return b.Provider }
 
 // Close gives the client back.
 func (b *bucket) Close() error {

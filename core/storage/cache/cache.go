@@ -10,7 +10,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -121,19 +120,15 @@ type Store struct {
 	closed              atomic.Bool
 }
 
-// Ranged is a Store around a storage.Ranger, and one itself.
-type Ranged struct{ *Store }
-
 var (
 	_ storage.Provider = (*Store)(nil)
 	_ storage.Streamer = (*Store)(nil)
 	_ storage.Copier   = (*Store)(nil)
-	_ storage.Sweeper  = (*Store)(nil)
 	_ storage.Wrapper  = (*Store)(nil)
 	_ storage.Meter    = (*Store)(nil)
 
 	_ storage.Forgetter = (*Store)(nil)
-	_ storage.Ranger    = Ranged{}
+	_ storage.Ranger    = (*Store)(nil)
 )
 
 // New decorates inner, and owns it from then on; the layer stays whoever made it's. cacheable says
@@ -144,10 +139,7 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 		cacheable = func(string) bool { return true }
 	}
 	s := &Store{inner: inner, layer: layer, shared: layer.common(), id: storage.CacheKey(inner), cacheable: cacheable}
-	if r, ok := inner.(storage.Ranger); ok {
-		s.ranger = r
-		return Ranged{s}
-	}
+	s.ranger, _ = storage.As[storage.Ranger](inner)
 	return s
 }
 
@@ -327,7 +319,7 @@ func (w *stream) Finish(ctx context.Context) error {
 
 // CopyFrom copies within the store, where that can.
 func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
-	inner, ok := s.inner.(storage.Copier)
+	inner, ok := storage.As[storage.Copier](s.inner)
 	if !ok {
 		return false, nil
 	}
@@ -335,19 +327,11 @@ func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key 
 	return inner.CopyFrom(ctx, storage.Innermost(src), srcKey, key)
 }
 
-// Sweep removes what killed writers left, where the store has such.
-func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
-	if inner, ok := s.inner.(storage.Sweeper); ok {
-		return inner.Sweep(ctx, before, dry)
-	}
-	return 0, 0, nil
-}
-
 // URI is the inner provider's.
 func (s *Store) URI() string { return s.inner.URI() }
 
-// Inner is the provider that is decorated.
-func (s *Store) Inner() storage.Provider { return s.inner }
+// Unwrap returns the decorated provider.
+func (s *Store) Unwrap() storage.Provider { return s.inner }
 
 // Stats counts what this provider and all below it have done; the faults are the layer's.
 func (s *Store) Stats() storage.Stats {

@@ -209,15 +209,15 @@ func (r *read) rest(ctx context.Context, begin int64) error {
 
 // Range gives bytes page by page: those that are there, and between them what requests for the
 // missing ones bring. One that insists on a tag goes to the store: pages have none.
-func (s Ranged) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
-	if tag != "" || n == 0 || off < 0 || !s.cacheable(key) {
-		return s.ranger.Range(ctx, key, off, n, tag)
+func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if s.ranger == nil || tag != "" || n == 0 || off < 0 || !s.cacheable(key) {
+		return storage.RangerOf(s.inner).Range(ctx, key, off, n, tag)
 	}
 	if err := s.admit(ctx, "read", key); err != nil {
 		return nil, err
 	}
 	buf := s.buffer()
-	b := &body{s: s.Store, ctx: ctx, key: key, buf: buf, pos: off}
+	b := &body{s: s, ctx: ctx, key: key, buf: buf, pos: off}
 	known, err := b.begin(n)
 	if err == nil && known {
 		return b, nil

@@ -204,7 +204,7 @@ func TestCopyWithinTheStore(t *testing.T) {
 // wrapped is a decorator.
 type wrapped struct{ storage.Provider }
 
-func (w wrapped) Inner() storage.Provider { return w.Provider }
+func (w wrapped) Unwrap() storage.Provider { return w.Provider }
 
 func TestMissingBucket(t *testing.T) {
 	t.Parallel()

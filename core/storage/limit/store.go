@@ -25,15 +25,10 @@ func (c *counts) stats(l *Limiter, inner any) storage.Stats {
 
 // Store is a provider whose requests wait for a place. All methods may be called in parallel.
 type Store struct {
-	l     *Limiter
-	inner storage.Provider
-	counts
-}
-
-// Ranged is a Store around a storage.Ranger, and one itself.
-type Ranged struct {
-	*Store
+	l      *Limiter
+	inner  storage.Provider
 	ranger storage.Ranger
+	counts
 }
 
 var (
@@ -43,16 +38,13 @@ var (
 	_ storage.Sweeper  = (*Store)(nil)
 	_ storage.Wrapper  = (*Store)(nil)
 	_ storage.Meter    = (*Store)(nil)
-	_ storage.Ranger   = Ranged{}
+	_ storage.Ranger   = (*Store)(nil)
 )
 
 // Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is
 // one.
 func (l *Limiter) Provider(inner storage.Provider) storage.Provider {
-	s := &Store{l: l, inner: inner}
-	if r, ok := inner.(storage.Ranger); ok {
-		return Ranged{s, r}
-	}
+	s := &Store{l: l, inner: inner, ranger: storage.RangerOf(inner)}
 	return s
 }
 
@@ -149,7 +141,7 @@ func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) 
 
 // CopyFrom copies within the store, where that can. It takes a place as a whole.
 func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (done bool, err error) {
-	inner, ok := s.inner.(storage.Copier)
+	inner, ok := storage.As[storage.Copier](s.inner)
 	if !ok {
 		return false, nil
 	}
@@ -162,7 +154,7 @@ func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key 
 
 // Sweep removes what killed writers left, where the store has such.
 func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
-	inner, ok := s.inner.(storage.Sweeper)
+	inner, ok := storage.As[storage.Sweeper](s.inner)
 	if !ok {
 		return 0, 0, nil
 	}
@@ -176,8 +168,8 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes
 // URI is the inner provider's.
 func (s *Store) URI() string { return s.inner.URI() }
 
-// Inner is the provider that is decorated.
-func (s *Store) Inner() storage.Provider { return s.inner }
+// Unwrap returns the decorated provider.
+func (s *Store) Unwrap() storage.Provider { return s.inner }
 
 // Stats counts what this provider and all below it have done; Connections is the Limiter's.
 func (s *Store) Stats() storage.Stats { return s.stats(s.l, s.inner) }
@@ -186,8 +178,8 @@ func (s *Store) Stats() storage.Stats { return s.stats(s.l, s.inner) }
 func (s *Store) Close() error { return s.inner.Close() }
 
 // Range asks for bytes, which hold their place until the body is closed.
-func (r Ranged) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
-	return ranged(ctx, r.l, &r.counts, r.ranger, key, off, n, tag)
+func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	return ranged(ctx, s.l, &s.counts, s.ranger, key, off, n, tag)
 }
 
 func ranged(ctx context.Context, l *Limiter, c *counts, r storage.Ranger, key string, off, n int64, tag string) (storage.Body, error) {

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -55,36 +54,22 @@ type Store struct {
 	known   bool   // its vendor promises that conditions hold
 }
 
-// Ranged is a Store around a storage.Ranger, and one itself.
-type Ranged struct {
-	*Store
-	storage.Ranger
-}
-
 var (
 	_ storage.Streamer = (*Store)(nil)
 	_ storage.Copier   = (*Store)(nil)
-	_ storage.Sweeper  = (*Store)(nil)
 	_ storage.Wrapper  = (*Store)(nil)
 	_ storage.Meter    = (*Store)(nil)
-	_ storage.Placed   = (*Store)(nil)
-	_ storage.Provider = Ranged{}
-	_ storage.Ranger   = Ranged{}
 )
 
-// Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is
-// one. A provider that is no storage.Hosted needs no proof, and is returned as it is.
+// Provider decorates inner, and owns it from then on. A provider that is not a
+// storage.Hosted needs no proof, and is returned unchanged.
 func (p *Proofs) Provider(inner storage.Provider) storage.Provider {
-	hosted, ok := storage.Innermost(inner).(storage.Hosted)
+	hosted, ok := storage.As[storage.Hosted](inner)
 	if !ok {
 		return inner
 	}
 	name, known := hosted.Service()
-	s := &Store{Provider: inner, service: p.service(name), name: name, known: known}
-	if r, ok := inner.(storage.Ranger); ok {
-		return Ranged{s, r}
-	}
-	return s
+	return &Store{Provider: inner, service: p.service(name), name: name, known: known}
 }
 
 // Put stores data once the service is proven: a dataset on a store without conditions is refused
@@ -131,7 +116,7 @@ func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) 
 
 // CopyFrom copies within the store where that can, once the service is proven.
 func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (bool, error) {
-	inner, ok := s.Provider.(storage.Copier)
+	inner, ok := storage.As[storage.Copier](s.Provider)
 	if !ok {
 		return false, nil
 	}
@@ -146,22 +131,11 @@ func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.
 	return s.Provider.List(ctx, prefix, after, func(o storage.Object) bool { return o.Key == storage.ProbeKey || fn(o) })
 }
 
-// Sweep removes what killed writers left, where the store has such.
-func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
-	if inner, ok := s.Provider.(storage.Sweeper); ok {
-		return inner.Sweep(ctx, before, dry)
-	}
-	return 0, 0, nil
-}
-
-// Inner is the provider that is decorated.
-func (s *Store) Inner() storage.Provider { return s.Provider }
+// Unwrap returns the decorated provider.
+func (s *Store) Unwrap() storage.Provider { return s.Provider }
 
 // Stats counts what the provider and all below it have done.
 func (s *Store) Stats() storage.Stats { return storage.StatsOf(s.Provider) }
-
-// Place is the inner provider's.
-func (s *Store) Place() string { return storage.Place(s.Provider) }
 
 // prove returns nil once the service has refused to overwrite. A failure is not remembered: the
 // next write proves again.

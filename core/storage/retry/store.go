@@ -18,9 +18,6 @@ type Store struct {
 	gathers gathers
 }
 
-// Ranged is a Store around a storage.Ranger, and one itself.
-type Ranged struct{ *Store }
-
 var (
 	_ storage.Provider = (*Store)(nil)
 	_ storage.Streamer = (*Store)(nil)
@@ -28,7 +25,7 @@ var (
 	_ storage.Sweeper  = (*Store)(nil)
 	_ storage.Wrapper  = (*Store)(nil)
 	_ storage.Meter    = (*Store)(nil)
-	_ storage.Ranger   = Ranged{}
+	_ storage.Ranger   = (*Store)(nil)
 )
 
 // Provider decorates inner, and owns it from then on. The result is a storage.Ranger if inner is
@@ -36,9 +33,7 @@ var (
 func (p *Policy) Provider(inner storage.Provider) storage.Provider {
 	s := &Store{inner: inner}
 	p.fill(&s.caller, inner, inner.URI())
-	if s.ranger != nil {
-		return Ranged{s}
-	}
+	s.ranger, _ = storage.As[storage.Ranger](inner)
 	return s
 }
 
@@ -117,7 +112,10 @@ func (s *Store) readRange(ctx context.Context, key string, dst []byte, off int64
 }
 
 // Range asks for bytes; the body goes on by itself where it breaks.
-func (s Ranged) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+	if s.ranger == nil {
+		return storage.RangerOf(s.inner).Range(ctx, key, off, n, tag)
+	}
 	return s.ranged(ctx, key, off, n, tag)
 }
 
@@ -166,7 +164,7 @@ const copyPatience = 5 * time.Minute
 
 // CopyFrom copies within the store, where that can.
 func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key string) (done bool, err error) {
-	inner, ok := s.inner.(storage.Copier)
+	inner, ok := storage.As[storage.Copier](s.inner)
 	if !ok {
 		return false, nil
 	}
@@ -189,7 +187,7 @@ func (s *Store) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key 
 
 // Sweep removes what killed writers left, where the store has such.
 func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
-	inner, ok := s.inner.(storage.Sweeper)
+	inner, ok := storage.As[storage.Sweeper](s.inner)
 	if !ok {
 		return 0, 0, nil
 	}
@@ -204,8 +202,8 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes
 // URI is the inner provider's.
 func (s *Store) URI() string { return s.inner.URI() }
 
-// Inner is the provider that is decorated.
-func (s *Store) Inner() storage.Provider { return s.inner }
+// Unwrap returns the decorated provider.
+func (s *Store) Unwrap() storage.Provider { return s.inner }
 
 // Stats counts what this provider and all below it have done.
 func (s *Store) Stats() storage.Stats { return s.stats(s.inner) }

@@ -11,22 +11,13 @@ import (
 // Certain makes the answers of PutIfAbsent certain, as callers who must know do: it reads back what
 // was to be written. Around a provider whose answers can be lost it lets the whole suite hold.
 func Certain(p storage.Provider) storage.Provider {
-	c := certain{p}
-	if r, ok := p.(storage.Ranger); ok {
-		return certainRanger{c, r}
-	}
-	return c
+	return certain{p}
 }
 
 type certain struct{ storage.Provider }
 
-type certainRanger struct {
-	certain
-	storage.Ranger
-}
-
-// Inner is what the answers come from.
-func (c certain) Inner() storage.Provider { return c.Provider }
+// Unwrap returns the provider whose answers are made certain.
+func (c certain) Unwrap() storage.Provider { return c.Provider }
 
 // Create streams where the inner provider does.
 func (c certain) Create(ctx context.Context, key string) (storage.Stream, error) {

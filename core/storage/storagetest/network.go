@@ -18,7 +18,7 @@ import (
 
 // ranges asks for pieces in every form, of providers that are a storage.Ranger.
 func ranges(ctx context.Context, p place) error {
-	r, ok := p.Provider.(storage.Ranger)
+	r, ok := storage.As[storage.Ranger](p.Provider)
 	if !ok {
 		return nil
 	}
@@ -264,7 +264,7 @@ func listAfterWrite(ctx context.Context, p place) error {
 
 // copies tries providers that are a storage.Copier.
 func copies(ctx context.Context, p place) error {
-	c, ok := p.Provider.(storage.Copier)
+	c, ok := storage.As[storage.Copier](p.Provider)
 	if !ok {
 		return nil
 	}
