@@ -229,22 +229,20 @@ func StatsOf(store any) Stats {
 	return Stats{}
 }
 
-// Attempts runs one request, try, as often as it takes, and each time in its turn. op and object
-// name it in errors, n is the number of bytes it moves. try returns a Fault where it may be called
-// again; it gets the context of the attempt.
+// Attempts runs one request, try, and repeats it after a Fault. op and object name it in errors; n is
+// the number of bytes that it moves. Each call of try gets the context of its attempt.
 type Attempts func(ctx context.Context, op, object string, n int64, try func(ctx context.Context) error) error
 
 type attemptsKey struct{}
 
-// WithAttempts gives the calls below a way to have their requests repeated one by one. Decorators
-// set it for calls that cannot be repeated as a whole: Create, for the parts of the stream, and
-// CopyFrom.
+// WithAttempts lets the provider below repeat its requests one by one. Decorators set it for calls
+// that cannot be repeated as a whole: Create, for the parts of the stream, and CopyFrom.
 func WithAttempts(ctx context.Context, a Attempts) context.Context {
 	return context.WithValue(ctx, attemptsKey{}, a)
 }
 
-// AttemptsOf is what a provider runs each request of a Stream through: in Create it asks for it
-// once and keeps it. Without a decorator above it calls try once.
+// AttemptsOf returns the Attempts of a call. A provider runs each request of a Stream or copy through
+// them. Without a decorator above, they call try once.
 func AttemptsOf(ctx context.Context) Attempts {
 	if a, ok := ctx.Value(attemptsKey{}).(Attempts); ok {
 		return a
@@ -254,36 +252,36 @@ func AttemptsOf(ctx context.Context) Attempts {
 	}
 }
 
-// Turn tells whoever watches the time of a request when it really began: a decorator below may hold
-// it back until it is its turn. The methods of a nil Turn do nothing. All may be called in
-// parallel.
-type Turn struct {
+// RequestTimer measures a request from the moment at which it is sent: a decorator below may hold it
+// back first. It travels in the context, as net/http/httptrace does, since the decorators between
+// have no use for it. The methods of a nil RequestTimer do nothing; all may be called in parallel.
+type RequestTimer struct {
 	began atomic.Int64 // nanoseconds since the epoch; 0: it waits
 }
 
-// NewTurn begins now.
-func NewTurn() *Turn {
-	t := &Turn{}
-	t.Go()
+// StartTimer returns a RequestTimer of a request that is sent now.
+func StartTimer() *RequestTimer {
+	t := &RequestTimer{}
+	t.Start()
 	return t
 }
 
-// Wait says that the request is held back.
-func (t *Turn) Wait() {
+// Pause says that the request is held back.
+func (t *RequestTimer) Pause() {
 	if t != nil {
 		t.began.Store(0)
 	}
 }
 
-// Go says that the request is sent now.
-func (t *Turn) Go() {
+// Start says that the request is sent now.
+func (t *RequestTimer) Start() {
 	if t != nil {
 		t.began.Store(time.Now().UnixNano())
 	}
 }
 
 // Age is the time since the request was sent; waiting is true while it is held back.
-func (t *Turn) Age(now time.Time) (age time.Duration, waiting bool) {
+func (t *RequestTimer) Age(now time.Time) (age time.Duration, waiting bool) {
 	began := t.began.Load()
 	if began == 0 {
 		return 0, true
@@ -291,15 +289,15 @@ func (t *Turn) Age(now time.Time) (age time.Duration, waiting bool) {
 	return time.Duration(now.UnixNano() - began), false
 }
 
-type turnKey struct{}
+type timerKey struct{}
 
-// WithTurn attaches t to the context of a request.
-func WithTurn(ctx context.Context, t *Turn) context.Context {
-	return context.WithValue(ctx, turnKey{}, t)
+// WithTimer attaches t to the context of a request.
+func WithTimer(ctx context.Context, t *RequestTimer) context.Context {
+	return context.WithValue(ctx, timerKey{}, t)
 }
 
-// TurnOf is the Turn of a request, nil if nobody watches it.
-func TurnOf(ctx context.Context) *Turn {
-	t, _ := ctx.Value(turnKey{}).(*Turn)
+// TimerOf returns the RequestTimer of a request, or nil.
+func TimerOf(ctx context.Context) *RequestTimer {
+	t, _ := ctx.Value(timerKey{}).(*RequestTimer)
 	return t
 }

@@ -309,7 +309,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case b.pos == b.end:
 		return 0, io.EOF
 	case len(b.cur) == 0:
-		if b.err = b.turn(); b.err != nil {
+		if b.err = b.nextPage(); b.err != nil {
 			return 0, b.err
 		}
 	}
@@ -319,8 +319,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// turn makes the page at pos the current one.
-func (b *body) turn() error {
+// nextPage makes the page at pos the current one.
+func (b *body) nextPage() error {
 	if err := b.s.admit(b.ctx, "read", b.key); err != nil {
 		return err
 	}

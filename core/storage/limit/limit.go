@@ -177,9 +177,9 @@ func (s *slot) acquire(ctx context.Context, l *Limiter, c *counts, op, object st
 	w := &waiter{bytes: n, admit: make(chan struct{})}
 	e := l.queue.PushBack(w)
 	l.mu.Unlock()
-	turn := storage.TurnOf(ctx)
-	turn.Wait()
-	defer turn.Go()
+	timer := storage.TimerOf(ctx)
+	timer.Pause()
+	defer timer.Start()
 	err := l.wait(ctx, e, w, op, object)
 	s.round = w.round
 	c.waits.Add(1)

@@ -28,7 +28,7 @@ type Proofs struct {
 // service is one bucket at one endpoint.
 type service struct {
 	proven atomic.Bool
-	turn   chan struct{} // holds a token while one caller proves
+	token  chan struct{} // held by the caller that proves
 }
 
 func (p *Proofs) service(name string) *service {
@@ -39,7 +39,7 @@ func (p *Proofs) service(name string) *service {
 		if p.services == nil {
 			p.services = map[string]*service{}
 		}
-		s = &service{turn: make(chan struct{}, 1)}
+		s = &service{token: make(chan struct{}, 1)}
 		p.services[name] = s
 	}
 	return s
@@ -144,11 +144,11 @@ func (s *Store) prove(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case s.service.turn <- struct{}{}:
+	case s.service.token <- struct{}{}:
 	case <-ctx.Done():
 		return errs.Wrap(errs.Canceled, "prove conditional writes of", s.name, context.Cause(ctx))
 	}
-	defer func() { <-s.service.turn }()
+	defer func() { <-s.service.token }()
 	if s.service.proven.Load() {
 		return nil
 	}

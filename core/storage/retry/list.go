@@ -10,7 +10,7 @@ import (
 type listing struct {
 	*caller
 	t       trial
-	turn    *storage.Turn
+	timer    *storage.RequestTimer
 	shown   bool // something, since the attempt began
 	stopped bool
 }
@@ -22,7 +22,7 @@ func (l *listing) run(ctx context.Context, list func(ctx context.Context) error)
 		w := &watch{}
 		l.shown = false
 		err := l.once(ctx, &l.t, w, l.patience(0), func(ctx context.Context) error {
-			l.turn = w.turn
+			l.timer = w.timer
 			return list(ctx)
 		})
 		if err == nil {
@@ -43,8 +43,8 @@ func (l *listing) run(ctx context.Context, list func(ctx context.Context) error)
 
 // show calls fn outside of the time that is watched.
 func (l *listing) show(fn func() bool) bool {
-	l.turn.Wait()
-	defer l.turn.Go()
+	l.timer.Pause()
+	defer l.timer.Start()
 	l.shown = true
 	l.stopped = !fn()
 	return !l.stopped

@@ -24,7 +24,7 @@ type ask struct {
 
 // runner is one request of a race, with its answer and how that flows.
 type runner struct {
-	turn   storage.Turn
+	timer   storage.RequestTimer
 	ctx    context.Context // of the request and its body, to see what ended it
 	cancel context.CancelCauseFunc
 	gone   bool // given up, or has failed; the race's mu guards it
@@ -36,8 +36,8 @@ type runner struct {
 }
 
 func (w *runner) begin(ctx context.Context) {
-	w.turn.Go()
-	w.ctx, w.cancel = context.WithCancelCause(storage.WithTurn(ctx, &w.turn))
+	w.timer.Start()
+	w.ctx, w.cancel = context.WithCancelCause(storage.WithTimer(ctx, &w.timer))
 }
 
 // outcome is nil if there is an answer that may be read.
@@ -192,7 +192,7 @@ func (r *race) observe() {
 		if w == nil || w.gone {
 			continue
 		}
-		if age, waiting := w.turn.Age(now); !waiting {
+		if age, waiting := w.timer.Age(now); !waiting {
 			r.c.latency.observe(r.ask.n, age)
 		}
 	}
@@ -222,7 +222,7 @@ func (r *race) look(now time.Time) time.Time {
 	case r.first.gone || !r.c.hedging:
 		return next
 	}
-	age, waiting := r.first.turn.Age(now)
+	age, waiting := r.first.timer.Age(now)
 	switch {
 	case waiting:
 		return earlier(next, now.Add(r.late)) // it is not late before, whenever its turn comes
@@ -237,7 +237,7 @@ func (r *race) look(now time.Time) time.Time {
 // lookAt gives w up if it was asked too long ago, else it returns when that will be, or next if
 // that is earlier.
 func (r *race) lookAt(w *runner, now, next time.Time) time.Time {
-	age, waiting := w.turn.Age(now)
+	age, waiting := w.timer.Age(now)
 	switch {
 	case w.gone || waiting:
 		return next

@@ -292,9 +292,9 @@ type queued struct {
 }
 
 func (q *queued) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
-	turn := storage.TurnOf(ctx)
-	turn.Wait()
+	timer := storage.TimerOf(ctx)
+	timer.Pause()
 	clock.Pass(q.wait)
-	turn.Go()
+	timer.Start()
 	return q.scripted.Range(ctx, key, off, n, tag)
 }

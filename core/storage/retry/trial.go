@@ -201,10 +201,10 @@ func (c *caller) once(ctx context.Context, t *trial, w *watch, allowed time.Dura
 	if w == nil {
 		w = &watch{}
 	}
-	w.turn, w.allowed, w.cancel = storage.NewTurn(), t.patience(allowed), cancel
+	w.timer, w.allowed, w.cancel = storage.StartTimer(), t.patience(allowed), cancel
 	c.watchdog.addWatch(c, w)
 	defer c.watchdog.removeWatch(w)
-	err := try(storage.WithTurn(ctx, w.turn))
+	err := try(storage.WithTimer(ctx, w.timer))
 	if err != nil {
 		err = stalledOr(ctx, err)
 	}

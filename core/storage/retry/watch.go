@@ -196,14 +196,14 @@ func (d done) rate() float64 {
 
 // watch is an attempt of which nothing is seen until it is over.
 type watch struct {
-	turn    *storage.Turn
+	timer    *storage.RequestTimer
 	allowed time.Duration
 	cancel  context.CancelCauseFunc
 }
 
 // look gives the attempt up if it takes too long, and returns when to look again.
 func (w *watch) look(c *caller, now time.Time) time.Time {
-	age, waiting := w.turn.Age(now)
+	age, waiting := w.timer.Age(now)
 	switch {
 	case waiting:
 		return now.Add(w.allowed)
