@@ -10,7 +10,7 @@ import (
 type listing struct {
 	*caller
 	t       trial
-	timer    *storage.RequestTimer
+	timer   *storage.RequestTimer
 	shown   bool // something, since the attempt began
 	stopped bool
 }

@@ -24,7 +24,7 @@ type ask struct {
 
 // runner is one request of a race, with its answer and how that flows.
 type runner struct {
-	timer   storage.RequestTimer
+	timer  storage.RequestTimer
 	ctx    context.Context // of the request and its body, to see what ended it
 	cancel context.CancelCauseFunc
 	gone   bool // given up, or has failed; the race's mu guards it

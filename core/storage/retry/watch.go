@@ -196,7 +196,7 @@ func (d done) rate() float64 {
 
 // watch is an attempt of which nothing is seen until it is over.
 type watch struct {
-	timer    *storage.RequestTimer
+	timer   *storage.RequestTimer
 	allowed time.Duration
 	cancel  context.CancelCauseFunc
 }
