@@ -30,7 +30,7 @@ func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, erro
 	if s.data, err = dataOf(data, size); err != nil {
 		return nil, err
 	}
-	id, ok := codec.Sniff(s.data)
+	id, ok := lib.codecs.Sniff(s.data)
 	if !ok {
 		return nil, errs.New(errs.Unsupported, "read sample: the %d bytes are no kind of file that is known; want JPEG, PNG or WebP", len(s.data))
 	}
@@ -57,7 +57,7 @@ func dlgo_sample_inspect(data C.dl_data, size C.int64_t, channels C.int32_t, out
 		if err != nil {
 			return err
 		}
-		return fillJSON(out, header{s.codec.Name(), s.header.DType.String(), s.header.Shape, s.size})
+		return fillJSON(out, header{s.codec.Describe().Name(), s.header.DType.String(), s.header.Shape, s.size})
 	})
 }
 

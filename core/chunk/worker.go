@@ -118,7 +118,7 @@ func (w *Worker) admit(c *Chunk, item int64, data []byte, want codec.Channels) e
 	}
 	if d, s := c.Index.DType(), c.Index.Shape(item); !h.Agrees(d, s) {
 		return errs.New(errs.Corrupt, "read chunk %q: the %s file of item %d holds %s of shape %s, its directory says %s of shape %s; replace the row",
-			c.Key, sc.Name(), item, h.DType, h.Shape, d, s)
+			c.Key, sc.Describe().Name(), item, h.DType, h.Shape, d, s)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ package codec
 import (
 	"unsafe"
 
-	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -24,10 +23,44 @@ const (
 	WebP ID = 34
 )
 
+// Name returns the name of a compression in schemas and calls, "" for an id that no codec has. An
+// id and its name are part of the format, so this is the place that reserves both for a new codec.
+func (id ID) Name() string {
+	switch id {
+	case None:
+		return "none"
+	case LZ4:
+		return "lz4"
+	case Zstd:
+		return "zstd"
+	case JPEG:
+		return "jpeg"
+	case PNG:
+		return "png"
+	case WebP:
+		return "webp"
+	}
+	return ""
+}
+
+// PerSample reports whether id is of a SampleCodec.
+func (id ID) PerSample() bool { return id >= firstSample }
+
+const firstSample = 32
+
+// Reserved reports whether name is the name of an id.
+func Reserved(name string) bool {
+	for id := range ID(255) {
+		if name != "" && id.Name() == name {
+			return true
+		}
+	}
+	return false
+}
+
 // Codec compresses any bytes. Methods may be called in parallel.
 type Codec interface {
 	ID() ID
-	Name() string
 	// Encode appends the compressed form of src to dst.
 	Encode(dst, src []byte) ([]byte, error)
 	// Decode fills dst, whose length is the exact size of the original; any other size is
@@ -60,8 +93,8 @@ type Options struct {
 // SampleCodec turns one array into a file of a known kind (a JPEG, a PNG, a WebP) and back. Methods
 // may be called in parallel; a Decoder may not.
 type SampleCodec interface {
-	ID() ID
-	Name() string
+	// Describe returns the facts about the codec that others need. The result is shared: read only.
+	Describe() *Descriptor
 	// Header checks data as far as the header goes, without allocating for pixels. A file of
 	// another kind or one that is damaged is errs.Corrupt; a kind of this file that is not built in
 	// (12-bit JPEG) is errs.Unsupported.
@@ -132,72 +165,4 @@ type ROIDecoder interface {
 	DecodeROIs(data [][]byte, parts []ROI, want Channels) (done int, err error)
 	// CanDownscale reports whether a region may ask for Downscale.
 	CanDownscale() bool
-}
-
-// Registry finds codecs by id and by name. It is a value; All() has everything built in.
-type Registry struct {
-	bytes   map[ID]Codec
-	samples map[ID]SampleCodec
-	limits  Limits
-}
-
-// NewRegistry makes a registry of the given codecs.
-func NewRegistry(bytes []Codec, samples []SampleCodec) *Registry {
-	r := &Registry{bytes: map[ID]Codec{}, samples: map[ID]SampleCodec{}}
-	for _, c := range bytes {
-		r.bytes[c.ID()] = c
-	}
-	for _, c := range samples {
-		r.samples[c.ID()] = c
-	}
-	return r
-}
-
-// Bytes finds a Codec, for any id but None.
-func (r *Registry) Bytes(id ID) (Codec, error) {
-	if c, ok := r.bytes[id]; ok {
-		return c, nil
-	}
-	return nil, errs.New(errs.Unsupported, "compression %d is not known; a newer version of this library may read it", id)
-}
-
-// Sample finds a SampleCodec, for any id but None.
-func (r *Registry) Sample(id ID) (SampleCodec, error) {
-	if c, ok := r.samples[id]; ok {
-		return c, nil
-	}
-	return nil, errs.New(errs.Unsupported, "sample compression %d is not known; a newer version of this library may read it", id)
-}
-
-// Parse finds the id of a name that a user gave: "none", "lz4", "zstd", "jpeg", "png", "webp".
-// sample says which sort it is.
-func (r *Registry) Parse(name string) (id ID, sample bool, err error) {
-	if name == "" || name == "none" {
-		return None, false, nil
-	}
-	names := []string{"none"}
-	for _, c := range r.bytes {
-		if c.Name() == name {
-			return c.ID(), false, nil
-		}
-		names = append(names, c.Name())
-	}
-	for _, c := range r.samples {
-		if c.Name() == name || (name == "jpg" && c.Name() == "jpeg") {
-			return c.ID(), true, nil
-		}
-		names = append(names, c.Name())
-	}
-	return None, false, errs.New(errs.Invalid, "unknown compression %q (want one of %q)%s", name, names, errs.Suggest(name, names))
-}
-
-// Name is the user's name of id.
-func (r *Registry) Name(id ID) string {
-	if c, ok := r.bytes[id]; ok {
-		return c.Name()
-	}
-	if c, ok := r.samples[id]; ok {
-		return c.Name()
-	}
-	return "none"
 }

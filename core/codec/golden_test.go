@@ -73,7 +73,7 @@ func TestPixelsEqualPillow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, ok := codec.Sniff(data)
+		id, ok := registry.Sniff(data)
 		if !ok {
 			t.Fatalf("%s: Sniff does not know it", name)
 		}
@@ -151,7 +151,7 @@ func TestGoldenFilesCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, _ := codec.Sniff(data)
+		id, _ := registry.Sniff(data)
 		c, _ := registry.Sample(id)
 		d := c.NewDecoder()
 		h, err := c.Header(data, codec.AsStored)
@@ -194,7 +194,7 @@ func TestSniff(t *testing.T) {
 		{"RIFF\x10\x00\x00\x00WAVEfmt ", codec.None, false},
 		{strings.Repeat("x", 20), codec.None, false},
 	} {
-		if id, ok := codec.Sniff([]byte(test.data)); id != test.id || ok != test.ok {
+		if id, ok := all.All().Sniff([]byte(test.data)); id != test.id || ok != test.ok {
 			t.Errorf("Sniff(%q) = %d, %v, want %d, %v", test.data, id, ok, test.id, test.ok)
 		}
 	}

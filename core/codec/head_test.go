@@ -12,7 +12,7 @@ import (
 // checkHead holds Head of a beginning of data against Header of all of it.
 func checkHead(t *testing.T, reg *codec.Registry, data []byte, cut int, want codec.Channels) (more bool) {
 	t.Helper()
-	id, ok := codec.Sniff(data)
+	id, ok := reg.Sniff(data)
 	if !ok {
 		return false
 	}

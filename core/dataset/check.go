@@ -150,17 +150,11 @@ func (c *checker) tile(shape tensor.Shape, n int64) (tensor.Shape, error) {
 // maxItemBytes bounds a sample that cannot be cut: text, opaque bytes, items of sequences.
 const maxItemBytes = 2 * format.MaxChunkBytes
 
-// The largest sides of files.
-const (
-	maxJPEGSide = 65500
-	maxWebPSide = 16383
-)
-
 // encodable refuses a picture of n bytes that the tensor's sample codec cannot hold, whole or in
 // tiles.
 func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	if shape[0] == 0 || shape[1] == 0 {
-		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, c.ct.sampleCodec.Name())
+		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, c.ct.sampleCodec.Describe().Name())
 	}
 	tile, err := c.tile(shape, n)
 	if err != nil {
@@ -173,21 +167,7 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	if err := c.codec.Limits().Check(file); err != nil {
 		return err
 	}
-	h, w, ch := file[0], file[1], file[2]
-	jpeg, webp := c.ct.sampleCodec.ID() == codec.JPEG, c.ct.sampleCodec.ID() == codec.WebP
-	switch {
-	case jpeg && (h > maxJPEGSide || w > maxJPEGSide):
-		return errs.New(errs.Type, "sample has shape %s, a jpeg file has at most %d pixels a side; use png or no compression", shape, maxJPEGSide)
-	case jpeg && ch != 1 && ch != 3:
-		return errs.New(errs.Type, "sample has %d channels, a jpeg file has 1 or 3; use png or no compression", ch)
-	case webp && (h > maxWebPSide || w > maxWebPSide):
-		return errs.New(errs.Type, "sample has shape %s, a webp file has at most %d pixels a side; use png or no compression", shape, maxWebPSide)
-	case webp && ch != 3 && ch != 4 && (ch != 1 || c.ct.channels != codec.Gray):
-		return errs.New(errs.Type, "sample has %d channels, a webp file has 3 or 4; use htype image.gray for 1, or png", ch)
-	case ch < 1 || ch > 4:
-		return errs.New(errs.Type, "sample has %d channels, a %s file has 1 to 4; use no compression", ch, c.ct.sampleCodec.Name())
-	}
-	return nil
+	return c.ct.sampleCodec.Describe().CheckShape(file, c.ct.channels)
 }
 
 // labels checks class labels against the names and converts them to the tensor's dtype.
@@ -364,7 +344,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 	if len(s.Data) > maxItemBytes {
 		return s, errs.New(errs.Invalid, "the encoded sample has %d bytes, want at most %d", len(s.Data), int64(maxItemBytes))
 	}
-	id, ok := codec.Sniff(s.Data)
+	id, ok := c.codec.Sniff(s.Data)
 	if !ok {
 		return s, errs.New(errs.Corrupt, "the encoded sample is neither a JPEG nor a PNG nor a WebP file (it begins with % x)", s.Data[:min(8, len(s.Data))])
 	}
@@ -377,7 +357,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 		return s, err
 	}
 	if h.DType != c.dtype {
-		return s, errs.New(errs.Type, "the %s file has dtype %s, want %s", sc.Name(), h.DType, c.dtype)
+		return s, errs.New(errs.Type, "the %s file has dtype %s, want %s", sc.Describe().Name(), h.DType, c.dtype)
 	}
 	s.DType, s.Shape = h.DType, h.Shape
 	return s, c.checkShape(h.Shape)

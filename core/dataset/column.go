@@ -138,5 +138,5 @@ func (c *Column) SampleCodec() codec.ID {
 	if c.ct.sampleCodec == nil {
 		return codec.None
 	}
-	return c.ct.sampleCodec.ID()
+	return c.ct.sampleCodec.Describe().ID
 }

@@ -55,12 +55,11 @@ func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf 
 
 // verbatim reports whether a file is stored as it is.
 func (ct *columnType) verbatim(s *tensor.Sample) bool {
-	id, _ := codec.Sniff(s.Data)
-	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && ct.sampleCodec.ID() == id
+	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && ct.sampleCodec.Describe().Sniff(s.Data)
 }
 
 func decodeFile(reg *codec.Registry, s *tensor.Sample, want codec.Channels) ([]byte, error) {
-	id, _ := codec.Sniff(s.Data)
+	id, _ := reg.Sniff(s.Data)
 	sc, err := reg.Sample(id)
 	if err != nil {
 		return nil, err

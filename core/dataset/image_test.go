@@ -48,7 +48,7 @@ func fileOf(t testing.TB, id codec.ID, s tensor.Sample) tensor.Sample {
 
 func decoded(t testing.TB, file tensor.Sample, want codec.Channels) []byte {
 	t.Helper()
-	id, _ := codec.Sniff(file.Data)
+	id, _ := all.All().Sniff(file.Data)
 	sc, err := all.All().Sample(id)
 	if err != nil {
 		t.Fatal(err)

@@ -296,7 +296,7 @@ func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n i
 // LookAtHead tells the shape of a picture from the beginning of its file. more means that data ends
 // too early to tell.
 func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.Header, id codec.ID, more bool, err error) {
-	id, ok := codec.Sniff(data)
+	id, ok := reg.Sniff(data)
 	if !ok {
 		return h, id, false, errs.New(errs.Corrupt, "it is neither a JPEG nor a PNG nor a WebP file (it begins with % x)", data[:min(8, len(data))])
 	}
@@ -306,7 +306,7 @@ func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.
 	}
 	hc, ok := sc.(codec.HeadCodec)
 	if !ok {
-		return h, id, false, errs.New(errs.Unsupported, "a %s file cannot be linked", sc.Name())
+		return h, id, false, errs.New(errs.Unsupported, "a %s file cannot be linked", sc.Describe().Name())
 	}
 	h, more, err = reg.Head(hc, data, want)
 	return h, id, more, err

@@ -86,7 +86,7 @@ func (ct *columnType) spec() *chunk.Spec {
 		Tensor: ct.schema.ID, DType: ct.dtype, BlockCodec: ct.blockCodec, Sequence: ct.htype.List(), Target: ct.schema.ChunkBytes,
 	}
 	if ct.sampleCodec != nil {
-		s.SampleCodec = ct.sampleCodec.ID()
+		s.SampleCodec = ct.sampleCodec.Describe().ID
 	}
 	return s
 }
@@ -224,30 +224,34 @@ func checkCompression(spec *TensorSpec, htype tensor.HType, dtype tensor.DType, 
 	if err != nil {
 		return err
 	}
-	spec.Compression = reg.Name(id)
+	spec.Compression = id.Name()
 	if sample && !htype.IsImage() {
 		return errs.New(errs.Invalid, "compression %q is for images, the htype is %s; use \"lz4\" or \"zstd\"", spec.Compression, htype)
 	}
-	if id == codec.JPEG && dtype != tensor.Uint8 {
-		return errs.New(errs.Type, "compression \"jpeg\" needs dtype uint8, got %s; use \"png\" or \"zstd\"", dtype)
+	o := codec.Options{Quality: spec.Quality, Subsampling: spec.Subsampling}
+	if sample {
+		sc, err := reg.Sample(id)
+		if err != nil {
+			return err
+		}
+		d := sc.Describe()
+		if err := d.CheckDType(dtype); err != nil {
+			return err
+		}
+		if d.CheckOptions != nil {
+			return d.CheckOptions(o)
+		}
 	}
-	if id == codec.PNG && dtype != tensor.Uint8 && dtype != tensor.Uint16 {
-		return errs.New(errs.Type, "compression \"png\" needs dtype uint8 or uint16, got %s; use \"zstd\"", dtype)
-	}
-	if id == codec.WebP && dtype != tensor.Uint8 {
-		return errs.New(errs.Type, "compression \"webp\" needs dtype uint8, got %s; use \"png\" or \"zstd\"", dtype)
-	}
-	if (spec.Quality != 0 || spec.Subsampling != "") && id != codec.JPEG {
-		return errs.New(errs.Invalid, "quality and subsampling are settings of \"jpeg\", the compression is %q", spec.Compression)
-	}
-	if spec.Quality < 0 || spec.Quality > 100 {
-		return errs.New(errs.Invalid, "quality is %d, want 1 to 100", spec.Quality)
-	}
-	switch spec.Subsampling {
-	case "", "4:4:4", "4:2:2", "4:2:0":
+	if o.IsZero() {
 		return nil
 	}
-	return errs.New(errs.Invalid, "subsampling is %q, want \"4:4:4\", \"4:2:2\" or \"4:2:0\"", spec.Subsampling)
+	var with []string
+	for _, d := range reg.Samples() {
+		if d.CheckOptions != nil {
+			with = append(with, d.Name())
+		}
+	}
+	return errs.New(errs.Invalid, "quality and subsampling are settings of %s, the compression is %q", quoted(with), spec.Compression)
 }
 
 func checkClassNames(names []string, htype tensor.HType) error {

@@ -214,14 +214,10 @@ func (d *Directory) checkKnown(flags byte) error {
 	unknown := func(what string, v byte) error {
 		return errs.New(errs.Unsupported, "%s %d is not known; a newer version of this library may read it", what, v)
 	}
-	switch d.SampleCodec {
-	case codec.None, codec.JPEG, codec.PNG, codec.WebP:
-	default:
+	if id := d.SampleCodec; id != codec.None && (!id.PerSample() || id.Name() == "") {
 		return unknown("sample codec", byte(d.SampleCodec))
 	}
-	switch d.BlockCodec {
-	case codec.None, codec.LZ4, codec.Zstd:
-	default:
+	if id := d.BlockCodec; id.PerSample() || id.Name() == "" {
 		return unknown("block codec", byte(d.BlockCodec))
 	}
 	switch {

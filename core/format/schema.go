@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"slices"
 
+	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
 // TensorSchema describes one tensor. ID stays through renames.
 type TensorSchema struct {
-	ID    UUID         `json:"id"`
-	Name  string       `json:"name"`
-	HType string       `json:"htype"` // with "sequence[...]" around it for sequences
-	DType string       `json:"dtype"` // "": no sample has decided it yet
-	Shape tensor.Shape `json:"shape"` // nil: any; -1: an axis that varies
-	// "none", "lz4", "zstd", "jpeg", "png" or "webp"
-	Compression string `json:"compression"`
-	Quality     int    `json:"quality"`     // encoder setting, 0: its default
-	Subsampling string `json:"subsampling"` // encoder setting, "": its default
-	ChunkBytes  int64  `json:"chunk_bytes"` // target, MinChunkBytes to MaxChunkBytes
+	ID          UUID         `json:"id"`
+	Name        string       `json:"name"`
+	HType       string       `json:"htype"`       // with "sequence[...]" around it for sequences
+	DType       string       `json:"dtype"`       // "": no sample has decided it yet
+	Shape       tensor.Shape `json:"shape"`       // nil: any; -1: an axis that varies
+	Compression string       `json:"compression"` // a name of a codec.ID
+	Quality     int          `json:"quality"`     // encoder setting, 0: its default
+	Subsampling string       `json:"subsampling"` // encoder setting, "": its default
+	ChunkBytes  int64        `json:"chunk_bytes"` // target, MinChunkBytes to MaxChunkBytes
 	// nil: the tensor has none; not the same as an empty list
 	ClassNames []string `json:"class_names"`
 	// nil is stored as an empty object; decoded numbers are json.Number
@@ -218,9 +218,7 @@ func (t *TensorSchema) checkKnown() error {
 	if _, err := tensor.ParseDType(t.DType); err != nil && t.DType != "" {
 		return errs.New(errs.Unsupported, "dtype %q is not known; a newer version of this library may read it", clip(t.DType))
 	}
-	switch t.Compression {
-	case "none", "lz4", "zstd", "jpeg", "png", "webp":
-	default:
+	if !codec.Reserved(t.Compression) {
 		return errs.New(errs.Unsupported, "compression %q is not known; a newer version of this library may read it", clip(t.Compression))
 	}
 	switch t.Subsampling {

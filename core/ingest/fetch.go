@@ -211,14 +211,14 @@ const unchanged = "unchanged"
 
 // copyObject reads a whole picture.
 func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
-	if kindOf(o.Key) == "" {
+	if !im.pictureName(o.Key) {
 		body, _, err := im.ask(ctx, o, 0, sniffBytes)
 		if err != nil {
 			return row{}, err
 		}
 		data, err := io.ReadAll(body)
 		_ = body.Close()
-		if _, ok := codec.Sniff(data); !ok || err != nil {
+		if _, ok := im.env.Codecs.Sniff(data); !ok || err != nil {
 			return row{reason: noPicture(data)}, err
 		}
 	}
@@ -239,7 +239,7 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		im.buffers.put(data)
 		return row{}, errs.Wrap(errs.Storage, "read", o.Key, err)
 	}
-	if _, ok := codec.Sniff(data); !ok {
+	if _, ok := im.env.Codecs.Sniff(data); !ok {
 		im.buffers.put(data)
 		return row{reason: noPicture(data)}, nil
 	}
@@ -276,7 +276,7 @@ func (im *importer) placed(key string, r *row) string {
 // linkObject reads the beginning of a picture that stays where it is.
 func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 	for n := int64(headBytes); ; n *= 8 {
-		if kindOf(o.Key) == "" && n == headBytes {
+		if !im.pictureName(o.Key) && n == headBytes {
 			n = headBytes / 8 // it may well be none
 		}
 		body, from, err := im.ask(ctx, o, 0, n)
@@ -312,7 +312,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 
 // linkTo makes the sample of a link to a picture that begins with data.
 func (im *importer) linkTo(data []byte, l tensor.Link) (s tensor.Sample, more bool, reason string) {
-	if _, ok := codec.Sniff(data); !ok {
+	if _, ok := im.env.Codecs.Sniff(data); !ok {
 		return s, false, noPicture(data)
 	}
 	h, id, more, err := dataset.LookAtHead(im.env.Codecs, data, codec.RGB)

@@ -63,7 +63,7 @@ func (f *fit) close() {
 func (f *fit) apply(data []byte) (tensor.Sample, error) {
 	t := <-f.tools
 	defer func() { f.tools <- t }()
-	id, _ := codec.Sniff(data)
+	id, _ := f.reg.Sniff(data)
 	sc, err := f.reg.Sample(id)
 	if err != nil {
 		return tensor.Sample{}, err

@@ -2,8 +2,11 @@ package ingest
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
+	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
@@ -19,7 +22,7 @@ type Options struct {
 	Labels string `json:"labels"`
 	// objects read at once; default: 64, and 2 for each core from a folder
 	Workers int `json:"workers"`
-	// of the images: "auto" (default), "jpeg", "png", "webp", "none"
+	// of the images: "auto" (default), "none", or the name of a sample codec
 	Compression string `json:"compression"`
 	// of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
 	Size       int    `json:"size"`
@@ -31,11 +34,13 @@ type Options struct {
 	Source *storage.Options `json:"-"`
 }
 
-func (o Options) check(source string) error {
-	switch o.Compression {
-	case "", "auto", "jpeg", "png", "webp", "none":
-	default:
-		return errs.New(errs.Invalid, "import from %q: compression is %q, want auto, jpeg, png, webp or none", source, o.Compression)
+func (o Options) check(source string, reg *codec.Registry) error {
+	names := []string{"auto"}
+	for _, d := range reg.Samples() {
+		names = append(names, d.Name())
+	}
+	if o.Compression != "" && o.Compression != codec.None.Name() && !slices.Contains(names, o.Compression) {
+		return errs.New(errs.Invalid, "import from %q: compression is %q, want %s or none", source, o.Compression, strings.Join(names, ", "))
 	}
 	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
 		return errs.New(errs.Invalid, "import from %q: labels is %q, want auto or none", source, o.Labels)
@@ -110,7 +115,7 @@ type Job struct {
 // that an earlier import of the same source has made is brought up to date, one that was
 // interrupted is continued; any other one that is there is errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
-	if err := o.check(source); err != nil {
+	if err := o.check(source, env.Codecs); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -98,7 +98,7 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if err != nil && !missing {
 		return false, err
 	}
-	if im.codec, _, err = im.env.Codecs.Parse(im.source.codec(im.o)); err != nil {
+	if im.codec, _, err = im.env.Codecs.Parse(im.source.compression(im.o)); err != nil {
 		return false, err
 	}
 	im.labels = im.source.labels && im.o.Labels != "none"
@@ -168,10 +168,10 @@ func (im *importer) resume(ctx context.Context) error {
 // for them.
 func (im *importer) firstTensors(ctx context.Context) error {
 	specs := []dataset.TensorSpec{
-		{Name: "images", HType: "image.rgb", Compression: im.env.Codecs.Name(im.codec)},
+		{Name: "images", HType: "image.rgb", Compression: im.codec.Name()},
 		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},
 	}
-	if im.env.Codecs.Name(im.codec) == "jpeg" {
+	if sc, err := im.env.Codecs.Sample(im.codec); err == nil && sc.Describe().CheckOptions != nil {
 		specs[0].Quality = convertQuality
 	}
 	if n := int64(im.o.Size); n > 0 {

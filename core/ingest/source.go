@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -28,17 +29,14 @@ type source struct {
 	local bool
 	// sorted, of a folder; nil: no class folders, or they are not known beforehand
 	classes []string
-	labels  bool             // images lie in class folders
-	kinds   map[string]int64 // images by codec, as their names tell
-	objects int64            // of a folder; 0: not known
+	labels  bool // images lie in class folders
+	codecs  *codec.Registry
+	kinds   map[codec.ID]int64 // images by codec, as their names tell
+	objects int64              // of a folder; 0: not known
 
 	first []storage.Entry // of the listing, where probe has read it and it is not a folder's
 	rest  bool            // there is more behind them
 }
-
-// imageExtensions are the names that files of the known kinds go by; what a file is, its first
-// bytes say.
-var imageExtensions = map[string]string{".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
 
 // openSource opens the source. A folder is there or not at once; whether another one can be reached
 // is found out later.
@@ -54,7 +52,7 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
-	l := &source{Source: s, local: !found || scheme == "file", kinds: map[string]int64{}}
+	l := &source{Source: s, local: !found || scheme == "file", codecs: env.Codecs, kinds: map[codec.ID]int64{}}
 	if scheme == "http" || scheme == "https" {
 		l.Source = &sorted{Source: s}
 	}
@@ -94,8 +92,11 @@ func urlOf(uri, key string) string {
 	return uri[:strings.LastIndex(uri, "/")+1] + key
 }
 
-// kindOf is the codec that the name of an object promises, "" for none.
-func kindOf(key string) string { return imageExtensions[strings.ToLower(path.Ext(key))] }
+// pictureName reports whether the extension of an object's name is one of a sample codec.
+func (im *importer) pictureName(key string) bool {
+	_, ok := im.env.Codecs.ByExtension(path.Ext(key))
+	return ok
+}
 
 func isArchive(key string) bool { return strings.EqualFold(path.Ext(key), ".tar") }
 
@@ -112,7 +113,7 @@ func (l *source) probe(ctx context.Context) error {
 	classes := map[string]bool{}
 	look := func(key string) bool {
 		l.objects++
-		if kind := kindOf(key); kind != "" {
+		if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
 			images++
 			l.kinds[kind]++
 			if class := classOf(key); class != "" {
@@ -167,19 +168,18 @@ func (l *source) Objects(ctx context.Context, prefix, after string, fn func(stor
 	return l.Source.Objects(ctx, "", max(after, last), fn)
 }
 
-// codec is the compression of the images tensor: the kind of most files.
-func (l *source) codec(o Options) string {
-	switch {
-	case o.Compression != "" && o.Compression != "auto":
+// compression is the name of the compression of the images tensor: the kind of most files.
+func (l *source) compression(o Options) string {
+	if o.Compression != "" && o.Compression != "auto" {
 		return o.Compression
 	}
-	most := "jpeg"
-	for _, kind := range []string{"png", "webp"} {
-		if l.kinds[kind] > l.kinds[most] {
-			most = kind
+	most := codec.None
+	for i, d := range l.codecs.Samples() {
+		if i == 0 || l.kinds[d.ID] > l.kinds[most] {
+			most = d.ID
 		}
 	}
-	return most
+	return most.Name()
 }
 
 // sorted lists a source in byte order that may list in another one.

@@ -247,8 +247,10 @@ func sparse(h *tar.Header) bool {
 // take makes something of a member, by its kind.
 func (s *shard) take(kind string, h *tar.Header, at int64, data io.Reader) error {
 	name := s.name + ": " + h.Name
+	// A kind may hold dots: ".seg.png" is no picture of the sample.
+	_, picture := s.im.env.Codecs.ByExtension("." + kind)
 	switch {
-	case imageExtensions["."+kind] != "":
+	case picture:
 		if s.row.image.Form == tensor.FormLink {
 			s.leaveOut(name, "a second picture of the same sample")
 			return nil

@@ -220,7 +220,7 @@ func (im *importer) countRows(rows []row) {
 		if rows[i].image.Form != tensor.FormEncoded {
 			continue
 		}
-		if id, _ := codec.Sniff(rows[i].image.Data); id != im.codec && im.codec != codec.None {
+		if id, _ := im.env.Codecs.Sniff(rows[i].image.Data); id != im.codec && im.codec != codec.None {
 			im.report.Converted++
 		}
 	}

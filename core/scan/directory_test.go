@@ -61,7 +61,7 @@ func someFiles(t *testing.T) map[string][]byte {
 	files := map[string][]byte{"raw": arrayOf(tensor.Uint8, tensor.Shape{32, 48, 3}, rng).Data}
 	add := func(id codec.ID, d tensor.DType, s tensor.Shape) {
 		sc := must[codec.SampleCodec](t)(reg.Sample(id))
-		files[fmt.Sprint(sc.Name(), " ", d, " ", s)] = must[[]byte](t)(sc.Encode(nil, arrayOf(d, s, rng).Data, d, s, codec.Options{}))
+		files[fmt.Sprint(sc.Describe().Name(), " ", d, " ", s)] = must[[]byte](t)(sc.Encode(nil, arrayOf(d, s, rng).Data, d, s, codec.Options{}))
 	}
 	for _, c := range []int64{1, 3} {
 		add(codec.JPEG, tensor.Uint8, tensor.Shape{32, 48, c})
@@ -128,12 +128,12 @@ func tellLies(t *testing.T, env *dataset.Env, uri, htype string, id codec.ID, d 
 	lying.Codecs = codec.NewRegistry([]codec.Codec{lz4.New(), zstd.New()}, samples)
 	ds := must[*dataset.Dataset](t)(dataset.Create(ctx, &lying, uri, dataset.CreateOptions{}))
 	defer func() { _ = ds.Close() }()
-	if err := ds.CreateTensor(ctx, dataset.TensorSpec{Name: "x", HType: htype, DType: d.String(), Compression: told.Name()}); err != nil {
+	if err := ds.CreateTensor(ctx, dataset.TensorSpec{Name: "x", HType: htype, DType: d.String(), Compression: told.Describe().Name()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range lies {
 		s := tensor.Sample{Form: tensor.FormEncoded, Data: l.file}
-		if of, _ := codec.Sniff(l.file); of != id {
+		if of, _ := env.Codecs.Sniff(l.file); of != id {
 			s = tensor.Sample{Form: tensor.FormArray, DType: d, Shape: l.shape, Data: make([]byte, must[int64](t)(l.shape.Bytes(d)))}
 			if id == codec.JPEG && l.shape[2] == 4 || htype == "image.rgb" && l.shape[2] != 3 || htype == "image.gray" && l.shape[2] != 1 {
 				// a writer that checks shapes does not let this lie through
@@ -478,7 +478,7 @@ func TestTilesAgainstFiles(t *testing.T) {
 				lying := *env
 				lying.Codecs = codec.NewRegistry(nil, []codec.SampleCodec{&tileLiar{SampleCodec: sc, lie: lie}})
 				ds := must[*dataset.Dataset](t)(dataset.Create(ctx, &lying, "mem://tiles", dataset.CreateOptions{}))
-				if err := ds.CreateTensor(ctx, dataset.TensorSpec{Name: "x", HType: "image", Compression: sc.Name(), ChunkBytes: 64 << 10}); err != nil {
+				if err := ds.CreateTensor(ctx, dataset.TensorSpec{Name: "x", HType: "image", Compression: sc.Describe().Name(), ChunkBytes: 64 << 10}); err != nil {
 					t.Fatal(err)
 				}
 				if err := ds.Append(ctx, []tensor.Rows{{Tensor: "x", Samples: []tensor.Sample{arrayOf(tensor.Uint8, shape, rng)}}}, 1); err != nil {

@@ -1,5 +1,5 @@
-// Package all owns the list of built-in codecs, and nothing else. It is separate from package codec
-// so that codecs can import the contracts.
+// Package all owns the table of built-in codecs, and nothing else. A new codec adds its line here.
+// It is separate from package codec so that codecs can import the contracts.
 package all
 
 import (
@@ -11,11 +11,18 @@ import (
 	"deeplake/core/codec/zstd"
 )
 
-// All makes a registry of every codec, with coders of its own to reuse: make one and share it. Safe
-// for parallel use.
+// All makes a registry of every codec. Its coders reuse state, so make one and share it. The first
+// sample codec is the default of imports. Safe for parallel use.
 func All() *codec.Registry {
 	return codec.NewRegistry(
-		[]codec.Codec{lz4.New(), zstd.New()},
-		[]codec.SampleCodec{jpeg.New(), png.New(), webp.New()},
+		[]codec.Codec{
+			lz4.New(),
+			zstd.New(),
+		},
+		[]codec.SampleCodec{
+			jpeg.New(),
+			png.New(),
+			webp.New(),
+		},
 	)
 }

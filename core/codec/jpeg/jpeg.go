@@ -42,11 +42,8 @@ type Codec struct{}
 // New makes the codec. It holds nothing.
 func New() *Codec { return &Codec{} }
 
-// ID is codec.JPEG.
-func (*Codec) ID() codec.ID { return codec.JPEG }
-
-// Name is "jpeg".
-func (*Codec) Name() string { return "jpeg" }
+// Describe returns the facts of JPEG.
+func (*Codec) Describe() *codec.Descriptor { return descriptor }
 
 // Header checks data as far as the first scan, and that it can be whole: an end marker must follow,
 // and enough bytes for the number of pixels. It allocates nothing but the shape.

@@ -30,9 +30,6 @@ func New() *Codec {
 // ID is codec.LZ4.
 func (c *Codec) ID() codec.ID { return codec.LZ4 }
 
-// Name is "lz4".
-func (c *Codec) Name() string { return "lz4" }
-
 // Encode appends the compressed form of src to dst and returns the extended slice. An empty src
 // appends nothing. More than about 2 GiB is errs.Invalid; then dst is as it was.
 func (c *Codec) Encode(dst, src []byte) ([]byte, error) {

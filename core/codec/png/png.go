@@ -37,11 +37,8 @@ type Codec struct {
 // New makes the codec. It holds nothing that must be closed.
 func New() *Codec { return &Codec{} }
 
-// ID is codec.PNG.
-func (*Codec) ID() codec.ID { return codec.PNG }
-
-// Name is "png".
-func (*Codec) Name() string { return "png" }
+// Describe returns the facts of PNG.
+func (*Codec) Describe() *codec.Descriptor { return descriptor }
 
 // Header checks every chunk but the pixels, and that there are enough of them for the size of the
 // image: at best deflate makes 1032 bytes of one. It allocates nothing but the shape.

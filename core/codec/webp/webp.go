@@ -31,11 +31,8 @@ type Codec struct{}
 // New makes the codec. It holds nothing.
 func New() *Codec { return &Codec{} }
 
-// ID is codec.WebP.
-func (*Codec) ID() codec.ID { return codec.WebP }
-
-// Name is "webp".
-func (*Codec) Name() string { return "webp" }
+// Describe returns the facts of WebP.
+func (*Codec) Describe() *codec.Descriptor { return descriptor }
 
 // Header checks the container and the headers of the first frame, and that data has all bytes of
 // them. It allocates nothing but the shape.

@@ -31,9 +31,6 @@ func New() *Codec { return &Codec{} }
 // ID is codec.Zstd.
 func (c *Codec) ID() codec.ID { return codec.Zstd }
 
-// Name is "zstd".
-func (c *Codec) Name() string { return "zstd" }
-
 // Encode appends the compressed form of src to dst and returns the extended slice.
 func (c *Codec) Encode(dst, src []byte) ([]byte, error) {
 	enc, _ := c.encoders.Get().(*zstd.Encoder)

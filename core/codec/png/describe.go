@@ -1,0 +1,25 @@
+package png
+
+import (
+	"bytes"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+var descriptor = &codec.Descriptor{
+	ID:         codec.PNG,
+	Extensions: []string{".png"},
+	Sniff:      func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
+	DTypes:     []tensor.DType{tensor.Uint8, tensor.Uint16},
+	Instead:    `"zstd"`,
+	CheckShape: checkShape,
+}
+
+func checkShape(s tensor.Shape, _ codec.Channels) error {
+	if s[2] < 1 || s[2] > 4 {
+		return errs.New(errs.Type, "sample has %d channels, a png file has 1 to 4; use no compression", s[2])
+	}
+	return nil
+}
