@@ -229,8 +229,8 @@ func StatsOf(store any) Stats {
 	return Stats{}
 }
 
-// Attempts runs one request, try, and repeats it after a Fault. op and object name it in errors; n is
-// the number of bytes that it moves. Each call of try gets the context of its attempt.
+// Attempts runs one request, try, and repeats it after a Fault. op and object name it in errors; n
+// is the number of bytes that it moves. Each call of try gets the context of its attempt.
 type Attempts func(ctx context.Context, op, object string, n int64, try func(ctx context.Context) error) error
 
 type attemptsKey struct{}
@@ -241,8 +241,8 @@ func WithAttempts(ctx context.Context, a Attempts) context.Context {
 	return context.WithValue(ctx, attemptsKey{}, a)
 }
 
-// AttemptsOf returns the Attempts of a call. A provider runs each request of a Stream or copy through
-// them. Without a decorator above, they call try once.
+// AttemptsOf returns the Attempts of a call. A provider runs each request of a Stream or copy
+// through them. Without a decorator above, they call try once.
 func AttemptsOf(ctx context.Context) Attempts {
 	if a, ok := ctx.Value(attemptsKey{}).(Attempts); ok {
 		return a
@@ -252,8 +252,8 @@ func AttemptsOf(ctx context.Context) Attempts {
 	}
 }
 
-// RequestTimer measures a request from the moment at which it is sent: a decorator below may hold it
-// back first. It travels in the context, as net/http/httptrace does, since the decorators between
+// RequestTimer measures a request from the moment at which it is sent: a decorator below may hold
+// it back first. It travels in the context, as net/http/httptrace does, since the decorators between
 // have no use for it. The methods of a nil RequestTimer do nothing; all may be called in parallel.
 type RequestTimer struct {
 	began atomic.Int64 // nanoseconds since the epoch; 0: it waits
