@@ -253,8 +253,9 @@ func AttemptsOf(ctx context.Context) Attempts {
 }
 
 // RequestTimer measures a request from the moment at which it is sent: a decorator below may hold
-// it back first. It travels in the context, as net/http/httptrace does, since the decorators between
-// have no use for it. The methods of a nil RequestTimer do nothing; all may be called in parallel.
+// it back first. It travels in the context, as net/http/httptrace does, since the decorators
+// between have no use for it. The methods of a nil RequestTimer do nothing; all may be called in
+// parallel.
 type RequestTimer struct {
 	began atomic.Int64 // nanoseconds since the epoch; 0: it waits
 }
