@@ -26,7 +26,7 @@ type Dataset struct {
 	ro     bool
 
 	chunks *chunkCache
-	links  *places
+	links  *linkSources
 
 	// of the long operation that was begun last; nil: there was none
 	working atomic.Pointer[version.Progress]
@@ -109,7 +109,7 @@ func find(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 
 func newDataset(env *Env, store storage.Provider, repo *version.Repo, head *version.Snapshot, o storage.Options) *Dataset {
 	env = env.For(o.Settings)
-	links := newPlaces(env, store.URI(), o)
+	links := newLinkSources(env, store.URI(), o)
 	d := &Dataset{env: env, store: store, head: head, chunks: newChunkCache(store, repo.TSF.UUID, links), links: links, asked: OpenOptions{Storage: o}}
 	d.on(repo)
 	return d

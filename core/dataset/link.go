@@ -28,27 +28,27 @@ const (
 	looksInFlight = 32
 )
 
-// places are the sources that links of a dataset lead to, opened when the first of their links is
-// followed. Which they may be, storage.LinkPolicy says. All methods may be called in parallel.
-type places struct {
+// linkSources holds the sources that links of a dataset lead to. Each is opened when its first link
+// is followed, if storage.LinkPolicy allows it. All methods may be called in parallel.
+type linkSources struct {
 	env    *Env
 	policy *storage.LinkPolicy
 
 	mu    sync.Mutex
-	open  map[string]storage.Source  // by place and rule of the policy
-	named map[string]storage.Options // places of links that the user of this handle has added
+	open  map[string]storage.Source  // by root and rule of the policy
+	named map[string]storage.Options // by root: of links that the user of this handle has added
 }
 
-var _ chunk.LinkReader = (*places)(nil)
+var _ chunk.LinkReader = (*linkSources)(nil)
 
-func newPlaces(env *Env, uri string, o storage.Options) *places {
-	return &places{
+func newLinkSources(env *Env, uri string, o storage.Options) *linkSources {
+	return &linkSources{
 		env: env, policy: storage.NewLinkPolicy(uri, o), open: map[string]storage.Source{}, named: map[string]storage.Options{},
 	}
 }
 
-// splitURL gives the place that is opened for a URL, and the name of the object there.
-func splitURL(url string) (place, key string, err error) {
+// splitURL returns the root to open for a URL, and the name of the object below it.
+func splitURL(url string) (root, key string, err error) {
 	scheme, rest, found := strings.Cut(url, "://")
 	host, key, slash := strings.Cut(rest, "/")
 	if !found || scheme == "" || !slash || key == "" || host == "" && scheme != "file" {
@@ -60,10 +60,10 @@ func splitURL(url string) (place, key string, err error) {
 	return scheme + "://" + host + "/", key, nil
 }
 
-// source opens the place of a URL, or gives the one that is open. A URL that the policy forbids is
-// errs.Denied.
-func (p *places) source(ctx context.Context, url string) (storage.Source, string, error) {
-	place, key, err := splitURL(url)
+// source returns the source for a URL, and opens it at the first use. A URL that the policy forbids
+// is errs.Denied.
+func (p *linkSources) source(ctx context.Context, url string) (storage.Source, string, error) {
+	root, key, err := splitURL(url)
 	if err != nil {
 		return nil, "", err
 	}
@@ -71,17 +71,17 @@ func (p *places) source(ctx context.Context, url string) (storage.Source, string
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		o, ok := p.named[place]
+		o, ok := p.named[root]
 		if !ok {
 			return nil, "", err
 		}
 		grant = storage.Grant{Options: o, Rule: "named"}
 	}
-	at := place + " " + grant.Rule
+	at := root + " " + grant.Rule
 	if s := p.open[at]; s != nil {
 		return s, key, nil
 	}
-	s, err := p.env.Sources.Open(ctx, place, grant.Options)
+	s, err := p.env.Sources.Open(ctx, root, grant.Options)
 	if err != nil {
 		return nil, "", err
 	}
@@ -91,8 +91,8 @@ func (p *places) source(ctx context.Context, url string) (storage.Source, string
 
 // name notes that the user has named a URL, by adding a link to it: links into its place may be
 // read from now on.
-func (p *places) name(url string) error {
-	place, _, err := splitURL(url)
+func (p *linkSources) name(url string) error {
+	root, _, err := splitURL(url)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (p *places) name(url string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.named[place] = p.policy.Named(url)
+	p.named[root] = p.policy.Named(url)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func unsigned(url string) error {
 
 // names lists the places that users of this handle, and of those it was opened from, have named and
 // that the policy alone would not allow.
-func (p *places) names() []string {
+func (p *linkSources) names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := slices.AppendSeq(slices.Clone(p.policy.NamedPlaces()), maps.Keys(p.named))
@@ -137,7 +137,7 @@ func (p *places) names() []string {
 }
 
 // close releases all sources. Links that are followed later open them again.
-func (p *places) close() {
+func (p *linkSources) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for at, s := range p.open {
@@ -147,7 +147,7 @@ func (p *places) close() {
 }
 
 // ReadLink fills dst with what a link points to, and makes sure that it is what was linked.
-func (p *places) ReadLink(ctx context.Context, l format.Link, dst []byte) error {
+func (p *linkSources) ReadLink(ctx context.Context, l format.Link, dst []byte) error {
 	s, key, err := p.source(ctx, l.URL)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func changed(l format.Link, tag string, size int64) error {
 }
 
 // refused says what became of an object that could not be read as it was linked.
-func (p *places) refused(ctx context.Context, s storage.Source, key string, l format.Link, err error) error {
+func (p *linkSources) refused(ctx context.Context, s storage.Source, key string, l format.Link, err error) error {
 	switch errs.KindOf(err) {
 	case errs.NotFound:
 		return errs.New(errs.Corrupt, "read %q: the object that was linked is gone: %w", storage.RedactURL(l.URL), err)
@@ -202,7 +202,7 @@ func (p *places) refused(ctx context.Context, s storage.Source, key string, l fo
 
 // settle looks at the files that samples link to, as far as that is not known, and returns the
 // samples with their links complete. It reads the beginnings of several files at once.
-func (p *places) settle(ctx context.Context, samples []tensor.Sample, reg *codec.Registry, want codec.Channels, rowOf func(int) int) ([]tensor.Sample, error) {
+func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *codec.Registry, want codec.Channels, rowOf func(int) int) ([]tensor.Sample, error) {
 	out := samples
 	g := task.New(ctx, looksInFlight)
 	for i := range samples {
@@ -241,7 +241,7 @@ func sampleRow(col tensor.Rows) func(i int) int {
 }
 
 // look completes a link to a picture from the beginning of the file.
-func (p *places) look(ctx context.Context, l tensor.Link, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
+func (p *linkSources) look(ctx context.Context, l tensor.Link, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
 	var none codec.Header
 	if err := p.name(l.URL); err != nil {
 		return l, none, err

@@ -128,16 +128,16 @@ type retensor struct {
 	all  bool
 	tree version.Tree
 
-	gather  []placed // entries of the run that is being gathered
-	chunks  int      // that they are in
-	waste   bool     // one of them has something in its chunk that no row needs
+	gather  []placedEntry // entries of the run that is being gathered
+	chunks  int           // that they are in
+	waste   bool          // one of them has something in its chunk that no row needs
 	builder *chunk.Builder
 	runs    []format.RowRange
 	holes   []format.RowRange
 }
 
 // placed is an entry and its chunk.
-type placed struct {
+type placedEntry struct {
 	format.Entry
 	chunk *chunk.Chunk
 }
@@ -210,7 +210,7 @@ func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 		return t.rewrite(ctx)
 	}
 	for i := range entries {
-		t.gather = append(t.gather, placed{entries[i], ch})
+		t.gather = append(t.gather, placedEntry{entries[i], ch})
 	}
 	t.chunks, t.waste = t.chunks+1, t.waste || waste
 	return nil
@@ -249,14 +249,14 @@ func (t *retensor) rewrite(ctx context.Context) error {
 
 // rowRange is live rows of one chunk that follow each other, and the bytes that they lie in.
 type rowRange struct {
-	of       *placed
+	of       *placedEntry
 	row, n   int64 // physical rows
 	from, to int64 // bytes of the chunk
 	data     []byte
 }
 
 // rowRanges cuts the live rows of an entry into pieces, and notes the deleted ones as holes.
-func (t *retensor) rowRanges(p *placed) []rowRange {
+func (t *retensor) rowRanges(p *placedEntry) []rowRange {
 	var out []rowRange
 	for row := p.Row; row < p.Row+p.Rows; row++ {
 		if t.w.txn.Base().Deleted.Contains(uint64(row)) {
@@ -281,7 +281,7 @@ func (t *retensor) rowRanges(p *placed) []rowRange {
 
 // extent is the bytes of the blocks that a row of the chunk lies in; none where it has no items, or
 // only links.
-func (p *placed) extent(at int64) (from, to int64) {
+func (p *placedEntry) extent(at int64) (from, to int64) {
 	x := p.chunk.Index
 	first, n := x.RowItemsRange(at)
 	if n == 0 || x.Linked() {
@@ -331,9 +331,9 @@ func (t *retensor) write(ctx context.Context, parts []rowRange) error {
 func (t *retensor) pack(ctx context.Context, p *rowRange) error {
 	worker := chunk.NewWorker(t.w.d.env.Codecs)
 	defer worker.Close()
-	held := *p.of.chunk
-	held.Store = memoryBytes{held.Store, p.from, p.data}
-	x := held.Index
+	inMemory := *p.of.chunk
+	inMemory.Store = memoryBytes{inMemory.Store, p.from, p.data}
+	x := inMemory.Index
 	for row := p.row; row < p.row+p.n; row++ {
 		first, n := x.RowItemsRange(p.of.First + row - p.of.Row)
 		items := make([]chunk.Item, n)
@@ -346,7 +346,7 @@ func (t *retensor) pack(ctx context.Context, p *rowRange) error {
 				continue
 			}
 			items[k].Data = make([]byte, x.ItemBytes(item))
-			ref := chunk.Ref{Row: row, Chunk: &held, Item: item, Items: 1, Stored: x.ItemBytes(item)}
+			ref := chunk.Ref{Row: row, Chunk: &inMemory, Item: item, Items: 1, Stored: x.ItemBytes(item)}
 			if err := worker.Stored(ctx, &ref, items[k].Data); err != nil {
 				return err
 			}

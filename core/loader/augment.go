@@ -46,7 +46,7 @@ type augment struct {
 }
 
 // made is what becomes of one item.
-type made struct {
+type outcome struct {
 	shape tensor.Shape
 	size  int64
 }
@@ -183,7 +183,7 @@ func (a *augment) boxFormat(info map[string]any, mode string, d tensor.DType) er
 func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) error {
 	for i := range p.parts {
 		part := &p.parts[i]
-		part.made = part.made[:0]
+		part.outcomes = part.outcomes[:0]
 		a := part.field.augment
 		if a == nil {
 			continue
@@ -192,57 +192,57 @@ func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) 
 		for k := range part.refs {
 			m, err := a.result(key, &part.refs[k], pictures, k)
 			if err != nil {
-				place := part.placeOf(k)
-				if err := drop.fail(ctx, place, part.rows[place].Row, part.field.name, err); err != nil {
+				position := part.positionOf(k)
+				if err := drop.fail(ctx, position, part.rows[position].Row, part.field.name, err); err != nil {
 					return err
 				}
 			}
-			part.made = append(part.made, m)
+			part.outcomes = append(part.outcomes, m)
 		}
 	}
 	return nil
 }
 
 // result is what becomes of one item.
-func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int) (made, error) {
+func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int) (outcome, error) {
 	if r.Hole() {
-		return made{}, nil
+		return outcome{}, nil
 	}
 	key.Row = r.Row
 	if a.role == asPicture {
 		if err := a.pipe.Check(a.stored0(r), r.Shape); err != nil {
-			return made{}, err
+			return outcome{}, err
 		}
 		s, err := a.pipe.Shape(key, r.Shape)
 		if err != nil {
-			return made{}, err
+			return outcome{}, err
 		}
 		n, err := s.Bytes(a.pipe.DType())
-		return made{s, n}, err
+		return outcome{s, n}, err
 	}
 	pic := &pictures.refs[k]
 	if pic.Hole() || len(pic.Shape) < 2 {
-		return made{}, errs.New(errs.Type, "the row has no picture in tensor %q to be moved with", pictures.field.name)
+		return outcome{}, errs.New(errs.Type, "the row has no picture in tensor %q to be moved with", pictures.field.name)
 	}
 	switch {
 	case a.role == asBoxes && (len(r.Shape) != 2 || r.Shape[1] != 4):
-		return made{}, errs.New(errs.Type, "boxes have shape %s, want (boxes, 4)", r.Shape)
+		return outcome{}, errs.New(errs.Type, "boxes have shape %s, want (boxes, 4)", r.Shape)
 	case a.role == asPoints && (len(r.Shape) == 0 || r.Shape[len(r.Shape)-1] < 2):
-		return made{}, errs.New(errs.Type, "points have shape %s, want (points, 2) or more numbers a point", r.Shape)
+		return outcome{}, errs.New(errs.Type, "points have shape %s, want (points, 2) or more numbers a point", r.Shape)
 	case a.role == asKeypoints && (len(r.Shape) != 2 || r.Shape[0]%3 != 0):
-		return made{}, errs.New(errs.Type, "keypoints have shape %s, want (3 x keypoints, instances)", r.Shape)
+		return outcome{}, errs.New(errs.Type, "keypoints have shape %s, want (3 x keypoints, instances)", r.Shape)
 	case a.role != asMask:
-		return made{r.Shape, r.Size}, nil
+		return outcome{r.Shape, r.Size}, nil
 	}
 	if len(r.Shape) < 2 || r.Shape[0] != pic.Shape[0] || r.Shape[1] != pic.Shape[1] {
-		return made{}, errs.New(errs.Type, "the mask has shape %s, its picture in tensor %q has %s; want the same height and width", r.Shape, pictures.field.name, pic.Shape)
+		return outcome{}, errs.New(errs.Type, "the mask has shape %s, its picture in tensor %q has %s; want the same height and width", r.Shape, pictures.field.name, pic.Shape)
 	}
 	h, w, err := a.pipe.Size(key, int(pic.Shape[0]), int(pic.Shape[1]))
 	if err != nil {
-		return made{}, err
+		return outcome{}, err
 	}
 	s := append(tensor.Shape{int64(h), int64(w)}, r.Shape[2:]...)
-	return made{s, r.Size / (r.Shape[0] * r.Shape[1]) * int64(h) * int64(w)}, nil
+	return outcome{s, r.Size / (r.Shape[0] * r.Shape[1]) * int64(h) * int64(w)}, nil
 }
 
 // stored0 is the dtype of a sample; that of a column may not have been decided when the loader was
@@ -256,12 +256,12 @@ func (a *augment) stored0(r *chunk.Ref) tensor.DType {
 
 // placeOf is the row of the batch that item k belongs to: the last one that starts at k or before
 // and is not empty.
-func (p *part) placeOf(k int) int {
+func (p *part) positionOf(k int) int {
 	if p.splits == nil {
 		return k
 	}
-	place, _ := slices.BinarySearch(p.splits, int64(k)+1)
-	return place - 1
+	position, _ := slices.BinarySearch(p.splits, int64(k)+1)
+	return position - 1
 }
 
 // runAugmented reads, decodes and transforms all items of a job.

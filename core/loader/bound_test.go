@@ -28,10 +28,10 @@ func TestMemoryComesOnce(t *testing.T) {
 	// Slow consumers, who let go of a batch when they have the next: between the two, everything is
 	// there.
 	var running [beside]*Epoch
-	var held [beside]*Batch
+	var recent [beside]*Batch
 	for i := range running {
 		running[i] = start(t, l, int64(i))
-		held[i] = next(t, running[i])
+		recent[i] = next(t, running[i])
 	}
 	for range 3 {
 		var taken [beside]*Batch
@@ -42,13 +42,13 @@ func TestMemoryComesOnce(t *testing.T) {
 		for _, e := range running {
 			awaitReady(t, e, prefetch)
 		}
-		for i := range held {
-			held[i].Release()
+		for i := range recent {
+			recent[i].Release()
 		}
-		held = taken
+		recent = taken
 	}
 	for i, e := range running {
-		held[i].Release()
+		recent[i].Release()
 		e.Close()
 	}
 	most := l.ring.Stats().Created

@@ -31,12 +31,12 @@ type Epoch struct {
 	unwatch    func() bool
 	halt       atomic.Bool // goroutines are to end as soon as they can
 
-	turn chan struct{} // held by the one caller of Next that takes
-	wake chan struct{} // the front of the queue may be ready
+	nextToken chan struct{} // held by the one caller of Next that takes
+	wake      chan struct{} // the front of the queue may be ready
 
 	mu        sync.Mutex
 	published sync.Cond // for workers: a batch was planned, or there will be none
-	room      sync.Cond // for the planner: a batch was taken
+	freed     sync.Cond // for the planner: a batch was taken
 	queue     []*work   // planned and not taken; queue[0] is batch number taken
 	taken     int64
 	limit     int64 // batches behind this one will not be delivered: it failed
@@ -63,9 +63,9 @@ type Epoch struct {
 func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	s := l.share(p)
 	e := &Epoch{loader: l, pass: p, share: s, batches: s.Steps(),
-		group: task.New(ctx, 0), turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+		group: task.New(ctx, 0), nextToken: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	e.limit = e.batches
-	e.published.L, e.room.L = &e.mu, &e.mu
+	e.published.L, e.freed.L = &e.mu, &e.mu
 	e.meters.start = time.Now()
 	e.meters.workers = make([]meter, l.options.Workers)
 	for i := range e.meters.workers {
@@ -104,7 +104,7 @@ func (e *Epoch) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.published.Broadcast()
-	e.room.Broadcast()
+	e.freed.Broadcast()
 }
 
 // planAll is the planner's loop.
@@ -116,7 +116,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers,
 		key: transform.Key{Seed: o.Seed, Epoch: e.pass.Epoch}}
 	for seq := range e.batches {
-		p := e.awaitRoom(m)
+		p := e.awaitSlot(m)
 		if p == nil {
 			break
 		}
@@ -146,12 +146,12 @@ func (e *Epoch) planAll(ctx context.Context) error {
 
 // awaitRoom waits until another batch may be planned and gives the memory to plan it; nil ends the
 // planner.
-func (e *Epoch) awaitRoom(m *meter) *plan {
+func (e *Epoch) awaitSlot(m *meter) *plan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for !e.mayPlan() && !e.halt.Load() && e.limit == e.batches {
 		m.Pause()
-		e.room.Wait()
+		e.freed.Wait()
 		m.Resume()
 	}
 	if e.halt.Load() || e.limit < e.batches {
@@ -228,7 +228,7 @@ func (e *Epoch) ready(w *work) {
 	if w.err != nil && w.seq < e.limit {
 		e.limit = w.seq
 		e.published.Broadcast()
-		e.room.Broadcast()
+		e.freed.Broadcast()
 	}
 	if len(e.queue) > 0 && e.queue[0] == w {
 		e.notify()
@@ -248,15 +248,15 @@ func (e *Epoch) notify() {
 // call waits for the same one. Any other error ends the epoch, and later calls return it again.
 func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 	select {
-	case e.turn <- struct{}{}:
+	case e.nextToken <- struct{}{}:
 	default:
 		select {
-		case e.turn <- struct{}{}:
+		case e.nextToken <- struct{}{}:
 		case <-ctx.Done():
 			return nil, errs.Cause(ctx, "load batch")
 		}
 	}
-	defer func() { <-e.turn }()
+	defer func() { <-e.nextToken }()
 	for {
 		b, ready, err := e.step()
 		if ready || err != nil {
@@ -272,11 +272,11 @@ func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 // (nil), to be had at once.
 func (e *Epoch) Try() (b *Batch, ready bool, err error) {
 	select {
-	case e.turn <- struct{}{}:
+	case e.nextToken <- struct{}{}:
 	default:
 		return nil, false, nil
 	}
-	defer func() { <-e.turn }()
+	defer func() { <-e.nextToken }()
 	return e.step()
 }
 
@@ -293,7 +293,7 @@ func (e *Epoch) step() (b *Batch, ready bool, err error) {
 		if w == nil {
 			return nil, false, nil
 		}
-		e.room.Signal() // without the lock, which the planner takes first of all
+		e.freed.Signal() // without the lock, which the planner takes first of all
 		if w.batch == nil || w.loaded == 0 {
 			if err := e.emptied(w); err != nil {
 				e.shut(err)
@@ -350,7 +350,7 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	case len(e.queue) == 0 || !e.queue[0].ready:
 		if e.loader.options.OnDemand && !e.asked {
 			e.asked = true
-			e.room.Signal()
+			e.freed.Signal()
 		}
 		return nil, false, nil
 	}

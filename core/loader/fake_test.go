@@ -378,13 +378,13 @@ func padNaive(data []byte, from, to tensor.Shape, elem int) []byte {
 	out := make([]byte, int(n)*elem)
 	have, _ := from.Elements()
 	for k := range have {
-		rest, place, scale := k, int64(0), int64(1)
+		rest, position, scale := k, int64(0), int64(1)
 		for d := len(from) - 1; d >= 0; d-- {
-			place += rest % from[d] * scale
+			position += rest % from[d] * scale
 			rest /= from[d]
 			scale *= to[d]
 		}
-		copy(out[int(place)*elem:][:elem], data[int(k)*elem:])
+		copy(out[int(position)*elem:][:elem], data[int(k)*elem:])
 	}
 	return out
 }

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	align        = 64      // of every array: what vector code and DLPack consumers ask for
+	align        = 64      // of every array, as vector code and DLPack consumers need
 	maxSlabBytes = 1 << 46 // no machine has more; keeps the sums below from overflowing
 )
 
-// part is one tensor of a batch in the making.
+// part is one tensor of a batch under construction.
 type part struct {
-	field  *field
-	rows   []chunk.Ref  // of the rows, holes included
-	refs   []chunk.Ref  // of the items: rows itself, or what the sequences consist of
-	splits []int64      // sequence: rows+1
-	null   []bool       // rows that are holes; nil: none
-	at     []int64      // where each item goes in the slab
-	padded tensor.Shape // what KindArray items grow to
-	made   []made       // what becomes of the items; empty: what they are
+	field    *field
+	rows     []chunk.Ref  // of the rows, holes included
+	refs     []chunk.Ref  // of the items: rows itself, or the items of sequences
+	splits   []int64      // sequence: rows+1
+	null     []bool       // rows that are holes; nil: none
+	at       []int64      // offset of each item in the slab
+	padded   tensor.Shape // the shape that KindArray items grow to
+	outcomes []outcome    // of the items after transforms; empty: there are none
 }
 
 // count is the number of items.
 func (p *part) count() int { return len(p.refs) }
 
-// length is the number of bytes that item i fills.
+// length returns the number of bytes that item i fills.
 func (p *part) length(i int) int64 {
 	r := &p.refs[i]
 	switch {
@@ -37,25 +37,25 @@ func (p *part) length(i int) int64 {
 		return 0
 	case p.field.stored:
 		return r.Stored
-	case len(p.made) > 0:
-		return p.made[i].size
+	case len(p.outcomes) > 0:
+		return p.outcomes[i].size
 	}
 	return r.Size
 }
 
-// shape is that of item i in the batch.
+// shape returns the shape of item i in the batch.
 func (p *part) shape(i int) tensor.Shape {
-	if len(p.made) > 0 {
-		return p.made[i].shape
+	if len(p.outcomes) > 0 {
+		return p.outcomes[i].shape
 	}
 	return p.refs[i].Shape
 }
 
-// layout gives places in a slab, front to back.
+// layout reserves memory in a slab, front to back.
 type layout struct{ used int64 }
 
-// place reserves size bytes at the next multiple of 64.
-func (l *layout) place(size int64) (int64, error) {
+// reserve reserves size bytes at the next multiple of 64.
+func (l *layout) reserve(size int64) (int64, error) {
 	off := (l.used + align - 1) &^ (align - 1)
 	if size < 0 || size > maxSlabBytes-off {
 		return 0, errs.New(errs.Invalid, "the batch needs more than %d bytes; use a smaller batch_size", int64(maxSlabBytes))
@@ -67,9 +67,9 @@ func (l *layout) place(size int64) (int64, error) {
 // array reserves count times size bytes.
 func (l *layout) array(count int, size int64) (int64, error) {
 	if size > 0 && int64(count) > maxSlabBytes/size {
-		return l.place(-1)
+		return l.reserve(-1)
 	}
-	return l.place(int64(count) * size)
+	return l.reserve(int64(count) * size)
 }
 
 // column lays out one part and describes it: its own column, and for Pad that of the shapes.
@@ -103,7 +103,7 @@ func (l *layout) bytes(p *part, c BatchColumn) ([]BatchColumn, error) {
 		p.at[i] = c.Size
 		c.Size += n
 	}
-	if c.Offset, err = l.place(c.Size); err != nil {
+	if c.Offset, err = l.reserve(c.Size); err != nil {
 		return nil, err
 	}
 	for i := range p.at {
@@ -112,7 +112,7 @@ func (l *layout) bytes(p *part, c BatchColumn) ([]BatchColumn, error) {
 	return []BatchColumn{c}, nil
 }
 
-// list gives each item a place of its own.
+// list lays out each item by itself.
 func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
 	c.Kind = KindList
 	c.Items = make([]Item, p.count())
@@ -124,7 +124,7 @@ func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
 		if err != nil {
 			return nil, err
 		}
-		off, err := l.place(size)
+		off, err := l.reserve(size)
 		if err != nil {
 			return nil, err
 		}
@@ -174,13 +174,13 @@ func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
 	}
 	shapes := BatchColumn{Name: c.Name + ShapeSuffix, DType: tensor.Int64, Kind: KindArray, Count: p.count(),
 		Shape: tensor.Shape{int64(p.count()), int64(len(p.padded))}, Size: int64(p.count()) * int64(len(p.padded)) * 8}
-	if shapes.Offset, err = l.place(shapes.Size); err != nil {
+	if shapes.Offset, err = l.reserve(shapes.Size); err != nil {
 		return nil, err
 	}
 	return append(cols, shapes), nil
 }
 
-// slots lays equal places end to end.
+// slots lays arrays of one shape end to end.
 func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColumn, error) {
 	size, err := shape.Bytes(p.field.dtype)
 	if err != nil {
@@ -263,14 +263,14 @@ func spread(mem []byte, from, to tensor.Shape, elem int64) {
 	}
 	end := want * dst // everything from here on is in its final state
 	for k := outer - 1; k >= 0; k-- {
-		place := int64(0) // of run k among the runs of to
+		position := int64(0) // of run k among the runs of to
 		rest, scale := k, int64(1)
 		for d := axis - 2; d >= 0; d-- {
-			place += rest % from[d] * scale
+			position += rest % from[d] * scale
 			rest /= from[d]
 			scale *= to[d]
 		}
-		at := place * dst
+		at := position * dst
 		copy(mem[at:at+src], mem[k*src:(k+1)*src])
 		clear(mem[at+src : end])
 		end = at

@@ -39,7 +39,7 @@ func (p planned) access() read.Access {
 	return read.Access{Prefetch: p.prefetch, StoredBytes: p.rows * p.bytes}
 }
 
-func (p planned) place(row int64) (object string, off int64) {
+func (p planned) location(row int64) (object string, off int64) {
 	each := plannedChunk / p.bytes
 	return fmt.Sprint(row / each), row % each * p.bytes
 }
@@ -47,7 +47,7 @@ func (p planned) place(row int64) (object string, off int64) {
 func (p planned) prefetch(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
 	for _, r := range runs {
 		for row := r[0]; row < r[1]; row++ {
-			object, off := p.place(row)
+			object, off := p.location(row)
 			if n := len(spans) - 1; n >= 0 && spans[n].Object == object && spans[n].Offset+spans[n].Bytes == off && spans[n].Bytes+p.bytes <= 4<<20 {
 				spans[n].Bytes += p.bytes
 				continue
@@ -98,7 +98,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		}
 		h := prefetch.New(g, memory, prefetch.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, SkipPrefault: true})
 		r := newPrefetchSchedule(o.Share(order.Pass{World: 1}, batch, order.TailExact), []read.Access{planned{f}.access()}, batch, h.Limit())
-		g.Go(func(ctx context.Context) error { return lookAlong(ctx, h, r) })
+		g.Go(func(ctx context.Context) error { return planWindows(ctx, h, r) })
 		d := &decoding{files: f, prefetcher: h, cursor: o.Cursor(0), batch: batch, carryOver: map[int64]int64{}}
 		threadsOf := task.New(t.Context(), 0)
 		for range threads {
@@ -163,7 +163,7 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 			return nil
 		}
 		for _, row := range rows {
-			object, off := planned{d.files}.place(row)
+			object, off := planned{d.files}.location(row)
 			if data, err := d.prefetcher.ReadAhead(m).Bytes(ctx, object, off, d.files.bytes); err != nil || data == nil {
 				return fmt.Errorf("row %d was not fetched ahead: %w", row, err)
 			}

@@ -24,13 +24,13 @@ type Loader struct {
 	workspaces *workspacePool       // of transforms
 	trace      *trace               // nil: none
 
-	mu     sync.Mutex
-	budget int64 // of the ring
-	epochs map[*Epoch]bool
-	last   *Epoch
-	state  *State // at the beginning; nil: not asked for
-	closed bool
-	cached prefetch.CarryOver // fetched bytes for the next epoch
+	mu        sync.Mutex
+	budget    int64 // of the ring
+	epochs    map[*Epoch]bool
+	last      *Epoch
+	state     *State // at the beginning; nil: not asked for
+	closed    bool
+	carryOver prefetch.CarryOver // fetched bytes for the next epoch
 }
 
 // Open checks the wishes against the view and chooses the order. It reads no samples; with a
@@ -165,8 +165,8 @@ func (l *Loader) Close() {
 	l.ring.Close()
 	if l.fetched != nil {
 		l.mu.Lock()
-		l.cached.Drop(l.fetched)
-		l.cached = prefetch.CarryOver{}
+		l.carryOver.Drop(l.fetched)
+		l.carryOver = prefetch.CarryOver{}
 		l.mu.Unlock()
 		l.fetched.Close()
 	}

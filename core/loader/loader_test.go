@@ -344,14 +344,14 @@ func TestKeepEveryBatch(t *testing.T) {
 	o := Options{BatchSize: 20, Workers: 2, CollateOf: fakeCollate(), ReturnIndex: true, SlabBytes: 1}
 	l := open(t, src, o)
 	e := start(t, l, 0)
-	var kept []*Batch
+	var cachedCol []*Batch
 	for b := next(t, e); b != nil; b = next(t, e) {
-		kept = append(kept, b)
+		cachedCol = append(cachedCol, b)
 	}
-	if s := l.Stats().Slabs; s.Grown == 0 || s.Slabs < int64(len(kept)) {
-		t.Errorf("slab stats %+v with %d batches held", s, len(kept))
+	if s := l.Stats().Slabs; s.Grown == 0 || s.Slabs < int64(len(cachedCol)) {
+		t.Errorf("slab stats %+v with %d batches held", s, len(cachedCol))
 	}
-	for _, b := range kept {
+	for _, b := range cachedCol {
 		verify(t, src, o, b)
 		b.Retain()
 		b.Release()

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/transform"
 )
 
-// work is one batch in the making: planned by the planner, filled by the workers, finished by the
-// last of them.
+// work is a batch under construction. The planner plans it, the workers fill it, and the last of
+// them finishes it.
 type work struct {
 	seq   int64
 	batch *Batch // nil: planning failed, or every row was skipped
@@ -23,13 +23,13 @@ type work struct {
 	jobs  int64
 	next  atomic.Int64 // job to be taken
 	left  atomic.Int64 // jobs not done
-	plan  *plan        // what the jobs refer to; taken back for reuse when left is 0
+	plan  *plan        // of the jobs; reused when left is 0
 	key   transform.Key
 
 	mu     sync.Mutex
 	failed []failure
 
-	// Written before ready is set under the lock of the epoch.
+	// These are written before ready, which is set under the lock of the epoch.
 	ready       bool
 	err         error
 	skips       []failure
@@ -40,10 +40,10 @@ type work struct {
 
 // failure is a sample that could not be read.
 type failure struct {
-	place  int // of the row in the batch
-	row    int64
-	tensor string
-	err    error
+	position int // of the row in the batch
+	row      int64
+	tensor   string
+	err      error
 }
 
 // plan is the memory of one batch's planning, reused from batch to batch.
@@ -53,11 +53,11 @@ type plan struct {
 	valid  int     // the first ones count, the others are repeated
 	marked bool    // add the column that says so
 	parts  []part
-	order  []int32 // places of the batch in order of rows
+	order  []int32 // positions in the batch, in order of rows
 	jobs   []job
 
 	sorted []int64     // view in order
-	found  []chunk.Ref // what they resolve to
+	found  []chunk.Ref // of sorted
 }
 
 // job is a run of items of one part.
@@ -68,19 +68,18 @@ type job struct {
 	to    int32
 }
 
-// jobCost is what a job should cost at least, in nanoseconds: a thousand times what taking a job
-// costs.
+// jobCost is the least cost of a job in nanoseconds: a thousand times the cost of taking a job.
 const jobCost = 50_000
 
-// A job of samples that are decoded together is larger, as large as it may be while every thread
-// gets some of each batch: what it saves is per job. It ends within maxRunCost, before the
-// scheduler would look at its thread.
+// Jobs of samples that are decoded together are as large as possible while every thread gets some
+// of each batch, because they save a cost per job. A job ends within maxRunCost, before the
+// scheduler would preempt its thread.
 const (
 	jobsPerThread = 4
 	maxRunCost    = 8_000_000
 )
 
-// maxItems bounds the items of one tensor in a batch: their places are 32 bits wide.
+// maxItems bounds the items of one tensor in a batch: their positions are 32 bits wide.
 const maxItems = 1<<31 - 1
 
 // cost estimates how long an item takes, in nanoseconds, from the measured cost model of decoders
@@ -101,7 +100,7 @@ func (p *part) cost(i int) int64 {
 // planner makes works out of rows. It holds no state: any goroutine may use it.
 type planner struct {
 	fields  []field
-	skip    bool // rows that cannot be read
+	skip    bool // leave out rows that cannot be read
 	index   bool // add the column of dataset rows
 	source  bool // and that of the views they are of
 	slab    func(size int64) (*slab.Slab, error)
@@ -109,8 +108,8 @@ type planner struct {
 	key     transform.Key
 }
 
-// plan makes w a batch of the rows p.view, in the memory of p. It fails with the error that the
-// batch is to deliver; a batch whose rows are all skipped remains nil.
+// plan makes w a batch of the rows p.view, in the memory of p. Its error is the one that the batch
+// delivers. A batch whose rows are all skipped stays nil.
 func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
 	wanted := len(p.view)
 	w.key = pl.key
@@ -123,12 +122,12 @@ func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
 	return pl.arrange(w, p)
 }
 
-// resolve finds the samples of all rows, and drops the rows that are to be skipped.
+// resolve finds the samples of all rows, and drops the rows to skip.
 func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 	if len(p.parts) != len(pl.fields) {
 		p.parts = make([]part, len(pl.fields))
 	}
-	p.order = places(p.order, p.view)
+	p.order = byRow(p.order, p.view)
 	p.sorted = p.sorted[:0]
 	for _, i := range p.order {
 		p.sorted = append(p.sorted, p.view[i])
@@ -166,8 +165,8 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 	return nil
 }
 
-// find resolves one column: in order of rows, so that neighbours in a chunk follow each other, or
-// row by row when that fails, so that the error names the row.
+// find resolves one column in order of rows, so that neighbours in a chunk follow each other. If
+// that fails, it resolves row by row, so that the error names the row.
 func (p *plan) find(ctx context.Context, part *part, drop *dropper) error {
 	n := len(p.view)
 	p.found = slices.Grow(p.found[:0], n)[:n]
@@ -182,7 +181,7 @@ func (p *plan) find(ctx context.Context, part *part, drop *dropper) error {
 	for i, row := range p.view {
 		part.rows[i] = chunk.Ref{}
 		if err := part.field.col.Resolve(ctx, p.view[i:i+1], part.rows[i:i+1]); err != nil {
-			// the dataset's number is not known; in a whole dataset it is the same
+			// the number in the dataset is unknown; in a whole dataset it is the same
 			part.rows[i] = chunk.Ref{Row: row}
 			if err := drop.fail(ctx, i, row, part.field.name, err); err != nil {
 				return err
@@ -192,8 +191,8 @@ func (p *plan) find(ctx context.Context, part *part, drop *dropper) error {
 	return nil
 }
 
-// places lists the places of rows in order of rows, in the memory of order.
-func places(order []int32, rows []int64) []int32 {
+// byRow lists the positions of rows in order of rows, in the memory of order.
+func byRow(order []int32, rows []int64) []int32 {
 	order = order[:0]
 	for i := range rows {
 		order = append(order, int32(i))
@@ -204,7 +203,7 @@ func places(order []int32, rows []int64) []int32 {
 	return order
 }
 
-// checkHoles finds rows without a sample: null where the user takes a list, else an error.
+// checkHoles finds rows without a sample: null if the user takes a list, else an error.
 func checkHoles(p *part, drop *dropper) error {
 	p.null = nil
 	for i := range p.rows {
@@ -271,7 +270,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	index := BatchColumn{Name: IndexName, DType: tensor.Int64, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows)) * 8}
 	if pl.index {
 		var err error
-		if index.Offset, err = l.place(index.Size); err != nil {
+		if index.Offset, err = l.reserve(index.Size); err != nil {
 			return err
 		}
 		b.Columns = append(b.Columns, index)
@@ -280,7 +279,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	if pl.source {
 		source.Name, source.Shape = SourceName, slices.Clone(index.Shape)
 		var err error
-		if source.Offset, err = l.place(source.Size); err != nil {
+		if source.Offset, err = l.reserve(source.Size); err != nil {
 			return err
 		}
 		b.Columns = append(b.Columns, source)
@@ -288,7 +287,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	var err error
 	valid := BatchColumn{Name: ValidName, DType: tensor.Bool, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows))}
 	if p.marked {
-		if valid.Offset, err = l.place(valid.Size); err != nil {
+		if valid.Offset, err = l.reserve(valid.Size); err != nil {
 			return err
 		}
 		b.Columns = append(b.Columns, valid)
@@ -326,15 +325,15 @@ func (pl *planner) arrange(w *work, p *plan) error {
 	return nil
 }
 
-// cut makes the jobs: items in order of their rows, which is that of their chunks, so that a worker
-// meets the items of one block together.
+// cut makes the jobs. Items are in order of rows, hence of chunks, so that a worker meets the items
+// of one block together.
 func (pl *planner) cut(w *work, p *plan) {
 	inOrder := len(p.order) == len(p.rows)
 	for k := 1; inOrder && k < len(p.order); k++ {
 		inOrder = p.rows[p.order[k-1]] <= p.rows[p.order[k]]
 	}
 	if !inOrder { // rows were dropped, or the view has an order of its own
-		p.order = places(p.order, p.rows)
+		p.order = byRow(p.order, p.rows)
 	}
 	p.jobs = p.jobs[:0]
 	for i := range p.parts {
@@ -363,7 +362,7 @@ func (pl *planner) cut(w *work, p *plan) {
 	w.left.Store(w.jobs)
 }
 
-// target is what a job of part should cost.
+// target returns the cost that a job of part should have.
 func (pl *planner) target(part *part) int64 {
 	if !part.field.runs && part.field.augment == nil {
 		return jobCost
@@ -375,7 +374,7 @@ func (pl *planner) target(part *part) int64 {
 	return min(max(all/int64(jobsPerThread*max(pl.threads, 1)), jobCost), maxRunCost)
 }
 
-// dropper collects the rows of a batch that are to be skipped.
+// dropper collects the rows of a batch to skip.
 type dropper struct {
 	skip bool
 	work *work
@@ -384,7 +383,7 @@ type dropper struct {
 }
 
 // fail notes a sample that could not be found, or returns the error that ends the epoch.
-func (d *dropper) fail(ctx context.Context, place int, row int64, name string, err error) error {
+func (d *dropper) fail(ctx context.Context, position int, row int64, name string, err error) error {
 	if ctx.Err() != nil {
 		return errs.Wrap(errs.Canceled, "load batch", "", context.Cause(ctx))
 	}
@@ -392,21 +391,21 @@ func (d *dropper) fail(ctx context.Context, place int, row int64, name string, e
 	if !d.skip || !errs.OfSample(err) {
 		return err
 	}
-	d.add(place, row, name, err)
+	d.add(position, row, name, err)
 	return nil
 }
 
-func (d *dropper) add(place int, row int64, name string, err error) {
-	for len(d.bad) <= place {
+func (d *dropper) add(position int, row int64, name string, err error) {
+	for len(d.bad) <= position {
 		d.bad = append(d.bad, false)
 	}
-	if !d.bad[place] {
-		d.bad[place], d.any = true, true
+	if !d.bad[position] {
+		d.bad[position], d.any = true, true
 		d.work.skips = append(d.work.skips, failure{row: row, tensor: name, err: err})
 	}
 }
 
-func (d *dropper) dropped(place int) bool { return place < len(d.bad) && d.bad[place] }
+func (d *dropper) dropped(position int) bool { return position < len(d.bad) && d.bad[position] }
 
 // apply takes the dropped rows out of the plan and reports whether there were any.
 func (d *dropper) apply(p *plan) bool {
@@ -417,8 +416,8 @@ func (d *dropper) apply(p *plan) bool {
 	for i := range keep {
 		keep[i] = !d.dropped(i)
 	}
-	for _, kept := range keep[:p.valid] {
-		if !kept {
+	for _, cachedCol := range keep[:p.valid] {
+		if !cachedCol {
 			p.valid--
 		}
 	}
@@ -434,7 +433,7 @@ func (d *dropper) apply(p *plan) bool {
 	return true
 }
 
-// filter keeps the elements of s whose keep is true, in place.
+// filter removes, in place, the elements of s whose keep is false.
 func filter[T any](s []T, keep []bool) []T {
 	n := 0
 	for i := range s {
@@ -446,7 +445,7 @@ func filter[T any](s []T, keep []bool) []T {
 	return s[:n]
 }
 
-// rowError says which sample err is about.
+// rowError adds the sample to err.
 func rowError(name string, row int64, err error) error {
 	k := errs.KindOf(err)
 	return errs.New(k, "read row %d of tensor %q: %w", row, name, err)

@@ -35,18 +35,18 @@ func (e *Epoch) planPrefetch(ctx context.Context) error {
 		}
 	}
 	r := newPrefetchSchedule(e.loader.share(e.pass), cols, int64(o.BatchSize), e.prefetcher.Limit())
-	return lookAlong(ctx, e.prefetcher, r)
+	return planWindows(ctx, e.prefetcher, r)
 }
 
 // lookAlong is planPrefetch on a prefetchSchedule.
-func lookAlong(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedule) error {
+func planWindows(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedule) error {
 	switch {
 	case r.fits:
 		h.JoinWithin(math.MaxInt)
 	case r.share.Kind() == order.Full:
 		h.JoinWithin(0)
 	}
-	for r.at < r.end && h.AwaitRoom() {
+	for r.at < r.end && h.AwaitSpace() {
 		to, spans := r.next(ctx)
 		h.Plan(to, spans)
 		if !r.fits || h.Over() {
@@ -63,11 +63,11 @@ func lookAlong(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedule)
 
 // takeCarryOver gives the prefetcher of e what the last epoch has left.
 func (l *Loader) takeCarryOver(e *Epoch) {
-	if l.cached.Empty() {
+	if l.carryOver.Empty() {
 		return
 	}
-	e.prefetcher.TakeOver(l.cached)
-	l.cached = prefetch.CarryOver{}
+	e.prefetcher.TakeOver(l.carryOver)
+	l.carryOver = prefetch.CarryOver{}
 }
 
 // leaveCarryOver closes the prefetcher of e and keeps what it has left for the next epoch; of two
@@ -76,8 +76,8 @@ func (l *Loader) leaveCarryOver(e *Epoch) {
 	left := e.prefetcher.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cached.Empty() && !l.closed {
-		l.cached = left
+	if l.carryOver.Empty() && !l.closed {
+		l.carryOver = left
 		return
 	}
 	left.Drop(l.fetched)

@@ -14,7 +14,7 @@ import (
 )
 
 // shelved is a cache of the rows that it may keep.
-type shelved struct {
+type mapCache struct {
 	may func(item int64) bool
 
 	mu   sync.Mutex
@@ -22,7 +22,7 @@ type shelved struct {
 	hits int64
 }
 
-func (s *shelved) Load(r *chunk.Ref, dst []byte) bool {
+func (s *mapCache) Load(r *chunk.Ref, dst []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data, ok := s.data[r.Item]
@@ -33,7 +33,7 @@ func (s *shelved) Load(r *chunk.Ref, dst []byte) bool {
 	return ok
 }
 
-func (s *shelved) Store(r *chunk.Ref, data []byte) {
+func (s *mapCache) Store(r *chunk.Ref, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.may(r.Item >> itemBits) {
@@ -41,14 +41,14 @@ func (s *shelved) Store(r *chunk.Ref, data []byte) {
 	}
 }
 
-func (s *shelved) Has(r *chunk.Ref) bool {
+func (s *mapCache) Has(r *chunk.Ref) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.data[r.Item] != nil
 }
 
-func (s *shelved) Stats() samplecache.Stats { return samplecache.Stats{Hits: s.hits} }
-func (s *shelved) Close()                   {}
+func (s *mapCache) Stats() samplecache.Stats { return samplecache.Stats{Hits: s.hits} }
+func (s *mapCache) Close()                   {}
 
 func TestSampleCache(t *testing.T) {
 	t.Parallel()
@@ -63,14 +63,14 @@ func TestSampleCache(t *testing.T) {
 			}
 			return nil
 		}}
-	cache := &shelved{data: map[int64][]byte{}, may: func(row int64) bool { return row%2 == 1 }}
-	kept := cached(col, cache)
-	access := kept.Access()
+	cache := &mapCache{data: map[int64][]byte{}, may: func(row int64) bool { return row%2 == 1 }}
+	cachedCol := cached(col, cache)
+	access := cachedCol.Access()
 	if access.Prefetch != nil {
 		t.Error("a column is read ahead that cannot be")
 	}
 	refs := make([]chunk.Ref, 8)
-	if err := kept.Resolve(ctx, []int64{0, 1, 2, 3, 4, 5, 6, 7}, refs); err != nil {
+	if err := cachedCol.Resolve(ctx, []int64{0, 1, 2, 3, 4, 5, 6, 7}, refs); err != nil {
 		t.Fatal(err)
 	}
 	w := chunk.NewWorker(nil)
@@ -96,7 +96,7 @@ func TestSampleCache(t *testing.T) {
 		}
 	}
 	one := make([]byte, refs[5].Size)
-	if err := kept.Decode(ctx, &refs[5], one, w); err != nil || decodes[5] != 1 {
+	if err := cachedCol.Decode(ctx, &refs[5], one, w); err != nil || decodes[5] != 1 {
 		t.Errorf("one by one: %v, row 5 decoded %d times", err, decodes[5])
 	}
 }
@@ -121,16 +121,16 @@ func TestCachedIsNotFetched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	col := &prefetchFake{fakeColumn: &fakeColumn{name: "images", dtype: tensor.Uint8, encoded: true, shape: fixedShape(2)}}
-	cache := &shelved{data: map[int64][]byte{}, may: func(int64) bool { return true }}
-	kept := cached(col, cache).Access()
+	cache := &mapCache{data: map[int64][]byte{}, may: func(int64) bool { return true }}
+	cachedCol := cached(col, cache).Access()
 	all := [][2]int64{{0, 10}, {20, 5000}}
-	if spans, err := kept.Prefetch(ctx, all); err != nil || len(spans) != 2 || len(col.asked) != 1 {
+	if spans, err := cachedCol.Prefetch(ctx, all); err != nil || len(spans) != 2 || len(col.asked) != 1 {
 		t.Fatalf("nothing is kept: %d spans, %v, asked %v", len(spans), err, col.asked)
 	}
 	for _, row := range []int64{0, 3, 4, 9, 20, 4999} {
 		cache.data[row<<itemBits] = []byte{1}
 	}
-	spans, err := kept.Prefetch(ctx, all)
+	spans, err := cachedCol.Prefetch(ctx, all)
 	want := [][2]int64{{1, 3}, {5, 9}, {21, 4999}}
 	if got := col.asked[len(col.asked)-1]; err != nil || len(spans) != 3 || len(got) != 3 || [3][2]int64(got) != [3][2]int64(want) {
 		t.Errorf("asked for %v, want %v (%v)", got, want, err)

@@ -33,13 +33,13 @@ func (l *Loader) State(epoch, position int64) (State, error) {
 	if _, err := (order.Pass{Epoch: epoch, Position: position}).Check(l.order.Order().Rows); err != nil {
 		return State{}, errs.Wrap(errs.Invalid, "make loader state", "", err)
 	}
-	s, err := l.ownState()
+	s, err := l.firstState()
 	s.Epoch, s.Position = epoch, position
 	return s, err
 }
 
 // ownState is the state at the beginning. What it takes to make it is computed once.
-func (l *Loader) ownState() (State, error) {
+func (l *Loader) firstState() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
@@ -61,7 +61,7 @@ func (l *Loader) Resume(state []byte) (order.Pass, error) {
 	if err != nil {
 		return order.Pass{}, errs.Wrap(errs.Invalid, op, "", err)
 	}
-	own, err := l.ownState()
+	own, err := l.firstState()
 	if err != nil {
 		return order.Pass{}, errs.Wrap(errs.Invalid, op, "", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// The memory in which the threads of an epoch keep blocks of small samples: so much for all
-// together, but for each of many enough that compressed blocks, of 256 KiB, are kept.
+// The memory in which the threads of an epoch cache blocks of small samples: for all together, and
+// the least for one thread, which fits several compressed blocks of 256 KiB.
 const (
 	cachedBlocks  = 64 << 20
 	leastOfThread = 4 << 20
@@ -57,7 +57,7 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	}
 }
 
-// run reads the items of one job into their places, until it is told to halt.
+// run reads the items of one job into the slab, until halt.
 func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *atomic.Bool) {
 	p := &w.plan.parts[j.part]
 	mem := w.batch.Slab.Bytes()
@@ -114,7 +114,7 @@ func (w *work) runMany(ctx context.Context, j *job, mem []byte, scratch *chunk.W
 	}
 }
 
-// read fills the place of item i.
+// read reads item i into the slab.
 func (p *part) read(ctx context.Context, mem []byte, i int, scratch *chunk.Worker) error {
 	r := &p.refs[i]
 	at, n := p.at[i], p.length(i)
@@ -131,24 +131,24 @@ func (p *part) read(ctx context.Context, mem []byte, i int, scratch *chunk.Worke
 	return nil
 }
 
-// fail notes that item i could not be read.
+// fail notes that item i cannot be read.
 func (w *work) fail(p *part, i int, err error) {
-	place := p.placeOf(i)
-	row := p.rows[place].Row
+	position := p.positionOf(i)
+	row := p.rows[position].Row
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.failed = append(w.failed, failure{place: place, row: row, tensor: p.field.name, err: rowError(p.field.name, row, err)})
+	w.failed = append(w.failed, failure{position: position, row: row, tensor: p.field.name, err: rowError(p.field.name, row, err)})
 }
 
-// settle decides what the failures of a batch mean, once all its jobs are done: the error of the
-// first row in the order of the batch, whatever thread met it first, or rows that are left out.
+// settle turns the failures of a batch into its error, or into skipped rows, once all jobs are
+// done. The error is that of the first row in the batch, so that it does not depend on threads.
 func (w *work) settle(skip bool) {
 	w.loaded = int64(w.batch.Rows)
 	if len(w.failed) == 0 {
 		return
 	}
 	slices.SortStableFunc(w.failed, func(a, b failure) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.tensor, b.tensor))
+		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.tensor, b.tensor))
 	})
 	bad := make([]bool, w.batch.Rows)
 	for _, f := range w.failed {
@@ -156,8 +156,8 @@ func (w *work) settle(skip bool) {
 			w.err = f.err
 			return
 		}
-		if !bad[f.place] {
-			bad[f.place] = true
+		if !bad[f.position] {
+			bad[f.position] = true
 			w.skips = append(w.skips, f)
 		}
 	}

@@ -54,7 +54,7 @@ func (p *Prefetcher) Close() CarryOver {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true
-	kept := map[string]*object{}
+	remaining := map[string]*object{}
 	for name, o := range p.objects {
 		carryOver := &object{}
 		for _, e := range o.extents {
@@ -71,7 +71,7 @@ func (p *Prefetcher) Close() CarryOver {
 			}
 		}
 		if len(carryOver.extents) > 0 {
-			kept[name] = carryOver
+			remaining[name] = carryOver
 		}
 	}
 	for _, s := range p.cold {
@@ -79,5 +79,5 @@ func (p *Prefetcher) Close() CarryOver {
 	}
 	p.objects, p.queue, p.cold = map[string]*object{}, nil, nil
 	p.used = map[int][]*extent{}
-	return CarryOver{kept}
+	return CarryOver{remaining}
 }

@@ -203,14 +203,14 @@ func (o *object) search(off int64) int {
 func (p *Prefetcher) Sparse() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	room := requestsSlack * float64(p.planned) / aimRequest
+	slack := requestsSlack * float64(p.planned) / aimRequest
 	for n := range p.windowEnds {
 		for _, e := range p.used[n] {
 			if e.first == n && e.buffer == nil && p.objects[e.span.Object].bytes > smallObject {
-				room--
+				slack--
 			}
 		}
-		if room < 0 {
+		if slack < 0 {
 			return n
 		}
 	}
@@ -253,7 +253,7 @@ func (p *Prefetcher) Stop() {
 }
 
 // AwaitRoom waits until more may be planned. It returns false after Stop.
-func (p *Prefetcher) AwaitRoom() bool {
+func (p *Prefetcher) AwaitSpace() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.full() && p.wanted <= p.indexed && !p.stopped {

@@ -87,7 +87,7 @@ func loads(t *testing.T, c Cache, samples []sample) (n int) {
 	return n
 }
 
-func keepAll(c Cache, samples []sample) {
+func storeAll(c Cache, samples []sample) {
 	for _, s := range samples {
 		c.Store(s.ref, s.data)
 	}
@@ -114,8 +114,8 @@ func TestKeepsSamples(t *testing.T) {
 		if n := loads(t, c, a); n != 0 {
 			t.Fatalf("an empty cache has %d samples", n)
 		}
-		keepAll(c, a)
-		keepAll(c, a) // again changes nothing
+		storeAll(c, a)
+		storeAll(c, a) // again changes nothing
 		if n := loads(t, c, a); n != 50 {
 			t.Errorf("%d samples are kept, want 50", n)
 		}
@@ -146,11 +146,11 @@ func TestDatasetsOfEqualIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, err := chunk.Open(ours[0].ref.Chunk.Store, origin, ours[0].ref.Chunk.Key, sealed.Dir)
+			opened, err := chunk.Open(ours[0].ref.Chunk.Store, origin, ours[0].ref.Chunk.Key, sealed.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return made
+			return opened
 		}
 		give := func(to []sample, c *chunk.Chunk, salt byte) []sample {
 			out := slices.Clone(to)
@@ -166,8 +166,8 @@ func TestDatasetsOfEqualIDs(t *testing.T) {
 			"another dataset": chunkOf("s3://bucket/a two", 1), "another place": chunkOf("s3://bucket/b one", 1), "other blocks": chunkOf("s3://bucket/a one", 2),
 		} {
 			theirs = give(theirs, c2, 9)
-			keepAll(c, theirs)
-			keepAll(c, ours)
+			storeAll(c, theirs)
+			storeAll(c, ours)
 			if n := loads(t, c, theirs); n != 20 {
 				t.Errorf("%s: %d of its samples are kept, want 20", what, n)
 			}
@@ -188,21 +188,21 @@ func TestKeepsWithinLimit(t *testing.T) {
 		var all [][]sample
 		for i := range 12 {
 			s := picture(t, uint64(i), 40) // about 110 kB
-			keepAll(c, s)
+			storeAll(c, s)
 			all = append(all, s)
 			if b := c.Stats().Bytes; b > limit {
 				t.Fatalf("%d bytes are kept, want at most %d", b, limit)
 			}
 		}
-		first, kept := loads(t, c, all[0]), 0
+		first, hit := loads(t, c, all[0]), 0
 		for _, s := range all {
-			kept += loads(t, c, s)
+			hit += loads(t, c, s)
 		}
 		if first != 40 {
 			t.Errorf("%d of the 40 samples kept first are still there", first)
 		}
-		if kept < 200 || kept > 440 {
-			t.Errorf("%d samples are kept in a limit for about 370", kept)
+		if hit < 200 || hit > 440 {
+			t.Errorf("%d samples are kept in a limit for about 370", hit)
 		}
 	})
 }
@@ -268,7 +268,7 @@ func TestDiskStays(t *testing.T) {
 	t.Parallel()
 	dir, samples := t.TempDir(), picture(t, 1, 20)
 	first := disk(t, dir, 64<<20)
-	keepAll(first, samples[:10])
+	storeAll(first, samples[:10])
 	first.Close()
 	second := disk(t, dir, 64<<20)
 	if !second.Has(samples[3].ref) || second.Has(samples[13].ref) {
@@ -277,7 +277,7 @@ func TestDiskStays(t *testing.T) {
 	if n := loads(t, second, samples); n != 10 {
 		t.Errorf("the next run finds %d samples, want 10", n)
 	}
-	keepAll(second, samples)
+	storeAll(second, samples)
 	if n := loads(t, second, samples); n != 20 {
 		t.Errorf("%d samples, want 20", n)
 	}
@@ -313,7 +313,7 @@ func TestDiskDamage(t *testing.T) {
 	t.Parallel()
 	dir, samples := t.TempDir(), picture(t, 1, 20)
 	d := disk(t, dir, 64<<20)
-	keepAll(d, samples)
+	storeAll(d, samples)
 	d.Close()
 	paths := files(t, dir)
 	if len(paths) != 1 {
@@ -349,7 +349,7 @@ func TestDiskDamage(t *testing.T) {
 		cut := disk(t, dir, 64<<20)
 		loads(t, cut, samples)
 		cut.Has(samples[0].ref)
-		keepAll(cut, samples)
+		storeAll(cut, samples)
 		loads(t, cut, samples)
 		cut.Close()
 	}
@@ -371,7 +371,7 @@ func TestDiskMakesRoom(t *testing.T) {
 	for i := range 5 {
 		s := picture(t, uint64(i), 40)
 		d := disk(t, dir, 400_000) // for three
-		keepAll(d, s)
+		storeAll(d, s)
 		d.Close()
 		then := time.Now().Add(time.Duration(i-10) * time.Hour)
 		for _, path := range files(t, dir) {
@@ -406,7 +406,7 @@ func TestDiskCleansUp(t *testing.T) {
 	if err := os.Chtimes(old, then, then); err != nil {
 		t.Fatal(err)
 	}
-	keepAll(disk(t, dir, 1<<20), picture(t, 1, 3))
+	storeAll(disk(t, dir, 1<<20), picture(t, 1, 3))
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what a killed process left is still there: %v", err)
 	}
@@ -425,7 +425,7 @@ func TestDiskFails(t *testing.T) {
 	}
 	write(t, dir, []byte("a file"))
 	samples := picture(t, 1, 5)
-	keepAll(d, samples)
+	storeAll(d, samples)
 	if n := loads(t, d, samples); n != 0 {
 		t.Errorf("%d samples are kept nowhere", n)
 	}

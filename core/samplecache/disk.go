@@ -41,8 +41,8 @@ type Disk struct {
 	counted bool
 	pause   time.Time // nothing is added before it
 
-	hits, misses, kept, faults atomic.Int64
-	first                      atomic.Pointer[string]
+	hits, misses, samples, faults atomic.Int64
+	first                         atomic.Pointer[string]
 }
 
 // file is what this process knows of the file of a chunk.
@@ -108,8 +108,8 @@ func (d *Disk) load(r *chunk.Ref, dst []byte) bool {
 		if _, err := h.ReadAt(entry[:], f.layout.entry(r.Item)); err != nil {
 			return err
 		}
-		sum, kept := decodeEntry(entry)
-		if !kept {
+		sum, hit := decodeEntry(entry)
+		if !hit {
 			return nil
 		}
 		if _, err := h.ReadAt(dst, f.layout.offset(r.Item)); err != nil {
@@ -156,7 +156,7 @@ func (d *Disk) Store(r *chunk.Ref, data []byte) {
 			return err
 		}
 		f.note(r.Item, true)
-		d.kept.Add(1)
+		d.samples.Add(1)
 		return nil
 	})
 	if err != nil {
@@ -330,7 +330,7 @@ func (d *Disk) fault(err error) {
 
 // Stats are the figures since the start; Bytes is as counted last.
 func (d *Disk) Stats() Stats {
-	s := Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Kept: d.kept.Load(), Limit: d.limit, Faults: d.faults.Load()}
+	s := Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Kept: d.samples.Load(), Limit: d.limit, Faults: d.faults.Load()}
 	if text := d.first.Load(); text != nil {
 		s.Fault = *text
 	}
@@ -407,6 +407,6 @@ func encodeEntry(sum uint32) (e [entryBytes]byte) {
 	return e
 }
 
-func decodeEntry(e [entryBytes]byte) (sum uint32, kept bool) {
+func decodeEntry(e [entryBytes]byte) (sum uint32, hit bool) {
 	return binary.LittleEndian.Uint32(e[:]), binary.LittleEndian.Uint32(e[4:]) == 1
 }

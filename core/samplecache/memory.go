@@ -8,52 +8,51 @@ import (
 	"deeplake/core/internal/slab"
 )
 
-// Memory keeps samples in the memory of this process. All methods may be called in parallel, but
-// for Close, which comes last.
+// Memory caches samples in the memory of this process. All methods may be called in parallel,
+// except Close, which comes last.
 type Memory struct {
 	limit int64
 	piece int64 // bytes of a slab
 	ring  *slab.Ring
 
 	mu     sync.RWMutex
-	chunks map[chunk.ID]*places
+	chunks map[chunk.ID]*memoryChunk
 
-	room  sync.Mutex // guards what follows
-	slabs []*slab.Slab
-	used  int64 // bytes of the last slab
-	full  bool
+	slabMu sync.Mutex // guards slabs, used and full
+	slabs  []*slab.Slab
+	used   int64 // bytes of the last slab
+	full   bool
 
 	found pointers // by number of the slab; read without a lock
 
-	hits, misses, kept, bytes atomic.Int64
+	hits, misses, samples, bytes atomic.Int64
 }
 
-// places says where the samples of a chunk lie: 0 nowhere, -1 on their way, else 1 + slab * piece +
-// offset.
-type places struct{ at []atomic.Int64 }
+// memoryChunk holds the offsets of the samples of a chunk: 0 is not cached, -1 is being copied,
+// else 1 + slab * piece + offset in the slab.
+type memoryChunk struct{ offsets []atomic.Int64 }
 
-// pointers are the memory of the slabs.
+// pointers is the memory of the slabs.
 type pointers struct{ list atomic.Pointer[[][]byte] }
 
 const (
 	pieceBytes = 64 << 20
-	fewPieces  = 8 // that a small limit is cut into
+	fewPieces  = 8 // in a small limit
 	pageBytes  = 4 << 10
 	onTheWay   = -1
 )
 
-// NewMemory makes a cache of at most limit bytes, which are taken as they are needed. It must be
-// closed.
+// NewMemory makes a cache of at most limit bytes, which it takes as needed. It must be closed.
 func NewMemory(limit int64) *Memory {
 	piece := min(max(limit/fewPieces/pageBytes*pageBytes, pageBytes), pieceBytes)
-	m := &Memory{limit: limit, piece: piece, ring: slab.NewLocalRing(0), chunks: map[chunk.ID]*places{}, full: limit < piece}
+	m := &Memory{limit: limit, piece: piece, ring: slab.NewLocalRing(0), chunks: map[chunk.ID]*memoryChunk{}, full: limit < piece}
 	m.found.list.Store(&[][]byte{})
 	return m
 }
 
-// Load fills dst with the sample if it is kept.
+// Load fills dst with the sample if it is cached.
 func (m *Memory) Load(r *chunk.Ref, dst []byte) bool {
-	if at := m.place(r); at > 0 {
+	if at := m.offset(r); at > 0 {
 		slabs := *m.found.list.Load()
 		at--
 		copy(dst, slabs[at/m.piece][at%m.piece:])
@@ -64,44 +63,44 @@ func (m *Memory) Load(r *chunk.Ref, dst []byte) bool {
 	return false
 }
 
-// Has reports whether the sample is kept.
-func (m *Memory) Has(r *chunk.Ref) bool { return m.place(r) > 0 }
+// Has reports whether the sample is cached.
+func (m *Memory) Has(r *chunk.Ref) bool { return m.offset(r) > 0 }
 
-// place is where a sample lies, or no more than 0.
-func (m *Memory) place(r *chunk.Ref) int64 {
+// offset returns the offset of a sample; 0 or less: it is not cached.
+func (m *Memory) offset(r *chunk.Ref) int64 {
 	if !fits(r) {
 		return 0
 	}
 	m.mu.RLock()
 	p := m.chunks[r.Chunk.ID]
 	m.mu.RUnlock()
-	if p == nil || r.Item >= int64(len(p.at)) {
+	if p == nil || r.Item >= int64(len(p.offsets)) {
 		return 0
 	}
-	return p.at[r.Item].Load()
+	return p.offsets[r.Item].Load()
 }
 
-// Store copies the sample, if there is room.
+// Store copies the sample, if it fits.
 func (m *Memory) Store(r *chunk.Ref, data []byte) {
 	if !fits(r) || int64(len(data)) != r.Size || r.Size > m.piece {
 		return
 	}
-	p := m.places(r.Chunk)
-	if r.Item >= int64(len(p.at)) || !p.at[r.Item].CompareAndSwap(0, onTheWay) {
-		return // kept, or about to be
+	p := m.chunkOf(r.Chunk)
+	if r.Item >= int64(len(p.offsets)) || !p.offsets[r.Item].CompareAndSwap(0, onTheWay) {
+		return // cached, or about to be
 	}
 	at, mem := m.reserve(r.Size)
 	if mem == nil {
-		p.at[r.Item].Store(0)
+		p.offsets[r.Item].Store(0)
 		return
 	}
 	copy(mem, data)
-	p.at[r.Item].Store(at + 1)
-	m.kept.Add(1)
+	p.offsets[r.Item].Store(at + 1)
+	m.samples.Add(1)
 	m.bytes.Add(r.Size)
 }
 
-func (m *Memory) places(c *chunk.Chunk) *places {
+func (m *Memory) chunkOf(c *chunk.Chunk) *memoryChunk {
 	m.mu.RLock()
 	p := m.chunks[c.ID]
 	m.mu.RUnlock()
@@ -111,22 +110,22 @@ func (m *Memory) places(c *chunk.Chunk) *places {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p = m.chunks[c.ID]; p == nil {
-		p = &places{at: make([]atomic.Int64, c.Index.Items())}
+		p = &memoryChunk{offsets: make([]atomic.Int64, c.Index.Items())}
 		m.chunks[c.ID] = p
 	}
 	return p
 }
 
-// reserve gives memory and its place; nil: there is no room.
+// reserve returns memory and its offset; nil: the cache is full.
 func (m *Memory) reserve(size int64) (int64, []byte) {
-	m.room.Lock()
-	defer m.room.Unlock()
+	m.slabMu.Lock()
+	defer m.slabMu.Unlock()
 	if m.full {
 		return 0, nil
 	}
 	if n := len(m.slabs); n == 0 || m.used+size > m.piece {
 		if int64(n+1)*m.piece > m.limit || !m.grow() {
-			// smaller samples may have fitted; the next pass would not be faster for them
+			// Smaller samples may still fit, but would not make the next pass faster.
 			m.full = true
 			return 0, nil
 		}
@@ -140,7 +139,7 @@ func (m *Memory) reserve(size int64) (int64, []byte) {
 func (m *Memory) grow() bool {
 	s, err := m.ring.Get(m.piece)
 	if err != nil {
-		return false // no memory: what is kept stays
+		return false // no memory: cached samples stay
 	}
 	m.slabs = append(m.slabs, s)
 	m.used = 0
@@ -152,19 +151,19 @@ func (m *Memory) grow() bool {
 	return true
 }
 
-// Stats are the figures since the start.
+// Stats returns the figures since the start.
 func (m *Memory) Stats() Stats {
-	return Stats{Hits: m.hits.Load(), Misses: m.misses.Load(), Kept: m.kept.Load(), Bytes: m.bytes.Load(), Limit: m.limit}
+	return Stats{Hits: m.hits.Load(), Misses: m.misses.Load(), Kept: m.samples.Load(), Bytes: m.bytes.Load(), Limit: m.limit}
 }
 
 // Close frees the memory.
 func (m *Memory) Close() {
-	m.room.Lock()
-	defer m.room.Unlock()
+	m.slabMu.Lock()
+	defer m.slabMu.Unlock()
 	m.full = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.chunks = map[chunk.ID]*places{}
+	m.chunks = map[chunk.ID]*memoryChunk{}
 	for _, s := range m.slabs {
 		s.Release()
 	}

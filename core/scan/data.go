@@ -37,13 +37,13 @@ func bytesOf[T any](s []T) []byte {
 }
 
 // words is memory for elements. Words of 8 bytes align all element types.
-type words []uint64
+type buffer []uint64
 
 // smallWords is the number of bytes below which memory is not recycled.
 const smallWords = 32 << 10
 
 // numbers shows n elements at the front of m.
-func numbers[T any](m words, n int64) (any, []byte) {
+func numbers[T any](m buffer, n int64) (any, []byte) {
 	if len(m) == 0 {
 		return []T{}, []byte{}
 	}
@@ -93,8 +93,8 @@ func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err e
 }
 
 // memory returns n words, recycled ones where possible.
-func (r *reader) memory(n int64) words {
-	var m words
+func (r *reader) memory(n int64) buffer {
+	var m buffer
 	for i, f := range r.free {
 		if int64(cap(f)) >= n && int64(cap(f)) <= 2*n {
 			m, r.free = f[:n], slices.Delete(r.free, i, i+1)
@@ -102,7 +102,7 @@ func (r *reader) memory(n int64) words {
 		}
 	}
 	if m == nil {
-		m = make(words, n)
+		m = make(buffer, n)
 	}
 	if n*8 >= smallWords {
 		if r.given == nil || len(r.given) >= mostGiven {
@@ -121,7 +121,7 @@ const mostFree = 16
 
 // Recycle takes back the memory of a column that Read has given, as query.Recycler says. New memory
 // costs several times what reading into old memory does.
-func (r *reader) Recycle(c *array.Column, kept ...*array.Column) {
+func (r *reader) Recycle(c *array.Column, others ...*array.Column) {
 	if c == nil || c.Items != nil || len(r.free) >= mostFree {
 		return
 	}
@@ -131,7 +131,7 @@ func (r *reader) Recycle(c *array.Column, kept ...*array.Column) {
 	if len(all) < smallWords || !r.given[uintptr(p)] {
 		return // it is too little, or not of this reader
 	}
-	for _, k := range kept {
+	for _, k := range others {
 		if k == nil || k.Items != nil {
 			return // who knows
 		}

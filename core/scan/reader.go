@@ -17,7 +17,7 @@ type reader struct {
 	table    *Table
 	io       read.Reader
 	at       located
-	free     []words          // given back, see Recycle
+	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
 	borrowed []any            // what keeps columns where they lie that were borrowed
 

@@ -356,11 +356,11 @@ func TestForgeries(t *testing.T) { // not parallel: it counts what the process a
 			continue
 		}
 		rng := rand.New(rand.NewPCG(seed, 6))
-		var drawn []path
+		var selected []path
 		for _, n := range rng.Perm(len(paths))[:min(each, uint64(len(paths)))] {
-			drawn = append(drawn, paths[n])
+			selected = append(selected, paths[n])
 		}
-		f.try(t, seed, drawn)
+		f.try(t, seed, selected)
 	}
 }
 

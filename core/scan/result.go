@@ -54,7 +54,7 @@ func Plain(v *dataset.View) *Result {
 func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Result, error) {
 	a := &Result{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, fingerprint: words}
 	d := sourceViews{result: r, views: map[sourceView]*dataset.View{}}
-	var kept []int
+	var others []int
 	for i := range r.Outputs {
 		o := &r.Outputs[i]
 		f := &field{name: unused(o.Name, a.table.fields)}
@@ -66,11 +66,11 @@ func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads 
 		case o.Values == nil && !o.Type.List && o.Type.DType != 0:
 			f.compute, f.typ = o.Compute, o.Type
 		default:
-			kept = append(kept, i)
+			others = append(others, i)
 		}
 		a.table.fields = append(a.table.fields, f)
 	}
-	if err := keep(ctx, env, r, kept, a.table.fields); err != nil {
+	if err := cacheComputed(ctx, env, r, others, a.table.fields); err != nil {
 		return nil, err
 	}
 	if err := d.finish(ctx, a); err != nil {
@@ -117,7 +117,7 @@ func (d *sourceViews) rows(ctx context.Context, i int, v *dataset.View) (*datase
 	if out := d.views[key]; out != nil {
 		return out, nil
 	}
-	out, err := draw(ctx, v, d.result.Sources[i].Rows)
+	out, err := selectRows(ctx, v, d.result.Sources[i].Rows)
 	if err == nil {
 		d.views[key] = out
 	}
@@ -126,7 +126,7 @@ func (d *sourceViews) rows(ctx context.Context, i int, v *dataset.View) (*datase
 
 // draw is the given rows of v, -1 being none; of rows that are equally remote from each other a
 // view that lists none.
-func draw(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, error) {
+func selectRows(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, error) {
 	n := int64(len(rows))
 	if n > 1 && rows[0] >= 0 && rows[1] > rows[0] {
 		step := rows[1] - rows[0]
@@ -158,7 +158,7 @@ func (d *sourceViews) stored(ctx context.Context, o *query.Output, f *field) err
 	if f.view, err = d.rows(ctx, o.Source, from.view); err != nil {
 		return err
 	}
-	f.kept = from.kept
+	f.inMemory = from.inMemory
 	f.column, err = f.view.Column(from.column.Name())
 	return err
 }
@@ -192,7 +192,7 @@ func (d *sourceViews) finish(ctx context.Context, a *Result) error {
 			return err
 		}
 		for _, f := range t.fields {
-			if f.view == nil || f.kept {
+			if f.view == nil || f.inMemory {
 				continue
 			}
 			v, err := d.rows(ctx, i, f.view)
@@ -399,7 +399,7 @@ func (a *Result) derive(n int64, words string, of func(*dataset.View) (*dataset.
 		out.sourceRows = append(out.sourceRows, w)
 	}
 	for _, f := range a.table.fields {
-		g := &field{name: f.name, kept: f.kept, compute: f.compute, typ: f.typ}
+		g := &field{name: f.name, inMemory: f.inMemory, compute: f.compute, typ: f.typ}
 		if f.compute != nil {
 			g.compute = func(ctx context.Context, rows []int64) (*array.Column, error) {
 				own := make([]int64, len(rows))

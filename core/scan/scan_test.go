@@ -167,11 +167,11 @@ func testDataset(t testing.TB, uri string, seed uint64) *dataset.Dataset {
 func testViews(t testing.TB, d *dataset.Dataset, r *rand.Rand) map[string]*dataset.View {
 	v := must[*dataset.View](t)(d.View(context.Background()))
 	n := v.Len()
-	shuffled, some, drawn := make([]int64, n), []int64{}, make([]int64, n)
+	shuffled, some, selected := make([]int64, n), []int64{}, make([]int64, n)
 	for i := range shuffled {
-		shuffled[i], drawn[i] = r.Int64N(n), r.Int64N(n+n/4)
-		if drawn[i] >= n {
-			drawn[i] = -1
+		shuffled[i], selected[i] = r.Int64N(n), r.Int64N(n+n/4)
+		if selected[i] >= n {
+			selected[i] = -1
 		}
 		if r.IntN(3) == 0 {
 			some = append(some, int64(i))
@@ -180,7 +180,7 @@ func testViews(t testing.TB, d *dataset.Dataset, r *rand.Rand) map[string]*datas
 	return map[string]*dataset.View{
 		"all": v, "part": must[*dataset.View](t)(v.Slice(5, n-3, 1)), "strided": must[*dataset.View](t)(v.Slice(2, n, 3)),
 		"backwards": must[*dataset.View](t)(v.Slice(n-1, 0, -1)), "some": must[*dataset.View](t)(v.Select(some)),
-		"shuffled": must[*dataset.View](t)(v.Select(shuffled)), "drawn": must[*dataset.View](t)(v.SelectOrMissing(t.Context(), drawn)),
+		"shuffled": must[*dataset.View](t)(v.Select(shuffled)), "drawn": must[*dataset.View](t)(v.SelectOrMissing(t.Context(), selected)),
 		"none": must[*dataset.View](t)(v.Slice(0, 0, 1)),
 	}
 }

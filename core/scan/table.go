@@ -32,7 +32,7 @@ type field struct {
 	view   *dataset.View
 	column *dataset.Column
 	// view is of what was computed, in memory
-	kept bool
+	inMemory bool
 	// instead of view and column
 	compute func(ctx context.Context, rows []int64) (*array.Column, error)
 

@@ -16,8 +16,8 @@ type found struct {
 	used  time.Time
 }
 
-// reserve makes room for a new file of size bytes, and reports whether there is some. The lock of a
-// file is held, that of d is not.
+// reserve makes space for a new file of size bytes, and reports whether there is enough. The caller
+// holds the lock of a file, but not that of d.
 func (d *Disk) reserve(size int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -25,7 +25,7 @@ func (d *Disk) reserve(size int64) bool {
 		return false
 	}
 	if !d.counted || d.added > d.limit/recount || d.total+size > d.limit {
-		d.makeRoom(size)
+		d.makeSpace(size)
 	}
 	if d.total+size > d.limit {
 		return false
@@ -35,9 +35,9 @@ func (d *Disk) reserve(size int64) bool {
 	return true
 }
 
-// makeRoom counts the files and removes those used longest ago until size bytes fit, but none that
+// makeSpace counts the files and removes those used longest ago until size bytes fit, but none that
 // this process uses. The lock is held.
-func (d *Disk) makeRoom(size int64) {
+func (d *Disk) makeSpace(size int64) {
 	files := d.list()
 	d.counted, d.total, d.added = true, 0, 0
 	for _, f := range files {
@@ -61,11 +61,11 @@ func (d *Disk) makeRoom(size int64) {
 	}
 }
 
-// list finds the files of all runs, and removes those that killed processes were making.
+// list finds the files of all runs, and removes unfinished files of killed processes.
 func (d *Disk) list() (files []found) {
 	folders, err := os.ReadDir(d.dir)
 	if err != nil {
-		return nil // then what is written next fails, and says why
+		return nil // the next write fails, and says why
 	}
 	for _, folder := range folders {
 		entries, err := os.ReadDir(filepath.Join(d.dir, folder.Name()))

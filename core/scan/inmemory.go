@@ -70,11 +70,11 @@ func describeType(name string, t array.Type) dataset.TensorDescription {
 }
 
 // keptRows is how many rows are computed and kept at once.
-const keptRows = 1 << 16
+const computedRows = 1 << 16
 
 // keep puts the outputs of r that are numbered in outputs into a dataset in memory, and makes the
 // fields of those numbers its columns.
-func keep(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int, fields []*field) error {
+func cacheComputed(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int, fields []*field) error {
 	if len(outputs) == 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func keep(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int,
 	}
 	for k, i := range outputs {
 		f := fields[i]
-		f.view, f.kept = v, true
+		f.view, f.inMemory = v, true
 		if f.column, err = v.Column(cols[k].name); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func batchRows(r *query.Result, outputs []int) int64 {
 			return lazyRows
 		}
 	}
-	return keptRows
+	return computedRows
 }
 
 // rowsOf is rows of a computed output.
