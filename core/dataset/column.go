@@ -94,10 +94,10 @@ func (c *Column) decodeROIs(ctx context.Context, refs []*chunk.Ref, parts []code
 	w.DecodeROIs(ctx, refs, parts, c.ct.channels, failed)
 }
 
-// Channels is what a reader of the tensor wants of files that may hold another number.
+// Channels is the number of channels to decode from files that may hold another number.
 func (c *Column) Channels() codec.Channels { return c.ct.channels }
 
-// HTypeOf is what the samples mean, taken apart.
+// HTypeOf is the htype of the samples, parsed.
 func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
 
 // ClassNames are the names that numbers stand for; nil: the tensor has none. Shared, read-only.
@@ -133,7 +133,7 @@ func (c *Column) Spec() TensorSpec {
 		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info}
 }
 
-// SampleCodec is what the files of samples are encoded with; codec.None: samples are no files.
+// SampleCodec is the codec of the files of samples; codec.None: samples are no files.
 func (c *Column) SampleCodec() codec.ID {
 	if c.ct.sampleCodec == nil {
 		return codec.None

@@ -6,7 +6,7 @@ import (
 	"deeplake/core/version"
 )
 
-// Description is what a dataset or a view says of itself. It is made without I/O.
+// Description describes a dataset or a view. It is made without I/O.
 type Description struct {
 	URI      string              `json:"uri"`
 	ReadOnly bool                `json:"read_only"`

@@ -5,7 +5,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// Env is what a program gives to every dataset that it opens.
+// Env is the environment of every dataset of a program.
 type Env struct {
 	Stores  storage.Registry
 	Sources storage.Sources // places that data is taken from, and that links point to

@@ -146,7 +146,7 @@ func (p *linkSources) close() {
 	}
 }
 
-// ReadLink fills dst with what a link points to, and makes sure that it is what was linked.
+// ReadLink fills dst with the linked bytes, and checks that the object is the linked version.
 func (p *linkSources) ReadLink(ctx context.Context, l format.Link, dst []byte) error {
 	s, key, err := p.source(ctx, l.URL)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *linkSources) ReadLink(ctx context.Context, l format.Link, dst []byte) e
 	return nil
 }
 
-// sameObject holds an answer against what was linked.
+// sameObject checks that a body is of the linked version.
 func sameObject(l format.Link, body storage.Body) error {
 	if tag := body.Tag(); tag != "" && l.Tag != "" && tag != l.Tag {
 		return changed(l, tag, body.Size())
@@ -184,7 +184,7 @@ func changed(l format.Link, tag string, size int64) error {
 	return errs.New(errs.Corrupt, "read %q: it has changed since it was linked (tag %q and %d bytes, want %q and %d); link it again, or put the old object back", storage.RedactURL(l.URL), tag, size, l.Tag, l.Size)
 }
 
-// refused says what became of an object that could not be read as it was linked.
+// refused explains why a linked object could not be read.
 func (p *linkSources) refused(ctx context.Context, s storage.Source, key string, l format.Link, err error) error {
 	switch errs.KindOf(err) {
 	case errs.NotFound:
@@ -269,7 +269,7 @@ func (p *linkSources) look(ctx context.Context, l tensor.Link, reg *codec.Regist
 	}
 }
 
-// head reads at most n bytes of what l links to, and completes l.
+// head reads at most n bytes of the linked object, and completes l.
 func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n int64) ([]byte, error) {
 	if l.Length > 0 {
 		n = min(n, l.Length)

@@ -11,7 +11,7 @@ import (
 	"deeplake/core/version"
 )
 
-// SavedView is a view under a name: what was asked of a commit.
+// SavedView is a view under a name: a query of a commit.
 type SavedView struct {
 	Name string `json:"name"`
 	// in its canonical form; "": the rows were selected otherwise

@@ -412,7 +412,7 @@ func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
 	return w.renamed()
 }
 
-// GC removes what no commit needs; see version.Repo.GC.
+// GC removes objects that no commit needs; see version.Repo.GC.
 func (v Versions) GC(ctx context.Context, o version.GCOptions) (version.GCReport, error) {
 	repo, _, err := v.d.writable()
 	if err != nil {

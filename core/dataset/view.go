@@ -151,7 +151,7 @@ func (v *View) Column(name string) (*Column, error) {
 	return c, nil
 }
 
-// Describe says what the view shows.
+// Describe describes the view.
 func (v *View) Describe() Description {
 	return describe(v.d, v.snap, v.dirty, v.n)
 }
@@ -194,16 +194,15 @@ func (v *View) URI() string { return v.d.URI() }
 // Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.
 func (v *View) Place() string { return storage.Place(v.d.store) }
 
-// Counted is a view of n rows that is of no use but to be sliced: it checks what Slice is given.
+// Counted is a view of n rows that can only be sliced: it checks the arguments of Slice.
 func (v *View) Counted(n int64) *View {
 	out := v.derive()
 	out.n = n
 	return out
 }
 
-// Remote reports whether reads are requests over a network, so that it pays to read ahead in large
-// pieces.
+// Remote reports whether reads are requests over a network, so that prefetching pays.
 func (v *View) Remote() bool { return storage.Remote(v.d.store) }
 
-// Traffic is what the store has done since it was opened.
+// Traffic returns the counters of the store since it was opened.
 func (v *View) Traffic() storage.Stats { return storage.StatsOf(v.d.store) }

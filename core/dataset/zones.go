@@ -7,7 +7,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Zone is rows of a view that follow each other, and what the map knows of their samples.
+// Zone is consecutive rows of a view, and the facts of the map about their samples.
 type Zone struct {
 	From, To int64 // positions in the view
 	Hole     bool  // no row has a sample
@@ -59,7 +59,7 @@ func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 type zoner struct {
 	c     *Column
 	out   []Zone
-	known *format.Entry // what the last zone is of
+	known *format.Entry // of the last zone
 }
 
 // run adds physical rows [from, to), the first of which is at position at.

@@ -18,12 +18,12 @@ type Joint struct {
 	Boxes     string `json:"boxes"`
 	Masks     string `json:"masks"`
 	Keypoints string `json:"keypoints"`
-	// see transform.ParseBoxMode; "": what the tensor's info says, or LTRB
+	// see transform.ParseBoxMode; "": the mode in the tensor's info, or LTRB
 	BoxMode string         `json:"box_mode"`
 	Ops     transform.Spec `json:"ops"`
 }
 
-// role is what a field is to its pipeline.
+// role is the part of a field in its pipeline.
 type role uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	asKeypoints
 )
 
-// augment is what happens to the samples of a field between the decoder and the slab.
+// augment is the transform of a field between the decoder and the slab.
 type augment struct {
 	pipe       *transform.Pipeline
 	role       role
@@ -45,7 +45,7 @@ type augment struct {
 	workspaces *workspacePool
 }
 
-// made is what becomes of one item.
+// made is the shape and size of an item after its transform.
 type outcome struct {
 	shape tensor.Shape
 	size  int64
@@ -128,7 +128,7 @@ func attach(fields []field, name, picture string, spec transform.Spec, r role, m
 	return nil
 }
 
-// augmentable refuses a field that cannot be what r says, and settles how it is read.
+// augmentable refuses a field that cannot have role r, and settles how it is read.
 func (f *field) augmentable(r role, mode string) error {
 	a := f.augment
 	switch {
@@ -179,7 +179,7 @@ func (a *augment) boxFormat(info map[string]any, mode string, d tensor.DType) er
 	return numbersOnly(d)
 }
 
-// augmented computes what becomes of the items of every part, before anything is decoded.
+// augmented computes the outcomes of the items of every part, before anything is decoded.
 func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) error {
 	for i := range p.parts {
 		part := &p.parts[i]
@@ -203,7 +203,7 @@ func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) 
 	return nil
 }
 
-// result is what becomes of one item.
+// result returns the outcome of one item.
 func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int) (outcome, error) {
 	if r.Hole() {
 		return outcome{}, nil

@@ -21,7 +21,7 @@ const (
 const ValidName = "_valid"
 
 // Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one
-// reference: whoever keeps an array retains the slab before Release. All methods may be called in
+// reference. To keep an array, retain the slab before Release. All methods may be called in
 // parallel.
 type Batch struct {
 	Index    int64 // of the batch in the pass; batches whose rows were all skipped leave gaps

@@ -26,7 +26,7 @@ type Epoch struct {
 	share      *order.Share // the planner's
 	batches    int64
 	group      *task.Group
-	prefetcher *prefetch.Prefetcher // bytes fetched ahead; nil: they lie near
+	prefetcher *prefetch.Prefetcher // nil: the store is local
 	before     storage.Stats        // of the store when the epoch began
 	unwatch    func() bool
 	halt       atomic.Bool // goroutines are to end as soon as they can
@@ -44,7 +44,7 @@ type Epoch struct {
 	spare     []*plan
 	asked     bool // Next waits for a batch
 	closed    bool
-	err       error // what every Next returns from now on
+	err       error // of every Next from now on
 
 	meters struct {
 		start    time.Time
@@ -395,7 +395,7 @@ func (e *Epoch) shut(err error) {
 	e.unwatch()
 	e.stop()
 	e.group.Stop()
-	_ = e.group.Wait() // a failure was delivered by Next, or nobody asks any more
+	_ = e.group.Wait() // Next has delivered the failure, or no caller wants it
 	e.mu.Lock()
 	left := e.queue
 	e.queue = nil

@@ -19,7 +19,7 @@ type Loader struct {
 	fields     []field
 	order      *order.EpochOrder
 	ring       *slab.Ring
-	fetched    *prefetch.BufferPool // of what is fetched ahead; nil: nothing is
+	fetched    *prefetch.BufferPool // of prefetched bytes; nil: the store is local
 	cache      samplecache.Cache    // nil: none
 	workspaces *workspacePool       // of transforms
 	trace      *trace               // nil: none

@@ -27,7 +27,7 @@ const (
 	Raw     = "bytes" // as stored: the JPEG file, the bytes of the array
 )
 
-// What to do with a sample that cannot be read.
+// The ways to treat a sample that cannot be read.
 const (
 	Raise = "raise" // the batch is an error, and the epoch ends
 	Skip  = "skip"  // the row is left out of its batch, counted and reported
@@ -74,15 +74,15 @@ type Options struct {
 	ShuffleBytes int64 `json:"shuffle_bytes"`
 	// memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
 	SlabBytes int64 `json:"slab_bytes"`
-	// memory for what is fetched ahead over a network, and kept for the next epoch where all has
-	// room; 0: two and a half windows
+	// memory for bytes prefetched over a network, which the next epoch reuses if all of them fit;
+	// 0: two and a half windows
 	FetchBytes int64 `json:"fetch_bytes"`
 	// add IndexName: the rows in the dataset
 	ReturnIndex bool   `json:"return_index"`
 	OnError     string `json:"on_error"` // Raise (also "") or Skip
-	// keep what was done when, for Loader.Trace
+	// record a timeline, for Loader.Trace
 	Trace bool `json:"trace"`
-	// rows of an epoch that are drawn by Weights; 0: as many as there are
+	// rows of an epoch that Weights draw; 0: as many as there are
 	Length   int64 `json:"length"`
 	Distinct bool  `json:"distinct"` // draw every row once at most
 	// of the rows; nil: every row comes once
@@ -97,7 +97,7 @@ type Options struct {
 type field struct {
 	col     read.Column
 	name    string
-	dtype   tensor.DType // of what is delivered
+	dtype   tensor.DType // as delivered
 	collate string
 	stored  bool // deliver the stored bytes
 	text    bool // items vary in bytes and have no shape: string, json, bytes, or stored
@@ -105,10 +105,10 @@ type field struct {
 	encoded bool
 	access  read.Access
 	runs    bool     // decode several samples at once
-	augment *augment // what happens to samples before they are delivered; nil: nothing
+	augment *augment // transforms samples before delivery; nil: none
 }
 
-// normal fills in the defaults and refuses what cannot be meant.
+// normal fills in the defaults and refuses contradictions.
 func (o Options) normal() (Options, error) {
 	if o.BatchSize < 1 || o.BatchSize > MaxBatchSize {
 		return o, errs.New(errs.Invalid, "batch_size is %d, want 1 to %d", o.BatchSize, MaxBatchSize)

@@ -12,10 +12,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// sequentialBytes bounds what is fetched ahead of rows in sequence: more would only wait.
+// sequentialBytes bounds the prefetched bytes of rows in sequence: more would only wait.
 const sequentialBytes = 256 << 20
 
-// fetchLimit bounds the memory of bytes that are fetched ahead.
+// fetchLimit bounds the memory of prefetched bytes.
 func (l *Loader) fetchLimit() int64 {
 	if l.order.Order().Kind == order.Sequential {
 		return min(l.options.FetchBytes, sequentialBytes)
@@ -23,9 +23,9 @@ func (l *Loader) fetchLimit() int64 {
 	return l.options.FetchBytes
 }
 
-// planPrefetch plans what is fetched: window after window, as far ahead of the decoders as the
-// memory allows. When all of the pass has room, nothing is asked for before all is planned, so that
-// every piece is as large as it can be.
+// planPrefetch plans the bytes to prefetch, window after window, as far before the decoders as the
+// memory allows. If the whole pass fits, all is planned before the first request, so that requests
+// are as large as possible.
 func (e *Epoch) planPrefetch(ctx context.Context) error {
 	o := &e.loader.options
 	var cols []read.Access
@@ -61,7 +61,7 @@ func planWindows(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedul
 	return nil
 }
 
-// takeCarryOver gives the prefetcher of e what the last epoch has left.
+// takeCarryOver gives the prefetcher of e the buffers of the last epoch.
 func (l *Loader) takeCarryOver(e *Epoch) {
 	if l.carryOver.Empty() {
 		return
@@ -70,8 +70,8 @@ func (l *Loader) takeCarryOver(e *Epoch) {
 	l.carryOver = prefetch.CarryOver{}
 }
 
-// leaveCarryOver closes the prefetcher of e and keeps what it has left for the next epoch; of two
-// epochs that ran side by side, what the first one left.
+// leaveCarryOver closes the prefetcher of e and keeps its buffers for the next epoch. Of two
+// epochs that ran side by side, those of the first stay.
 func (l *Loader) leaveCarryOver(e *Epoch) {
 	left := e.prefetcher.Close()
 	l.mu.Lock()
@@ -94,7 +94,7 @@ func (e *Epoch) fetchStats() *Fetch {
 	return f
 }
 
-// traffic is what the store has done since the epoch began, or did until it ended.
+// traffic returns the counters of the store since the epoch began, until it ended.
 func (e *Epoch) traffic() storage.Stats {
 	now := e.loader.src.Traffic()
 	e.mu.Lock()
@@ -106,7 +106,7 @@ func (e *Epoch) traffic() storage.Stats {
 }
 
 // warm reads the index pages of rows, those of all columns at once, so that resolving the rows need
-// not wait for one page after the other. What fails here fails again where it is needed.
+// not wait for one page after the other. Errors come again where the pages are needed.
 func warm(ctx context.Context, cols []read.Access, rows []int64) {
 	sorted := slices.Clone(rows)
 	slices.Sort(sorted)

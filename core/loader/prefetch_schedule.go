@@ -30,7 +30,7 @@ type prefetchSchedule struct {
 // read and the one that comes next.
 const (
 	runShare        = 2 // no window takes more than limit / runShare, but for a single batch
-	sequentialShare = 8 // what windows grow to in sequence
+	sequentialShare = 8 // windows in sequence grow to it
 	fullShare       = 4 // and in full random order
 	maxRunRows      = 1 << 17
 )
@@ -101,8 +101,8 @@ func (r *prefetchSchedule) propose() (to int64, runs [][2]int64) {
 	return to, r.share.Runs(r.at, to)
 }
 
-// spans asks all columns, and counts bytes. What cannot be found is left out: the batch that needs
-// it meets the error.
+// spans asks all columns, and counts bytes. Rows that cannot be found are left out: the batch that
+// needs them meets the error.
 func (r *prefetchSchedule) spans(ctx context.Context, runs [][2]int64) ([][]chunk.Span, int64) {
 	spans := make([][]chunk.Span, len(r.cols))
 	sizes := make([]int64, len(r.cols))

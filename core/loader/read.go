@@ -12,8 +12,8 @@ import (
 	"deeplake/core/transform"
 )
 
-// ReadOptions are the wishes for one batch of given rows. Fields mean what they mean in Options;
-// the zero value is right.
+// ReadOptions are the options of one batch of given rows. Fields have the meaning that they have in
+// Options, and so have their zero values.
 type ReadOptions struct {
 	Tensors     []string                  `json:"tensors"`
 	Collate     string                    `json:"collate"`
@@ -60,7 +60,7 @@ func NewReader(src Source) *Reader {
 	return r
 }
 
-// Close frees what is kept. Batches that were read stay valid; reads after it are errs.Closed.
+// Close frees the memory kept for reuse. Batches stay valid; reads after it are errs.Closed.
 func (r *Reader) Close() {
 	r.workers.Close()
 	r.workspaces.Close()
@@ -113,7 +113,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	return w.readAll(ctx, r, min(all.Workers, task.Cores()))
 }
 
-// spans appends what a job needs.
+// spans appends the bytes that a job needs.
 func (p *plan) spans(k int, out []chunk.Span) []chunk.Span {
 	j := &p.jobs[k]
 	for i := j.from; i < j.to; i++ {

@@ -38,7 +38,7 @@ func (l *Loader) State(epoch, position int64) (State, error) {
 	return s, err
 }
 
-// ownState is the state at the beginning. What it takes to make it is computed once.
+// firstState returns the state at the beginning, which it computes once.
 func (l *Loader) firstState() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,10 +82,10 @@ func (l *Loader) Resume(state []byte) (order.Pass, error) {
 	return p, nil
 }
 
-// maxStateBytes bounds what is parsed as a state.
+// maxStateBytes bounds the JSON of a state.
 const maxStateBytes = 64 << 10
 
-// parseState reads a state strictly: whatever is unknown may matter.
+// parseState reads a state strictly: an unknown field may matter.
 func parseState(data []byte) (State, error) {
 	var s State
 	if len(data) > maxStateBytes {
@@ -108,7 +108,7 @@ func parseState(data []byte) (State, error) {
 	return s, s.Order.Check()
 }
 
-// differences lists what s was made with and own was not, in the user's words.
+// differences lists the parameters in which s and own differ, in the user's words.
 func (s *State) differences(own *State) []string {
 	var out []string
 	differ := func(what string, theirs, ours any) {

@@ -175,7 +175,7 @@ func (s *Stage) add(m *meter) {
 	s.Waiting += waiting.Seconds()
 }
 
-// bottleneck says in one sentence what the others wait for.
+// bottleneck names, in one sentence, the stage that the others wait for.
 func (s *Stats) bottleneck() string {
 	waited := percent(s.Consumer.Waiting, s.Seconds)
 	busy := percent(s.Decode.Busy, s.Decode.Busy+s.Decode.Waiting)

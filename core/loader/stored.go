@@ -20,7 +20,7 @@ type StoredReader struct {
 	workers read.Pool[*chunk.Worker] // of parallel copies
 }
 
-// scratch is what one call needs. It remembers what it resolved last, because sizes are asked
+// scratch is the memory of one call. It remembers the rows resolved last, because sizes are asked
 // before bytes.
 type scratch struct {
 	worker *chunk.Worker

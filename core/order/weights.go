@@ -115,7 +115,7 @@ func newAlias(w *Weights) *alias {
 	shares, total := w.shares()
 	n := uint64(len(shares))
 	a := &alias{size: (total + n - 1) / n, cut: shares, other: make([]uint32, n)}
-	// What is missing to n full bins is spread over the rows that have something: less than one
+	// The shortfall to n full bins is spread over the rows that have a share: less than one
 	// unit in a billion.
 	missing := a.size*n - total
 	each, rest := missing/uint64(w.positive), missing%uint64(w.positive)

@@ -160,7 +160,7 @@ const (
 	digits    = 1 << digitBits
 )
 
-// sortRows sorts rows, none of which is negative, and returns the former index of each. Equal rows
+// sortRows sorts rows, which are not negative, and returns the former index of each. Equal rows
 // stay in their order. It sorts by 11 bits at a time, which takes a fraction of the time of
 // comparisons. If ctx ends, rows are in no order.
 func sortRows(ctx context.Context, rows []int64) []int32 {

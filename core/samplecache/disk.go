@@ -45,7 +45,7 @@ type Disk struct {
 	first                         atomic.Pointer[string]
 }
 
-// file is what this process knows of the file of a chunk.
+// file is the state of the file of a chunk in this process.
 type file struct {
 	path   string
 	layout layout
@@ -69,7 +69,7 @@ const (
 	maxOpen   = 512
 	suffix    = ".pixels"
 	newPrefix = "new-"
-	newAge    = time.Hour // of a file that nobody is making any more
+	newAge    = time.Hour // of an abandoned file
 	failPause = 30 * time.Second
 	recount   = 16 // parts of the limit that are added before files are counted again
 )
@@ -173,7 +173,7 @@ func (d *Disk) paused() bool {
 	return !d.pause.IsZero() && time.Now().Before(d.pause)
 }
 
-// of finds what is known of the file of a chunk.
+// of returns the state of the file of a chunk.
 func (d *Disk) of(c *chunk.Chunk) *file {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -225,7 +225,7 @@ func (f *file) handle(d *Disk, create bool) (h *os.File, stays bool, err error) 
 	}
 	if f.state != there {
 		if err := f.check(h); err != nil {
-			f.absent = true // a file of another layout is left to whoever it belongs to
+			f.absent = true // a file of another layout belongs to another program
 			return nil, false, errors.Join(err, h.Close())
 		}
 		f.state = there
@@ -283,7 +283,7 @@ func (f *file) check(h *os.File) error {
 	return nil
 }
 
-// survey reads the table once, to know what the file has.
+// survey reads the table once, to know the samples in the file.
 func (f *file) survey(d *Disk) {
 	f.mu.Lock()
 	seen := f.known != nil
@@ -349,7 +349,7 @@ func (d *Disk) Close() {
 	for _, f := range files {
 		f.mu.Lock()
 		if f.f != nil {
-			_ = f.f.Close() // what was not written is a miss of the next run
+			_ = f.f.Close() // unwritten samples are misses of the next run
 			f.f = nil
 		}
 		f.absent = true

@@ -29,7 +29,7 @@ var (
 	_ Cache = (*Disk)(nil)
 )
 
-// Options say what is kept, and where.
+// Options choose the cache, its size and its directory.
 type Options struct {
 	Bytes int64  `json:"bytes"` // at most; 0: nothing
 	Dir   string `json:"dir"`   // shared by all runs that name it; "": in memory, until Close

@@ -21,7 +21,7 @@ func (r *reader) Borrow(ctx context.Context, column int, rows query.Rows) (*arra
 	return r.lies(ctx, f, column, rows)
 }
 
-// Return lets go of what keeps memory where it is.
+// Return lets go of borrowed memory.
 func (r *reader) Return() {
 	clear(r.borrowed)
 	r.borrowed = r.borrowed[:0]
@@ -65,7 +65,7 @@ func plainNumber(d tensor.DType) bool {
 	return false
 }
 
-// elementsOf is memory of others as the elements that lie there; nobody writes to them.
+// elementsOf returns borrowed memory as elements, which are read-only.
 func elementsOf(d tensor.DType, mem []byte) any {
 	switch d {
 	case tensor.Uint8:

@@ -17,7 +17,7 @@ type stored struct {
 	name string
 }
 
-// Name is what the result calls the tensor.
+// Name is the name of the tensor in the result.
 func (c stored) Name() string { return c.name }
 
 // computedColumn is a column that is computed when it is read: rows are computed where others are
@@ -91,7 +91,7 @@ func (c *computedColumn) Items(context.Context, *chunk.Ref, []chunk.Ref) error {
 	return errs.New(errs.Internal, "column %q has no sequences", c.field.name)
 }
 
-// Decode copies what Resolve has computed.
+// Decode copies the value that Resolve computed.
 func (c *computedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Decode(ctx, ref, dst, 0)
 }

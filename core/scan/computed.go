@@ -30,7 +30,7 @@ func computed(ctx context.Context, f *field, rows query.Rows, want query.Want, p
 	return c, nil
 }
 
-// aboutValues says of values that are there what index pages would.
+// aboutValues derives from values the facts that index pages have of stored ones.
 func aboutValues(c *array.Column, want query.Want) *array.Column {
 	c = c.Expand()
 	v := &values{typ: c.Type}

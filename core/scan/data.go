@@ -113,7 +113,7 @@ func (r *reader) memory(n int64) buffer {
 	return m
 }
 
-// mostGiven bounds what a reader remembers of memory that did not come back.
+// mostGiven bounds the addresses that a reader remembers of memory that did not come back.
 const mostGiven = 1 << 10
 
 // mostFree is how many pieces of memory are kept.

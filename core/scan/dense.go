@@ -52,7 +52,7 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 		at[i] = int(row - low)
 	}
 	out := whole.Take(at)
-	r.Recycle(whole, out) // not what only lies there
+	r.Recycle(whole, out) // not borrowed memory
 	clear(r.borrowed[before:])
 	r.borrowed = r.borrowed[:before]
 	return out, nil

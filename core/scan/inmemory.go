@@ -35,7 +35,7 @@ func htypeOf(t *array.Type) string {
 	return name
 }
 
-// infoOf is the info of such a tensor: what its numbers count.
+// infoOf returns the info of such a tensor: the unit of its numbers.
 func infoOf(t *array.Type) map[string]any {
 	info := map[string]any{}
 	if t.Unit != array.None {

@@ -78,7 +78,7 @@ func (o *Copy) begin(ctx context.Context, env *dataset.Env) (d *dataset.Dataset,
 	return d, false, nil
 }
 
-// still fails if whoever made the dataset has removed it, after a copy of theirs that failed.
+// still fails if the dataset was removed meanwhile by another copy, which made it and failed.
 func (o *Copy) still(ctx context.Context, env *dataset.Env) error {
 	found, err := dataset.Exists(ctx, env, o.URI, o.Storage)
 	if err == nil && !found {
@@ -87,7 +87,7 @@ func (o *Copy) still(ctx context.Context, env *dataset.Env) error {
 	return err
 }
 
-// undo removes the dataset, unless somebody has committed to it meanwhile.
+// undo removes the dataset, unless a commit came meanwhile.
 func (o *Copy) undo(ctx context.Context, env *dataset.Env) error {
 	d, err := dataset.Open(ctx, env, o.URI, dataset.OpenOptions{Storage: o.Storage})
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	}
 	store, err := env.Stores.Open(ctx, o.URI, o.Storage)
 	if err != nil {
-		return nil // there is nothing, or Create says what is wrong
+		return nil // there is nothing, or Create returns the error
 	}
 	defer func() { _ = store.Close() }()
 	place := storage.Place(store)

@@ -19,7 +19,7 @@ type reader struct {
 	at       located
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
-	borrowed []any            // what keeps columns where they lie that were borrowed
+	borrowed []any            // keeps borrowed columns valid
 
 	decoded int64
 }
@@ -109,7 +109,7 @@ func checkRows(rows query.Rows, n int64) error {
 	return nil
 }
 
-// values reads what a reader has located.
+// values reads the segments that a reader has located.
 type values struct {
 	r   *reader
 	f   *field

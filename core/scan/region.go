@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// region reads of each value what spans say, and no more than that takes: of pictures the region,
-// of values in tiles the tiles that have some of it. What is stored in one piece is read whole.
+// region reads the region of each value that spans select, and no more bytes than it takes: of
+// pictures the region, of values in tiles the tiles that touch it. Other values are read whole.
 func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column, error) {
 	runs := v.runs()
 	cuts := false
@@ -83,7 +83,7 @@ type cutter struct {
 	picture bool // only rows and columns of pixels are cut: channels lie together
 }
 
-// cut is what is read of one value: the region, and what is left to be done with it.
+// cut is the region to read of one value, and the indices to apply to it afterwards.
 type cut struct {
 	region chunk.Region
 	rest   []query.Span
@@ -119,7 +119,7 @@ func (k *cutter) of(s tensor.Shape, row int64) (cut, error) {
 	return c, nil
 }
 
-// axis narrows one axis of a region, and says what is left to be done.
+// axis narrows one axis of a region, and returns the index to apply afterwards.
 func (k *cutter) axis(r *chunk.Region, axis int, n int64, sp query.Span) (query.Span, error) {
 	if sp.At != nil {
 		i := *sp.At

@@ -36,7 +36,7 @@ type Result struct {
 	reads       []*dataset.View // all that it was computed from, with base
 	table       *Table
 	part        bool   // of another result
-	fingerprint string // names what was asked, and of it what was selected
+	fingerprint string // of the query and the selections from its result
 }
 
 // Plain is the rows of a view.
@@ -91,13 +91,13 @@ func unused(name string, fields []*field) string {
 	return out
 }
 
-// sourceView is a view of which rows were drawn.
+// sourceView is a view with source rows of a result.
 type sourceView struct {
 	source int
 	view   *dataset.View
 }
 
-// sourceViews makes views of drawn rows.
+// sourceViews makes views of source rows.
 type sourceViews struct {
 	result *query.Result
 	views  map[sourceView]*dataset.View
@@ -111,7 +111,7 @@ func (d *sourceViews) table(i int) (*Table, error) {
 	return t, nil
 }
 
-// rows is the drawn rows of a view.
+// rows returns the source rows of a view.
 func (d *sourceViews) rows(ctx context.Context, i int, v *dataset.View) (*dataset.View, error) {
 	key := sourceView{i, v}
 	if out := d.views[key]; out != nil {
@@ -143,7 +143,7 @@ func selectRows(ctx context.Context, v *dataset.View, rows []int64) (*dataset.Vi
 	return v.SelectOrMissing(ctx, rows)
 }
 
-// stored makes f the column of a table at its drawn rows.
+// stored makes f the column of a table at its source rows.
 func (d *sourceViews) stored(ctx context.Context, o *query.Output, f *field) error {
 	t, err := d.table(o.Source)
 	if err != nil {
@@ -184,7 +184,7 @@ func at(compute func(ctx context.Context, rows []int64) (*array.Column, error), 
 	}
 }
 
-// finish says what the rows are of. Kept columns are of no dataset that anybody knows.
+// finish notes the views that the rows are of. Columns in memory are of no dataset of the user.
 func (d *sourceViews) finish(ctx context.Context, a *Result) error {
 	for i := range d.result.Sources {
 		t, err := d.table(i)
@@ -245,7 +245,7 @@ func (a *Result) Base() *dataset.View { return a.base }
 // Reads is all that the result was computed from, Base among it. Nobody may change it.
 func (a *Result) Reads() []*dataset.View { return a.reads }
 
-// Fingerprint name what was asked, and of it what was selected; "" of a view.
+// Fingerprint identifies the query and the selections from its result; "" of a view.
 func (a *Result) Fingerprint() string { return a.fingerprint }
 
 // Column finds a column by name.
@@ -294,7 +294,7 @@ func (a *Result) Remote() bool {
 	return a.table.Remote()
 }
 
-// Traffic is what the stores have done since they were opened.
+// Traffic returns the counters of the stores since they were opened.
 func (a *Result) Traffic() storage.Stats {
 	var sum storage.Stats
 	seen := map[string]bool{}

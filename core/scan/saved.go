@@ -9,7 +9,7 @@ import (
 	"deeplake/core/format"
 )
 
-// QuerySpec is what an result was asked with, to be asked again.
+// QuerySpec is the query of a result, so that it can run again.
 type QuerySpec struct {
 	Query  string          // in its canonical form
 	Params json.RawMessage // a JSON array; nil: none

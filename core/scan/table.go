@@ -31,21 +31,21 @@ type field struct {
 	name   string
 	view   *dataset.View
 	column *dataset.Column
-	// view is of what was computed, in memory
+	// the column was computed, and is in a dataset in memory
 	inMemory bool
 	// instead of view and column
 	compute func(ctx context.Context, rows []int64) (*array.Column, error)
 
 	mu       sync.Mutex
 	resolved bool
-	typ      array.Type // of what is computed; else once resolved
+	typ      array.Type // of a computed column; else once resolved
 }
 
 // Of is the rows of a view as a table, with the tensors that it lists.
 func Of(view *dataset.View) *Table {
 	t := &Table{name: view.URI(), rows: view.Len()}
 	for _, name := range view.Names() {
-		if c, err := view.Column(name); err == nil { // a view has what it lists
+		if c, err := view.Column(name); err == nil { // a view has the tensors that it lists
 			t.fields = append(t.fields, &field{name: name, view: view, column: c})
 		}
 	}
@@ -67,7 +67,7 @@ func (t *Table) Columns() []query.Field {
 	return out
 }
 
-// What reading a value costs about, in nanoseconds: as the loader has measured it.
+// The cost of reading a value in nanoseconds, as the loader measured it.
 const (
 	costOfValue    = 5
 	costOfFile     = 2000 // and by the byte:
@@ -94,7 +94,7 @@ func unitName(u array.Unit) string {
 	return [...]string{array.None: "", array.Date: "date", array.Timestamp: "timestamp", array.Interval: "interval"}[u]
 }
 
-// typeOf says of a tensor what its schema does.
+// typeOf returns the type of a tensor by its schema.
 func typeOf(c *dataset.Column) array.Type {
 	t := array.Type{DType: c.DType(), Dims: array.Unranked, List: c.Sequence(), HType: c.HTypeOf().Base, Names: c.ClassNames()}
 	switch {
@@ -159,7 +159,7 @@ func unseen(c *dataset.Column) (int, tensor.Shape) {
 	for n := range 3 {
 		s := make(tensor.Shape, n)
 		for i := range s {
-			s[i] = 3 // fits what counts in threes, and points
+			s[i] = 3 // fits axes in multiples of three, and points
 		}
 		if c.HTypeOf().CheckShape(s) == nil {
 			for i := range s {
@@ -171,7 +171,7 @@ func unseen(c *dataset.Column) (int, tensor.Shape) {
 	return array.Unranked, nil
 }
 
-// Zones says what index pages know of rows [from, to) of a column.
+// Zones returns the facts of index pages about rows [from, to) of a column.
 func (t *Table) Zones(ctx context.Context, column int, from, to int64) ([]query.Zone, error) {
 	f := t.fields[column]
 	if f.compute != nil {

@@ -23,7 +23,7 @@ type Tables struct {
 
 	mu     sync.Mutex
 	opened map[[2]string]*opening
-	views  []*dataset.View // of what is open, in the order in which it was opened
+	views  []*dataset.View // open ones, in order of opening
 }
 
 var _ query.Tables = (*Tables)(nil)
@@ -84,7 +84,7 @@ func (t *Tables) Table(ctx context.Context, name, ref string) (query.Table, erro
 	if o.err != nil {
 		t.mu.Lock()
 		if t.opened[key] == o {
-			delete(t.opened, key) // what has failed may do better the next time
+			delete(t.opened, key) // the next attempt may succeed
 		}
 		t.mu.Unlock()
 		return nil, o.err
@@ -110,7 +110,7 @@ func (o *opening) open(ctx context.Context, t *Tables, name, ref string) error {
 	return nil
 }
 
-// View is the rows of what Table has opened; nil: it has not.
+// View returns the rows of a dataset that Table has opened; nil: it has not.
 func (t *Tables) View(name, ref string) *dataset.View {
 	t.mu.Lock()
 	o := t.opened[[2]string{name, ref}]

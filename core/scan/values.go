@@ -61,7 +61,7 @@ func (v *values) text(ctx context.Context, c *array.Column, runs []read.Values) 
 		for k := range s.N {
 			size := s.ItemBytes(k)
 			if size > 0 {
-				data[row] = unsafe.String(&mem[0], size) // nobody writes to mem any more
+				data[row] = unsafe.String(&mem[0], size) // mem is not written any more
 			}
 			mem = mem[size:]
 			row++
