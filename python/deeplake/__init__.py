@@ -38,17 +38,16 @@ if TYPE_CHECKING:
     from deeplake import tql
     from deeplake._cache import Cache
     from deeplake._commit import Commit
-    from deeplake._dataset import Dataset, create, delete, exists, open
+    from deeplake._dataset import create, delete, exists, open, query
     from deeplake._link import Link, link
     from deeplake._mix import Mix, mix
     from deeplake._query import Explanation
-    from deeplake._result import QueryView, query
     from deeplake._row import Row
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
     from deeplake._tensor import Group, Tensor
     from deeplake._versions import Diff, Tag, copy
-    from deeplake._view import View
+    from deeplake._view import Dataset, QueryView, View
 
 __all__ = [
     "AccessDeniedError",
@@ -98,13 +97,13 @@ __all__ = [
 _MODULES = {
     "Cache": "_cache",
     "Commit": "_commit",
-    "Dataset": "_dataset",
+    "Dataset": "_view",
     "Diff": "_versions",
     "Explanation": "_query",
     "Group": "_tensor",
     "Link": "_link",
     "Mix": "_mix",
-    "QueryView": "_result",
+    "QueryView": "_view",
     "Row": "_row",
     "Sample": "_sample",
     "Storage": "_storage",
@@ -118,7 +117,7 @@ _MODULES = {
     "link": "_link",
     "mix": "_mix",
     "open": "_dataset",
-    "query": "_result",
+    "query": "_dataset",
     "read": "_sample",
 }
 

@@ -25,7 +25,7 @@ from deeplake._text import printable
 from deeplake._version import __version__
 
 if TYPE_CHECKING:
-    from deeplake._dataset import Dataset
+    from deeplake._view import Dataset
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _INTERRUPTED = 130

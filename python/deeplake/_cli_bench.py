@@ -11,7 +11,7 @@ from deeplake._cli_output import json_option, show, size, table
 from deeplake._progress import bar
 
 if TYPE_CHECKING:
-    from deeplake._dataset import Dataset
+    from deeplake._view import Dataset
 
 # What a limit is measured on at most: bytes, rows, seconds.
 _BYTES = 64 << 20

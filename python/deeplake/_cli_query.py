@@ -16,8 +16,7 @@ from deeplake._cli_output import show, table
 from deeplake._text import printable, printable_json
 
 if TYPE_CHECKING:
-    from deeplake._result import QueryView
-    from deeplake._view import View
+    from deeplake._view import QueryView, View
 
 # An array of more elements is told by its dtype and shape.
 _SHOWN_ELEMENTS = 8
@@ -89,7 +88,7 @@ def _open(uri: str) -> Any:
 
 def _ask(words: tuple[str, ...], params: list[Any], seed: int) -> QueryView:
     if len(words) == 1:
-        from deeplake._result import query as ask
+        from deeplake._dataset import query as ask
 
         return ask(words[0], *params, seed=seed)
     result: QueryView = _open(words[0]).query(words[1], *params, seed=seed)

@@ -19,7 +19,6 @@ from deeplake._source import Pinned, Version, open_native
 
 if TYPE_CHECKING:
     from deeplake._storage import Storage, Stores
-    from deeplake._view import View
 
 
 @dataclass(frozen=True)
@@ -206,11 +205,3 @@ def _array(data: bytes, name: Any, shape: Any) -> Any:
     if want != len(data):
         raise ValueError(f"shape and dtype want {want} bytes, and the data has {len(data)}")
     return np.frombuffer(data, dtype).reshape(shape).copy() if data else np.empty(shape, dtype)
-
-
-def as_view(pinned: Pinned) -> View:
-    """Returns rows as the view that they are."""
-    from deeplake._result import QueryView
-    from deeplake._view import View
-
-    return QueryView(pinned) if isinstance(pinned.version, Answer) else View(pinned)

@@ -1,37 +1,36 @@
-"""Views: rows of one version of a dataset, and the reading half that views and datasets share."""
+"""View, QueryView and Dataset. Each makes objects of the others, so they stand in one module."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
+import sys
+import warnings
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import isfinite
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, overload
+from types import TracebackType
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from deeplake import _index, _row, _tensor
+from deeplake import _index, _native, _row, _saved, _storage, _tensor
 from deeplake._errors import InvalidArgumentError
+from deeplake._history import History
 from deeplake._index import Rows
-from deeplake._loadable import Decode, Loadable, Transform
 from deeplake._names import checks_keywords
-from deeplake._plan import Options
+from deeplake._query import Answer, Explanation, Question, answer
+from deeplake._reading import Reading
 from deeplake._row import Row
-from deeplake._source import Source
+from deeplake._saved import SavedView
+from deeplake._source import Live, Pinned, Source, open_native
+from deeplake._storage import Storage, Stores
 from deeplake._tensor import Group, Tensor
-from deeplake._text import printable, table
-
-if TYPE_CHECKING:
-    from deeplake._dataset import Dataset
-    from deeplake._query import Explanation
-    from deeplake._result import QueryView
-    from deeplake._storage import Storage
-    from deeplake._torch import MapDataset
+from deeplake._versions import Ref, ref_of
+from deeplake._writing import Writing
 
 
-class View(Loadable):
+class View(Reading):
     """Rows of a dataset, in an order: what `ds[a:b]`, `ds[[3, 1]]`, `ds[mask]`, `filter` and `split` return.
 
     A view reads one version for ever: later writes to the dataset do not change it. It is small, and pickles as
@@ -47,41 +46,15 @@ class View(Loadable):
     def __reduce__(self) -> tuple[Any, ...]:
         return View, (self._source,)
 
-    @property
-    def uri(self) -> str:
-        """Where the dataset lies: an absolute path or a URI."""
-        return self._source.uri
-
-    @property
-    def tensors(self) -> dict[str, Tensor]:
-        """The tensors by their full names, in order of creation."""
-        return {name: Tensor(self._source, name) for name in self._source.tensors()}
-
-    @property
-    def schema(self) -> dict[str, dict[str, Any]]:
-        """What each tensor was created with, as `deeplake.create(schema=...)` takes it."""
-        return {name: _stated(about) for name, about in self._source.tensors().items()}
-
-    @property
-    def rows(self) -> npt.NDArray[np.int64]:
-        """For each row its number in the dataset, -1 for none; UnsupportedError where a query joined or made them."""
-        return self._source.pinned().numbers()
-
-    indices = rows
-
-    def __len__(self) -> int:
-        return self._source.length()
-
-    def __iter__(self) -> Iterator[Row]:
-        """Yields the rows as they are now."""
-        return _row.rows(self._source)
-
     @overload
     def __getitem__(self, index: int) -> Row: ...
+
     @overload
     def __getitem__(self, index: str) -> Tensor: ...
+
     @overload
     def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | npt.NDArray[Any]) -> View: ...
+
     def __getitem__(self, index: Any) -> Any:
         """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group for a name."""
         if isinstance(index, str):
@@ -122,8 +95,6 @@ class View(Loadable):
             NotFoundError: there is no such tensor, function or dataset.
             TensorTypeError: an operation does not suit the type of a tensor. All this is found before data is read.
         """
-        from deeplake._result import ask
-
         return ask(self._source.pinned(), text, params, seed=seed, memory=memory, threads=threads)
 
     @checks_keywords
@@ -143,8 +114,6 @@ class View(Loadable):
             text, params, seed, memory, threads: as in `query`.
             analyze: run it, and say what really happened.
         """
-        from deeplake._query import Question
-
         pinned = self._source.pinned()
         question = Question(text, params, seed, memory, threads, _stored)
         return question.explain(pinned.view(), pinned.version.storage, analyze=analyze)
@@ -164,9 +133,7 @@ class View(Loadable):
             UnsupportedError: it cannot be asked again: a part of a result with computed columns, or a query of a part
                 of the rows that computes.
         """
-        from deeplake._saved import save
-
-        save(self._source.pinned(), name, replace=replace)
+        _saved.save(self._source.pinned(), name, replace=replace)
 
     @checks_keywords
     def materialize(
@@ -195,45 +162,11 @@ class View(Loadable):
             ConflictError: another process has copied to the same place meanwhile.
             InvalidArgumentError: what is to be overwritten is what the rows are computed from.
         """
-        from deeplake._dataset import open as open_dataset
-        from deeplake._saved import materialize
-
-        place = materialize(
+        place = _saved.materialize(
             self._source.pinned(), uri, overwrite=overwrite, message=message, threads=threads, storage=storage
         )
-        return open_dataset(place, storage=storage)
-
-    @checks_keywords
-    def to_arrow(
-        self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
-    ) -> Any:
-        """Reads all rows into a `pyarrow.Table`, a column for each tensor; a hole is null.
-
-        Numbers without axes are columns of their dtype, class labels dictionaries of their names, arrays (nested)
-        lists, of a fixed size where all have one shape, text and json strings, sequences lists.
-
-        Args:
-            tensors: names; None takes all.
-            images: "encoded" gives the JPEG, PNG or WebP files, as binary; "pixels" arrays.
-        Raises:
-            UnsupportedError: pyarrow is not installed, or there is no Arrow type for a tensor.
-            TensorTypeError: samples of a tensor have different numbers of axes.
-        """
-        from deeplake._arrow import to_arrow
-
-        return to_arrow(self._source.pinned(), tensors, images)
-
-    @checks_keywords
-    def to_pandas(
-        self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
-    ) -> Any:
-        """Reads all rows into a `pandas.DataFrame`; arguments and columns are those of `to_arrow`.
-
-        Class labels are categories; integers and bools with holes have pandas' nullable dtypes, lists are objects.
-        """
-        from deeplake._arrow import to_pandas
-
-        return to_pandas(self._source.pinned(), tensors, images)
+        stores = _storage.access(storage, None)
+        return Dataset(Live(place, open_native(place, stores, branch="main"), storage=stores))
 
     def split(self, fractions: Sequence[float], *, seed: int | None = 0) -> list[View]:
         """Returns views of distinct rows, drawn at random, one for each fraction.
@@ -253,36 +186,6 @@ class View(Loadable):
         ends = [round(end * length) for end in np.minimum(np.cumsum([0.0, *parts]), 1.0)]
         return [View(pinned.select(np.sort(order[start:end]).astype(np.int64))) for start, end in pairwise(ends)]
 
-    @checks_keywords
-    def torch_dataset(
-        self, *, tensors: Sequence[str] | None = None, transform: Transform | None = None, decode: Decode = True
-    ) -> MapDataset:
-        """Returns a map-style dataset for a DataLoader of your own, with `__getitems__`; rows are dicts of tensors.
-
-        It works in forked and spawned workers. `pytorch` is faster.
-        """
-        from deeplake._torch import MapDataset
-
-        options = Options(tensors=tensors, transform=transform, decode=decode, collate="list")
-        return MapDataset(self._source.pinned(), options)
-
-    def summary(self) -> None:
-        """Prints the tensors as a table."""
-        print(_summary(self._title(), self._source))
-
-    def __repr__(self) -> str:
-        return _summary(self._title(), self._source)
-
-    def _repr_html_(self) -> str | None:
-        head, *body = _cells(self._source)
-        lines = [f"<b>{escape(self._title())}</b>", "<table>"]
-        lines += [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
-        lines += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in body]
-        return "\n".join([*lines, "</table>"])
-
-    def _title(self) -> str:
-        return printable(f"{type(self).__name__} of {self.uri}, {_count(len(self), 'row')}")
-
     def _tensor(self, name: str) -> Tensor | Group:
         found = _tensor.find(self._source, name)
         if isinstance(found, Tensor):
@@ -293,33 +196,146 @@ class View(Loadable):
         return View(self._source.pinned().select(rows))
 
 
-def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the keyword arguments of create_tensor that make a tensor like this one."""
-    spec: dict[str, Any] = {"htype": about["htype"], "dtype": about["dtype"] or None}
-    if about["shape"] is not None:
-        spec["shape"] = tuple(None if axis is None or axis < 0 else axis for axis in about["shape"])
-    spec["compression"] = about["compression"]
-    if about["class_names"] is not None:
-        spec["class_names"] = list(about["class_names"])
-    return spec
+class QueryView(View):
+    """The rows that a query gave: a view like any other, of what was selected.
+
+    It reads one version for ever, and pickles as (version, query, parameters, seed): another process asks the query
+    again. Functions of `deeplake.tql` that it calls have to be registered there too.
+    """
+
+    __slots__ = ()
+    _source: Pinned
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return QueryView, (self._source,)
+
+    @property
+    def text(self) -> str:
+        """The query as it was understood, in its canonical form."""
+        answer = self._answer()
+        return str(answer.about.get("query") or answer.question.text)
+
+    def explain(self, text: str = "", *params: Any, **options: Any) -> Explanation:
+        """Returns how the query was carried out; with a text, how that would be carried out on these rows."""
+        if text == "" and params:
+            raise InvalidArgumentError("explain: there are parameters and no query; give its text")
+        answer = self._answer()
+        if text == "" and answer.about.get("query") is None and answer.of is not None:
+            # loaded by its rows, not asked
+            return View(answer.of).explain(
+                answer.question.text, *answer.question.params, _stored=answer.question.stored, **options
+            )
+        if text != "" or options:
+            return super().explain(text, *params, **options)
+        about = _native.explain(answer.root(), "", [], [])
+        return Explanation(about["text"], about["explanation"])
+
+    def _answer(self) -> Answer:
+        version = self._source.version
+        assert isinstance(version, Answer)
+        version.root()  # asks, if this process has not yet
+        return version
 
 
-def _cells(source: Source) -> list[list[str]]:
-    rows = [["tensor", "htype", "dtype", "shape", "compression"]]
-    for name, about in source.tensors().items():
-        htype = about["htype"]
-        if about["class_names"] is not None:
-            htype += f" ({_count(len(about['class_names']), 'class', 'classes')})"
-        rows.append([name, htype, about["dtype"] or "-", _tensor.shape_text(about), about["compression"]])
-    return rows
+class Dataset(View, Writing, History):
+    """An open dataset: its rows as they are now, those written and not committed yet included.
+
+    What is written becomes durable, and visible to others, by `commit()` alone. A dataset is a context manager that
+    closes it, and never commits. It may be used from several threads. In a forked or unpickled process it reads the
+    same version, and writes to the newest.
+    """
+
+    __slots__ = ()
+    _source: Live
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dataset, (self._source,)
+
+    def at(self, ref: Ref) -> Dataset:
+        """Opens a version of the past for reading; `ref` as `at` of `deeplake.open`."""
+        self._source.pinned()  # notes the links of this session
+        handle = self._source.handle().at(ref_of(ref))
+        at = handle.describe()["head"]["commit"]
+        live = Live(self.uri, handle, branch=self._source.branch, at=at, read_only=True, storage=self._source.storage)
+        return Dataset(live)
+
+    def views(self) -> list[SavedView]:
+        """Returns what is known of the views that were saved, by name."""
+        return _saved.saved_views(self._source.handle())
+
+    def load_view(self, name: str) -> View:
+        """Returns a view that was saved, at the version that it was saved with.
+
+        Raises:
+            NotFoundError: there is none of that name, or its version has expired.
+        """
+        source = self._source
+        stores = source.pinned().version.storage  # with the links of this session
+        pinned = _saved.load(source.handle(), name, self.uri, source.branch, stores)
+        return QueryView(pinned) if isinstance(pinned.version, Answer) else View(pinned)
+
+    def delete_view(self, name: str) -> None:
+        """Forgets a view that was saved. Raises NotFoundError."""
+        self._source.handle().delete_view(name)
+
+    @checks_keywords
+    def checkout(self, branch: str, *, create: bool = False) -> None:
+        """Goes to the newest version of another branch. Views that were taken stay what they are.
+
+        Args:
+            branch: its name.
+            create: make it first, as a branch of the version that the dataset is at.
+        Raises:
+            ConflictError: something is not committed.
+            NotFoundError: there is no such branch.
+        """
+        self._source.handle().checkout(branch, bool(create))
+        self._source.branch = branch
+        self._source.settled()
+
+    def close(self) -> None:
+        """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a warning."""
+        if self._source.close():
+            warnings.warn(
+                f'close dataset "{self.uri}": uncommitted changes were dropped; call commit() to keep them, or '
+                "discard() to drop them without this warning",
+                UserWarning,
+                stacklevel=3 if sys._getframe(1).f_code is Dataset.__exit__.__code__ else 2,
+            )
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _title(self) -> str:
+        if self._source.closed:
+            return f"Dataset of {self.uri}, closed"
+        about = self._source.handle().describe()
+        marks = ["read-only"] * self.read_only + ["uncommitted changes"] * bool(about["dirty"])
+        return f"{super()._title()}, version {about['head']['version']}{''.join(f', {mark}' for mark in marks)}"
+
+    def __repr__(self) -> str:
+        return self._title() if self._source.closed else super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        # None: the notebook shows the repr
+        return None if self._source.closed else super()._repr_html_()
 
 
-def _summary(title: str, source: Source) -> str:
-    rows = _cells(source)
-    if len(rows) == 1:
-        return f"{title}\n  no tensors yet"
-    return "\n".join([title, *table(rows)])
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+def ask(
+    of: Pinned | None,
+    text: str,
+    params: tuple[Any, ...],
+    *,
+    seed: int,
+    memory: int | None,
+    threads: int | None,
+    storage: Stores = None,
+) -> QueryView:
+    """Asks a query of some rows, or of the datasets that it names."""
+    question = Question(text, params, seed, memory, threads)
+    return QueryView(answer(of, question, storage if of is None else of.version.storage))

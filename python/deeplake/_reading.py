@@ -1,0 +1,151 @@
+"""The reading half that views and datasets share: tensors, schema, rows, tables, the map style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deeplake import _row, _tensor
+from deeplake._loadable import Decode, Loadable, Transform
+from deeplake._names import checks_keywords
+from deeplake._plan import Options
+from deeplake._row import Row
+from deeplake._source import Source
+from deeplake._tensor import Tensor
+from deeplake._text import printable, table
+
+if TYPE_CHECKING:
+    from deeplake._torch import MapDataset
+
+
+class Reading(Loadable):
+    """The methods of `View` that make no other view. They need its source alone."""
+
+    __slots__ = ()
+
+    @property
+    def uri(self) -> str:
+        """Where the dataset lies: an absolute path or a URI."""
+        return self._source.uri
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by their full names, in order of creation."""
+        return {name: Tensor(self._source, name) for name in self._source.tensors()}
+
+    @property
+    def schema(self) -> dict[str, dict[str, Any]]:
+        """What each tensor was created with, as `deeplake.create(schema=...)` takes it."""
+        return {name: _stated(about) for name, about in self._source.tensors().items()}
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """For each row its number in the dataset, -1 for none; UnsupportedError where a query joined or made them."""
+        return self._source.pinned().numbers()
+
+    indices = rows
+
+    def __len__(self) -> int:
+        return self._source.length()
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yields the rows as they are now."""
+        return _row.rows(self._source)
+
+    @checks_keywords
+    def to_arrow(
+        self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
+    ) -> Any:
+        """Reads all rows into a `pyarrow.Table`, a column for each tensor; a hole is null.
+
+        Numbers without axes are columns of their dtype, class labels dictionaries of their names, arrays (nested)
+        lists, of a fixed size where all have one shape, text and json strings, sequences lists.
+
+        Args:
+            tensors: names; None takes all.
+            images: "encoded" gives the JPEG, PNG or WebP files, as binary; "pixels" arrays.
+        Raises:
+            UnsupportedError: pyarrow is not installed, or there is no Arrow type for a tensor.
+            TensorTypeError: samples of a tensor have different numbers of axes.
+        """
+        from deeplake._arrow import to_arrow
+
+        return to_arrow(self._source.pinned(), tensors, images)
+
+    @checks_keywords
+    def to_pandas(
+        self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
+    ) -> Any:
+        """Reads all rows into a `pandas.DataFrame`; arguments and columns are those of `to_arrow`.
+
+        Class labels are categories; integers and bools with holes have pandas' nullable dtypes, lists are objects.
+        """
+        from deeplake._arrow import to_pandas
+
+        return to_pandas(self._source.pinned(), tensors, images)
+
+    @checks_keywords
+    def torch_dataset(
+        self, *, tensors: Sequence[str] | None = None, transform: Transform | None = None, decode: Decode = True
+    ) -> MapDataset:
+        """Returns a map-style dataset for a DataLoader of your own, with `__getitems__`; rows are dicts of tensors.
+
+        It works in forked and spawned workers. `pytorch` is faster.
+        """
+        from deeplake._torch import MapDataset
+
+        options = Options(tensors=tensors, transform=transform, decode=decode, collate="list")
+        return MapDataset(self._source.pinned(), options)
+
+    def summary(self) -> None:
+        """Prints the tensors as a table."""
+        print(_summary(self._title(), self._source))
+
+    def __repr__(self) -> str:
+        return _summary(self._title(), self._source)
+
+    def _repr_html_(self) -> str | None:
+        head, *body = _cells(self._source)
+        lines = [f"<b>{escape(self._title())}</b>", "<table>"]
+        lines += [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+        lines += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in body]
+        return "\n".join([*lines, "</table>"])
+
+    def _title(self) -> str:
+        return printable(f"{type(self).__name__} of {self.uri}, {_count(len(self), 'row')}")
+
+
+def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the keyword arguments of create_tensor that make a tensor like this one."""
+    spec: dict[str, Any] = {"htype": about["htype"], "dtype": about["dtype"] or None}
+    if about["shape"] is not None:
+        spec["shape"] = tuple(None if axis is None or axis < 0 else axis for axis in about["shape"])
+    spec["compression"] = about["compression"]
+    if about["class_names"] is not None:
+        spec["class_names"] = list(about["class_names"])
+    return spec
+
+
+def _cells(source: Source) -> list[list[str]]:
+    rows = [["tensor", "htype", "dtype", "shape", "compression"]]
+    for name, about in source.tensors().items():
+        htype = about["htype"]
+        if about["class_names"] is not None:
+            htype += f" ({_count(len(about['class_names']), 'class', 'classes')})"
+        rows.append([name, htype, about["dtype"] or "-", _tensor.shape_text(about), about["compression"]])
+    return rows
+
+
+def _summary(title: str, source: Source) -> str:
+    rows = _cells(source)
+    if len(rows) == 1:
+        return f"{title}\n  no tensors yet"
+    return "\n".join([title, *table(rows)])
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
