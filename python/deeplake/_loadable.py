@@ -1,28 +1,21 @@
-"""The loader methods that datasets, views and mixtures share, and the types of their arguments."""
+"""The loader methods that datasets, views and mixtures share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from deeplake._loader import Batches
-from deeplake._names import checks_keywords
+from deeplake._options import DeviceOptions, LoaderOptions, takes
 from deeplake._plan import Options
 from deeplake._source import Source
-from deeplake.transforms import Joint, Native
 
 if TYPE_CHECKING:
+    # Type checkers know the module; Python 3.10 lacks typing.Unpack, and nothing evaluates it.
+    from typing_extensions import Unpack
+
     from deeplake._jax import JaxBatches
     from deeplake._tensorflow import TensorFlowDataset
     from deeplake._torch import TorchLoader
-
-Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
-Step = Native | Callable[[Any], Any]
-Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Joint
-Transform = Part | Sequence[Part]
 
 
 class Loadable:
@@ -32,35 +25,8 @@ class Loadable:
 
     _source: Source
 
-    @checks_keywords
-    def pytorch(
-        self,
-        batch_size: int = 1,
-        *,
-        shuffle: bool | Literal["full"] = False,
-        seed: int = 0,
-        num_workers: int | None = None,
-        drop_last: bool = False,
-        tensors: Sequence[str] | None = None,
-        transform: Transform | None = None,
-        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
-        device: Any = None,
-        decode: Decode = True,
-        prefetch: int = 2,
-        shuffle_bytes: int | None = None,
-        fetch_bytes: int | None = None,
-        on_error: Literal["raise", "skip"] = "raise",
-        cache: Any = None,
-        rank: int | None = None,
-        world_size: int | None = None,
-        tail: Literal["exact", "drop", "pad"] = "exact",
-        return_index: bool = False,
-        weights: npt.ArrayLike | str | None = None,
-        replacement: bool = True,
-        length: int | None = None,
-        progress: bool = False,
-        trace: str | PathLike[str] | None = None,
-    ) -> TorchLoader:
+    @takes(DeviceOptions)
+    def pytorch(self, batch_size: int = 1, **options: Unpack[DeviceOptions]) -> TorchLoader:
         """Returns a `torch.utils.data.DataLoader` whose batches are dicts of torch tensors by tensor name.
 
         It reads the rows as they are now. Threads of the core do the work: there are no worker processes, and torch's
@@ -123,82 +89,16 @@ class Loadable:
         """
         from deeplake._torch import TorchLoader
 
-        options = Options(
-            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
-            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
-            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
-            progress=progress, device=device, cache=cache, rank=rank, world_size=world_size, tail=tail,
-            weights=weights, replacement=replacement, length=length, trace=trace,
-        )  # fmt: skip
-        return TorchLoader(self._source.pinned(), options)
+        return TorchLoader(self._source.pinned(), Options(batch_size=batch_size, **options))
 
-    @checks_keywords
-    def batches(
-        self,
-        batch_size: int = 1,
-        *,
-        shuffle: bool | Literal["full"] = False,
-        seed: int = 0,
-        num_workers: int | None = None,
-        drop_last: bool = False,
-        tensors: Sequence[str] | None = None,
-        transform: Transform | None = None,
-        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
-        device: Any = None,
-        decode: Decode = True,
-        prefetch: int = 2,
-        shuffle_bytes: int | None = None,
-        fetch_bytes: int | None = None,
-        on_error: Literal["raise", "skip"] = "raise",
-        cache: Any = None,
-        rank: int | None = None,
-        world_size: int | None = None,
-        tail: Literal["exact", "drop", "pad"] = "exact",
-        return_index: bool = False,
-        weights: npt.ArrayLike | str | None = None,
-        replacement: bool = True,
-        length: int | None = None,
-        progress: bool = False,
-        trace: str | PathLike[str] | None = None,
-    ) -> Batches:
+    @takes(DeviceOptions)
+    def batches(self, batch_size: int = 1, **options: Unpack[DeviceOptions]) -> Batches:
         """Returns an iterable of batches as dicts of NumPy arrays; arguments and order are those of `pytorch`."""
-        options = Options(
-            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
-            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
-            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
-            progress=progress, device=device, cache=cache, rank=rank, world_size=world_size, tail=tail,
-            weights=weights, replacement=replacement, length=length, trace=trace,
-        )  # fmt: skip
-        return Batches(self._source.pinned(), options)
+        return Batches(self._source.pinned(), Options(batch_size=batch_size, **options))
 
-    @checks_keywords
+    @takes(LoaderOptions)
     def tensorflow(
-        self,
-        batch_size: int = 1,
-        *,
-        shuffle: bool | Literal["full"] = False,
-        seed: int = 0,
-        num_workers: int | None = None,
-        drop_last: bool = False,
-        tensors: Sequence[str] | None = None,
-        transform: Transform | None = None,
-        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
-        decode: Decode = True,
-        prefetch: int = 2,
-        shuffle_bytes: int | None = None,
-        fetch_bytes: int | None = None,
-        on_error: Literal["raise", "skip"] = "raise",
-        cache: Any = None,
-        rank: int | None = None,
-        world_size: int | None = None,
-        tail: Literal["exact", "drop", "pad"] = "exact",
-        return_index: bool = False,
-        weights: npt.ArrayLike | str | None = None,
-        replacement: bool = True,
-        length: int | None = None,
-        progress: bool = False,
-        trace: str | PathLike[str] | None = None,
-        element_spec: Any = None,
+        self, batch_size: int = 1, *, element_spec: Any = None, **options: Unpack[LoaderOptions]
     ) -> TensorFlowDataset:
         """Returns a `tf.data.Dataset` whose elements are batches, dicts of TensorFlow tensors by tensor name.
 
@@ -229,44 +129,10 @@ class Loadable:
         """
         from deeplake._tensorflow import dataset
 
-        options = Options(
-            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
-            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
-            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
-            progress=progress, cache=cache, rank=rank, world_size=world_size, tail=tail, weights=weights,
-            replacement=replacement, length=length, trace=trace,
-        )  # fmt: skip
-        return dataset(self._source.pinned(), options, element_spec)
+        return dataset(self._source.pinned(), Options(batch_size=batch_size, **options), element_spec)
 
-    @checks_keywords
-    def jax(
-        self,
-        batch_size: int = 1,
-        *,
-        shuffle: bool | Literal["full"] = False,
-        seed: int = 0,
-        num_workers: int | None = None,
-        drop_last: bool = False,
-        tensors: Sequence[str] | None = None,
-        transform: Transform | None = None,
-        collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any] = "stack",
-        decode: Decode = True,
-        prefetch: int = 2,
-        shuffle_bytes: int | None = None,
-        fetch_bytes: int | None = None,
-        on_error: Literal["raise", "skip"] = "raise",
-        cache: Any = None,
-        rank: int | None = None,
-        world_size: int | None = None,
-        tail: Literal["exact", "drop", "pad"] = "exact",
-        return_index: bool = False,
-        weights: npt.ArrayLike | str | None = None,
-        replacement: bool = True,
-        length: int | None = None,
-        progress: bool = False,
-        trace: str | PathLike[str] | None = None,
-        sharding: Any = None,
-    ) -> JaxBatches:
+    @takes(LoaderOptions)
+    def jax(self, batch_size: int = 1, *, sharding: Any = None, **options: Unpack[LoaderOptions]) -> JaxBatches:
         """Returns an iterable of batches as dicts of `jax.Array`; arguments, order and states are those of `pytorch`.
 
         On the CPU arrays are views of the memory that the batch was decoded into; for another device they are copied
@@ -286,11 +152,4 @@ class Loadable:
         """
         from deeplake._jax import JaxBatches
 
-        options = Options(
-            batch_size=batch_size, shuffle=shuffle, seed=seed, num_workers=num_workers, drop_last=drop_last,
-            tensors=tensors, transform=transform, collate=collate, decode=decode, prefetch=prefetch,
-            shuffle_bytes=shuffle_bytes, fetch_bytes=fetch_bytes, on_error=on_error, return_index=return_index,
-            progress=progress, cache=cache, rank=rank, world_size=world_size, tail=tail, weights=weights,
-            replacement=replacement, length=length, trace=trace,
-        )  # fmt: skip
-        return JaxBatches(self._source.pinned(), options, sharding)
+        return JaxBatches(self._source.pinned(), Options(batch_size=batch_size, **options), sharding)

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _row, _tensor
-from deeplake._loadable import Decode, Loadable, Transform
+from deeplake._loadable import Loadable
 from deeplake._names import checks_keywords
+from deeplake._options import Decode, Transform
 from deeplake._plan import Options
 from deeplake._row import Row
 from deeplake._source import Source
