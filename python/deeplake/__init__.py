@@ -1,4 +1,5 @@
-"""Versioned datasets of images, tensors and labels that stream into training at the speed of the decoder.
+"""Versioned datasets of images, tensors and labels that stream into training at the speed of the
+decoder.
 
     import deeplake
 
@@ -6,7 +7,8 @@
     for batch in ds.pytorch(batch_size=256, shuffle=True):
         ...
 
-Importing the package loads neither the core nor NumPy nor torch: each comes with the first call that needs it.
+Importing the package loads neither the core nor NumPy nor torch: each comes with the first call
+that needs it.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from deeplake import tql
     from deeplake._cache import Cache
     from deeplake._commit import Commit
+    from deeplake._copy import copy
     from deeplake._dataset import create, delete, exists, open, query
     from deeplake._link import Link, link
     from deeplake._mix import Mix, mix
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from deeplake._sample import Sample, read
     from deeplake._storage import Storage
     from deeplake._tensor import Group, Tensor
-    from deeplake._versions import Diff, Tag, copy
+    from deeplake._versions import Diff, Tag
     from deeplake._view import Dataset, QueryView, View
 
 __all__ = [
@@ -110,7 +113,7 @@ _MODULES = {
     "Tag": "_versions",
     "Tensor": "_tensor",
     "View": "_view",
-    "copy": "_versions",
+    "copy": "_copy",
     "create": "_dataset",
     "delete": "_dataset",
     "exists": "_dataset",

@@ -99,7 +99,9 @@ def _column(pa: Any, source: Pinned, name: str, about: Mapping[str, Any], images
 
 
 def _block(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str, about: Mapping[str, Any]) -> Any:
-    """Returns some rows of a tensor of arrays: as one array where all have the same shape, else one by one."""
+    """Returns some rows of a tensor of arrays: as one array where all have the same shape, else one
+    by one.
+    """
     shape = shape_of(about)
     if shape and None not in shape and math.prod(_ints(shape)) > 0:
         try:
@@ -173,7 +175,9 @@ def _numpy_dtype(about: Mapping[str, Any], name: str) -> npt.DTypeLike:
 
 
 def _arrays(pa: Any, values: Sequence[Any], about: Mapping[str, Any], name: str) -> Any:
-    """Returns arrays as (nested) lists, None for a hole; lists of a fixed size where all have one shape."""
+    """Returns arrays as (nested) lists, None for a hole; lists of a fixed size where all have one
+    shape.
+    """
     arrays = [np.asarray(value) for value in values if value is not None]
     holes = np.array([value is None for value in values], np.bool_)
     shapes = {array.shape for array in arrays}
@@ -251,7 +255,9 @@ def _sequences(pa: Any, rows: Sequence[Any], about: Mapping[str, Any], name: str
 
 
 def _joined(pa: Any, parts: list[Any], name: str) -> Any:
-    """Returns parts as one column. A part whose samples are less ragged than others becomes as they are."""
+    """Returns parts as one column. A part whose samples are less ragged than others becomes as they
+    are.
+    """
     kinds = {part.type for part in parts}
     if len(kinds) == 1:
         return pa.chunked_array(parts)

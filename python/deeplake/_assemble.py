@@ -1,4 +1,5 @@
-"""From the batch of the core to what the user asked for: transforms, PIL images and Python collation.
+"""From the batch of the core to what the user asked for: transforms, PIL images and Python
+collation.
 
 Without any of these a batch is one call of the core, and nothing here sees a sample.
 """
@@ -111,7 +112,8 @@ class Assembly:
     def __call__(self, batch: _native.Batch, skip: Skip | None = None) -> Any:
         """Returns what the user gets.
 
-        Where `skip` is given, it is told of the rows that cannot be read, and they are left out; EMPTY: all of them.
+        Where `skip` is given, it is told of the rows that cannot be read, and they are left out;
+        EMPTY: all of them.
         """
         if not self._in_python:
             return self._host.columns(batch)
@@ -122,7 +124,9 @@ class Assembly:
             raise InvalidArgumentError("load: a transform or collate function raised StopIteration") from err
 
     def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
-        """Returns the batches of an epoch, from a position, as calls of this give them; None if only calls can."""
+        """Returns the batches of an epoch, from a position, as calls of this give them; None if
+        only calls can.
+        """
         return None if self._in_python else self._host.stream(epoch, position)
 
     def _assemble(self, batch: _native.Batch, skip: Skip | None) -> Any:
@@ -268,7 +272,9 @@ class _Rows:
             self._skip(int(self.index[place]), tensor, failure)
 
     def settle(self) -> list[int] | None:
-        """Forgets the rows that have failed, and returns the places of the others; None: all are left."""
+        """Forgets the rows that have failed, and returns the places of the others; None: all are
+        left.
+        """
         if not self._failed:
             return None
         places = [place for place in range(len(self.index)) if place not in self._failed]

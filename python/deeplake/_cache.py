@@ -12,15 +12,17 @@ from deeplake._errors import InvalidArgumentError
 
 @dataclass(frozen=True)
 class Cache:
-    """Where a loader keeps decoded images, so that later epochs need not decode (nor fetch) them again.
+    """Where a loader keeps decoded images, so that later epochs need not decode (nor fetch) them
+    again.
 
-    `ds.pytorch(..., cache=deeplake.Cache(8 << 30))` keeps up to 8 GiB in the memory of the process, as long as the
-    loader lives; `cache=8 << 30` is short for it. `deeplake.Cache(500 << 30, dir="/nvme/pixels")` keeps them in a
-    directory, across runs and shared by all processes of the machine; nobody waits for anybody, and a damaged file is
-    decoded again. What came first stays when the limit is reached: over repeated passes that gives the most hits.
+    `ds.pytorch(..., cache=deeplake.Cache(8 << 30))` keeps up to 8 GiB in the memory of the process,
+    as long as the loader lives; `cache=8 << 30` is short for it. `deeplake.Cache(500 << 30,
+    dir="/nvme/pixels")` keeps them in a directory, across runs and shared by all processes of the
+    machine; nobody waits for anybody, and a damaged file is decoded again. What came first stays
+    when the limit is reached: over repeated passes that gives the most hits.
 
-    Samples are kept as they were decoded, before any random transform. Only tensors whose samples are files (JPEG, PNG,
-    WebP) are kept.
+    Samples are kept as they were decoded, before any random transform. Only tensors whose samples
+    are files (JPEG, PNG, WebP) are kept.
 
     Args:
         bytes: the most that it may take. A picture takes height x width x channels bytes.

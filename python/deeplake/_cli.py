@@ -1,4 +1,5 @@
-"""The command line: `deeplake`. Each command prints for people, or with --json one JSON value for machines.
+"""The command line: `deeplake`. Each command prints for people, or with --json one JSON value for
+machines.
 
 What a command needs is imported when it runs, so that `create` has nothing to wait for.
 """
@@ -55,7 +56,9 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    """Ends the program with a message. It keeps its lines: a query is shown with the place of the fault under it."""
+    """Ends the program with a message. It keeps its lines: a query is shown with the place of the
+    fault under it.
+    """
     lines = [printable(line.replace("\t", " ")).rstrip() for line in message.split("\n")]
     print("deeplake:", "\n".join(line for line in lines if line).lstrip(), file=sys.stderr)
     sys.exit(code)
@@ -66,7 +69,8 @@ def _fail(message: str, code: int) -> None:
 def cli() -> None:
     """Versioned datasets that stream into training.
 
-    URI is a path, file://..., s3://bucket/path, gs://bucket/path, https://... or deeplake://org/name.
+    URI is a path, file://..., s3://bucket/path, gs://bucket/path, https://... or
+    deeplake://org/name.
     """
 
 
@@ -74,7 +78,8 @@ def cli() -> None:
 @click.argument("uri", required=False)
 @json_option
 def list_(uri: str | None, as_json: bool) -> None:
-    """List the datasets of a folder, of a place in a store or of deeplake://org/, or the tensors of a dataset.
+    """List the datasets of a folder, of a place in a store or of deeplake://org/, or the tensors of
+    a dataset.
 
     With no URI: all datasets that deeplake:// names.
     """
@@ -99,7 +104,9 @@ def _orgs() -> list[str]:
 
 
 def _datasets_of(org: str, *, quiet: bool = False) -> list[dict[str, Any]]:
-    """Returns the datasets of an organisation; `quiet` warns of a root that cannot be listed and goes on."""
+    """Returns the datasets of an organisation; `quiet` warns of a root that cannot be listed and
+    goes on.
+    """
     try:
         found = _datasets_in(_uri.root_of(org), missing_ok=True)
     except Error as err:
@@ -163,7 +170,9 @@ def head(uri: str, count: int, as_json: bool) -> None:
 
 
 def _plain(value: Any, classes: Sequence[str] | None) -> Any:
-    """Returns a sample as something to print: small values themselves, what an array is in place of a large one."""
+    """Returns a sample as something to print: small values themselves, what an array is in place of
+    a large one.
+    """
     if value is None or isinstance(value, str | bool | int | float | dict):
         return value
     if isinstance(value, bytes):

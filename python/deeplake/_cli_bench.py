@@ -131,7 +131,9 @@ def _limits(dataset: Dataset, names: list[str], threads: int) -> dict[str, float
 
 
 def _copying() -> float:
-    """Returns the bytes a second that one thread copies from memory to memory that was touched before."""
+    """Returns the bytes a second that one thread copies from memory to memory that was touched
+    before.
+    """
     import numpy as np
 
     source, target = np.ones(_BYTES, np.uint8), np.ones(_BYTES, np.uint8)
@@ -139,7 +141,9 @@ def _copying() -> float:
 
 
 def _reading(uri: str) -> float | None:
-    """Returns the bytes a second that one thread reads from the dataset's own files; None: it has none."""
+    """Returns the bytes a second that one thread reads from the dataset's own files; None: it has
+    none.
+    """
     root = Path(uri.removeprefix("file://"))
     if "://" in str(uri.removeprefix("file://")) or not root.is_dir():
         return None
@@ -166,7 +170,9 @@ def _reading(uri: str) -> float | None:
 
 
 def _decoding(dataset: Dataset, images: list[str], threads: int) -> float:
-    """Returns the rows a second that threads decode of the dataset's own pictures, which lie in memory."""
+    """Returns the rows a second that threads decode of the dataset's own pictures, which lie in
+    memory.
+    """
     from concurrent.futures import ThreadPoolExecutor
     from time import perf_counter
 

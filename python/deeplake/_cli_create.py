@@ -71,11 +71,12 @@ def create(
 ) -> None:
     """Make a dataset: empty, or of the images in a folder or a bucket.
 
-    PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file with one URL or path
-    in each line. Folders inside it are classes. Without --source-storage a source on the
-    same server as the dataset is reached with --storage, any other one without its secrets. A list names URLs of its
-    own host, and of --allow-links. A run that was interrupted goes on where it was when it is started
-    again; one that was complete takes in what is new or has changed.
+    PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
+    with one URL or path in each line. Folders inside it are classes. Without --source-storage a
+    source on the same server as the dataset is reached with --storage, any other one without its
+    secrets. A list names URLs of its own host, and of --allow-links. A run that was interrupted
+    goes on where it was when it is started again; one that was complete takes in what is new or has
+    changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers

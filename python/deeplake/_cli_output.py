@@ -20,7 +20,9 @@ def json_option(function: _F) -> _F:
 
 
 def show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
-    """Prints value as JSON, or the lines. A dataset cannot make either say anything to the terminal."""
+    """Prints value as JSON, or the lines. A dataset cannot make either say anything to the
+    terminal.
+    """
     if as_json:
         click.echo(printable_json(json.dumps(value, ensure_ascii=False)))
         return

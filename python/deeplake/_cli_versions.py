@@ -202,8 +202,10 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
 @click.option("--message", "-m", default="", help="Of the one version of a copy without history.")
 @json_option
 def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as_json: bool) -> None:
-    """Copy a dataset to another place. A copy that was interrupted goes on when it is started again."""
-    from deeplake._versions import CopyReport
+    """Copy a dataset to another place. A copy that was interrupted goes on when it is started
+    again.
+    """
+    from deeplake._copy import CopyReport
 
     source, target = _uri.resolve(src), _uri.resolve(dst)
     dataset = _native.open(source, branch=branch, at=at, read_only=True, store=_storage.reach(None))
@@ -222,7 +224,7 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
 @json_option
 def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
     """Look for what is missing or damaged. The exit code is 1 if there is anything."""
-    from deeplake._versions import fsck_of
+    from deeplake._reports import fsck_of
 
     dataset = _open(uri, write=repair)
     with _watched(dataset, "fsck", "chunks"):

@@ -26,19 +26,21 @@ def create(
     """Makes an empty dataset and opens it.
 
     Args:
-        uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `mem://name` (in this process only) or
-            `deeplake://org/name`.
-        schema: tensors to create and commit, by name: an htype, or the arguments of `Dataset.create_tensor` as a dict.
-        overwrite: replace a dataset that is there, with all its versions. Who has it open gets a ConflictError at the
-            next commit.
-        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this store alone.
-        link_storage: where text stored in the dataset may lead besides the dataset's own store, and how: a dict of
-            `Storage` by prefix of URLs, like `{"s3://pictures": deeplake.Storage()}`. The longest prefix counts; None
-            refuses. It is for links, and for datasets that saved views name. See "What a dataset may reach" in
-            docs/storage.md.
+        uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `mem://name` (in this
+            process only) or `deeplake://org/name`.
+        schema: tensors to create and commit, by name: an htype, or the arguments of
+            `Dataset.create_tensor` as a dict.
+        overwrite: replace a dataset that is there, with all its versions. Who has it open gets a
+            ConflictError at the next commit.
+        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this
+            store alone.
+        link_storage: where text stored in the dataset may lead besides the dataset's own store, and
+            how: a dict of `Storage` by prefix of URLs, like `{"s3://pictures":
+            deeplake.Storage()}`. The longest prefix counts; None refuses. It is for links, and for
+            datasets that saved views name. See "What a dataset may reach" in docs/storage.md.
     Raises:
-        AlreadyExistsError: there is a dataset, and `overwrite` is False; or files that belong to no dataset lie in the
-            folders that it would use.
+        AlreadyExistsError: there is a dataset, and `overwrite` is False; or files that belong to no
+            dataset lie in the folders that it would use.
     """
     stores = _storage.access(storage, link_storage)
     place = _uri.resolve(uri)
@@ -64,17 +66,19 @@ def open(
     """Opens a dataset at its newest version.
 
     Args:
-        uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `https://...` (for reading), `mem://name` or
-            `deeplake://org/name`.
+        uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `https://...` (for
+            reading), `mem://name` or `deeplake://org/name`.
         branch: where commits go to, and what version numbers count on.
-        at: a version to read: a Commit, its id (or at least 6 characters of it), a tag, a branch, a version number,
-            "branch@number", or a datetime, which means the newest version of that time. Such a dataset is read-only.
+        at: a version to read: a Commit, its id (or at least 6 characters of it), a tag, a branch, a
+            version number, "branch@number", or a datetime, which means the newest version of that
+            time. Such a dataset is read-only.
         read_only: refuse writes.
-        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this store alone.
-        link_storage: where text stored in the dataset may lead besides the dataset's own store, and how: a dict of
-            `Storage` by prefix of URLs, like `{"s3://pictures": deeplake.Storage()}`. The longest prefix counts; None
-            refuses. It is for links, and for datasets that saved views name. See "What a dataset may reach" in
-            docs/storage.md.
+        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this
+            store alone.
+        link_storage: where text stored in the dataset may lead besides the dataset's own store, and
+            how: a dict of `Storage` by prefix of URLs, like `{"s3://pictures":
+            deeplake.Storage()}`. The longest prefix counts; None refuses. It is for links, and for
+            datasets that saved views name. See "What a dataset may reach" in docs/storage.md.
     Raises:
         NotFoundError: there is no dataset, or no such version.
         AccessDeniedError: the store refuses: no credentials, wrong or expired ones, no permission.
@@ -102,8 +106,9 @@ def exists(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> bo
 def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
     """Deletes a dataset with all its versions, and no other file; `storage` as in `open`.
 
-    A deletion that was broken off goes on when it is called again. Until then `open` raises NotFoundError, which says
-    so, and `exists` is true. Raises NotFoundError when there is neither a dataset nor a part of one.
+    A deletion that was broken off goes on when it is called again. Until then `open` raises
+    NotFoundError, which says so, and `exists` is true. Raises NotFoundError when there is neither a
+    dataset nor a part of one.
     """
     place = _uri.resolve(uri)
     _native.delete(place, store=_storage.reach(storage))
@@ -119,14 +124,15 @@ def query(
     storage: Storage | None = None,
     link_storage: Mapping[str, Storage | None] | None = None,
 ) -> QueryView:
-    """Asks a query of the datasets that its FROM names: `deeplake.query('SELECT * FROM "s3://bucket/flowers"')`.
+    """Asks a query of the datasets that its FROM names: `deeplake.query('SELECT * FROM
+    "s3://bucket/flowers"')`.
 
     Args:
         text, params, seed, memory, threads: as in `View.query`.
-        storage: settings of the store of the dataset that is named first. Its secrets go to others only on the same
-            server: the same host, or buckets of the same endpoint.
-        link_storage: settings of others, by prefix of their URLs; and where text stored in them may lead, as for
-            `deeplake.open`.
+        storage: settings of the store of the dataset that is named first. Its secrets go to others
+            only on the same server: the same host, or buckets of the same endpoint.
+        link_storage: settings of others, by prefix of their URLs; and where text stored in them may
+            lead, as for `deeplake.open`.
     """
     stores = _storage.access(storage, link_storage)
     return ask(None, text, params, seed=seed, memory=memory, threads=threads, storage=stores)

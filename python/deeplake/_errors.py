@@ -15,7 +15,8 @@ class Error(Exception):
     """Root of every exception that this package raises.
 
     Attributes:
-        status: the `dl_status` of the failure, an int that is stable within a major version of the C ABI.
+        status: the `dl_status` of the failure, an int that is stable within a major version of the
+            C ABI.
         operation: the operation that failed, like "read", "put" or "open dataset".
         object: the thing it failed on, like the key of an object, a URI or the name of a tensor.
         retryable: True if what failed may succeed when it is tried again, False if it cannot.
@@ -74,10 +75,12 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class ConflictError(Error, RuntimeError):
-    """Another writer committed something that contradicts this commit, or the two sides of a merge contradict.
+    """Another writer committed something that contradicts this commit, or the two sides of a merge
+    contradict.
 
     Attributes:
-        kind: what was done here and there, like "update x delete"; "" where there is no more to say than the message.
+        kind: what was done here and there, like "update x delete"; "" where there is no more to say
+            than the message.
         tensor: that it is about, "" where it is not about one.
         rows: the first 16 rows that it is about. count: how many they are.
         winner: the Commit that stands, or None.

@@ -1,4 +1,6 @@
-"""The figures of a loader in other forms: plain numbers by name, Prometheus' text; and the trace file."""
+"""The figures of a loader in other forms: plain numbers by name, Prometheus' text; and the trace
+file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _MUCH = 0.5
 
 
 class Work:
-    """What Python did to make batches of what the core gave, in the thread of the loop: its time, and rows left out."""
+    """What Python did to make batches of what the core gave, in the thread of the loop: its time,
+    and rows left out.
+    """
 
     def __init__(self) -> None:
         self._seconds = 0.0

@@ -8,18 +8,14 @@ from datetime import timedelta
 from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords
+from deeplake._reports import FsckReport, GCReport, RechunkReport, fsck_of, rechunk_of
 from deeplake._source import Live
 from deeplake._versions import (
     Branches,
     Diff,
-    FsckReport,
-    GCReport,
-    RechunkReport,
     Ref,
     Tags,
     diff_of,
-    fsck_of,
-    rechunk_of,
     ref_of,
 )
 
@@ -47,10 +43,11 @@ class History:
         return Tags(self._source)
 
     def diff(self, a: Ref, b: Ref | None = None) -> Diff:
-        """Returns what leads from version `a` to version `b`; None is the one that the dataset is at.
+        """Returns what leads from version `a` to version `b`; None is the one that the dataset is
+        at.
 
-        It is found from the index alone, no sample is read. What is not committed does not count. Refs are as `at` of
-        `deeplake.open`.
+        It is found from the index alone, no sample is read. What is not committed does not count.
+        Refs are as `at` of `deeplake.open`.
         """
         return diff_of(self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b)))
 
@@ -62,12 +59,14 @@ class History:
 
         Args:
             ref: what to take in, as `at` of `deeplake.open`.
-            on_conflict: where both sides changed the same: "error", or whose change counts: "ours" is this branch.
+            on_conflict: where both sides changed the same: "error", or whose change counts: "ours"
+                is this branch.
             message: of the commit.
         Returns:
             The new version, or the present one where there was nothing to take in.
         Raises:
-            ConflictError: both sides changed the same, or something is not committed. Nothing has changed.
+            ConflictError: both sides changed the same, or something is not committed. Nothing has
+                changed.
         """
         done = self._source.handle().merge(ref_of(ref), on_conflict, message)
         self._source.settled()
@@ -77,14 +76,16 @@ class History:
     def rechunk(
         self, tensors: Sequence[str] | None = None, *, chunk_bytes: int | None = None, message: str = ""
     ) -> RechunkReport:
-        """Writes what updates, deletions and small commits have scattered into full chunks again, and commits that.
+        """Writes what updates, deletions and small commits have scattered into full chunks again,
+        and commits that.
 
-        Rows, samples and stored files stay what they are. The space of the old chunks comes back with a `gc`, once no
-        version needs them.
+        Rows, samples and stored files stay what they are. The space of the old chunks comes back
+        with a `gc`, once no version needs them.
 
         Args:
             tensors: names; None is all.
-            chunk_bytes: the size that chunks of these tensors aim at from now on; everything is then written anew.
+            chunk_bytes: the size that chunks of these tensors aim at from now on; everything is
+                then written anew.
             message: of the commit.
         Raises:
             ConflictError: something is not committed.
@@ -104,21 +105,23 @@ class History:
         keep_last: int | None = None,
         dry_run: bool = False,
     ) -> GCReport:
-        """Removes what no version of any branch or tag needs: what writers left who never committed, what deleted
-        branches had to themselves, and what only expired versions needed.
+        """Removes what no version of any branch or tag needs: what writers left who never
+        committed, what deleted branches had to themselves, and what only expired versions needed.
 
-        With `expire` it first expires versions, on all branches: those that were replaced by a newer one longer ago
-        than that. So every state of a branch since then can be opened. The newest version of each branch stays, and
-        so do versions with a tag and branches that began as an old version. An expired version stays in `log()` and
-        cannot be opened any more; its data go `older_than` later, with the next gc.
+        With `expire` it first expires versions, on all branches: those that were replaced by a
+        newer one longer ago than that. So every state of a branch since then can be opened. The
+        newest version of each branch stays, and so do versions with a tag and branches that began
+        as an old version. An expired version stays in `log()` and cannot be opened any more; its
+        data go `older_than` later, with the next gc.
 
         Args:
-            older_than: the least age of what is removed; None is seven days. A writer that takes longer between its
-                first chunk and its commit may lose rows, and so may a reader of a version that is expired, so
-                timedelta(0) is for when nobody else is there.
-            expire: how long a version is kept after another one of its branch has followed; timedelta(0) keeps the
-                newest alone. None expires nothing.
-            keep_last: the number of newest versions of each branch that are kept in any case, at least 1.
+            older_than: the least age of what is removed; None is seven days. A writer that takes
+                longer between its first chunk and its commit may lose rows, and so may a reader of
+                a version that is expired, so timedelta(0) is for when nobody else is there.
+            expire: how long a version is kept after another one of its branch has followed;
+                timedelta(0) keeps the newest alone. None expires nothing.
+            keep_last: the number of newest versions of each branch that are kept in any case, at
+                least 1.
             dry_run: remove and expire nothing, only report.
         Raises:
             CorruptError: the dataset is damaged; nothing was removed.
@@ -133,7 +136,8 @@ class History:
 
     @checks_keywords
     def fsck(self, *, data: bool = True, repair: bool = False) -> FsckReport:
-        """Looks at everything that the branches and tags need, and reports what is missing or damaged.
+        """Looks at everything that the branches and tags need, and reports what is missing or
+        damaged.
 
         Args:
             data: read and check every chunk; else only whether each is there and has its size.

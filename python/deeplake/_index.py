@@ -17,7 +17,8 @@ _WANTED = "want an int, a slice, a list or array of ints, or a boolean mask"
 
 
 def parse(index: Any, length: int) -> int | Rows:
-    """Returns the row (an int) or the rows that `index` selects of `length` rows; all of them exist.
+    """Returns the row (an int) or the rows that `index` selects of `length` rows; all of them
+    exist.
 
     Raises:
         OutOfRangeError: an index is outside [-length, length).
@@ -75,7 +76,9 @@ def many(index: Any, length: int) -> npt.NDArray[np.int64]:
 
 
 def compose(outer: Rows, inner: Rows) -> Rows:
-    """Returns `outer[inner]`: the rows at the positions `inner`, all of which exist, of a selection."""
+    """Returns `outer[inner]`: the rows at the positions `inner`, all of which exist, of a
+    selection.
+    """
     if isinstance(outer, range):
         if isinstance(inner, range):
             start, step = outer.start + outer.step * inner.start, outer.step * inner.step

@@ -1,4 +1,6 @@
-"""JAX as a host: batches of jax.Array, sharded over devices and processes. Only this module imports jax."""
+"""JAX as a host: batches of jax.Array, sharded over devices and processes. Only this module imports
+jax.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def _lists(value: Any) -> Any:
 
 
 class JaxBatches(Passes):
-    """Batches of jax arrays, from `View.jax`. Iterate over it once for each epoch; several at once are fine."""
+    """Batches of jax arrays, from `View.jax`. Iterate over it once for each epoch; several at once
+    are fine.
+    """
 
     def __init__(self, source: Pinned, options: Options, sharding: Any = None) -> None:
         self._plan = Plan(source, _ranked(options))
@@ -117,7 +121,9 @@ def _batches(source: Pinned, options: Options, epoch: int, start: int) -> JaxBat
 
 
 def _ranked(options: Options) -> Options:
-    """Returns the options with the rank of this process, where JAX runs in several and nobody has said otherwise."""
+    """Returns the options with the rank of this process, where JAX runs in several and nobody has
+    said otherwise.
+    """
     if options.rank is not None or options.world_size is not None:
         return options
     if not jax.distributed.is_initialized():
@@ -132,7 +138,9 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _given(name: str, value: Any) -> Any:
-    """Returns an array that JAX takes: its own in the memory of the batch, or NumPy's where a type is narrowed."""
+    """Returns an array that JAX takes: its own in the memory of the batch, or NumPy's where a type
+    is narrowed.
+    """
     if jax.config.jax_enable_x64 or str(value.dtype) not in _NARROW:
         return _shared(value)
     wide = np.asarray(value)

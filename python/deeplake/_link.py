@@ -17,12 +17,14 @@ _USER = re.compile(r"^(https?://)[^/?#]*(?=@)")
 
 
 def link(url: str | os.PathLike[str], *, offset: int | None = None, length: int | None = None) -> Link:
-    """Returns a sample that is not copied into the dataset: a JPEG, PNG or WebP file, or a part of an object.
+    """Returns a sample that is not copied into the dataset: a JPEG, PNG or WebP file, or a part of
+    an object.
 
-    When it is appended or updated, the core reads the beginning of the file for its shape, and notes the version (ETag)
-    of the object. A reader of the row reads the object; one that has changed since, or is gone, is an error that names
-    it. An object in the dataset's own store is reached with the dataset's `storage=`. Any other one needs
-    `link_storage=` when the dataset is opened again; see "What a dataset may reach" in docs/storage.md.
+    When it is appended or updated, the core reads the beginning of the file for its shape, and
+    notes the version (ETag) of the object. A reader of the row reads the object; one that has
+    changed since, or is gone, is an error that names it. An object in the dataset's own store is
+    reached with the dataset's `storage=`. Any other one needs `link_storage=` when the dataset is
+    opened again; see "What a dataset may reach" in docs/storage.md.
 
     A URL that carries a signature or a password is refused: the dataset would store it.
 

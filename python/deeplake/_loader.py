@@ -75,7 +75,9 @@ class Passes:
         return self._epoch + (newest is not None and newest.over and newest.epoch == self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration goes through: all of it, unless it is the one of a loaded state."""
+        """Says which epoch the next iteration goes through: all of it, unless it is the one of a
+        loaded state.
+        """
         check_int("epoch", epoch, 0)
         if epoch != self._epoch:
             self._start = 0
@@ -84,7 +86,9 @@ class Passes:
         self._epoch = epoch
 
     def __len__(self) -> int:
-        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"` empties some."""
+        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"`
+        empties some.
+        """
         return self.steps()
 
     def steps(self) -> int:
@@ -92,11 +96,13 @@ class Passes:
         return self._plan.native().batches(self._pass_of(0, 0))
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns how far the newest iteration has come: less than 1 KB of values that JSON can hold.
+        """Returns how far the newest iteration has come: less than 1 KB of values that JSON can
+        hold.
 
-        It counts the batches that were handed over, not those made ahead, in samples of all ranks together: every rank
-        returns the same, and one of them needs to keep it. Beside epoch and position it says which rows in which order
-        it is about: dataset, commit, selection, and what makes the order.
+        It counts the batches that were handed over, not those made ahead, in samples of all ranks
+        together: every rank returns the same, and one of them needs to keep it. Beside epoch and
+        position it says which rows in which order it is about: dataset, commit, selection, and what
+        makes the order.
         """
         newest = self._newest
         epoch, position = (self._epoch, self._start) if newest is None else (newest.epoch, newest.position)
@@ -105,11 +111,13 @@ class Passes:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state_dict` returned: the next iteration gives the rest of its epoch.
 
-        The number of ranks, threads and batches made ahead, the machine and even `batch_size` may be others; with the
-        same `batch_size * world_size` the batches of all ranks together are the same too.
+        The number of ranks, threads and batches made ahead, the machine and even `batch_size` may
+        be others; with the same `batch_size * world_size` the batches of all ranks together are the
+        same too.
 
         Raises:
-            InvalidArgumentError: the state is of other rows or another order; what differs is said. Nothing changes.
+            InvalidArgumentError: the state is of other rows or another order; what differs is said.
+                Nothing changes.
         """
         if not isinstance(state, Mapping):
             raise InvalidArgumentError(
@@ -119,19 +127,24 @@ class Passes:
         self._newest = None
 
     def stats(self, *, flat: bool = False) -> dict[str, Any]:
-        """Returns the figures of the newest iteration; hits and misses of a cache are those of the loader's life.
+        """Returns the figures of the newest iteration; hits and misses of a cache are those of the
+        loader's life.
 
-        Rates, the time that each stage was busy and waited, memory, and rows that `on_error="skip"` left out;
-        `bottleneck` says in one sentence what the others waited for. Times are in seconds.
+        Rates, the time that each stage was busy and waited, memory, and rows that `on_error="skip"`
+        left out; `bottleneck` says in one sentence what the others waited for. Times are in
+        seconds.
 
         Args:
-            flat: numbers only, by names like "decode/busy_seconds", as TensorBoard and W&B take them.
+            flat: numbers only, by names like "decode/busy_seconds", as TensorBoard and W&B take
+                them.
         """
         stats = with_work(self._plan.native().stats(), self._work)
         return _flat(stats) if flat else stats
 
     def prometheus(self, **labels: str) -> str:
-        """Returns the figures of the newest iteration in Prometheus' text format, each with these labels."""
+        """Returns the figures of the newest iteration in Prometheus' text format, each with these
+        labels.
+        """
         return prometheus(self.stats(), labels)
 
     def _pass_of(self, epoch: int, position: int) -> dict[str, int]:
@@ -140,7 +153,9 @@ class Passes:
         return {"epoch": epoch, "position": position, "rank": rank, "world_size": world_size}
 
     def _pass(self, *, whole: bool = False) -> Generator[Any, None, None]:
-        """Yields the batches of one iteration; `whole` begins at the start of the epoch, whatever was loaded."""
+        """Yields the batches of one iteration; `whole` begins at the start of the epoch, whatever
+        was loaded.
+        """
         # A loop that takes as many batches as there are, and never asks for one more, has ended its
         # epoch as well.
         self._epoch = self.epoch
@@ -176,7 +191,9 @@ class Passes:
         return map(progress.handed, self._watched(remaining))
 
     def _remains(self, progress: _Progress, work: Work, batch: Any) -> bool:
-        """Drops a batch of which every row was left out. Where other ranks take the same step there must be one."""
+        """Drops a batch of which every row was left out. Where other ranks take the same step there
+        must be one.
+        """
         if batch is not EMPTY:
             return True
         progress.emptied()
@@ -221,7 +238,9 @@ class Passes:
 
 
 class Batches(Passes):
-    """Batches of NumPy arrays, from `View.batches`. Iterate over it once for each epoch; several at once are fine."""
+    """Batches of NumPy arrays, from `View.batches`. Iterate over it once for each epoch; several at
+    once are fine.
+    """
 
     def __init__(self, source: Pinned, options: Options) -> None:
         self._plan = Plan(source, options)

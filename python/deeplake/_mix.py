@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class MixedSource(Source):
-    """The rows of several views, one view after the other. It never changes, and pickles as they do."""
+    """The rows of several views, one view after the other. It never changes, and pickles as they
+    do.
+    """
 
     marks = ("_source",)
 
@@ -69,7 +71,9 @@ class MixedSource(Source):
 
 
 class Mix(Loadable):
-    """Several views read as one: what `deeplake.mix` returns. It has the loaders of a view, and pickles as views do."""
+    """Several views read as one: what `deeplake.mix` returns. It has the loaders of a view, and
+    pickles as views do.
+    """
 
     __slots__ = ("_source",)
 
@@ -110,30 +114,34 @@ def mix(
     length: int | None = None,
     tensors: Sequence[str] | None = None,
 ) -> Mix:
-    """Returns several datasets or views as one, to be loaded together: `mix([a, b], [0.7, 0.3]).pytorch(...)`.
+    """Returns several datasets or views as one, to be loaded together: `mix([a, b], [0.7,
+    0.3]).pytorch(...)`.
 
-    The order is a function of the views, the arguments, the seed and the epoch alone. How fast a store answers changes
-    when batches come, never what is in them. Each view is shuffled by itself (`shuffle=` of the loader), and begins
-    again, in another order, when all of its rows have come; where an epoch takes a part of a view, the next one goes on
-    with the rest. Without shuffle every epoch begins with the first rows. With `return_index=True` a batch has
-    "_index", the row in its dataset, and "_source", int64, the number of the view in `views`.
+    The order is a function of the views, the arguments, the seed and the epoch alone. How fast a
+    store answers changes when batches come, never what is in them. Each view is shuffled by itself
+    (`shuffle=` of the loader), and begins again, in another order, when all of its rows have come;
+    where an epoch takes a part of a view, the next one goes on with the rest. Without shuffle every
+    epoch begins with the first rows. With `return_index=True` a batch has "_index", the row in its
+    dataset, and "_source", int64, the number of the view in `views`.
 
     Args:
         views: datasets or views, which may lie in different stores. They are read as they are now.
-        weights: the share of each view in the batches, positive, of any sum. None takes the numbers of rows, so that an
-            epoch is every row of every view once.
-        mode: "random" draws the view of each row, with the exact shares over every 4,096 rows; "exact" takes turns as
-            evenly as can be, so that each batch has its shares to within two rows, and exactly where they are whole
-            (by Sainte-Lague's rule of seats); "sequential" gives one view after the other, without weights.
-        stop: with weights, where an epoch ends: "first_exhausted" before any view gives more rows than it has,
-            "all_exhausted" when every row has come at least once.
+        weights: the share of each view in the batches, positive, of any sum. None takes the numbers
+            of rows, so that an epoch is every row of every view once.
+        mode: "random" draws the view of each row, with the exact shares over every 4,096 rows;
+            "exact" takes turns as evenly as can be, so that each batch has its shares to within two
+            rows, and exactly where they are whole (by Sainte-Lague's rule of seats); "sequential"
+            gives one view after the other, without weights.
+        stop: with weights, where an epoch ends: "first_exhausted" before any view gives more rows
+            than it has, "all_exhausted" when every row has come at least once.
         length: rows of an epoch, instead of `stop`.
-        tensors: the tensors to load; None takes those that all views have. Each must have the same htype, dtype and
-            class names in all of them.
+        tensors: the tensors to load; None takes those that all views have. Each must have the same
+            htype, dtype and class names in all of them.
     Raises:
         TensorTypeError: a tensor differs between the views; both are named.
         NotFoundError: a view lacks one of `tensors`.
-        InvalidArgumentError: no tensor is common to all views, a view is empty, or weights are not positive.
+        InvalidArgumentError: no tensor is common to all views, a view is empty, or weights are not
+            positive.
     """
     parts = []
     if not isinstance(views, Sequence):

@@ -50,7 +50,9 @@ def check_text(called: str, what: str, text: Any) -> None:
 
 
 def check_names(called: str, names: Any) -> None:
-    """Refuses what is neither None nor a collection of names; an iterator would be used up by looking at it."""
+    """Refuses what is neither None nor a collection of names; an iterator would be used up by
+    looking at it.
+    """
     listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))
     if not listed or not all(isinstance(name, str) for name in names or ()):
         raise InvalidArgumentError(f"{called}: tensors is {names!r}, want a list of names")

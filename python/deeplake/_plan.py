@@ -27,7 +27,9 @@ _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int", "float") for b
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `View.pytorch` and `View.batches`, checked as far as no dataset is needed for it."""
+    """The arguments of `View.pytorch` and `View.batches`, checked as far as no dataset is needed
+    for it.
+    """
 
     batch_size: int = 1
     shuffle: Any = False
@@ -134,7 +136,9 @@ class Options:
 
 
 class Plan:
-    """What a loader reads, in which order and form. It pickles, and opens its native loader again in a fork."""
+    """What a loader reads, in which order and form. It pickles, and opens its native loader again
+    in a fork.
+    """
 
     def __init__(self, source: Pinned, options: Options) -> None:
         self.source = source
@@ -244,7 +248,9 @@ class Plan:
 
 
 def check_real(values: npt.NDArray[Any]) -> None:
-    """Refuses what NumPy makes numbers of all the same: it reads numerals, counts dates and drops imaginary parts."""
+    """Refuses what NumPy makes numbers of all the same: it reads numerals, counts dates and drops
+    imaginary parts.
+    """
     if values.dtype.kind in "SUcmM":
         raise TypeError(f"got {values.dtype.name}")
     for value in values.ravel() if values.dtype.kind == "O" else ():

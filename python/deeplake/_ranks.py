@@ -9,7 +9,8 @@ from deeplake._errors import InvalidArgumentError
 
 
 def settled(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Returns (rank, world size): as given, else as torch.distributed says, else the environment, else (0, 1).
+    """Returns (rank, world size): as given, else as torch.distributed says, else the environment,
+    else (0, 1).
 
     Raises:
         InvalidArgumentError: RANK and WORLD_SIZE in the environment do not make sense.

@@ -45,7 +45,9 @@ class Reading(Loadable):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """For each row its number in the dataset, -1 for none; UnsupportedError where a query joined or made them."""
+        """For each row its number in the dataset, -1 for none; UnsupportedError where a query
+        joined or made them.
+        """
         return self._source.pinned().numbers()
 
     indices = rows
@@ -63,8 +65,9 @@ class Reading(Loadable):
     ) -> Any:
         """Reads all rows into a `pyarrow.Table`, a column for each tensor; a hole is null.
 
-        Numbers without axes are columns of their dtype, class labels dictionaries of their names, arrays (nested)
-        lists, of a fixed size where all have one shape, text and json strings, sequences lists.
+        Numbers without axes are columns of their dtype, class labels dictionaries of their names,
+        arrays (nested) lists, of a fixed size where all have one shape, text and json strings,
+        sequences lists.
 
         Args:
             tensors: names; None takes all.
@@ -83,7 +86,8 @@ class Reading(Loadable):
     ) -> Any:
         """Reads all rows into a `pandas.DataFrame`; arguments and columns are those of `to_arrow`.
 
-        Class labels are categories; integers and bools with holes have pandas' nullable dtypes, lists are objects.
+        Class labels are categories; integers and bools with holes have pandas' nullable dtypes,
+        lists are objects.
         """
         from deeplake._arrow import to_pandas
 
@@ -93,7 +97,8 @@ class Reading(Loadable):
     def torch_dataset(
         self, *, tensors: Sequence[str] | None = None, transform: Transform | None = None, decode: Decode = True
     ) -> MapDataset:
-        """Returns a map-style dataset for a DataLoader of your own, with `__getitems__`; rows are dicts of tensors.
+        """Returns a map-style dataset for a DataLoader of your own, with `__getitems__`; rows are
+        dicts of tensors.
 
         It works in forked and spawned workers. `pytorch` is faster.
         """

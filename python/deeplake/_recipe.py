@@ -55,7 +55,9 @@ def recipe_of(transform: Any) -> Recipe:
 
 
 def _check_made(step: Any) -> None:
-    """Refuses a class where one of its objects is meant: it can be called, and would be, with each sample."""
+    """Refuses a class where one of its objects is meant: it can be called, and would be, with each
+    sample.
+    """
     if isinstance(step, type) and issubclass(step, Native | Joint | Lambda):
         raise InvalidArgumentError(f"load: transform {step.__name__} is a class; write {step.__name__}(...)")
 

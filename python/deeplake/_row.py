@@ -20,10 +20,12 @@ _BLOCK_BYTES = 16 << 20
 
 
 class Row(Mapping[str, Any]):
-    """One row: a read-only mapping from tensor names to samples, each read when it is first asked for.
+    """One row: a read-only mapping from tensor names to samples, each read when it is first asked
+    for.
 
-    Arrays come as NumPy arrays, numbers without axes as NumPy scalars, text as str, json, lists and tags as Python
-    objects, sequences as lists. A row that has no sample in a tensor (a hole) gives None.
+    Arrays come as NumPy arrays, numbers without axes as NumPy scalars, text as str, json, lists and
+    tags as Python objects, sequences as lists. A row that has no sample in a tensor (a hole) gives
+    None.
     """
 
     __slots__ = ("_block", "_position", "_values")
@@ -35,7 +37,9 @@ class Row(Mapping[str, Any]):
 
     @property
     def index(self) -> int:
-        """The number of the row in the dataset. Raises UnsupportedError where a query made it of several rows."""
+        """The number of the row in the dataset. Raises UnsupportedError where a query made it of
+        several rows.
+        """
         block = self._block
         rows = _index.compose(block.source.rows, block.rows)
         return int(block.source.version.numbers(rows[self._position : self._position + 1])[0])
@@ -94,7 +98,9 @@ def rows(source: Source) -> Iterator[Row]:
 
 
 class Block:
-    """Neighbouring rows that are read together, tensor by tensor, as far as they are small enough for that."""
+    """Neighbouring rows that are read together, tensor by tensor, as far as they are small enough
+    for that.
+    """
 
     __slots__ = ("_read", "rows", "source")
 
@@ -121,7 +127,9 @@ class Block:
 
 
 def largest_sample(tensor: Mapping[str, Any]) -> int:
-    """Returns the bytes that the largest sample of a tensor takes in memory, roughly where it is not an array."""
+    """Returns the bytes that the largest sample of a tensor takes in memory, roughly where it is
+    not an array.
+    """
     shape = tensor.get("max_shape")
     if shape is None or tensor["dtype"] in (None, "string", "json", "bytes"):
         return 1 << 14

@@ -23,8 +23,8 @@ def read(
 ) -> Sample:
     """Returns an encoded image, as it is in a file or in memory, to be appended or updated.
 
-    A tensor whose compression is that of the file stores the bytes verbatim, after a look at the header; any other
-    decodes and encodes them anew. The file is read now and not kept.
+    A tensor whose compression is that of the file stores the bytes verbatim, after a look at the
+    header; any other decodes and encodes them anew. The file is read now and not kept.
 
     Args:
         source: a path, or the bytes of a file.
@@ -58,7 +58,9 @@ def _file(path: str | os.PathLike[str]) -> bytes:
 
 
 class Sample:
-    """An encoded image: what `deeplake.read` returns. Its header is looked at when something asks for it."""
+    """An encoded image: what `deeplake.read` returns. Its header is looked at when something asks
+    for it.
+    """
 
     __slots__ = ("__deeplake_encoded__", "_header", "_name")
 

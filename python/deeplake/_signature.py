@@ -1,7 +1,8 @@
-"""What a batch looks like to TensorFlow: the types of its elements, known before the first one is read.
+"""What a batch looks like to TensorFlow: the types of its elements, known before the first one is
+read.
 
-Types come from the schema where tensors are loaded as they are stored. What a transform or a collate function makes
-is looked at: up to two rows of the view are loaded once.
+Types come from the schema where tensors are loaded as they are stored. What a transform or a
+collate function makes is looked at: up to two rows of the view are loaded once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _WAY_OUT = "give element_spec={...} what a batch looks like"
 
 @dataclass(frozen=True)
 class Leaf:
-    """One tensor of a batch: its name, its type, and how many of its axes are ragged (0: a dense tensor)."""
+    """One tensor of a batch: its name, its type, and how many of its axes are ragged (0: a dense
+    tensor).
+    """
 
     name: str
     shape: tuple[int | None, ...] | None  # the rows first; None: any
@@ -88,7 +91,9 @@ class Leaf:
         return "" if entry is None else json.dumps(entry, ensure_ascii=False)
 
     def _pack_ragged(self, rows: list[Any]) -> Any:
-        """Returns the values of all rows in one array, and for each ragged axis where its rows begin and end."""
+        """Returns the values of all rows in one array, and for each ragged axis where its rows
+        begin and end.
+        """
         lengths: list[Any] = []
         entries = rows
         if self.sequence:

@@ -1,7 +1,8 @@
-"""Where rows come from: one fixed version of a dataset, or the moving head that a `Dataset` writes to.
+"""Where rows come from: one fixed version of a dataset, or the moving head that a `Dataset` writes
+to.
 
-Everything here survives a fork and a pickle, because it is described by (uri, commit, selection, storage settings) and
-holds native handles as something that can be opened again.
+Everything here survives a fork and a pickle, because it is described by (uri, commit, selection,
+storage settings) and holds native handles as something that can be opened again.
 """
 
 from __future__ import annotations
@@ -165,11 +166,14 @@ class Source:
         self.columns[name] = column
 
     def read(self, rows: Any, name: str, collate: str) -> Any:
-        """Reads and decodes one tensor: an array (stack, pad), or a list with one value per row (list)."""
+        """Reads and decodes one tensor: an array (stack, pad), or a list with one value per row
+        (list).
+        """
         return self.read_all(rows, [name], collate)[name]
 
     def read_marked(self, rows: Any, name: str) -> tuple[Any, Any]:
-        """Reads a tensor of samples of one shape: an array, and a bool for each row that says where a hole is, or None.
+        """Reads a tensor of samples of one shape: an array, and a bool for each row that says where
+        a hole is, or None.
 
         Raises TensorTypeError where there are holes and the core cannot mark them.
         """
@@ -187,7 +191,9 @@ class Source:
 
 
 class Pinned(Source):
-    """Some rows of one version, in an order. It never changes, and pickles as (uri, commit, selection)."""
+    """Some rows of one version, in an order. It never changes, and pickles as (uri, commit,
+    selection).
+    """
 
     def __init__(self, version: Version, rows: Rows | None) -> None:
         self.version = version
@@ -238,7 +244,9 @@ class Pinned(Source):
 
 
 class Live(Source):
-    """The head of a dataset as one handle sees it: what was committed, and what this handle has written since."""
+    """The head of a dataset as one handle sees it: what was committed, and what this handle has
+    written since.
+    """
 
     def __init__(
         self,
@@ -270,7 +278,9 @@ class Live(Source):
         return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
 
     def handle(self) -> _native.Dataset:
-        """Returns the native handle. A forked or unpickled process opens one of its own, at the newest version."""
+        """Returns the native handle. A forked or unpickled process opens one of its own, at the
+        newest version.
+        """
         if self._closed:
             raise ClosedError(f'use dataset "{self.uri}": it is closed; open it again')
         handle = self._handle
@@ -308,7 +318,9 @@ class Live(Source):
                 self.columns[name] = column
 
     def write(self, call: Callable[[_native.Dataset], _R], *, types: bool = False) -> _R:
-        """Returns what `call` gives. What was read before no longer counts; nor, with `types`, do the tensors."""
+        """Returns what `call` gives. What was read before no longer counts; nor, with `types`, do
+        the tensors.
+        """
         handle = self.handle()
         was, self.uncommitted = self.uncommitted, True
         try:

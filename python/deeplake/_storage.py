@@ -22,13 +22,15 @@ _NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY"
 class Storage:
     """Settings of a store, for `storage=` of `deeplake.open` and others.
 
-    What is left out comes from the environment, the configuration files of AWS and Google, and the machine, as they are
-    when a dataset is opened. Settings cannot be changed, compare by value and can be keys of a dict.
+    What is left out comes from the environment, the configuration files of AWS and Google, and the
+    machine, as they are when a dataset is opened. Settings cannot be changed, compare by value and
+    can be keys of a dict.
 
-    Secrets never show: not in the repr, not in errors, and not in a pickle. A pickle leaves them out, and settings that
-    lack them refuse to open anything. The one exception is a process that `multiprocessing` (or a DataLoader) starts
-    from this one: it is told them through the pipe that it is started by. Programs that send datasets to other machines
-    keep credentials in the environment, or in a profile, there.
+    Secrets never show: not in the repr, not in errors, and not in a pickle. A pickle leaves them
+    out, and settings that lack them refuse to open anything. The one exception is a process that
+    `multiprocessing` (or a DataLoader) starts from this one: it is told them through the pipe that
+    it is started by. Programs that send datasets to other machines keep credentials in the
+    environment, or in a profile, there.
     """
 
     __slots__ = ("_fields", "_lost")
@@ -71,13 +73,16 @@ class Storage:
         """Takes settings; a store ignores those it has no use for.
 
         Args:
-            endpoint: base URL of a store that is not Amazon's or Google's, like "https://minio.example:9000".
+            endpoint: base URL of a store that is not Amazon's or Google's, like
+                "https://minio.example:9000".
             region: of the bucket (S3); found out by asking where it is not given.
             profile: of AWS's shared config and credentials files.
-            credentials: S3: a dict of `access_key_id`, `secret_access_key` and, for temporary ones, `session_token`.
-                Google: the path of a service account's key, or a dict of `bearer_token`, an OAuth access token.
+            credentials: S3: a dict of `access_key_id`, `secret_access_key` and, for temporary ones,
+                `session_token`. Google: the path of a service account's key, or a dict of
+                `bearer_token`, an OAuth access token.
             anonymous: ask as nobody in particular, for public buckets.
-            path_style: the bucket in the path of a URL and not in its host (S3); True by default with an endpoint.
+            path_style: the bucket in the path of a URL and not in its host (S3); True by default
+                with an endpoint.
             requester_pays: accept the costs of requests to buckets that ask for that.
             user_project: the project that pays (Google).
             encryption: of what is written, by the store (S3): "AES256" or "aws:kms".
@@ -85,10 +90,10 @@ class Storage:
             customer_key: base64 of 256 bits that the store encrypts with and does not keep.
             checksums: "when_required" for S3-likes that refuse the checksums which uploads carry.
             headers: sent with every request to the host that they are given for (HTTP).
-            allow_insecure: send headers, tokens and customer keys over plain `http://`. Without it only this machine
-                gets them so.
-            allow_private: follow redirections, and hosts that stored text names, to this machine and into private
-                networks; see "What a dataset may reach" in docs/storage.md.
+            allow_insecure: send headers, tokens and customer keys over plain `http://`. Without it
+                only this machine gets them so.
+            allow_private: follow redirections, and hosts that stored text names, to this machine
+                and into private networks; see "What a dataset may reach" in docs/storage.md.
             ca_file: certificates of further authorities, PEM.
             proxy: URL; the environment's by default.
             max_connections: requests at once; 64.
@@ -101,8 +106,9 @@ class Storage:
             cache_dir: folder where what is read is kept, shared by all runs; none by default.
             cache_bytes: bound of that folder; 16 GiB.
             cache_memory_bytes: bound of what is kept in memory; 0.
-            max_pixels: bound of the height times the width of one image file; 500 million. A larger file is refused
-                when it is appended, linked, imported or decoded. Raise it for a dataset whose files are trusted.
+            max_pixels: bound of the height times the width of one image file; 500 million. A larger
+                file is refused when it is appended, linked, imported or decoded. Raise it for a
+                dataset whose files are trusted.
         """
         given: dict[str, Any] = {
             "endpoint": _text("endpoint", endpoint),
@@ -177,7 +183,9 @@ class Storage:
         return _unpickled, (kept, (*self._lost, *(name for name in self._fields if name not in kept)))
 
     def settings(self) -> dict[str, Any]:
-        """Returns the fields of core/storage.Settings, secrets as they are: for the core, and for nothing else."""
+        """Returns the fields of core/storage.Settings, secrets as they are: for the core, and for
+        nothing else.
+        """
         if self._lost:
             raise InvalidArgumentError(
                 f"use storage settings: {quoted(self._lost)} was left out when they were pickled; give storage= again "
@@ -288,7 +296,9 @@ def _unpickled(fields: Mapping[str, Any], lost: tuple[str, ...]) -> Storage:
 
 
 def _starts_a_process() -> bool:
-    """Whether a pickle that is made now goes to a process that multiprocessing is starting, and to nobody else."""
+    """Whether a pickle that is made now goes to a process that multiprocessing is starting, and to
+    nobody else.
+    """
     from multiprocessing.context import get_spawning_popen
 
     return get_spawning_popen() is not None

@@ -22,8 +22,9 @@ _UNSHAPED = ("string", "json", "bytes")
 class Tensor:
     """One tensor: `ds["images"]`. That of a dataset follows its changes, that of a view is fixed.
 
-    `tensor[i]` is a sample, `tensor[a:b]`, `tensor[[...]]` and `tensor[mask]` are what `numpy()` returns for these
-    rows, and further indices go to the axes of the samples: `tensor[0, :10, :10]`. `tensor[i] = sample` writes.
+    `tensor[i]` is a sample, `tensor[a:b]`, `tensor[[...]]` and `tensor[mask]` are what `numpy()`
+    returns for these rows, and further indices go to the axes of the samples: `tensor[0, :10,
+    :10]`. `tensor[i] = sample` writes.
     """
 
     __slots__ = ("_columns", "_name", "_source")
@@ -45,15 +46,17 @@ class Tensor:
 
     @property
     def dtype(self) -> str | None:
-        """The type of an element by its NumPy name, or "string", "json", "bytes"; None before the first sample."""
+        """The type of an element by its NumPy name, or "string", "json", "bytes"; None before the
+        first sample.
+        """
         return self._about()["dtype"] or None
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
         """The shape of a sample, None for an axis that varies.
 
-        None stands for no shape: of text and the like, of arrays whose number of axes varies, and of an empty tensor
-        that was created without one.
+        None stands for no shape: of text and the like, of arrays whose number of axes varies, and
+        of an empty tensor that was created without one.
         """
         return shape_of(self._about())
 
@@ -72,12 +75,15 @@ class Tensor:
         """Reads samples into memory.
 
         Args:
-            rows: a slice, int indices of any order with repeats allowed, or a boolean mask; None reads all rows.
-            ragged: what to make of a tensor whose `shape` varies: "list" gives n arrays; "pad" gives one array with
-                zeros at the end of each axis.
+            rows: a slice, int indices of any order with repeats allowed, or a boolean mask; None
+                reads all rows.
+            ragged: what to make of a tensor whose `shape` varies: "list" gives n arrays; "pad"
+                gives one array with zeros at the end of each axis.
         Returns:
-            Array of shape (n, *sample_shape) in C order where `shape` says that all samples of the tensor have one
-            shape, and no row is a hole. Otherwise, and for text, json, bytes and sequences, a list of n samples, with
+            Array of shape (n, *sample_shape) in C order where `shape` says that all samples of the
+                tensor have one
+            shape, and no row is a hole. Otherwise, and for text, json, bytes and sequences, a list
+                of n samples, with
             None for a hole.
         Raises:
             OutOfRangeError: an index is outside [-len, len).
@@ -96,7 +102,8 @@ class Tensor:
     @overload
     def bytes(self, rows: Any) -> list[builtins.bytes | None]: ...
     def bytes(self, rows: Any) -> Any:
-        """Returns samples as they are stored, not decoded: a JPEG file, the memory of an array, text as UTF-8.
+        """Returns samples as they are stored, not decoded: a JPEG file, the memory of an array,
+        text as UTF-8.
 
         Args:
             rows: an int gives one `bytes`; a slice, ints or a boolean mask give a list.
@@ -181,7 +188,9 @@ class Tensor:
 
 
 class Group(Mapping[str, "Tensor | Group"]):
-    """The tensors whose names begin with `group/`, by the rest of their names: `ds["left"]["images"]`."""
+    """The tensors whose names begin with `group/`, by the rest of their names:
+    `ds["left"]["images"]`.
+    """
 
     def __init__(self, source: Source, prefix: str) -> None:
         self._source = source

@@ -1,4 +1,6 @@
-"""TensorFlow as a host: a tf.data.Dataset whose elements are finished batches. Only this module imports tensorflow."""
+"""TensorFlow as a host: a tf.data.Dataset whose elements are finished batches. Only this module
+imports tensorflow.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class _Stream(Passes):
 
     @property
     def begun(self) -> int:
-        """Where in its epoch the next iteration begins, in samples: not at 0 where a state was loaded."""
+        """Where in its epoch the next iteration begins, in samples: not at 0 where a state was
+        loaded.
+        """
         return self._start
 
     def go_on(self, epoch: int, start: int) -> None:
@@ -46,7 +50,9 @@ class _Stream(Passes):
         self._epoch, self._start = epoch, start
 
     def generate(self, counted: bool) -> Iterator[Any]:
-        """Yields what is left of the current epoch. `counted`: TensorFlow was told that it is all of it."""
+        """Yields what is left of the current epoch. `counted`: TensorFlow was told that it is all
+        of it.
+        """
         if counted and self.begun:
             raise InvalidArgumentError(
                 "iterate: a state was loaded after this tf.data pipeline was derived from the dataset, and there are "
@@ -58,10 +64,12 @@ class _Stream(Passes):
 
 
 class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
-    """Batches of TensorFlow tensors, from `View.tensorflow`: a tf.data.Dataset for `model.fit`, `map` and plain loops.
+    """Batches of TensorFlow tensors, from `View.tensorflow`: a tf.data.Dataset for `model.fit`,
+    `map` and plain loops.
 
-    Each iteration is one epoch; several at once are fine, and leaving one early stops the reading. What is derived
-    from it (`map`, `prefetch`, `zip`) is a plain tf.data.Dataset: ask this one for states and figures.
+    Each iteration is one epoch; several at once are fine, and leaving one early stops the reading.
+    What is derived from it (`map`, `prefetch`, `zip`) is a plain tf.data.Dataset: ask this one for
+    states and figures.
     """
 
     def __init__(self, plan: Plan, element_spec: Any = None) -> None:
@@ -76,7 +84,9 @@ class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
 
     @property
     def _variant_tensor(self) -> Any:
-        """The graph of the next iteration; the one that goes on in the middle of an epoch has fewer batches."""
+        """The graph of the next iteration; the one that goes on in the middle of an epoch has fewer
+        batches.
+        """
         return (self._open if self._stream.begun else self._counted)._variant_tensor
 
     def _inputs(self) -> list[Any]:
@@ -106,15 +116,17 @@ class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
     def state_dict(self) -> dict[str, Any]:
         """Returns how far the newest iteration has come: see `Batches.state_dict`.
 
-        It counts what TensorFlow has taken from here: behind `prefetch` the loop is some batches behind.
+        It counts what TensorFlow has taken from here: behind `prefetch` the loop is some batches
+        behind.
         """
         return self._stream.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state_dict` returned: see `Batches.load_state_dict`. Call it before `map` or `prefetch`.
+        """Goes on from what `state_dict` returned: see `Batches.load_state_dict`. Call it before
+        `map` or `prefetch`.
 
-        The iteration that goes through the rest of an epoch has fewer batches: until it has begun, the cardinality is
-        unknown.
+        The iteration that goes through the rest of an epoch has fewer batches: until it has begun,
+        the cardinality is unknown.
         """
         self._stream.load_state_dict(state)
 
@@ -136,7 +148,9 @@ def dataset(source: Pinned, options: Options, element_spec: Any = None) -> Tenso
 
 
 def text_of_json(source: Pinned, options: Options) -> Options:
-    """Returns the options with JSON delivered as the text it is stored as, where Python has nothing to do with it."""
+    """Returns the options with JSON delivered as the text it is stored as, where Python has nothing
+    to do with it.
+    """
     recipe = options.recipe
     if recipe.row is not None or callable(options.collate):
         return options
@@ -174,7 +188,8 @@ def _pipeline(stream: _Stream, batches: int | None) -> Any:
 
 
 def _generate(of: weakref.ref[_Stream], counted: bool) -> Iterator[Any]:
-    """Yields the batches of a pass. TensorFlow keeps what it may call for ever, so this holds no loader.
+    """Yields the batches of a pass. TensorFlow keeps what it may call for ever, so this holds no
+    loader.
 
     Iterators and derived datasets hold the dataset they come from, and that its stream.
     """

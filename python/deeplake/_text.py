@@ -1,7 +1,8 @@
 """Text for people: tables, and characters that a terminal would obey made visible.
 
-Names, messages and samples come from datasets that other people wrote. A terminal acts on escape sequences in them, and
-bidirectional controls show them in another order. Whatever reaches a terminal passes through `printable`.
+Names, messages and samples come from datasets that other people wrote. A terminal acts on escape
+sequences in them, and bidirectional controls show them in another order. Whatever reaches a
+terminal passes through `printable`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ _NOT_PLAIN = re.compile(r"[^ -~]")
 
 
 def printable(text: str) -> str:
-    """Returns text with each character that does not print as itself escaped, a line break as `\\n`.
+    """Returns text with each character that does not print as itself escaped, a line break as
+    `\\n`.
 
-    Escaped are control characters, bidirectional and other format characters, half surrogate pairs and characters that
-    Unicode does not assign. Letters, signs and spaces of all scripts stay.
+    Escaped are control characters, bidirectional and other format characters, half surrogate pairs
+    and characters that Unicode does not assign. Letters, signs and spaces of all scripts stay.
     """
     return text if text.isprintable() else _NOT_PLAIN.sub(_escaped, text)
 
@@ -29,12 +31,16 @@ def printable_lines(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """Returns JSON, written without line breaks in strings, with the same characters escaped as JSON escapes them."""
+    """Returns JSON, written without line breaks in strings, with the same characters escaped as
+    JSON escapes them.
+    """
     return _NOT_PLAIN.sub(_json_escaped, text)
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Returns the lines of a text table whose first row is the head. Cells are shown as `printable` returns them."""
+    """Returns the lines of a text table whose first row is the head. Cells are shown as `printable`
+    returns them.
+    """
     lines = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in lines) for i in range(len(lines[0]))]
     return [

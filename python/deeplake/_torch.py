@@ -1,4 +1,6 @@
-"""torch as a host: the DataLoader, and a map-style dataset for other DataLoaders. Only this module imports torch."""
+"""torch as a host: the DataLoader, and a map-style dataset for other DataLoaders. Only this module
+imports torch.
+"""
 
 from __future__ import annotations
 
@@ -80,8 +82,8 @@ class Torch:
 class _Stream(Passes, IterableDataset):
     """The dataset of a loader: one pass over it is one epoch of finished batches.
 
-    It does the work, and knows nothing of the loader: without a cycle of references, the memory of a loader is free as
-    soon as the loader is.
+    It does the work, and knows nothing of the loader: without a cycle of references, the memory of
+    a loader is free as soon as the loader is.
     """
 
     # What Accelerate's GradientState reads of what is being iterated over.
@@ -149,7 +151,8 @@ class _Stream(Passes, IterableDataset):
             gradients._remove_dataloader(self)
 
     def _uneven(self) -> int:
-        """Returns how many rows of the last step count, those of all ranks together; 0: all of them.
+        """Returns how many rows of the last step count, those of all ranks together; 0: all of
+        them.
 
         Accelerate's `gather_for_metrics` drops what comes behind them.
         """
@@ -176,9 +179,11 @@ class _EpochSampler:
 
 
 class TorchLoader(DataLoader):
-    """Batches of torch tensors, from `View.pytorch`: a DataLoader that Lightning, Accelerate and plain loops take.
+    """Batches of torch tensors, from `View.pytorch`: a DataLoader that Lightning, Accelerate and
+    plain loops take.
 
-    Iterate over it once for each epoch; several iterations at once are fine. Leaving a loop early stops the reading.
+    Iterate over it once for each epoch; several iterations at once are fine. Leaving a loop early
+    stops the reading.
     """
 
     # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which
@@ -200,7 +205,9 @@ class TorchLoader(DataLoader):
         return _loader, (self._plan.source, self._plan.options, self.epoch, self._stream._start)
 
     def __len__(self) -> int:
-        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"` empties some."""
+        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"`
+        empties some.
+        """
         return self._stream.steps()
 
     def __iter__(self) -> Generator[Any, None, None]:

@@ -18,7 +18,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 def resolve(uri: str | os.PathLike[str]) -> str:
     """Returns the place that a URI names: an absolute path, or an address with a scheme as it is.
 
-    `deeplake://org/name` is looked up in `roots()`. A path may begin with `~`. Nothing is read but the configuration.
+    `deeplake://org/name` is looked up in `roots()`. A path may begin with `~`. Nothing is read but
+    the configuration.
     """
     try:
         text = os.fspath(uri)
@@ -54,16 +55,20 @@ def split_name(uri: str) -> tuple[str, str]:
 
 
 def root_of(org: str) -> str:
-    """Returns the storage root of an organisation, which is a folder of the user's where nothing else is said."""
+    """Returns the storage root of an organisation, which is a folder of the user's where nothing
+    else is said.
+    """
     root = roots().get(org)
     return _place(root) if root is not None else str(data_folder() / org)
 
 
 def roots() -> dict[str, str]:
-    """Returns the storage roots by organisation: those of the configuration file, overruled by DEEPLAKE_ROOTS.
+    """Returns the storage roots by organisation: those of the configuration file, overruled by
+    DEEPLAKE_ROOTS.
 
-    DEEPLAKE_ROOTS reads `org=root;other=root`; the file is `~/.config/deeplake/config.toml` with a table `[roots]`. A
-    root is a folder, or a place in a store like `s3://bucket/path` or `gs://bucket`.
+    DEEPLAKE_ROOTS reads `org=root;other=root`; the file is `~/.config/deeplake/config.toml` with a
+    table `[roots]`. A root is a folder, or a place in a store like `s3://bucket/path` or
+    `gs://bucket`.
     """
     found = _file_roots()
     for entry in os.environ.get("DEEPLAKE_ROOTS", "").split(";"):

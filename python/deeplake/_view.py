@@ -31,10 +31,11 @@ from deeplake._writing import Writing
 
 
 class View(Reading):
-    """Rows of a dataset, in an order: what `ds[a:b]`, `ds[[3, 1]]`, `ds[mask]`, `filter` and `split` return.
+    """Rows of a dataset, in an order: what `ds[a:b]`, `ds[[3, 1]]`, `ds[mask]`, `filter` and
+    `split` return.
 
-    A view reads one version for ever: later writes to the dataset do not change it. It is small, and pickles as
-    (uri, commit, selection), so it can be handed to other processes.
+    A view reads one version for ever: later writes to the dataset do not change it. It is small,
+    and pickles as (uri, commit, selection), so it can be handed to other processes.
     """
 
     __slots__ = ("__weakref__", "_source", "_tensors")
@@ -56,7 +57,9 @@ class View(Reading):
     def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | npt.NDArray[Any]) -> View: ...
 
     def __getitem__(self, index: Any) -> Any:
-        """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group for a name."""
+        """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group
+        for a name.
+        """
         if isinstance(index, str):
             found = self._tensors.get(index)
             return self._tensor(index) if found is None else found
@@ -69,7 +72,8 @@ class View(Reading):
     def filter(self, fn: Callable[[Row], object]) -> View:
         """Returns the rows for which `fn(row)` is true, in order.
 
-        `fn` runs here, once for each row; what it looks at is read for many rows at a time, and nothing else is.
+        `fn` runs here, once for each row; what it looks at is read for many rows at a time, and
+        nothing else is.
         """
         pinned = self._source.pinned()
         picked = np.fromiter((bool(fn(row)) for row in _row.rows(pinned)), np.bool_)
@@ -81,8 +85,8 @@ class View(Reading):
     ) -> QueryView:
         """Asks a query of the rows as they are now; docs/tql.md is the language.
 
-        What the query computes is computed now or, where that costs more than to read it, when it is looked at; stored
-        tensors are read when they are looked at.
+        What the query computes is computed now or, where that costs more than to read it, when it
+        is looked at; stored tensors are read when they are looked at.
 
         Args:
             text: a SELECT; without FROM, or `FROM dataset`, it is about these rows.
@@ -93,7 +97,8 @@ class View(Reading):
         Raises:
             InvalidArgumentError: the query is wrong; line, column and what was expected are named.
             NotFoundError: there is no such tensor, function or dataset.
-            TensorTypeError: an operation does not suit the type of a tensor. All this is found before data is read.
+            TensorTypeError: an operation does not suit the type of a tensor. All this is found
+                before data is read.
         """
         return ask(self._source.pinned(), text, params, seed=seed, memory=memory, threads=threads)
 
@@ -108,7 +113,8 @@ class View(Reading):
         threads: int | None = None,
         _stored: bool = False,
     ) -> Explanation:
-        """Returns how a query would be carried out: the plan, rows, chunks that are left out, bytes to read.
+        """Returns how a query would be carried out: the plan, rows, chunks that are left out, bytes
+        to read.
 
         Args:
             text, params, seed, memory, threads: as in `query`.
@@ -120,18 +126,20 @@ class View(Reading):
 
     @checks_keywords
     def save(self, name: str, *, replace: bool = False) -> None:
-        """Saves the view under a name, with the version that it is of: `Dataset.load_view` gives it back.
+        """Saves the view under a name, with the version that it is of: `Dataset.load_view` gives it
+        back.
 
-        What is saved is the query, its parameters and the row numbers. Columns that the query computed are computed
-        again when it is loaded. It is no part of a version; `gc` keeps what it needs.
+        What is saved is the query, its parameters and the row numbers. Columns that the query
+        computed are computed again when it is loaded. It is no part of a version; `gc` keeps what
+        it needs.
 
         Args:
             replace: take the place of a view of that name.
         Raises:
             AlreadyExistsError: the name is taken.
             InvalidArgumentError: rows are not committed.
-            UnsupportedError: it cannot be asked again: a part of a result with computed columns, or a query of a part
-                of the rows that computes.
+            UnsupportedError: it cannot be asked again: a part of a result with computed columns, or
+                a query of a part of the rows that computes.
         """
         _saved.save(self._source.pinned(), name, replace=replace)
 
@@ -147,18 +155,21 @@ class View(Reading):
     ) -> Dataset:
         """Copies the rows, in their order, into a new dataset, and opens it.
 
-        Tensors keep htype, dtype, compression, class names and info; JPEG, PNG and WebP files are copied as they are.
-        What a query computed becomes tensors. After a failure there is no dataset. A process that is killed may leave
-        an empty one, to which the same call copies again.
+        Tensors keep htype, dtype, compression, class names and info; JPEG, PNG and WebP files are
+        copied as they are. What a query computed becomes tensors. After a failure there is no
+        dataset. A process that is killed may leave an empty one, to which the same call copies
+        again.
 
         Args:
             uri: where, as in `deeplake.create`.
-            overwrite: first delete a dataset that is there, with all its versions; never one that the rows are of.
+            overwrite: first delete a dataset that is there, with all its versions; never one that
+                the rows are of.
             message: of the commit.
             threads: one for each core by default.
             storage: settings of the new dataset's store.
         Raises:
-            AlreadyExistsError: there is a dataset with tensors or versions, and `overwrite` is False.
+            AlreadyExistsError: there is a dataset with tensors or versions, and `overwrite` is
+                False.
             ConflictError: another process has copied to the same place meanwhile.
             InvalidArgumentError: what is to be overwritten is what the rows are computed from.
         """
@@ -173,8 +184,8 @@ class View(Reading):
 
         Args:
             fractions: positive, of sum <= 1; of sum 1, every row is in one of the views.
-            seed: the draw, the same on every machine; None takes the rows in order instead. The rows of each view are
-                in the order of this one.
+            seed: the draw, the same on every machine; None takes the rows in order instead. The
+                rows of each view are in the order of this one.
         """
         parts = [float(part) for part in fractions]
         if not parts or not all(isfinite(part) and part > 0 for part in parts) or sum(parts) > 1 + 1e-9:
@@ -199,8 +210,9 @@ class View(Reading):
 class QueryView(View):
     """The rows that a query gave: a view like any other, of what was selected.
 
-    It reads one version for ever, and pickles as (version, query, parameters, seed): another process asks the query
-    again. Functions of `deeplake.tql` that it calls have to be registered there too.
+    It reads one version for ever, and pickles as (version, query, parameters, seed): another
+    process asks the query again. Functions of `deeplake.tql` that it calls have to be registered
+    there too.
     """
 
     __slots__ = ()
@@ -216,7 +228,9 @@ class QueryView(View):
         return str(answer.about.get("query") or answer.question.text)
 
     def explain(self, text: str = "", *params: Any, **options: Any) -> Explanation:
-        """Returns how the query was carried out; with a text, how that would be carried out on these rows."""
+        """Returns how the query was carried out; with a text, how that would be carried out on
+        these rows.
+        """
         if text == "" and params:
             raise InvalidArgumentError("explain: there are parameters and no query; give its text")
         answer = self._answer()
@@ -240,9 +254,9 @@ class QueryView(View):
 class Dataset(View, Writing, History):
     """An open dataset: its rows as they are now, those written and not committed yet included.
 
-    What is written becomes durable, and visible to others, by `commit()` alone. A dataset is a context manager that
-    closes it, and never commits. It may be used from several threads. In a forked or unpickled process it reads the
-    same version, and writes to the newest.
+    What is written becomes durable, and visible to others, by `commit()` alone. A dataset is a
+    context manager that closes it, and never commits. It may be used from several threads. In a
+    forked or unpickled process it reads the same version, and writes to the newest.
     """
 
     __slots__ = ()
@@ -294,7 +308,9 @@ class Dataset(View, Writing, History):
         self._source.settled()
 
     def close(self) -> None:
-        """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a warning."""
+        """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a
+        warning.
+        """
         if self._source.close():
             warnings.warn(
                 f'close dataset "{self.uri}": uncommitted changes were dropped; call commit() to keep them, or '

@@ -42,7 +42,9 @@ class Writing:
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the user says of the dataset, a JSON object. Assign another dict to change it, then commit."""
+        """What the user says of the dataset, a JSON object. Assign another dict to change it, then
+        commit.
+        """
         return MappingProxyType(self._source.handle().describe()["info"] or {})
 
     @info.setter
@@ -69,14 +71,16 @@ class Writing:
 
         Args:
             name: "a/b" lies in group a.
-            htype: what samples mean: "image", "class_label", "bbox", "text" and others, or "sequence[...]" of one.
-            dtype: of an element: a NumPy name or dtype, "string", "json" or "bytes"; None takes the htype's own, or
-                that of the first sample.
+            htype: what samples mean: "image", "class_label", "bbox", "text" and others, or
+                "sequence[...]" of one.
+            dtype: of an element: a NumPy name or dtype, "string", "json" or "bytes"; None takes the
+                htype's own, or that of the first sample.
             shape: of a sample, None for an axis that varies; None for any.
             compression: "none", "lz4", "zstd"; for images "jpeg", "png" and "webp" too.
             quality: of "jpeg", 1 to 100.
             subsampling: of "jpeg", "4:4:4", "4:2:2" or "4:2:0".
-            class_names: of class_label: the names of 0, 1 and so on; appending an unknown name adds it.
+            class_names: of class_label: the names of 0, 1 and so on; appending an unknown name adds
+                it.
             chunk_bytes: the size that chunks aim at.
             exist_ok: take a tensor of the same kind that is there.
             info: what the user says of the tensor, a JSON object.
@@ -117,10 +121,11 @@ class Writing:
         """Adds rows, all or none of them.
 
         Args:
-            rows: a dict from each tensor name to its samples (an array whose first axis counts the rows, or a
-                sequence), or a sequence of rows. The dict is the fast form.
+            rows: a dict from each tensor name to its samples (an array whose first axis counts the
+                rows, or a sequence), or a sequence of rows. The dict is the fast form.
         Raises:
-            TensorTypeError: a sample does not suit its tensor; tensor, row, got and wanted are named.
+            TensorTypeError: a sample does not suit its tensor; tensor, row, got and wanted are
+                named.
             InvalidArgumentError: columns of different length, or not one for every tensor.
         """
         self._source.append(rows if isinstance(rows, Mapping) else _columns(rows))
@@ -129,7 +134,8 @@ class Writing:
         """Replaces samples.
 
         Args:
-            index: an int; or a slice, ints or a mask, and then `row` has a sequence of samples for each tensor.
+            index: an int; or a slice, ints or a mask, and then `row` has a sequence of samples for
+                each tensor.
             row: the tensors to change; others stay as they are.
         """
         picked = _index.parse(index, self._source.length())
@@ -147,7 +153,8 @@ class Writing:
     def commit(self, message: str = "") -> Commit:
         """Makes what was written durable and visible, and returns the new version.
 
-        What other writers have committed meanwhile is taken in. With nothing written there is no new version.
+        What other writers have committed meanwhile is taken in. With nothing written there is no
+        new version.
 
         Raises:
             ConflictError: another writer changed the same; what was written is still here.

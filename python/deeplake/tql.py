@@ -1,4 +1,6 @@
-"""Functions of your own for queries: `tql.register("NAME", fn)`, then `ds.query("SELECT * WHERE NAME(images) > 2")`."""
+"""Functions of your own for queries: `tql.register("NAME", fn)`, then `ds.query("SELECT * WHERE
+NAME(images) > 2")`.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,20 @@ class Each:
 
 
 def each(values: Any) -> Each:
-    """Returns a parameter that takes the rows of an array in turn: the query is asked with each, reading rows once.
+    """Returns a parameter that takes the rows of an array in turn: the query is asked with each,
+    reading rows once.
 
-    The view has the rows of all answers, one answer behind the other, each of the same number of rows. The query has
-    one SELECT with ORDER BY and LIMIT; the values belong into ORDER BY and into the results, not into WHERE.
+    The view has the rows of all answers, one answer behind the other, each of the same number of
+    rows. The query has one SELECT with ORDER BY and LIMIT; the values belong into ORDER BY and into
+    the results, not into WHERE.
 
     Args:
-        values: an array, or what makes one, of shape (queries, ...): 1 to 16,384 numbers, vectors, or sets of vectors.
+        values: an array, or what makes one, of shape (queries, ...): 1 to 16,384 numbers, vectors,
+            or sets of vectors.
 
     Raises:
-        InvalidArgumentError: it has no axis to take values from; while asking: the query is of another form.
+        InvalidArgumentError: it has no axis to take values from; while asking: the query is of
+            another form.
     """
     if hasattr(values, "detach"):  # torch
         values = values.detach().cpu()
@@ -77,7 +83,9 @@ class Function:
     shape: tuple[int | None, ...] | None
 
     def __call__(self, columns: list[Any], rows: int) -> Any:
-        """Returns the values of some rows: an array of them, or a list with one for each and None for NULL."""
+        """Returns the values of some rows: an array of them, or a list with one for each and None
+        for NULL.
+        """
         return self._checked(self.call(*columns), rows)
 
     def failure(self, err: BaseException) -> str:
@@ -166,19 +174,19 @@ def register(
 ) -> None:
     """Makes a function that queries of this process can call by `name`.
 
-    It is called with many rows at a time, those that the rest of the query leaves, and from threads of the core. Each
-    argument is a NumPy array whose first axis counts the rows, where all samples have one shape and none is NULL; else
-    a list with an array for each row and None for NULL. Text is a list of str, json a list of Python objects. The
-    arrays are its own.
+    It is called with many rows at a time, those that the rest of the query leaves, and from threads
+    of the core. Each argument is a NumPy array whose first axis counts the rows, where all samples
+    have one shape and none is NULL; else a list with an array for each row and None for NULL. Text
+    is a list of str, json a list of Python objects. The arrays are its own.
 
     Args:
         name: letters, digits and _, in any case.
-        fn: returns an array whose first axis counts the rows, or a list with a value for each, None for NULL. The same
-            arguments must give the same values: what is not asked for is not computed, and what is may be computed
-            twice.
+        fn: returns an array whose first axis counts the rows, or a list with a value for each, None
+            for NULL. The same arguments must give the same values: what is not asked for is not
+            computed, and what is may be computed twice.
         returns: the dtype of the values, a NumPy name or dtype, or "text".
-        shape: of a value: () for numbers, None for an axis that differs between rows; None instead of a shape for any
-            number of axes.
+        shape: of a value: () for numbers, None for an axis that differs between rows; None instead
+            of a shape for any number of axes.
         overwrite: replace a function of that name; queries that were asked keep the old one.
     Raises:
         AlreadyExistsError: there is one of that name, built in or registered.
@@ -202,7 +210,9 @@ def register(
 
 
 def unregister(name: str) -> None:
-    """Forgets a function that was registered; queries that were asked keep it. Raises NotFoundError."""
+    """Forgets a function that was registered; queries that were asked keep it. Raises
+    NotFoundError.
+    """
     if not isinstance(name, str):
         raise InvalidArgumentError(f"unregister function: name is {name!r}, want a str")
     with _lock:

@@ -7,9 +7,10 @@
         T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)), T.CHW(),
     ]})
 
-Names, parameters and defaults are those of `torchvision.transforms.v2`. Pictures are uint8 (height, width, channels); a
-JPEG is decoded only as far as the crop needs it. Every draw is a function of (seed, epoch, row) and the name of the
-tensor: threads, ranks and batches do not change it. Wrong parameters are refused when a loader is made.
+Names, parameters and defaults are those of `torchvision.transforms.v2`. Pictures are uint8 (height,
+width, channels); a JPEG is decoded only as far as the crop needs it. Every draw is a function of
+(seed, epoch, row) and the name of the tensor: threads, ranks and batches do not change it. Wrong
+parameters are refused when a loader is made.
 """
 
 from __future__ import annotations
@@ -77,17 +78,18 @@ def _plain(step: Native, name: str, value: Any) -> Any:
 
 
 class RandomResizedCrop(Native):
-    """A crop of random area and aspect ratio, resized to `size`. As torchvision's, after Szegedy et al., "Going deeper
-    with convolutions" (CVPR 2015).
+    """A crop of random area and aspect ratio, resized to `size`. As torchvision's, after Szegedy et
+    al., "Going deeper with convolutions" (CVPR 2015).
 
     Args:
         size: height and width of the result in pixels, or one int for both.
         scale: least and most area of the crop, as a part of the picture's.
         ratio: least and most width / height of the crop; drawn uniformly in its logarithm.
-        interpolation: "nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming" or "lanczos", with
-            antialiasing where it shrinks, in Pillow's arithmetic (the first two as torch's).
-        fast: let the JPEG decoder shrink first where the crop is at least twice the result, and use its quicker inverse
-            DCT. Pixels differ: see the page on transforms.
+        interpolation: "nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming" or
+            "lanczos", with antialiasing where it shrinks, in Pillow's arithmetic (the first two as
+            torch's).
+        fast: let the JPEG decoder shrink first where the crop is at least twice the result, and use
+            its quicker inverse DCT. Pixels differ: see the page on transforms.
     """
 
     def __init__(
@@ -119,18 +121,22 @@ class Resize(Native):
 
 
 class CenterCrop(Native):
-    """The middle of the picture, `size` (height, width) or one int; what is smaller is padded with 0."""
+    """The middle of the picture, `size` (height, width) or one int; what is smaller is padded with
+    0.
+    """
 
     def __init__(self, size: Size) -> None:
         self._given = {"size": size}
 
 
 class RandomCrop(Native):
-    """A part of the picture, anywhere, `size` (height, width) or one int. A smaller picture is an error.
+    """A part of the picture, anywhere, `size` (height, width) or one int. A smaller picture is an
+    error.
 
     Args:
         size: of the result.
-        padding: pixels added first: one int, (left/right, top/bottom) or (left, top, right, bottom).
+        padding: pixels added first: one int, (left/right, top/bottom) or (left, top, right,
+            bottom).
         pad_if_needed: pad a picture that is smaller instead.
         fill: 0 to 255, or one number for each channel, for `padding_mode="constant"`.
         padding_mode: "constant", "edge", "reflect" or "symmetric".
@@ -176,10 +182,12 @@ RandomVerticalFlip = VerticalFlip
 
 
 class ColorJitter(Native):
-    """Brightness, contrast and saturation of pictures of 1 or 3 channels, changed by random factors in random order.
+    """Brightness, contrast and saturation of pictures of 1 or 3 channels, changed by random factors
+    in random order.
 
     Args:
-        brightness: the factor is drawn from [max(0, 1 - brightness), 1 + brightness], or from the (least, most) given.
+        brightness: the factor is drawn from [max(0, 1 - brightness), 1 + brightness], or from the
+            (least, most) given.
         contrast: as brightness.
         saturation: as brightness.
     """
@@ -191,7 +199,8 @@ class ColorJitter(Native):
 
 
 class Normalize(Native):
-    """float32 (value / 255 - mean) / std; torchvision's `ToDtype(float32, scale=True)` and `Normalize`, bit by bit.
+    """float32 (value / 255 - mean) / std; torchvision's `ToDtype(float32, scale=True)` and
+    `Normalize`, bit by bit.
 
     Args:
         mean: one number for each channel, or one for all, on the scale of 0 to 1.
@@ -206,7 +215,8 @@ class ToFloat(Native):
     """Floating point numbers from 0 to 1.
 
     Args:
-        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). `Normalize` works in float32; it is rounded once.
+        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). `Normalize` works in float32; it is
+            rounded once.
         scale: divide by 255.
     """
 
@@ -225,7 +235,9 @@ class CHW(Native):
 
 
 class Lambda:
-    """A Python callable on one sample, a NumPy array, after the native steps. It runs in the thread of the loop."""
+    """A Python callable on one sample, a NumPy array, after the native steps. It runs in the thread
+    of the loop.
+    """
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
         if not callable(lambd):
@@ -240,20 +252,22 @@ class Lambda:
 
 
 class Joint:
-    """Native steps for an image and its annotations, which move with it like torchvision's tv_tensors.
+    """Native steps for an image and its annotations, which move with it like torchvision's
+    tv_tensors.
 
     Args:
         image: the tensor of the images. All names must be among the tensors that are loaded.
-        boxes: a tensor of boxes, shape (boxes, 4). Each step clips them to the image. A box outside of
-            the image stays in its place with no area.
-        masks: a tensor of masks, shape (height, width) or (height, width, masks), any dtype. Resizing
-            takes the nearest element; padding is 0.
-        keypoints: a tensor of points, shape (points, 2) or more, of which the first two are x and y; or
-            of htype keypoints_coco. Points are not clipped. COCO keypoints outside get visibility 0.
+        boxes: a tensor of boxes, shape (boxes, 4). Each step clips them to the image. A box outside
+            of the image stays in its place with no area.
+        masks: a tensor of masks, shape (height, width) or (height, width, masks), any dtype.
+            Resizing takes the nearest element; padding is 0.
+        keypoints: a tensor of points, shape (points, 2) or more, of which the first two are x and
+            y; or of htype keypoints_coco. Points are not clipped. COCO keypoints outside get
+            visibility 0.
         ops: the steps, native ones only.
         box_mode: "LTRB", "LTWH" or "CCWH" (torchvision's "XYXY", "XYWH" and "CXCYWH" are the same).
-            None takes "coords" of the tensor's info, {"mode": "LTWH", "type": "pixel"}, or else "LTRB" in
-            pixels. Boxes of type "fractional" are shares of the image's width and height.
+            None takes "coords" of the tensor's info, {"mode": "LTWH", "type": "pixel"}, or else
+            "LTRB" in pixels. Boxes of type "fractional" are shares of the image's width and height.
     """
 
     def __init__(
