@@ -93,7 +93,7 @@ class NumPy:
 
 
 class Assembly:
-    """Turns native batches into the batches of one loader. It may be called from several threads."""
+    """Turns native batches into those of one loader. Several threads may call it."""
 
     def __init__(self, plan: Plan, host: Host) -> None:
         options = plan.options

@@ -34,7 +34,7 @@ def _open(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset
 
 @contextmanager
 def _watched(dataset: _native.Dataset, label: str, unit: str) -> Iterator[None]:
-    """Shows, on a terminal, how far the operation of the dataset has come that runs in the block."""
+    """Shows the progress of the operation that runs in the block, on a terminal only."""
     if not on_terminal():
         yield
         return
@@ -80,7 +80,7 @@ def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool,
 
 
 def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    """Draws commits, each before its parents, with a lane for every line of history that is open."""
+    """Draws commits, each before its parents, with a lane for each open line of history."""
     lanes: list[str] = []
     for entry in entries:
         if entry["commit"] not in lanes:

@@ -93,7 +93,7 @@ def with_work(stats: dict[str, Any], work: Work | None) -> dict[str, Any]:
 
 
 def flat(stats: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Returns the numbers among the figures, those of "decode" as "decode/busy_seconds" and so on."""
+    """Returns the numbers among the figures, those of "decode" as "decode/busy_seconds"."""
     numbers: dict[str, float] = {}
     for name, value in stats.items():
         if isinstance(value, Mapping):

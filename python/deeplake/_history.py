@@ -34,7 +34,7 @@ class History:
 
     @property
     def branches(self) -> Branches:
-        """The branches: a mapping from names to their newest commits, with `create` and `delete`."""
+        """The branches: a mapping from name to newest commit, with `create` and `delete`."""
         return Branches(self._source)
 
     @property

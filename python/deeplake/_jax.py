@@ -156,7 +156,7 @@ def _given(name: str, value: Any) -> Any:
 
 
 def _shared(value: Any) -> Any:
-    """Returns a jax.Array in the memory of the value; a run without JAX's CPU backend gets NumPy's."""
+    """Returns a jax.Array in the memory of the value, or a NumPy array without a CPU backend."""
     if isinstance(value, np.ndarray):
         return value
     try:

@@ -42,7 +42,7 @@ class _Progress:
         return batch
 
     def emptied(self) -> None:
-        """Forgets the batch that was made last: nobody gets it, and what comes next is behind it."""
+        """Forgets the newest batch: it is not delivered, and the next one follows it."""
         self._ahead.pop()
 
     def handed(self, batch: Any) -> Any:

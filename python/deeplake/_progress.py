@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal only, on standard error, and nothing is imported for them elsewhere."""
+"""Progress bars: on standard error, for terminals only. Elsewhere they import nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def on_terminal() -> bool:
 def tracked(
     batches: Iterator[_T], total: int, label: str, stats: Callable[[], dict[str, Any]] | None = None
 ) -> Iterator[_T]:
-    """Yields the batches, with a line of how many there were, how fast, and what they waited for."""
+    """Yields the batches and shows their number, their rate and the bottleneck in one line."""
     with bar(label, total=total, unit="batches") as advance:
         shown = monotonic()
         for count, batch in enumerate(batches):
@@ -44,7 +44,7 @@ def _speed(stats: dict[str, Any]) -> str:
 
 @contextmanager
 def bar(label: str, *, total: int | None = None, unit: str = "rows") -> Iterator[Advance]:
-    """Shows a bar; the value is a function that takes the new count, and maybe `total` and `text`."""
+    """Shows a bar. Yields a function that takes the new count, and optionally `total` and `text`."""
     if not on_terminal():
         yield lambda count, **_: None
         return

@@ -168,7 +168,7 @@ def answer(of: Pinned | None, question: Question, storage: Stores) -> Pinned:
 
 
 def native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
-    """Returns for each parameter what its numbers count, the value, and the type it is stored as."""
+    """Returns each parameter as (unit of its number or "", value, name of its type)."""
     return [_native_param(number, value) for number, value in enumerate(params, start=1)]
 
 

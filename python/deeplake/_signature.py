@@ -213,7 +213,7 @@ def _rows(plan: Plan) -> int | None:
 
 
 def _of_schema(plan: Plan, name: str) -> dict[str, Leaf]:
-    """Returns the column of a tensor that is loaded as it is stored, and the one that padding adds."""
+    """Returns the column of a tensor without transforms, and the shapes that padding adds."""
     about, rows = plan.source.require(name), _rows(plan)
     sequence = bool(about["sequence"])
     if about["dtype"] in _TEXT or plan.decode(name) == "bytes":

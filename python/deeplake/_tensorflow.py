@@ -202,7 +202,7 @@ def _generate(of: weakref.ref[_Stream], counted: bool) -> Iterator[Any]:
 
 
 def _are_flat(leaves: Any) -> bool:
-    """Returns whether batches go into TensorFlow as they come out of it: there is no RaggedTensor."""
+    """Returns whether no column is a RaggedTensor: such batches enter TensorFlow unchanged."""
     if isinstance(leaves, Mapping):
         return all(map(_are_flat, leaves.values()))
     if isinstance(leaves, tuple):

@@ -108,7 +108,7 @@ class _Stream(Passes, IterableDataset):
         return self._pass(whole=self._of_loader)
 
     def load_state_dict(self, state: Mapping[str, Any], *, of_loader: bool = False) -> None:
-        """Goes on from a state: in the loader's iterations alone, or in those of this dataset too."""
+        """Resumes from a state: the loader's iterations, or those of this dataset too."""
         super().load_state_dict(state)
         self._of_loader = of_loader
 
@@ -129,7 +129,7 @@ class _Stream(Passes, IterableDataset):
         return batches if accelerate is None else self._accelerated(batches, accelerate.GradientState())
 
     def _accelerated(self, batches: Iterator[Any], gradients: Any) -> Iterator[Any]:
-        """Tells Accelerate when the last batch has come, so that accumulated gradients are applied."""
+        """Tells Accelerate of the last batch, so that it applies accumulated gradients."""
         self.end_of_dataloader = False
         self.remainder = self._uneven()
         gradients._add_dataloader(self)

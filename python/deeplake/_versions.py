@@ -1,6 +1,4 @@
-"""Versions of a dataset: commits, branches, tags, what differs between two, and what keeps a store
-in order.
-"""
+"""Versions of a dataset: branches, tags, and the difference between two versions."""
 
 from __future__ import annotations
 
@@ -110,7 +108,7 @@ class Branches(_Names[Commit]):
         self._source.handle().create_branch(name, "" if at is None else ref_of(at))
 
     def delete(self, name: str) -> None:
-        """Deletes a branch. What it alone has stays in the store until a `gc` finds it a week old."""
+        """Deletes a branch. Objects that it alone needs stay until a `gc` finds them a week old."""
         self._source.handle().delete_branch(name)
 
 

@@ -228,7 +228,7 @@ class ToFloat(Native):
 
 
 class CHW(Native):
-    """(channels, height, width) instead of (height, width, channels), as layers of torch want it."""
+    """Moves channels first: (channels, height, width), the layout of torch's layers."""
 
     def __init__(self) -> None:
         self._given = {}
