@@ -120,7 +120,7 @@ def _epoch(loader: Any) -> dict[str, Any]:
 
 
 def _limits(dataset: Dataset, names: list[str], threads: int) -> dict[str, float]:
-    """Measures the limits of this machine without a loader; leaves out limits with no meaning here."""
+    """Measures the limits of this machine without a loader; omits limits without meaning here."""
     limits = {"copy_bytes_per_second": _copying()}
     if reading := _reading(dataset.uri):
         limits["read_bytes_per_second"] = reading

@@ -44,7 +44,7 @@ def _speed(stats: dict[str, Any]) -> str:
 
 @contextmanager
 def bar(label: str, *, total: int | None = None, unit: str = "rows") -> Iterator[Advance]:
-    """Shows a bar. Yields a function that takes the new count, and optionally `total` and `text`."""
+    """Shows a bar. Yields a function that takes the new count, and maybe `total` and `text`."""
     if not on_terminal():
         yield lambda count, **_: None
         return

@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> str:
-    uri = str(tmp_path_factory.mktemp("pictures") / "lake")
+    uri = str(tmp_path_factory.mktemp("pictures") / "source")
     rng = np.random.default_rng(0)
     with deeplake.create(uri) as ds:
         ds.create_tensor("images", htype="image", compression="jpeg")

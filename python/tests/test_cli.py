@@ -255,7 +255,7 @@ def test_create_decodes(cli, tmp_path):
         small = resized(picture, (width, height), Image.Resampling.BILINEAR)
         left, top = round((width - 32) / 2), round((height - 32) / 2)
         wanted[name] = np.asarray(small.crop((left, top, left + 32, top + 32)))
-    uri = str(tmp_path / "lake")
+    uri = str(tmp_path / "source")
     cli("create", uri, f"from-{tmp_path / 'src'}", "--decode", "--size", "32")
     ds = deeplake.open(uri)
     assert ds["images"].shape == (32, 32, 3)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import deeplake
 import pytest
 
@@ -50,3 +53,16 @@ def test_every_public_name_is_there():
 def test_unknown_attribute():
     with pytest.raises(AttributeError, match="no attribute 'opne'"):
         _ = deeplake.opne
+
+
+def test_type_checkers_see_the_names_of_the_table():
+    tree = ast.parse(Path(deeplake.__file__).read_text())
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.name: node.module.removeprefix("deeplake.")
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module != "deeplake"
+        for alias in node.names
+    }
+    assert seen == deeplake._MODULES
+    assert set(deeplake.__all__) >= {*seen, "tql"}

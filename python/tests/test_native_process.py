@@ -288,9 +288,11 @@ def test_exit_with_a_live_loader(tmp_path, ending):
             while True:
                 for batch in view.loader({"batch_size": 10}).start(0):
                     batch.numpy()
+                    consuming.set()
+        consuming = threading.Event()
         thread = threading.Thread(target=consume, daemon=True)
         thread.start()
-        time.sleep(0.1)
+        consuming.wait(60)
         print("end", flush=True)
     """
     killed = -signal.SIGTERM if "SIGTERM" in ending else 0

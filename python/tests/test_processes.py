@@ -212,10 +212,11 @@ def test_ctrl_c_in_a_loop(run_python, tmp_path):
         SETUP
         + """
 import signal, threading, time
-loader = ds.pytorch(1, transform={"x": lambda x: time.sleep(0.005) or x})
+loader = ds.pytorch(1, transform={"x": lambda x: begun.set() or time.sleep(0.005) or x})
+begun = threading.Event()
 sent = []
 def send():
-    time.sleep(0.5)
+    begun.wait(60)
     sent.append(time.perf_counter())
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=send).start()

@@ -29,7 +29,7 @@ def batches(views: list[deeplake.Dataset], **arguments: int) -> list[list[int]]:
 
 def test_the_order_ignores_stalls(proxy: Server, tmp_path: Path) -> None:
     """What comes late, or breaks and is asked for again, changes no batch."""
-    uri = proxy.uri(proxy.new_bucket(), "far")
+    uri = proxy.uri(proxy.new_bucket(), "remote")
     numbered(uri, 150, 1000, deeplake.Storage(**proxy.settings())).close()
     near, copy = numbered(str(tmp_path / "near"), 200, 0), numbered(str(tmp_path / "copy"), 150, 1000)
     want = batches([near, copy])
@@ -38,8 +38,8 @@ def test_the_order_ignores_stalls(proxy: Server, tmp_path: Path) -> None:
         {"name": "late", "method": "GET", "path": "/data/", "p": 0.5, "do": {"fault": "delay", "delay_ms": 150}},
     )
     for arguments in ({"num_workers": 3}, {"num_workers": 1, "prefetch": 4}):
-        far = deeplake.open(uri, storage=deeplake.Storage(**proxy.settings(through_proxy=True)))
-        assert batches([near, far], **arguments) == want
-        assert batches([far, near])[0] != want[0]  # the views are told apart
-        far.close()
+        remote = deeplake.open(uri, storage=deeplake.Storage(**proxy.settings(through_proxy=True)))
+        assert batches([near, remote], **arguments) == want
+        assert batches([remote, near])[0] != want[0]  # the views are told apart
+        remote.close()
     assert proxy.counts()["faults"] > 3

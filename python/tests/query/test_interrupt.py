@@ -103,8 +103,7 @@ def test_other_queries_go_on():
     import threading
     answers = []
     def wait(x):
-        while not go.is_set():
-            time.sleep(0.01)
+        go.wait(60)
         return x * 1.0
     go, begun = threading.Event(), threading.Event()
     tql.register("WAIT", lambda x: (begun.set(), wait(x))[1])
