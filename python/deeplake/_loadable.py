@@ -126,7 +126,7 @@ class Loadable:
         | samples | under "stack" and "pad" | under `collate="list"` |
         |---|---|---|
         | of one shape | (batch, ...), dense | (batch, ...), dense |
-        | of several shapes | "pad": (batch, ...), `<name>_shape`, int64 | RaggedTensor, holes empty |
+        | of several shapes | "pad": (batch, ...), and `<name>_shape` | RaggedTensor, empty holes |
         | sequences | RaggedTensor | RaggedTensor |
         | text, `decode="bytes"` | tf.string | tf.string, a hole is "" |
         | json | tf.string, the JSON text | tf.string |
