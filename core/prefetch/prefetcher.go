@@ -252,7 +252,7 @@ func (p *Prefetcher) Stop() {
 	p.changed.Broadcast()
 }
 
-// AwaitRoom waits until more may be planned. It returns false after Stop.
+// AwaitSpace waits until more may be planned. It returns false after Stop.
 func (p *Prefetcher) AwaitSpace() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -268,7 +268,7 @@ func TestPlanningWaits(t *testing.T) {
 				b.JoinWithin(c.within)
 				planned := 0
 				b.group.Go(func(context.Context) error {
-					for b.AwaitRoom() {
+					for b.AwaitSpace() {
 						b.plan([]chunk.Span{span(fmt.Sprint(planned), 0, mib)})
 						planned++
 					}
@@ -428,7 +428,7 @@ func TestStop(t *testing.T) {
 			return nil
 		})
 		b.group.Go(func(context.Context) error {
-			if b.AwaitRoom() {
+			if b.AwaitSpace() {
 				t.Error("there is room after Stop")
 			}
 			ended.Add(1)

@@ -73,7 +73,7 @@ func TestRandomPlans(t *testing.T) {
 			batches := (int64(len(windows)) + b.options.Batch - 1) / b.options.Batch
 			b.group.Go(func(context.Context) error {
 				for i := range windows {
-					if !b.AwaitRoom() {
+					if !b.AwaitSpace() {
 						return nil
 					}
 					b.Plan(int64(i)+1, [][]chunk.Span{windows[i]})
