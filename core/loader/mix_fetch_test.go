@@ -1,9 +1,10 @@
 package loader
 
 import (
-	"deeplake/core/order"
 	"testing"
 	"testing/synctest"
+
+	"deeplake/core/order"
 )
 
 // A mixture of far views asks for what they hold, and for not much more where the memory for what

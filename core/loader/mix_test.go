@@ -36,33 +36,6 @@ func mixed(t testing.TB, b order.MixPolicy, rows ...int64) *Mix {
 	return m
 }
 
-func epochOrderOf(t testing.TB, m *Mix, o Options) *order.EpochOrder {
-	t.Helper()
-	o.BatchSize = 1
-	o, err := o.normal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := newEpochOrder(context.Background(), m, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Order().Check(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// split is the rows of each view in the order of an epoch.
-func split(m *Mix, rows []int64) [][]int64 {
-	out := make([][]int64, len(m.parts))
-	for _, row := range rows {
-		p := m.part(row)
-		out[p] = append(out[p], row-m.starts[p])
-	}
-	return out
-}
-
 func TestMixRefuses(t *testing.T) {
 	t.Parallel()
 	set := Part{SourceOf(numbered(3)), "s3://a/set"}

@@ -1,11 +1,10 @@
 package loader
 
 import (
-	"deeplake/core/order"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
+
+	"deeplake/core/order"
 )
 
 // Batches hold the rows that were drawn, those drawn twice among them.
@@ -63,12 +62,4 @@ func onceEach(t *testing.T, rows []int64, what any) {
 		}
 		seen[r] = true
 	}
-}
-
-// tries is how often a property is tried: n times, or as often as the environment says.
-func tries(n int) int {
-	if more, err := strconv.Atoi(os.Getenv("DEEPLAKE_ROUNDS")); err == nil {
-		return more
-	}
-	return n
 }

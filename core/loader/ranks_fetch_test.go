@@ -2,9 +2,10 @@ package loader
 
 import (
 	"context"
-	"deeplake/core/order"
 	"testing"
 	"testing/synctest"
+
+	"deeplake/core/order"
 )
 
 // passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it

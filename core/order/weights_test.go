@@ -2,13 +2,14 @@ package order
 
 import (
 	"cmp"
-	"deeplake/core/errs"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"deeplake/core/errs"
 )
 
 func weigh(t testing.TB, values ...float64) *Weights {

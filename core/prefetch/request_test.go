@@ -13,11 +13,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// far estimates a link of long delay, which spares any number of bytes. near has none to spare.
-var (
-	far  = linkEstimator{}
-	near = linkEstimator{first: time.Microsecond, mean: 1e6, next: knownSamples}
-)
+// near estimates a link of short delay, for which no gap is worth reading.
+var near = linkEstimator{first: time.Microsecond, mean: 1e6, next: knownSamples}
 
 // TestCoalescing tells which neighbours share a request.
 func TestCoalescing(t *testing.T) {
