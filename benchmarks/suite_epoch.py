@@ -18,9 +18,9 @@ import environments
 import numpy as np
 import suite_check
 from adapters.base import CORES
-from lake import Place, Servers
 from loaders import RING
 from protocol import Contender, Entry, Turn, faster, race, thriftier
+from remote import Servers, Store
 from roster import DECODED, ENTRANTS, FAST, RAW, Entrant
 from suite import COPY, FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
@@ -325,7 +325,7 @@ def _remote_line(
     chapter.add(entrant.name, _part(ours, turn), cells, seconds=turn.seconds, first=first)
 
 
-def _traffic(store: Place) -> dict[str, Any]:
+def _traffic(store: Store) -> dict[str, Any]:
     """Returns the requests and bytes of the store since it was reset."""
     gets = [one for one in store.requests() or () if one["method"] == "GET"]
     return {"gets": len(gets), "bytes": sum(one["bytes"] for one in gets)}

@@ -9,8 +9,8 @@ from typing import Any
 
 import data
 import environments
-from lake import Place, Servers
 from protocol import Contender, Entry, Turn, faster, race
+from remote import Servers, Store
 from roster import ENTRANTS, PLAIN, Entrant
 from suite import FAILURES, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 
@@ -148,7 +148,7 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
     return chapter
 
 
-def _anew(store: Place, who: Entrant, size: int, seed: int, **arguments: Any) -> dict[str, Any]:
+def _anew(store: Store, who: Entrant, size: int, seed: int, **arguments: Any) -> dict[str, Any]:
     """Lets a new process read, and adds the requests of the store to its answer."""
     with contender(who, "Peer", store.environment(), **arguments) as one:
         store.reset()

@@ -14,8 +14,8 @@ from typing import Any
 import data
 import machine
 import report
-from lake import Guest, Place, Servers
 from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, Turn, contenders, faster, race
+from remote import RemoteContender, Servers, Store
 from test_epoch import BATCH, TITLES
 
 LOCAL, REMOTE, BAD = "deeplake, local disk", "deeplake, S3", "deeplake, S3 that fails"
@@ -66,33 +66,35 @@ def _one_set(result: Result, files: data.JpegSet, kept: data.JpegSet) -> None:
     title = TITLES[files.name]
     with ExitStack() as stack:
         servers = stack.enter_context(Servers(STORE))
-        place = servers[STORE]
-        uri = f"s3://{place.bucket()}/lake"
-        _upload(place, files, uri)
+        store = servers[STORE]
+        uri = f"s3://{store.bucket()}/lake"
+        _upload(store, files, uri)
         shared: dict[str, Any] = {"batch_size": BATCH, "workers": machine.cores()}
         made = {
             LOCAL: Contender(LOCAL, "loaders", "Ours", uri=str(data.make_lake(files)), **shared),
-            REMOTE: Guest(servers, REMOTE, "loaders", "Ours", uri=uri, storage=place.settings(), **shared),
+            REMOTE: RemoteContender(servers, REMOTE, "loaders", "Ours", uri=uri, storage=store.settings(), **shared),
         }
         contenders(stack, made)
         entries = {name: Entry(one) for name, one in made.items()}
         turns = race(entries, call="anew", rounds=result.rounds)
-        later = _later(servers, place, (LATER, FAR_LATER), files, uri, shared, result.rounds)
-        again = f"s3://{place.bucket()}/lake"
-        _upload(place, kept, again)
+        later = _later(servers, store, (LATER, FAR_LATER), files, uri, shared, result.rounds)
+        again = f"s3://{store.bucket()}/lake"
+        _upload(store, kept, again)
         room = {"cache": kept.count * math.prod(kept.shape) * 5 // 4}
         # A third of a second each, of one code that reads no store: many of them for as good a
         # figure.
-        later |= _later(servers, place, (CACHED, FAR_CACHED), kept, again, shared | room, 12 * result.rounds)
-        with Guest(servers, REMOTE, "loaders", "Ours", uri=again, storage=place.settings(), **shared) as small:
-            few = _requests(place, small)
-        requests = _requests(place, made[REMOTE])
-        place.profile("bad")
+        later |= _later(servers, store, (CACHED, FAR_CACHED), kept, again, shared | room, 12 * result.rounds)
+        with RemoteContender(
+            servers, REMOTE, "loaders", "Ours", uri=again, storage=store.settings(), **shared
+        ) as small:
+            few = _requests(store, small)
+        requests = _requests(store, made[REMOTE])
+        store.profile("bad")
         turns |= race({BAD: Entry(made[REMOTE])}, call="anew", rounds=3, warm_up=False)
-        place.profile("slow-link")
+        store.profile("slow-link")
         turns |= race({SLOW: Entry(made[REMOTE])}, call="anew", rounds=3, warm_up=False)
-        slow = _requests(place, made[REMOTE])
-        place.profile("s3")
+        slow = _requests(store, made[REMOTE])
+        store.profile("s3")
         for value in turns[BAD].values:
             assert value["count"] == files.count, f"{value} images through faults, want {files.count}"
         found = made[REMOTE].call("check", name=files.name, count=files.count)["value"]
@@ -171,7 +173,7 @@ def _first(turn: Turn) -> str:
 
 def _later(
     servers: Servers,
-    place: Place,
+    store: Store,
     names: tuple[str, str],
     files: data.JpegSet,
     uri: str,
@@ -183,7 +185,7 @@ def _later(
     with ExitStack() as stack:
         made = {
             near: Contender(near, "loaders", "Ours", uri=str(data.make_lake(files)), **shared),
-            far: Guest(servers, far, "loaders", "Ours", uri=uri, storage=place.settings(), **shared),
+            far: RemoteContender(servers, far, "loaders", "Ours", uri=uri, storage=store.settings(), **shared),
         }
         contenders(stack, made)
         turns = race({name: Entry(one) for name, one in made.items()}, rounds=rounds)
@@ -192,16 +194,16 @@ def _later(
     return turns
 
 
-def _upload(place: Place, files: data.JpegSet, uri: str) -> None:
+def _upload(store: Store, files: data.JpegSet, uri: str) -> None:
     import deeplake
 
-    deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
+    deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**store.settings(direct=True)))
 
 
-def _requests(place: Place, remote: Contender) -> dict[str, float]:
-    place.reset()
+def _requests(store: Store, remote: Contender) -> dict[str, float]:
+    store.reset()
     remote.call("anew")
-    seen = place.requests()
+    seen = store.requests()
     chunks = [one for one in seen if one["method"] == "GET" and "/data/" in one["target"]]
     return {
         "data": float(len(chunks)),

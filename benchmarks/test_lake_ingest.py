@@ -16,8 +16,8 @@ from pathlib import Path
 
 import data
 import gobench
-import lake
 import machine
+import remote
 import report
 from protocol import Figure, Line, Result, Spread, Table
 
@@ -67,7 +67,7 @@ def _memory(result: Result, count: int) -> None:
     shutil.rmtree(place, ignore_errors=True)
     _import(result, "a folder", str(place), str(folder), count, {})
     shutil.rmtree(place)
-    with lake.Servers("s3") as servers:
+    with remote.Servers("s3") as servers:
         server = servers["s3"]
         source, target = server.bucket(), server.bucket()
         # Its objects are files: links to them are there at once, where uploads would take longer

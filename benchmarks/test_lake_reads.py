@@ -12,8 +12,8 @@ import data
 import gobench
 import numpy as np
 import report
-from lake import Place, Servers
 from protocol import Figure, Line, Result, Spread, Table
+from remote import Servers, Store
 from test_open import lake as ten_million
 
 ROWS = 256
@@ -58,21 +58,21 @@ def _ranges(result: Result) -> None:
         )
 
 
-def _samples(result: Result, place: Place, full: bool) -> None:
+def _samples(result: Result, store: Store, full: bool) -> None:
     import deeplake
 
     files = data.jpegs("noise-q75", 20_000 if full else 3_000)
-    uri = f"s3://{place.bucket()}/lake"
-    deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
-    storage = deeplake.Storage(**place.settings())
-    place.reset()
+    uri = f"s3://{store.bucket()}/lake"
+    deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**store.settings(direct=True)))
+    storage = deeplake.Storage(**store.settings())
+    store.reset()
     begin = time.perf_counter()
     batches = iter(deeplake.open(uri, storage=storage).pytorch(batch_size=ROWS, shuffle=True))
     next(batches)
     first = time.perf_counter() - begin
     # Bytes are asked for once the index is known; what is read ahead of later batches goes on
     # meanwhile.
-    chain = 1 + _chain([one for one in place.requests() if "/data/" not in one["target"]])
+    chain = 1 + _chain([one for one in store.requests() if "/data/" not in one["target"]])
     batches.close()
     result.figures.append(Figure("first shuffled batch: round trips in sequence", Spread.of([float(chain)]), 6, "less"))
     result.notes.append(
@@ -84,16 +84,16 @@ def _samples(result: Result, place: Place, full: bool) -> None:
         images.bytes(row)  # the index is warm then
     one, many, seconds, together = [], [], [], []
     for number, chosen in enumerate(rows):
-        place.reset()
+        store.reset()
         begin = time.perf_counter()
         images.bytes(int(chosen[0]))
         seconds.append(time.perf_counter() - begin)
-        one.append(float(len(place.requests())))
-        place.reset()
+        one.append(float(len(store.requests())))
+        store.reset()
         begin = time.perf_counter()
         got = images.bytes(chosen)
         together.append(time.perf_counter() - begin)
-        many.append(float(len(place.requests())))
+        many.append(float(len(store.requests())))
         want = [files.paths[row].read_bytes() for row in chosen.tolist()]
         assert got == want, f"round {number}: samples differ from their files"
     result.checks.append(f"{rows.size} samples from S3 are the bytes of their files")
@@ -107,18 +107,18 @@ def _samples(result: Result, place: Place, full: bool) -> None:
     )
 
 
-def _commit(result: Result, place: Place) -> None:
+def _commit(result: Result, store: Store) -> None:
     import deeplake
 
-    uri = f"s3://{place.bucket()}/large"
-    deeplake.copy(str(ten_million()), uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
-    ds = deeplake.open(uri, storage=deeplake.Storage(**place.settings()))
+    uri = f"s3://{store.bucket()}/large"
+    deeplake.copy(str(ten_million()), uri, dst_storage=deeplake.Storage(**store.settings(direct=True)))
+    ds = deeplake.open(uri, storage=deeplake.Storage(**store.settings()))
     chains, written = [], []
     for _ in range(result.rounds):
         ds.extend({"labels": np.zeros(1000, np.int64), "names": ["more"] * 1000})
-        place.reset()
+        store.reset()
         ds.commit("a thousand rows")
-        seen = place.requests()
+        seen = store.requests()
         chains.append(float(_chain(seen)))
         written.append(sum(one.get("sent", 0) for one in seen) / 1000)
     result.figures.append(

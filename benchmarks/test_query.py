@@ -18,8 +18,8 @@ import machine
 import numpy as np
 import query_data
 import report
-from lake import Guest, Servers
 from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, Turn, contenders, faster, race
+from remote import RemoteContender, Servers
 
 OURS, DUCK, LANCE, NUMPY, LIMIT = (
     "deeplake",
@@ -167,16 +167,18 @@ def _alike(title: str, found: Mapping[str, dict[str, Any]], call: str) -> None:
 def _far(result: Result, rows: int) -> None:
     with ExitStack() as stack:
         servers = stack.enter_context(Servers("s3"))
-        place = servers["s3"]
-        uri = f"s3://{place.bucket()}/far"
+        store = servers["s3"]
+        uri = f"s3://{store.bucket()}/far"
         data.say(f"writing {rows:,} images to the object store")
-        query_data.far_lake(uri, rows, place.settings(direct=True))
-        one = Guest(servers, OURS, "queries", "Ours", uri=uri, storage=place.settings(), threads=machine.cores())
+        query_data.far_lake(uri, rows, store.settings(direct=True))
+        one = RemoteContender(
+            servers, OURS, "queries", "Ours", uri=uri, storage=store.settings(), threads=machine.cores()
+        )
         contenders(stack, {OURS: one})
         turns = race({OURS: Entry(one, {"text": RARE})}, call="far", rounds=result.rounds)
-        place.reset()
+        store.reset()
         found = one.call("far", text=RARE)["value"]
-        seen = place.requests()
+        seen = store.requests()
     result.watch(turns)
     classes = query_data.rare(rows)
     assert found["rows"] == np.flatnonzero(classes == 0).tolist(), "other rows than those of class 0"

@@ -11,8 +11,8 @@ from typing import Any
 import data
 import machine
 import report
-from lake import Guest, Servers
 from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, contenders, race
+from remote import RemoteContender, Servers
 from test_epoch import TITLES
 from test_lake_epoch import STORE
 
@@ -84,14 +84,16 @@ def _train(result: Result, files: data.JpegSet, steps: int) -> None:
 
     with ExitStack() as stack:
         servers = stack.enter_context(Servers(STORE))
-        place = servers[STORE]
-        uri = f"s3://{place.bucket()}/lake"
+        store = servers[STORE]
+        uri = f"s3://{store.bucket()}/lake"
         lake = str(data.make_lake(files))
-        deeplake.copy(lake, uri, dst_storage=deeplake.Storage(**place.settings(direct=True)))
+        deeplake.copy(lake, uri, dst_storage=deeplake.Storage(**store.settings(direct=True)))
         shared: dict[str, Any] = {"batch_size": BATCH, "workers": machine.cores()}
         made = {
             MEMORY: Contender(MEMORY, "records", "Training", uri=lake, memory=True, **shared),
-            REMOTE: Guest(servers, REMOTE, "records", "Training", uri=uri, storage=place.settings(), **shared),
+            REMOTE: RemoteContender(
+                servers, REMOTE, "records", "Training", uri=uri, storage=store.settings(), **shared
+            ),
             NOTHING: Contender(NOTHING, "records", "Training", uri=lake, resident=True, **shared),
         }
         contenders(stack, made)

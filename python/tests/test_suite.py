@@ -25,6 +25,15 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
             del sys.modules[name]
 
 
+def test_no_module_has_the_name_of_a_test_folder() -> None:
+    def modules(folder: Path) -> set[str]:
+        return {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+
+    shared = modules(ROOT / "benchmarks") & modules(ROOT / "python" / "tests")
+    imported = {name for name in shared if name != "conftest" and not name.startswith("test_")}
+    assert not imported, "both folders are on the path in one test process: the first one wins"
+
+
 def test_every_entrant_has_an_adapter_and_a_lock(suite: ModuleType) -> None:
     roster, environments = sys.modules["roster"], sys.modules["environments"]
     others = (*roster.ENTRANTS, *roster.PLAIN, *roster.DECODED, *roster.RAW)

@@ -27,8 +27,8 @@ NETWORK = "s3"
 
 
 @dataclass(frozen=True)
-class Place:
-    """One server: as it is, and through its proxy."""
+class Store:
+    """One server, reached directly or through its proxy."""
 
     endpoint: str
     proxy: str
@@ -38,7 +38,7 @@ class Place:
     secret_key: str
 
     def settings(self, direct: bool = False) -> dict[str, Any]:
-        """Returns the arguments of `deeplake.Storage` for it."""
+        """Returns the arguments of `deeplake.Storage` that reach the server."""
         return {
             "endpoint": self.endpoint if direct else self.proxy,
             "region": self.region,
@@ -46,7 +46,7 @@ class Place:
         }
 
     def environment(self, direct: bool = False) -> dict[str, str]:
-        """Returns the environment by which the peers find it."""
+        """Returns the environment variables that lead the peers to the server."""
         endpoint = self.endpoint if direct else self.proxy
         return {
             "AWS_ACCESS_KEY_ID": self.access_key,
@@ -60,20 +60,20 @@ class Place:
         }
 
     def bucket(self) -> str:
-        """Makes an empty bucket and returns its name."""
+        """Creates an empty bucket and returns its name."""
         name: str = self._ask("POST", "/buckets")["bucket"]
         return name
 
     def profile(self, name: str) -> None:
-        """Lets the proxy behave as another network from now on."""
+        """Makes the proxy behave as the named network from now on."""
         self._ask("PUT", f"/profile?name={name}")
 
     def rules(self, rules: list[Mapping[str, Any]]) -> None:
-        """Gives the proxy faults to make."""
+        """Gives the proxy the faults to inject."""
         self._ask("PUT", "/rules", json.dumps(rules).encode())
 
     def counts(self) -> dict[str, Any]:
-        """Returns what the proxy has counted since `reset`."""
+        """Returns the counters of the proxy since `reset`."""
         found: dict[str, Any] = self._ask("GET", "/counts")
         return found
 
@@ -115,8 +115,8 @@ class Servers:
         line = self._process.stdout.readline()
         if not line:
             raise SystemExit(f"the servers {names} did not start; what they printed says why")
-        self._places = {
-            name: Place(
+        self._stores = {
+            name: Store(
                 found["endpoint"],
                 found.get("proxy", found["endpoint"]),
                 found["control"],
@@ -127,8 +127,8 @@ class Servers:
             for name, found in json.loads(line).items()
         }
 
-    def __getitem__(self, name: str) -> Place:
-        return self._places[name]
+    def __getitem__(self, name: str) -> Store:
+        return self._stores[name]
 
     def cpu(self) -> float:
         """Returns the processor seconds that the servers and their proxies have used."""
@@ -145,18 +145,18 @@ class Servers:
         self._process.wait()
 
 
-class Guest(Contender):
-    """A contender that reads from servers on this machine; each answer says what they took of its processors."""
+class RemoteContender(Contender):
+    """A contender that reads from servers on this machine, with the processor time that they took."""
 
     def __init__(self, servers: Servers, name: str, module: str, factory: str, /, **arguments: Any) -> None:
         super().__init__(name, module, factory, **arguments)
         self._servers = servers
 
     def call(self, call: str, /, **arguments: Any) -> dict[str, Any]:
-        """Calls a method there. `lost` in the value is the time that the servers' work took from it, in seconds.
+        """Calls a method there. The value's `lost` is the time, in seconds, that the servers cost the contender.
 
-        On n processors that are busy for a part p of the time, s seconds of the servers' cost s / n * p: what they do
-        while the contender waits costs nothing.
+        On n processors that are busy for a share p of the time, s seconds of the servers cost s / n * p. Work of the
+        servers costs nothing while the contender waits.
         """
         before = self._servers.cpu()
         answer = super().call(call, **arguments)
