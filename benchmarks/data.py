@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ import numpy.typing as npt
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / "build" / "bench"
 SIDE = 250
+MIXED = "imagenet-like"
 
 # Photographs that the packages ship; nothing is downloaded.
 PHOTOGRAPHS = {
@@ -64,13 +66,32 @@ class JpegSet:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Height, width and channels of every image."""
+        """Height, width and channels of every image.
+
+        Raises:
+            ValueError: the images have several sizes.
+        """
+        if self.kind == MIXED:
+            raise ValueError(f"{self.name}: the images have several sizes; use `shapes`")
         return {"photos500x375": (375, 500, 3), "tiny": (112, 112, 3)}.get(self.kind, (SIDE, SIDE, 3))
+
+    @cached_property
+    def shapes(self) -> npt.NDArray[np.int64]:
+        """Height, width and channels of each image, shape (count, 3)."""
+        if self.kind != MIXED:
+            return np.broadcast_to(np.array(self.shape, np.int64), (self.count, 3))
+        from PIL import Image
+
+        found = np.empty((self.count, 3), np.int64)
+        for row, path in enumerate(self.paths):
+            with Image.open(path) as image:
+                found[row] = image.height, image.width, 3
+        return found
 
     @property
     def kind(self) -> str:
         """The name without its quality."""
-        return self.name.rpartition("-q")[0]
+        return self.name.partition("-q")[0]
 
     @property
     def place(self) -> Path:
@@ -120,7 +141,8 @@ def jpegs(name: str, count: int) -> JpegSet:
 
     Args:
         name: "noise-q75" (random pixels, 4:2:0), "photos-q75" or "photos-q90" (crops of photographs), all 250x250;
-            "photos500x375-q90" (larger crops) or "tiny-q90" (112x112, 4 kB).
+            "photos500x375-q90" (larger crops), "tiny-q90" (112x112, 4 kB), or "imagenet-like" (crops of many
+            sizes and qualities, 110 kB in the mean, one in twenty progressive).
         count: how many images.
     """
     wanted = JpegSet(name, count)
@@ -195,15 +217,13 @@ def say(text: str) -> None:
 def _write(files: JpegSet) -> None:
     from PIL import Image
 
-    quality = files.name.rpartition("-q")[2]
-    images = _noise(files.count) if files.kind == "noise" else _crops(files)
-    for number, (label, pixels) in enumerate(images):
+    images = {"noise": _noise, MIXED: _mixed}.get(files.kind, _crops)(files)
+    for number, (label, pixels, options) in enumerate(images):
         file = files.folder / label / f"{number:06d}.jpg"
         if number < 100:
             file.parent.mkdir(parents=True, exist_ok=True)
         encoded = io.BytesIO()
-        # 4:2:0, as Pillow does without being told
-        Image.fromarray(pixels).save(encoded, "JPEG", quality=int(quality))
+        Image.fromarray(pixels).save(encoded, "JPEG", **options)
         file.write_bytes(encoded.getbuffer())
     with files.packed.open("wb") as packed:
         for path in files.paths:
@@ -211,30 +231,62 @@ def _write(files: JpegSet) -> None:
             packed.write(struct.pack("<I", len(data)) + data)
 
 
-def _noise(count: int) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
+Sample = tuple[str, npt.NDArray[np.uint8], dict[str, Any]]  # label, pixels, options of Pillow's writer
+
+
+def _options(files: JpegSet) -> dict[str, Any]:
+    """Returns the quality of the name. Pillow's default subsampling is 4:2:0."""
+    return {"quality": int(files.name.rpartition("-q")[2])}
+
+
+def _noise(files: JpegSet) -> Iterator[Sample]:
     random = np.random.default_rng(1)
-    for number in range(count):
-        yield f"class{number % 10}", random.integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+    for number in range(files.count):
+        yield f"class{number % 10}", random.integers(0, 256, (SIDE, SIDE, 3), np.uint8), _options(files)
 
 
-def _crops(files: JpegSet) -> Iterator[tuple[str, npt.NDArray[np.uint8]]]:
+def _crops(files: JpegSet) -> Iterator[Sample]:
     random = np.random.default_rng(2)
     height, width, _ = files.shape
     photographs = [(name, photograph(name)) for name in PHOTOGRAPHS]
     photographs = [(name, one) for name, one in photographs if one.shape[0] >= height and one.shape[1] >= width]
     for number in range(files.count):
         name, whole = photographs[number % len(photographs)]
-        top = int(random.integers(0, whole.shape[0] - height + 1))
-        left = int(random.integers(0, whole.shape[1] - width + 1))
-        crop = whole[top : top + height, left : left + width]
-        yield name, np.ascontiguousarray(crop[:, ::-1] if random.integers(2) else crop)
+        yield name, _crop(random, whole, height, width), _options(files)
+
+
+def _mixed(files: JpegSet) -> Iterator[Sample]:
+    """Yields crops with the sizes of ImageNet's files: most are 500 pixels long, and one in three varies."""
+    random = np.random.default_rng(4)
+    photographs = [(name, photograph(name)) for name in PHOTOGRAPHS]
+    for number in range(files.count):
+        long, short = 500, int(random.choice([333, 375, 375, 375, 400]))
+        if random.random() < 0.33:
+            long = int(np.clip(500 * math.exp(random.normal(0, 0.5)), 120, 1400))
+            short = round(long * random.choice([0.56, 0.67, 0.75, 1.0]))
+        height, width = (long, short) if random.random() < 0.25 else (short, long)
+        fitting = [(name, one) for name, one in photographs if one.shape[0] >= height and one.shape[1] >= width]
+        name, whole = fitting[number % len(fitting)]
+        quality = int(random.choice([90, 96, 98, 98]))
+        options = {"quality": quality, "progressive": bool(random.random() < 0.05)}
+        if quality == 98:
+            options["subsampling"] = "4:4:4"
+        yield name, _crop(random, whole, height, width), options
+
+
+def _crop(random: np.random.Generator, whole: npt.NDArray[np.uint8], height: int, width: int) -> npt.NDArray[np.uint8]:
+    """Returns a random part of a photograph, mirrored half of the time."""
+    top = int(random.integers(0, whole.shape[0] - height + 1))
+    left = int(random.integers(0, whole.shape[1] - width + 1))
+    crop = whole[top : top + height, left : left + width]
+    return np.ascontiguousarray(crop[:, ::-1] if random.integers(2) else crop)
 
 
 def _reference(files: JpegSet) -> None:
-    size = math.prod(files.shape)
     loop = subprocess.Popen([str(jpeg_limit()), "-d", "-p", str(files.packed)], stdout=subprocess.PIPE)
     assert loop.stdout is not None
-    crcs = [zlib.crc32(loop.stdout.read(size)) for _ in range(files.count)]
+    sizes = np.prod(files.shapes, axis=1).tolist()
+    crcs = [zlib.crc32(loop.stdout.read(size)) for size in sizes]
     if loop.stdout.read(1) or loop.wait():
         raise SystemExit(f"reference pixels of {files.name}: the bare loop gave another amount of pixels")
     np.save(files.place / "pixels.npy", np.array(crcs, np.uint32))

@@ -22,7 +22,8 @@ from adapters.base import Adapter, Epoch, Fetch
 class Peer:
     """A loader of another project over the set `name` of `count` images. `place` is a folder or `s3://bucket/prefix`.
 
-    With `crop` it delivers random crops of that side with a flip, else whole images.
+    With `crop` it delivers random crops of that side with a flip, else whole images. `fits` is whether the set fits
+    into memory: some loaders have other settings for sets that do not.
     """
 
     def __init__(
@@ -35,9 +36,10 @@ class Peer:
         place: str,
         batch_size: int,
         crop: int = 0,
+        fits: bool = True,
     ) -> None:
         self._adapter: Adapter = getattr(importlib.import_module(f"adapters.{module}"), factory)(**options)
-        self._adapter.side = crop
+        self._adapter.side, self._adapter.fits = crop, fits
         self._files = data.JpegSet(name, count)
         self._place, self._batch_size = place, batch_size
         self._cache = tempfile.TemporaryDirectory(dir=data.CACHE, prefix="cache-")
@@ -45,7 +47,9 @@ class Peer:
         self._fetch: Fetch | None = None
         import torch  # noqa: F401  (in the baseline of memory)
 
+        begin = time.perf_counter()
         self._adapter.load()
+        self._imports = time.perf_counter() - begin
 
     def write(self) -> dict[str, Any]:
         """Writes the set until it is durable, in an order that a class-sorted folder does not dictate."""
@@ -108,7 +112,18 @@ class Peer:
     def anew(self, workers: int) -> dict[str, Any]:
         """One epoch by a loader made for it, caches empty: making it counts. Once in the life of a process."""
         assert not self._epochs, "the loader is there already"
-        return self.run(workers)
+        chosen = nearest(self._adapter.workers, [workers])[0]
+        return self.run(chosen) | {"workers": chosen}
+
+    def first(self, workers: int) -> dict[str, Any]:
+        """The first batch of a loader made for it. Once in the life of a process.
+
+        Returns the seconds, and those of the loader's own imports.
+        """
+        assert not self._epochs, "the loader is there already"
+        begin = time.perf_counter()
+        images, _, _ = next(iter(self._epoch(nearest(self._adapter.workers, [workers])[0])()))
+        return {"seconds": time.perf_counter() - begin, "imports": self._imports, "count": len(images)}
 
     def check(self, workers: int) -> dict[str, Any]:
         """One epoch with every pixel and label compared."""

@@ -71,6 +71,11 @@ class Contender:
         ready = self._read()
         self.baseline, self.tree_baseline = int(ready["baseline"]), int(ready["tree"])
 
+    @property
+    def pid(self) -> int:
+        """The process of the contender."""
+        return self._process.pid
+
     def call(self, call: str, /, **arguments: Any) -> dict[str, Any]:
         """Calls a method there. Returns `seconds`, `cpu`, `before`, `peak`, `value`, and `others`, `stolen`."""
         watch = machine.Watch()
@@ -164,6 +169,11 @@ class Turn:
             getattr(self, name).append(answer[name])
         self.peak = max(self.peak, answer["peak"] - baseline)
         self.values.append(answer["value"])
+
+    def extend(self, other: Turn) -> None:
+        """Appends the rounds of another turn of the same contender."""
+        for name in ("seconds", "cpu", "others", "stolen", "values"):
+            getattr(self, name).extend(getattr(other, name))
 
 
 @dataclass(frozen=True)

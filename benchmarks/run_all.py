@@ -20,6 +20,7 @@ from pathlib import Path
 
 import suite
 import suite_epoch
+import suite_fresh
 import suite_random
 import suite_write
 from suite import SCRATCH, Chapter
@@ -86,6 +87,10 @@ def _chapters(short: bool, count: int, rounds: int, only: list[str]) -> dict[str
     found["fetch-noise-q75"] = partial(suite_random.remote, "noise-q75", count, few, only)
     for name in SETS[:1] if short else SETS:
         found[f"lake-{name}"] = partial(suite_epoch.remote, name, count, few, not short, only)
+    found["first-photos-q75"] = partial(suite_fresh.first, "photos-q75", count, rounds, only)
+    found["crop-imagenet-like"] = partial(suite_epoch.crops, "imagenet-like", count // 2, rounds, not short, only)
+    found["larger-imagenet-like"] = partial(suite_fresh.larger, "imagenet-like", count * 3 // 2, few, only)
+    found["write-photos-q75"] = partial(suite_write.images, "photos-q75", count, few, only)
     found["write-noise-q75"] = partial(suite_write.images, "noise-q75", count, few, only)
     found["arrays"] = partial(suite_write.arrays, 32 if short else 1_000, few, only)
     return found

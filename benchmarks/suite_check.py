@@ -56,9 +56,9 @@ def crops(
 
 def expected(files: data.JpegSet) -> float:
     """Returns the mean share of a photograph that crops of these sizes have, by drawing some."""
-    height, width, _ = files.shape
-    drawn = [windows.window(height, width) for _ in range(20_000)]
-    return float(np.mean([high * wide for _, _, high, wide in drawn])) / (height * width)
+    sizes = files.shapes[np.random.default_rng(5).integers(0, files.count, 20_000), :2].tolist()
+    drawn = [(windows.window(height, width), height * width) for height, width in sizes]
+    return float(np.mean([high * wide / area for (_, _, high, wide), area in drawn]))
 
 
 def _match(files: data.JpegSet, row: int, crop: npt.NDArray[np.uint8]) -> tuple[float, float, bool]:

@@ -30,16 +30,16 @@ RATE, RATIO, THRIFT, CPU = "images/s", "ours is, times", "CPU time, times ours",
 MEMORY, FIRST, GAP, PIXELS, WORKERS = "memory, MB", "first batch, s", "p99 gap, ms", "pixels as the limit's", "workers"
 
 
-def local(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+def local(name: str, count: int, rounds: int, full: bool, names: list[str]) -> Chapter:
     """Whole images from a local disk, page cache warm."""
     entrants = [entrant for entrant in ENTRANTS if entrant.epoch and entrant.local]
-    return _local("epoch", name, count, rounds, full, OUR, _wanted(entrants, wanted))
+    return _local("epoch", name, count, rounds, full, OUR, named(entrants, names))
 
 
-def crops(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+def crops(name: str, count: int, rounds: int, full: bool, names: list[str]) -> Chapter:
     """Random crops of 224 x 224 with a flip, from a local disk."""
     entrants = [FAST, *(entrant for entrant in ENTRANTS if entrant.crop)]
-    chapter = _local("crop", name, count, rounds, full, OUR, _wanted(entrants, wanted), crop=CROP)
+    chapter = _local("crop", name, count, rounds, full, OUR, named(entrants, names), crop=CROP)
     expected = suite_check.expected(data.jpegs(name, count))
     chapter.notes.append(
         f"Crops take 8 to 100 % of an image and are resized to {CROP}x{CROP}, uint8: with antialiasing by deeplake, "
@@ -53,18 +53,18 @@ def crops(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> 
     return chapter
 
 
-def decoded(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+def decoded(name: str, count: int, rounds: int, full: bool, names: list[str]) -> Chapter:
     """Second epochs of loaders that decode once."""
     cached = replace(OUR, options={"cache": 16 << 30}, note="cache= in memory")
-    chapter = _local("decoded", name, count, rounds, full, cached, _wanted(DECODED, wanted))
+    chapter = _local("decoded", name, count, rounds, full, cached, named(DECODED, names))
     chapter.notes.append("Epochs from the second on; the first filled the caches.")
     return chapter
 
 
-def pixels(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+def pixels(name: str, count: int, rounds: int, full: bool, names: list[str]) -> Chapter:
     """Whole images that were decoded when they were written, from a local disk, page cache warm."""
     stored = replace(OUR, options={"decoded": True})
-    return _local("pixels", name, count, rounds, full, stored, _wanted(RAW, wanted))
+    return _local("pixels", name, count, rounds, full, stored, named(RAW, names))
 
 
 def _local(
@@ -100,8 +100,7 @@ def _local(
             except FAILURES as error:
                 chapter.refuse(entrant, error)
                 continue
-            for field in ("seconds", "cpu", "values", "others"):
-                getattr(all_ours, field).extend(getattr(one, field))
+            all_ours.extend(one)
         _line(chapter, mine_is, all_ours, None, mine, ours, files)
     return chapter
 
@@ -127,17 +126,17 @@ def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet,
         limit.seconds[at] *= size / value["count"]
     cells = {
         RATE: spread([files.count / seconds for seconds in limit.seconds]),
-        RATIO: spread(_ratios(turns[OURS], limit)),
+        RATIO: spread(ratios(turns[OURS], limit)),
         CPU: number(statistics.median(limit.cpu) / files.count * 1000),
         WORKERS: str(CORES),
     }
-    chapter.limit = _part(turns[OURS], limit)
+    chapter.limit = part(turns[OURS], limit)
     chapter.add(name, chapter.limit, cells)
     chapter.notes.append(note)
     return turns[OURS]
 
 
-def remote(name: str, count: int, rounds: int, full: bool, wanted: list[str]) -> Chapter:
+def remote(name: str, count: int, rounds: int, full: bool, names: list[str]) -> Chapter:
     """From S3 behind 25 ms and 90 MB/s a connection; every epoch in a new process that knows nothing."""
     data.jpegs(name, count)  # made where it is not there
     chapter = Chapter(
@@ -164,7 +163,7 @@ def remote(name: str, count: int, rounds: int, full: bool, wanted: list[str]) ->
         all_ours: Turn | None = None
         ours_local: list[float] = []
         ours_stored = 0
-        for entrant in (OUR, *_wanted([entrant for entrant in ENTRANTS if entrant.epoch], wanted)):
+        for entrant in (OUR, *named([entrant for entrant in ENTRANTS if entrant.epoch], names)):
             if entrant.not_remote:
                 chapter.refuse(entrant, entrant.not_remote)
                 continue
@@ -204,8 +203,7 @@ def remote(name: str, count: int, rounds: int, full: bool, wanted: list[str]) ->
                 continue
             assert all_ours is not None, "ours did not run"
             _remote_line(chapter, entrant, turn, turns["local"].seconds, turns[OURS], workers, count, stored)
-            for field in ("seconds", "cpu", "values"):
-                getattr(all_ours, field).extend(getattr(turns[OURS], field))
+            all_ours.extend(turns[OURS])
         if all_ours is not None:
             _remote_line(chapter, OUR, all_ours, ours_local, None, CORES, count, ours_stored)
     chapter.notes.append(
@@ -236,7 +234,7 @@ def _one(
             chapter.watch(*turns.values())
             for turn in turns.values():
                 per_epoch(turn, files.count)
-            chapter.publish(entrant, _part(turns[OURS], turns[entrant.name]))
+            chapter.publish(entrant, part(turns[OURS], turns[entrant.name]))
             _line(chapter, entrant, turns[entrant.name], turns[OURS], chosen, peer, files)
     finally:
         if not entrant.reads_files:
@@ -260,9 +258,9 @@ def _line(
     p99 = float(np.quantile(gaps, 0.99)) if gaps else 0.0
     cells = {
         RATE: spread([files.count / seconds for seconds in turn.seconds]),
-        RATIO: spread(_ratios(ours, turn)) if ours is not None else "1",
+        RATIO: spread(ratios(ours, turn)) if ours is not None else "1",
         CPU: number(statistics.median(turn.cpu) / files.count * 1000),
-        THRIFT: spread(_thrift(ours, turn)) if ours is not None else "1",
+        THRIFT: spread(thrift(ours, turn)) if ours is not None else "1",
         MEMORY: f"{memory / 1e6:.0f}",
         FIRST: number(chosen["first"]),
         GAP: number(p99 * 1000),
@@ -275,9 +273,9 @@ def _line(
         "first": chosen["first"],
         "p99": p99,
     }
-    chapter.add(entrant.name, _part(ours, turn), cells, **figures, seconds=turn.seconds)
+    chapter.add(entrant.name, part(ours, turn), cells, **figures, seconds=turn.seconds)
     if ours is not None:
-        chapter.lines[-1].figures |= {"ratio": _ratios(ours, turn)}
+        chapter.lines[-1].figures |= {"ratio": ratios(ours, turn)}
 
 
 def _pixels(found: dict[str, Any], count: int) -> str:
@@ -311,10 +309,10 @@ def _remote_line(
     of_local = statistics.median(local_seconds) / statistics.median(turn.seconds[: len(local_seconds)])
     cells = {
         RATE: spread([count / seconds for seconds in turn.seconds]),
-        RATIO: spread(_ratios(ours, turn)) if ours is not None else "1",
+        RATIO: spread(ratios(ours, turn)) if ours is not None else "1",
         "of its local rate": number(of_local),
         CPU: number(statistics.median(turn.cpu) / count * 1000),
-        THRIFT: spread(_thrift(ours, turn)) if ours is not None else "1",
+        THRIFT: spread(thrift(ours, turn)) if ours is not None else "1",
         FIRST: number(first),
         GAP: number(float(np.quantile(gaps, 0.99)) * 1000) if gaps else "",
         "GETs": number(last["gets"]),
@@ -322,7 +320,7 @@ def _remote_line(
     }
     if stored:
         cells["bytes fetched / stored"] = number(last["bytes"] / stored)
-    chapter.add(entrant.name, _part(ours, turn), cells, seconds=turn.seconds, first=first)
+    chapter.add(entrant.name, part(ours, turn), cells, seconds=turn.seconds, first=first)
 
 
 def _traffic(store: Store) -> dict[str, Any]:
@@ -350,22 +348,23 @@ def per_epoch(turn: Turn, count: int) -> None:
         turn.cpu[at] /= epochs
 
 
-def _part(ours: Turn | None, other: Turn) -> float:
+def part(ours: Turn | None, other: Turn) -> float:
     return 1.0 if ours is None else 1 / faster(ours, other).median
 
 
-def _ratios(ours: Turn, other: Turn) -> list[float]:
+def ratios(ours: Turn, other: Turn) -> list[float]:
     found = faster(ours, other)
     return [found.low, found.median, found.high]
 
 
-def _thrift(ours: Turn, other: Turn) -> list[float]:
+def thrift(ours: Turn, other: Turn) -> list[float]:
     found = thriftier(ours, other)
     return [found.low, found.median, found.high]
 
 
-def _wanted(entrants: Iterable[Entrant], wanted: list[str]) -> list[Entrant]:
-    return [one for one in entrants if not wanted or any(part.lower() in one.name.lower() for part in wanted)]
+def named(entrants: Iterable[Entrant], names: list[str]) -> list[Entrant]:
+    """Returns the entrants whose names contain one of the names; without names, all."""
+    return [one for one in entrants if not names or any(name.lower() in one.name.lower() for name in names)]
 
 
 def _python(entrant: Entrant) -> str:

@@ -27,7 +27,7 @@ def arrays(count: int, rounds: int, wanted: list[str]) -> Chapter:
     )
     with ExitStack() as stack:
         ours = stack.enter_context(contender(OUR, "ArrayWriter", place=str(SCRATCH / "arrays-ours")))
-        mine: list[Turn] = []
+        mine = Turn()
         for entrant in ENTRANTS:
             if not entrant.arrays or not _is_wanted(entrant, wanted):
                 continue
@@ -49,9 +49,9 @@ def arrays(count: int, rounds: int, wanted: list[str]) -> Chapter:
             finally:
                 for leftover in (place, SCRATCH / "arrays-ours"):
                     shutil.rmtree(leftover, ignore_errors=True)
-            mine.append(turns[OURS])
+            mine.extend(turns[OURS])
             _line(chapter, entrant, turns[entrant.name], turns[OURS], total)
-        _line(chapter, OUR, _joined(mine), None, total)
+        _line(chapter, OUR, mine, None, total)
     chapter.notes.append("TFRecord and ArrayRecord get the bytes of an array as a record; Parquet a row group each.")
     return chapter
 
@@ -66,7 +66,7 @@ def images(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
     arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": 256}
     with ExitStack() as stack:
         ours = stack.enter_context(contender(OUR, "Peer", place=str(SCRATCH / "ours"), **arguments))
-        mine: list[Turn] = []
+        mine = Turn()
         for entrant in ENTRANTS:
             if entrant.reads_files or entrant.module == "tensorstore" or not _is_wanted(entrant, wanted):
                 continue
@@ -84,9 +84,9 @@ def images(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
             finally:
                 for leftover in (place, SCRATCH / "ours"):
                     shutil.rmtree(leftover, ignore_errors=True)
-            mine.append(turns[OURS])
+            mine.extend(turns[OURS])
             _line(chapter, entrant, turns[entrant.name], turns[OURS], total)
-        _line(chapter, OUR, _joined(mine), None, total)
+        _line(chapter, OUR, mine, None, total)
     return chapter
 
 
@@ -108,14 +108,6 @@ def _line(chapter: Chapter, entrant: Entrant, turn: Turn, ours: Turn | None, tot
     }
     name = entrant.name.replace("tf.data", "TFRecord").replace("Grain + ", "")
     chapter.add(name, part, cells, seconds=turn.seconds)
-
-
-def _joined(turns: list[Turn]) -> Turn:
-    whole = Turn()
-    for turn in turns:
-        for field in ("seconds", "cpu", "values", "others"):
-            getattr(whole, field).extend(getattr(turn, field))
-    return whole
 
 
 def _is_wanted(entrant: Entrant, wanted: list[str]) -> bool:

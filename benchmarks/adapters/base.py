@@ -40,6 +40,7 @@ class Adapter:
     packages: ClassVar[tuple[str, ...]] = ()  # of its imports
     side = 0  # of random crops that are to be delivered, with a flip; 0: whole images
     decoded = False  # it is the pixels that are stored
+    fits = True  # the set fits into memory
 
     def load(self) -> None:
         """Imports its packages: no table measures imports, and their memory belongs to the baseline."""

@@ -85,8 +85,9 @@ class FFCV(Adapter):
             str(Path(place) / "set.beton"),
             batch_size=batch_size,
             num_workers=workers,
-            order=OrderOption.RANDOM,
-            os_cache=True,
+            # as its guide to performance says for sets larger than memory
+            order=OrderOption.RANDOM if self.fits else OrderOption.QUASI_RANDOM,
+            os_cache=self.fits,
             drop_last=False,
             pipelines={
                 "image": [*images, ToTensor()],
