@@ -82,7 +82,7 @@ static void* run(void* arg) {
         __asm__ volatile(""
                          :
                          : "r"(w->block)
-                         : "memory"); /* the copy is wanted though nobody reads it */
+                         : "memory"); /* keeps the compiler from dropping the copy */
         w->moved += BLOCK;
     }
     return NULL;

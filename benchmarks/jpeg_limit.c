@@ -14,7 +14,7 @@
  * and every line printed, so that the caller can take the median. With -i it decodes every file
  * once for each line of standard input, and answers with "images seconds", so that a caller can
  * take turns with other contenders. With -o the pixels go to the next place in a ring of that size
- * instead, as they must where somebody is to have them: what is then lost is the price of memory.
+ * instead, as those of a loader must: the difference is the price of memory.
  * With -d it writes the pixels of all files in order to standard output: the reference of a check.
  */
 #include <pthread.h>

@@ -183,7 +183,7 @@ class Arrays:
             score = -(self._all @ query) / np.sqrt(np.einsum("ij,ij->i", self._all, self._all))
         else:
             score = np.empty(len(self._all), np.float32)
-            for start in range(0, len(self._all), 1024):  # what is in between stays in the cache
+            for start in range(0, len(self._all), 1024):  # intermediate results stay in the cache
                 score[start : start + 1024] = np.linalg.norm(self._all[start : start + 1024] - query, axis=1)
         nearest = np.argpartition(score, k)[:k]
         return {"rows": nearest[np.argsort(score[nearest], kind="stable")].tolist()}

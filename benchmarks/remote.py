@@ -36,14 +36,16 @@ class Store:
     region: str
     access_key: str
     secret_key: str
+    ca_file: str = ""  # the authority to trust; empty without TLS
 
     def settings(self, direct: bool = False) -> dict[str, Any]:
         """Returns the arguments of `deeplake.Storage` that reach the server."""
-        return {
+        found = {
             "endpoint": self.endpoint if direct else self.proxy,
             "region": self.region,
             "credentials": {"access_key_id": self.access_key, "secret_access_key": self.secret_key},
         }
+        return found | ({"ca_file": self.ca_file} if self.ca_file else {})
 
     def environment(self, direct: bool = False) -> dict[str, str]:
         """Returns the environment variables that lead the peers to the server."""
@@ -123,6 +125,7 @@ class Servers:
                 found.get("region", ""),
                 found.get("access_key", ""),
                 found.get("secret_key", ""),
+                found.get("ca_file", ""),
             )
             for name, found in json.loads(line).items()
         }

@@ -37,6 +37,7 @@ ORDER = (
     "lake_epoch",
     "lake_reads",
     "lake_ingest",
+    "tls",
 )
 
 Measure = Callable[[bool], Result]

@@ -24,7 +24,7 @@ CACHED, FAR_CACHED = "deeplake, local disk, second epochs with cache=", "deeplak
 SLOW = "deeplake, S3 behind 1 Gb/s and 2 ms"
 LINK = 125e6  # bytes per second of the slow link
 STORE = os.environ.get("DEEPLAKE_BENCH_STORE", "s3")  # or minio
-PIECE = 8e6  # bytes; a request of this size is what an object store likes
+PIECE = 8e6  # bytes of a request that suits an object store
 # images: of the paper's figure, of those whose pixels fit into memory twice
 WHOLE, KEPT, SHORT = 50_000, 20_000, 3_000
 

@@ -70,8 +70,7 @@ def _samples(result: Result, store: Store, full: bool) -> None:
     batches = iter(deeplake.open(uri, storage=storage).pytorch(batch_size=ROWS, shuffle=True))
     next(batches)
     first = time.perf_counter() - begin
-    # Bytes are asked for once the index is known; what is read ahead of later batches goes on
-    # meanwhile.
+    # Bytes are requested once the index is known. The prefetch of later batches goes on meanwhile.
     chain = 1 + _chain([one for one in store.requests() if "/data/" not in one["target"]])
     batches.close()
     result.figures.append(Figure("first shuffled batch: round trips in sequence", Spread.of([float(chain)]), 6, "less"))

@@ -176,7 +176,7 @@ def _py1e(rng: np.random.Generator, block: int) -> Order:
     order = _pieces(rng, SHARD)
     reach = max(block - SHARD, 0) / 2
     places = np.arange(ROWS) + rng.uniform(-reach, reach, ROWS)
-    # Where the range is cut off at either end, what is left of it is used.
+    # A range beyond either end is folded back.
     places = np.where(places < 0, -places, places)
     places = np.where(places > ROWS, 2 * ROWS - places, places)
     return order[np.argsort(places)] if reach < ROWS else rng.permutation(order)

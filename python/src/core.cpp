@@ -28,7 +28,7 @@ struct State {
     std::atomic<std::uint64_t> generation{1};
     std::string library;    // what this process loads, or has loaded
     int copy = -1;          // descriptor of the copy for children
-    dev_t copy_device = 0;  // and what it was, should somebody have closed it and opened another
+    dev_t copy_device = 0;  // to notice that the number was closed and reused
     ino_t copy_inode = 0;
     pid_t copy_owner = 0;      // who made it
     std::string copy_failure;  // why there is none

@@ -103,7 +103,7 @@ def test_without_skip_the_first_of_them_ends_the_epoch(ds):
 
 
 def test_what_is_left_out_keeps_no_batch(ds):
-    gc.disable()  # whatever is a cycle stays
+    gc.disable()  # so that cycles stay
     try:
         for options in ({}, {"tensors": ["value", "x"], "decode": True, "transform": {"value": abs}}):
             loader = loaded(ds, "batches", **options)
