@@ -76,8 +76,8 @@ def works(threads: int) -> dict[str, Callable[[], Work]]:
         return make
 
     def append() -> Work:
-        place = str(data.CACHE / "builds-append")
-        return Work("writers", "Ours", {"place": place}, arguments={"count": 200}, before="remove")
+        folder = str(data.CACHE / "builds-append")
+        return Work("writers", "Ours", {"folder": folder}, arguments={"count": 200}, before="remove")
 
     return {
         "epoch of photographs 250x250": epoch("photos-q75"),
@@ -114,8 +114,8 @@ def compare(work: Work, folders: Mapping[str, Path], rounds: int) -> dict[str, T
     def start(name: str) -> Contender:
         environment = {"PYTHONPATH": str(folders[name] / "python")}
         options = dict(work.options)
-        if "place" in options:
-            options["place"] += "-" + name
+        if "folder" in options:
+            options["folder"] += "-" + name
         return Contender(name, work.module, work.factory, environment=environment, **options)
 
     if work.fresh:

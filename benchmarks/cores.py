@@ -136,9 +136,9 @@ def _one(result: Result, files: data.JpegSet, threads: int, rounds: int) -> Turn
 
 
 def _made(stack: ExitStack, entrant: Entrant, files: data.JpegSet, threads: int) -> Contender:
-    place = files.folder if entrant.reads_files else SCRATCH / entrant.factory
+    folder = files.folder if entrant.reads_files else SCRATCH / entrant.factory
     options: dict[str, Any] = {"name": files.name, "count": files.count, "batch_size": suite_epoch.BATCH}
-    peer = stack.enter_context(contender(entrant, "Peer", _pinned(threads), place=str(place), **options))
+    peer = stack.enter_context(contender(entrant, "Peer", _pinned(threads), uri=str(folder), **options))
     if not entrant.reads_files:
         peer.call("write")
     return peer

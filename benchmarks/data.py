@@ -94,21 +94,21 @@ class JpegSet:
         return self.name.partition("-q")[0]
 
     @property
-    def place(self) -> Path:
+    def root(self) -> Path:
         return CACHE / f"{self.name}-{self.count}"
 
     @property
     def folder(self) -> Path:
-        return self.place / "files"
+        return self.root / "files"
 
     @property
     def packed(self) -> Path:
-        return self.place / "packed"
+        return self.root / "packed"
 
     @property
     def lake(self) -> Path:
         """Where the dataset of the files is, once `make_lake` has run."""
-        return self.place / "lake"
+        return self.root / "lake"
 
     @cached_property
     def paths(self) -> list[Path]:
@@ -128,7 +128,7 @@ class JpegSet:
 
     @cached_property
     def pixels(self) -> npt.NDArray[np.uint32]:
-        crcs: npt.NDArray[np.uint32] = np.load(self.place / "pixels.npy")
+        crcs: npt.NDArray[np.uint32] = np.load(self.root / "pixels.npy")
         return crcs
 
     @property
@@ -146,9 +146,9 @@ def jpegs(name: str, count: int) -> JpegSet:
         count: how many images.
     """
     wanted = JpegSet(name, count)
-    if not (wanted.place / "pixels.npy").exists():
+    if not (wanted.root / "pixels.npy").exists():
         say(f"making {count:,} JPEG files, {name}")
-        shutil.rmtree(wanted.place, ignore_errors=True)
+        shutil.rmtree(wanted.root, ignore_errors=True)
         _write(wanted)
         _reference(wanted)
     return wanted
@@ -157,29 +157,29 @@ def jpegs(name: str, count: int) -> JpegSet:
 def make_lake(files: JpegSet) -> Path:
     """Returns the dataset of a set, made by the command line."""
 
-    def build(place: Path) -> None:
-        command = [*deeplake_command(), "create", str(place), f"from-{files.folder}"]
+    def build(folder: Path) -> None:
+        command = [*deeplake_command(), "create", str(folder), f"from-{files.folder}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     return dataset(files.lake, build)
 
 
-def dataset(place: Path, build: Callable[[Path], None]) -> Path:
+def dataset(folder: Path, build: Callable[[Path], None]) -> Path:
     """Returns a dataset, built where it is not there or was written by another build of the library."""
     found = importlib.util.find_spec("deeplake")
     if found is None or found.origin is None:
         raise SystemExit("the package deeplake is not installed; run make build first")
     library = hashlib.sha256((Path(found.origin).parent / "libdeeplake.so").read_bytes()).hexdigest()
-    stamp = place.with_name(f"{place.name}.library")
-    if not place.exists() or not stamp.exists() or stamp.read_text() != library:
-        say(f"writing the dataset {place.relative_to(CACHE)}")
-        partly = place.with_name(f"{place.name}.new")
-        for stale in (partly, place):
+    stamp = folder.with_name(f"{folder.name}.library")
+    if not folder.exists() or not stamp.exists() or stamp.read_text() != library:
+        say(f"writing the dataset {folder.relative_to(CACHE)}")
+        partly = folder.with_name(f"{folder.name}.new")
+        for stale in (partly, folder):
             shutil.rmtree(stale, ignore_errors=True)
         build(partly)
-        partly.rename(place)
+        partly.rename(folder)
         stamp.write_text(library)
-    return place
+    return folder
 
 
 def deeplake_command() -> list[str]:
@@ -289,4 +289,4 @@ def _reference(files: JpegSet) -> None:
     crcs = [zlib.crc32(loop.stdout.read(size)) for size in sizes]
     if loop.stdout.read(1) or loop.wait():
         raise SystemExit(f"reference pixels of {files.name}: the bare loop gave another amount of pixels")
-    np.save(files.place / "pixels.npy", np.array(crcs, np.uint32))
+    np.save(files.root / "pixels.npy", np.array(crcs, np.uint32))

@@ -26,7 +26,7 @@ from loaders import FileDataset, read_pil
 from PIL import Image
 from torch import nn
 
-PLACE = data.HERE.parent / "build" / "demo"
+FOLDER = data.HERE.parent / "build" / "demo"
 PER_CLASS = 300
 HELD_OUT = 50
 BATCH = 128
@@ -38,11 +38,11 @@ _begin = time.perf_counter()
 
 def main() -> None:
     torch.manual_seed(0)
-    shutil.rmtree(PLACE, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
     figures: dict[str, str] = {}
 
     step(f"1. Crops of {len(data.PHOTOGRAPHS)} real photographs as JPEG files of 250x250, a folder for each photograph")
-    train, test = PLACE / "photographs" / "train", PLACE / "photographs" / "test"
+    train, test = FOLDER / "photographs" / "train", FOLDER / "photographs" / "test"
     counts = write_crops(train, test)
     tell(f"{counts[0]:,} images to train on from the left or upper part of each photograph,")
     tell(f"{counts[1]:,} to test on from the rest, so that no pixel is in both")
@@ -110,7 +110,7 @@ def random_crop(part: npt.NDArray[np.uint8], random: np.random.Generator) -> Ima
 
 
 def lake(folder: Path) -> Path:
-    return PLACE / f"{folder.name}.lake"
+    return FOLDER / f"{folder.name}.lake"
 
 
 def create(folder: Path, count: int) -> float:

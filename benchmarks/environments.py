@@ -23,7 +23,7 @@ import data
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements" / "peers"
-PLACE = data.CACHE / "peers"
+FOLDER = data.CACHE / "peers"
 HERE = "here"  # the name of the environment that this runs in
 # Libraries that building a peer from its sources needs beside a compiler: names for pkg-config.
 LIBRARIES = {"ffcv": ("opencv4", "libturbojpeg")}
@@ -67,18 +67,18 @@ def python(name: str) -> str:
     lock = LOCKS / f"{name}.txt"
     if not lock.exists():
         raise MissingError(f"no lock {lock.relative_to(ROOT)}; make it with: python benchmarks/environments.py --lock")
-    place, wanted = PLACE / name, lock.read_text()
-    stamp = place / "installed"
+    folder, wanted = FOLDER / name, lock.read_text()
+    stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text() != wanted:
         data.say(f"making the environment of {name}")
         try:
             _empty(name)
             _pip(name, "install", "--no-deps", "--require-hashes", "-r", str(lock))
         except MissingError:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             raise
         stamp.write_text(wanted)
-    return str(place / "bin" / "python")
+    return str(folder / "bin" / "python")
 
 
 def versions(name: str) -> dict[str, str]:
@@ -102,10 +102,10 @@ def lock(name: str) -> None:
     own = [line for line in frozen.splitlines() if "==" in line]
     if "setuptools" in (LOCKS / f"{name}.in").read_text():
         own += [line for line in _pip(name, "freeze", "--local", "--all").splitlines() if line.startswith("setuptools")]
-    pinned = PLACE / name / "pinned.txt"
+    pinned = FOLDER / name / "pinned.txt"
     pinned.write_text("".join(f"{line}\n" for line in sorted(own, key=str.lower)))
     _hash(pinned, LOCKS / f"{name}.txt", f"python benchmarks/environments.py --lock {name}")
-    (PLACE / name / "installed").write_text((LOCKS / f"{name}.txt").read_text())
+    (FOLDER / name / "installed").write_text((LOCKS / f"{name}.txt").read_text())
 
 
 def _hash(pinned: Path, lock: Path, command: str) -> None:
@@ -122,11 +122,11 @@ def _empty(name: str) -> None:
     absent = [library for library in LIBRARIES.get(name, ()) if not _has(library)]
     if absent:
         raise MissingError(f"builds from source only, and pkg-config finds no {' and no '.join(absent)} here")
-    place = PLACE / name
-    PLACE.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
+    folder = FOLDER / name
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    shared = place / "lib" / version / "site-packages" / "shared.pth"
+    shared = folder / "lib" / version / "site-packages" / "shared.pth"
     shared.write_text(sysconfig.get_path("purelib") + "\n")
 
 
@@ -136,10 +136,10 @@ def _has(library: str) -> bool:
 
 
 def _pip(name: str, *arguments: str) -> str:
-    place = PLACE / name
-    scratch = place / "tmp"
+    folder = FOLDER / name
+    scratch = folder / "tmp"
     scratch.mkdir(exist_ok=True)
-    command = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
+    command = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
     if arguments[0] == "install":
         command += ["--quiet", "--no-cache-dir"]
     done = subprocess.run(

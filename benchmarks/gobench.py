@@ -18,8 +18,8 @@ def run(package: str, pattern: str, *, count: int = 1, time: str = "1s") -> dict
     tags = (ROOT / ".venv" / "stamps" / "tags").read_text().strip()
     go = _go()
     command = [go, "test", "-tags", tags, "-run", "^$", "-bench", pattern, "-benchtime", time, "-count", str(count)]
-    place = data.CACHE / "go"
-    place.mkdir(parents=True, exist_ok=True)
+    folder = data.CACHE / "go"
+    folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [*command, "-timeout", "30m", package],
         cwd=ROOT,
@@ -27,7 +27,7 @@ def run(package: str, pattern: str, *, count: int = 1, time: str = "1s") -> dict
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=os.environ | {"TMPDIR": str(place), "CGO_ENABLED": "1"},
+        env=os.environ | {"TMPDIR": str(folder), "CGO_ENABLED": "1"},
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} {package}\n{done.stdout}")

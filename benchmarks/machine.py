@@ -140,9 +140,9 @@ def _cpu() -> tuple[int, int]:
 def _file_system(path: Path) -> str:
     best, kind = "", "unknown"
     for line in _read("/proc/mounts").splitlines():
-        _, place, this, *_ = line.split()
-        if len(place) >= len(best) and path.is_relative_to(place):
-            best, kind = place, this
+        _, mount, this, *_ = line.split()
+        if len(mount) >= len(best) and path.is_relative_to(mount):
+            best, kind = mount, this
     return kind
 
 

@@ -20,7 +20,7 @@ from adapters.base import Adapter, Epoch, Fetch
 
 
 class Peer:
-    """A loader of another project over the set `name` of `count` images. `place` is a folder or `s3://bucket/prefix`.
+    """A loader of another project over the set `name` of `count` images. `uri` is a folder or `s3://bucket/prefix`.
 
     With `crop` it delivers random crops of that side with a flip, else whole images. `fits` is whether the set fits
     into memory: some loaders have other settings for sets that do not.
@@ -33,7 +33,7 @@ class Peer:
         options: dict[str, Any],
         name: str,
         count: int,
-        place: str,
+        uri: str,
         batch_size: int,
         crop: int = 0,
         fits: bool = True,
@@ -41,7 +41,7 @@ class Peer:
         self._adapter: Adapter = getattr(importlib.import_module(f"adapters.{module}"), factory)(**options)
         self._adapter.side, self._adapter.fits = crop, fits
         self._files = data.JpegSet(name, count)
-        self._place, self._batch_size = place, batch_size
+        self._uri, self._batch_size = uri, batch_size
         self._cache = tempfile.TemporaryDirectory(dir=data.CACHE, prefix="cache-")
         self._epochs: dict[int, Epoch] = {}
         self._fetch: Fetch | None = None
@@ -53,17 +53,17 @@ class Peer:
 
     def write(self) -> dict[str, Any]:
         """Writes the set until it is durable, in an order that a class-sorted folder does not dictate."""
-        place = Path(self._place)
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        folder = Path(self._uri)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         files = self._files
         # In memory before the clock runs, so that no figure has the time of reading them.
         rows = [(files.paths[row].read_bytes(), files.labels[row], row) for row in self._order()]
         begin, cpu = time.perf_counter(), _cpu()
-        self._adapter.write(place, rows, files.count)
-        sync(place)
+        self._adapter.write(folder, rows, files.count)
+        sync(folder)
         seconds = time.perf_counter() - begin
-        return {"seconds": seconds, "cpu": _cpu() - cpu, "bytes": size(place)}
+        return {"seconds": seconds, "cpu": _cpu() - cpu, "bytes": size(folder)}
 
     def choose(self, most: int, choices: list[int]) -> dict[str, Any]:
         """Returns the fastest number of workers that the adapter names.
@@ -192,13 +192,13 @@ class Peer:
 
     def _fetcher(self) -> Fetch:
         if self._fetch is None:
-            self._fetch = self._adapter.fetch(self._place, Path(self._cache.name))
+            self._fetch = self._adapter.fetch(self._uri, Path(self._cache.name))
         return self._fetch
 
     def _epoch(self, workers: int) -> Epoch:
         if workers not in self._epochs:
             self._epochs[workers] = self._adapter.open(
-                self._place, self._batch_size, workers, Path(self._cache.name) / str(workers)
+                self._uri, self._batch_size, workers, Path(self._cache.name) / str(workers)
             )
         return self._epochs[workers]
 
@@ -206,21 +206,21 @@ class Peer:
 class ArrayWriter:
     """Writes arrays of 1024x1024x3, one after the other, until they are durable."""
 
-    def __init__(self, module: str, factory: str, options: dict[str, Any], place: str) -> None:
+    def __init__(self, module: str, factory: str, options: dict[str, Any], folder: str) -> None:
         self._adapter: Adapter = getattr(importlib.import_module(f"adapters.{module}"), factory)(**options)
-        self._place, self._arrays = Path(place), data.arrays(32)
+        self._folder, self._arrays = Path(folder), data.arrays(32)
         self._adapter.load()
 
     def run(self, count: int) -> dict[str, Any]:
-        self._place.mkdir(parents=True)
+        self._folder.mkdir(parents=True)
         begin = time.perf_counter()
-        self._adapter.write_arrays(self._place, (self._arrays[row % 32] for row in range(count)), count)
-        sync(self._place)
-        return {"seconds": time.perf_counter() - begin, "bytes": size(self._place)}
+        self._adapter.write_arrays(self._folder, (self._arrays[row % 32] for row in range(count)), count)
+        sync(self._folder)
+        return {"seconds": time.perf_counter() - begin, "bytes": size(self._folder)}
 
     def remove(self) -> dict[str, Any]:
         """Removes the files of the last round, and waits until the disk has nothing left to write."""
-        shutil.rmtree(self._place, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         os.sync()
         return {}
 
@@ -231,9 +231,9 @@ def nearest(offered: Iterable[int], choices: Iterable[int]) -> list[int]:
     return sorted({min(offered, key=lambda one: abs(one - choice)) for choice in choices})
 
 
-def sync(place: Path) -> None:
-    """Makes all files and folders below a place durable."""
-    for path in [place, *place.rglob("*")]:
+def sync(folder: Path) -> None:
+    """Makes all files and folders below a folder durable."""
+    for path in [folder, *folder.rglob("*")]:
         opened = os.open(path, os.O_RDONLY)
         try:
             os.fsync(opened)
@@ -241,9 +241,9 @@ def sync(place: Path) -> None:
             os.close(opened)
 
 
-def size(place: Path) -> int:
-    """Returns the bytes that the files below a place take."""
-    return sum(path.stat().st_blocks * 512 for path in place.rglob("*") if path.is_file())
+def size(folder: Path) -> int:
+    """Returns the bytes that the files below a folder take."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
 def _cpu() -> float:

@@ -125,25 +125,25 @@ class Duck:
 class Lance:
     """pylance: its filter, and Arrow's kernels for what comes of it."""
 
-    def __init__(self, place: str, threads: int) -> None:
+    def __init__(self, folder: str, threads: int) -> None:
         import pyarrow
 
         pyarrow.set_cpu_count(threads)
-        self._place = Path(place)
+        self._folder = Path(folder)
 
     def write(self, rows: int) -> dict[str, Any]:
         import lance
         import pyarrow as pa
 
-        shutil.rmtree(self._place, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         whole = {name: np.concatenate([some[name] for some in query_data.tables(rows)]) for name in "abcde"}
-        lance.write_dataset(pa.table(whole), str(self._place))
+        lance.write_dataset(pa.table(whole), str(self._folder))
         return {}
 
     def load(self) -> dict[str, Any]:
         import lance
 
-        self._dataset = lance.dataset(str(self._place))
+        self._dataset = lance.dataset(str(self._folder))
         return {"count": self._dataset.count_rows()}
 
     def table(self, where: str, by: str = "") -> dict[str, Any]:
@@ -192,8 +192,8 @@ class Arrays:
 class Three:
     """Deep Lake 3: its filter by a function of Python, which is what it has for this."""
 
-    def __init__(self, place: str, rows: int) -> None:
-        self._place, self._rows = place, rows
+    def __init__(self, folder: str, rows: int) -> None:
+        self._folder, self._rows = folder, rows
 
     def write(self) -> dict[str, Any]:
         import deeplake
@@ -201,7 +201,7 @@ class Three:
 
         files = query_data.files("photos-q75")
         one, other, labels = query_data.boxes(self._rows)
-        ds = deeplake.empty(self._place, overwrite=True)
+        ds = deeplake.empty(self._folder, overwrite=True)
         with ds:
             ds.create_tensor("images", htype="image", sample_compression="jpeg")
             ds.create_tensor("boxes", htype="bbox", dtype="float32")
@@ -219,7 +219,7 @@ class Three:
     def paper(self, workers: int) -> dict[str, Any]:
         import deeplake
 
-        ds = deeplake.load(self._place, read_only=True, verbose=False)
+        ds = deeplake.load(self._folder, read_only=True, verbose=False)
         begin = time.perf_counter()
 
         def near(sample: Any) -> bool:
@@ -253,11 +253,11 @@ def _spread(order: list[int], labels: list[int]) -> list[int]:
     """Returns the order with equal labels spread evenly: ARRANGE BY."""
     counts = np.bincount(labels, minlength=1)
     seen = np.zeros_like(counts)
-    places = []
+    folders = []
     for i in order:
-        places.append((seen[labels[i]] + 0.5) / counts[labels[i]])
+        folders.append((seen[labels[i]] + 0.5) / counts[labels[i]])
         seen[labels[i]] += 1
-    return [order[k] for k in np.argsort(places, kind="stable").tolist()]
+    return [order[k] for k in np.argsort(folders, kind="stable").tolist()]
 
 
 def _asked() -> int:

@@ -43,8 +43,8 @@ def numbers_lake(rows: int) -> Path:
     """Returns the dataset of `numbers`."""
     import deeplake
 
-    def build(place: Path) -> None:
-        with deeplake.create(place) as ds:
+    def build(folder: Path) -> None:
+        with deeplake.create(folder) as ds:
             for name, values in numbers(0, 1).items():
                 ds.create_tensor(name, dtype=values.dtype.name, shape=())
             for some in tables(rows):
@@ -61,19 +61,19 @@ def parquet(rows: int, compression: str) -> Path:
         rows: how many.
         compression: "snappy", DuckDB's default, or "uncompressed".
     """
-    place = data.CACHE / f"numbers-{rows}.{compression}.parquet"
-    if not place.exists():
+    folder = data.CACHE / f"numbers-{rows}.{compression}.parquet"
+    if not folder.exists():
         import duckdb
 
-        data.say(f"writing {place.name}")
+        data.say(f"writing {folder.name}")
         whole = {name: np.concatenate([some[name] for some in tables(rows)]) for name in numbers(0, 1)}
-        partly = place.with_suffix(".new")
+        partly = folder.with_suffix(".new")
         connection = duckdb.connect()
         connection.register("whole", whole)
         connection.execute(f"COPY whole TO '{partly}' (FORMAT parquet, COMPRESSION {compression})")
         connection.close()
-        partly.rename(place)
-    return place
+        partly.rename(folder)
+    return folder
 
 
 def vectors(start: int, stop: int) -> npt.NDArray[np.float32]:
@@ -90,8 +90,8 @@ def vectors_lake(rows: int) -> Path:
     """Returns the dataset of `vectors`."""
     import deeplake
 
-    def build(place: Path) -> None:
-        with deeplake.create(place) as ds:
+    def build(folder: Path) -> None:
+        with deeplake.create(folder) as ds:
             ds.create_tensor("embedding", "embedding", dtype="float32", shape=(AXES,))
             for start in range(0, rows, STEP // 10):
                 ds.extend({"embedding": vectors(start, min(rows, start + STEP // 10))})
@@ -123,10 +123,10 @@ def shapes_lake(rows: int) -> Path:
     """Returns a dataset of so many small JPEG images."""
     import deeplake
 
-    def build(place: Path) -> None:
+    def build(folder: Path) -> None:
         files = [deeplake.read(file) for _, file in small_images()]
         picked = (heights(rows) - 16).tolist()
-        with deeplake.create(place) as ds:
+        with deeplake.create(folder) as ds:
             ds.create_tensor("images", "image.rgb", compression="jpeg")
             for start in range(0, rows, 10_000):
                 ds.extend({"images": [files[number] for number in picked[start : start + 10_000]]})
@@ -191,10 +191,10 @@ def paper_lake(rows: int) -> Path:
     """Returns the dataset of the paper's example: images, boxes, training/boxes and labels."""
     import deeplake
 
-    def build(place: Path) -> None:
+    def build(folder: Path) -> None:
         some = [deeplake.read(file) for file in files("photos-q75")]
         one, other, labels = boxes(rows)
-        with deeplake.create(place) as ds:
+        with deeplake.create(folder) as ds:
             ds.create_tensor("images", "image.rgb", compression="jpeg")
             ds.create_tensor("boxes", "bbox")
             ds.create_tensor("training/boxes", "bbox")

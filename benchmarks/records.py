@@ -25,10 +25,10 @@ def captions(count: int) -> Any:
 def make_pairs(files: data.JpegSet) -> Path:
     """Returns a dataset of the set's pictures with captions, files as they are."""
 
-    def build(place: Path) -> None:
+    def build(folder: Path) -> None:
         import deeplake
 
-        ds = deeplake.create(str(place))
+        ds = deeplake.create(str(folder))
         ds.create_tensor("images", htype="image.rgb", compression="jpeg")
         ds.create_tensor("captions", dtype="int32", shape=(TOKENS,))
         texts = captions(files.count)
@@ -38,7 +38,7 @@ def make_pairs(files: data.JpegSet) -> Path:
             ds.extend({"images": pictures, "captions": texts[begin : begin + len(paths)]})
         ds.commit()
 
-    return data.dataset(files.place / "pairs", build)
+    return data.dataset(files.root / "pairs", build)
 
 
 class Pairs:

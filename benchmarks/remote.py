@@ -102,8 +102,8 @@ class Servers:
         binary = data.CACHE / "bin" / "objectstore"
         binary.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["go", "build", "-o", str(binary), "./go/tests/cmd/objectstore"], check=True, cwd=ROOT)
-        place = data.CACHE / "servers"
-        place.mkdir(parents=True, exist_ok=True)
+        scratch = data.CACHE / "servers"
+        scratch.mkdir(parents=True, exist_ok=True)
         command = [str(binary), "-profile", profile, *(["-dir", str(folder)] if folder else []), *names]
         self._process = subprocess.Popen(
             command,
@@ -111,7 +111,7 @@ class Servers:
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env=os.environ | {"TMPDIR": str(place)},
+            env=os.environ | {"TMPDIR": str(scratch)},
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()

@@ -62,16 +62,16 @@ def main() -> int:
             chapters[name]().save(only=bool(arguments.only))
         finally:
             shutil.rmtree(SCRATCH, ignore_errors=True)
-    print(f"written to {suite.PLACE / 'README.md'}", file=sys.stderr)
+    print(f"written to {suite.FOLDER / 'README.md'}", file=sys.stderr)
     return 0
 
 
 def _clear() -> None:
     """Removes the files of killed runs."""
     if SCRATCH.parent.exists():
-        for place in SCRATCH.parent.iterdir():
-            if place.name.isdigit() and not Path("/proc", place.name).exists():
-                shutil.rmtree(place, ignore_errors=True)
+        for folder in SCRATCH.parent.iterdir():
+            if folder.name.isdigit() and not Path("/proc", folder.name).exists():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _chapters(short: bool, count: int, rounds: int, only: list[str]) -> dict[str, Callable[[], Chapter]]:

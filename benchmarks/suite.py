@@ -22,7 +22,7 @@ import suite_page
 from protocol import DISTURBED, Contender, ContenderError, Spread, Turn
 from roster import Entrant
 
-PLACE = Path(__file__).resolve().parent / "results" / "peers"
+FOLDER = Path(__file__).resolve().parent / "results" / "peers"
 SCRATCH = data.CACHE / "suite" / str(os.getpid())  # of this run alone
 OURS = "deeplake"
 OUR = Entrant(OURS, environments.HERE, "ours", "Ours")
@@ -128,12 +128,12 @@ class Chapter:
             "commit": machine.commit(),
         }
         del found["began"]
-        PLACE.mkdir(parents=True, exist_ok=True)
-        before = PLACE / f"{self.name}.json"
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        before = FOLDER / f"{self.name}.json"
         if only and before.exists():
             _keep(json.loads(before.read_text()), found)
         before.write_text(json.dumps(found, indent=1) + "\n")
-        suite_page.write(PLACE)
+        suite_page.write(FOLDER)
 
 
 def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:

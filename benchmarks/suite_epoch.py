@@ -87,9 +87,9 @@ def _local(
     )
     arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": BATCH, **options}
     with ExitStack() as stack:
-        place = SCRATCH / "ours"
-        stack.callback(shutil.rmtree, place, ignore_errors=True)
-        ours = stack.enter_context(contender(mine_is, "Peer", place=str(place), **arguments))
+        folder = SCRATCH / "ours"
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        ours = stack.enter_context(contender(mine_is, "Peer", uri=str(folder), **arguments))
         ours.call("write")
         mine = _chosen(ours, full)
         all_ours = _limit(stack, chapter, mine["entry"], files, kind in ("decoded", "pixels"))
@@ -167,24 +167,24 @@ def remote(name: str, count: int, rounds: int, full: bool, names: list[str]) -> 
             if entrant.not_remote:
                 chapter.refuse(entrant, entrant.not_remote)
                 continue
-            place = SCRATCH / entrant.factory
+            folder = SCRATCH / entrant.factory
             try:
                 chapter.begin()
-                with contender(entrant, "Peer", place=str(place), **arguments) as writer:
+                with contender(entrant, "Peer", uri=str(folder), **arguments) as writer:
                     stored = writer.call("write")["value"]["bytes"]
                     workers = writer.call("choose", most=BATCH, choices=[CORES])["value"]["workers"]
                 prefix = entrant.name.replace(" ", "-").lower()
-                up.call("upload", folder=str(place), bucket=bucket, prefix=prefix)
+                up.call("upload", folder=str(folder), bucket=bucket, prefix=prefix)
                 pairs = {entrant.name: (entrant, f"s3://{bucket}/{prefix}", workers)}
                 if entrant is not OUR:
                     pairs = {OURS: (OUR, f"s3://{bucket}/{OURS}", CORES)} | pairs
-                pairs |= {"local": (entrant, str(place), workers)}
+                pairs |= {"local": (entrant, str(folder), workers)}
                 turns = {key: Turn() for key in pairs}
                 for number_ in range(rounds):
                     for key in [*pairs][:: 1 if number_ % 2 == 0 else -1]:
                         who, where, with_workers = pairs[key]
                         environment = store.environment()
-                        with contender(who, "Peer", environment, place=where, **arguments) as one:
+                        with contender(who, "Peer", environment, uri=where, **arguments) as one:
                             store.reset()
                             answer = one.call("anew", workers=with_workers)
                             answer["value"] |= _traffic(store)
@@ -194,7 +194,7 @@ def remote(name: str, count: int, rounds: int, full: bool, names: list[str]) -> 
                 chapter.refuse(entrant, error)
                 continue
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
             turn = turns[entrant.name]
             chapter.watch(turn)
             chapter.versions |= versions(entrant)
@@ -224,9 +224,9 @@ def _one(
 ) -> Turn:
     """Measures another loader; returns the turns of ours in the same rounds."""
     data.say(f"== {entrant.name}")
-    place = files.folder if entrant.reads_files else SCRATCH / entrant.factory
+    folder = files.folder if entrant.reads_files else SCRATCH / entrant.factory
     try:
-        with contender(entrant, "Peer", place=str(place), **arguments) as peer:
+        with contender(entrant, "Peer", uri=str(folder), **arguments) as peer:
             if not entrant.reads_files:
                 peer.call("write")
             chosen = _chosen(peer, full)
@@ -238,7 +238,7 @@ def _one(
             _line(chapter, entrant, turns[entrant.name], turns[OURS], chosen, peer, files)
     finally:
         if not entrant.reads_files:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
     return turns[OURS]
 
 

@@ -31,12 +31,12 @@ def first(name: str, count: int, rounds: int, names: list[str]) -> Chapter:
     arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": BATCH}
     mine = Turn()
     with ExitStack() as stack:
-        place = _written(stack, OUR, arguments)
+        folder = _written(stack, OUR, arguments)
         for entrant in named([one for one in ENTRANTS if one.epoch and one.local], names):
             try:
                 chapter.begin()
                 with ExitStack() as own:
-                    sides = {OURS: (OUR, place), entrant.name: (entrant, _place(own, entrant, files, arguments))}
+                    sides = {OURS: (OUR, folder), entrant.name: (entrant, _folder(own, entrant, files, arguments))}
                     turns = _turns(chapter, sides, "first", arguments)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
@@ -68,12 +68,12 @@ def larger(name: str, count: int, rounds: int, names: list[str]) -> Chapter:
     mine = Turn()
     with ExitStack() as stack:
         group = stack.enter_context(cgroup.MemoryGroup(stored // SHARE))
-        place = _written(stack, OUR, arguments)
+        folder = _written(stack, OUR, arguments)
         for entrant in named([one for one in ENTRANTS if one.crop], names):
             try:
                 chapter.begin()
                 with ExitStack() as own:
-                    sides = {OURS: (OUR, place), entrant.name: (entrant, _place(own, entrant, files, arguments))}
+                    sides = {OURS: (OUR, folder), entrant.name: (entrant, _folder(own, entrant, files, arguments))}
                     turns = _turns(chapter, sides, "anew", arguments, group)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
@@ -94,7 +94,7 @@ def larger(name: str, count: int, rounds: int, names: list[str]) -> Chapter:
     return chapter
 
 
-def _place(stack: ExitStack, entrant: Entrant, files: data.JpegSet, arguments: dict[str, Any]) -> Path:
+def _folder(stack: ExitStack, entrant: Entrant, files: data.JpegSet, arguments: dict[str, Any]) -> Path:
     """Returns the folder that an entrant reads, written where it has a format of its own."""
     data.say(f"== {entrant.name}")
     return files.folder if entrant.reads_files else _written(stack, entrant, arguments)
@@ -102,11 +102,11 @@ def _place(stack: ExitStack, entrant: Entrant, files: data.JpegSet, arguments: d
 
 def _written(stack: ExitStack, entrant: Entrant, arguments: dict[str, Any]) -> Path:
     """Writes the set in the format of an entrant; the files last as long as the stack."""
-    place = SCRATCH / ("ours" if entrant is OUR else entrant.factory)
-    stack.callback(shutil.rmtree, place, ignore_errors=True)
-    with contender(entrant, "Peer", place=str(place), **arguments) as writer:
+    folder = SCRATCH / ("ours" if entrant is OUR else entrant.factory)
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    with contender(entrant, "Peer", uri=str(folder), **arguments) as writer:
         writer.call("write")
-    return place
+    return folder
 
 
 def _turns(
@@ -120,10 +120,10 @@ def _turns(
     turns = {name: Turn() for name in sides}
     for round_ in range(chapter.rounds):
         for name in [*sides][:: 1 if round_ % 2 == 0 else -1]:
-            entrant, place = sides[name]
+            entrant, folder = sides[name]
             if group is not None:
-                cgroup.drop(place)
-            with contender(entrant, "Peer", place=str(place), **arguments) as one:
+                cgroup.drop(folder)
+            with contender(entrant, "Peer", uri=str(folder), **arguments) as one:
                 if group is not None:
                     group.add(one.pid)
                 answer = one.call(call, workers=CORES)

@@ -42,9 +42,9 @@ NAMES = {"Grain + ArrayRecord": "ArrayRecord", "tf.data": "TFRecord"}
 OURS = "deeplake"
 
 
-def write(place: Path) -> None:
+def write(folder: Path) -> None:
     """Writes README.md and the plots beside the JSON files of the chapters."""
-    chapters = [json.loads(path.read_text()) for path in sorted(place.glob("*.json"))]
+    chapters = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     chapters.sort(key=lambda one: (list(TITLES).index(_kind(one)), one["name"]))
     lines = [
         "# Other loaders, side by side",
@@ -64,8 +64,8 @@ def write(place: Path) -> None:
         *_overview(chapters),
     ]
     for chapter in chapters:
-        lines += ["", *_section(place, chapter)]
-    (place / "README.md").write_text("\n".join(lines) + "\n")
+        lines += ["", *_section(folder, chapter)]
+    (folder / "README.md").write_text("\n".join(lines) + "\n")
 
 
 def _overview(chapters: list[dict[str, Any]]) -> list[str]:
@@ -104,12 +104,12 @@ def _row(name: str, cells: list[str]) -> str:
     return f"| {first} | ".replace("|  |", "| |") + " | ".join(rest) + " |"
 
 
-def _section(place: Path, chapter: dict[str, Any]) -> list[str]:
+def _section(folder: Path, chapter: dict[str, Any]) -> list[str]:
     kind = _kind(chapter)
     rows = sorted(chapter["lines"], key=lambda line: -line["part"])
     plot = f"{chapter['name']}.svg"
     title = f"{TITLES[kind]}: {chapter['name'].partition('-')[2] or chapter['about']}"
-    (place / plot).write_text(bars(title, "rate, ours = 1", [(row["name"], row["part"]) for row in rows]))
+    (folder / plot).write_text(bars(title, "rate, ours = 1", [(row["name"], row["part"]) for row in rows]))
     lines = [f"## {TITLES[kind]}: {chapter['about']}", ""]
     if chapter["shared"]:
         lines += [

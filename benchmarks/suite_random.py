@@ -37,17 +37,17 @@ def local(name: str, count: int, rounds: int, seconds: float, wanted: list[str])
     )
     arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": MANY}
     with ExitStack() as stack:
-        place = SCRATCH / "ours"
-        stack.callback(shutil.rmtree, place, ignore_errors=True)
-        ours = stack.enter_context(contender(OUR, "Peer", place=str(place), **arguments))
+        folder = SCRATCH / "ours"
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        ours = stack.enter_context(contender(OUR, "Peer", uri=str(folder), **arguments))
         _prepare(ours)
         all_ours = [Turn(), Turn()]
         for entrant in _entrants(chapter, wanted):
             data.say(f"== {entrant.name}")
-            place = SCRATCH / entrant.factory
+            folder = SCRATCH / entrant.factory
             try:
                 chapter.begin()
-                with contender(entrant, "Peer", place=str(place), **arguments) as peer:
+                with contender(entrant, "Peer", uri=str(folder), **arguments) as peer:
                     _prepare(peer)
                     pairs = []
                     for size in (1, MANY):
@@ -67,7 +67,7 @@ def local(name: str, count: int, rounds: int, seconds: float, wanted: list[str])
                 chapter.refuse(entrant, error)
                 continue
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
             for mine, (turn, _) in zip(all_ours, pairs, strict=True):
                 for field in ("seconds", "cpu", "values", "others"):
                     getattr(mine, field).extend(getattr(turn, field))
@@ -115,11 +115,11 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
                 chapter.refuse(entrant, entrant.not_remote)
                 continue
             data.say(f"== {entrant.name}")
-            place, prefix = SCRATCH / entrant.factory, entrant.name.replace(" ", "-").replace(",", "").lower()
+            folder, prefix = SCRATCH / entrant.factory, entrant.name.replace(" ", "-").replace(",", "").lower()
             try:
-                with contender(entrant, "Peer", place=str(place), **arguments) as writer:
+                with contender(entrant, "Peer", uri=str(folder), **arguments) as writer:
                     writer.call("write")
-                up.call("upload", folder=str(place), bucket=bucket, prefix=prefix)
+                up.call("upload", folder=str(folder), bucket=bucket, prefix=prefix)
                 if entrant is OUR:
                     continue
                 pairs = [(OUR, OURS), (entrant, prefix)]
@@ -128,12 +128,12 @@ def remote(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
                     for who, where in pairs[:: 1 if turn % 2 == 0 else -1]:
                         for size in CALLS:
                             uri = f"s3://{bucket}/{where}"
-                            turns[who.name][size].add(_anew(store, who, size, turn, place=uri, **arguments), 0)
+                            turns[who.name][size].add(_anew(store, who, size, turn, uri=uri, **arguments), 0)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
                 continue
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
             for size, ours in all_ours.items():
                 for field in ("seconds", "cpu", "values", "others"):
                     getattr(ours, field).extend(getattr(turns[OURS][size], field))

@@ -26,15 +26,15 @@ def arrays(count: int, rounds: int, wanted: list[str]) -> Chapter:
         rounds=rounds,
     )
     with ExitStack() as stack:
-        ours = stack.enter_context(contender(OUR, "ArrayWriter", place=str(SCRATCH / "arrays-ours")))
+        ours = stack.enter_context(contender(OUR, "ArrayWriter", folder=str(SCRATCH / "arrays-ours")))
         mine = Turn()
         for entrant in ENTRANTS:
             if not entrant.arrays or not _is_wanted(entrant, wanted):
                 continue
             data.say(f"== {entrant.name}")
-            place = SCRATCH / f"arrays-{entrant.module}"
+            folder = SCRATCH / f"arrays-{entrant.module}"
             try:
-                with contender(entrant, "ArrayWriter", place=str(place)) as peer:
+                with contender(entrant, "ArrayWriter", folder=str(folder)) as peer:
                     entries = {OURS: Entry(ours, {"count": count}), entrant.name: Entry(peer, {"count": count})}
 
                     def clear(one: Any = peer) -> None:
@@ -47,7 +47,7 @@ def arrays(count: int, rounds: int, wanted: list[str]) -> Chapter:
                 chapter.refuse(entrant, error)
                 continue
             finally:
-                for leftover in (place, SCRATCH / "arrays-ours"):
+                for leftover in (folder, SCRATCH / "arrays-ours"):
                     shutil.rmtree(leftover, ignore_errors=True)
             mine.extend(turns[OURS])
             _line(chapter, entrant, turns[entrant.name], turns[OURS], total)
@@ -65,7 +65,7 @@ def images(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
     )
     arguments: dict[str, Any] = {"name": name, "count": count, "batch_size": 256}
     with ExitStack() as stack:
-        ours = stack.enter_context(contender(OUR, "Peer", place=str(SCRATCH / "ours"), **arguments))
+        ours = stack.enter_context(contender(OUR, "Peer", uri=str(SCRATCH / "ours"), **arguments))
         mine = Turn()
         for entrant in ENTRANTS:
             if entrant.reads_files or entrant.module == "tensorstore" or not _is_wanted(entrant, wanted):
@@ -73,16 +73,16 @@ def images(name: str, count: int, rounds: int, wanted: list[str]) -> Chapter:
             if entrant.options.get("way") == "pytorch":
                 continue  # it reads the files of the entrant before it
             data.say(f"== {entrant.name}")
-            place = SCRATCH / entrant.module
+            folder = SCRATCH / entrant.module
             try:
-                with contender(entrant, "Peer", place=str(place), **arguments) as peer:
+                with contender(entrant, "Peer", uri=str(folder), **arguments) as peer:
                     entries = {OURS: Entry(ours), entrant.name: Entry(peer)}
                     turns = race(entries, call="write", rounds=rounds, warm_up=False)
             except FAILURES as error:
                 chapter.refuse(entrant, error)
                 continue
             finally:
-                for leftover in (place, SCRATCH / "ours"):
+                for leftover in (folder, SCRATCH / "ours"):
                     shutil.rmtree(leftover, ignore_errors=True)
             mine.extend(turns[OURS])
             _line(chapter, entrant, turns[entrant.name], turns[OURS], total)

@@ -25,7 +25,7 @@ def measure(full: bool = False) -> Result:
         made = contenders(
             stack,
             {
-                name: Contender(name, "writers", factory, place=str(data.CACHE / "write" / factory.lower()))
+                name: Contender(name, "writers", factory, folder=str(data.CACHE / "write" / factory.lower()))
                 for name, factory in ((OURS, "Ours"), (STORE, "TensorStore"), (PLAIN, "Plain"))
             },
         )

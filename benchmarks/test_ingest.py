@@ -22,14 +22,14 @@ OURS, TAR, COPY = "deeplake create", "tar + fsync", "cp -r + sync"
 
 
 class Command:
-    """Shell commands that fill a place from a folder."""
+    """Shell commands that fill a folder from another."""
 
-    def __init__(self, commands: list[list[str]], place: str) -> None:
-        self._commands, self._place = commands, Path(place)
+    def __init__(self, commands: list[list[str]], folder: str) -> None:
+        self._commands, self._folder = commands, Path(folder)
 
     def remove(self) -> dict[str, Any]:
         """Removes the files of the last round, and waits until the disk has nothing left to write."""
-        shutil.rmtree(self._place, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         os.sync()
         return {}
 
@@ -58,9 +58,9 @@ def measure(full: bool = False) -> Result:
 
 
 def _one_set(result: Result, files: data.JpegSet) -> None:
-    place = data.CACHE / "write"
-    place.mkdir(parents=True, exist_ok=True)
-    lake, copy, packed = place / "lake", place / "copy", place / "packed"
+    folder = data.CACHE / "write"
+    folder.mkdir(parents=True, exist_ok=True)
+    lake, copy, packed = folder / "lake", folder / "copy", folder / "packed"
     ours = [[*data.deeplake_command(), "create", str(lake), f"from-{files.folder}"]]
     copied = [["cp", "-r", str(files.folder), str(copy)], ["sync", "-f", str(copy)]]
     archive = packed / "files.tar"
@@ -70,9 +70,9 @@ def _one_set(result: Result, files: data.JpegSet) -> None:
         ["sync", str(archive), str(packed)],
     ]
     with (
-        Contender(OURS, "test_ingest", "Command", commands=ours, place=str(lake)) as one,
-        Contender(TAR, "test_ingest", "Command", commands=tarred, place=str(packed)) as tar,
-        Contender(COPY, "test_ingest", "Command", commands=copied, place=str(copy)) as other,
+        Contender(OURS, "test_ingest", "Command", commands=ours, folder=str(lake)) as one,
+        Contender(TAR, "test_ingest", "Command", commands=tarred, folder=str(packed)) as tar,
+        Contender(COPY, "test_ingest", "Command", commands=copied, folder=str(copy)) as other,
     ):
         entries = {OURS: Entry(one), TAR: Entry(tar), COPY: Entry(other)}
         clear = _all(one, tar, other)

@@ -58,15 +58,15 @@ def measure(full: bool = False) -> Result:
 
 
 def _memory(result: Result, count: int) -> None:
-    folder, place = data.CACHE / f"many-{count}", data.CACHE / "many.lake"
+    folder, written = data.CACHE / f"many-{count}", data.CACHE / "many.lake"
     if not folder.exists():
         partly = folder.with_suffix(".new")
         shutil.rmtree(partly, ignore_errors=True)
         _link(partly, count)
         partly.rename(folder)
-    shutil.rmtree(place, ignore_errors=True)
-    _import(result, "a folder", str(place), str(folder), count, {})
-    shutil.rmtree(place)
+    shutil.rmtree(written, ignore_errors=True)
+    _import(result, "a folder", str(written), str(folder), count, {})
+    shutil.rmtree(written)
     with remote.Servers("s3") as servers:
         server = servers["s3"]
         source, target = server.bucket(), server.bucket()
@@ -88,9 +88,9 @@ def _link(folder: Path, count: int) -> None:
         os.link(source, target)
 
 
-def _import(result: Result, what: str, place: str, source: str, count: int, environment: dict[str, str]) -> None:
+def _import(result: Result, what: str, destination: str, source: str, count: int, environment: dict[str, str]) -> None:
     begin = time.perf_counter()
-    command = [*data.deeplake_command(), "create", place, f"from-{source}", "--json"]
+    command = [*data.deeplake_command(), "create", destination, f"from-{source}", "--json"]
     peak, rows = _peak(command, os.environ | environment)
     seconds = time.perf_counter() - begin
     assert rows == count, f"{rows} rows, want {count}"

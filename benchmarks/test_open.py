@@ -21,10 +21,10 @@ ROWS = 10_000_000
 class Open:
     """Opens a dataset in a process that has the core loaded."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, folder: str) -> None:
         import deeplake
 
-        self._deeplake, self._place = deeplake, place
+        self._deeplake, self._folder = deeplake, folder
         self._kept: list[Any] = []
         deeplake.create("mem://loaded").close()
 
@@ -32,7 +32,7 @@ class Open:
         """Opens it and asks for the number of rows."""
         before = machine.memory()["now"]
         begin = time.perf_counter()
-        ds = self._deeplake.open(self._place)
+        ds = self._deeplake.open(self._folder)
         rows = len(ds)
         seconds = time.perf_counter() - begin
         self._kept.append(ds)
@@ -49,11 +49,11 @@ class Open:
 def measure(full: bool = False) -> Result:
     """Opens it in a fresh process for each round; full and short differ in rounds alone."""
     result = Result("open", "Open a dataset of 10,000,000 rows, core loaded", 21 if full else 7, full)
-    place = lake()
+    folder = lake()
     opened, again, sample = Turn(), Turn(), Turn()
     grown = []
     for number in range(result.rounds):
-        with Contender("deeplake", "test_open", "Open", place=str(place)) as one:
+        with Contender("deeplake", "test_open", "Open", folder=str(folder)) as one:
             answer = one.call("open")
             assert answer["value"]["rows"] == ROWS, answer["value"]
             grown.append(answer["value"]["grown"] / 1e6)
@@ -71,8 +71,8 @@ def measure(full: bool = False) -> Result:
         Figure("open 10,000,000 rows", Spread.of([1000 * s for s in opened.seconds]), 50, "less", "ms")
     )
     result.figures.append(Figure("memory grown by it", Spread.of(grown), 20, "less", "MB"))
-    chunks = sum(1 for path in place.rglob("*") if path.is_file())
-    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
+    chunks = sum(1 for path in folder.rglob("*") if path.is_file())
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     result.notes.append(
         f"Rows are a class label and 8 bytes of ragged text; the text is in small chunks, so that there are as many "
         f"({chunks:,} files, {size:,.0f} MB) as ten million photographs would have."
@@ -83,8 +83,8 @@ def measure(full: bool = False) -> Result:
 def lake() -> Path:
     import deeplake
 
-    def build(place: Path) -> None:
-        with deeplake.create(place) as ds:
+    def build(folder: Path) -> None:
+        with deeplake.create(folder) as ds:
             ds.create_tensor("labels", "class_label")
             ds.create_tensor("names", "text", chunk_bytes=16 << 10)
             step = 500_000

@@ -144,11 +144,11 @@ def _pieces(rng: np.random.Generator, rows: int) -> Order:
 def _buffered(rng: np.random.Generator, order: Order, size: int) -> Order:
     """Rows through a shuffle buffer: each that comes takes the place of a random one, which goes out."""
     buffer = order[:size].tolist()
-    places = rng.integers(0, size, ROWS - size).tolist()
+    positions = rng.integers(0, size, ROWS - size).tolist()
     out = []
-    for row, place in zip(order[size:].tolist(), places, strict=True):
-        out.append(buffer[place])
-        buffer[place] = row
+    for row, position in zip(order[size:].tolist(), positions, strict=True):
+        out.append(buffer[position])
+        buffer[position] = row
     return np.concatenate([np.array(out, np.int64), rng.permutation(np.array(buffer, np.int64))])
 
 
@@ -175,11 +175,11 @@ def _py1e(rng: np.random.Generator, block: int) -> Order:
     """Shards in random order, each row moved by chance within a range around its shard."""
     order = _pieces(rng, SHARD)
     reach = max(block - SHARD, 0) / 2
-    places = np.arange(ROWS) + rng.uniform(-reach, reach, ROWS)
+    positions = np.arange(ROWS) + rng.uniform(-reach, reach, ROWS)
     # A range beyond either end is folded back.
-    places = np.where(places < 0, -places, places)
-    places = np.where(places > ROWS, 2 * ROWS - places, places)
-    return order[np.argsort(places)] if reach < ROWS else rng.permutation(order)
+    positions = np.where(positions < 0, -positions, positions)
+    positions = np.where(positions > ROWS, 2 * ROWS - positions, positions)
+    return order[np.argsort(positions)] if reach < ROWS else rng.permutation(order)
 
 
 SHARD = (64 << 20) // SAMPLE

@@ -66,17 +66,17 @@ def measure(full: bool = False) -> Result:
 
 def _numbers(result: Result, rows: int) -> None:
     threads = machine.cores()
-    place = query_data.numbers_lake(rows)
+    folder = query_data.numbers_lake(rows)
     snappy, plain = query_data.parquet(rows, "snappy"), query_data.parquet(rows, "uncompressed")
     with ExitStack() as stack:
         made = {
-            OURS: Contender(OURS, "queries", "Ours", uri=str(place), threads=threads),
+            OURS: Contender(OURS, "queries", "Ours", uri=str(folder), threads=threads),
             DUCK: Contender(DUCK, "queries", "Duck", file=str(snappy), threads=threads),
             DUCK_PLAIN: Contender(DUCK_PLAIN, "queries", "Duck", file=str(plain), threads=threads),
         }
         if _there("lance", result):
             made[LANCE] = _lance(rows, threads)
-        files = _joined(place)
+        files = _joined(folder)
         wide = rows * (8 + 8 + 4 + 4 + 1)
         limit = Contender(FILES, "queries", "read_loop", threads=threads, megabytes=wide // 1_000_000, file=str(files))
         contenders(stack, made | {FILES: limit})
@@ -119,34 +119,34 @@ def _megabytes(path: Path) -> str:
 
 def _there(peer: str, result: Result) -> bool:
     """Reports whether a peer takes part: the short comparison makes no environment for it."""
-    if result.full or (environments.PLACE / peer / "installed").exists():
+    if result.full or (environments.FOLDER / peer / "installed").exists():
         return True
     result.notes.append(f"Without {peer}: python benchmarks/environments.py {peer} makes its environment.")
     return False
 
 
 def _lance(rows: int, threads: int) -> Contender:
-    place = data.CACHE / f"numbers-{rows}.lance"
+    folder = data.CACHE / f"numbers-{rows}.lance"
     one = Contender(
         LANCE,
         "queries",
         "Lance",
         python=environments.python("lance"),
         environment=environments.QUIET | {"LANCE_CPU_THREADS": str(threads)},
-        place=str(place),
+        folder=str(folder),
         threads=threads,
     )
-    if not place.exists():
+    if not folder.exists():
         one.call("write", rows=rows)
     assert one.call("load")["value"]["count"] == rows
     return one
 
 
-def _joined(place: Path) -> Path:
+def _joined(folder: Path) -> Path:
     """Returns one file with the bytes of all files of a dataset."""
-    joined = place.with_suffix(".joined")
+    joined = folder.with_suffix(".joined")
     with joined.open("wb") as out:
-        for path in sorted(place.rglob("data/*/*")):
+        for path in sorted(folder.rglob("data/*/*")):
             with path.open("rb") as file:
                 shutil.copyfileobj(file, out)
     return joined
@@ -224,8 +224,8 @@ def _far(result: Result, rows: int) -> None:
 
 
 def _shapes(result: Result, rows: int) -> None:
-    place = query_data.shapes_lake(rows)
-    with Contender(OURS, "queries", "Ours", uri=str(place), threads=machine.cores()) as one:
+    folder = query_data.shapes_lake(rows)
+    with Contender(OURS, "queries", "Ours", uri=str(folder), threads=machine.cores()) as one:
         first = Turn()
         for _ in range(result.rounds):
             one.call("anew")
@@ -235,7 +235,7 @@ def _shapes(result: Result, rows: int) -> None:
     count = int((query_data.heights(rows) > 72).sum())
     for turn in (first, again):
         assert all(value["count"] == count for value in turn.values), f"{turn.values}, want {count}"
-    size = sum(path.stat().st_size for path in place.rglob("data/*/*"))
+    size = sum(path.stat().st_size for path in folder.rglob("data/*/*"))
     lines = [Line("just opened", _ms(first), cpu=_cpu(first)), Line("again", _ms(again), cpu=_cpu(again))]
     result.tables.append(
         Table(f"WHERE SHAPE(images)[0] > 72 of {rows:,} JPEG images", "ms", "query", lines, better="less")
@@ -252,13 +252,13 @@ def _shapes(result: Result, rows: int) -> None:
 
 def _vectors(result: Result, rows: int) -> None:
     threads = machine.cores()
-    place = query_data.vectors_lake(rows)
+    folder = query_data.vectors_lake(rows)
     amount = rows * query_data.AXES * 4
     with ExitStack() as stack:
         made = contenders(
             stack,
             {
-                OURS: Contender(OURS, "queries", "Ours", uri=str(place), threads=threads),
+                OURS: Contender(OURS, "queries", "Ours", uri=str(folder), threads=threads),
                 NUMPY: Contender(NUMPY, "queries", "Arrays", rows=rows),
                 LIMIT: Contender(LIMIT, "queries", "read_loop", threads=threads, megabytes=amount // 1_000_000),
                 SMALL: Contender(
@@ -310,10 +310,10 @@ def _paper(result: Result, rows: int) -> None:
     if not _there("deeplake3", result):
         return
     few = min(rows, 10_000 if result.full else 2_000)
-    place = query_data.paper_lake(rows)
+    folder = query_data.paper_lake(rows)
     with ExitStack() as stack:
         made = {
-            OURS: Contender(OURS, "queries", "Ours", uri=str(place), threads=machine.cores()),
+            OURS: Contender(OURS, "queries", "Ours", uri=str(folder), threads=machine.cores()),
             THREE: _three(few),
         }
         if few < rows:
@@ -360,17 +360,17 @@ def _paper(result: Result, rows: int) -> None:
 
 
 def _three(rows: int) -> Contender:
-    place = data.CACHE / f"paper-{rows}.deeplake3"
+    folder = data.CACHE / f"paper-{rows}.deeplake3"
     one = Contender(
         THREE,
         "queries",
         "Three",
         python=environments.python("deeplake3"),
         environment=environments.QUIET,
-        place=str(place),
+        folder=str(folder),
         rows=rows,
     )
-    stamp = place.with_suffix(".done")
+    stamp = folder.with_suffix(".done")
     if not stamp.exists():
         one.call("write")
         stamp.touch()

@@ -104,8 +104,8 @@ def _line(name: str, turn: Turn, rows: int) -> Line:
 def _lake(rows: int) -> Path:
     import deeplake
 
-    def build(place: Path) -> None:
-        with deeplake.create(place) as ds:
+    def build(folder: Path) -> None:
+        with deeplake.create(folder) as ds:
             ds.create_tensor("arrays", dtype="uint8", shape=(data.SIDE, data.SIDE, 3))
             for start in range(0, rows, 500):
                 ds.extend({"arrays": np.stack([raw_sample(row, SEED) for row in range(start, min(start + 500, rows))])})

@@ -15,10 +15,10 @@ DISTINCT = 64  # arrays in memory, written again and again, so that the source c
 
 
 class Writer:
-    """Writes to a place of its own, which `remove` removes."""
+    """Writes to a folder of its own, which `remove` removes."""
 
-    def __init__(self, place: str) -> None:
-        self._place = Path(place)
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
         self._arrays: Any = None
 
     def prepare(self) -> dict[str, Any]:
@@ -28,10 +28,10 @@ class Writer:
 
     def remove(self) -> dict[str, Any]:
         """Removes the files of the last round, and waits until the disk has nothing left to write."""
-        if self._place.is_dir():
-            shutil.rmtree(self._place)
+        if self._folder.is_dir():
+            shutil.rmtree(self._folder)
         else:
-            self._place.unlink(missing_ok=True)
+            self._folder.unlink(missing_ok=True)
         os.sync()
         return {}
 
@@ -50,16 +50,16 @@ class Writer:
 class Ours(Writer):
     """`ds.append` for each array, then `ds.commit`."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, folder: str) -> None:
         import deeplake
 
-        super().__init__(place)
+        super().__init__(folder)
         self._deeplake, self._opened = deeplake, None
         deeplake.create("mem://loaded").close()  # the core belongs to the process, not to the round
 
     def run(self, count: int) -> dict[str, Any]:
         self._opened = None
-        with self._deeplake.create(self._place) as ds:
+        with self._deeplake.create(self._folder) as ds:
             ds.create_tensor("arrays", dtype="uint8", shape=(1024, 1024, 3))
             for row in range(count):
                 ds.append({"arrays": self._arrays[row % DISTINCT]})
@@ -67,17 +67,17 @@ class Ours(Writer):
         return {}
 
     def read(self, row: int) -> Any:
-        self._opened = self._opened or self._deeplake.open(self._place)
+        self._opened = self._opened or self._deeplake.open(self._folder)
         return self._opened["arrays"][row]
 
 
 class TensorStore(Writer):
     """Uncompressed Zarr, a chunk for each array, 16 writes in flight; its file driver syncs each file."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, folder: str) -> None:
         import tensorstore
 
-        super().__init__(place)
+        super().__init__(folder)
         self._tensorstore = tensorstore
         self._store: Any = None
 
@@ -85,7 +85,7 @@ class TensorStore(Writer):
         self._store = self._tensorstore.open(
             {
                 "driver": "zarr",
-                "kvstore": {"driver": "file", "path": str(self._place)},
+                "kvstore": {"driver": "file", "path": str(self._folder)},
                 "metadata": {
                     "shape": [count, 1024, 1024, 3],
                     "chunks": [1, 1024, 1024, 3],
@@ -103,7 +103,7 @@ class TensorStore(Writer):
                 waiting.popleft().result()
         for write in waiting:
             write.result()
-        _sync(self._place)
+        _sync(self._folder)
         return {}
 
     def read(self, row: int) -> Any:
@@ -114,16 +114,16 @@ class Plain(Writer):
     """One file: write for each array, then one fsync."""
 
     def run(self, count: int) -> dict[str, Any]:
-        with self._place.open("wb", buffering=0) as file:
+        with self._folder.open("wb", buffering=0) as file:
             for row in range(count):
                 _write(file.fileno(), memoryview(self._arrays[row % DISTINCT]).cast("B"))
             os.fsync(file.fileno())
-        _sync(self._place.parent)
+        _sync(self._folder.parent)
         return {}
 
     def read(self, row: int) -> Any:
         size = 1024 * 1024 * 3
-        with self._place.open("rb") as file:
+        with self._folder.open("rb") as file:
             return np.frombuffer(os.pread(file.fileno(), size, row * size), np.uint8).reshape(1024, 1024, 3)
 
 

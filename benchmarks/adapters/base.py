@@ -58,26 +58,26 @@ class Adapter:
         """Returns the stored form of a JPEG file: the file, or its pixels (height, width, 3)."""
         return decode(file).numpy() if self.decoded else file
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
-        """Writes `count` samples into the empty folder `place`."""
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
+        """Writes `count` samples into the empty folder `folder`."""
         raise AbsentError(f"{type(self).__name__} writes no samples")
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
-        """Writes `count` arrays of one shape, serially, into the empty folder `place`."""
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        """Writes `count` arrays of one shape, serially, into the empty folder `folder`."""
         raise AbsentError(f"{type(self).__name__} writes no arrays")
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         """Makes the loader once. Each call of the returned function starts an epoch.
 
         Args:
-            place: a folder, or `s3://bucket/prefix`.
+            uri: a folder, or `s3://bucket/prefix`.
             batch_size: of every batch but the last, which may be smaller.
             workers: processes or threads of the loader.
             cache: an empty folder for copies of remote files.
         """
         raise AbsentError(f"{type(self).__name__} gives no epochs")
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
+    def fetch(self, uri: str, cache: Path) -> Fetch:
         """Opens the files of `write` to read samples at random."""
         raise AbsentError(f"{type(self).__name__} reads no samples at random")
 
@@ -131,5 +131,5 @@ def endpoint() -> str:
     return os.environ["AWS_ENDPOINT_URL"]
 
 
-def remote(place: str) -> bool:
-    return place.startswith("s3://")
+def remote(uri: str) -> bool:
+    return uri.startswith("s3://")

@@ -11,18 +11,18 @@ from adapters.base import WINDOW, WORKERS, Adapter, Epoch
 
 
 class DALI(Adapter):
-    """`place` is the folder of the class folders; nothing is written."""
+    """`uri` is the folder of the class folders; nothing is written."""
 
     packages = ("nvidia.dali", "nvidia.dali.plugin.pytorch")
     workers = tuple(workers for workers in WORKERS if workers)
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import numpy as np
         import torch
         from nvidia.dali import fn, pipeline_def, types
         from nvidia.dali.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
 
-        paths = sorted(Path(place).glob("*/*.jpg"))
+        paths = sorted(Path(uri).glob("*/*.jpg"))
         names = sorted({path.parent.name for path in paths})
         labels = torch.from_numpy(np.array([names.index(path.parent.name) for path in paths]))
         files, side = [str(path) for path in paths], self.side

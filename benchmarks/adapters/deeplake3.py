@@ -20,10 +20,10 @@ class DeepLake3(Adapter):
     def __init__(self, decoded: bool = False) -> None:
         self.decoded = decoded
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
-        ds = deeplake.empty(str(place), overwrite=True)
+        ds = deeplake.empty(str(folder), overwrite=True)
         with ds:
             ds.create_tensor("images", htype="image", sample_compression=None if self.decoded else "jpeg")
             ds.create_tensor("labels", dtype="int64")
@@ -31,17 +31,17 @@ class DeepLake3(Adapter):
             for some in thousands(rows):
                 self._extend(ds, some)
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import deeplake
 
-        ds = deeplake.empty(str(place), overwrite=True)
+        ds = deeplake.empty(str(folder), overwrite=True)
         with ds:
             ds.create_tensor("arrays", dtype="uint8")
             for array in arrays:
                 ds.arrays.append(array)
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        ds = _load(place)
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        ds = _load(uri)
 
         def epoch() -> Iterator[Any]:
             loader = ds.pytorch(
@@ -57,8 +57,8 @@ class DeepLake3(Adapter):
 
         return epoch
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
-        images = _load(place).images
+    def fetch(self, uri: str, cache: Path) -> Fetch:
+        images = _load(uri).images
         return lambda rows: [images[row].tobytes() for row in rows]
 
     def _extend(self, ds: Any, rows: list[Row]) -> None:
@@ -71,15 +71,15 @@ class DeepLake3(Adapter):
         ds.numbers.extend(np.array(numbers, np.int64))
 
 
-def _load(place: str) -> Any:
+def _load(uri: str) -> Any:
     import deeplake
 
     creds = None
-    if remote(place):
+    if remote(uri):
         creds = {
             "aws_access_key_id": os.environ["AWS_ACCESS_KEY_ID"],
             "aws_secret_access_key": os.environ["AWS_SECRET_ACCESS_KEY"],
             "aws_region": os.environ["AWS_REGION"],
             "endpoint_url": endpoint(),
         }
-    return deeplake.load(place, read_only=True, creds=creds, verbose=False)
+    return deeplake.load(uri, read_only=True, creds=creds, verbose=False)

@@ -27,10 +27,10 @@ class DeepLake4(Adapter):
         # Threads of ours decode what columns give; the DataLoader has processes.
         self.workers = (CORES, 2 * CORES) if way == "columns" else tuple(sorted({0, 2, CORES}))  # type: ignore[misc]
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
-        ds = deeplake.create(str(place))
+        ds = deeplake.create(str(folder))
         ds.add_column("image", deeplake.types.Image(sample_compression="jpeg"))
         ds.add_column("label", deeplake.types.Int64())
         ds.add_column("number", deeplake.types.Int64())
@@ -38,17 +38,17 @@ class DeepLake4(Adapter):
             _append(ds, some)
         ds.commit()
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import deeplake
 
-        ds = deeplake.create(str(place))
+        ds = deeplake.create(str(folder))
         ds.add_column("array", deeplake.types.Array(deeplake.types.UInt8(), shape=[1024, 1024, 3]))
         for array in arrays:
             ds.append({"array": array[None]})
         ds.commit()
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
-        ds = _open(place)
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        ds = _open(uri)
         if self._way == "columns":
             return lambda: _columns(ds, batch_size, workers, self.pixels)
         from torch.utils.data import DataLoader
@@ -56,9 +56,9 @@ class DeepLake4(Adapter):
         loader = DataLoader(ds.pytorch(), batch_size=batch_size, shuffle=True, num_workers=workers)
         return lambda: ((batch["image"], batch["label"], batch["number"]) for batch in loader)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
+    def fetch(self, uri: str, cache: Path) -> Fetch:
         # The column is looked up once: each look-up takes longer than reading a sample.
-        ds = _open(place)
+        ds = _open(uri)
         column = ds["image"]
 
         def fetch(rows: list[int]) -> list[bytes]:
@@ -68,18 +68,18 @@ class DeepLake4(Adapter):
         return fetch
 
 
-def _open(place: str) -> Any:
+def _open(uri: str) -> Any:
     import deeplake
 
     creds = {}
-    if remote(place):
+    if remote(uri):
         creds = {
             "aws_access_key_id": os.environ["AWS_ACCESS_KEY_ID"],
             "aws_secret_access_key": os.environ["AWS_SECRET_ACCESS_KEY"],
             "aws_region": os.environ["AWS_REGION"],
             "endpoint_url": endpoint(),
         }
-    return deeplake.open_read_only(place, creds=creds)
+    return deeplake.open_read_only(uri, creds=creds)
 
 
 def _columns(ds: Any, batch_size: int, workers: int, pixels: Callable[[Any], Any]) -> Iterator[Batch]:

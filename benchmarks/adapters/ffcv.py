@@ -27,7 +27,7 @@ class FFCV(Adapter):
     def __init__(self, mode: str) -> None:
         self._mode = mode
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         from ffcv.fields import IntField, RGBImageField, rgb_image
         from ffcv.writer import DatasetWriter
 
@@ -54,9 +54,9 @@ class FFCV(Adapter):
         rgb_image.encode_jpeg = lambda pixels, quality: np.frombuffer(pixels.file, np.uint8)
         rgb_image.resizer = lambda pixels, most: pixels
         fields = {"image": RGBImageField(write_mode=self._mode), "label": IntField(), "row": IntField()}
-        DatasetWriter(str(place / "set.beton"), fields, num_workers=2).from_indexed_dataset(Rows(), chunksize=100)
+        DatasetWriter(str(folder / "set.beton"), fields, num_workers=2).from_indexed_dataset(Rows(), chunksize=100)
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         from ffcv.fields import NDArrayField
         from ffcv.writer import DatasetWriter
 
@@ -70,9 +70,9 @@ class FFCV(Adapter):
                 return (first if at == 0 else next(arrays),)
 
         fields = {"array": NDArrayField(first.dtype, first.shape)}
-        DatasetWriter(str(place / "set.beton"), fields, num_workers=1).from_indexed_dataset(Rows())
+        DatasetWriter(str(folder / "set.beton"), fields, num_workers=1).from_indexed_dataset(Rows())
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder, SimpleRGBImageDecoder
         from ffcv.loader import Loader, OrderOption
         from ffcv.transforms import RandomHorizontalFlip, ToTensor
@@ -82,7 +82,7 @@ class FFCV(Adapter):
             images = [RandomResizedCropRGBImageDecoder((self.side, self.side)), RandomHorizontalFlip()]
 
         loader = Loader(
-            str(Path(place) / "set.beton"),
+            str(Path(uri) / "set.beton"),
             batch_size=batch_size,
             num_workers=workers,
             # as its guide to performance says for sets larger than memory

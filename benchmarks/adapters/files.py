@@ -12,7 +12,7 @@ from adapters.base import Adapter, Epoch
 
 
 class Files(Adapter):
-    """`place` is the folder of the class folders; nothing is written."""
+    """`uri` is the folder of the class folders; nothing is written."""
 
     packages = ("torch",)
 
@@ -21,13 +21,13 @@ class Files(Adapter):
         self._read, channels_first = reader(decoder)
         self.height_first = not channels_first  # type: ignore[misc]
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import torch
 
         # More workers than cores are tried, too.
         warnings.filterwarnings("ignore", message="This DataLoader will create")
         read = crops.reader(self._decoder, self.side) if self.side else self._read
-        paths = sorted(Path(place).glob("*/*.jpg"))
+        paths = sorted(Path(uri).glob("*/*.jpg"))
         names = sorted({path.parent.name for path in paths})
         labels = [names.index(path.parent.name) for path in paths]
         loader = torch.utils.data.DataLoader(

@@ -26,7 +26,7 @@ class Grain(Adapter):
         "cv2",
     )
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         from array_record.python import array_record_module
 
         out, left, shard = None, 0, 0
@@ -34,28 +34,28 @@ class Grain(Adapter):
             if left <= 0:
                 if out is not None:
                     out.close()
-                name = str(place / f"{shard:05d}.array_record")
+                name = str(folder / f"{shard:05d}.array_record")
                 out, left, shard = array_record_module.ArrayRecordWriter(name, _OPTIONS), SHARD, shard + 1
             out.write(_HEAD.pack(label, number) + image)
             left -= len(image)
         if out is not None:
             out.close()
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         from array_record.python import array_record_module
 
-        out = array_record_module.ArrayRecordWriter(str(place / "arrays.array_record"), _OPTIONS)
+        out = array_record_module.ArrayRecordWriter(str(folder / "arrays.array_record"), _OPTIONS)
         for array in arrays:
             out.write(array.tobytes())
         out.close()
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import grain
         from absl import flags
 
         # its worker processes ask for flags, which only its own kind of main parses
         flags.FLAGS.mark_as_parsed()
-        source = grain.sources.ArrayRecordDataSource(sorted(str(p) for p in Path(place).glob("*.array_record")))
+        source = grain.sources.ArrayRecordDataSource(sorted(str(p) for p in Path(uri).glob("*.array_record")))
         steps = -(-len(source) // batch_size)
         # Batches are made before the repetition, so that no batch has images of two epochs. The
         # repetition keeps the worker processes: starting them takes as long as an epoch of 3 s.
@@ -74,10 +74,10 @@ class Grain(Adapter):
         batches = iter(dataset)
         return lambda: map(_tensors, islice(batches, steps))
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
+    def fetch(self, uri: str, cache: Path) -> Fetch:
         from array_record.python import array_record_data_source
 
-        paths = sorted(str(path) for path in Path(place).glob("*.array_record"))
+        paths = sorted(str(path) for path in Path(uri).glob("*.array_record"))
         source = array_record_data_source.ArrayRecordDataSource(paths)
 
         def fetch(rows: list[int]) -> list[bytes]:

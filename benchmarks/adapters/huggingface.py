@@ -23,33 +23,33 @@ class HuggingFace(Adapter):
         "cv2",
     )
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import datasets
         from datasets.arrow_writer import ArrowWriter
 
         features = datasets.Features(
             {"image": datasets.Value("binary"), "label": datasets.Value("int64"), "row": datasets.Value("int64")}
         )
-        with ArrowWriter(path=str(place / "data.arrow"), features=features) as out:
+        with ArrowWriter(path=str(folder / "data.arrow"), features=features) as out:
             for image, label, number in rows:
                 out.write({"image": image, "label": label, "row": number})
             out.finalize()
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import datasets
         from datasets.arrow_writer import ArrowWriter
 
         features = datasets.Features({"array": datasets.Value("binary")})
-        with ArrowWriter(path=str(place / "data.arrow"), features=features, writer_batch_size=32) as out:
+        with ArrowWriter(path=str(folder / "data.arrow"), features=features, writer_batch_size=32) as out:
             for array in arrays:
                 out.write({"array": array.tobytes()})
             out.finalize()
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import datasets
         from torch.utils.data import DataLoader
 
-        dataset = datasets.Dataset.from_file(str(Path(place) / "data.arrow"))
+        dataset = datasets.Dataset.from_file(str(Path(uri) / "data.arrow"))
         loader = DataLoader(
             dataset.with_transform(partial(_decoded, pixels=self.pixels)),
             batch_size=batch_size,
@@ -60,10 +60,10 @@ class HuggingFace(Adapter):
         )
         return lambda: iter(loader)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
+    def fetch(self, uri: str, cache: Path) -> Fetch:
         import datasets
 
-        dataset = datasets.Dataset.from_file(str(Path(place) / "data.arrow")).select_columns("image")
+        dataset = datasets.Dataset.from_file(str(Path(uri) / "data.arrow")).select_columns("image")
         return lambda rows: list(dataset[rows]["image"])
 
 
@@ -72,7 +72,7 @@ class HuggingFaceStream(Adapter):
 
     packages = ("datasets", "pyarrow.parquet", "s3fs", "cv2")
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -82,9 +82,9 @@ class HuggingFaceStream(Adapter):
             columns = zip(*every[part::PARTS], strict=True)
             table = pa.table(dict(zip(names, map(list, columns), strict=True)))
             # As its own to_parquet for images: row groups of 100, JPEG files uncompressed.
-            parquet.write_table(table, place / f"{part:05d}.parquet", row_group_size=100, compression="none")
+            parquet.write_table(table, folder / f"{part:05d}.parquet", row_group_size=100, compression="none")
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import datasets
         from torch.utils.data import DataLoader
 
@@ -92,10 +92,10 @@ class HuggingFaceStream(Adapter):
         # is longer than an epoch here, and says nothing of longer ones.
         datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0
         options = None
-        if remote(place):
+        if remote(uri):
             keys = {"key": os.environ["AWS_ACCESS_KEY_ID"], "secret": os.environ["AWS_SECRET_ACCESS_KEY"]}
             options = {**keys, "client_kwargs": {"endpoint_url": endpoint()}}
-        files = [f"{place}/{part:05d}.parquet" for part in range(PARTS)]
+        files = [f"{uri}/{part:05d}.parquet" for part in range(PARTS)]
         dataset = datasets.load_dataset(
             "parquet", data_files=files, split="train", streaming=True, storage_options=options, cache_dir=str(cache)
         ).shuffle(seed=0, buffer_size=WINDOW // 2)

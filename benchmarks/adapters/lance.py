@@ -19,7 +19,7 @@ class Lance(Adapter):
         "cv2",
     )
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import lance
         import pyarrow as pa
 
@@ -31,9 +31,9 @@ class Lance(Adapter):
                 "row": pa.array(numbers, pa.int64()),
             }
         )
-        lance.write_dataset(table, str(place), mode="overwrite")
+        lance.write_dataset(table, str(folder), mode="overwrite")
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import lance
         import pyarrow as pa
 
@@ -45,13 +45,13 @@ class Lance(Adapter):
                 yield pa.RecordBatch.from_arrays([column], names=["array"])
 
         schema = pa.schema([("array", kind)])
-        lance.write_dataset(pa.RecordBatchReader.from_batches(schema, batches()), str(place), mode="overwrite")
+        lance.write_dataset(pa.RecordBatchReader.from_batches(schema, batches()), str(folder), mode="overwrite")
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import torch
         from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 
-        rows = _Rows(place, self.pixels)
+        rows = _Rows(uri, self.pixels)
         sampler = BatchSampler(RandomSampler(range(len(rows))), batch_size, drop_last=False)
         assert torch
         loader = DataLoader(
@@ -65,15 +65,15 @@ class Lance(Adapter):
         )
         return lambda: iter(loader)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
-        dataset = _open(place)
+    def fetch(self, uri: str, cache: Path) -> Fetch:
+        dataset = _open(uri)
         return lambda rows: dataset.take(rows, columns=["image"])["image"].to_pylist()
 
 
 class _Rows:
-    def __init__(self, place: str, pixels: Callable[[Any], Any]) -> None:
+    def __init__(self, uri: str, pixels: Callable[[Any], Any]) -> None:
         self._pixels = pixels
-        self._place, self._rows = place, _open(place).count_rows()
+        self._uri, self._rows = uri, _open(uri).count_rows()
         self._dataset: Any = None
 
     def __len__(self) -> int:
@@ -81,15 +81,15 @@ class _Rows:
 
     def __getitems__(self, rows: list[int]) -> list[Any]:
         if self._dataset is None:
-            self._dataset = _open(self._place)
+            self._dataset = _open(self._uri)
         found = self._dataset.take(rows)
         columns = [found[name].to_pylist() for name in ("image", "label", "row")]
         return [(self._pixels(image), label, row) for image, label, row in zip(*columns, strict=True)]
 
 
-def _open(place: str) -> Any:
+def _open(uri: str) -> Any:
     import lance
 
-    if not remote(place):
-        return lance.dataset(place)
-    return lance.dataset(place, storage_options={"allow_http": "true", "aws_endpoint": endpoint()})
+    if not remote(uri):
+        return lance.dataset(uri)
+    return lance.dataset(uri, storage_options={"allow_http": "true", "aws_endpoint": endpoint()})

@@ -21,13 +21,13 @@ class LitData(Adapter):
     def __init__(self, decoded: bool = False) -> None:
         self.decoded = decoded
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
-        _write(place, ((self.stored(image), label, number) for image, label, number in rows))
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
+        _write(folder, ((self.stored(image), label, number) for image, label, number in rows))
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
-        _write(place, arrays)
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        _write(folder, arrays)
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import litdata
 
         pixels = self.pixels
@@ -38,13 +38,13 @@ class LitData(Adapter):
                 return pixels(file), label, number
 
         dataset = Images(
-            place,
+            uri,
             cache_dir=str(cache / "litdata"),
             shuffle=True,
-            storage_options=_storage(place),
+            storage_options=_storage(uri),
             # Two workers that share a chunk from a bucket read all of its file for each 256
             # samples: gaps of 5 s and more.
-            batch_decode="all" if remote(place) else "auto",
+            batch_decode="all" if remote(uri) else "auto",
         )
         loader = litdata.StreamingDataLoader(
             dataset,
@@ -55,29 +55,29 @@ class LitData(Adapter):
         )
         return lambda: iter(loader)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
+    def fetch(self, uri: str, cache: Path) -> Fetch:
         import litdata
 
         # By default it decodes 256 neighbours of a sample, too.
         dataset = litdata.StreamingDataset(
-            place, cache_dir=str(cache / "litdata"), storage_options=_storage(place), batch_decode=0
+            uri, cache_dir=str(cache / "litdata"), storage_options=_storage(uri), batch_decode=0
         )
         return in_order(lambda row: dataset[row][0])
 
 
-def _storage(place: str) -> dict[str, str] | None:
+def _storage(uri: str) -> dict[str, str] | None:
     import litdata
 
     # Its S3 client refuses plain HTTP, and has no setting for that.
     litdata.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
-    return {"endpoint_url": endpoint()} if remote(place) else None
+    return {"endpoint_url": endpoint()} if remote(uri) else None
 
 
-def _write(place: Path, rows: Iterable[Any]) -> None:
+def _write(folder: Path, rows: Iterable[Any]) -> None:
     import litdata
     from litdata.streaming.writer import BinaryWriter
 
-    writer = BinaryWriter(str(place), chunk_bytes=SHARD)
+    writer = BinaryWriter(str(folder), chunk_bytes=SHARD)
     for number, row in enumerate(rows):
         writer.add_item(number, row)
     writer.done()

@@ -16,27 +16,27 @@ class Memmap(Adapter):
     packages = ("torch", "cv2")
     decoded = True
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         images: Any = None
         labels, numbers = np.empty(count, np.int64), np.empty(count, np.int64)
         for at, (file, label, number) in enumerate(rows):
             pixels = self.stored(file)
             if images is None:
                 images = np.lib.format.open_memmap(
-                    place / "images.npy", mode="w+", dtype=np.uint8, shape=(count, *pixels.shape)
+                    folder / "images.npy", mode="w+", dtype=np.uint8, shape=(count, *pixels.shape)
                 )
             images[at], labels[at], numbers[at] = pixels, label, number
         images.flush()
-        np.save(place / "labels.npy", labels)
-        np.save(place / "numbers.npy", numbers)
+        np.save(folder / "labels.npy", labels)
+        np.save(folder / "numbers.npy", numbers)
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import torch
 
         # More workers than cores are tried, too.
         warnings.filterwarnings("ignore", message="This DataLoader will create")
         loader = torch.utils.data.DataLoader(
-            _Rows(Path(place)),
+            _Rows(Path(uri)),
             batch_size=batch_size,
             shuffle=True,
             num_workers=workers,
@@ -46,10 +46,10 @@ class Memmap(Adapter):
 
 
 class _Rows:
-    def __init__(self, place: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         # Copied at the first write, which never comes: torch warns of arrays that are read-only.
-        self._images = np.load(place / "images.npy", mmap_mode="c")
-        self._labels, self._numbers = np.load(place / "labels.npy"), np.load(place / "numbers.npy")
+        self._images = np.load(folder / "images.npy", mmap_mode="c")
+        self._labels, self._numbers = np.load(folder / "labels.npy"), np.load(folder / "numbers.npy")
 
     def __len__(self) -> int:
         return len(self._images)

@@ -23,11 +23,11 @@ class Ours(Adapter):
         """Takes the choices of the user: `fast=True` of transforms, bytes of `cache=`, pixels stored at `create`."""
         self._fast, self._cache, self.decoded = fast, cache, decoded
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
-        place.rmdir()
-        with deeplake.create(place) as ds:
+        folder.rmdir()
+        with deeplake.create(folder) as ds:
             ds.create_tensor("images", htype="image.rgb", compression=None if self.decoded else "jpeg")
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
@@ -35,17 +35,17 @@ class Ours(Adapter):
                 self._extend(ds, some)
             ds.commit("images")
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import deeplake
 
-        place.rmdir()
-        with deeplake.create(place) as ds:
+        folder.rmdir()
+        with deeplake.create(folder) as ds:
             ds.create_tensor("arrays", dtype="uint8", shape=(1024, 1024, 3))
             for array in arrays:
                 ds.append({"arrays": array})
             ds.commit("arrays")
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         options: dict[str, Any] = {}
         if self.side:
             from deeplake import transforms
@@ -54,11 +54,11 @@ class Ours(Adapter):
             options["transform"] = {"images": [crop, transforms.HorizontalFlip()]}
         if self._cache:
             options["cache"] = self._cache
-        loader = _open(place).pytorch(batch_size=batch_size, num_workers=workers, shuffle=True, **options)
+        loader = _open(uri).pytorch(batch_size=batch_size, num_workers=workers, shuffle=True, **options)
         return lambda: ((batch["images"], batch["labels"].flatten(), batch["numbers"].flatten()) for batch in loader)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
-        ds = _open(place)
+    def fetch(self, uri: str, cache: Path) -> Fetch:
+        ds = _open(uri)
         return lambda rows: [ds["images"].bytes(rows[0])] if len(rows) == 1 else ds["images"].bytes(rows)
 
     def _extend(self, ds: Any, rows: list[Row]) -> None:
@@ -69,12 +69,12 @@ class Ours(Adapter):
         ds.extend({"images": images, "labels": np.array(labels, np.int64), "numbers": np.array(numbers, np.int64)})
 
 
-def _open(place: str) -> Any:
+def _open(uri: str) -> Any:
     import deeplake
 
     storage = None
-    if remote(place):
+    if remote(uri):
         keys = {"access_key_id": os.environ["AWS_ACCESS_KEY_ID"]}
         keys["secret_access_key"] = os.environ["AWS_SECRET_ACCESS_KEY"]
         storage = deeplake.Storage(endpoint=endpoint(), region=os.environ["AWS_REGION"], credentials=keys)
-    return deeplake.open(place, storage=storage)
+    return deeplake.open(uri, storage=storage)

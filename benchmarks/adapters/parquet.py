@@ -15,28 +15,28 @@ from adapters.base import Adapter, Row, thousands
 class Parquet(Adapter):
     packages = ("pyarrow.parquet",)
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import pyarrow as pa
 
         schema = pa.schema([("image", pa.binary()), ("label", pa.int64()), ("row", pa.int64())])
-        with _writer(place, schema) as out:
+        with _writer(folder, schema) as out:
             for some in thousands(rows):
                 out.write_table(_table(some, schema))
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import pyarrow as pa
 
         schema = pa.schema([("array", pa.binary(1024 * 1024 * 3))])
-        with _writer(place, schema) as out:
+        with _writer(folder, schema) as out:
             for array in arrays:
                 out.write_table(pa.table([pa.array([array.tobytes()], schema.field(0).type)], schema=schema))
 
 
-def _writer(place: Path, schema: Any) -> Any:
+def _writer(folder: Path, schema: Any) -> Any:
     from pyarrow import parquet
 
     # JPEG files and noise do not get smaller; neither does a dictionary help.
-    return parquet.ParquetWriter(str(place / "data.parquet"), schema, compression="none", use_dictionary=False)
+    return parquet.ParquetWriter(str(folder / "data.parquet"), schema, compression="none", use_dictionary=False)
 
 
 def _table(rows: list[Row], schema: Any) -> Any:

@@ -19,15 +19,15 @@ REQUESTS = 32  # at once
 class PlainFiles(Adapter):
     """`open` and `read`, or a request for each."""
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         for at, (image, _, _) in enumerate(rows):
-            (place / f"{at:06d}.jpg").write_bytes(image)
+            (folder / f"{at:06d}.jpg").write_bytes(image)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
-        if not remote(place):
-            paths = [f"{place}/{at:06d}.jpg" for at in range(len(list(Path(place).glob("*.jpg"))))]
+    def fetch(self, uri: str, cache: Path) -> Fetch:
+        if not remote(uri):
+            paths = [f"{uri}/{at:06d}.jpg" for at in range(len(list(Path(uri).glob("*.jpg"))))]
             return lambda rows: [_whole(paths[row]) for row in rows]
-        get, bucket, prefix = _store(place)
+        get, bucket, prefix = _store(uri)
         return _pooled(lambda row: get(Bucket=bucket, Key=f"{prefix}/{row:06d}.jpg")["Body"].read())
 
 
@@ -38,24 +38,24 @@ class Packed(Adapter):
         """Reads batches of a local file on all cores if `threads` is set, as ours are."""
         self._threads = threads
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         extents = np.zeros((count, 2), np.int64)
-        with (place / "packed").open("wb") as out:
+        with (folder / "packed").open("wb") as out:
             for at, (image, _, _) in enumerate(rows):
                 extents[at] = out.tell(), len(image)
                 out.write(image)
-        np.save(place / "extents.npy", extents)
+        np.save(folder / "extents.npy", extents)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
-        if not remote(place):
-            file = os.open(f"{place}/packed", os.O_RDONLY)
-            extents = [tuple(pair) for pair in np.load(f"{place}/extents.npy").tolist()]
+    def fetch(self, uri: str, cache: Path) -> Fetch:
+        if not remote(uri):
+            file = os.open(f"{uri}/packed", os.O_RDONLY)
+            extents = [tuple(pair) for pair in np.load(f"{uri}/extents.npy").tolist()]
 
             def alone(rows: list[int]) -> list[bytes]:
                 return [os.pread(file, size, start) for start, size in map(extents.__getitem__, rows)]
 
             return _shared(alone) if self._threads else alone
-        get, bucket, prefix = _store(place)
+        get, bucket, prefix = _store(uri)
         index = io.BytesIO(get(Bucket=bucket, Key=f"{prefix}/extents.npy")["Body"].read())
         extents = [tuple(pair) for pair in np.load(index).tolist()]
 
@@ -68,10 +68,10 @@ class Packed(Adapter):
         return _pooled(one)
 
 
-def _store(place: str) -> tuple[Callable[..., Any], str, str]:
+def _store(uri: str) -> tuple[Callable[..., Any], str, str]:
     from adapters import bucket
 
-    name, _, prefix = place.removeprefix("s3://").partition("/")
+    name, _, prefix = uri.removeprefix("s3://").partition("/")
     return bucket.s3(REQUESTS).get_object, name, prefix
 
 

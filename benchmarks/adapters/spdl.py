@@ -13,7 +13,7 @@ from adapters.base import WORKERS, Adapter, Batch, Epoch, stack
 
 
 class SPDL(Adapter):
-    """`place` is the folder of the class folders; nothing is written."""
+    """`uri` is the folder of the class folders; nothing is written."""
 
     packages = (
         "spdl.pipeline",
@@ -21,13 +21,13 @@ class SPDL(Adapter):
     )
     workers = tuple(workers for workers in WORKERS if workers)
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import torch
         from spdl.pipeline import PipelineBuilder
 
         # Stacking a batch must not start a pool of torch's threads beside those of the pipeline.
         torch.set_num_threads(1)
-        paths = sorted(Path(place).glob("*/*.jpg"))
+        paths = sorted(Path(uri).glob("*/*.jpg"))
         names = sorted({path.parent.name for path in paths})
         files = [(str(path), names.index(path.parent.name), row) for row, path in enumerate(paths)]
 

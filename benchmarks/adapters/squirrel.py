@@ -24,9 +24,9 @@ class Squirrel(Adapter):
         "cv2",
     )
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         shard: list[dict[str, Any]] = []
-        store = _store(place)
+        store = _store(folder)
         for image, label, number in rows:
             shard.append({"image": image, "label": label, "row": number})
             if len(shard) == SAMPLES:
@@ -35,18 +35,18 @@ class Squirrel(Adapter):
         if shard:
             store.set(shard)
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
-        store = _store(place)
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+        store = _store(folder)
         for array in arrays:
             store.set([{"array": array}])
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         from squirrel.driver import MessagepackDriver
         from squirrel.iterstream.torch_composables import SplitByWorker
         from torch.utils.data import DataLoader
 
-        options = {"client_kwargs": {"endpoint_url": endpoint()}} if remote(place) else {}
-        driver = MessagepackDriver(place, storage_options=options)
+        options = {"client_kwargs": {"endpoint_url": endpoint()}} if remote(uri) else {}
+        driver = MessagepackDriver(uri, storage_options=options)
         stream = (
             # The seeds are the same in every worker: without them each splits another order, and
             # samples come twice.
@@ -69,8 +69,8 @@ def _decoded(sample: dict[str, Any], pixels: Callable[[Any], Any]) -> tuple[Any,
     return pixels(sample["image"]), sample["label"], sample["row"]
 
 
-def _store(place: Path) -> Any:
+def _store(folder: Path) -> Any:
     from squirrel.serialization import MessagepackSerializer
     from squirrel.store import SquirrelStore
 
-    return SquirrelStore(str(place), serializer=MessagepackSerializer())
+    return SquirrelStore(str(folder), serializer=MessagepackSerializer())

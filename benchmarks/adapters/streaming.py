@@ -21,22 +21,22 @@ class Streaming(Adapter):
     def __init__(self, decoded: bool = False) -> None:
         self.decoded = decoded
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         from streaming import MDSWriter
 
         columns = {"image": "ndarray" if self.decoded else "bytes", "label": "int", "row": "int"}
-        with MDSWriter(out=str(place), columns=columns) as out:
+        with MDSWriter(out=str(folder), columns=columns) as out:
             for image, label, number in rows:
                 out.write({"image": self.stored(image), "label": label, "row": number})
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         from streaming import MDSWriter
 
-        with MDSWriter(out=str(place), columns={"array": "ndarray:uint8:1024,1024,3"}) as out:
+        with MDSWriter(out=str(folder), columns={"array": "ndarray:uint8:1024,1024,3"}) as out:
             for array in arrays:
                 out.write({"array": array})
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         from streaming import StreamingDataset
         from torch.utils.data import DataLoader
 
@@ -47,7 +47,7 @@ class Streaming(Adapter):
                 sample = super().__getitem__(at)
                 return pixels(sample["image"]), sample["label"], sample["row"]
 
-        dataset = Images(**_where(place, cache), shuffle=True, batch_size=batch_size)
+        dataset = Images(**_where(uri, cache), shuffle=True, batch_size=batch_size)
         # Its client of the store has asked for the index by now. Forked workers would share that
         # connection and take each other's answers: some get none, and wait for 60 s. Without a
         # client, each makes its own.
@@ -62,10 +62,10 @@ class Streaming(Adapter):
         )
         return lambda: iter(loader)
 
-    def fetch(self, place: str, cache: Path) -> Fetch:
+    def fetch(self, uri: str, cache: Path) -> Fetch:
         from streaming import StreamingDataset
 
-        dataset = StreamingDataset(**_where(place, cache), shuffle=False, batch_size=1)
+        dataset = StreamingDataset(**_where(uri, cache), shuffle=False, batch_size=1)
 
         def fetch(rows: list[int]) -> list[bytes]:
             if len(rows) == 1:
@@ -78,5 +78,5 @@ class Streaming(Adapter):
         return fetch
 
 
-def _where(place: str, cache: Path) -> dict[str, str]:
-    return {"remote": place, "local": str(cache / "mds")} if remote(place) else {"local": place}
+def _where(uri: str, cache: Path) -> dict[str, str]:
+    return {"remote": uri, "local": str(cache / "mds")} if remote(uri) else {"local": uri}

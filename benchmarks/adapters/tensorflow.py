@@ -21,7 +21,7 @@ class TensorFlow(Adapter):
         """With `cache` it keeps decoded images in memory."""
         self._cache = cache
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import tensorflow as tf
 
         def numbers(value: int) -> Any:
@@ -32,7 +32,7 @@ class TensorFlow(Adapter):
             if left <= 0:
                 if out is not None:
                     out.close()
-                out, left, shard = tf.io.TFRecordWriter(str(place / f"{shard:05d}.tfrecord")), SHARD, shard + 1
+                out, left, shard = tf.io.TFRecordWriter(str(folder / f"{shard:05d}.tfrecord")), SHARD, shard + 1
             feature = {
                 "image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image])),
                 "label": numbers(label),
@@ -43,15 +43,15 @@ class TensorFlow(Adapter):
         if out is not None:
             out.close()
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import tensorflow as tf
 
-        with tf.io.TFRecordWriter(str(place / "arrays.tfrecord")) as out:
+        with tf.io.TFRecordWriter(str(folder / "arrays.tfrecord")) as out:
             for array in arrays:
                 # a record of bytes, without the Example that would copy it twice
                 out.write(array.tobytes())
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import tensorflow as tf
         import torch
 
@@ -69,7 +69,7 @@ class TensorFlow(Adapter):
                 image = tf.io.decode_jpeg(found["image"], channels=3, dct_method="INTEGER_ACCURATE")
             return image, found["label"], found["row"]
 
-        files = sorted(str(path) for path in Path(place).glob("*.tfrecord"))
+        files = sorted(str(path) for path in Path(uri).glob("*.tfrecord"))
         # AUTOTUNE needs some seconds of every epoch to find its numbers: longer than an epoch here.
         parallel = workers or tf.data.AUTOTUNE
         dataset = (

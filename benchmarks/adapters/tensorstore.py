@@ -21,13 +21,13 @@ class TensorStore(Adapter):
     def __init__(self, driver: str) -> None:
         self._driver = driver
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import tensorstore
 
         store = tensorstore.open(
             {
                 "driver": self._driver,
-                "kvstore": {"driver": "file", "path": str(place)},
+                "kvstore": {"driver": "file", "path": str(folder)},
                 "metadata": _metadata(self._driver, count),
                 "create": True,
                 "delete_existing": True,

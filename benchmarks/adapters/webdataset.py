@@ -19,26 +19,26 @@ class WebDataset(Adapter):
         "cv2",
     )
 
-    def write(self, place: Path, rows: Iterable[Row], count: int) -> None:
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import webdataset as wds
 
         # As many shards for each worker: one more for some of them would be a share of an epoch.
         most = -(-count // SHARDS)
-        with wds.ShardWriter(str(place / "%06d.tar"), maxsize=SHARD, maxcount=most, verbose=0) as out:
+        with wds.ShardWriter(str(folder / "%06d.tar"), maxsize=SHARD, maxcount=most, verbose=0) as out:
             for image, label, number in rows:
                 out.write({"__key__": f"{number:08d}", "jpg": image, "cls": label})
 
-    def write_arrays(self, place: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
+    def write_arrays(self, folder: Path, arrays: Iterator[npt.NDArray[np.uint8]], count: int) -> None:
         import webdataset as wds
 
-        with wds.ShardWriter(str(place / "%06d.tar"), maxsize=1 << 30, verbose=0) as out:
+        with wds.ShardWriter(str(folder / "%06d.tar"), maxsize=1 << 30, verbose=0) as out:
             for number, array in enumerate(arrays):
                 out.write({"__key__": f"{number:08d}", "npy": array})
 
-    def open(self, place: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
         import webdataset as wds
 
-        shards = _shards(place)
+        shards = _shards(uri)
         dataset = (
             wds.WebDataset(shards, shardshuffle=100, seed=0, empty_check=False)
             .shuffle(1000)
@@ -51,12 +51,12 @@ class WebDataset(Adapter):
         return lambda: iter(loader)
 
 
-def _shards(place: str) -> list[str]:
-    if not remote(place):
-        return sorted(str(path) for path in Path(place).glob("*.tar"))
+def _shards(uri: str) -> list[str]:
+    if not remote(uri):
+        return sorted(str(path) for path in Path(uri).glob("*.tar"))
     from adapters import bucket
 
-    client, (name, _, prefix) = bucket.s3(), place.removeprefix("s3://").partition("/")
+    client, (name, _, prefix) = bucket.s3(), uri.removeprefix("s3://").partition("/")
     keys = [found["Key"] for found in client.list_objects_v2(Bucket=name, Prefix=prefix)["Contents"]]
     sign = client.generate_presigned_url
     urls = [sign("get_object", Params={"Bucket": name, "Key": key}) for key in keys if key.endswith(".tar")]

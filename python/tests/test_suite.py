@@ -53,7 +53,7 @@ def test_every_entrant_has_an_adapter_and_a_lock(suite: ModuleType) -> None:
 def test_who_is_absent_is_named_with_the_reason(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite, "PLACE", tmp_path)
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
     chapter = suite.Chapter("epoch-noise", "three images", "images/s", ["workers"])
     chapter.add("deeplake", 3.0, {"images/s": "3", "workers": "2"})
     chapter.add("slower | odd", 1.0, {"images/s": "1"})
@@ -76,7 +76,7 @@ def test_who_is_absent_is_named_with_the_reason(
 def test_lines_keep_the_commit_and_date_of_their_run(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite, "PLACE", tmp_path)
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
 
     def measure(commit: str, date: str, name: str, about: str = "three images", *, only: bool) -> str:
         monkeypatch.setattr(suite.machine, "commit", lambda: commit)
@@ -105,7 +105,7 @@ def test_lines_keep_the_commit_and_date_of_their_run(
 def test_a_row_that_misses_the_shown_figure_is_withdrawn(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite, "PLACE", tmp_path)
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
     entrant = sys.modules["roster"].ENTRANTS[0]
     monkeypatch.setattr(suite.shown, "SHOWN", {"epoch-noise": {entrant.name: (0.6, "its page")}})
     chapter = suite.Chapter("epoch-noise", "three images", "images/s", [])
@@ -210,6 +210,6 @@ def test_workers_are_those_nearest_to_the_choice(
 def test_an_environment_that_cannot_be_made_says_why(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     environments = sys.modules["environments"]
     monkeypatch.setattr(environments, "_has", lambda library: False)
-    monkeypatch.setattr(environments, "PLACE", Path("nowhere"))
+    monkeypatch.setattr(environments, "FOLDER", Path("nowhere"))
     with pytest.raises(environments.MissingError, match="pkg-config finds no opencv4"):
         environments.python("ffcv")
