@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"deeplake/core/array"
+	"deeplake/core/array/arraytest"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -64,7 +65,7 @@ func operators() []Function {
 // Check promised, and must not depend on the form in which rows come: uniform or ragged, together
 // or one by one as constants.
 func TestCallAgreesWithCheck(t *testing.T) {
-	all := samples()
+	all := arraytest.Samples()
 	var names []string
 	for name := range all {
 		names = append(names, name)
@@ -141,7 +142,7 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 		}
 		return false
 	}
-	if s := sound(got); s != "" {
+	if s := arraytest.Flaw(got); s != "" {
 		t.Errorf("%s: %s", what, s)
 		return false
 	}
@@ -151,22 +152,22 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 	if len(args) == 0 {
 		return true
 	}
-	if got.N != sampleRows {
+	if got.N != arraytest.SampleRows {
 		t.Errorf("%s: %d rows", what, got.N)
 		return false
 	}
 	ragged := make([]*array.Column, len(args))
 	for i, a := range args {
-		ragged[i] = raggedForm(a)
+		ragged[i] = arraytest.RaggedForm(a)
 	}
 	if again, err := f.Call(ragged); err != nil || rows(again) != rows(got) {
-		t.Errorf("%s: ragged %s, uniform %s", what, show(again, err), show(got, nil))
+		t.Errorf("%s: ragged %s, uniform %s", what, arraytest.Show(again, err), arraytest.Show(got, nil))
 	}
 	var one []string
-	for i := range sampleRows {
+	for i := range arraytest.SampleRows {
 		single := make([]*array.Column, len(args))
 		for k, a := range args {
-			single[k] = alone(a, i)
+			single[k] = arraytest.OneRow(a, i)
 		}
 		c, err := f.Call(single)
 		if errs.Is(err, errs.NotFound) {
@@ -176,11 +177,11 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 			t.Errorf("%s: row %d alone: %v", what, i, err)
 			return false
 		}
-		if c.N != 1 || sound(c) != "" {
-			t.Errorf("%s: row %d alone has %d rows: %s", what, i, c.N, sound(c))
+		if c.N != 1 || arraytest.Flaw(c) != "" {
+			t.Errorf("%s: row %d alone has %d rows: %s", what, i, c.N, arraytest.Flaw(c))
 			return false
 		}
-		one = append(one, showRow(c, 0))
+		one = append(one, arraytest.ShowRow(c, 0))
 	}
 	if a, b := strings.Join(one, " "), rows(got); a != b {
 		t.Errorf("%s: row by row %s, together %s", what, a, b)
@@ -189,14 +190,14 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 	for i, a := range args {
 		none[i] = a.Slice(0, 0)
 	}
-	if c, err := f.Call(none); err != nil || c.N != 0 || sound(c) != "" {
-		t.Errorf("%s: of no rows: %s", what, show(c, err))
+	if c, err := f.Call(none); err != nil || c.N != 0 || arraytest.Flaw(c) != "" {
+		t.Errorf("%s: of no rows: %s", what, arraytest.Show(c, err))
 	}
 	for i, a := range args {
 		none[i] = &array.Column{Type: a.Type}
 	}
-	if c, err := f.Call(none); err != nil || c.N != 0 || sound(c) != "" {
-		t.Errorf("%s: of columns that hold nothing at all: %s", what, show(c, err))
+	if c, err := f.Call(none); err != nil || c.N != 0 || arraytest.Flaw(c) != "" {
+		t.Errorf("%s: of columns that hold nothing at all: %s", what, arraytest.Show(c, err))
 	}
 	return true
 }
@@ -204,7 +205,7 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 func rows(c *array.Column) string {
 	var out []string
 	for i := range c.N {
-		out = append(out, showRow(c, i))
+		out = append(out, arraytest.ShowRow(c, i))
 	}
 	return strings.Join(out, " ")
 }

@@ -13,11 +13,9 @@ func BenchmarkKernels(b *testing.B) {
 	const n = 1 << 16
 	i32, i64, f32, f64 := make([]int32, n), make([]int64, n), make([]float32, n), make([]float64, n)
 	text := make([]string, n)
-	group := make([]int32, n)
 	for i := range n {
 		i32[i], i64[i], f32[i], f64[i] = int32(i*7919%1000), int64(i*7919%1000), float32(i*7919%1000), float64(i*7919%1000)
 		text[i] = fmt.Sprint("name", i*7919%1000)
-		group[i] = int32(i * 7919 % 1000)
 	}
 	a, c, f, d, s := array.From(array.Of(tensor.Int32), i32, nil), array.FromInts(i64, nil), array.From(array.Of(tensor.Float32), f32, nil), array.FromFloats(f64, nil), array.FromStrings(text, nil)
 	weak := func(v any) *array.Column {
@@ -41,17 +39,6 @@ func BenchmarkKernels(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	aggregate := func(name string, c *array.Column, group []int32) func() {
-		return func() {
-			g, err := NewAggregator(name, false, c.Type)
-			if err == nil {
-				err = g.Add(c, group, 1000)
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
 	for _, w := range []struct {
 		name string
 		f    func()
@@ -69,15 +56,6 @@ func BenchmarkKernels(b *testing.B) {
 		{"int32 in set", func() { must(IsIn(a, set)) }},
 		{"and", func() { must(And(is, is)) }},
 		{"pick", func() { Pick(is) }},
-		{"sum int32", aggregate("SUM", a, nil)},
-		{"sum int64", aggregate("SUM", c, nil)},
-		{"sum float64", aggregate("SUM", d, nil)},
-		{"sum float32", aggregate("SUM", f, nil)},
-		{"max float64", aggregate("MAX", d, nil)},
-		{"std float64", aggregate("STD", d, nil)},
-		{"sum int32 by group", aggregate("SUM", a, group)},
-		{"avg float64 by group", aggregate("AVG", d, group)},
-		{"count by group", aggregate("COUNT", a, group)},
 		{"top 100", func() {
 			if _, err := TopK([]array.Key{{Column: d}}, 100); err != nil {
 				b.Fatal(err)

@@ -1,4 +1,4 @@
-// Package compute owns functions, operators and aggregates over columns of values. Each table entry
+// Package compute owns functions and operators over columns of values. Each table entry
 // holds a function with the facts on which planners rely. Under the build tag "invariants", results
 // are held against these facts.
 //

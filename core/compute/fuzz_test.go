@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"deeplake/core/array"
+	"deeplake/core/array/arraytest"
 	"deeplake/core/tensor"
 )
 
@@ -43,7 +44,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		sameJSON(t, s, got, want)
 		for _, name := range []string{"KEYS", "JSON_TYPE", "LENGTH"} {
-			if out, err := Find(name).Apply(c); err != nil || sound(out) != "" {
+			if out, err := Find(name).Apply(c); err != nil || arraytest.Flaw(out) != "" {
 				t.Errorf("%s of %q: %v", name, s, err)
 			}
 		}
@@ -61,7 +62,7 @@ func sameJSON(t *testing.T, of string, got *array.Column, want any) {
 	t.Helper()
 	if want == nil {
 		if !got.IsNull(0) {
-			t.Errorf("%q: got %s, want NULL", of, show(got, nil))
+			t.Errorf("%q: got %s, want NULL", of, arraytest.Show(got, nil))
 		}
 		return
 	}

@@ -48,8 +48,8 @@ func compareNative[T any](d tensor.DType, op nativeOp, dst []bool, a, b []T) boo
 	return C.dli_compute_compare(C.int(d), C.int(op), side, (*C.uint8_t)(pointer(dst)), pointer(a), pointer(b), C.size_t(len(dst))) != 0
 }
 
-// sumNative adds in C; false where it cannot.
-func sumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok bool) {
+// SumNative adds in C; false where it cannot.
+func SumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok bool) {
 	if len(a) < worth || !ready() {
 		return 0, 0, 0, false
 	}
@@ -57,8 +57,8 @@ func sumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok
 	return whole, sum, lost, ok
 }
 
-// extremeNative finds the least or greatest in C; false where it cannot, as with NaN.
-func extremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
+// ExtremeNative finds the least or greatest in C; false where it cannot, as with NaN.
+func ExtremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
 	if len(a) < worth || !ready() || !d.Fixed() { // C is given no text
 		return out, false
 	}

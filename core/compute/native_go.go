@@ -14,9 +14,9 @@ func pointer[T any](v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceDa
 
 func compareNative[T any](tensor.DType, nativeOp, []bool, []T, []T) bool { return false }
 
-func sumNative[T any](tensor.DType, []T) (whole int64, sum, lost float64, ok bool) { return }
+func SumNative[T any](tensor.DType, []T) (whole int64, sum, lost float64, ok bool) { return }
 
-func extremeNative[T any](tensor.DType, bool, []T) (out T, ok bool) { return }
+func ExtremeNative[T any](tensor.DType, bool, []T) (out T, ok bool) { return }
 
 func measureNative(measure, tensor.DType, tensor.DType, unsafe.Pointer, unsafe.Pointer, int, int, int, []float64, []int64) bool {
 	return false

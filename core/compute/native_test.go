@@ -8,28 +8,9 @@ import (
 	"testing"
 
 	"deeplake/core/array"
+	"deeplake/core/array/arraytest"
 	"deeplake/core/tensor"
 )
-
-// random makes n values with ties, extremes and, of floats, NaN, infinities and zeros of both
-// signs.
-func random[T array.Number](r *rand.Rand, n int, odd bool) []T {
-	out := make([]T, n)
-	for i := range out {
-		v := float64(r.IntN(40))
-		if r.IntN(3) == 0 && !array.Unsigned(array.DTypeOf(out)) {
-			v = -v
-		}
-		out[i] = T(v)
-		if T(1)/2 != 0 {
-			out[i] = T(v / 4)
-			if odd && r.IntN(8) == 0 {
-				out[i] = T([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}[r.IntN(4)])
-			}
-		}
-	}
-	return out
-}
 
 // TestNativeLoops holds the loops in C against those in Go, over lengths around the width of
 // vectors, at any alignment.
@@ -51,13 +32,13 @@ func nativeLoops[T array.Number](t *testing.T, r *rand.Rand) {
 	compareLoops(t, r, map[nativeOp]kernel[T, bool]{opEqual: equal[T], opLess: less[T], opLessEqual: lessEqual[T]})
 	d := array.DTypeOf([]T(nil))
 	for _, n := range []int{64, 65, 79, 1000, 1024, 1031} {
-		v := random[T](r, n+3, false)[r.IntN(4):][:n-1]
+		v := arraytest.RandomNumbers[T](r, n+3, false)[r.IntN(4):][:n-1]
 		for _, most := range []bool{false, true} {
-			if got, ok := extremeNative(d, most, v); ok && got != extremePlain(v, most) {
-				t.Errorf("extreme of %d values, most %v: %v, want %v", len(v), most, got, extremePlain(v, most))
+			if got, ok := ExtremeNative(d, most, v); ok && got != ExtremePlain(v, most) {
+				t.Errorf("extreme of %d values, most %v: %v, want %v", len(v), most, got, ExtremePlain(v, most))
 			}
 		}
-		if whole, sum, lost, ok := sumNative(d, v); ok {
+		if whole, sum, lost, ok := SumNative(d, v); ok {
 			want := 0.0
 			for _, e := range v {
 				want += float64(e)
@@ -72,9 +53,9 @@ func nativeLoops[T array.Number](t *testing.T, r *rand.Rand) {
 func totalLoops[T float32 | float64](t *testing.T, r *rand.Rand) {
 	compareLoops(t, r, map[nativeOp]kernel[T, bool]{opEqualTotal: equalTotal[T], opLessTotal: lessTotal[T]})
 	d := array.DTypeOf([]T(nil))
-	v := random[T](r, 100, false)
+	v := arraytest.RandomNumbers[T](r, 100, false)
 	v[70] = T(math.NaN())
-	if _, ok := extremeNative(d, true, v); ok {
+	if _, ok := ExtremeNative(d, true, v); ok {
 		t.Error("an extreme was found next to NaN, which Go has to look for")
 	}
 }
@@ -83,7 +64,7 @@ func compareLoops[T array.Number](t *testing.T, r *rand.Rand, ops map[nativeOp]k
 	d := array.DTypeOf([]T(nil))
 	for op, plain := range ops {
 		for _, n := range []int{64, 65, 95, 1024, 1029} {
-			a, b := random[T](r, n+3, true)[r.IntN(4):][:n-1], random[T](r, n+3, true)[r.IntN(4):][:n-1]
+			a, b := arraytest.RandomNumbers[T](r, n+3, true)[r.IntN(4):][:n-1], arraytest.RandomNumbers[T](r, n+3, true)[r.IntN(4):][:n-1]
 			for side := range 3 {
 				x, y := a, b
 				switch side {
@@ -119,7 +100,7 @@ func TestNativeMeasures(t *testing.T) {
 			for _, e := range dtypes {
 				for _, n := range []int{1, 7, 16, 31, 64, 100, 771} {
 					const rows = 70
-					x, y := randomRows(r, d, rows, n), randomRows(r, e, rows, n)
+					x, y := arraytest.RandomRows(r, d, rows, n), arraytest.RandomRows(r, e, rows, n)
 					one := array.Constant(y.Type, y.Slice(3, 4), rows)
 					for _, other := range []*array.Column{y, one} {
 						got, err := Find(name).Apply(x, other)
@@ -165,23 +146,6 @@ func measured(m measure, bytes bool, a, b []float64) float64 {
 	return n
 }
 
-func randomRows(r *rand.Rand, d tensor.DType, rows, n int) *array.Column {
-	var data any
-	switch d {
-	case tensor.Float32:
-		data = random[float32](r, rows*n, false)
-	case tensor.Float64:
-		data = random[float64](r, rows*n, false)
-	case tensor.Int8:
-		data = random[int8](r, rows*n, false)
-	case tensor.Uint8:
-		data = random[uint8](r, rows*n, false)
-	default:
-		data = random[int32](r, rows*n, false)
-	}
-	return array.FromArrays(array.Type{DType: d}, tensor.Shape{int64(n)}, data, nil)
-}
-
 // TestLargeBytes has products that 32 bits cannot hold together.
 func TestLargeBytes(t *testing.T) {
 	const n = 100000
@@ -193,7 +157,7 @@ func TestLargeBytes(t *testing.T) {
 		got, err := Find("DOT").Apply(c, c)
 		one := array.As[int64](c.Data)[0]
 		if err != nil || got.Value(0) != n*one*one {
-			t.Errorf("%s: %s, want %d", c.DType, show(got, err), n*one*one)
+			t.Errorf("%s: %s, want %d", c.DType, arraytest.Show(got, err), n*one*one)
 		}
 	}
 }
@@ -203,7 +167,7 @@ func TestNorms(t *testing.T) {
 	for name, m := range map[string]measure{"L1_NORM": l1, "L2_NORM": l2, "LINF_NORM": linf} {
 		for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8} {
 			for _, n := range []int{1, 5, 40, 333} {
-				x := randomRows(r, d, 20, n)
+				x := arraytest.RandomRows(r, d, 20, n)
 				got, err := Find(name).Apply(x)
 				if err != nil {
 					t.Fatal(err)
@@ -219,7 +183,7 @@ func TestNorms(t *testing.T) {
 	nan := array.FromArrays(array.Type{DType: tensor.Float32}, tensor.Shape{100}, append(make([]float32, 99), float32(math.NaN())), nil)
 	for _, name := range []string{"L1_NORM", "L2_NORM", "LINF_NORM"} {
 		if got, err := Find(name).Apply(nan); err != nil || got.Value(0).(float64) == got.Value(0).(float64) {
-			t.Errorf("%s with NaN: %s", name, show(got, err))
+			t.Errorf("%s with NaN: %s", name, arraytest.Show(got, err))
 		}
 	}
 }

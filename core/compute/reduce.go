@@ -2,6 +2,7 @@ package compute
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"unsafe"
 
@@ -265,7 +266,7 @@ func small(x *array.Column) *array.Column {
 func smallOf[T array.Number](x *array.Column, d []T) *array.Column {
 	dtype := array.DTypeOf(d)
 	return reduce(tensor.Int64, x, array.Direct(d), func(v []T) (int64, bool) {
-		if whole, _, _, ok := sumNative(dtype, v); ok {
+		if whole, _, _, ok := SumNative(dtype, v); ok {
 			return whole, true
 		}
 		s := int64(0)
@@ -371,7 +372,7 @@ func extremeRows(x *array.Column, most bool) *array.Column {
 
 func extremeOf[T array.Number](d tensor.DType, x *array.Column, a array.Lane[T], most bool) *array.Column {
 	return reduce(d, x, a, func(v []T) (T, bool) {
-		if best, ok := extremeNative(d, most, v); ok {
+		if best, ok := ExtremeNative(d, most, v); ok {
 			return best, true
 		}
 		i := argOf(v, most)
@@ -408,4 +409,18 @@ func argRows(x *array.Column, most bool) *array.Column {
 		return reduce(tensor.Int64, x, array.Lanes[uint64](x.Data), func(v []uint64) (int64, bool) { return arg(argOf(v, most)) })
 	}
 	return reduce(tensor.Int64, x, array.Lanes[int64](x.Data), func(v []int64) (int64, bool) { return arg(argOf(v, most)) })
+}
+
+// Before reports whether a comes before b. NaN comes after all numbers.
+func Before[T cmp.Ordered](a, b T) bool { return a < b || b != b && a == a }
+
+// ExtremePlain is the least or greatest, NaN above all.
+func ExtremePlain[T cmp.Ordered](d []T, most bool) T {
+	best := d[0]
+	for _, v := range d {
+		if most && Before(best, v) || !most && Before(v, best) {
+			best = v
+		}
+	}
+	return best
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"deeplake/core/array"
+	"deeplake/core/array/arraytest"
 	"deeplake/core/tensor"
 )
 
@@ -48,7 +49,7 @@ func TestOperators(t *testing.T) {
 	date := func(v int64) *array.Column { return array.Constant(array.OfUnit(array.Date), v, 1) }
 	stamp := func(v int64) *array.Column { return array.Constant(array.OfUnit(array.Timestamp), v, 1) }
 	span := func(v int64) *array.Column { return array.Constant(array.OfUnit(array.Interval), v, 1) }
-	label := samples()["label"]
+	label := arraytest.Samples()["label"]
 	big := array.From(array.Of(tensor.Uint64), []uint64{1 << 63, 5, math.MaxUint64}, nil)
 	ops := map[string]*Function{}
 	for _, f := range operators() {
@@ -75,12 +76,12 @@ func TestOperators(t *testing.T) {
 		{"%", f64(-7.5), weak(int64(2)), "float64: -1.5"},
 		{"%", ints8(1, 2), weak(int64(0)), "error: remainder: array of row 0 by zero"},
 		{"^", weak(int64(2)), weak(int64(10)), "float64: 1024"},
-		{"+", samples()["float32"], weak(1.5), "float32: 2 -0.5 NULL 4.75 NaN"},
-		{"+", samples()["float32"], i64(1, 1, 1, 1, 1), "float64: 1.5 -1 NULL 4.25 NaN"},
+		{"+", arraytest.Samples()["float32"], weak(1.5), "float32: 2 -0.5 NULL 4.75 NaN"},
+		{"+", arraytest.Samples()["float32"], i64(1, 1, 1, 1, 1), "float64: 1.5 -1 NULL 4.25 NaN"},
 		{"+", weak("a"), weak(int64(1)), "error: addition of text and int64: want numbers; || joins texts, CAST(... AS DOUBLE) reads a number"},
-		{"-", samples()["matrix"].Slice(0, 1), reals(1, 2, 3, 4), "float64 (2, 4): (2, 4)[-4 2 -3 3 2 -3 3 -2]"},
-		{"-", samples()["vector"].Slice(0, 1), reals(1, 2), "error: subtraction of float32 (3,) and float64 (2,): the shapes do not fit each other"},
-		{"+", samples()["ragged"], reals(1, 2, 3), "error: addition of row 1: the shapes (0,) and (3,) do not fit each other"},
+		{"-", arraytest.Samples()["matrix"].Slice(0, 1), reals(1, 2, 3, 4), "float64 (2, 4): (2, 4)[-4 2 -3 3 2 -3 3 -2]"},
+		{"-", arraytest.Samples()["vector"].Slice(0, 1), reals(1, 2), "error: subtraction of float32 (3,) and float64 (2,): the shapes do not fit each other"},
+		{"+", arraytest.Samples()["ragged"], reals(1, 2, 3), "error: addition of row 1: the shapes (0,) and (3,) do not fit each other"},
 		{"-", date(31), date(1), "int64: 30"}, {"+", date(1), span(array.MicrosPerDay), "timestamp: 172800000000"}, {"-", stamp(5), stamp(3), "interval: 2"},
 		{"+", date(1), weak(int64(2)), "date: 3"}, {"*", span(4), weak(1.5), "interval: 6"}, {"/", span(9), weak(int64(2)), "interval: 4"},
 		{"+", date(1), date(1), "error: addition of date and date: no such thing; want numbers, or a date or timestamp and an interval"},
@@ -110,8 +111,8 @@ func TestOperators(t *testing.T) {
 		{"=", weak(int64(1)), array.Nothing(array.Type{}, 1), "bool: NULL"},
 
 		{"||", weak("a"), weak("b"), "text: ab"}, {"||", label, weak("!"), "text: cat! dog! NULL abc! 7!"},
-		{"||", samples()["ragged"], reals(9), "float64 (?,): [1 2 3 9] [9] NULL [4 9] [5 6 7 9]"},
-		{"||", samples()["list"], samples()["list"], "list of int64: <1 2 1 2> <> NULL <NULL NULL> <4 5 6 4 5 6>"},
+		{"||", arraytest.Samples()["ragged"], reals(9), "float64 (?,): [1 2 3 9] [9] NULL [4 9] [5 6 7 9]"},
+		{"||", arraytest.Samples()["list"], arraytest.Samples()["list"], "list of int64: <1 2 1 2> <> NULL <NULL NULL> <4 5 6 4 5 6>"},
 		{"||", weak("a"), weak(int64(1)), "error: text || int64: want text with text, or two lists; CAST(... AS TEXT) makes text"},
 
 		{"LIKE", weak("Hello"), weak("h%L_"), "bool: true"}, {"LIKE", weak("Hello"), weak("h*l?"), "bool: true"}, {"LIKE", weak("a%"), weak(`a\%`), "bool: true"},
@@ -125,35 +126,35 @@ func TestOperators(t *testing.T) {
 		{"CAST AS text", f64(1, 0.1, 1e20, nan), nil, "text: 1.0 0.1 1e+20 nan"}, {"CAST AS text", label, nil, "text: cat dog NULL abc 7"}, {"CAST AS text", stamp(1500000), nil, "text: 1970-01-01 00:00:01.5"},
 		{"CAST AS text", jsonOf(`"a b"`, `{"a":1}`, `null`), nil, `text: a b {"a":1} NULL`}, {"CAST AS double", jsonOf(`1`, `"2.5"`, `null`), nil, "float64: 1 2.5 NULL"},
 		{"CAST AS double", jsonOf(`[1]`), nil, "error: CAST: the JSON value of row 0 is no float64"}, {"CAST AS date", stamp(-1), nil, "date: -1"},
-		{"CAST AS text", samples()["vector"], nil, "error: CAST of float32 (3,): it cannot become text (3,)"}, {"CAST AS double", span(1), nil, "error: CAST of interval: it cannot become float64"},
+		{"CAST AS text", arraytest.Samples()["vector"], nil, "error: CAST of float32 (3,): it cannot become text (3,)"}, {"CAST AS double", span(1), nil, "error: CAST of interval: it cannot become float64"},
 		{"CAST AS json", i64(1, 2), nil, "json: 1 2"}, {"CAST AS json", weak(`a "b"`), nil, `json: "a \"b\""`},
 		{"NEG", i64(math.MinInt64), nil, "error: subtraction: 0 - -9223372036854775808 does not fit int64; CAST(... AS DOUBLE) computes with floating point"},
-		{"NEG", samples()["uint8"], nil, "int64: 0 -1 -2 -200 -255"},
-		{"TRUTH", samples()["ragged"], nil, "bool: true false NULL true true"}, {"TRUTH", weak("a"), nil, "error: text is neither true nor false; compare it with something"},
+		{"NEG", arraytest.Samples()["uint8"], nil, "int64: 0 -1 -2 -200 -255"},
+		{"TRUTH", arraytest.Samples()["ragged"], nil, "bool: true false NULL true true"}, {"TRUTH", weak("a"), nil, "error: text is neither true nor false; compare it with something"},
 
-		{"x[i]", samples()["vector"], weak(int64(-1)), "float32: 3 6 NULL 0 NaN"},
-		{"x[i]", samples()["vector"], weak(int64(3)), "error: index 3 is out of bounds for an axis of size 3"},
-		{"x[i]", samples()["ragged"], weak(int64(0)), "error: row 1: index 0 is out of bounds for an axis of size 0"},
-		{"x[i]", samples()["ragged"].Slice(2, 5), i64(0, 0, -1), "int32: NULL 4 7"},
-		{"x[i:]", samples()["ragged"], weak(int64(1)), "int32 (?,): [2 3] [] NULL [] [6 7]"},
-		{"x[::i, ...]", samples()["vector"], weak(int64(-2)), "float32 (2,): [3 1] [6 4] NULL [0 -1] [NaN 9]"},
-		{"x[::i, ...]", samples()["vector"], weak(int64(0)), "error: the step of a slice is 0"},
-		{"x[..., :i]", samples()["matrix"].Slice(0, 1), weak(int64(-3)), "int64 (2, 1): (2, 1)[-3 3]"},
-		{"x[:, i]", samples()["matrix"].Slice(0, 1), weak(int64(1)), "int64 (2,): [4 -1]"},
-		{"x[:, i]", samples()["vector"], weak(int64(1)), "error: float32 (3,): 2 indices for an array of 1 axes"},
-		{"x[i]", samples()["list"].Slice(0, 1), weak(int64(1)), "int64: 2"}, {"x[i:]", samples()["list"], weak(int64(1)), "list of int64: <2> <> NULL <> <5 6>"},
-		{"x[:, i]", samples()["lists"], weak(int64(1)), "list of float32: <> <2> <> <4> <6>"},
+		{"x[i]", arraytest.Samples()["vector"], weak(int64(-1)), "float32: 3 6 NULL 0 NaN"},
+		{"x[i]", arraytest.Samples()["vector"], weak(int64(3)), "error: index 3 is out of bounds for an axis of size 3"},
+		{"x[i]", arraytest.Samples()["ragged"], weak(int64(0)), "error: row 1: index 0 is out of bounds for an axis of size 0"},
+		{"x[i]", arraytest.Samples()["ragged"].Slice(2, 5), i64(0, 0, -1), "int32: NULL 4 7"},
+		{"x[i:]", arraytest.Samples()["ragged"], weak(int64(1)), "int32 (?,): [2 3] [] NULL [] [6 7]"},
+		{"x[::i, ...]", arraytest.Samples()["vector"], weak(int64(-2)), "float32 (2,): [3 1] [6 4] NULL [0 -1] [NaN 9]"},
+		{"x[::i, ...]", arraytest.Samples()["vector"], weak(int64(0)), "error: the step of a slice is 0"},
+		{"x[..., :i]", arraytest.Samples()["matrix"].Slice(0, 1), weak(int64(-3)), "int64 (2, 1): (2, 1)[-3 3]"},
+		{"x[:, i]", arraytest.Samples()["matrix"].Slice(0, 1), weak(int64(1)), "int64 (2,): [4 -1]"},
+		{"x[:, i]", arraytest.Samples()["vector"], weak(int64(1)), "error: float32 (3,): 2 indices for an array of 1 axes"},
+		{"x[i]", arraytest.Samples()["list"].Slice(0, 1), weak(int64(1)), "int64: 2"}, {"x[i:]", arraytest.Samples()["list"], weak(int64(1)), "list of int64: <2> <> NULL <> <5 6>"},
+		{"x[:, i]", arraytest.Samples()["lists"], weak(int64(1)), "list of float32: <> <2> <> <4> <6>"},
 		{"x[i]", jsonOf(`{"a": {"b": 1}}`, `[1]`, `{"a": null}`), weak("a"), `json: {"b": 1} NULL NULL`}, {"x[i]", jsonOf(`[1, 2]`, `{"a": 1}`), weak(int64(-1)), "json: 2 NULL"},
 		{"x[i]", weak("abc"), weak(int64(1)), "error: index of text: it has no axes; SUBSTRING takes a part of a text"},
-		{"x[i]", samples()["boxes"].Slice(3, 4), weak(int64(1)), "float32 (4,): [5 5 5 5]"},
+		{"x[i]", arraytest.Samples()["boxes"].Slice(3, 4), weak(int64(1)), "float32 (4,): [5 5 5 5]"},
 	} {
 		args := []*array.Column{c.x}
 		if c.y != nil {
 			args = append(args, c.y)
 		}
-		got := show(ops[c.op].Apply(args...))
+		got := arraytest.Show(ops[c.op].Apply(args...))
 		if got != c.want {
-			t.Errorf("%s %s %s:\n got %s\nwant %s", show(c.x, nil), c.op, show(args[len(args)-1], nil), got, c.want)
+			t.Errorf("%s %s %s:\n got %s\nwant %s", arraytest.Show(c.x, nil), c.op, arraytest.Show(args[len(args)-1], nil), got, c.want)
 		}
 	}
 }
@@ -228,7 +229,7 @@ func TestFunctions(t *testing.T) {
 		{"SPLIT", []*array.Column{weak("a,b"), weak(",")}, "list of text: <a b>"}, {"KEYS", []*array.Column{jsonOf(`{"b":1,"a":2}`)}, "list of text: <a b>"}, {"KEYS", []*array.Column{jsonOf(`[1]`)}, "list of text: NULL"},
 		{"JSON_TYPE", []*array.Column{jsonOf(`[1]`, `1`, `"a"`, `null`)}, "text: array number string null"},
 		{"CONTAINS", []*array.Column{jsonOf(`["a", 1]`, `{"a": 1}`, `"xay"`, `["ab"]`), weak("a")}, "bool: true true true false"}, {"CONTAINS", []*array.Column{jsonOf(`["a", 1]`), weak(1.0)}, "bool: true"},
-		{"CONTAINS", []*array.Column{samples()["list"], weak(int64(4))}, "bool: false false NULL false true"}, {"CONTAINS", []*array.Column{samples()["labels"], weak("dog")}, "bool: false false NULL true true"},
+		{"CONTAINS", []*array.Column{arraytest.Samples()["list"], weak(int64(4))}, "bool: false false NULL false true"}, {"CONTAINS", []*array.Column{arraytest.Samples()["labels"], weak("dog")}, "bool: false false NULL true true"},
 		{"EQUALS", []*array.Column{weak("a"), weak("a")}, "bool: true"}, {"STARTS_WITH", []*array.Column{weak("abc"), weak("ab")}, "bool: true"},
 
 		{"YEAR", []*array.Column{when}, "int64: 2024"}, {"MONTH", []*array.Column{when}, "int64: 2"}, {"DAY", []*array.Column{when}, "int64: 29"}, {"HOUR", []*array.Column{when}, "int64: 13"}, {"MINUTE", []*array.Column{when}, "int64: 14"},
@@ -239,10 +240,10 @@ func TestFunctions(t *testing.T) {
 		{"MAKE_DATE", []*array.Column{weak(int64(1970)), weak(int64(2)), weak(int64(1))}, "date: 31"}, {"MAKE_DATE", []*array.Column{weak(int64(1970)), weak(int64(2)), weak(int64(30))}, "date: NULL"},
 		{"TO_TIMESTAMP", []*array.Column{weak(1.5)}, "timestamp: 1500000"}, {"ABS", nil, "error: ABS: got 0 arguments, want 1: ABS(x): the absolute value of each number"},
 	} {
-		if got := show(Find(c.name).Apply(c.args...)); got != c.want {
+		if got := arraytest.Show(Find(c.name).Apply(c.args...)); got != c.want {
 			var args []string
 			for _, a := range c.args {
-				args = append(args, show(a, nil))
+				args = append(args, arraytest.Show(a, nil))
 			}
 			t.Errorf("%s(%s):\n got %s\nwant %s", c.name, strings.Join(args, ", "), got, c.want)
 		}
@@ -251,7 +252,7 @@ func TestFunctions(t *testing.T) {
 		"day": "2024-02-29 00:00:00", "hour": "2024-02-29 13:00:00", "minute": "2024-02-29 13:14:00", "second": "2024-02-29 13:14:15", "milliseconds": "2024-02-29 13:14:15.678"} {
 		got, err := Find("DATE_TRUNC").Apply(weak(field), when)
 		if err != nil || array.FormatTime(array.Timestamp, got.Value(0).(int64)) != want {
-			t.Errorf("DATE_TRUNC(%s): %s, want %s", field, show(got, err), want)
+			t.Errorf("DATE_TRUNC(%s): %s, want %s", field, arraytest.Show(got, err), want)
 		}
 	}
 }
@@ -266,10 +267,10 @@ func TestLogic(t *testing.T) {
 		{And, "bool: true false NULL false false false NULL false NULL"},
 		{Or, "bool: true true true true false NULL true NULL NULL"},
 	} {
-		if got := show(c.f(v, w)); got != c.want {
+		if got := arraytest.Show(c.f(v, w)); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
-		if got := show(c.f(w, v)); rows(mustBe(t)(c.f(v, w))) != strings.TrimPrefix(got, "bool: ") {
+		if got := arraytest.Show(c.f(w, v)); rows(mustBe(t)(c.f(v, w))) != strings.TrimPrefix(got, "bool: ") {
 			t.Errorf("the other way round: %s", got)
 		}
 	}
@@ -277,15 +278,15 @@ func TestLogic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := show(IsIn(array.FromInts([]int64{1, 2, 0}, []bool{false, false, true}), set)); got != "bool: true NULL NULL" {
+	if got := arraytest.Show(IsIn(array.FromInts([]int64{1, 2, 0}, []bool{false, false, true}), set)); got != "bool: true NULL NULL" {
 		t.Error(got)
 	}
 	for _, c := range []struct {
 		x, set *array.Column
 		want   string
 	}{
-		{samples()["label"], array.FromStrings([]string{"dog", "cat"}, nil), "bool: true true NULL false false"},
-		{samples()["label"], array.FromStrings([]string{"dgo"}, nil), `error: no class is called "dgo"; did you mean "dog"?`},
+		{arraytest.Samples()["label"], array.FromStrings([]string{"dog", "cat"}, nil), "bool: true true NULL false false"},
+		{arraytest.Samples()["label"], array.FromStrings([]string{"dgo"}, nil), `error: no class is called "dgo"; did you mean "dog"?`},
 		{array.FromFloats([]float64{math.NaN(), 1}, nil), array.FromFloats([]float64{math.NaN(), 2, 3, 4, 5, 6}, nil), "bool: true false"},
 		{array.FromInts([]int64{1, 1000000, 7}, nil), array.FromInts([]int64{7, 1000000, 3, 4, 5, -5}, nil), "bool: false true true"},
 		{array.FromInts([]int64{1, 60000, 7}, nil), array.FromInts([]int64{7, 60000, 3, 4, 5, -5}, nil), "bool: false true true"},
@@ -299,8 +300,8 @@ func TestLogic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := show(IsIn(c.x, s)); got != c.want {
-			t.Errorf("%s IN %s: got %s, want %s", show(c.x, nil), show(c.set, nil), got, c.want)
+		if got := arraytest.Show(IsIn(c.x, s)); got != c.want {
+			t.Errorf("%s IN %s: got %s, want %s", arraytest.Show(c.x, nil), arraytest.Show(c.set, nil), got, c.want)
 		}
 	}
 }
@@ -335,14 +336,14 @@ func TestLongRows(t *testing.T) {
 		for name, want := range map[string]float64{"SUM": sum, "MEAN": sum / n, "AMIN": least, "AMAX": most, "ANY": 1, "ALL": 0} {
 			got, err := Find(name).Apply(x)
 			if err != nil || array.AsFloat(got.Value(0)) != want {
-				t.Errorf("%s of %s: %s, want %v", name, d, show(got, err), want)
+				t.Errorf("%s of %s: %s, want %v", name, d, arraytest.Show(got, err), want)
 			}
 		}
 	}
 	nan := array.FromArrays(array.Type{DType: tensor.Float64}, tensor.Shape{100}, append(make([]float64, 99), math.NaN()), nil)
 	for _, name := range []string{"AMIN", "AMAX", "SUM", "MEAN"} {
 		if got, err := Find(name).Apply(nan); err != nil || !math.IsNaN(array.AsFloat(got.Value(0))) {
-			t.Errorf("%s with NaN: %s", name, show(got, err))
+			t.Errorf("%s with NaN: %s", name, arraytest.Show(got, err))
 		}
 	}
 }
@@ -351,11 +352,11 @@ func TestLongRows(t *testing.T) {
 func TestHugeRows(t *testing.T) {
 	tall := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{40000, 1}, make([]int8, 40000), nil)
 	flat := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{1, 40000}, make([]int8, 40000), nil)
-	if got := show(Arith("+", tall, flat)); got != "error: addition: row 0 would have shape (40000, 40000) of int64, more than 1 GiB" {
+	if got := arraytest.Show(Arith("+", tall, flat)); got != "error: addition: row 0 would have shape (40000, 40000) of int64, more than 1 GiB" {
 		t.Error(got)
 	}
 	many := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{20000, 4}, make([]int8, 80000), nil)
-	if got := show(Find("IOU").Apply(many, many, weak("pairwise"))); got != "error: IOU: row 0 would have shape (20000, 20000) of float64, more than 1 GiB" {
+	if got := arraytest.Show(Find("IOU").Apply(many, many, weak("pairwise"))); got != "error: IOU: row 0 would have shape (20000, 20000) of float64, more than 1 GiB" {
 		t.Error(got)
 	}
 }

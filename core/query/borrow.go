@@ -2,12 +2,12 @@ package query
 
 import (
 	"deeplake/core/array"
-	"deeplake/core/compute"
+	"deeplake/core/compute/aggregate"
 )
 
 // passes reports whether an aggregate keeps no memory of the columns that it is given.
-func (a *aggregate) passes() bool {
-	f := compute.FindAggregate(a.name)
+func (a *aggregateCall) passes() bool {
+	f := aggregate.Find(a.name)
 	return f != nil && f.NoAlias
 }
 

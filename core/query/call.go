@@ -7,13 +7,14 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
+	"deeplake/core/compute/aggregate"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
 )
 
 // aggregate is a function of the rows of a group, or of all rows.
-type aggregate struct {
+type aggregateCall struct {
 	name     string
 	distinct bool
 	arg      *node // nil: COUNT(*)
@@ -33,7 +34,7 @@ func own() []string {
 
 // FunctionNames lists every function of the language.
 func FunctionNames() []string {
-	all := slices.Concat(compute.Names(), compute.Aggregates(), own())
+	all := slices.Concat(compute.Names(), aggregate.Names(), own())
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -73,7 +74,7 @@ func (c *checker) call(x *tql.Call, s *scope) (*node, error) {
 // isAggregate reports whether a call aggregates rows. A name that is also a function of arrays is
 // that function if its argument is an array.
 func isAggregate(x *tql.Call, args []*node) bool {
-	if !slices.Contains(compute.Aggregates(), x.Name) || len(args) > 1 {
+	if !slices.Contains(aggregate.Names(), x.Name) || len(args) > 1 {
 		return false
 	}
 	return len(args) == 0 || compute.Find(x.Name) == nil || x.Distinct || args[0].t.Scalar()
@@ -83,7 +84,7 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 	if s.rows {
 		return nil, c.fail(x.Pos(), "%s is an aggregate of rows, which has no place in %s", x.Name, s.place)
 	}
-	a := &aggregate{name: x.Name, distinct: x.Distinct}
+	a := &aggregateCall{name: x.Name, distinct: x.Distinct}
 	if len(args) == 0 {
 		if !x.Star {
 			return nil, c.fail(x.Pos(), "%s() wants an argument", x.Name)
@@ -98,7 +99,7 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 			a.arg = c.present(a.arg)
 		}
 		var err error
-		if a.t, err = compute.AggregateType(a.name, a.arg.t); err != nil {
+		if a.t, err = aggregate.ResultType(a.name, a.arg.t); err != nil {
 			return nil, placed(c.text, x.Pos(), err)
 		}
 	}
@@ -422,7 +423,7 @@ func Help(name string) (signature, doc string) {
 		text = f.Doc
 	}
 	also := ownHelp(name)
-	if a := compute.FindAggregate(name); a != nil {
+	if a := aggregate.Find(name); a != nil {
 		also = a.Doc
 	}
 	if also != "" {

@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
+	"deeplake/core/compute/aggregate"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
@@ -25,7 +26,7 @@ type grouping struct {
 // slot is one extra column: a key, or an aggregate. LIST holds the values of all rows of the group.
 type slot struct {
 	key   int // of keys; -1
-	agg   *aggregate
+	agg   *aggregateCall
 	space bool // lists are joined to one array
 	t     array.Type
 }
@@ -73,7 +74,7 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 		if t.List = true; space {
 			t = spaceType(n.t)
 		}
-		return g.add(n, slot{key: -1, agg: &aggregate{name: "LIST", arg: n, t: t}, t: t, space: space}), nil
+		return g.add(n, slot{key: -1, agg: &aggregateCall{name: "LIST", arg: n, t: t}, t: t, space: space}), nil
 	case n.also != nil:
 		return nil, c.fail(n.at, "%s: DATA has no place next to groups", n.say)
 	}
@@ -92,7 +93,7 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	}
 	if changed {
 		name, _, call := strings.Cut(n.say, "(")
-		if call && slices.Contains(compute.Aggregates(), name) {
+		if call && slices.Contains(aggregate.Names(), name) {
 			return nil, c.fail(n.at, "%s is of the array in each row; aggregate what it gives over the rows, as in %s(%s)", n.say, name, n.say)
 		}
 		return nil, c.fail(n.at, "%s is computed of each row, and is neither grouped by nor an aggregate; group by it, or aggregate", n.say)
@@ -244,7 +245,7 @@ func (g *groups) keep(cols []*array.Column, rows []int) {
 // partial is the state of the groups of one unit.
 type partial struct {
 	groups *groups
-	aggs   []compute.Aggregator
+	aggs   []aggregate.Aggregator
 	began  bool
 	held   int64 // bytes that aggs keep
 }
@@ -324,7 +325,7 @@ func (g *grouping) begin(p *partial) error {
 		if s.agg.arg != nil {
 			t = s.agg.arg.t
 		}
-		a, err := compute.NewAggregator(s.agg.name, s.agg.distinct, t)
+		a, err := aggregate.New(s.agg.name, s.agg.distinct, t)
 		if err != nil {
 			return err
 		}
@@ -383,14 +384,14 @@ func (p *partial) grown() int64 {
 	before := p.held
 	p.held = 0
 	for _, a := range p.aggs {
-		if k, ok := a.(compute.Keeper); ok {
+		if k, ok := a.(aggregate.Keeper); ok {
 			p.held += k.Held()
 		}
 	}
 	return p.held - before
 }
 
-func (a *aggregate) at() tql.Pos {
+func (a *aggregateCall) at() tql.Pos {
 	if a.arg != nil {
 		return a.arg.at
 	}

@@ -32,12 +32,12 @@ type node struct {
 	ref   *ref          // a column of an origin
 	// a column that was computed before, of the frame's extra ones; -1: no
 	extra int
-	value *array.Column // a constant, of one row
-	agg   *aggregate    // an aggregate; lift puts an extra in its place
-	bound int           // the value of the outer query, plus 1
-	also  *node         // a column that is read besides the args
-	terms []string      // the words that BM25 looks for
-	slow  bool          // a query is run for each row
+	value *array.Column  // a constant, of one row
+	agg   *aggregateCall // an aggregate; lift puts an extra in its place
+	bound int            // the value of the outer query, plus 1
+	also  *node          // a column that is read besides the args
+	terms []string       // the words that BM25 looks for
+	slow  bool           // a query is run for each row
 
 	cost float64 // of computing one row, in nanoseconds, without args
 	size float64 // of one row's value, in bytes

@@ -96,7 +96,7 @@ func packageTable(t *testing.T) []*box {
 			break
 		}
 		name := strings.Trim(cells[1], " `")
-		if strings.Contains(name, "internal") || strings.Contains(name, "storagetest") || name == "cuda" {
+		if strings.Contains(name, "internal") || strings.HasSuffix(name, "test") || name == "cuda" {
 			continue
 		}
 		b := &box{name: name, owns: strings.ReplaceAll(strings.TrimSpace(cells[2]), "`", ""), members: []string{name}}

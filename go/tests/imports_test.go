@@ -100,12 +100,17 @@ var packageRules = []packageRule{
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
 		dir: "core/compute", why: "functions of columns and their facts; neither layout of columns nor queries", never: noIO,
-		project: with(ofValues, task, invariants, "core/array"),
+		project: with(ofValues, invariants, "core/array"),
 	},
+	{
+		dir: "core/compute/aggregate", why: "functions that reduce rows; neither plans nor queries", never: noIO,
+		project: with(ofValues, task, invariants, "core/array", "core/compute"),
+	},
+	{dir: "core/array/arraytest", why: "sample columns for tests", project: []string{"core/array", "core/tensor"}, never: noIO},
 	{dir: "core/tql", why: "the syntax of queries; neither types nor functions", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/query", why: "checking, planning and running queries; neither stores nor datasets", never: noIO,
-		project: with(ofValues, task, invariants, "core/array", "core/compute", "core/tql"),
+		project: with(ofValues, task, invariants, "core/array", "core/compute", "core/compute/aggregate", "core/tql"),
 	},
 	{
 		dir: "core/prefetch", why: "bytes before they are needed; neither rows nor codecs",

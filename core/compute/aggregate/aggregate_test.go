@@ -1,20 +1,20 @@
-package compute
+package aggregate
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
 	"deeplake/core/array"
+	"deeplake/core/array/arraytest"
 	"deeplake/core/tensor"
 )
 
 func aggregate(name string, distinct bool, c *array.Column, group []int32, groups int) (*array.Column, error) {
-	a, err := NewAggregator(name, distinct, c.Type)
+	a, err := New(name, distinct, c.Type)
 	if err == nil {
 		err = a.Add(c, group, groups)
 	}
@@ -66,8 +66,8 @@ func TestAggregates(t *testing.T) {
 		{"SUM", false, text, "error: SUM of text: want numbers, one a row"},
 		{"SUN", false, ints, `error: there is no aggregate "SUN"; did you mean "SUM"?`},
 	} {
-		if got := show(aggregate(c.name, c.distinct, c.x, nil, 1)); got != c.want {
-			t.Errorf("%s distinct %v of %s: got %s, want %s", c.name, c.distinct, show(c.x, nil), got, c.want)
+		if got := arraytest.Show(aggregate(c.name, c.distinct, c.x, nil, 1)); got != c.want {
+			t.Errorf("%s distinct %v of %s: got %s, want %s", c.name, c.distinct, arraytest.Show(c.x, nil), got, c.want)
 		}
 	}
 }
@@ -87,16 +87,16 @@ func TestAggregatesMerge(t *testing.T) {
 		texts[i] = fmt.Sprint(r.IntN(20))
 	}
 	columns := []*array.Column{
-		array.From(array.Of(tensor.Int8), random[int8](r, n, false), slices.Clone(null)).ZeroNulls(), array.FromInts(random[int64](r, n, false), nil),
-		array.From(array.Of(tensor.Uint64), random[uint64](r, n, false), nil), array.From(array.Of(tensor.Float32), random[float32](r, n, false), slices.Clone(null)).ZeroNulls(),
-		array.FromFloats(random[float64](r, n, false), nil), array.FromStrings(texts, slices.Clone(null)).ZeroNulls(),
-		array.From(array.OfUnit(array.Interval), random[int64](r, n, false), nil), array.FromBools(make([]bool, n), slices.Clone(null)),
-		randomRows(r, tensor.Float32, n, 3),
+		array.From(array.Of(tensor.Int8), arraytest.RandomNumbers[int8](r, n, false), slices.Clone(null)).ZeroNulls(), array.FromInts(arraytest.RandomNumbers[int64](r, n, false), nil),
+		array.From(array.Of(tensor.Uint64), arraytest.RandomNumbers[uint64](r, n, false), nil), array.From(array.Of(tensor.Float32), arraytest.RandomNumbers[float32](r, n, false), slices.Clone(null)).ZeroNulls(),
+		array.FromFloats(arraytest.RandomNumbers[float64](r, n, false), nil), array.FromStrings(texts, slices.Clone(null)).ZeroNulls(),
+		array.From(array.OfUnit(array.Interval), arraytest.RandomNumbers[int64](r, n, false), nil), array.FromBools(make([]bool, n), slices.Clone(null)),
+		arraytest.RandomRows(r, tensor.Float32, n, 3),
 	}
 	for _, c := range columns {
-		for _, name := range Aggregates() {
+		for _, name := range Names() {
 			for _, distinct := range []bool{false, true} {
-				if _, err := AggregateType(name, c.Type); err != nil {
+				if _, err := ResultType(name, c.Type); err != nil {
 					continue
 				}
 				for _, all := range []bool{false, true} {
@@ -104,8 +104,8 @@ func TestAggregatesMerge(t *testing.T) {
 					if all {
 						of, k = nil, 1
 					}
-					want := show(aggregate(name, distinct, c, of, k))
-					if got := show(merged(r, name, distinct, c, of, k)); !alike(got, want) {
+					want := arraytest.Show(aggregate(name, distinct, c, of, k))
+					if got := arraytest.Show(merged(r, name, distinct, c, of, k)); !alike(got, want) {
 						t.Fatalf("%s distinct %v of %s: got %.300s, want %.300s", name, distinct, c.Type, got, want)
 					}
 				}
@@ -136,12 +136,12 @@ func alike(a, b string) bool {
 }
 
 func merged(r *rand.Rand, name string, distinct bool, c *array.Column, group []int32, groups int) (*array.Column, error) {
-	total, err := NewAggregator(name, distinct, c.Type)
+	total, err := New(name, distinct, c.Type)
 	if err != nil {
 		return nil, err
 	}
 	for from := 0; from < c.N; {
-		part, err := NewAggregator(name, distinct, c.Type)
+		part, err := New(name, distinct, c.Type)
 		if err != nil {
 			return nil, err
 		}
@@ -173,133 +173,4 @@ func merged(r *rand.Rand, name string, distinct bool, c *array.Column, group []i
 		return nil, err
 	}
 	return total.Result()
-}
-
-func TestOrder(t *testing.T) {
-	r := rand.New(rand.NewPCG(6, 5))
-	const n = 500
-	null := make([]bool, n)
-	for i := range null {
-		null[i] = r.IntN(6) == 0
-	}
-	texts, values := make([]string, n), make([]string, n)
-	for i := range texts {
-		texts[i] = fmt.Sprint(r.IntN(30))
-		values[i] = []string{"1", "true", `"x"`, "-2.5", "[1]", `"y"`, "1.0"}[r.IntN(7)]
-	}
-	columns := []*array.Column{
-		array.FromInts(random[int64](r, n, false), null), array.FromFloats(random[float64](r, n, true), nil), array.From(array.Of(tensor.Float32), random[float32](r, n, true), null),
-		array.FromStrings(texts, null), array.From(array.Of(tensor.Uint8), random[uint8](r, n, false), nil), array.From(array.Of(tensor.JSON), values, nil),
-		array.From(array.Of(tensor.Uint64), random[uint64](r, n, false), nil), array.Nothing(array.Type{}, n), array.FromBools(make([]bool, n), null),
-		array.Constant(array.Of(tensor.Int64), int64(3), n), array.FromArrays(array.Type{DType: tensor.Int16}, tensor.Shape{1}, random[int16](r, n, false), null),
-	}
-	for _, first := range columns {
-		for _, second := range columns {
-			keys := []array.Key{
-				{Column: first, Desc: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0},
-				{Column: second, Desc: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0},
-			}
-			rows := r.Perm(n)[:n-r.IntN(400)]
-			want := slices.Clone(rows)
-			sort.SliceStable(want, func(i, j int) bool { return before2(keys, want[i], want[j]) < 0 })
-			if err := SortRows(keys, rows); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(rows, want) {
-				t.Fatalf("sorted by %s, %s: %v, want %v", first.Type, second.Type, rows, want)
-			}
-			whole := make([]int, n)
-			for i := range whole {
-				whole[i] = i
-			}
-			if err := SortRows(keys, whole); err != nil {
-				t.Fatal(err)
-			}
-			for _, k := range []int{0, 1, 10, n, n + 5} {
-				if top, err := TopK(keys, k); err != nil || !slices.Equal(top, whole[:min(k, n)]) {
-					t.Fatalf("top %d by %s, %s: %v %v, want %v", k, first.Type, second.Type, top, err, whole[:min(k, n)])
-				}
-			}
-		}
-	}
-	if _, err := array.Order([]array.Key{{Column: samples()["matrix"]}}); err == nil {
-		t.Error("a matrix has an order")
-	}
-	if _, err := array.Order([]array.Key{{Column: samples()["ragged"]}}); err == nil {
-		t.Error("arrays of three elements have an order")
-	}
-}
-
-// before2 is the order as the language has it, value by value.
-func before2(keys []array.Key, i, j int) int {
-	for _, k := range keys {
-		a, b := keyValue(k.Column, i), keyValue(k.Column, j)
-		c := 0
-		switch {
-		case a == nil && b == nil:
-		case a == nil || b == nil:
-			if (a == nil) == k.NullsFirst {
-				return -1
-			}
-			return 1
-		case array.JSONRank(a) != array.JSONRank(b):
-			c = array.JSONRank(a) - array.JSONRank(b)
-		case array.JSONRank(a) == 2:
-			c = strings.Compare(a.(string), b.(string))
-		case array.JSONRank(a) == 3:
-			c = strings.Compare(a.(array.Compound).Text, b.(array.Compound).Text)
-		default:
-			c = array.CompareFloat(array.AsFloat(a), array.AsFloat(b))
-		}
-		if k.Desc {
-			c = -c
-		}
-		if c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-func keyValue(c *array.Column, i int) any {
-	if one, ok := c.Value(i).(*array.Column); ok {
-		return retypedScalar(one.Slice(0, 1)).Value(0)
-	}
-	return array.JSONValue(c, i)
-}
-
-func retypedScalar(c *array.Column) *array.Column { return array.From(c.Type, c.Data, nil) }
-
-// TestKeys: keys are equal where values are, and no key is the begin of another, so that several
-// can stand in a row.
-func TestKeys(t *testing.T) {
-	for name, c := range samples() {
-		for i := range c.N {
-			for j := range c.N {
-				a, b := string(array.AppendKey(nil, c, i)), string(array.AppendKey(nil, c, j))
-				same := showRow(c, i) == showRow(c, j)
-				if (a == b) != same {
-					t.Errorf("%s: rows %d and %d, equal %v, have keys %q and %q", name, i, j, same, a, b)
-				}
-				if a != b && strings.HasPrefix(a, b) {
-					t.Errorf("%s: key %q goes on as %q", name, b, a)
-				}
-			}
-		}
-		for i := range c.N {
-			if a, b := string(array.AppendKey(nil, raggedForm(c), i)), string(array.AppendKey(nil, c, i)); a != b {
-				t.Errorf("%s: row %d has key %q ragged and %q uniform", name, i, a, b)
-			}
-		}
-	}
-	floats := array.FromFloats([]float64{0, math.Copysign(0, -1), math.NaN(), -math.NaN(), math.Float64frombits(0x7ff8000000000001)}, nil)
-	for _, pair := range [][2]int{{0, 1}, {2, 3}, {2, 4}} {
-		if string(array.AppendKey(nil, floats, pair[0])) != string(array.AppendKey(nil, floats, pair[1])) {
-			t.Errorf("%v and %v have different keys", floats.Value(pair[0]), floats.Value(pair[1]))
-		}
-	}
-	json := array.From(array.Of(tensor.JSON), []string{`{"a":1,"b":2}`, `{"b": 2.0, "a": 1}`}, nil)
-	if string(array.AppendKey(nil, json, 0)) != string(array.AppendKey(nil, json, 1)) {
-		t.Error("equal JSON has different keys")
-	}
 }

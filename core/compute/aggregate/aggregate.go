@@ -1,4 +1,4 @@
-package compute
+package aggregate
 
 import (
 	"slices"
@@ -25,8 +25,8 @@ type Aggregator interface {
 // Keeper is an Aggregator that keeps values, about so many bytes of them by now.
 type Keeper interface{ Held() int64 }
 
-// Aggregate is an aggregate with its types and facts.
-type Aggregate struct {
+// Kind is an aggregate with its types and facts.
+type Kind struct {
 	Name string
 	Doc  string // its signature and meaning, in a line
 	// NoAlias promises that the Aggregator shares no memory with the columns that it is given. They
@@ -37,7 +37,7 @@ type Aggregate struct {
 	make  func(name string, distinct bool, x, result array.Type) Aggregator
 }
 
-var aggregateTable = []Aggregate{
+var kinds = []Kind{
 	{"COUNT", "COUNT(*), COUNT(x), COUNT(DISTINCT x): the rows of a group, those where x is not NULL, its different values", true,
 		countType, count},
 	{"SUM", "of scalars, with GROUP BY or over all rows, the sum over the rows; NULL of none", true, sumType, distinctOnce(sum)},
@@ -71,42 +71,42 @@ const (
 	boolsDoc      = "(x): with GROUP BY or over all rows, whether all are true, or one is"
 )
 
-// Aggregates lists the names of all aggregates, in upper case.
-func Aggregates() []string {
-	out := make([]string, len(aggregateTable))
-	for i, a := range aggregateTable {
+// Names lists the names of all aggregates, in upper case.
+func Names() []string {
+	out := make([]string, len(kinds))
+	for i, a := range kinds {
 		out[i] = a.Name
 	}
 	return out
 }
 
-// FindAggregate finds an aggregate by its name, nil if there is none.
-func FindAggregate(name string) *Aggregate {
+// Find finds an aggregate by its name, nil if there is none.
+func Find(name string) *Kind {
 	name = strings.ToUpper(name)
-	i := slices.IndexFunc(aggregateTable, func(a Aggregate) bool { return a.Name == name })
+	i := slices.IndexFunc(kinds, func(a Kind) bool { return a.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &aggregateTable[i]
+	return &kinds[i]
 }
 
-// AggregateType is the type of an aggregate over values of type x.
-func AggregateType(name string, x array.Type) (array.Type, error) {
-	a := FindAggregate(name)
+// ResultType is the type of an aggregate over values of type x.
+func ResultType(name string, x array.Type) (array.Type, error) {
+	a := Find(name)
 	if a == nil {
 		name = strings.ToUpper(name)
-		return array.Type{}, errs.New(errs.NotFound, "there is no aggregate %q%s", name, errs.Suggest(name, Aggregates()))
+		return array.Type{}, errs.New(errs.NotFound, "there is no aggregate %q%s", name, errs.Suggest(name, Names()))
 	}
 	return a.check(a.Name, x)
 }
 
-// NewAggregator makes an aggregator of values of type x.
-func NewAggregator(name string, distinct bool, x array.Type) (Aggregator, error) {
-	t, err := AggregateType(name, x)
+// New makes an aggregator of values of type x.
+func New(name string, distinct bool, x array.Type) (Aggregator, error) {
+	t, err := ResultType(name, x)
 	if err != nil {
 		return nil, err
 	}
-	a := FindAggregate(name)
+	a := Find(name)
 	out := a.make(a.Name, distinct, x, t)
 	if invariant.Enabled && a.NoAlias {
 		out = &aliasChecked{Aggregator: out, name: a.Name}

@@ -1,10 +1,11 @@
-package compute
+package aggregate
 
 import (
 	"cmp"
 	"sort"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/tensor"
 )
 
@@ -46,11 +47,8 @@ type extreme[T cmp.Ordered] struct {
 	best []T
 }
 
-// before is the order with NaN on top.
-func before[T cmp.Ordered](a, b T) bool { return a < b || b != b && a == a }
-
 func (a *extreme[T]) take(g int, v T) {
-	if a.n[g] == 0 || a.most && before(a.best[g], v) || !a.most && before(v, a.best[g]) {
+	if a.n[g] == 0 || a.most && compute.Before(a.best[g], v) || !a.most && compute.Before(v, a.best[g]) {
 		a.best[g] = v
 	}
 	a.n[g]++
@@ -74,9 +72,9 @@ func (a *extreme[T]) Add(c *array.Column, group []int32, groups int) error {
 	}
 	switch {
 	case group == nil && c.Null == nil:
-		best, ok := extremeNative(array.DTypeOf(d), a.most, d)
+		best, ok := compute.ExtremeNative(array.DTypeOf(d), a.most, d)
 		if !ok {
-			best = extremePlain(d, a.most)
+			best = compute.ExtremePlain(d, a.most)
 		}
 		a.take(0, best)
 	case group == nil:
@@ -93,17 +91,6 @@ func (a *extreme[T]) Add(c *array.Column, group []int32, groups int) error {
 		}
 	}
 	return nil
-}
-
-// extremePlain is the least or greatest, NaN above all.
-func extremePlain[T cmp.Ordered](d []T, most bool) T {
-	best := d[0]
-	for _, v := range d {
-		if most && before(best, v) || !most && before(v, best) {
-			best = v
-		}
-	}
-	return best
 }
 
 func (a *extreme[T]) Merge(other Aggregator, to []int32) error {
@@ -291,7 +278,7 @@ func median(c *array.Column, rows, ends []int) *array.Column {
 				v = append(v, d[r])
 			}
 		}
-		sort.Slice(v, func(i, j int) bool { return before(v[i], v[j]) })
+		sort.Slice(v, func(i, j int) bool { return compute.Before(v[i], v[j]) })
 		if null[g] = len(v) == 0; len(v) > 0 {
 			out[g] = v[(len(v)-1)/2]
 			if high := v[len(v)/2]; high != out[g] {

@@ -1,10 +1,11 @@
-package compute
+package aggregate
 
 import (
 	"math"
 	"math/bits"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -71,7 +72,7 @@ func addSmall[T array.Number](a *sumInts, d []T, group []int32) {
 	if group == nil {
 		for len(d) > 0 {
 			n := min(len(d), 1<<30)
-			if whole, _, _, ok := sumNative(array.DTypeOf(d), d[:n]); ok {
+			if whole, _, _, ok := compute.SumNative(array.DTypeOf(d), d[:n]); ok {
 				a.add(0, whole)
 				d = d[n:]
 				continue
@@ -232,7 +233,7 @@ func (a *sumFloats) Add(c *array.Column, group []int32, groups int) error {
 		return nil
 	}
 	d := array.Elems[float64](c)
-	if _, sum, lost, ok := sumNative(tensor.Float64, d); ok {
+	if _, sum, lost, ok := compute.SumNative(tensor.Float64, d); ok {
 		a.add(0, sum)
 		a.lost[0] += lost
 		return nil
@@ -265,7 +266,7 @@ func (a *sumFloats) Add(c *array.Column, group []int32, groups int) error {
 
 // addNarrow adds float32 values. A run of some thousands loses almost nothing in float64.
 func (a *sumFloats) addNarrow(d []float32) {
-	if _, sum, _, ok := sumNative(tensor.Float32, d); ok {
+	if _, sum, _, ok := compute.SumNative(tensor.Float32, d); ok {
 		a.add(0, sum)
 		return
 	}
