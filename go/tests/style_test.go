@@ -47,6 +47,59 @@ func TestFileSizes(t *testing.T) {
 	}
 }
 
+// TestPackageSizes bounds the files of a package, so that their list reads like a table of contents.
+func TestPackageSizes(t *testing.T) {
+	t.Parallel()
+	const most = 25
+	files := map[string]int{}
+	for _, s := range theProject(t).product() {
+		files[s.dir]++
+	}
+	for dir, n := range files {
+		if n > most {
+			t.Errorf("%s has %d files besides tests, want at most %d: cut out a sub-package", dir, n, most)
+		}
+	}
+}
+
+// TestSizesAtLarge bounds the typical file and function of the library: a median that grows shows
+// what single limits do not.
+func TestSizesAtLarge(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	var files, functions []int
+	for _, s := range p.product() {
+		files = append(files, lineCount(p, s.file))
+		for _, decl := range s.file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
+				functions = append(functions, lineCount(p, f.Body)-1)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		sizes   []int
+		percent int
+		most    int
+	}{
+		{"files", files, 50, 170},
+		{"functions", functions, 50, 12},
+		{"functions", functions, 99, 70},
+	} {
+		slices.Sort(c.sizes)
+		got := c.sizes[len(c.sizes)*c.percent/100]
+		t.Logf("%d %s: %d %% have at most %d lines", len(c.sizes), c.name, c.percent, got)
+		if got > c.most {
+			t.Errorf("%d %% of all %s have at most %d lines, want %d", c.percent, c.name, got, c.most)
+		}
+	}
+}
+
+// lineCount is the number of lines of a piece of source.
+func lineCount(p *project, n ast.Node) int {
+	return p.fset.Position(n.End()).Line - p.fset.Position(n.Pos()).Line + 1
+}
+
 // maxComment bounds the columns of a line that has a comment; tabs count four.
 const maxComment = 100
 
