@@ -8,7 +8,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/lru"
 	"deeplake/core/storage"
-	"deeplake/core/version"
+	"deeplake/core/version/chunkmap"
 )
 
 // chunkCacheBytes bounds the memory of chunk directories, about 12 bytes a sample of varying size
@@ -35,7 +35,7 @@ func newChunkCache(store storage.Provider, dataset format.UUID, links chunk.Link
 }
 
 // get returns the chunk of an entry, or its k-th tile.
-func (c *chunkCache) get(ctx context.Context, tree version.Tree, e *format.Entry, k int64) (*chunk.Chunk, error) {
+func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entry, k int64) (*chunk.Chunk, error) {
 	id := chunkID{e.Session, e.Ordinal + k}
 	if ch, ok := c.open.Get(id); ok {
 		return ch, nil
@@ -57,7 +57,7 @@ func (c *chunkCache) get(ctx context.Context, tree version.Tree, e *format.Entry
 
 // directory finds the encoded directory of a chunk: in its side page, or else, also where that is
 // damaged, at its end. The end of a tile is not known without its directory.
-func (c *chunkCache) directory(ctx context.Context, tree version.Tree, e *format.Entry, k int64, key string) ([]byte, error) {
+func (c *chunkCache) directory(ctx context.Context, tree chunkmap.Tree, e *format.Entry, k int64, key string) ([]byte, error) {
 	head := format.ChunkHead{Session: e.Session, Ordinal: e.Ordinal + k, Tensor: tree.Tensor()}
 	if e.Side.IsZero() {
 		return chunk.ReadDirectory(ctx, c.store, key, e.Bytes, head)

@@ -9,7 +9,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/read"
 	"deeplake/core/tensor"
-	"deeplake/core/version"
+	"deeplake/core/version/chunkmap"
 )
 
 // Column is one tensor of a view. It never changes and may be used in parallel, with one Worker a
@@ -18,7 +18,7 @@ import (
 type Column struct {
 	view *View
 	ct   *columnType
-	tree version.Tree
+	tree chunkmap.Tree
 
 	access read.Access
 }

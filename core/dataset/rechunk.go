@@ -11,6 +11,7 @@ import (
 	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/version"
+	"deeplake/core/version/chunkmap"
 )
 
 // RechunkOptions are the options of Rechunk.
@@ -126,7 +127,7 @@ type retensor struct {
 	*rechunk
 	ct   *columnType
 	all  bool
-	tree version.Tree
+	tree chunkmap.Tree
 
 	gather  []placedEntry // entries of the run that is being gathered
 	chunks  int           // that they are in

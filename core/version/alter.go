@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 )
@@ -101,7 +102,7 @@ func (t *Txn) RewriteChunk(id format.UUID, e format.Entry, runs []format.RowRang
 	e = c.place(t, e, dirs)
 	for _, run := range runs {
 		e.Row, e.Rows = run.Start, run.Count
-		c.rewrites = append(c.rewrites, Edit{From: run.Start, To: run.Start + run.Count, Entries: []format.Entry{e}})
+		c.rewrites = append(c.rewrites, chunkmap.Edit{From: run.Start, To: run.Start + run.Count, Entries: []format.Entry{e}})
 		e.First += run.Count
 	}
 }
@@ -111,6 +112,6 @@ func (t *Txn) RewriteHoles(id format.UUID, runs []format.RowRange) {
 	c := t.column(id)
 	t.changes++
 	for _, run := range runs {
-		c.rewrites = append(c.rewrites, Edit{From: run.Start, To: run.Start + run.Count})
+		c.rewrites = append(c.rewrites, chunkmap.Edit{From: run.Start, To: run.Start + run.Count})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -143,15 +145,15 @@ func sorted(known map[format.BranchPoint]*ancestor) (*divergence, error) {
 // changed is what commits did, in the rows of one commit that comes from them all. What a merge did
 // is not counted: the commits that it took in are.
 type changed struct {
-	updated map[format.UUID]rowSet // by tensor
-	deleted rowSet
+	updated map[format.UUID]rowset.Set // by tensor
+	deleted rowset.Set
 	info    bool
 }
 
 // changes reads what recs did, all of which head comes from.
 func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snapshot) (*changed, error) {
 	ops := make([][]format.Op, len(recs))
-	g := task.New(ctx, pagesInFlight)
+	g := task.New(ctx, chunkmap.InFlight)
 	for i, rec := range recs {
 		if rec.Merged == nil {
 			g.Go(func(ctx context.Context) (err error) {
@@ -163,8 +165,8 @@ func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snap
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	c := &changed{updated: map[format.UUID]rowSet{}}
-	axes := map[format.UUID]alignment{}
+	c := &changed{updated: map[format.UUID]rowset.Set{}}
+	axes := map[format.UUID]rowset.Alignment{}
 	for i, rec := range recs {
 		for _, op := range ops[i] {
 			if op.Op == format.OpSetInfo {
@@ -181,7 +183,7 @@ func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snap
 				}
 				axes[rec.Branch] = axis
 			}
-			rows := axis.apply(op.Ranges)
+			rows := axis.Apply(op.Ranges)
 			if op.Op == format.OpUpdate {
 				c.updated[op.Tensor] = append(c.updated[op.Tensor], rows...)
 			} else {
@@ -190,19 +192,19 @@ func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snap
 		}
 	}
 	for id, rows := range c.updated {
-		c.updated[id] = normal(rows)
+		c.updated[id] = rowset.Of(rows)
 	}
-	c.deleted = normal(c.deleted)
+	c.deleted = rowset.Of(c.deleted)
 	return c, nil
 }
 
 // axis says where the rows of a branch, as long as it is at rec, are in head. On the line that
 // leads to head rows keep their places.
-func (h *history) axis(ctx context.Context, rec *format.Record, head *Snapshot) (alignment, error) {
+func (h *history) axis(ctx context.Context, rec *format.Record, head *Snapshot) (rowset.Alignment, error) {
 	at := format.BranchPoint{Branch: head.Record.Branch, Version: head.Record.Version}
 	for {
 		if at.Branch == rec.Branch && rec.Version <= at.Version {
-			return alignment{{0, 0, format.MaxRows}}, nil
+			return rowset.Alignment{{Rows: format.MaxRows}}, nil
 		}
 		zero, err := h.get(ctx, format.BranchPoint{Branch: at.Branch})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -136,7 +137,7 @@ func (r *Repo) findName(ctx context.Context, name string) (*format.Record, error
 func (r *Repo) tagged(ctx context.Context, t Tag) (*format.Record, error) {
 	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: t.Branch, Version: t.Version})
 	if err != nil {
-		return nil, missing(err, "read commit", format.RecordKey(t.Branch, t.Version))
+		return nil, chunkmap.Missing(err, "read commit", format.RecordKey(t.Branch, t.Version))
 	}
 	if rec.UUID != t.Commit {
 		return nil, errs.New(errs.Corrupt, "read tag %q: commit %s is in the place of commit %s", t.Name, rec.UUID, t.Commit)
@@ -156,7 +157,7 @@ func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, erro
 		}
 		head, err = r.recordAt(ctx, *zero.Base)
 		if err != nil {
-			err = missing(err, "read commit", format.RecordKey(zero.Base.Branch, zero.Base.Version))
+			err = chunkmap.Missing(err, "read commit", format.RecordKey(zero.Base.Branch, zero.Base.Version))
 		}
 	}
 	return head, err
@@ -172,7 +173,7 @@ func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Ti
 		mid := lo + (hi-lo)/2
 		rec, err := r.recordAt(ctx, format.BranchPoint{Branch: head.Branch, Version: mid})
 		if err != nil {
-			return nil, nil, missing(err, "read commit", format.RecordKey(head.Branch, mid))
+			return nil, nil, chunkmap.Missing(err, "read commit", format.RecordKey(head.Branch, mid))
 		}
 		if rec.Time.After(when) {
 			hi, zero = mid, rec

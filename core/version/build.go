@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/format"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -15,12 +16,12 @@ import (
 
 // edits returns the changes of the column for an axis on which the appended rows begin at start.
 // newer are rows whose samples other commits have replaced since they were rewritten here.
-func (c *columnChange) edits(base, start, appendedRows int64, newer []format.RowRange) []Edit {
+func (c *columnChange) edits(base, start, appendedRows int64, newer []format.RowRange) []chunkmap.Edit {
 	edits := c.updates(base, start)
 	if len(c.rewrites) > 0 {
 		k := sort.Search(len(edits), func(i int) bool { return edits[i].From >= start })
-		low := without(without(inOrder(c.rewrites), newer), rangesOf(edits[:k]))
-		edits = append(inOrder(append(low, edits[:k]...)), edits[k:]...)
+		low := chunkmap.Without(chunkmap.Without(chunkmap.InOrder(c.rewrites), newer), chunkmap.RangesOf(edits[:k]))
+		edits = append(chunkmap.InOrder(append(low, edits[:k]...)), edits[k:]...)
 	}
 	if len(c.appended) == 0 {
 		return edits
@@ -35,21 +36,21 @@ func (c *columnChange) edits(base, start, appendedRows int64, newer []format.Row
 	// Updates of rows that this same transaction appended are laid over the appended entries.
 	k := sort.Search(len(edits), func(i int) bool { return edits[i].From >= start })
 	if k < len(edits) {
-		added = merge(added, edits[k:])
+		added = chunkmap.Overlay(added, edits[k:])
 		edits = edits[:k]
 	}
-	return append(edits, Edit{From: start, To: start + appendedRows, Entries: added})
+	return append(edits, chunkmap.Edit{From: start, To: start + appendedRows, Entries: added})
 }
 
 // updates are the edits of the rows that the transaction updates, in order.
-func (c *columnChange) updates(base, start int64) []Edit {
+func (c *columnChange) updates(base, start int64) []chunkmap.Edit {
 	shift := func(row int64) int64 {
 		if row >= base {
 			return row - base + start
 		}
 		return row
 	}
-	var edits []Edit
+	var edits []chunkmap.Edit
 	for _, row := range slices.Sorted(maps.Keys(c.updated)) {
 		e := c.updated[row]
 		e.Row = shift(row)
@@ -64,71 +65,9 @@ func (c *columnChange) updates(base, start int64) []Edit {
 			}
 			continue
 		}
-		edits = append(edits, Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
+		edits = append(edits, chunkmap.Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
 	}
 	return edits
-}
-
-// inOrder sorts edits that are disjoint into a new slice.
-func inOrder(edits []Edit) []Edit {
-	return slices.SortedFunc(slices.Values(edits), func(a, b Edit) int { return cmp.Compare(a.From, b.From) })
-}
-
-func rangesOf(edits []Edit) []format.RowRange {
-	out := make([]format.RowRange, len(edits))
-	for i, ed := range edits {
-		out[i] = format.RowRange{Start: ed.From, Count: ed.To - ed.From}
-	}
-	return out
-}
-
-// without takes rows, in any order, out of edits, which are in order.
-func without(edits []Edit, rows []format.RowRange) []Edit {
-	if len(rows) == 0 {
-		return edits
-	}
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b format.RowRange) int { return cmp.Compare(a.Start, b.Start) })
-	var out []Edit
-	k := 0 // rows[:k] end before the edit
-	for _, ed := range edits {
-		for k < len(rows) && rows[k].Start+rows[k].Count <= ed.From {
-			k++
-		}
-		at := ed.From
-		for _, r := range rows[k:] {
-			if r.Start >= ed.To {
-				break
-			}
-			if r.Start > at {
-				out = append(out, clip(ed, at, r.Start))
-			}
-			at = max(at, r.Start+r.Count)
-		}
-		if at < ed.To {
-			out = append(out, clip(ed, at, ed.To))
-		}
-	}
-	return out
-}
-
-// clip is the part of an edit in rows [from, to).
-func clip(ed Edit, from, to int64) Edit {
-	return Edit{From: from, To: to, Entries: clipEntries(ed.Entries, from, to)}
-}
-
-// clipEntries are the parts of entries, which are in order, in rows [from, to).
-func clipEntries(entries []format.Entry, from, to int64) []format.Entry {
-	var out []format.Entry
-	for _, e := range entries {
-		end := min(to, e.Row+e.Rows)
-		if cut := from - e.Row; cut > 0 {
-			e.Row, e.First = from, e.First+cut
-		}
-		if e.Rows = end - e.Row; e.Rows > 0 {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // follows reports whether e continues last: the next item of the same chunk for the next row.
@@ -157,12 +96,12 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 		if change := t.columns[ts.ID]; change != nil {
 			b.change(ts.ID, change.edits(t.base.Record.Rows, start, t.rows, t.newer[ts.ID]), change)
 			if !change.side.IsZero() {
-				b.made[change.side] = sidePage{change.dirs, change.salt}
+				b.made[change.side] = chunkmap.SidePage{Dirs: change.dirs, Salt: change.salt}
 			}
 		}
 	}
 	if t.rows > 0 {
-		b.ids = []Edit{{From: start, To: start + t.rows, Entries: []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}}}
+		b.ids = []chunkmap.Edit{{From: start, To: start + t.rows, Entries: []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}}}
 	}
 	if !t.deleted.IsEmpty() {
 		b.deleted = onto.Deleted.Clone()
@@ -189,22 +128,22 @@ type build struct {
 	onto    *Snapshot
 	schema  *format.Schema
 	rows    int64 // appended
-	edits   map[format.UUID][]Edit
+	edits   map[format.UUID][]chunkmap.Edit
 	changes map[format.UUID]*columnChange // for the counters
-	ids     []Edit                        // of the row identities
+	ids     []chunkmap.Edit                        // of the row identities
 	deleted *roaring64.Bitmap             // nil: as before
 	ops     []format.Op
-	made    held
+	made    chunkmap.Pending
 }
 
 func newBuild(r *Repo, onto *Snapshot, schema *format.Schema, rows int64) *build {
 	return &build{
-		repo: r, onto: onto, schema: schema, rows: rows, made: held{},
-		edits: map[format.UUID][]Edit{}, changes: map[format.UUID]*columnChange{},
+		repo: r, onto: onto, schema: schema, rows: rows, made: chunkmap.Pending{},
+		edits: map[format.UUID][]chunkmap.Edit{}, changes: map[format.UUID]*columnChange{},
 	}
 }
 
-func (b *build) change(tensor format.UUID, edits []Edit, c *columnChange) {
+func (b *build) change(tensor format.UUID, edits []chunkmap.Edit, c *columnChange) {
 	b.edits[tensor], b.changes[tensor] = edits, c
 }
 
@@ -220,15 +159,15 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 	if page := onto.Record.SchemaPage; page != nil && reflect.DeepEqual(b.schema, onto.Schema) {
 		rec.Schema, rec.SchemaPage = nil, page
 	}
-	work := []treeEdits{{onto.RowIDs(), b.ids}}
+	work := []chunkmap.TreeEdits{{Tree: onto.RowIDs(), Edits: b.ids}}
 	for _, ts := range b.schema.Tensors {
-		work = append(work, treeEdits{onto.Tree(ts.ID), b.edits[ts.ID]})
+		work = append(work, chunkmap.TreeEdits{Tree: onto.Tree(ts.ID), Edits: b.edits[ts.ID]})
 	}
-	loaded, err := b.repo.Pages.gather(ctx, work)
+	loaded, err := b.repo.Pages.Gather(ctx, work)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := work[0].tree.apply(ctx, b.ids, loaded, b.made)
+	ids, err := work[0].Tree.Apply(ctx, b.ids, loaded, b.made)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +177,7 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 	for i, ts := range b.schema.Tensors {
 		col := onto.Record.Columns[ts.ID]
 		if c := b.changes[ts.ID]; c != nil {
-			tree, err := work[1+i].tree.apply(ctx, b.edits[ts.ID], loaded, b.made)
+			tree, err := work[1+i].Tree.Apply(ctx, b.edits[ts.ID], loaded, b.made)
 			if err != nil {
 				return nil, err
 			}
@@ -257,20 +196,20 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 }
 
 // account brings the counters of a column up to date with its new tree.
-func (c *columnChange) account(ctx context.Context, tree Tree, col *format.Column) error {
+func (c *columnChange) account(ctx context.Context, tree chunkmap.Tree, col *format.Column) error {
 	before, root := *col, tree.Root()
 	if *col = (format.Column{}); root.Page.IsZero() {
 		return nil
 	}
 	col.Root, col.Bytes = &root, before.Bytes+c.bytes
-	p, err := tree.pages.load(ctx, tree.held, root)
+	p, err := tree.Load(ctx, root)
 	if err != nil {
 		return err
 	}
-	if p.leaf != nil {
-		col.Chunks = int64(len(p.leaf.Entries))
+	if p.Leaf != nil {
+		col.Chunks = int64(len(p.Leaf.Entries))
 	} else {
-		for _, child := range p.inner.Children {
+		for _, child := range p.Inner.Children {
 			col.Chunks += child.Entries
 		}
 	}

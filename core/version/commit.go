@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -74,7 +75,7 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 		if err != nil {
 			return nil, err
 		}
-		t.full.spilled(stored)
+		t.full.MarkStored(stored)
 		winner, err := t.repo.put(ctx, rec, data)
 		if err != nil || winner == rec {
 			t.tried = append(t.tried, attempt{rec.UUID, t.changes, t.schema.Clone(), notDurable(err)})
@@ -134,7 +135,7 @@ func (r *race) lost(ctx context.Context) error {
 
 // store writes everything that the record of next names, at once, and returns the encoded record.
 // The pages that next holds get their names, and the record the names of the roots.
-func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, error) {
+func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *chunkmap.Sealed, error) {
 	data, x, blobs, err := r.encode(ctx, next)
 	if err != nil {
 		return nil, nil, err
@@ -142,7 +143,7 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, erro
 	aside := task.New(ctx, 0)
 	r.hint(aside, next.Record)
 	aside.Go(func(ctx context.Context) error { return r.same(ctx, "commit to") })
-	err = r.Pages.upload(ctx, x, blobs)
+	err = r.Pages.Upload(ctx, x, blobs)
 	if changed := aside.Wait(); changed != nil {
 		err = changed
 	}
@@ -150,14 +151,14 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *sealed, erro
 }
 
 // encode encodes the record of next, its pages, and blobs by key, without writing any.
-func (r *Repo) encode(ctx context.Context, next *Snapshot) (data []byte, x *sealed, blobs map[string][]byte, err error) {
+func (r *Repo) encode(ctx context.Context, next *Snapshot) (data []byte, x *chunkmap.Sealed, blobs map[string][]byte, err error) {
 	rec := next.Record
-	if x, err = r.Pages.seal(ctx, next.held); err != nil {
+	if x, err = r.Pages.Seal(ctx, next.held); err != nil {
 		return nil, nil, nil, err
 	}
-	rec.RowIDs = x.root(rec.RowIDs)
+	rec.RowIDs = x.Root(rec.RowIDs)
 	for id, col := range rec.Columns {
-		if root := x.root(col.Root); root != col.Root {
+		if root := x.Root(col.Root); root != col.Root {
 			col.Root = root
 			rec.Columns[id] = col
 		}
@@ -368,5 +369,5 @@ func (r *Repo) ops(ctx context.Context, rec *format.Record) ([]format.Op, error)
 	if rec.Txn == nil {
 		return rec.Ops, nil
 	}
-	return fetchedOps(ctx, r.Pages, *rec.Txn)
+	return chunkmap.FetchOps(ctx, r.Pages, *rec.Txn)
 }

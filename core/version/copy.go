@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -243,7 +244,7 @@ func (c *copying) equal(ctx context.Context, o storage.Object) (bool, error) {
 	for at := int64(0); at < o.Size; at += compareBytes {
 		n := min(o.Size-at, compareBytes)
 		if err := c.repo.Store.ReadAt(ctx, o.Key, here[:n], at); err != nil {
-			return false, missing(err, "copy", o.Key)
+			return false, chunkmap.Missing(err, "copy", o.Key)
 		}
 		err := c.dst.ReadAt(ctx, o.Key, there[:n], at)
 		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Corrupt) {
@@ -276,7 +277,7 @@ func (c *copying) object(ctx context.Context, o storage.Object) error {
 	}
 	data, err := c.repo.Store.Get(ctx, o.Key)
 	if err != nil {
-		return missing(err, "copy", o.Key)
+		return chunkmap.Missing(err, "copy", o.Key)
 	}
 	if int64(len(data)) != o.Size {
 		return errs.New(errs.Corrupt, "copy %q: got %d bytes, want %d", o.Key, len(data), o.Size)
@@ -314,7 +315,7 @@ func (c *copying) chunk(ctx context.Context, id chunkKey, size int64) error {
 		// One request instead of four.
 		data := make([]byte, size)
 		if err := src.ReadAt(ctx, id.key(), data, 0); err != nil {
-			return missing(err, "copy", id.key())
+			return chunkmap.Missing(err, "copy", id.key())
 		}
 		held := heldObject{src, id.key(), data}
 		if err := (&chunkCheck{id: id}).look(ctx, held, size); err != nil {
@@ -324,7 +325,7 @@ func (c *copying) chunk(ctx context.Context, id chunkKey, size int64) error {
 	}
 	x, _, err := chunkIndex(ctx, src, id, format.UUID{}, size)
 	if err != nil {
-		return missing(err, "copy", id.key())
+		return chunkmap.Missing(err, "copy", id.key())
 	}
 	out, err := storage.Create(ctx, c.dst, id.key())
 	if err != nil {
@@ -410,7 +411,7 @@ func (c *copying) first(ctx context.Context, to *Repo, s *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if err := to.Pages.upload(ctx, pages, blobs); err != nil {
+	if err := to.Pages.Upload(ctx, pages, blobs); err != nil {
 		return err
 	}
 	return putOurs(ctx, c.dst, format.RecordKey(to.TSF.Main, 0), data)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
@@ -58,7 +59,7 @@ func readAll(f *fixture) error {
 	if err != nil {
 		return err
 	}
-	for _, tree := range []Tree{head.Tree(f.x), head.Tree(f.label), head.RowIDs()} {
+	for _, tree := range []chunkmap.Tree{head.Tree(f.x), head.Tree(f.label), head.RowIDs()} {
 		var bad error
 		if err := tree.Scan(ctx, 0, head.Record.Rows, func(e format.Entry) bool {
 			if !e.Side.IsZero() {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 	"deeplake/core/format"
 )
 
@@ -74,11 +76,11 @@ func (r *Repo) Diff(ctx context.Context, a, b *Snapshot) (*Diff, error) {
 	if d.toB, err = align(ctx, a, b); err != nil {
 		return nil, err
 	}
-	d.toA = d.toB.inverse()
+	d.toA = d.toB.Inverse()
 	liveA, liveB := a.liveRows(), b.liveRows()
-	d.common = d.toB.apply(liveA).and(liveB)
-	d.added = liveB.minus(d.common)
-	d.deleted = liveA.minus(d.toA.apply(d.common))
+	d.common = d.toB.Apply(liveA).And(liveB)
+	d.added = liveB.Minus(d.common)
+	d.deleted = liveA.Minus(d.toA.Apply(d.common))
 	out := &Diff{
 		A: Describe(a.Record), B: Describe(b.Record), Base: Describe(ap.base),
 		Added: b.asCounted(d.added), Deleted: a.asCounted(d.deleted),
@@ -113,9 +115,9 @@ func noRows() RowSet { return RowSet{Ranges: []format.RowRange{}} }
 type differ struct {
 	a, b          *Snapshot
 	before, after *changed // since the base, on the way to a and to b
-	toB, toA      alignment
-	common, added rowSet // rows of b
-	deleted       rowSet // rows of a
+	toB, toA      rowset.Alignment
+	common, added rowset.Set // rows of b
+	deleted       rowset.Set // rows of a
 }
 
 // tensor compares what both say of a tensor of b.
@@ -137,12 +139,12 @@ func (d *differ) tensor(ctx context.Context, ts *format.TensorSchema) (td Tensor
 	if td.Deleted, err = d.values(ctx, d.a, ts, d.deleted); err != nil {
 		return td, false, err
 	}
-	maybe := d.toB.apply(d.before.updated[ts.ID]).or(d.after.updated[ts.ID]).and(d.common)
+	maybe := d.toB.Apply(d.before.updated[ts.ID]).Or(d.after.updated[ts.ID]).And(d.common)
 	treeA, treeB := d.a.Tree(ts.ID), d.b.Tree(ts.ID)
-	if err := errors.Join(d.b.pages.warm(ctx, maybe, treeB), d.a.pages.warm(ctx, d.toA.apply(maybe), treeA)); err != nil {
+	if err := errors.Join(d.b.pages.Prefetch(ctx, maybe, treeB), d.a.pages.Prefetch(ctx, d.toA.Apply(maybe), treeA)); err != nil {
 		return td, false, err
 	}
-	updated, err := differing(ctx, treeB, treeA, d.toA.within(maybe))
+	updated, err := chunkmap.DifferingRows(ctx, treeB, treeA, d.toA.Within(maybe))
 	if err != nil {
 		return td, false, err
 	}
@@ -151,15 +153,15 @@ func (d *differ) tensor(ctx context.Context, ts *format.TensorSchema) (td Tensor
 }
 
 // values are the rows that have a value in a tensor.
-func (d *differ) values(ctx context.Context, s *Snapshot, ts *format.TensorSchema, rows rowSet) (RowSet, error) {
+func (d *differ) values(ctx context.Context, s *Snapshot, ts *format.TensorSchema, rows rowset.Set) (RowSet, error) {
 	if len(rows) == 0 {
 		return noRows(), nil
 	}
 	tree := s.Tree(ts.ID)
-	if err := s.pages.warm(ctx, rows, tree); err != nil {
+	if err := s.pages.Prefetch(ctx, rows, tree); err != nil {
 		return RowSet{}, err
 	}
-	filled, err := tree.filled(ctx, rows)
+	filled, err := tree.Filled(ctx, rows)
 	if err != nil {
 		return RowSet{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -100,7 +101,7 @@ func (r *Repo) expiries(ctx context.Context, before time.Time, all bool, bad fun
 // checkExpiry holds an expiry against its key.
 func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 	key := format.ExpiryKey(e)
-	got, err := fetched(ctx, r.Store, "read expiry", key, func(data []byte) (format.Expiry, error) {
+	got, err := chunkmap.FetchRequired(ctx, r.Store, "read expiry", key, func(data []byte) (format.Expiry, error) {
 		if r.replaced(data) {
 			return e, nil // about a branch that nothing leads to
 		}

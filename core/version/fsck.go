@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
@@ -326,11 +327,11 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 		return dirs, nil
 	}
 	f.marker.seen[e.Side] = struct{}{}
-	dirs, err := f.marker.pages.side(ctx, nil, e.Side)
+	dirs, err := f.marker.pages.Side(ctx, nil, e.Side)
 	if err != nil && !isDamage(err) {
 		return nil, err
 	}
-	if err != nil && f.marker.gone && absent(err) {
+	if err != nil && f.marker.gone && chunkmap.Absent(err) {
 		err = nil
 	}
 	if err != nil {

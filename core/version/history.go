@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -55,7 +56,7 @@ func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
 func (r *Repo) listed(ctx context.Context, version uint64) (*format.Record, error) {
 	rec, err := r.record(ctx, version)
 	if errs.Is(err, errs.NotFound) {
-		err = missing(err, "read commit", format.RecordKey(r.branch, version))
+		err = chunkmap.Missing(err, "read commit", format.RecordKey(r.branch, version))
 	}
 	return rec, err
 }
@@ -76,7 +77,7 @@ func (r *Repo) record(ctx context.Context, version uint64) (*format.Record, erro
 func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Record, error) {
 	key := format.RecordKey(p.Branch, p.Version)
 	var rec *format.Record
-	err := fetch(ctx, r.Store, key, func(data []byte) (err error) {
+	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) (err error) {
 		if rec, err = format.DecodeRecord(data); err != nil {
 			return errs.Wrap(errs.Corrupt, "read commit", key, err)
 		}
@@ -233,7 +234,7 @@ func (h *history) get(ctx context.Context, p format.BranchPoint) (*format.Record
 		at := format.BranchPoint{Branch: p.Branch, Version: p.Version - (n - 1) + uint64(i)}
 		if rec == nil {
 			key := format.RecordKey(at.Branch, at.Version)
-			return nil, missing(errs.New(errs.NotFound, "get %q: there is no such object", key), "read commit", key)
+			return nil, chunkmap.Missing(errs.New(errs.NotFound, "get %q: there is no such object", key), "read commit", key)
 		}
 		h.recs[at] = rec
 	}

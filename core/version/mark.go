@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -30,7 +31,7 @@ type root struct {
 // comes last. It is used once, by one goroutine.
 type marker struct {
 	repo  *Repo
-	pages *Pages // of its own, so that what is read is what the store has
+	pages *chunkmap.Store // of its own, so that what is read is what the store has
 
 	commits map[format.UUID]uint64 // number of kept commits of each branch, from 0 on
 	names   map[format.UUID]string // what to call a branch
@@ -71,7 +72,7 @@ type visit struct {
 
 func newMarker(r *Repo) *marker {
 	return &marker{
-		repo: r, pages: NewPages(r.Store, r.TSF.Format),
+		repo: r, pages: chunkmap.NewStore(r.Store, r.TSF.Format),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
 		named: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},
@@ -97,7 +98,7 @@ func (w *marker) markAll(ctx context.Context, tips []root) error {
 // one's, or a copy, can have left out what names that were taken away lead to: what is missing
 // there is no damage.
 func (w *marker) failed(at *visit, key string, err error) error {
-	if w.gone && absent(err) {
+	if w.gone && chunkmap.Absent(err) {
 		return nil
 	}
 	return w.bad(at, key, err)
@@ -235,7 +236,7 @@ func (w *marker) records(ctx context.Context, branch format.UUID, from, to uint6
 func (r *Repo) recordOf(ctx context.Context, branch format.UUID, version uint64) (*format.Record, error) {
 	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: branch, Version: version})
 	if errs.Is(err, errs.NotFound) {
-		err = missing(err, "read commit", format.RecordKey(branch, version))
+		err = chunkmap.Missing(err, "read commit", format.RecordKey(branch, version))
 	}
 	return rec, err
 }
@@ -301,7 +302,7 @@ func (w *marker) transaction(ctx context.Context, at *visit) error {
 		return nil
 	}
 	w.txns[*at.rec.Txn] = struct{}{}
-	if _, err := fetchedOps(ctx, w.pages, *at.rec.Txn); err != nil {
+	if _, err := chunkmap.FetchOps(ctx, w.pages, *at.rec.Txn); err != nil {
 		return w.lacks(at, "transaction", format.TxnKey(*at.rec.Txn), err)
 	}
 	return nil
@@ -311,7 +312,7 @@ func (w *marker) transaction(ctx context.Context, at *visit) error {
 // zero value.
 func part[T any](ctx context.Context, w *marker, at *visit, what string, page format.UUID, decode func([]byte) (T, error)) (v T, err error) {
 	w.seen[page] = struct{}{}
-	got, err := fetchedPage(ctx, w.pages, "read "+what, page, decode)
+	got, err := chunkmap.FetchPage(ctx, w.pages, "read "+what, page, decode)
 	if err != nil {
 		return v, w.lacks(at, what, format.MapKey(page), err)
 	}
@@ -337,11 +338,11 @@ func (w *marker) trees(ctx context.Context, todo []visit) error {
 				batch = append(batch, v)
 			}
 		}
-		pages, failed := make([]page, len(batch)), make([]error, len(batch))
+		pages, failed := make([]chunkmap.Page, len(batch)), make([]error, len(batch))
 		g := task.New(ctx, markBatch)
 		for i := range batch {
 			g.Go(func(ctx context.Context) error {
-				pages[i], failed[i] = w.pages.load(ctx, nil, batch[i].root)
+				pages[i], failed[i] = w.pages.Load(ctx, nil, batch[i].root)
 				return nil
 			})
 		}
@@ -363,7 +364,7 @@ func (w *marker) trees(ctx context.Context, todo []visit) error {
 }
 
 // page notes what a page names, and returns the pages below it.
-func (w *marker) page(ctx context.Context, v *visit, p page, failed error) ([]visit, error) {
+func (w *marker) page(ctx context.Context, v *visit, p chunkmap.Page, failed error) ([]visit, error) {
 	key := format.MapKey(v.root.Page)
 	if failed == nil {
 		failed = v.fits(p)
@@ -371,16 +372,16 @@ func (w *marker) page(ctx context.Context, v *visit, p page, failed error) ([]vi
 	if failed != nil {
 		return nil, w.failed(v, key, failed)
 	}
-	if p.inner != nil {
-		below := make([]visit, 0, len(p.inner.Children))
-		for i, c := range slices.Backward(p.inner.Children) { // the stack turns them round
+	if p.Inner != nil {
+		below := make([]visit, 0, len(p.Inner.Children))
+		for i, c := range slices.Backward(p.Inner.Children) { // the stack turns them round
 			b := *v
 			b.root = format.Root{Page: c.Page, Height: v.root.Height - 1}
 			if i > 0 {
 				b.from = c.First
 			}
-			if i+1 < len(p.inner.Children) {
-				b.to = p.inner.Children[i+1].First
+			if i+1 < len(p.Inner.Children) {
+				b.to = p.Inner.Children[i+1].First
 			}
 			below = append(below, b)
 		}
@@ -389,8 +390,8 @@ func (w *marker) page(ctx context.Context, v *visit, p page, failed error) ([]vi
 	if v.tensor == nil {
 		return nil, nil
 	}
-	for i := range p.leaf.Entries {
-		e := &p.leaf.Entries[i]
+	for i := range p.Leaf.Entries {
+		e := &p.Leaf.Entries[i]
 		set := w.chunks[e.Session]
 		if set == nil {
 			set = roaring64.New()
@@ -399,24 +400,24 @@ func (w *marker) page(ctx context.Context, v *visit, p page, failed error) ([]vi
 		set.AddRange(uint64(e.Ordinal), uint64(e.Ordinal+max(1, e.Tiles)))
 	}
 	if w.leaf == nil {
-		for i := range p.leaf.Entries {
-			if side := p.leaf.Entries[i].Side; !side.IsZero() {
+		for i := range p.Leaf.Entries {
+			if side := p.Leaf.Entries[i].Side; !side.IsZero() {
 				w.seen[side] = struct{}{}
 			}
 		}
 		return nil, nil
 	}
-	return nil, w.leaf(ctx, v, p.leaf.Entries)
+	return nil, w.leaf(ctx, v, p.Leaf.Entries)
 }
 
 // fits checks that a page keeps to the rows that its parent gives it.
-func (v *visit) fits(p page) error {
+func (v *visit) fits(p chunkmap.Page) error {
 	first, end := int64(0), int64(0)
 	switch {
-	case p.leaf != nil && len(p.leaf.Entries) > 0:
-		first, end = p.leaf.Entries[0].Row, p.leaf.End()
-	case p.inner != nil && len(p.inner.Children) > 0:
-		first, end = p.inner.Children[0].First, p.inner.Children[len(p.inner.Children)-1].First+1
+	case p.Leaf != nil && len(p.Leaf.Entries) > 0:
+		first, end = p.Leaf.Entries[0].Row, p.Leaf.End()
+	case p.Inner != nil && len(p.Inner.Children) > 0:
+		first, end = p.Inner.Children[0].First, p.Inner.Children[len(p.Inner.Children)-1].First+1
 	default:
 		return nil
 	}

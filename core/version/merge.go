@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 )
@@ -96,7 +98,7 @@ func (h *history) merged(ctx context.Context, ours, theirs *Snapshot, on Strateg
 	if !news(ap.b) {
 		return nil, nil
 	}
-	m := &merger{repo: h.repo, ours: ours, theirs: theirs, on: on, restored: rowSet{}}
+	m := &merger{repo: h.repo, ours: ours, theirs: theirs, on: on, restored: rowset.Set{}}
 	if m.base, err = h.repo.load(ctx, ap.base); err != nil {
 		return nil, err
 	}
@@ -130,16 +132,16 @@ type merger struct {
 	// what either side did since the base; news counted in rows of theirs
 	mine, news *changed
 
-	known alignment // from rows of theirs that ours has
+	known rowset.Alignment // from rows of theirs that ours has
 	// from rows of theirs that it has not, to the end of the axis
-	fresh  alignment
+	fresh  rowset.Alignment
 	schema *format.Schema                       // that comes of it
 	there  map[format.UUID]*format.TensorSchema // the tensors of theirs
 	whole  map[format.UUID]bool
 
-	updates  map[format.UUID]rowSet // rows that get their value
-	deleted  rowSet                 // rows that ours deletes
-	restored rowSet                 // rows that ours had deleted and has again
+	updates  map[format.UUID]rowset.Set // rows that get their value
+	deleted  rowset.Set                 // rows that ours deletes
+	restored rowset.Set                 // rows that ours had deleted and has again
 }
 
 // run decides, then builds.
@@ -156,9 +158,9 @@ func (m *merger) run(ctx context.Context) (*Snapshot, error) {
 }
 
 // conflict is the error of a merge. rows are counted in ours.
-func (m *merger) conflict(kind, tensor string, rows rowSet, remedy, what string, args ...any) error {
-	e := &ConflictError{Kind: kind, Tensor: tensor, Winner: Describe(m.theirs.Record), Remedy: remedy, op: "merge", Count: rows.count()}
-	for _, row := range rows.first(shownRows) {
+func (m *merger) conflict(kind, tensor string, rows rowset.Set, remedy, what string, args ...any) error {
+	e := &ConflictError{Kind: kind, Tensor: tensor, Winner: Describe(m.theirs.Record), Remedy: remedy, op: "merge", Count: rows.Count()}
+	for _, row := range rows.First(shownRows) {
 		e.Rows = append(e.Rows, m.ours.Live.Logical(row))
 	}
 	e.What = fmt.Sprintf(what, args...)
@@ -175,14 +177,14 @@ const (
 
 // place finds the rows that only theirs has, and gives them places at the end of the axis.
 func (m *merger) place() {
-	all := normal([]format.RowRange{{Start: 0, Count: m.theirs.Record.Rows}})
+	all := rowset.Of([]format.RowRange{{Start: 0, Count: m.theirs.Record.Rows}})
 	there := make([]format.RowRange, len(m.known))
 	for i, s := range m.known {
-		there[i] = format.RowRange{Start: s.from, Count: s.rows}
+		there[i] = format.RowRange{Start: s.From, Count: s.Rows}
 	}
 	at := m.ours.Record.Rows
-	for _, r := range all.minus(normal(there)) {
-		m.fresh = append(m.fresh, seg{r.Start, at, r.Count})
+	for _, r := range all.Minus(rowset.Of(there)) {
+		m.fresh = append(m.fresh, rowset.Segment{From: r.Start, To: at, Rows: r.Count})
 		at += r.Count
 	}
 }
@@ -192,10 +194,10 @@ func (m *merger) decide(ctx context.Context) error {
 	gone, goneThere := m.ours.deletedRows(), m.theirs.deletedRows()
 	// What is not deleted any more was restored, and what is, whoever did it, is no news where ours
 	// has it too.
-	deletedThere := m.known.apply(m.news.deleted.and(goneThere)).minus(gone)
-	deletedHere := m.mine.deleted.and(gone)
-	var updatedHere, updatedThere rowSet
-	m.updates = map[format.UUID]rowSet{}
+	deletedThere := m.known.Apply(m.news.deleted.And(goneThere)).Minus(gone)
+	deletedHere := m.mine.deleted.And(gone)
+	var updatedHere, updatedThere rowset.Set
+	m.updates = map[format.UUID]rowset.Set{}
 	for i := range m.schema.Tensors {
 		ts := &m.schema.Tensors[i]
 		if m.whole[ts.ID] || m.there[ts.ID] == nil {
@@ -203,48 +205,48 @@ func (m *merger) decide(ctx context.Context) error {
 			continue
 		}
 		here := m.mine.updated[ts.ID]
-		there := m.known.apply(m.news.updated[ts.ID].minus(goneThere))
-		both, err := m.contradict(ctx, ts, here.and(there).minus(gone))
+		there := m.known.Apply(m.news.updated[ts.ID].Minus(goneThere))
+		both, err := m.contradict(ctx, ts, here.And(there).Minus(gone))
 		if err != nil {
 			return err
 		}
 		if m.on == OnConflictOurs {
-			there = there.minus(both)
+			there = there.Minus(both)
 		}
 		m.updates[ts.ID] = there
 		updatedHere, updatedThere = append(updatedHere, here...), append(updatedThere, there...)
 	}
-	if rows := deletedThere.and(normal(updatedHere)); len(rows) > 0 {
+	if rows := deletedThere.And(rowset.Of(updatedHere)); len(rows) > 0 {
 		switch m.on {
 		case OnConflictError:
 			return m.conflict("update x delete", "", rows, mergeRemedy, "it deletes rows that this branch updates,")
 		case OnConflictOurs:
-			deletedThere = deletedThere.minus(rows)
+			deletedThere = deletedThere.Minus(rows)
 		}
 	}
 	m.deleted = deletedThere
-	m.restored = normal(updatedThere).and(gone)
-	if rows := m.restored.and(deletedHere); len(rows) > 0 {
+	m.restored = rowset.Of(updatedThere).And(gone)
+	if rows := m.restored.And(deletedHere); len(rows) > 0 {
 		switch m.on {
 		case OnConflictError:
 			return m.conflict("delete x update", "", rows, mergeRemedy, "it updates rows that this branch deletes,")
 		case OnConflictOurs:
-			m.restored = m.restored.minus(rows)
+			m.restored = m.restored.Minus(rows)
 		}
 	}
 	for id, rows := range m.updates {
-		m.updates[id] = rows.minus(gone).or(m.restored)
+		m.updates[id] = rows.Minus(gone).Or(m.restored)
 	}
 	return nil
 }
 
 // contradict are those of rows, which both sides updated in a tensor, that differ.
-func (m *merger) contradict(ctx context.Context, ts *format.TensorSchema, rows rowSet) (rowSet, error) {
+func (m *merger) contradict(ctx context.Context, ts *format.TensorSchema, rows rowset.Set) (rowset.Set, error) {
 	if len(rows) == 0 {
 		return rows, nil
 	}
-	back := m.known.inverse().within(rows)
-	rows, err := differing(ctx, m.ours.Tree(ts.ID), m.theirs.Tree(ts.ID), back)
+	back := m.known.Inverse().Within(rows)
+	rows, err := chunkmap.DifferingRows(ctx, m.ours.Tree(ts.ID), m.theirs.Tree(ts.ID), back)
 	if err != nil || len(rows) == 0 || m.on != OnConflictError {
 		return rows, err
 	}

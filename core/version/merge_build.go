@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 	"deeplake/core/format"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -14,7 +16,7 @@ import (
 func (m *merger) build(ctx context.Context) (*Snapshot, error) {
 	rows := int64(0)
 	for _, s := range m.fresh {
-		rows += s.rows
+		rows += s.Rows
 	}
 	b := newBuild(m.repo, m.ours, m.schema, rows)
 	b.ops = schemaOps(m.ours.Schema, m.schema, m.schema)
@@ -29,8 +31,8 @@ func (m *merger) build(ctx context.Context) (*Snapshot, error) {
 			return nil, err
 		}
 	}
-	fresh := m.fresh.apply(m.theirs.deletedRows())
-	if gone := m.deleted.or(fresh); len(gone) > 0 {
+	fresh := m.fresh.Apply(m.theirs.deletedRows())
+	if gone := m.deleted.Or(fresh); len(gone) > 0 {
 		b.ops = append(b.ops, format.Op{Op: format.OpDelete, Ranges: gone})
 		b.deleted = m.ours.Deleted.Clone()
 		for _, r := range gone {
@@ -44,7 +46,7 @@ func (m *merger) build(ctx context.Context) (*Snapshot, error) {
 	return b.run(ctx)
 }
 
-func (b *build) restore(rows rowSet) {
+func (b *build) restore(rows rowset.Set) {
 	if b.deleted == nil {
 		b.deleted = b.onto.Deleted.Clone()
 	}
@@ -86,7 +88,7 @@ func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
 	if m.whole[id] {
 		from = append(slices.Clone(m.known), m.fresh...)
 	} else if rows := m.updates[id]; len(rows) > 0 {
-		from = append(m.known.inverse().within(rows).inverse(), m.fresh...)
+		from = append(m.known.Inverse().Within(rows).Inverse(), m.fresh...)
 		b.ops = append(b.ops, format.Op{Op: format.OpUpdate, Tensor: id, Ranges: rows})
 	}
 	tree := m.theirs.Tree(id)
@@ -102,35 +104,35 @@ func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
 
 // take reads what a tree of theirs says of rows, as edits of a tree of ours. Nothing is read of
 // trees without entries.
-func (m *merger) take(ctx context.Context, tree Tree, from alignment) ([]Edit, error) {
+func (m *merger) take(ctx context.Context, tree chunkmap.Tree, from rowset.Alignment) ([]chunkmap.Edit, error) {
 	rows := make([]format.RowRange, len(from))
 	for i, s := range from {
-		rows[i] = format.RowRange{Start: s.from, Count: s.rows}
+		rows[i] = format.RowRange{Start: s.From, Count: s.Rows}
 	}
-	if err := m.repo.Pages.warm(ctx, normal(rows), tree); err != nil {
+	if err := m.repo.Pages.Prefetch(ctx, rowset.Of(rows), tree); err != nil {
 		return nil, err
 	}
-	var out []Edit
+	var out []chunkmap.Edit
 	for _, s := range from {
-		entries, err := tree.entriesIn(ctx, s.from, s.rows)
+		entries, err := tree.EntriesIn(ctx, s.From, s.Rows)
 		if err != nil {
 			return nil, err
 		}
-		if len(entries) == 0 && s.to >= m.ours.Record.Rows {
+		if len(entries) == 0 && s.To >= m.ours.Record.Rows {
 			continue // behind the end all is a hole anyway
 		}
 		for i := range entries {
-			entries[i].Row += s.to - s.from
+			entries[i].Row += s.To - s.From
 		}
-		out = append(out, Edit{From: s.to, To: s.to + s.rows, Entries: entries})
+		out = append(out, chunkmap.Edit{From: s.To, To: s.To + s.Rows, Entries: entries})
 	}
-	slices.SortFunc(out, func(a, b Edit) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(out, func(a, b chunkmap.Edit) int { return cmp.Compare(a.From, b.From) })
 	return out, nil
 }
 
 // taken counts the chunks that edits name, with the bounds that theirs gives for all of its
 // samples.
-func taken(edits []Edit, col format.Column) *columnChange {
+func taken(edits []chunkmap.Edit, col format.Column) *columnChange {
 	c := &columnChange{min: col.MinShape.Clone(), max: col.MaxShape.Clone(), mixed: col.Root != nil && col.MaxShape == nil}
 	type chunk struct {
 		session format.UUID

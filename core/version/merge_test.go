@@ -58,7 +58,7 @@ type kept struct {
 func newProgram(t *testing.T, seed uint64, lines int) *program {
 	p := &program{t: t, f: newFixture(t, memStore(t)), rng: rand.New(rand.NewPCG(seed, 3)), owner: map[person]int{}, lines: lines}
 	repo := p.f.repo(t)
-	repo.Pages.lines = lines
+	repo.Pages.MaxEntries = lines
 	head, err := repo.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)

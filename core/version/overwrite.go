@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -180,7 +181,7 @@ func (r *Repo) replaced(data []byte) bool {
 // same refuses to write where another dataset has taken the place of r: errs.Conflict.
 func (r *Repo) same(ctx context.Context, op string) error {
 	var now format.TSF
-	err := fetch(ctx, r.Store, format.TSFKey(), func(data []byte) (err error) {
+	err := chunkmap.Fetch(ctx, r.Store, format.TSFKey(), func(data []byte) (err error) {
 		now, err = format.DecodeTSF(data)
 		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
 	})

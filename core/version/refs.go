@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -105,7 +106,7 @@ func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, n
 }
 
 func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
-	return fetched(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) {
+	return chunkmap.FetchRequired(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) {
 		if r.replaced(data) {
 			return format.Head{}, nil
 		}
@@ -314,7 +315,7 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
 	tag := Tag{Name: name}
 	key := format.TagKey(name)
-	err := fetch(ctx, r.Store, key, func(data []byte) (err error) {
+	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) (err error) {
 		if r.replaced(data) {
 			return errs.New(errs.NotFound, "read tag %q: it is of a dataset that was overwritten; gc() removes it", name)
 		}
@@ -339,7 +340,7 @@ func (r *Repo) tag(ctx context.Context, name string) (Tag, error) {
 
 func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	key := format.BuriedTagKey(name)
-	err := fetch(ctx, r.Store, key, func(data []byte) error {
+	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) error {
 		if r.replaced(data) {
 			return errs.New(errs.NotFound, "read %q: it is of a dataset that was overwritten", key)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -15,7 +16,7 @@ import (
 type Repo struct {
 	Store  storage.Provider
 	TSF    format.TSF
-	Pages  *Pages
+	Pages  *chunkmap.Store
 	Writer string           // names the software in records
 	Now    func() time.Time // the clock; a test may set its own
 
@@ -24,7 +25,7 @@ type Repo struct {
 }
 
 func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {
-	return &Repo{Store: p, TSF: tsf, Pages: NewPages(p, tsf.Format), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
+	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p, tsf.Format), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
 }
 
 // Branch is the name of the branch that r is bound to.
@@ -69,7 +70,7 @@ func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) e
 // Open reads what p says about itself and binds to the branch main. It reads no commit.
 func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error) {
 	var tsf format.TSF
-	err := fetch(ctx, p, format.TSFKey(), func(data []byte) (err error) {
+	err := chunkmap.Fetch(ctx, p, format.TSFKey(), func(data []byte) (err error) {
 		tsf, err = format.DecodeTSF(data)
 		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
@@ -155,7 +156,7 @@ func (s *rootSearch) tags(ctx context.Context) error {
 
 func (s *rootSearch) tag(ctx context.Context, name, key string, gone bool) error {
 	left := false // by a dataset that was overwritten
-	t, err := fetched(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) {
+	t, err := chunkmap.FetchRequired(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) {
 		if left = s.repo.replaced(data); left {
 			return format.Tag{}, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
@@ -103,8 +104,8 @@ func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format
 		}
 	}
 	for _, v := range t.full {
-		if side, ok := v.(*storedSide); ok {
-			sides = append(sides, side.name)
+		if side, ok := v.(*chunkmap.StoredSide); ok {
+			sides = append(sides, side.Name)
 		}
 	}
 	return chunks, sides

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sort"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -19,26 +20,18 @@ type Snapshot struct {
 	Schema  *format.Schema
 	Deleted *roaring64.Bitmap // deleted physical rows; never nil
 	Live    RowMap
-	pages   *Pages
-	held    held // a preview's pages
+	pages   *chunkmap.Store
+	held    chunkmap.Pending // a preview's pages
 }
 
 // Tree is the chunk map of a tensor.
-func (s *Snapshot) Tree(tensor format.UUID) Tree {
-	t := Tree{pages: s.pages, held: s.held, tensor: tensor}
-	if c, ok := s.Record.Columns[tensor]; ok && c.Root != nil {
-		t.root = *c.Root
-	}
-	return t
+func (s *Snapshot) Tree(tensor format.UUID) chunkmap.Tree {
+	return chunkmap.NewTree(s.pages, s.held, s.Record.Columns[tensor].Root, tensor)
 }
 
 // RowIDs is the tree of row identities.
-func (s *Snapshot) RowIDs() Tree {
-	t := Tree{pages: s.pages, held: s.held}
-	if s.Record.RowIDs != nil {
-		t.root = *s.Record.RowIDs
-	}
-	return t
+func (s *Snapshot) RowIDs() chunkmap.Tree {
+	return chunkmap.NewTree(s.pages, s.held, s.Record.RowIDs, format.UUID{})
 }
 
 // Rows is the number of rows that are not deleted.
@@ -207,16 +200,16 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 }
 
 func (r *Repo) schemaPage(ctx context.Context, id format.UUID) (*format.Schema, error) {
-	return fetchedPage(ctx, r.Pages, "read schema", id, format.DecodeSchema)
+	return chunkmap.FetchPage(ctx, r.Pages, "read schema", id, format.DecodeSchema)
 }
 
 func (r *Repo) columnsPage(ctx context.Context, id format.UUID) (map[format.UUID]format.Column, error) {
-	return fetchedPage(ctx, r.Pages, "read columns", id, format.DecodeColumns)
+	return chunkmap.FetchPage(ctx, r.Pages, "read columns", id, format.DecodeColumns)
 }
 
 func (r *Repo) deletedPage(ctx context.Context, rec *format.Record) (*roaring64.Bitmap, error) {
 	key := format.MapKey(*rec.Deleted)
-	deleted, err := fetchedPage(ctx, r.Pages, "read deleted rows", *rec.Deleted, format.DecodeBitmap)
+	deleted, err := chunkmap.FetchPage(ctx, r.Pages, "read deleted rows", *rec.Deleted, format.DecodeBitmap)
 	if err != nil {
 		return nil, err
 	}

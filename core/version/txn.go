@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
 
@@ -24,7 +25,7 @@ type Txn struct {
 	deleted *roaring64.Bitmap // rows as above
 	info    bool              // the dataset's info was set
 
-	full    held    // side pages that nothing is added to any more
+	full    chunkmap.Pending    // side pages that nothing is added to any more
 	live    *RowMap // of the rows that are not deleted; nil: to be made
 	gone    int64   // number of deleted rows, with those of the base, if live is set
 	changes int     // counts the changes, for tried
@@ -53,7 +54,7 @@ type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
 	updated  map[int64]format.Entry // one row each, rows as in Txn
 	// rows of the base that got other chunks with the same samples, in any order
-	rewrites []Edit
+	rewrites []chunkmap.Edit
 	bytes    int64
 	min, max tensor.Shape // bounds of the shapes written; max nil: none with a shape
 	mixed    bool         // samples differ in the number of axes: bounds are unknown
@@ -68,7 +69,7 @@ type columnChange struct {
 func (r *Repo) Begin(s *Snapshot) *Txn {
 	return &Txn{
 		repo: r, base: s, schema: s.Schema.Clone(), began: r.Now().Round(0), id: format.NewUUID(),
-		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(), full: held{},
+		columns: map[format.UUID]*columnChange{}, deleted: roaring64.New(), full: chunkmap.Pending{},
 		newer: map[format.UUID][]format.RowRange{}, touched: map[format.UUID]*format.Record{},
 	}
 }
@@ -189,9 +190,9 @@ func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry
 
 // closeSide puts the side page being filled to the full ones: from now on it may be stored, and
 // must not change.
-func (c *columnChange) closeSide(full held) {
+func (c *columnChange) closeSide(full chunkmap.Pending) {
 	if !c.side.IsZero() {
-		full[c.side] = sidePage{c.dirs, c.salt}
+		full[c.side] = chunkmap.SidePage{Dirs: c.dirs, Salt: c.salt}
 	}
 	c.side, c.dirs, c.sideSize = format.UUID{}, nil, 0
 }
@@ -201,10 +202,10 @@ func (c *columnChange) closeSide(full held) {
 // chunks. The function may run beside the transaction; it must have returned before the next
 // Preview or Commit, and its error fails the transaction.
 func (t *Txn) Spill() func(context.Context) error {
-	full, stored := held{}, map[format.UUID]*storedSide{}
+	full, stored := chunkmap.Pending{}, map[format.UUID]*chunkmap.StoredSide{}
 	for id, v := range t.full {
-		if side, ok := v.(sidePage); ok {
-			full[id], stored[id] = side, &storedSide{}
+		if side, ok := v.(chunkmap.SidePage); ok {
+			full[id], stored[id] = side, &chunkmap.StoredSide{}
 			t.full[id] = stored[id]
 		}
 	}
@@ -212,14 +213,14 @@ func (t *Txn) Spill() func(context.Context) error {
 		return nil
 	}
 	return func(ctx context.Context) error {
-		x, err := t.repo.Pages.seal(ctx, full)
+		x, err := t.repo.Pages.Seal(ctx, full)
 		if err != nil {
 			return err
 		}
 		for id, side := range stored {
-			side.name = x.names[id]
+			side.Name = x.Name(id)
 		}
-		return t.repo.Pages.upload(ctx, x, nil)
+		return t.repo.Pages.Upload(ctx, x, nil)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
@@ -14,7 +15,7 @@ import (
 // bottom up. No more than a page of each height is in memory for each of the branches that it
 // follows at once.
 type upgrade struct {
-	from *Pages
+	from *chunkmap.Store
 	dst  storage.Provider
 
 	mu    sync.Mutex
@@ -63,14 +64,14 @@ func (u *upgrade) root(ctx context.Context, r *format.Root) (*format.Root, error
 
 // page writes a page and those below it, and returns its name.
 func (u *upgrade) page(ctx context.Context, at format.Root) (format.UUID, error) {
-	p, err := u.from.load(ctx, nil, at)
+	p, err := u.from.Load(ctx, nil, at)
 	if err != nil {
 		return format.UUID{}, err
 	}
-	if p.leaf != nil {
-		return u.leaf(ctx, p.leaf)
+	if p.Leaf != nil {
+		return u.leaf(ctx, p.Leaf)
 	}
-	next := format.Inner{Height: p.inner.Height, Children: slices.Clone(p.inner.Children)}
+	next := format.Inner{Height: p.Inner.Height, Children: slices.Clone(p.Inner.Children)}
 	g := task.New(ctx, pagesUpgraded)
 	for i := range next.Children {
 		g.Go(func(ctx context.Context) (err error) {
@@ -119,7 +120,7 @@ func (u *upgrade) side(ctx context.Context, id format.UUID, entries []format.Ent
 			salt = format.SideSalt(entries[k].Session, entries[k].Ordinal)
 		}
 		var dirs [][]byte
-		if dirs, s.err = u.from.side(ctx, nil, id); s.err == nil {
+		if dirs, s.err = u.from.Side(ctx, nil, id); s.err == nil {
 			frame, err := format.EncodeSide(dirs)
 			s.name, s.err = u.put(ctx, frame, salt, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
@@ -27,7 +28,7 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 
 func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
 	key := format.ViewKey(name, n)
-	v, err := fetched(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
+	v, err := chunkmap.FetchRequired(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
 		if r.replaced(data) {
 			return format.View{Deleted: true}, nil
 		}

@@ -124,13 +124,19 @@ var packageRules = []packageRule{
 		dir: "core/read", why: "rows to segments, segments to bytes; neither versions nor batches and queries", never: noIO,
 		project: with(ofValues, task, "core/codec", "core/format", "core/chunk", "core/prefetch"),
 	},
+	{dir: "core/version/rowset", why: "sets of rows; neither versions nor pages", project: []string{"core/format"}, never: noIO},
+	{
+		dir: "core/version/chunkmap", why: "map pages; neither records nor schemas", never: noIO,
+		project: []string{"core/errs", invariants, lru, task, "core/storage", "core/format", "core/version/rowset"},
+	},
 	{
 		dir: "core/version", why: "commits; neither samples nor codecs", never: noIO, modules: []string{roaring},
-		project: with(ofValues, invariants, lru, task, "core/storage", "core/format"),
+		project: with(ofValues, task, "core/storage", "core/format", "core/version/chunkmap", "core/version/rowset"),
 	},
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
-		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/read", "core/version"),
+		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/read", "core/version",
+			"core/version/chunkmap"),
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,

@@ -1,4 +1,4 @@
-package version
+package chunkmap
 
 import (
 	"context"
@@ -9,27 +9,27 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// uploadsInFlight is the number of pages written at once: small objects, so their latency counts
-// and not their bytes.
+// uploadsInFlight is the number of pages written at once. Pages are small, so latency counts, not
+// bandwidth.
 const uploadsInFlight = 16
 
-// sealed are held pages as they are stored: their names, and their objects under these names.
-type sealed struct {
-	names   map[format.UUID]format.UUID // by the uuid under which a page was held
-	values  held                        // under their names
+// Sealed are pending pages in their stored form: encoded, under their final names.
+type Sealed struct {
+	names   map[format.UUID]format.UUID // by the uuid of the pending page
+	values  Pending                        // under their names
 	objects map[format.UUID][]byte
 }
 
-// page is the name of a page that may have been held.
-func (x *sealed) page(id format.UUID) format.UUID {
+// Name returns the stored name of a page that may have been pending.
+func (x *Sealed) Name(id format.UUID) format.UUID {
 	if name, ok := x.names[id]; ok {
 		return name
 	}
 	return id
 }
 
-// root is a root whose page may have been held.
-func (x *sealed) root(r *format.Root) *format.Root {
+// Root returns a root with the stored name of its page.
+func (x *Sealed) Root(r *format.Root) *format.Root {
 	if r == nil {
 		return nil
 	}
@@ -39,20 +39,20 @@ func (x *sealed) root(r *format.Root) *format.Root {
 	return r
 }
 
-// seal encodes held pages and names them. A page refers to the pages below it by name, and
-// from version 2 on a name is a checksum. So seal works from the bottom up. It replaces the
+// Seal encodes and names pending pages. A page refers to the pages below it by name, and from
+// format version 2 on a name is a checksum, so Seal works from the leaves up. It replaces the
 // references of the pages in place.
-func (s *Pages) seal(ctx context.Context, h held) (*sealed, error) {
-	x := &sealed{names: make(map[format.UUID]format.UUID, len(h)), values: make(held, len(h)), objects: make(map[format.UUID][]byte, len(h))}
+func (s *Store) Seal(ctx context.Context, h Pending) (*Sealed, error) {
+	x := &Sealed{names: make(map[format.UUID]format.UUID, len(h)), values: make(Pending, len(h)), objects: make(map[format.UUID][]byte, len(h))}
 	var levels [format.MaxHeight + 2][]format.UUID // side pages, leaves, inner pages by height
 	for id, v := range h {
 		switch v := v.(type) {
-		case sidePage:
+		case SidePage:
 			levels[0] = append(levels[0], id)
-		case page:
+		case Page:
 			levels[1+v.height()] = append(levels[1+v.height()], id)
-		case *storedSide:
-			x.names[id] = v.name
+		case *StoredSide:
+			x.names[id] = v.Name
 		}
 	}
 	for _, level := range levels {
@@ -64,7 +64,7 @@ func (s *Pages) seal(ctx context.Context, h held) (*sealed, error) {
 }
 
 // sealLevel seals pages that do not name each other.
-func (s *Pages) sealLevel(ctx context.Context, h held, x *sealed, level []format.UUID) error {
+func (s *Store) sealLevel(ctx context.Context, h Pending, x *Sealed, level []format.UUID) error {
 	names, objects := make([]format.UUID, len(level)), make([][]byte, len(level))
 	parts := slices.Collect(slices.Chunk(level, max(1, (len(level)+task.Cores()-1)/task.Cores())))
 	g, at := task.New(ctx, 0), 0
@@ -95,37 +95,38 @@ func (s *Pages) sealLevel(ctx context.Context, h held, x *sealed, level []format
 	return nil
 }
 
-// name gives an encoded page its name. In version 1 that is the uuid it was held under.
-func (s *Pages) name(id format.UUID, v any, data []byte) (format.UUID, []byte) {
+// name returns the name of an encoded page, and its object. In format version 1 the name is the
+// temporary uuid.
+func (s *Store) name(id format.UUID, v any, data []byte) (format.UUID, []byte) {
 	if s.version == format.FirstVersion {
 		return id, data
 	}
-	if side, ok := v.(sidePage); ok {
-		data = format.Salted(data, side.salt)
+	if side, ok := v.(SidePage); ok {
+		data = format.Salted(data, side.Salt)
 		return format.ContentName(data), data
 	}
 	return format.SealObject(s.version, data)
 }
 
-// rename makes a page refer to the pages below it by their names.
-func (x *sealed) rename(v any) {
-	p, ok := v.(page)
+// rename replaces the references of a page by the names of the pages below it.
+func (x *Sealed) rename(v any) {
+	p, ok := v.(Page)
 	switch {
 	case !ok:
-	case p.leaf != nil:
-		for i := range p.leaf.Entries {
-			p.leaf.Entries[i].Side = x.page(p.leaf.Entries[i].Side)
+	case p.Leaf != nil:
+		for i := range p.Leaf.Entries {
+			p.Leaf.Entries[i].Side = x.Name(p.Leaf.Entries[i].Side)
 		}
 	default:
-		for i := range p.inner.Children {
-			p.inner.Children[i].Page = x.page(p.inner.Children[i].Page)
+		for i := range p.Inner.Children {
+			p.Inner.Children[i].Page = x.Name(p.Inner.Children[i].Page)
 		}
 	}
 }
 
-// upload stores sealed pages, and blobs under their keys, at once; it keeps the pages in the cache.
-// After an error some of them may be stored.
-func (s *Pages) upload(ctx context.Context, x *sealed, blobs map[string][]byte) error {
+// Upload stores sealed pages, and blobs under their keys, in parallel, and caches the pages. After
+// an error some of them may be stored.
+func (s *Store) Upload(ctx context.Context, x *Sealed, blobs map[string][]byte) error {
 	g := task.New(ctx, uploadsInFlight)
 	for key, data := range blobs {
 		g.Go(func(ctx context.Context) error { return s.store.Put(ctx, key, data) })
@@ -138,10 +139,10 @@ func (s *Pages) upload(ctx context.Context, x *sealed, blobs map[string][]byte) 
 	}
 	for name, v := range x.values {
 		switch v := v.(type) {
-		case page:
+		case Page:
 			s.cache.Put(name, v, v.bytes())
-		case sidePage:
-			s.sides.Put(name, v.dirs, sideBytes(v.dirs))
+		case SidePage:
+			s.sides.Put(name, v.Dirs, sideBytes(v.Dirs))
 		}
 	}
 	return nil
@@ -149,23 +150,23 @@ func (s *Pages) upload(ctx context.Context, x *sealed, blobs map[string][]byte) 
 
 func encodePage(v any) ([]byte, error) {
 	switch v := v.(type) {
-	case page:
-		if v.leaf != nil {
-			return format.EncodeLeaf(*v.leaf)
+	case Page:
+		if v.Leaf != nil {
+			return format.EncodeLeaf(*v.Leaf)
 		}
-		return format.EncodeInner(*v.inner)
-	case sidePage:
-		return format.EncodeSide(v.dirs)
+		return format.EncodeInner(*v.Inner)
+	case SidePage:
+		return format.EncodeSide(v.Dirs)
 	default:
 		return nil, errs.New(errs.Internal, "encode a map page of type %T", v)
 	}
 }
 
-// spilled takes the names of the side pages that were stored, for transactions that hold them.
-func (h held) spilled(x *sealed) {
+// MarkStored replaces the side pages that were stored by their names.
+func (h Pending) MarkStored(x *Sealed) {
 	for id, v := range h {
-		if _, ok := v.(sidePage); ok {
-			h[id] = &storedSide{x.names[id]}
+		if _, ok := v.(SidePage); ok {
+			h[id] = &StoredSide{x.names[id]}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package version
+package chunkmap
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 )
 
 // Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over
-// the row axis. It is a value; apply makes another one and leaves this one as it is.
+// the row axis. It is a value: Apply returns another one and changes nothing here.
 type Tree struct {
-	pages  *Pages
-	held   held
+	pages  *Store
+	pending   Pending
 	root   format.Root
 	tensor format.UUID
 }
@@ -24,10 +24,25 @@ func (t Tree) Tensor() format.UUID { return t.tensor }
 // Root is where the tree begins; the zero Root is the empty tree.
 func (t Tree) Root() format.Root { return t.root }
 
+// NewTree returns the tree of a tensor that begins at root, nil for the empty tree. Its pages are
+// pending or stored.
+func NewTree(pages *Store, pending Pending, root *format.Root, tensor format.UUID) Tree {
+	t := Tree{pages: pages, pending: pending, tensor: tensor}
+	if root != nil {
+		t.root = *root
+	}
+	return t
+}
+
+// Load returns a page of the tree.
+func (t Tree) Load(ctx context.Context, at format.Root) (Page, error) {
+	return t.pages.Load(ctx, t.pending, at)
+}
+
 // Side returns the encoded directories of a side page that an entry of the tree names. They are
 // shared.
 func (t Tree) Side(ctx context.Context, id format.UUID) ([][]byte, error) {
-	return t.pages.side(ctx, t.held, id)
+	return t.pages.Side(ctx, t.pending, id)
 }
 
 // Find returns the entry that covers row; ok is false in a hole.
@@ -37,19 +52,19 @@ func (t Tree) Find(ctx context.Context, row int64) (e format.Entry, ok bool, err
 	}
 	at := t.root
 	for {
-		p, err := t.pages.load(ctx, t.held, at)
+		p, err := t.Load(ctx, at)
 		if err != nil {
 			return e, false, err
 		}
-		if p.leaf != nil {
-			entries := p.leaf.Entries
+		if p.Leaf != nil {
+			entries := p.Leaf.Entries
 			i := sort.Search(len(entries), func(i int) bool { return entries[i].Row > row }) - 1
 			if i < 0 || row >= entries[i].Row+entries[i].Rows {
 				return e, false, nil
 			}
 			return entries[i], true, nil
 		}
-		at = format.Root{Page: p.inner.Children[childOf(p.inner.Children, row)].Page, Height: at.Height - 1}
+		at = format.Root{Page: p.Inner.Children[childOf(p.Inner.Children, row)].Page, Height: at.Height - 1}
 	}
 }
 
@@ -69,12 +84,12 @@ func (t Tree) Scan(ctx context.Context, from, to int64, fn func(format.Entry) bo
 }
 
 func (t Tree) scan(ctx context.Context, at format.Root, from, to int64, fn func(format.Entry) bool) (bool, error) {
-	p, err := t.pages.load(ctx, t.held, at)
+	p, err := t.Load(ctx, at)
 	if err != nil {
 		return false, err
 	}
-	if p.leaf != nil {
-		entries := p.leaf.Entries
+	if p.Leaf != nil {
+		entries := p.Leaf.Entries
 		i := sort.Search(len(entries), func(i int) bool { return entries[i].Row+entries[i].Rows > from })
 		for ; i < len(entries) && entries[i].Row < to; i++ {
 			if !fn(entries[i]) {
@@ -83,7 +98,7 @@ func (t Tree) scan(ctx context.Context, at format.Root, from, to int64, fn func(
 		}
 		return true, nil
 	}
-	children := p.inner.Children
+	children := p.Inner.Children
 	for i := childOf(children, from); i < len(children) && (children[i].First < to || i == 0); i++ {
 		if more, err := t.scan(ctx, format.Root{Page: children[i].Page, Height: at.Height - 1}, from, to, fn); !more || err != nil {
 			return more, err
@@ -92,16 +107,9 @@ func (t Tree) scan(ctx context.Context, at format.Root, from, to int64, fn func(
 	return true, nil
 }
 
-// Edit replaces what the tree says of rows [From, To) by Entries, which lie within that range in
-// order. Without entries the range becomes a hole.
-type Edit struct {
-	From, To int64
-	Entries  []format.Entry
-}
-
-// apply makes the tree with edits, which are in order and disjoint. loaded are pages of the tree
-// that are read already. The new pages are put into made.
-func (t Tree) apply(ctx context.Context, edits []Edit, loaded map[format.UUID]page, made held) (Tree, error) {
+// Apply returns the tree after edits, which are in order and disjoint. loaded are pages of the tree
+// that are in memory already. The new pages go into made.
+func (t Tree) Apply(ctx context.Context, edits []Edit, loaded map[format.UUID]Page, made Pending) (Tree, error) {
 	if len(edits) == 0 {
 		return t, nil
 	}
@@ -118,44 +126,44 @@ func (t Tree) apply(ctx context.Context, edits []Edit, loaded map[format.UUID]pa
 		}
 		children = b.inners(height, children, true)
 	}
-	next := Tree{pages: t.pages, held: made, tensor: t.tensor}
+	next := Tree{pages: t.pages, pending: made, tensor: t.tensor}
 	if len(children) == 1 {
 		next.root = format.Root{Page: children[0].Page, Height: height}
 	}
 	return next, nil
 }
 
-// treeBuilder carries what one apply needs on its way down.
+// treeBuilder is the state of one Apply on its way down.
 type treeBuilder struct {
 	ctx    context.Context
 	old    Tree
-	loaded map[format.UUID]page
-	made   held
+	loaded map[format.UUID]Page
+	made   Pending
 }
 
-func (b *treeBuilder) load(at format.Root) (page, error) {
+func (b *treeBuilder) load(at format.Root) (Page, error) {
 	if p, ok := b.loaded[at.Page]; ok {
 		return p, p.at(at)
 	}
-	return b.old.pages.load(b.ctx, b.old.held, at)
+	return b.old.pages.Load(b.ctx, b.old.pending, at)
 }
 
-// rebuild returns the pages, of the height of at, that replace the page at.
+// rebuild returns the pages that replace the page at, of the same height.
 func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, error) {
 	if at.Page.IsZero() {
-		return b.leaves(merge(nil, edits), true), nil
+		return b.leaves(Overlay(nil, edits), true), nil
 	}
 	p, err := b.load(at)
 	if err != nil {
 		return nil, err
 	}
-	if p.leaf != nil {
-		old := p.leaf.Entries
+	if p.Leaf != nil {
+		old := p.Leaf.Entries
 		atEnd := len(old) > 0 && edits[0].From >= old[len(old)-1].Row+old[len(old)-1].Rows
-		return b.leaves(merge(old, edits), atEnd), nil
+		return b.leaves(Overlay(old, edits), atEnd), nil
 	}
 	var out []format.Child
-	children := p.inner.Children
+	children := p.Inner.Children
 	changed := len(children) // the first child that changes
 	for i, c := range children {
 		from, to := childRows(children, i)
@@ -174,7 +182,7 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
 
-// childRows are the rows that child i covers.
+// childRows returns the rows that child i covers.
 func childRows(children []format.Child, i int) (from, to int64) {
 	from, to = children[i].First, int64(format.MaxRows)
 	if i == 0 {
@@ -186,81 +194,8 @@ func childRows(children []format.Child, i int) (from, to int64) {
 	return from, to
 }
 
-// cut returns the parts of edits within rows [from, to). The entries of an edit go to the part in
-// which it begins, even where they reach beyond to: the next page then begins behind them.
-func cut(edits []Edit, from, to int64) []Edit {
-	var out []Edit
-	for _, e := range edits[sort.Search(len(edits), func(i int) bool { return edits[i].To > from }):] {
-		switch {
-		case e.From >= to:
-			return out
-		case e.From >= from:
-			out = append(out, e)
-		default:
-			out = append(out, Edit{From: from, To: e.To})
-		}
-	}
-	return out
-}
-
-// merge applies edits to the entries of one leaf.
-func merge(old []format.Entry, edits []Edit) []format.Entry {
-	out := make([]format.Entry, 0, len(old)+len(edits)+1)
-	i := 0
-	var rest *format.Entry // what an edit has left of the entry before old[i]
-	next := func() (format.Entry, bool) {
-		if rest != nil {
-			return *rest, true
-		}
-		if i < len(old) {
-			return old[i], true
-		}
-		return format.Entry{}, false
-	}
-	skip := func() {
-		if rest != nil {
-			rest = nil
-		} else {
-			i++
-		}
-	}
-	for _, ed := range edits {
-		for {
-			e, ok := next()
-			if !ok || e.Row >= ed.To {
-				break
-			}
-			skip()
-			end := e.Row + e.Rows
-			if e.Row < ed.From {
-				left := e
-				left.Rows = min(end, ed.From) - e.Row
-				out = append(out, left)
-			}
-			if end > ed.To {
-				right := e
-				right.Row = ed.To
-				right.Rows = end - ed.To
-				right.First += ed.To - e.Row
-				rest = &right
-				break
-			}
-		}
-		out = append(out, ed.Entries...)
-	}
-	for {
-		e, ok := next()
-		if !ok {
-			return out
-		}
-		skip()
-		out = append(out, e)
-	}
-}
-
-// leaves holds entries in as many leaf pages as they need. At the end of the axis the pages are
-// filled, so that appending leaves full pages behind; elsewhere they are of equal size, so that
-// each can grow.
+// leaves distributes entries over leaf pages. At the end of the axis it fills them, so that
+// appending leaves full pages behind. Elsewhere it makes them of equal size, so that each can grow.
 func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 	var out []format.Child
 	if invariant.Enabled {
@@ -268,9 +203,9 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 			invariant.Check(entries[i-1].Row+entries[i-1].Rows <= entries[i].Row, "entries of a chunk map are in order and disjoint")
 		}
 	}
-	for _, part := range split(len(entries), b.old.pages.lines, fill) {
+	for _, part := range split(len(entries), b.old.pages.MaxEntries, fill) {
 		es := append([]format.Entry(nil), entries[part.from:part.to]...)
-		id := b.made.hold(page{leaf: &format.Leaf{Entries: es}})
+		id := b.made.add(Page{Leaf: &format.Leaf{Entries: es}})
 		out = append(out, format.Child{First: es[0].Row, Page: id, Entries: int64(len(es))})
 	}
 	return out
@@ -278,9 +213,9 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 
 func (b *treeBuilder) inners(height int, children []format.Child, fill bool) []format.Child {
 	var out []format.Child
-	for _, part := range split(len(children), b.old.pages.lines, fill) {
+	for _, part := range split(len(children), b.old.pages.MaxEntries, fill) {
 		cs := append([]format.Child(nil), children[part.from:part.to]...)
-		id := b.made.hold(page{inner: &format.Inner{Height: height, Children: cs}})
+		id := b.made.add(Page{Inner: &format.Inner{Height: height, Children: cs}})
 		n := int64(0)
 		for _, c := range cs {
 			n += c.Entries
@@ -292,7 +227,7 @@ func (b *treeBuilder) inners(height int, children []format.Child, fill bool) []f
 
 type span struct{ from, to int }
 
-// split cuts n lines into pages of at most most lines.
+// split divides n lines into pages of at most most lines.
 func split(n, most int, fill bool) []span {
 	if n == 0 {
 		return nil
