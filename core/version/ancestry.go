@@ -5,11 +5,11 @@ import (
 	"context"
 	"slices"
 
-	"deeplake/core/version/chunkmap"
-	"deeplake/core/version/rowset"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 )
 
 // divergence is what two commits do not share.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/version/chunkmap"
 )
 
 // minCommitPrefix is the least number of digits by which a commit may be named.

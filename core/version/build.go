@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sort"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/format"
+	"deeplake/core/version/chunkmap"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
@@ -130,7 +130,7 @@ type build struct {
 	rows    int64 // appended
 	edits   map[format.UUID][]chunkmap.Edit
 	changes map[format.UUID]*columnChange // for the counters
-	ids     []chunkmap.Edit                        // of the row identities
+	ids     []chunkmap.Edit               // of the row identities
 	deleted *roaring64.Bitmap             // nil: as before
 	ops     []format.Op
 	made    chunkmap.Pending

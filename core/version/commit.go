@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // commitTries bounds how often a commit is laid on top of another writer's before it gives up: far

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // CopyOptions are the options of Copy.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version/chunkmap"
 )
 
 // rich is a dataset with an object of every kind that this room writes.

@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"slices"
 
+	"deeplake/core/format"
 	"deeplake/core/version/chunkmap"
 	"deeplake/core/version/rowset"
-	"deeplake/core/format"
 )
 
 // RowSet is a set of rows, as the user counts them in one commit: deleted rows are left out.

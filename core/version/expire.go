@@ -5,11 +5,11 @@ import (
 	"sort"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // Retention says which versions are kept. A version that another one of its branch has followed is

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )

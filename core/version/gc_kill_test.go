@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version/chunkmap"
 )
 
 // TestGCKilled: a gc that expires and is killed at any write (a read changes nothing) leaves the

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // Head is the newest commit of the branch: a listing of one key, or a few looks from a hint on,
@@ -274,4 +274,10 @@ func Describe(rec *format.Record) Committed {
 		Commit: rec.UUID.String(), Version: rec.Version, Time: rec.Time, Author: rec.Author, Message: rec.Message,
 		Rows: rec.Rows - rec.DeletedRows,
 	}
+}
+
+// LogFrom returns at most limit commits that s comes from, s first, as Log does; limit <= 0 means
+// all.
+func (r *Repo) LogFrom(ctx context.Context, s *Snapshot, limit int) ([]*format.Record, error) {
+	return r.line(ctx, s.Record, limit)
 }

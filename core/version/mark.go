@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/version/chunkmap"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"deeplake/core/version/chunkmap"
-	"deeplake/core/version/rowset"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 )
 
 // Strategy says what a merge does where the two sides contradict each other.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"deeplake/core/format"
 	"deeplake/core/version/chunkmap"
 	"deeplake/core/version/rowset"
-	"deeplake/core/format"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // overwriteTries bounds how often an overwrite begins anew because the dataset was made or replaced

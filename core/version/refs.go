@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // Branch is a branch by name.

@@ -3,13 +3,14 @@ package version
 import (
 	"bytes"
 	"context"
+	"sync/atomic"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // Repo is one branch of a dataset: a sequence of commits in one store. It may be used in parallel.
@@ -126,4 +127,25 @@ func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *S
 	}
 	s, err := r.load(ctx, rec)
 	return r, s, err
+}
+
+// Progress counts what a long operation has done. It may be read at any time. Methods of a nil
+// Progress do nothing.
+type Progress struct {
+	Items, Bytes           atomic.Int64 // objects, or rows of a tensor, that are done
+	TotalItems, TotalBytes atomic.Int64 // to be done; 0 until that is known, and where it never is
+}
+
+func (p *Progress) did(items, bytes int64) {
+	if p != nil {
+		p.Items.Add(items)
+		p.Bytes.Add(bytes)
+	}
+}
+
+func (p *Progress) expect(items, bytes int64) {
+	if p != nil {
+		p.TotalItems.Add(items)
+		p.TotalBytes.Add(bytes)
+	}
 }

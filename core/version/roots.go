@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // rootSearch finds the commits that names stand for.

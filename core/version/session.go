@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )

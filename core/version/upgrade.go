@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // upgrade writes the map pages of a commit of version 1 as pages of the newest version, from the

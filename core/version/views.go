@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"deeplake/core/version/chunkmap"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
 )
 
 // View is a saved view by name.

@@ -2,9 +2,9 @@ package chunkmap
 
 import (
 	"context"
-	"deeplake/core/version/rowset"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/version/rowset"
 	"slices"
 )
 

@@ -48,11 +48,11 @@ func (p Page) height() int {
 // Store reads and writes the map pages of one dataset through a cache. All methods may be called in
 // parallel.
 type Store struct {
-	store   storage.Provider
-	version int // of the format; it decides how objects are named
-	MaxEntries   int // the most lines of a page: format.MaxPageEntries, or less in a test
-	cache   *lru.Cache[format.UUID, Page]
-	sides   *lru.Cache[format.UUID, [][]byte]
+	store      storage.Provider
+	version    int // of the format; it decides how objects are named
+	MaxEntries int // the most lines of a page: format.MaxPageEntries, or less in a test
+	cache      *lru.Cache[format.UUID, Page]
+	sides      *lru.Cache[format.UUID, [][]byte]
 }
 
 // Pending holds the pages of a transaction that is not committed yet, by temporary uuids. A tree
@@ -81,8 +81,8 @@ func NewStore(store storage.Provider, version int) *Store {
 	return &Store{
 		store: store, version: version,
 		MaxEntries: format.MaxPageEntries,
-		cache: lru.New[format.UUID, Page](pageCacheBytes),
-		sides: lru.New[format.UUID, [][]byte](pageCacheBytes),
+		cache:      lru.New[format.UUID, Page](pageCacheBytes),
+		sides:      lru.New[format.UUID, [][]byte](pageCacheBytes),
 	}
 }
 

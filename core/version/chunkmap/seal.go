@@ -16,7 +16,7 @@ const uploadsInFlight = 16
 // Sealed are pending pages in their stored form: encoded, under their final names.
 type Sealed struct {
 	names   map[format.UUID]format.UUID // by the uuid of the pending page
-	values  Pending                        // under their names
+	values  Pending                     // under their names
 	objects map[format.UUID][]byte
 }
 

@@ -12,10 +12,10 @@ import (
 // Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over
 // the row axis. It is a value: Apply returns another one and changes nothing here.
 type Tree struct {
-	pages  *Store
-	pending   Pending
-	root   format.Root
-	tensor format.UUID
+	pages   *Store
+	pending Pending
+	root    format.Root
+	tensor  format.UUID
 }
 
 // Tensor is the tensor whose chunks the tree maps; zero for the row identities.
