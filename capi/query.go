@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"encoding/json"
 	"unsafe"
 
 	"deeplake/core/errs"
@@ -26,6 +27,7 @@ type queryOptions struct {
 	Places  map[string]string `json:"places"`
 	Analyze bool              `json:"analyze"`
 	Stored  bool              `json:"stored"`
+	Saved   json.RawMessage   `json:"saved_params"`
 }
 
 // queryArgs are the arguments that calls with a query have in common.
@@ -46,7 +48,7 @@ func (a *queryArgs) query() (q *session.Query, analyze bool, err error) {
 	}
 	q = &session.Query{
 		Text: text(a.text), Each: o.Each, Seed: o.Seed, Budget: o.Budget, Threads: o.Threads,
-		Stored: o.Stored, Places: o.Places, Commits: o.Commits,
+		Stored: o.Stored, Places: o.Places, Commits: o.Commits, SavedParams: o.Saved,
 	}
 	if q.Storage, err = o.options(); err != nil {
 		return nil, false, err

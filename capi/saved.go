@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"context"
-	"encoding/json"
 
 	"deeplake/core/dataset"
 	"deeplake/core/session"
@@ -21,13 +20,12 @@ func dlgo_dataset_save_view(c C.dl_context, d C.dl_dataset, h C.dl_view, name, o
 			return err
 		}
 		var o struct {
-			Params  json.RawMessage `json:"params"`
-			Replace bool            `json:"replace"`
+			Replace bool `json:"replace"`
 		}
 		if err := parse("save view", text(options), &o); err != nil {
 			return err
 		}
-		return v.Save(ctx, ds, text(name), o.Params, o.Replace)
+		return v.Save(ctx, ds, text(name), o.Replace)
 	})
 }
 

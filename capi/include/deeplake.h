@@ -576,14 +576,17 @@ typedef const dl_function dl_functions; /* dl_functions*: several */
 
 /* Asks a query of the rows of a view, or, with view {0}, of the datasets that the text names.
  * params are the values of its ?, columns of one row each. Their `tensor` is the unit of int64
- * numbers: "" for none, "date" for days, "timestamp" and "interval" for microseconds.
+ * numbers: "" for none, "date" for days, "timestamp" and "interval" for microseconds, or a type of
+ * NumPy like "datetime64[ns]". A timestamp counts from 1970 in UTC; its unit may name the zone in
+ * which a saved view writes it, as in "timestamp+02:00". float16 values become float32.
  *
  * JSON options: "seed"; "threads"; "budget", the bytes that sorting and grouping may hold; "each",
  * numbers of params from 0 on whose first axis is a list of values: the query is asked with each of
  * them, and the results follow each other. For the datasets that the text names: "storage" (of the
  * first of them), "link_storage", "environ"; "places" {name: uri}; "commits" {"name" or "name@ref":
  * commit}, the versions to open again; "stored", true if the text was read from a dataset and so
- * reaches only what stored text may reach.
+ * reaches only what stored text may reach; "saved_params", the "params" of dl_dataset_views, which
+ * take the place of params, "each" and "commits".
  *
  * *out gets a view of the result. The caller closes it before the view that was asked. *json gets
  * {"query" (its canonical form), "uri" (of the dataset that was asked, or the first that it names),
@@ -601,15 +604,15 @@ DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, d
                                   int64_t params_n, dl_functions* functions, int64_t functions_n,
                                   dl_text* options, dl_buffer* json, dl_error* err);
 
-/* Saves a view of ds, or the result of a query of it, under a name, with JSON options {"params" (a
- * list that stands for the params of the query), "replace"}. Computed columns are computed again at
- * loading. */
+/* Saves a view of ds, or the result of a query of it, under a name, with JSON options {"replace"}.
+ * The params of the query are saved too. Computed columns are computed again at loading. */
 DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view view, dl_text* name,
                                       dl_text* options, dl_error* err);
 
-/* Loads a saved view, at its commit. A query that has to be asked again takes params, functions and
- * options as dl_query does. *out and *json are as there; *json has "uri" alone if no query was
- * asked. The caller may close ds before *out. */
+/* Loads a saved view, at its commit. A query that has to be asked again has the params and the seed
+ * that it was saved with, and takes functions and the other options as dl_query does. params is not
+ * read. *out and *json are as there; *json has "uri" alone if no query was asked. The caller may
+ * close ds before *out. */
 DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name,
                                       dl_rows_in* params, int64_t params_n, dl_functions* functions,
                                       int64_t functions_n, dl_text* options, dl_view* out,

@@ -157,7 +157,7 @@ func settle(d tensor.DType, data any, bytes []byte) {
 	case tensor.Float16:
 		wide := data.([]float32)
 		for i := range wide {
-			wide[i] = half(binary.LittleEndian.Uint16(bytes[2*i:]))
+			wide[i] = Half(binary.LittleEndian.Uint16(bytes[2*i:]))
 		}
 	case tensor.BFloat16:
 		wide := data.([]float32)
@@ -167,8 +167,8 @@ func settle(d tensor.DType, data any, bytes []byte) {
 	}
 }
 
-// half is a number of IEEE half precision.
-func half(bits uint16) float32 {
+// Half returns a number of IEEE half precision.
+func Half(bits uint16) float32 {
 	sign, rest := uint32(bits&0x8000)<<16, uint32(bits&0x7fff)
 	switch {
 	case rest >= 0x7c00: // infinite, or none

@@ -230,7 +230,7 @@ func slowHalf(bits uint16) float32 {
 func TestHalf(t *testing.T) {
 	t.Parallel()
 	for bits := range 1 << 16 {
-		got, want := math.Float32bits(half(uint16(bits))), math.Float32bits(slowHalf(uint16(bits)))
+		got, want := math.Float32bits(Half(uint16(bits))), math.Float32bits(slowHalf(uint16(bits)))
 		if got != want {
 			t.Fatalf("half(%#04x) = %#08x, want %#08x", bits, got, want)
 		}

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+	"slices"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -10,22 +12,42 @@ import (
 
 // Param is the value of a ? of a query.
 type Param struct {
-	value       any
-	fingerprint []byte
+	value any         // for core/query
+	rows  tensor.Rows // the values that it was made of, in units and dtypes that queries have
+	given tensor.Rows // the same as the caller gave them: a saved view keeps this form
 }
 
-// NewParam returns the parameter that is the one row of rows. rows.Tensor is the unit of int64
-// numbers: "", "date", "timestamp" or "interval". It copies the values.
+// NewParam returns the parameter that is the one row of rows. It copies the values.
+//
+// rows.Tensor is the unit of int64 numbers: "", "date" (days), "timestamp" or "interval"
+// (microseconds); or a NumPy type like "datetime64[ns]". "timestamp+02:00" counts from the same
+// epoch and names the zone in which a saved view writes it. float16 becomes float32.
 func NewParam(rows *tensor.Rows) (Param, error) {
-	unit, ok := unitOf(rows.Tensor)
+	p := Param{given: clone(rows)}
+	var err error
+	if p.rows, err = normal(p.given); err != nil {
+		return Param{}, err
+	}
+	unit, ok := unitOf(p.rows.Tensor)
 	if !ok {
 		return Param{}, errs.New(errs.Invalid, "it counts %q, want a date, a timestamp, an interval or nothing", rows.Tensor)
 	}
-	v, err := valueOf(rows, unit)
-	if err != nil {
-		return Param{}, err
+	p.value, err = valueOf(&p.rows, unit)
+	return p, err
+}
+
+// clone copies rows with their data.
+func clone(in *tensor.Rows) tensor.Rows {
+	out := *in
+	if a := in.Array; a != nil {
+		out.Array = &tensor.Array{DType: a.DType, Shape: slices.Clone(a.Shape), Data: bytes.Clone(a.Data)}
 	}
-	return Param{v, appendFingerprint(nil, rows)}, nil
+	out.Samples = slices.Clone(in.Samples)
+	for i := range out.Samples {
+		s := &out.Samples[i]
+		s.Shape, s.Data = slices.Clone(s.Shape), bytes.Clone(s.Data)
+	}
+	return out
 }
 
 func unitOf(name string) (array.Unit, bool) {
@@ -81,14 +103,14 @@ func valueOf(rows *tensor.Rows, unit array.Unit) (any, error) {
 }
 
 // appendFingerprint appends bytes that tell one parameter from another.
-func appendFingerprint(words []byte, rows *tensor.Rows) []byte {
-	words = append(words, rows.Tensor...)
+func (p Param) appendFingerprint(words []byte) []byte {
+	words = append(words, p.rows.Tensor...)
 	words = append(words, 0)
-	if rows.Array != nil {
-		words = append(words, rows.Array.DType.String()+rows.Array.Shape.String()...)
-		return append(words, rows.Array.Data...)
+	if a := p.rows.Array; a != nil {
+		words = append(words, a.DType.String()+a.Shape.String()...)
+		return append(words, a.Data...)
 	}
-	for _, s := range rows.Samples {
+	for _, s := range p.rows.Samples {
 		words = append(words, byte(s.Form), byte(s.DType))
 		words = append(words, s.Shape.String()...)
 		words = append(words, s.Data...)

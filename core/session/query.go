@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -20,13 +21,15 @@ func New(env *dataset.Env) *Session { return &Session{env} }
 
 // Query is a text with all that decides its result, besides the versions of the datasets.
 type Query struct {
-	Text      string
-	Params    []Param
-	Each      []int // Params that are batched, by their numbers
-	Functions map[string]query.User
-	Seed      uint64
-	Budget    int64 // bytes that sorting and grouping may hold; 0: the default
-	Threads   int   // 0: the default
+	Text   string
+	Params []Param
+	Each   []int // Params that are batched, by their numbers
+	// The `params` of a saved view. They take the place of Params, Each and Commits.
+	SavedParams json.RawMessage
+	Functions   map[string]query.User
+	Seed        uint64
+	Budget      int64 // bytes that sorting and grouping may hold; 0: the default
+	Threads     int   // 0: the default
 
 	Storage storage.Options   // of the datasets that the text names
 	Stored  bool              // the text was read from a dataset: it reaches what stored text may
@@ -59,6 +62,8 @@ type checked struct {
 	share       *share // the caller's, until a view of the result takes it over
 	fingerprint string // decides the result, besides the versions
 	seed        uint64
+	params      []Param
+	batched     []int // as Query.Each
 }
 
 // prepare checks a query of a view, or of the datasets that the query names if of is nil. The
@@ -66,6 +71,10 @@ type checked struct {
 func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, error) {
 	if q.Budget < 0 || q.Threads < 0 {
 		return nil, errs.New(errs.Invalid, `query: "budget" is %d and "threads" %d, want at least 0`, q.Budget, q.Threads)
+	}
+	q, err := q.withSavedParams()
+	if err != nil {
+		return nil, err
 	}
 	with := query.Options{Seed: q.Seed, Budget: q.Budget, Threads: q.Threads, Batched: q.Each, Functions: q.Functions}
 	for _, p := range q.Params {
@@ -76,7 +85,7 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 		home = of.table().Base().URI()
 	}
 	opened := &share{sources: &sources{Tables: scan.NewTables(s.env, home, q.Stored, q.Storage), commits: q.Commits, places: q.Places}}
-	c := &checked{seed: q.Seed, view: of}
+	c := &checked{seed: q.Seed, view: of, params: q.Params, batched: q.Each}
 	var from query.Table
 	if of != nil {
 		// The datasets of the view stay open, even if another thread closes the view meanwhile.
@@ -88,19 +97,32 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 		c.fingerprint = of.table().Fingerprint() + "\x00"
 	}
 	c.share = newShare(opened)
-	var err error
 	if c.plan, err = query.Prepare(ctx, q.Text, from, opened.sources, with); err != nil {
 		c.share.leave()
 		return nil, err
 	}
 	c.fingerprint += fmt.Sprintf("%s\x00%d\x00", c.plan.Text(), q.Seed)
 	for _, p := range q.Params {
-		c.fingerprint += string(p.fingerprint)
+		c.fingerprint += string(p.appendFingerprint(nil))
 	}
 	if len(q.Each) > 0 {
 		c.fingerprint += fmt.Sprint("\x00", q.Each)
 	}
 	return c, nil
+}
+
+// withSavedParams returns the query with its SavedParams read.
+func (q *Query) withSavedParams() (*Query, error) {
+	if len(q.SavedParams) == 0 {
+		return q, nil
+	}
+	saved, err := parseParams(q.SavedParams)
+	if err != nil {
+		return nil, errs.New(errs.Corrupt, "query: %w", err)
+	}
+	read := *q
+	read.Params, read.Each, read.Commits = saved.params, saved.batched, saved.commits
+	return &read, nil
 }
 
 // base returns the view that the result describes itself by.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -10,12 +9,16 @@ import (
 	"deeplake/core/scan"
 )
 
-// Save saves the view in ds under a name. Params are the document that the params of its query are
-// known by. With replace it takes the place of a saved view of that name.
-func (v *View) Save(ctx context.Context, ds *dataset.Dataset, name string, params json.RawMessage, replace bool) error {
-	spec := scan.QuerySpec{Params: params}
+// Save saves the view in ds under a name, with the query that it is the result of and the
+// parameters of that. With replace it takes the place of a saved view of that name.
+func (v *View) Save(ctx context.Context, ds *dataset.Dataset, name string, replace bool) error {
+	var spec scan.QuerySpec
 	if v.spec != nil {
-		spec.Query, spec.Seed = v.spec.plan.Text(), v.spec.seed
+		params, err := v.spec.document()
+		if err != nil {
+			return errs.New(errs.KindOf(err), "save view %q: %w", name, err)
+		}
+		spec = scan.QuerySpec{Query: v.spec.plan.Text(), Params: params, Seed: v.spec.seed}
 		if err := v.spec.canRepeat(v.result, name); err != nil {
 			return err
 		}
@@ -32,15 +35,20 @@ func (c *checked) canRepeat(r *scan.Result, name string) error {
 	return errs.New(errs.Unsupported, "save view %q: it is computed from a part of the rows, or from a result; ask the dataset itself, or materialize it", name)
 }
 
-// Load loads a saved view at the commit that it is of. A query that has to be asked again takes all
-// but its text and seed from q. The caller closes the view; ds may be closed before.
+// Load loads a saved view at the commit that it is of. A query that has to be asked again has the
+// text, the seed and the parameters that it was saved with, and takes the rest from q. The caller
+// closes the view; ds may be closed before.
 func (s *Session) Load(ctx context.Context, ds *dataset.Dataset, name string, q *Query) (*View, Info, error) {
 	var c *checked
 	var done *query.Result
 	r, at, err := scan.Load(ctx, ds, name, func(ctx context.Context, base *dataset.View, saved dataset.SavedView) (*scan.Result, error) {
 		again := *q
-		again.Text, again.Stored = saved.Query, true
-		var err error
+		again.Text, again.Seed, again.Stored = saved.Query, saved.Seed, true
+		params, err := parseParams(saved.Params)
+		if err != nil {
+			return nil, errs.New(errs.Corrupt, "%w", err)
+		}
+		again.Params, again.Each, again.Commits = params.params, params.batched, params.commits
 		if c, err = s.prepare(ctx, NewView(base), &again); err != nil {
 			return nil, err
 		}

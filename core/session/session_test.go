@@ -162,14 +162,14 @@ func TestSavedViews(t *testing.T) {
 	computed, _ := f.query(t, all, "SELECT x + 1 AS y WHERE x > 7")
 	again, _ := f.query(t, computed, "SELECT y + 1 AS z")
 	for name, v := range map[string]*View{"large": large, "computed": computed} {
-		if err := v.Save(t.Context(), f.ds, name, nil, false); err != nil {
+		if err := v.Save(t.Context(), f.ds, name, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := large.Save(t.Context(), f.ds, "large", nil, false); !errs.Is(err, errs.Exists) {
+	if err := large.Save(t.Context(), f.ds, "large", false); !errs.Is(err, errs.Exists) {
 		t.Errorf("a second save gives %v", err)
 	}
-	if err := again.Save(t.Context(), f.ds, "again", nil, false); !errs.Is(err, errs.Unsupported) {
+	if err := again.Save(t.Context(), f.ds, "again", false); !errs.Is(err, errs.Unsupported) {
 		t.Errorf("saving what is computed from a result gives %v", err)
 	}
 	for _, v := range []*View{large, computed, again} {
@@ -267,9 +267,9 @@ func TestRefusedQueries(t *testing.T) {
 	if _, err := NewParam(&tensor.Rows{Tensor: "week"}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("an unknown unit gives %v", err)
 	}
-	half := tensor.Rows{Array: &tensor.Array{DType: tensor.Float16, Data: make([]byte, 2)}}
+	half := tensor.Rows{Array: &tensor.Array{DType: tensor.BFloat16, Data: make([]byte, 2)}}
 	if _, err := NewParam(&half); !errs.Is(err, errs.Type) {
-		t.Errorf("a float16 parameter gives %v", err)
+		t.Errorf("a bfloat16 parameter gives %v", err)
 	}
 }
 

@@ -399,16 +399,15 @@ def explain(
     """Returns what `query` would do; with the option `analyze`, what it did."""
 
 def save_view(dataset: Dataset, view: View, name: str, options: Mapping[str, Any] | None = None) -> None:
-    """Saves a view of a dataset, or the answer to a query of it, under a name; options `params` (JSON), `replace`."""
+    """Saves a view of a dataset, or the answer to a query of it, under a name; option `replace`."""
 
 def load_view(
     dataset: Dataset,
     name: str,
-    params: list[tuple[str, Any, str]],
     functions: list[Any],
     options: Mapping[str, Any] | None = None,
 ) -> tuple[View, dict[str, Any]]:
-    """Loads a saved view; parameters, functions and options are those of `query`, for one that is asked again."""
+    """Loads a saved view. A query that is asked again has its saved parameters; the rest is as in `query`."""
 
 def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) -> None:
     """Copies the rows into a new dataset; options `overwrite`, `message`, `threads`, `storage`, `environ`."""

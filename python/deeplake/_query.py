@@ -19,6 +19,7 @@ from deeplake._storage import Stores
 from deeplake._text import printable_lines
 
 _EPOCH = datetime.date(1970, 1, 1)
+_EPOCH_TIME = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -45,6 +46,7 @@ class Question:
     memory: int | None = None
     threads: int | None = None
     stored: bool = False  # the text was read from a dataset: it may not lead anywhere
+    saved: Any = None  # parameters as a saved view keeps them, instead of params; the core reads them
 
     def __post_init__(self) -> None:
         check_text("query", "the text", self.text)
@@ -64,6 +66,7 @@ class Question:
             "each": [number for number, value in enumerate(self.params) if isinstance(value, tql.Each)],
             "commits": commits,
             "stored": self.stored,
+            "saved_params": self.saved,
             "places": _places(self.text),
             **_storage.reach(storage),
         }
@@ -168,22 +171,22 @@ def answer(of: Pinned | None, question: Question, storage: Stores) -> Pinned:
 
 
 def native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
-    """Returns each parameter as (unit of its number or "", value, name of its type)."""
+    """Returns each parameter as (unit of its number or "", value, name of its type).
+
+    The core takes the units of NumPy, and the zone in which a time is written, as in "timestamp+02:00".
+    """
     return [_native_param(number, value) for number, value in enumerate(params, start=1)]
 
 
 def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
     if isinstance(value, tql.Each):
         value = value.values
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item() if value.dtype != "datetime64[D]" else value.item()
-    if isinstance(value, np.timedelta64):
-        value = value.astype("timedelta64[us]").item()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value.dtype.name, int(value.astype(np.int64)), "int64"
     if isinstance(value, datetime.datetime):
-        if value.tzinfo is None:
-            value = value.replace(tzinfo=datetime.timezone.utc)
-        since = value - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-        return "timestamp", since // _MICROSECOND, "int64"
+        zone = "" if value.tzinfo is None else value.isoformat()[len(value.replace(tzinfo=None).isoformat()) :]
+        since = value.replace(tzinfo=value.tzinfo or datetime.timezone.utc) - _EPOCH_TIME
+        return f"timestamp{zone}", since // _MICROSECOND, "int64"
     if isinstance(value, datetime.date):
         return "date", (value - _EPOCH).days, "int64"
     if isinstance(value, datetime.timedelta):
@@ -209,6 +212,4 @@ def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
             f"query: parameter {number} is a {type(value).__name__} of dtype {array.dtype}, want a number, a str, "
             "None, a date, a dict, or an array of numbers"
         )
-    if array.dtype == np.float16:
-        array = array.astype(np.float32)
     return "", np.ascontiguousarray(array).reshape(array.shape), array.dtype.name

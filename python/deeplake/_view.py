@@ -112,6 +112,7 @@ class View(Reading):
         memory: int | None = None,
         threads: int | None = None,
         _stored: bool = False,
+        _saved: Any = None,
     ) -> Explanation:
         """Returns how a query would be carried out: the plan, rows, chunks that are left out, bytes
         to read.
@@ -121,7 +122,7 @@ class View(Reading):
             analyze: run it, and say what really happened.
         """
         pinned = self._source.pinned()
-        question = Question(text, params, seed, memory, threads, _stored)
+        question = Question(text, params, seed, memory, threads, _stored, _saved)
         return question.explain(pinned.view(), pinned.version.storage, analyze=analyze)
 
     @checks_keywords
@@ -236,8 +237,9 @@ class QueryView(View):
         answer = self._answer()
         if text == "" and answer.about.get("query") is None and answer.of is not None:
             # loaded by its rows, not asked
+            asked = answer.question
             return View(answer.of).explain(
-                answer.question.text, *answer.question.params, _stored=answer.question.stored, **options
+                asked.text, *asked.params, _stored=asked.stored, _saved=asked.saved, **options
             )
         if text != "" or options:
             return super().explain(text, *params, **options)

@@ -106,9 +106,9 @@ void save(const Dataset& ds, const View& view, const std::string& name, const py
     });
 }
 
-py::tuple load(const Dataset& ds, const std::string& name, const py::list& params,
-               const py::object& functions, const py::object& options) {
-    const Asked asked("", params, functions, options);
+py::tuple load(const Dataset& ds, const std::string& name, const py::object& functions,
+               const py::object& options) {
+    const Asked asked("", py::list(), functions, options);
     const Core& c = ds.handle->core();
     const dl_dataset d = ds.handle->get();
     auto handle = std::make_shared<ViewHandle>(ds.handle);
@@ -119,8 +119,7 @@ py::tuple load(const Dataset& ds, const std::string& name, const py::list& param
         call_long(
             c,
             [&](dl_context ctx, dl_error* err) {
-                return c.dataset_load_view(ctx, d, name.c_str(), asked.params.data(),
-                                           static_cast<std::int64_t>(asked.params.size()),
+                return c.dataset_load_view(ctx, d, name.c_str(), nullptr, 0,
                                            asked.functions->data(), asked.functions->size(),
                                            asked.json.c_str(), &out, json.out(), err);
             },
@@ -170,7 +169,7 @@ void register_query(py::module_& m) {
     m.def("query_sources", sources, arg("text"));
     m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
-    m.def("load_view", load, arg("dataset"), arg("name"), arg("params"), arg("functions"),
+    m.def("load_view", load, arg("dataset"), arg("name"), arg("functions"),
           arg("options") = py::none());
     m.def("materialize", materialize, arg("view"), arg("uri"), arg("options") = py::none());
 }

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-
 import deeplake
 import numpy as np
 import pytest
-from deeplake import CorruptError, _saved
 
 # Freed memory is overwritten, so that a use of it is seen at once.
 POISON = """
@@ -166,48 +163,6 @@ print("whole")
 )
 def test_no_memory_is_used_after_it_is_freed(run_python, program):
     assert run_python(POISON + program).stdout.split() == ["whole"]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"array": "", "dtype": "S2000000000", "shape": [1]},
-        {"array": "", "dtype": "<U0", "shape": [1 << 40]},
-        {"array": "", "dtype": "<i8", "shape": [1 << 40]},
-        {"array": "", "dtype": "|O", "shape": [0]},
-        {"array": "", "dtype": [["a", "<i8", 1 << 30]], "shape": [0]},
-        {"array": "AAAA", "dtype": "<i8", "shape": [-1]},
-        {"array": "AAAA", "dtype": "<i8"},
-        {"time": 1, "dtype": "S2000000000"},
-        {"time": 1 << 80, "dtype": "datetime64[s]"},
-        {"interval": 10**30},
-        {"date": 5},
-        {"each": {"each": 1}},
-        {"commits": {"a": 1}},
-    ],
-)
-def test_stored_parameters_that_nothing_writes(value):
-    with pytest.raises(CorruptError, match='load view "v" of "mem://x": parameter'):
-        _saved._params("v", "mem://x", [value])
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None, True, 5, 2.5, "text", b"bytes", {"a": [1]}, np.arange(6).reshape(2, 3), np.zeros((0, 3), np.float32),
-        np.array(["a", "bcd"]), np.float16(2), np.array([], "U5"), np.datetime64("2024-01-02"), np.array(1 + 2j),
-    ],
-)  # fmt: skip
-def test_stored_parameters_return(value):
-    [got], commits = _saved._params("v", "mem://x", [_saved._written(value)])
-    assert commits is None
-    np.testing.assert_array_equal(got, value)
-
-
-def test_stored_data_is_as_long_as_it_says():
-    data = base64.b64encode(bytes(16)).decode()
-    with pytest.raises(CorruptError, match="want 24 bytes, and the data has 16"):
-        _saved._params("v", "mem://x", [{"array": data, "dtype": "<f8", "shape": [3]}])
 
 
 def test_a_view_with_large_parameters_returns():
