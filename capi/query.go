@@ -24,7 +24,6 @@ type queryOptions struct {
 	Budget  int64             `json:"budget"`
 	Threads int               `json:"threads"`
 	Commits map[string]string `json:"commits"`
-	Places  map[string]string `json:"places"`
 	Analyze bool              `json:"analyze"`
 	Stored  bool              `json:"stored"`
 	Saved   json.RawMessage   `json:"saved_params"`
@@ -48,7 +47,7 @@ func (a *queryArgs) query() (q *session.Query, analyze bool, err error) {
 	}
 	q = &session.Query{
 		Text: text(a.text), Each: o.Each, Seed: o.Seed, Budget: o.Budget, Threads: o.Threads,
-		Stored: o.Stored, Places: o.Places, Commits: o.Commits, SavedParams: o.Saved,
+		Stored: o.Stored, Commits: o.Commits, SavedParams: o.Saved,
 	}
 	if q.Storage, err = o.options(); err != nil {
 		return nil, false, err

@@ -63,6 +63,11 @@ FORWARD(dataset_exists,
         (ctx, uri, options, out, err))
 FORWARD(dataset_delete, (dl_context ctx, dl_text* uri, dl_text* options, dl_error* err),
         (ctx, uri, options, err))
+FORWARD(uri_resolve, (dl_text* uri, dl_text* options, dl_buffer* place, dl_error* err),
+        (uri, options, place, err))
+FORWARD(uri_root, (dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err),
+        (uri, options, json, err))
+FORWARD(uri_orgs, (dl_text* options, dl_buffer* json, dl_error* err), (options, json, err))
 FORWARD(dataset_list,
         (dl_context ctx, dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err),
         (ctx, uri, options, json, err))

@@ -299,6 +299,23 @@ DL_API dl_status dl_context_new(int64_t deadline_ms, dl_context* out, dl_error* 
 DL_API dl_status dl_context_cancel(dl_context ctx, dl_error* err);
 DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
+/* ---- Names ---- */
+
+/* Resolves a URI to an absolute path or an address with a scheme. deeplake://org/name is looked up
+ * in DEEPLAKE_ROOTS, the configuration file and the default folder, in this order. JSON options
+ * {"environ"}: HOME, XDG_CONFIG_HOME, XDG_DATA_HOME and DEEPLAKE_ROOTS as they are now; without it
+ * the environment counts as it was when the library was loaded. *place gets the text; the caller
+ * releases it. */
+DL_API dl_status dl_uri_resolve(dl_text* uri, dl_text* options, dl_buffer* place, dl_error* err);
+
+/* Tells the storage root of deeplake://org or deeplake://org/ as JSON {"org", "root"}, both "" for
+ * any other text. Options are those of dl_uri_resolve. The caller releases the buffer. */
+DL_API dl_status dl_uri_root(dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err);
+
+/* Lists the organisations that are known here as JSON, in order. Options are those of
+ * dl_uri_resolve. The caller releases the buffer. */
+DL_API dl_status dl_uri_orgs(dl_text* options, dl_buffer* json, dl_error* err);
+
 /* ---- Dataset ---- */
 
 /* Calls that open a store take the options "storage" and "environ". "storage": {...} are the user's
@@ -583,7 +600,7 @@ typedef const dl_function dl_functions; /* dl_functions*: several */
  * JSON options: "seed"; "threads"; "budget", the bytes that sorting and grouping may hold; "each",
  * numbers of params from 0 on whose first axis is a list of values: the query is asked with each of
  * them, and the results follow each other. For the datasets that the text names: "storage" (of the
- * first of them), "link_storage", "environ"; "places" {name: uri}; "commits" {"name" or "name@ref":
+ * first of them), "link_storage", "environ"; "commits" {"name" or "name@ref":
  * commit}, the versions to open again; "stored", true if the text was read from a dataset and so
  * reaches only what stored text may reach; "saved_params", the "params" of dl_dataset_views, which
  * take the place of params, "each" and "commits".
@@ -772,9 +789,9 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
 /* clang-format off */
 #define DL_FUNCTIONS(X) \
     X(abi_version) X(version) X(error_table) X(configure) X(memory_references) X(context_new) \
-    X(context_cancel) X(context_close) X(dataset_create) X(dataset_open) X(dataset_exists) \
-    X(dataset_delete) X(dataset_list) X(dataset_describe) X(dataset_create_tensor) \
-    X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
+    X(context_cancel) X(context_close) X(uri_resolve) X(uri_root) X(uri_orgs) X(dataset_create) \
+    X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
+    X(dataset_create_tensor) X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
     X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \

@@ -33,7 +33,6 @@ type Query struct {
 
 	Storage storage.Options   // of the datasets that the text names
 	Stored  bool              // the text was read from a dataset: it reaches what stored text may
-	Places  map[string]string // URIs of the names in the text
 	Commits map[string]string // versions to open again, by name or name@ref
 }
 
@@ -84,7 +83,7 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 	if of != nil {
 		home = of.table().Base().URI()
 	}
-	opened := &share{sources: &sources{Tables: scan.NewTables(s.env, home, q.Stored, q.Storage), commits: q.Commits, places: q.Places}}
+	opened := &share{sources: &sources{Tables: scan.NewTables(s.env, home, q.Stored, q.Storage), commits: q.Commits, environ: q.Storage.Environ}}
 	c := &checked{seed: q.Seed, view: of, params: q.Params, batched: q.Each}
 	var from query.Table
 	if of != nil {

@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/names"
 	"deeplake/core/query"
 	"deeplake/core/scan"
 )
@@ -55,7 +57,7 @@ func (s *share) leave() {
 type sources struct {
 	*scan.Tables
 	commits map[string]string // versions to open again, by name or name@ref
-	places  map[string]string // URIs of names
+	environ names.Environ     // by which names are found
 	used    map[string]string // versions that were opened, as commits
 }
 
@@ -68,7 +70,11 @@ func (s *sources) Table(ctx context.Context, name, ref string) (query.Table, err
 	if commit := s.commits[key]; commit != "" {
 		ref = commit
 	}
-	if place := s.places[name]; place != "" {
+	if strings.HasPrefix(name, names.Scheme) {
+		place, err := names.Resolve(name, s.environ)
+		if err != nil {
+			return nil, err
+		}
 		uri = place
 	}
 	t, err := s.Tables.Table(ctx, uri, ref)

@@ -147,6 +147,10 @@ var packageRules = []packageRule{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries",
 		project: with(ofValues, task, "core/storage", "core/codec", "core/chunk", "core/transform", "core/dataset"),
 	},
+	{
+		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs"},
+		modules: []string{"github.com/BurntSushi/toml"},
+	},
 	{dir: "core/order", why: "which rows an epoch visits, and in which order; pure functions of numbers", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/loader", why: "epochs and batches of any source; neither datasets nor CUDA symbols", never: noIO,
@@ -154,14 +158,14 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/session", why: "view, query, save, read and load, for every front end; no handles, no text of options", never: noIO,
-		project: with(ofValues, "core/storage", "core/dataset", "core/array", "core/query", "core/scan", "core/loader", "core/order"),
+		project: with(ofValues, "core/storage", "core/names", "core/dataset", "core/array", "core/query", "core/scan", "core/loader", "core/order"),
 	},
 
 	{dir: "cuda", why: "the device; knows no dataset"},
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/order", "core/read", "core/session"),
+			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session"),
 	},
 }
 

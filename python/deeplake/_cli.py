@@ -84,9 +84,9 @@ def list_(uri: str | None, as_json: bool) -> None:
     With no URI: all datasets that deeplake:// names.
     """
     if uri is None:
-        found = [entry for org in _orgs() for entry in _datasets_of(org, quiet=True)]
-    elif (org := _uri.org_of(uri)) is not None:
-        found = _datasets_of(org)
+        found = [entry for org in _uri.organisations() for entry in _datasets_of(org)]
+    elif (org := _uri.organisation(uri)) is not None:
+        found = _datasets_in_org(org)
     elif _exists(place := _uri.resolve(uri)):
         tensors = _describe(uri)["tensors"]
         show(tensors, as_json, _tensor_table(tensors))
@@ -96,25 +96,19 @@ def list_(uri: str | None, as_json: bool) -> None:
     show(found, as_json, table(["dataset", "rows"], [[entry["uri"], f"{entry['rows']:,}"] for entry in found]))
 
 
-def _orgs() -> list[str]:
-    """Returns the organisations that are known here."""
-    data = _uri.data_folder()
-    folders = {folder.name for folder in data.iterdir() if folder.is_dir()} if data.is_dir() else set()
-    return sorted(folders | _uri.roots().keys())
-
-
-def _datasets_of(org: str, *, quiet: bool = False) -> list[dict[str, Any]]:
-    """Returns the datasets of an organisation; `quiet` warns of a root that cannot be listed and
-    goes on.
-    """
+def _datasets_of(name: str) -> list[dict[str, Any]]:
+    """Returns the datasets of an organisation; warns of a root that cannot be listed."""
     try:
-        found = _datasets_in(_uri.root_of(org), missing_ok=True)
+        org = _uri.organisation(f"{_uri.SCHEME}{name}/")
+        return [] if org is None else _datasets_in_org(org)
     except Error as err:
-        if not quiet:
-            raise
-        print(f"deeplake: {_uri.SCHEME}{org}/ is left out: {printable(str(err))}", file=sys.stderr)
+        print(f"deeplake: {_uri.SCHEME}{name}/ is left out: {printable(str(err))}", file=sys.stderr)
         return []
-    return [{**entry, "uri": f"{_uri.SCHEME}{org}/{entry['uri'].rpartition('/')[2]}"} for entry in found]
+
+
+def _datasets_in_org(org: _uri.Organisation) -> list[dict[str, Any]]:
+    found = _datasets_in(org.root, missing_ok=True)
+    return [{**entry, "uri": f"{_uri.SCHEME}{org.name}/{entry['uri'].rpartition('/')[2]}"} for entry in found]
 
 
 def _datasets_in(place: str, *, missing_ok: bool = False) -> list[dict[str, Any]]:

@@ -72,6 +72,15 @@ def exists(uri: str, *, store: Mapping[str, Any] | None = None) -> bool:
 def delete(uri: str, *, store: Mapping[str, Any] | None = None) -> None:
     """Deletes the dataset with all its versions. Raises NotFoundError; `store` as in `open`."""
 
+def resolve(uri: str, environ: Mapping[str, str]) -> str:
+    """Returns the absolute path or the address that a URI names."""
+
+def root_of(uri: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns `org` and `root` of `deeplake://org/`, both "" for any other text."""
+
+def orgs(environ: Mapping[str, str]) -> list[str]:
+    """Returns the organisations that are known here, in order."""
+
 def datasets(uri: str, *, store: Mapping[str, Any] | None = None) -> list[str]:
     """Returns the names of the datasets directly below `uri`, in order; `store` as in `open`."""
 

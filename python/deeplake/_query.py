@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deeplake import _index, _native, _storage, _uri, tql
+from deeplake import _index, _native, _storage, tql
 from deeplake._errors import ForkedError, InvalidArgumentError
 from deeplake._index import Rows
 from deeplake._names import check_text
@@ -67,7 +67,6 @@ class Question:
             "commits": commits,
             "stored": self.stored,
             "saved_params": self.saved,
-            "places": _places(self.text),
             **_storage.reach(storage),
         }
 
@@ -84,14 +83,6 @@ class Question:
         options = {**self.options(storage, None), "analyze": analyze}
         about = _native.explain(view, self.text, native_params(self.params), tql.registered(), options)
         return Explanation(about["text"], about["explanation"])
-
-
-def _places(text: str) -> dict[str, str] | None:
-    """Returns the places of the `deeplake://` names that a query reads, None if it reads none."""
-    if _uri.SCHEME not in text:
-        return None
-    names = [name for name in _native.query_sources(text) if name.startswith(_uri.SCHEME)]
-    return {name: _uri.resolve(name) for name in names} or None
 
 
 class Answer(Version):
@@ -173,7 +164,8 @@ def answer(of: Pinned | None, question: Question, storage: Stores) -> Pinned:
 def native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
     """Returns each parameter as (unit of its number or "", value, name of its type).
 
-    The core takes the units of NumPy, and the zone in which a time is written, as in "timestamp+02:00".
+    The core converts the units of NumPy. A time may name the zone in which it was written, as in
+    "timestamp+02:00"; saved views keep it.
     """
     return [_native_param(number, value) for number, value in enumerate(params, start=1)]
 

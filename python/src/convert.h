@@ -28,6 +28,7 @@ class Buffer {
     dl_buffer* out() { return &raw_; }
     // Returns the value of the JSON in the buffer.
     py::object json() const;
+    py::str text() const { return {raw_.data, static_cast<size_t>(raw_.size)}; }
     py::bytes bytes() const { return {raw_.data, static_cast<size_t>(raw_.size)}; }
 
   private:

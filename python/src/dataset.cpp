@@ -77,6 +77,32 @@ py::object datasets(const std::string& uri, const py::object& store) {
     return json.json();
 }
 
+py::str resolve(const std::string& uri, const py::object& environ) {
+    const Core& c = core();
+    const std::string options = options_json(py::dict(py::arg("environ") = environ));
+    Buffer place;
+    call([&](dl_error* err) {
+        return c.uri_resolve(uri.c_str(), options.c_str(), place.out(), err);
+    });
+    return place.text();
+}
+
+py::object root_of(const std::string& uri, const py::object& environ) {
+    const Core& c = core();
+    const std::string options = options_json(py::dict(py::arg("environ") = environ));
+    Buffer json;
+    call([&](dl_error* err) { return c.uri_root(uri.c_str(), options.c_str(), json.out(), err); });
+    return json.json();
+}
+
+py::object orgs(const py::object& environ) {
+    const Core& c = core();
+    const std::string options = options_json(py::dict(py::arg("environ") = environ));
+    Buffer json;
+    call([&](dl_error* err) { return c.uri_orgs(options.c_str(), json.out(), err); });
+    return json.json();
+}
+
 py::object describe(const Dataset& self) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
@@ -219,6 +245,9 @@ void register_dataset(py::module_& m) {
           arg("read_only") = false, arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
+    m.def("resolve", resolve, arg("uri"), arg("environ"));
+    m.def("root_of", root_of, arg("uri"), arg("environ"));
+    m.def("orgs", orgs, arg("environ"));
     m.def("datasets", datasets, arg("uri"), py::kw_only(), arg("store") = py::none());
     py::class_<Dataset> dataset = declare<Dataset>(m, "Dataset");
     dataset.def("describe", describe)

@@ -480,6 +480,15 @@ static void queries(const char* uri) {
     OK(dl_query_sources("SELECT x FROM \"mem://copy\" WHERE t = 'FROM y'", &json, &err));
     WANT(contains(&json, "[\"mem://copy\"]"));
     FAILS(DL_INVALID, dl_query_sources("SELECT", &json, &err));
+    const char* environ_json =
+        "{\"environ\":{\"HOME\":\"/home/c\",\"DEEPLAKE_ROOTS\":\"acme=mem://acme\"}}";
+    OK(dl_uri_resolve("deeplake://acme/x", environ_json, &json, &err));
+    WANT(contains(&json, "mem://acme/x"));
+    OK(dl_uri_root("deeplake://acme/", environ_json, &json, &err));
+    WANT(contains(&json, "{\"org\":\"acme\",\"root\":\"mem://acme\"}"));
+    OK(dl_uri_orgs(environ_json, &json, &err));
+    WANT(contains(&json, "[\"acme\"]"));
+    FAILS(DL_INVALID, dl_uri_resolve("deeplake://acme", environ_json, &json, &err));
     OK(dl_query_functions(&json, &err));
     WANT(contains(&json, "\"COSINE_SIMILARITY\""));
     dl_context gone = {0};
