@@ -649,6 +649,10 @@ DL_API dl_status dl_query_sources(dl_text* text, dl_buffer* json, dl_error* err)
  * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The caller releases the buffer. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 
+/* Fails if a dl_function cannot have a name: with DL_EXISTS if a function of the language has it,
+ * else with DL_INVALID. */
+DL_API dl_status dl_query_check_function(dl_text* name, dl_error* err);
+
 /* ---- Column: bytes as stored ---- */
 
 /* Opens one tensor of a view. The caller closes *out before the view. */
@@ -801,8 +805,8 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
     X(view_read) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_sources) \
-    X(query_functions) X(column_open) X(column_sizes) X(column_stored) X(column_stored_one) \
-    X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) \
+    X(query_functions) X(query_check_function) X(column_open) X(column_sizes) X(column_stored) \
+    X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
     X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_tensor) \
     X(sample_inspect) X(sample_decode) X(ingest_start) X(ingest_poll) X(ingest_cancel) \

@@ -35,6 +35,7 @@ class Cache:
     bytes: int
     dir: str | None = None
 
+    # A cache is checked when it is made, long before a loader is: the core has not seen it then.
     def __post_init__(self) -> None:
         if isinstance(self.bytes, bool) or not hasattr(self.bytes, "__index__") or not 1 <= self.bytes < 1 << 62:
             raise InvalidArgumentError(f"cache: bytes is {self.bytes!r}, want an int >= 1")

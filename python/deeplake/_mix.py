@@ -62,10 +62,7 @@ class MixedSource(Source):
 
     def loader(self, options: Mapping[str, Any], weights: npt.NDArray[np.float64] | None = None) -> _native.Loader:
         """Returns a native loader of the mixture."""
-        if weights is not None:
-            raise InvalidArgumentError(
-                "load a mixture: its rows cannot have weights; give deeplake.mix weights of views"
-            )
+        assert weights is None, "the plan refuses weights of rows"
         how = self.how | {"labels": [part.uri for part in self.parts]}
         return _native.mix([part.view() for part in self.parts], how, options)
 
@@ -182,6 +179,8 @@ def _shares(weights: Any) -> list[float] | None:
     return [float(share) for share in shares]
 
 
+# The core compares dtypes, sequences and coordinates, since loaders read these. Python compares
+# htypes and class names: only the description of a mixture shows them.
 def _agreed(parts: list[Pinned], tensors: Sequence[str] | None) -> dict[str, dict[str, Any]]:
     """Returns the descriptions of the tensors that the views have in common."""
     if not parts:

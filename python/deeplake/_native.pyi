@@ -424,6 +424,9 @@ def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) 
 def query_sources(text: str) -> list[str]:
     """Returns the names of the datasets that a query reads; a mistake raises the error of the query."""
 
+def check_function(name: str) -> None:
+    """Refuses a name that a user's function cannot have."""
+
 def vocabulary() -> dict[str, Any]:
     """Returns the `functions` that every query knows: `name`, `signature`, `doc`; and the `words` of the language."""
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deeplake import _native
 from deeplake._cache import cache_of
 from deeplake._errors import InvalidArgumentError, UnsupportedError
-from deeplake._names import check_names, suggest
+from deeplake._names import check_names, check_text, suggest
 from deeplake._ranks import settled
 from deeplake._recipe import Recipe, recipe_of
 from deeplake._source import Pinned
@@ -27,8 +27,14 @@ _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int", "float") for b
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `View.pytorch` and `View.batches`, checked as far as no dataset is needed
-    for it.
+    """The arguments of `View.pytorch` and `View.batches`.
+
+    The core checks names, bounds and contradictions when it opens the loader. Python checks only
+    what the core cannot see:
+
+    - Python types: JSON keeps neither a bool from an int nor None from a missing option.
+    - Numbers of which 0 is the core's word for the default.
+    - Values with a meaning in Python alone: callables, "pil", devices, ranks of a process group.
     """
 
     batch_size: int = 1
@@ -65,18 +71,18 @@ class Options:
         for name in ("drop_last", "return_index", "progress", "replacement"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
+        for name in ("on_error", "tail"):
+            check_text("load", name, getattr(self, name))
+        if not isinstance(self.collate, str) and not callable(self.collate):
+            raise InvalidArgumentError(f"load: collate is {self.collate!r}, want a str or a callable")
         if not isinstance(self.shuffle, bool | str) or self.shuffle not in _SHUFFLES:
             raise InvalidArgumentError(f'load: shuffle is {self.shuffle!r}, want False, True or "full"')
-        _check_choice("on_error", self.on_error, ("raise", "skip"))
-        if not callable(self.collate):
-            _check_choice("collate", self.collate, ("stack", "pad", "list"))
         check_names("load", self.tensors)
         cache_of(self.cache)
         self._check_trace()
         self._check_decode()
         recipe_of(self.transform)
         self._check_ranks()
-        self._check_weights()
         self._check_later()
 
     def _check_decode(self) -> None:
@@ -110,11 +116,6 @@ class Options:
             raise InvalidArgumentError(
                 f"load: rank is {self.rank}, want 0 to {self.world_size - 1}, as world_size is {self.world_size}"
             )
-        _check_choice("tail", self.tail, ("exact", "drop", "pad"))
-        if self.drop_last and self.tail == "pad":
-            raise InvalidArgumentError(
-                'load: drop_last is True and tail is "pad": the last rows cannot be dropped and filled up; choose one'
-            )
 
     def _check_trace(self) -> None:
         if self.trace is None:
@@ -123,12 +124,6 @@ class Options:
             raise InvalidArgumentError(f"load: trace is a {type(self.trace).__name__}, want the path of a file or None")
         if not Path(self.trace).parent.is_dir():
             raise InvalidArgumentError(f'load: trace is "{self.trace}": there is no folder "{Path(self.trace).parent}"')
-
-    def _check_weights(self) -> None:
-        if self.weights is None and (self.length is not None or not self.replacement):
-            raise InvalidArgumentError(
-                "load: length and replacement=False are about rows that are drawn by weight; give weights"
-            )
 
     def ranks(self) -> tuple[int, int]:
         """Returns (rank, world size) as they are now."""
@@ -144,8 +139,6 @@ class Plan:
         self.source = source
         self.options = options
         names = source.names() if options.tensors is None else list(options.tensors)
-        for name in names:
-            source.require(name)
         self.names = names
         self.recipe = options.recipe
         for what in (options.decode, self.recipe.names):

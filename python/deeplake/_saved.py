@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native, _storage, _uri, tql
-from deeplake._errors import NotFoundError, UnsupportedError
-from deeplake._names import check_text, suggest
+from deeplake._errors import UnsupportedError
+from deeplake._names import check_text
 from deeplake._query import Answer, Question
 from deeplake._source import Pinned, Version, open_native
 
@@ -73,12 +73,13 @@ def save(pinned: Pinned, name: str, *, replace: bool) -> None:
 def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Stores) -> Pinned:
     """Loads a saved view. A query with computed columns is asked again."""
     check_text("load view", "name", name)
-    views = {view.name: view for view in saved_views(handle)}
-    if name not in views:
-        raise NotFoundError(f'load view "{name}" of "{uri}": there is none of that name{suggest(name, list(views))}')
-    about = views[name]._about
+    found = [saved._about for saved in saved_views(handle) if saved.name == name]
+    options = {"stored": True, **_storage.reach(storage)}
+    view, told = _native.load_view(handle, name, tql.registered(), options)
+    if not found:  # it was saved after the list was read
+        return load(handle, name, uri, branch, storage)
+    about = found[0]
     question = Question(about["query"], seed=about["seed"], stored=True, saved=about["params"])
-    view, told = _native.load_view(handle, name, tql.registered(), question.options(storage, None))
     of = Version(uri, about["commit"], None, storage, branch=branch)
     if not question.text:
         return Pinned(of, view.rows())

@@ -4,7 +4,6 @@ NAME(images) > 2")`.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,11 +15,10 @@ import numpy.typing as npt
 
 from deeplake import _native
 from deeplake._errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TensorTypeError
-from deeplake._names import checks_keywords, suggest
+from deeplake._names import check_text, checks_keywords, suggest
 
 __all__ = ["Description", "Each", "each", "functions", "register", "unregister"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)), "float32", "float64")
 _TEXTS = {"text": "string", "str": "string", "string": "string"}
 
@@ -191,18 +189,13 @@ def register(
     Raises:
         AlreadyExistsError: there is one of that name, built in or registered.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidArgumentError(f"register function: name is {name!r}, want letters, digits and _, 64 at most")
+    check_text("register function", "name", name)
+    _native.check_function(name)
     name = name.upper()
     if not callable(fn):
         raise InvalidArgumentError(f'register function "{name}": fn is a {type(fn).__name__}, want a callable')
     axes = _axes(name, shape)
     function = Function(name, fn, _dtype(name, returns, axes), axes)
-    known = _native.vocabulary()
-    if any(name == about["name"] for about in known["functions"]):
-        raise AlreadyExistsError(f'register function "{name}": there is a built-in one of that name; take another')
-    if name in known["words"]:
-        raise InvalidArgumentError(f'register function "{name}": it is a word of the language; take another')
     with _lock:
         if name in _registered and not overwrite:
             raise AlreadyExistsError(f'register function "{name}": it is registered; give overwrite=True to replace it')

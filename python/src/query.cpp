@@ -151,6 +151,11 @@ py::object sources(const std::string& text) {
     return json.json();
 }
 
+void check_function(const std::string& name) {
+    const Core& c = core();
+    call([&](dl_error* err) { return c.query_check_function(name.c_str(), err); });
+}
+
 py::object vocabulary() {
     const Core& c = core();
     Buffer json;
@@ -167,6 +172,7 @@ void register_query(py::module_& m) {
     m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"),
           arg("options") = py::none());
     m.def("query_sources", sources, arg("text"));
+    m.def("check_function", check_function, arg("name"));
     m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
     m.def("load_view", load, arg("dataset"), arg("name"), arg("functions"),

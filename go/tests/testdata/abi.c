@@ -489,6 +489,8 @@ static void queries(const char* uri) {
     OK(dl_uri_orgs(environ_json, &json, &err));
     WANT(contains(&json, "[\"acme\"]"));
     FAILS(DL_INVALID, dl_uri_resolve("deeplake://acme", environ_json, &json, &err));
+    OK(dl_query_check_function("mine", &err));
+    FAILS(DL_EXISTS, dl_query_check_function("sum", &err));
     OK(dl_query_functions(&json, &err));
     WANT(contains(&json, "\"COSINE_SIMILARITY\""));
     dl_context gone = {0};
