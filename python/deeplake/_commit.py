@@ -12,7 +12,16 @@ from deeplake._text import printable
 
 @dataclass(frozen=True)
 class Commit:
-    """One version of a dataset."""
+    """One version of a dataset.
+
+    Attributes:
+        id: its id, 32 hexadecimal digits.
+        version: its number on its branch.
+        time: its time, in UTC.
+        author: the user that made it.
+        message: its message.
+        rows: the number of rows.
+    """
 
     id: str
     version: int

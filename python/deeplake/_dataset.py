@@ -23,24 +23,32 @@ def create(
     storage: Storage | None = None,
     link_storage: Mapping[str, Storage | None] | None = None,
 ) -> Dataset:
-    """Makes an empty dataset and opens it.
+    """Creates an empty dataset and opens it.
 
     Args:
         uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `mem://name` (in this
             process only) or `deeplake://org/name`.
-        schema: tensors to create and commit, by name: an htype, or the arguments of
-            `Dataset.create_tensor` as a dict.
-        overwrite: replace a dataset that is there, with all its versions. Who has it open gets a
-            ConflictError at the next commit.
-        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this
+        schema: the tensors to create and commit, by name. A value is an htype, or a dict with
+            arguments of `Dataset.create_tensor`.
+        overwrite: replace an existing dataset with all its versions. A program that has it open
+            gets a ConflictError at its next commit.
+        storage: settings of the store: endpoint, credentials, limits, cache. Secrets go to this
             store alone.
-        link_storage: where text stored in the dataset may lead besides the dataset's own store, and
-            how: a dict of `Storage` by prefix of URLs, like `{"s3://pictures":
-            deeplake.Storage()}`. The longest prefix counts; None refuses. It is for links, and for
-            datasets that saved views name. See "What a dataset may reach" in docs/storage.md.
+        link_storage: the stores that text in the dataset may lead to, besides its own: a `Storage`
+            for each prefix of URLs, like `{"s3://pictures": deeplake.Storage()}`. The longest
+            prefix counts; None refuses. Links and the datasets of saved views need it; see "What a
+            dataset may reach" in docs/storage.md.
+
+    Returns:
+        The dataset, on branch "main". With a `schema` its tensors are committed.
+
     Raises:
-        AlreadyExistsError: there is a dataset, and `overwrite` is False; or files that belong to no
-            dataset lie in the folders that it would use.
+        AlreadyExistsError: the dataset exists and `overwrite` is False, or foreign files lie in the
+            folders that it would use.
+
+    Example:
+        schema = {"images": {"htype": "image", "compression": "jpeg"}, "labels": "class_label"}
+        ds = deeplake.create("flowers", schema=schema)
     """
     stores = _storage.access(storage, link_storage)
     place = _uri.resolve(uri)
@@ -68,22 +76,24 @@ def open(
     Args:
         uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `https://...` (for
             reading), `mem://name` or `deeplake://org/name`.
-        branch: where commits go to, and what version numbers count on.
-        at: a version to read: a Commit, its id (or at least 6 characters of it), a tag, a branch, a
-            version number, "branch@number", or a datetime, which means the newest version of that
-            time. Such a dataset is read-only.
+        branch: the branch that commits go to, and whose versions the numbers of `at` count.
+        at: the version to read: a Commit, its id (or at least 6 characters of it), a tag, a branch,
+            a version number, "branch@number", or a datetime, which means the newest version of that
+            time. The dataset is then read-only.
         read_only: refuse writes.
-        storage: settings of the store: its endpoint, credentials, limits, cache. Secrets go to this
+        storage: settings of the store: endpoint, credentials, limits, cache. Secrets go to this
             store alone.
-        link_storage: where text stored in the dataset may lead besides the dataset's own store, and
-            how: a dict of `Storage` by prefix of URLs, like `{"s3://pictures":
-            deeplake.Storage()}`. The longest prefix counts; None refuses. It is for links, and for
-            datasets that saved views name. See "What a dataset may reach" in docs/storage.md.
+        link_storage: the stores that text in the dataset may lead to, as in `deeplake.create`.
+
+    Returns:
+        The dataset, which sees later versions after `refresh`.
+
     Raises:
-        NotFoundError: there is no dataset, or no such version.
-        AccessDeniedError: the store refuses: no credentials, wrong or expired ones, no permission.
+        NotFoundError: the dataset or the version does not exist.
+        AccessDeniedError: the store refuses: credentials are missing, wrong or expired, or lack a
+            permission.
         StorageError: the store cannot be reached, or fails.
-        UnsupportedError: it was written in a newer format.
+        UnsupportedError: a newer version of the format wrote the dataset.
     """
     stores = _storage.access(storage, link_storage)
     place, ref = _uri.resolve(uri), "" if at is None else ref_of(at)
@@ -97,18 +107,29 @@ def open(
 
 @checks_keywords
 def exists(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> bool:
-    """Returns whether a dataset is there; `storage` as in `open`."""
+    """Returns whether a dataset lies at a URI.
+
+    Args:
+        uri: as in `deeplake.open`.
+        storage: settings of the store.
+    """
     place = _uri.resolve(uri)
     return _native.exists(place, store=_storage.reach(storage))
 
 
 @checks_keywords
 def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
-    """Deletes a dataset with all its versions, and no other file; `storage` as in `open`.
+    """Deletes a dataset with all its versions, and no other file.
 
-    A deletion that was broken off goes on when it is called again. Until then `open` raises
-    NotFoundError, which says so, and `exists` is true. Raises NotFoundError when there is neither a
-    dataset nor a part of one.
+    A second call finishes an interrupted deletion. Until then `open` raises NotFoundError, which
+    says so, and `exists` returns True.
+
+    Args:
+        uri: as in `deeplake.open`.
+        storage: settings of the store.
+
+    Raises:
+        NotFoundError: neither a dataset nor a part of one lies there.
     """
     place = _uri.resolve(uri)
     _native.delete(place, store=_storage.reach(storage))
@@ -124,15 +145,27 @@ def query(
     storage: Storage | None = None,
     link_storage: Mapping[str, Storage | None] | None = None,
 ) -> QueryView:
-    """Asks a query of the datasets that its FROM names: `deeplake.query('SELECT * FROM
-    "s3://bucket/flowers"')`.
+    """Runs a query on the datasets that its FROM names.
 
     Args:
-        text, params, seed, memory, threads: as in `View.query`.
-        storage: settings of the store of the dataset that is named first. Its secrets go to others
-            only on the same server: the same host, or buckets of the same endpoint.
-        link_storage: settings of others, by prefix of their URLs; and where text stored in them may
-            lead, as for `deeplake.open`.
+        text: a SELECT with a FROM, whose names are URIs as in `deeplake.open`.
+        params, seed, memory, threads: as in `View.query`.
+        storage: settings of the store of the first dataset. Its secrets go to another dataset only
+            on the same server: the same host, or buckets of the same endpoint.
+        link_storage: settings of the other stores, by prefix of their URLs, and the stores that
+            text in the datasets may lead to, as in `deeplake.create`.
+
+    Returns:
+        The rows of the result.
+
+    Raises:
+        InvalidArgumentError: the query is wrong. The message names line, column and the expected
+            text.
+        NotFoundError: a dataset, tensor or function does not exist.
+        TensorTypeError: an operation does not suit the type of a tensor.
+
+    Example:
+        cats = deeplake.query('SELECT * FROM "s3://bucket/pets" WHERE label = ?', "cat")
     """
     stores = _storage.access(storage, link_storage)
     return ask(None, text, params, seed=seed, memory=memory, threads=threads, storage=stores)

@@ -27,7 +27,11 @@ class History:
     _source: Live
 
     def log(self, limit: int | None = None) -> list[Commit]:
-        """Returns the versions, the newest first."""
+        """Returns the versions of the branch, newest first.
+
+        Args:
+            limit: the most versions to return, at least 1; None returns all.
+        """
         if limit is not None and limit < 1:
             raise InvalidArgumentError(f"log: limit is {limit}, want an int >= 1 or None")
         return [commit_of(entry) for entry in self._source.handle().log(limit or 0)]
@@ -43,30 +47,40 @@ class History:
         return Tags(self._source)
 
     def diff(self, a: Ref, b: Ref | None = None) -> Diff:
-        """Returns what leads from version `a` to version `b`; None is the one that the dataset is
-        at.
+        """Returns the changes that lead from one version to another, without reading samples.
 
-        It is found from the index alone, no sample is read. What is not committed does not count.
-        Refs are as `at` of `deeplake.open`.
+        Uncommitted changes do not count.
+
+        Args:
+            a: the old version, as `at` of `deeplake.open`.
+            b: the new version; None is the one that the dataset is at.
+
+        Raises:
+            NotFoundError: a version does not exist.
+
+        Example:
+            print(ds.diff("v1.0"))
         """
         return diff_of(self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b)))
 
     @checks_keywords
     def merge(self, ref: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
-        """Takes what another branch, or version, has into this branch, as one commit.
+        """Merges another branch or version into this branch, as one commit.
 
-        Rows are matched by what they are, not by their numbers. Chunks are shared and not copied.
+        Rows are matched by identity, not by their numbers. Chunks are shared, not copied.
 
         Args:
-            ref: what to take in, as `at` of `deeplake.open`.
-            on_conflict: where both sides changed the same: "error", or whose change counts: "ours"
-                is this branch.
-            message: of the commit.
+            ref: the version to merge, as `at` of `deeplake.open`.
+            on_conflict: the side that wins where both changed the same: "ours" (this branch) or
+                "theirs". "error" refuses.
+            message: the message of the commit.
+
         Returns:
-            The new version, or the present one where there was nothing to take in.
+            The new version, or the present one if there was nothing to merge.
+
         Raises:
-            ConflictError: both sides changed the same, or something is not committed. Nothing has
-                changed.
+            ConflictError: both sides changed the same, or some changes are not committed. Nothing
+                has changed.
         """
         done = self._source.handle().merge(ref_of(ref), on_conflict, message)
         self._source.settled()
@@ -76,19 +90,20 @@ class History:
     def rechunk(
         self, tensors: Sequence[str] | None = None, *, chunk_bytes: int | None = None, message: str = ""
     ) -> RechunkReport:
-        """Writes what updates, deletions and small commits have scattered into full chunks again,
-        and commits that.
+        """Writes samples that updates, deletions and small commits scattered into full chunks, and
+        commits that.
 
-        Rows, samples and stored files stay what they are. The space of the old chunks comes back
-        with a `gc`, once no version needs them.
+        Rows, samples and stored files do not change. `gc` frees the old chunks once no version
+        needs them.
 
         Args:
-            tensors: names; None is all.
-            chunk_bytes: the size that chunks of these tensors aim at from now on; everything is
-                then written anew.
-            message: of the commit.
+            tensors: names of tensors; None takes all.
+            chunk_bytes: the size that chunks of these tensors aim at from now on, in bytes. All
+                their samples are then rewritten.
+            message: the message of the commit.
+
         Raises:
-            ConflictError: something is not committed.
+            ConflictError: some changes are not committed.
         """
         if isinstance(tensors, str):
             tensors = [tensors]
@@ -105,26 +120,26 @@ class History:
         keep_last: int | None = None,
         dry_run: bool = False,
     ) -> GCReport:
-        """Removes what no version of any branch or tag needs: what writers left who never
-        committed, what deleted branches had to themselves, and what only expired versions needed.
+        """Removes objects that no version of any branch or tag needs.
 
-        With `expire` it first expires versions, on all branches: those that were replaced by a
-        newer one longer ago than that. So every state of a branch since then can be opened. The
-        newest version of each branch stays, and so do versions with a tag and branches that began
-        as an old version. An expired version stays in `log()` and cannot be opened any more; its
-        data go `older_than` later, with the next gc.
+        These are leftovers of writers that never committed, of deleted branches and of expired
+        versions. With `expire` it first expires versions, on all branches, that a newer one
+        replaced longer ago than that. So every state of a branch since then can be opened. The
+        newest version of each branch, versions with a tag, and the origins of branches stay. An
+        expired version stays in `log()` and cannot be opened. Its data go with the next gc after
+        `older_than`.
 
         Args:
-            older_than: the least age of what is removed; None is seven days. A writer that takes
+            older_than: the least age of removed objects; None is seven days. A writer that needs
                 longer between its first chunk and its commit may lose rows, and so may a reader of
-                a version that is expired, so timedelta(0) is for when nobody else is there.
-            expire: how long a version is kept after another one of its branch has followed;
-                timedelta(0) keeps the newest alone. None expires nothing.
-            keep_last: the number of newest versions of each branch that are kept in any case, at
-                least 1.
-            dry_run: remove and expire nothing, only report.
+                an expired version. Use timedelta(0) only while no other program uses the dataset.
+            expire: how long a version is kept after the next one of its branch; timedelta(0) keeps
+                the newest alone. None expires nothing.
+            keep_last: the number of newest versions of each branch to keep in any case, at least 1.
+            dry_run: only report.
+
         Raises:
-            CorruptError: the dataset is damaged; nothing was removed.
+            CorruptError: the dataset is damaged. Nothing was removed.
         """
         done = self._source.handle().gc(
             None if older_than is None else older_than.total_seconds(),
@@ -136,11 +151,13 @@ class History:
 
     @checks_keywords
     def fsck(self, *, data: bool = True, repair: bool = False) -> FsckReport:
-        """Looks at everything that the branches and tags need, and reports what is missing or
-        damaged.
+        """Checks all objects that branches and tags need, and reports missing and damaged ones.
 
         Args:
-            data: read and check every chunk; else only whether each is there and has its size.
-            repair: rebuild what can be.
+            data: read and check every chunk. False checks only that each exists and has its size.
+            repair: rebuild damaged objects where possible.
+
+        Returns:
+            The report, which is true if the dataset is whole.
         """
         return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))

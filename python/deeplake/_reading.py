@@ -30,7 +30,7 @@ class Reading(Loadable):
 
     @property
     def uri(self) -> str:
-        """Where the dataset lies: an absolute path or a URI."""
+        """The place of the dataset: an absolute path or a URI."""
         return self._source.uri
 
     @property
@@ -40,13 +40,15 @@ class Reading(Loadable):
 
     @property
     def schema(self) -> dict[str, dict[str, Any]]:
-        """What each tensor was created with, as `deeplake.create(schema=...)` takes it."""
+        """The arguments that create each tensor, in the form of `deeplake.create(schema=...)`."""
         return {name: _stated(about) for name, about in self._source.tensors().items()}
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """For each row its number in the dataset, -1 for none; UnsupportedError where a query
-        joined or made them.
+        """The dataset row of each row, int64 of shape (rows,), -1 for none.
+
+        Raises:
+            UnsupportedError: a query joined or computed the rows.
         """
         return self._source.pinned().numbers()
 
@@ -56,25 +58,26 @@ class Reading(Loadable):
         return self._source.length()
 
     def __iter__(self) -> Iterator[Row]:
-        """Yields the rows as they are now."""
+        """Yields the rows as they are at the start of the iteration."""
         return _row.rows(self._source)
 
     @checks_keywords
     def to_arrow(
         self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
     ) -> Any:
-        """Reads all rows into a `pyarrow.Table`, a column for each tensor; a hole is null.
+        """Reads all rows into a `pyarrow.Table`, with a column for each tensor. A hole is null.
 
-        Numbers without axes are columns of their dtype, class labels dictionaries of their names,
-        arrays (nested) lists, of a fixed size where all have one shape, text and json strings,
-        sequences lists.
+        Numbers without axes become columns of their dtype, class labels dictionaries of their
+        names, and arrays nested lists, of fixed size if all samples have one shape. Text and json
+        become strings, sequences lists.
 
         Args:
-            tensors: names; None takes all.
-            images: "encoded" gives the JPEG, PNG or WebP files, as binary; "pixels" arrays.
+            tensors: names of tensors; None takes all.
+            images: "encoded" gives JPEG, PNG and WebP files as binary; "pixels" gives arrays.
+
         Raises:
-            UnsupportedError: pyarrow is not installed, or there is no Arrow type for a tensor.
-            TensorTypeError: samples of a tensor have different numbers of axes.
+            UnsupportedError: pyarrow is not installed, or Arrow has no type for a tensor.
+            TensorTypeError: samples of a tensor differ in their number of axes.
         """
         from deeplake._arrow import to_arrow
 
@@ -84,9 +87,10 @@ class Reading(Loadable):
     def to_pandas(
         self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
     ) -> Any:
-        """Reads all rows into a `pandas.DataFrame`; arguments and columns are those of `to_arrow`.
+        """Reads all rows into a `pandas.DataFrame`. Arguments, columns and errors are those of
+        `to_arrow`.
 
-        Class labels are categories; integers and bools with holes have pandas' nullable dtypes,
+        Class labels become categories. Integers and bools with holes have pandas' nullable dtypes;
         lists are objects.
         """
         from deeplake._arrow import to_pandas
@@ -97,10 +101,13 @@ class Reading(Loadable):
     def torch_dataset(
         self, *, tensors: Sequence[str] | None = None, transform: Transform | None = None, decode: Decode = True
     ) -> MapDataset:
-        """Returns a map-style dataset for a DataLoader of your own, with `__getitems__`; rows are
-        dicts of tensors.
+        """Returns a map-style dataset for a `torch.utils.data.DataLoader`. Rows are dicts of
+        tensors.
 
-        It works in forked and spawned workers. `pytorch` is faster.
+        It has `__getitems__`, and works in forked and spawned workers. `pytorch` is faster.
+
+        Args:
+            tensors, transform, decode: as in `pytorch`.
         """
         from deeplake._torch import MapDataset
 

@@ -20,12 +20,10 @@ _BLOCK_BYTES = 16 << 20
 
 
 class Row(Mapping[str, Any]):
-    """One row: a read-only mapping from tensor names to samples, each read when it is first asked
-    for.
+    """One row: a read-only mapping from tensor names to samples, each read on first access.
 
-    Arrays come as NumPy arrays, numbers without axes as NumPy scalars, text as str, json, lists and
-    tags as Python objects, sequences as lists. A row that has no sample in a tensor (a hole) gives
-    None.
+    Arrays are NumPy arrays, numbers without axes NumPy scalars, text is str, sequences are lists,
+    and json, lists and tags are Python objects. A hole is None.
     """
 
     __slots__ = ("_block", "_position", "_values")
@@ -37,8 +35,10 @@ class Row(Mapping[str, Any]):
 
     @property
     def index(self) -> int:
-        """The number of the row in the dataset. Raises UnsupportedError where a query made it of
-        several rows.
+        """The number of the row in the dataset.
+
+        Raises:
+            UnsupportedError: a query made the row from several rows.
         """
         block = self._block
         rows = _index.compose(block.source.rows, block.rows)
@@ -53,6 +53,7 @@ class Row(Mapping[str, Any]):
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
+        """Returns a sample, or `default` if no tensor has that name."""
         if name not in self:
             return default
         return self[name]

@@ -20,11 +20,11 @@ _UNSHAPED = ("string", "json", "bytes")
 
 
 class Tensor:
-    """One tensor: `ds["images"]`. That of a dataset follows its changes, that of a view is fixed.
+    """One tensor of a dataset or a view: `ds["images"]`.
 
-    `tensor[i]` is a sample, `tensor[a:b]`, `tensor[[...]]` and `tensor[mask]` are what `numpy()`
-    returns for these rows, and further indices go to the axes of the samples: `tensor[0, :10,
-    :10]`. `tensor[i] = sample` writes.
+    A tensor of a dataset follows its changes; a tensor of a view is fixed. `tensor[i]` is a sample.
+    `tensor[a:b]`, `tensor[[...]]` and `tensor[mask]` return these rows as `numpy()` does. Further
+    indices apply to the axes of the samples: `tensor[0, :10, :10]`. `tensor[i] = sample` writes.
     """
 
     __slots__ = ("_columns", "_name", "_source")
@@ -36,12 +36,12 @@ class Tensor:
 
     @property
     def name(self) -> str:
-        """The full name, with the groups it lies in."""
+        """The full name, with its groups."""
         return self._name
 
     @property
     def htype(self) -> str:
-        """What the samples mean: "image", "class_label", "sequence[bbox]" and so on."""
+        """The meaning of the samples: "image", "class_label", "sequence[bbox]" and so on."""
         return str(self._about()["htype"])
 
     @property
@@ -55,8 +55,8 @@ class Tensor:
     def shape(self) -> tuple[int | None, ...] | None:
         """The shape of a sample, None for an axis that varies.
 
-        None stands for no shape: of text and the like, of arrays whose number of axes varies, and
-        of an empty tensor that was created without one.
+        None stands for no shape: for text and the like, for arrays whose number of axes varies, and
+        for an empty tensor that was created without one.
         """
         return shape_of(self._about())
 
@@ -67,7 +67,7 @@ class Tensor:
 
     @property
     def class_names(self) -> list[str] | None:
-        """The names that the numbers of a class_label tensor stand for; None for other tensors."""
+        """The names of classes 0, 1 and so on of a class_label tensor; None for other tensors."""
         names = self._about()["class_names"]
         return None if names is None else list(names)
 
@@ -75,19 +75,19 @@ class Tensor:
         """Reads samples into memory.
 
         Args:
-            rows: a slice, int indices of any order with repeats allowed, or a boolean mask; None
-                reads all rows.
-            ragged: what to make of a tensor whose `shape` varies: "list" gives n arrays; "pad"
-                gives one array with zeros at the end of each axis.
+            rows: a slice, ints in any order with repeats allowed, or a boolean mask. None reads all
+                rows.
+            ragged: the form of a tensor whose `shape` varies: "list" gives n arrays; "pad" gives
+                one array with zeros at the end of each axis.
+
         Returns:
-            Array of shape (n, *sample_shape) in C order where `shape` says that all samples of the
-                tensor have one
-            shape, and no row is a hole. Otherwise, and for text, json, bytes and sequences, a list
-                of n samples, with
-            None for a hole.
+            An array of shape (n, *sample_shape) in C order if all samples of the tensor have one
+            shape and no row is a hole. Otherwise, and for text, json, bytes and sequences, a list
+            of n samples, None for a hole.
+
         Raises:
-            OutOfRangeError: an index is outside [-len, len).
-            CorruptError: stored bytes are damaged; nothing is returned.
+            OutOfRangeError: an index is outside of [-len, len).
+            CorruptError: stored bytes are damaged. Nothing is returned.
         """
         if ragged not in ("list", "pad"):
             raise InvalidArgumentError(f'read tensor "{self._name}": ragged is "{ragged}", want "list" or "pad"')
@@ -102,13 +102,17 @@ class Tensor:
     @overload
     def bytes(self, rows: Any) -> list[builtins.bytes | None]: ...
     def bytes(self, rows: Any) -> Any:
-        """Returns samples as they are stored, not decoded: a JPEG file, the memory of an array,
-        text as UTF-8.
+        """Returns samples as they are stored, without decoding: a JPEG file, the memory of an
+        array, text as UTF-8.
 
         Args:
             rows: an int gives one `bytes`; a slice, ints or a boolean mask give a list.
+
         Returns:
-            None in the place of a hole.
+            The bytes, None in place of a hole.
+
+        Raises:
+            OutOfRangeError: an index is outside of [-len, len).
         """
         if type(rows) is int:
             try:
@@ -198,7 +202,7 @@ class Group(Mapping[str, "Tensor | Group"]):
 
     @property
     def name(self) -> str:
-        """The name of the group, with those it lies in."""
+        """The full name of the group."""
         return self._prefix
 
     def __getitem__(self, name: str) -> Tensor | Group:

@@ -19,7 +19,15 @@ _SHOWN_RANGES = 4
 
 @dataclass(frozen=True)
 class Tag:
-    """A commit that has a name for good."""
+    """A commit with a permanent name.
+
+    Attributes:
+        name: the name.
+        commit: the version.
+        message: its purpose.
+        author: the user that created it.
+        time: its creation, in UTC.
+    """
 
     name: str
     commit: Commit
@@ -85,7 +93,7 @@ class _Names(Mapping[str, _T], Generic[_T]):
 
 
 class Branches(_Names[Commit]):
-    """The branches of a dataset: names, and the newest commit of each. Use `dataset.branches`."""
+    """The branches of a dataset: a mapping from name to newest commit. Use `dataset.branches`."""
 
     __slots__ = ()
     _what = "branch"
@@ -94,26 +102,32 @@ class Branches(_Names[Commit]):
         return {entry["name"]: commit_of(entry["head"]) for entry in self._source.handle().branches()}
 
     def create(self, name: str, at: Ref | None = None) -> None:
-        """Makes a branch; the dataset stays on its own, see `Dataset.checkout`.
-
-        It takes as long for a large dataset as for a small one.
+        """Creates a branch, in constant time. The dataset stays on its own; see `Dataset.checkout`.
 
         Args:
-            name: of the branch.
-            at: the version that it begins as; None is the one that the dataset is at, without what
-                is not committed.
+            name: the name of the branch.
+            at: the version that it starts from, as in `deeplake.open`. None is the one that the
+                dataset is at, without uncommitted changes.
+
         Raises:
-            AlreadyExistsError: there is one of that name.
+            AlreadyExistsError: a branch has that name.
         """
         self._source.handle().create_branch(name, "" if at is None else ref_of(at))
 
     def delete(self, name: str) -> None:
-        """Deletes a branch. Objects that it alone needs stay until a `gc` finds them a week old."""
+        """Deletes a branch. A `gc` removes objects that it alone needs once they are a week old.
+
+        Args:
+            name: the name of the branch.
+
+        Raises:
+            NotFoundError: no branch has that name.
+        """
         self._source.handle().delete_branch(name)
 
 
 class Tags(_Names[Tag]):
-    """The tags of a dataset by name. Use `dataset.tags`."""
+    """The tags of a dataset: a mapping by name. Use `dataset.tags`."""
 
     __slots__ = ()
     _what = "tag"
@@ -122,19 +136,28 @@ class Tags(_Names[Tag]):
         return {entry["name"]: _tag(entry) for entry in self._source.handle().tags()}
 
     def create(self, name: str, at: Ref | None = None, message: str = "") -> Tag:
-        """Gives a version a name, for good: a tag is never moved, and its name never used again.
+        """Gives a version a permanent name: a tag never moves, and its name is never used again.
 
         Args:
-            name: of the tag.
-            at: the version; None is the one that the dataset is at, without what is not committed.
-            message: what it is for.
+            name: the name of the tag.
+            at: the version, as in `deeplake.open`. None is the one that the dataset is at, without
+                uncommitted changes.
+            message: its purpose.
+
         Raises:
-            AlreadyExistsError: there is, or was, one of that name.
+            AlreadyExistsError: a tag has, or had, that name.
         """
         return _tag(self._source.handle().create_tag(name, "" if at is None else ref_of(at), message))
 
     def delete(self, name: str) -> None:
-        """Deletes a tag. Its name cannot be used again."""
+        """Deletes a tag. Its name cannot be used again.
+
+        Args:
+            name: the name of the tag.
+
+        Raises:
+            NotFoundError: no tag has that name.
+        """
         self._source.handle().delete_tag(name)
 
 
@@ -144,7 +167,12 @@ def _tag(entry: Mapping[str, Any]) -> Tag:
 
 @dataclass(frozen=True)
 class RowSet:
-    """Rows of one version."""
+    """Rows of one version, as ranges of row numbers.
+
+    Attributes:
+        count: the number of rows.
+        ranges: rising, disjoint ranges of row numbers.
+    """
 
     count: int
     ranges: Sequence[range]
@@ -172,7 +200,15 @@ def _rows(entry: Mapping[str, Any]) -> RowSet:
 
 @dataclass(frozen=True)
 class TensorDiff:
-    """What became of one tensor."""
+    """The changes of one tensor between two versions.
+
+    Attributes:
+        name: its name in version b, in version a if it was dropped.
+        change: "created", "dropped" or "changed".
+        old_name: its name in version a, None if it was not renamed.
+        schema: the properties that differ.
+        added, updated, deleted: rows, as counted in b, b and a.
+    """
 
     name: str
     change: str  # "created", "dropped" or "changed"
@@ -194,14 +230,15 @@ class TensorDiff:
 
 @dataclass(frozen=True)
 class Diff:
-    """What leads from version a to version b. It is false where nothing does.
+    """The changes that lead from version a to version b. It is false if there are none.
 
     Attributes:
-        added: rows that b has and a has not, as counted in b.
-        deleted: rows that a has and b has not, as counted in a.
-        info: whether the info of the dataset differs.
-        tensors: those that differ, by name.
+        a, b: the versions.
         base: the newest commit that both come from.
+        added: rows that b has and a lacks, as counted in b.
+        deleted: rows that a has and b lacks, as counted in a.
+        info: whether the info of the dataset differs.
+        tensors: the tensors that differ, by name.
     """
 
     a: Commit

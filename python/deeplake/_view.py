@@ -31,11 +31,14 @@ from deeplake._writing import Writing
 
 
 class View(Reading):
-    """Rows of a dataset, in an order: what `ds[a:b]`, `ds[[3, 1]]`, `ds[mask]`, `filter` and
-    `split` return.
+    """Rows of one version of a dataset, in an order.
 
-    A view reads one version for ever: later writes to the dataset do not change it. It is small,
-    and pickles as (uri, commit, selection), so it can be handed to other processes.
+    Indexing, `filter`, `split` and `query` return views. Later writes to the dataset do not change
+    them. A view is small, and pickles as (uri, commit, selection), so other processes can take it.
+
+    Example:
+        first = ds[:1000]
+        batch = first.batches(32)
     """
 
     __slots__ = ("__weakref__", "_source", "_tensors")
@@ -72,8 +75,9 @@ class View(Reading):
     def filter(self, fn: Callable[[Row], object]) -> View:
         """Returns the rows for which `fn(row)` is true, in order.
 
-        `fn` runs here, once for each row; what it looks at is read for many rows at a time, and
-        nothing else is.
+        Args:
+            fn: called once for each row, in this thread. The tensors that it looks at are read for
+                many rows at a time; other tensors are not read.
         """
         pinned = self._source.pinned()
         picked = np.fromiter((bool(fn(row)) for row in _row.rows(pinned)), np.bool_)
@@ -83,22 +87,30 @@ class View(Reading):
     def query(
         self, text: str, *params: Any, seed: int = 0, memory: int | None = None, threads: int | None = None
     ) -> QueryView:
-        """Asks a query of the rows as they are now; docs/tql.md is the language.
+        """Runs a query on the rows as they are at this call. docs/tql.md describes the language.
 
-        What the query computes is computed now or, where that costs more than to read it, when it
-        is looked at; stored tensors are read when they are looked at.
+        The query runs at once. Columns that are cheaper to compute than to keep are computed when
+        they are read; stored tensors are read then too.
 
         Args:
-            text: a SELECT; without FROM, or `FROM dataset`, it is about these rows.
-            params: the values of each ?: numbers, str, None, dates, dicts, arrays.
-            seed: of RANDOM(), SAMPLE BY.
-            memory: bytes that sorting, grouping and joining may hold, 4 GiB by default.
-            threads: one for each core by default.
+            text: a SELECT. Without FROM, or with `FROM dataset`, it reads these rows.
+            params: the value of each ?: a number, str, None, date, dict or array.
+            seed: the seed of RANDOM() and SAMPLE BY.
+            memory: bytes that sorting, grouping and joining may hold; 4 GiB by default.
+            threads: threads of the query; None takes one for each core.
+
+        Returns:
+            The rows of the result.
+
         Raises:
-            InvalidArgumentError: the query is wrong; line, column and what was expected are named.
-            NotFoundError: there is no such tensor, function or dataset.
-            TensorTypeError: an operation does not suit the type of a tensor. All this is found
+            InvalidArgumentError: the query is wrong. The message names line, column and the
+                expected text.
+            NotFoundError: a tensor, function or dataset does not exist.
+            TensorTypeError: an operation does not suit the type of a tensor. These errors come
                 before data is read.
+
+        Example:
+            cats = ds.query("SELECT * WHERE label = ? ORDER BY score DESC LIMIT 100", "cat")
         """
         return ask(self._source.pinned(), text, params, seed=seed, memory=memory, threads=threads)
 
@@ -114,12 +126,12 @@ class View(Reading):
         _stored: bool = False,
         _saved: Any = None,
     ) -> Explanation:
-        """Returns how a query would be carried out: the plan, rows, chunks that are left out, bytes
-        to read.
+        """Returns the plan of a query: its steps, the rows, the chunks that it skips, the bytes to
+        read.
 
         Args:
             text, params, seed, memory, threads: as in `query`.
-            analyze: run it, and say what really happened.
+            analyze: run the query, and add the figures of the run.
         """
         pinned = self._source.pinned()
         question = Question(text, params, seed, memory, threads, _stored, _saved)
@@ -127,20 +139,21 @@ class View(Reading):
 
     @checks_keywords
     def save(self, name: str, *, replace: bool = False) -> None:
-        """Saves the view under a name, with the version that it is of: `Dataset.load_view` gives it
-        back.
+        """Saves the view under a name, with its version. `Dataset.load_view` returns it.
 
-        What is saved is the query, its parameters and the row numbers. Columns that the query
-        computed are computed again when it is loaded. It is no part of a version; `gc` keeps what
-        it needs.
+        The file keeps the query, its parameters and the row numbers. Columns that the query
+        computed are computed again at loading. A saved view is no part of a version; `gc` keeps the
+        data that it needs.
 
         Args:
-            replace: take the place of a view of that name.
+            name: the name, in the form of a tag's.
+            replace: take the place of a saved view of that name.
+
         Raises:
             AlreadyExistsError: the name is taken.
-            InvalidArgumentError: rows are not committed.
-            UnsupportedError: it cannot be asked again: a part of a result with computed columns, or
-                a query of a part of the rows that computes.
+            InvalidArgumentError: some rows are not committed.
+            UnsupportedError: the view cannot be computed again: it is a part of a result with
+                computed columns, or its query computes on a part of the rows.
         """
         _saved.save(self._source.pinned(), name, replace=replace)
 
@@ -157,22 +170,21 @@ class View(Reading):
         """Copies the rows, in their order, into a new dataset, and opens it.
 
         Tensors keep htype, dtype, compression, class names and info; JPEG, PNG and WebP files are
-        copied as they are. What a query computed becomes tensors. After a failure there is no
-        dataset. A process that is killed may leave an empty one, to which the same call copies
-        again.
+        copied unchanged. Computed columns become tensors. After a failure there is no dataset. A
+        killed process may leave an empty one; the same call then copies into it.
 
         Args:
-            uri: where, as in `deeplake.create`.
-            overwrite: first delete a dataset that is there, with all its versions; never one that
-                the rows are of.
-            message: of the commit.
-            threads: one for each core by default.
+            uri: the place of the new dataset, as in `deeplake.create`.
+            overwrite: first delete an existing dataset with all its versions, but never one that
+                the rows come from.
+            message: the message of the commit.
+            threads: threads of the copy; None takes one for each core.
             storage: settings of the new dataset's store.
+
         Raises:
-            AlreadyExistsError: there is a dataset with tensors or versions, and `overwrite` is
-                False.
-            ConflictError: another process has copied to the same place meanwhile.
-            InvalidArgumentError: what is to be overwritten is what the rows are computed from.
+            AlreadyExistsError: a dataset with tensors or versions exists and `overwrite` is False.
+            ConflictError: another process copied to the same place meanwhile.
+            InvalidArgumentError: the rows are computed from the dataset to overwrite.
         """
         place = _saved.materialize(
             self._source.pinned(), uri, overwrite=overwrite, message=message, threads=threads, storage=storage
@@ -184,9 +196,19 @@ class View(Reading):
         """Returns views of distinct rows, drawn at random, one for each fraction.
 
         Args:
-            fractions: positive, of sum <= 1; of sum 1, every row is in one of the views.
-            seed: the draw, the same on every machine; None takes the rows in order instead. The
-                rows of each view are in the order of this one.
+            fractions: positive numbers of sum <= 1. If the sum is 1, every row is in one of the
+                views.
+            seed: the seed of the draw, which is the same on every machine. None takes the rows in
+                order.
+
+        Returns:
+            The views; each keeps the order of this one.
+
+        Raises:
+            InvalidArgumentError: a fraction is not positive, or the sum exceeds 1.
+
+        Example:
+            train, test = ds.split([0.9, 0.1], seed=7)
         """
         parts = [float(part) for part in fractions]
         if not parts or not all(isfinite(part) and part > 0 for part in parts) or sum(parts) > 1 + 1e-9:
@@ -209,11 +231,10 @@ class View(Reading):
 
 
 class QueryView(View):
-    """The rows that a query gave: a view like any other, of what was selected.
+    """The rows of a query's result: a view with the selected columns.
 
-    It reads one version for ever, and pickles as (version, query, parameters, seed): another
-    process asks the query again. Functions of `deeplake.tql` that it calls have to be registered
-    there too.
+    It reads one version, and pickles as (version, query, parameters, seed): another process runs
+    the query again. Functions of `deeplake.tql` that it calls must be registered there too.
     """
 
     __slots__ = ()
@@ -224,13 +245,17 @@ class QueryView(View):
 
     @property
     def text(self) -> str:
-        """The query as it was understood, in its canonical form."""
+        """The query in its canonical form."""
         answer = self._answer()
         return str(answer.about.get("query") or answer.question.text)
 
     def explain(self, text: str = "", *params: Any, **options: Any) -> Explanation:
-        """Returns how the query was carried out; with a text, how that would be carried out on
-        these rows.
+        """Returns the plan and the figures of the run; with a text, the plan of that query on these
+        rows.
+
+        Args:
+            text: a query of these rows; "" for the query of this view.
+            params, options: as in `View.explain`.
         """
         if text == "" and params:
             raise InvalidArgumentError("explain: there are parameters and no query; give its text")
@@ -254,11 +279,11 @@ class QueryView(View):
 
 
 class Dataset(View, Writing, History):
-    """An open dataset: its rows as they are now, those written and not committed yet included.
+    """An open dataset: its rows as they are now, with those that are not committed yet.
 
-    What is written becomes durable, and visible to others, by `commit()` alone. A dataset is a
-    context manager that closes it, and never commits. It may be used from several threads. In a
-    forked or unpickled process it reads the same version, and writes to the newest.
+    `commit()` alone makes writes durable and visible to others. A dataset is a context manager that
+    closes it and never commits. Several threads may use it. In a forked or unpickled process it
+    reads the same version, and writes to the newest.
     """
 
     __slots__ = ()
@@ -268,7 +293,14 @@ class Dataset(View, Writing, History):
         return Dataset, (self._source,)
 
     def at(self, ref: Ref) -> Dataset:
-        """Opens a version of the past for reading; `ref` as `at` of `deeplake.open`."""
+        """Opens another version for reading.
+
+        Args:
+            ref: the version, as `at` of `deeplake.open`.
+
+        Raises:
+            NotFoundError: the version does not exist, or has expired.
+        """
         self._source.pinned()  # notes the links of this session
         handle = self._source.handle().at(ref_of(ref))
         at = handle.describe()["head"]["commit"]
@@ -276,14 +308,14 @@ class Dataset(View, Writing, History):
         return Dataset(live)
 
     def views(self) -> list[SavedView]:
-        """Returns what is known of the views that were saved, by name."""
+        """Returns the descriptions of the saved views, by name."""
         return _saved.saved_views(self._source.handle())
 
     def load_view(self, name: str) -> View:
-        """Returns a view that was saved, at the version that it was saved with.
+        """Returns a saved view, at the version that it was saved with.
 
         Raises:
-            NotFoundError: there is none of that name, or its version has expired.
+            NotFoundError: no view has that name, or its version has expired.
         """
         source = self._source
         stores = source.pinned().version.storage  # with the links of this session
@@ -291,26 +323,31 @@ class Dataset(View, Writing, History):
         return QueryView(pinned) if isinstance(pinned.version, Answer) else View(pinned)
 
     def delete_view(self, name: str) -> None:
-        """Forgets a view that was saved. Raises NotFoundError."""
+        """Deletes a saved view.
+
+        Raises:
+            NotFoundError: no view has that name.
+        """
         self._source.handle().delete_view(name)
 
     @checks_keywords
     def checkout(self, branch: str, *, create: bool = False) -> None:
-        """Goes to the newest version of another branch. Views that were taken stay what they are.
+        """Moves to the newest version of another branch. Existing views do not change.
 
         Args:
             branch: its name.
-            create: make it first, as a branch of the version that the dataset is at.
+            create: first create the branch at the version that the dataset is at.
+
         Raises:
-            ConflictError: something is not committed.
-            NotFoundError: there is no such branch.
+            ConflictError: some changes are not committed.
+            NotFoundError: the branch does not exist.
         """
         self._source.handle().checkout(branch, bool(create))
         self._source.branch = branch
         self._source.settled()
 
     def close(self) -> None:
-        """Closes the dataset: its views and loaders too. Uncommitted rows are dropped, with a
+        """Closes the dataset with its views and loaders. Uncommitted changes are dropped, with a
         warning.
         """
         if self._source.close():

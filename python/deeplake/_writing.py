@@ -32,18 +32,18 @@ class Writing:
 
     @property
     def read_only(self) -> bool:
-        """Whether writes are refused."""
+        """Whether the dataset refuses writes."""
         return self._source.read_only
 
     @property
     def dirty(self) -> bool:
-        """Whether there is something to commit."""
+        """Whether some changes are not committed."""
         return bool(self._source.handle().describe()["dirty"])
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the user says of the dataset, a JSON object. Assign another dict to change it, then
-        commit.
+        """The user's description of the dataset, a JSON object. Assign another dict to change it,
+        then commit.
         """
         return MappingProxyType(self._source.handle().describe()["info"] or {})
 
@@ -67,25 +67,33 @@ class Writing:
         exist_ok: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> Tensor:
-        """Adds a tensor; the rows there are become holes in it.
+        """Adds a tensor. Existing rows become holes in it.
 
         Args:
-            name: "a/b" lies in group a.
-            htype: what samples mean: "image", "class_label", "bbox", "text" and others, or
-                "sequence[...]" of one.
-            dtype: of an element: a NumPy name or dtype, "string", "json" or "bytes"; None takes the
-                htype's own, or that of the first sample.
-            shape: of a sample, None for an axis that varies; None for any.
-            compression: "none", "lz4", "zstd"; for images "jpeg", "png" and "webp" too.
-            quality: of "jpeg", 1 to 100.
-            subsampling: of "jpeg", "4:4:4", "4:2:2" or "4:2:0".
-            class_names: of class_label: the names of 0, 1 and so on; appending an unknown name adds
-                it.
-            chunk_bytes: the size that chunks aim at.
-            exist_ok: take a tensor of the same kind that is there.
-            info: what the user says of the tensor, a JSON object.
+            name: the name; "a/b" lies in group a.
+            htype: the meaning of samples: "image", "class_label", "bbox", "text" and others, or
+                "sequence[...]" of one. docs/htypes.md lists them.
+            dtype: the type of an element: a NumPy name or dtype, "string", "json" or "bytes". None
+                takes the htype's own, or that of the first sample.
+            shape: the shape of a sample, None for an axis that varies. None allows any shape.
+            compression: "none", "lz4" or "zstd"; for images also "jpeg", "png" and "webp".
+            quality: the quality of "jpeg", 1 to 100.
+            subsampling: the chroma subsampling of "jpeg": "4:4:4", "4:2:2" or "4:2:0".
+            class_names: the names of classes 0, 1 and so on of a class_label. Appending an unknown
+                name adds it.
+            chunk_bytes: the size that chunks aim at, in bytes.
+            exist_ok: return an existing tensor of the same kind.
+            info: the user's description of the tensor, a JSON object.
+
+        Returns:
+            The tensor, which `commit` makes durable.
+
         Raises:
-            AlreadyExistsError: there is one of that name.
+            AlreadyExistsError: a tensor has that name, and `exist_ok` is False or its kind differs.
+            InvalidArgumentError: arguments contradict each other or the htype.
+
+        Example:
+            ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
         """
         spec = {
             "name": name,
@@ -104,15 +112,41 @@ class Writing:
         return Tensor(self._source, name)
 
     def rename_tensor(self, old: str, new: str) -> None:
-        """Gives a tensor, or a group of tensors, another name; commit makes it last."""
+        """Renames a tensor, or a group of tensors.
+
+        Args:
+            old: the present name.
+            new: the new name.
+
+        Raises:
+            NotFoundError: no tensor or group has the old name.
+            AlreadyExistsError: a tensor has the new name.
+        """
         self._source.write(lambda handle: handle.rename_tensor(old, new), types=True)
 
     def delete_tensor(self, name: str) -> None:
-        """Deletes a tensor; commit makes it last. Older versions keep it."""
+        """Deletes a tensor. Older versions keep it.
+
+        Args:
+            name: the full name.
+
+        Raises:
+            NotFoundError: no tensor has that name.
+        """
         self._source.write(lambda handle: handle.delete_tensor(name), types=True)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Adds one row: a sample for each tensor, None for a hole."""
+        """Adds one row.
+
+        Args:
+            row: a dict with a sample for each tensor, None for a hole.
+
+        Raises:
+            TensorTypeError: a sample does not suit its tensor.
+
+        Example:
+            ds.append({"images": deeplake.read("cat.jpg"), "labels": "cat"})
+        """
         if not isinstance(row, Mapping):
             raise InvalidArgumentError(f"append: got {type(row).__name__}, want a dict from tensor names to samples")
         self._source.append({name: [sample] for name, sample in row.items()})
@@ -121,22 +155,29 @@ class Writing:
         """Adds rows, all or none of them.
 
         Args:
-            rows: a dict from each tensor name to its samples (an array whose first axis counts the
-                rows, or a sequence), or a sequence of rows. The dict is the fast form.
+            rows: a dict from each tensor name to its samples, or a sequence of rows as dicts.
+                Samples are a sequence, or an array of shape (rows, ...). The dict is the fast form.
+
         Raises:
-            TensorTypeError: a sample does not suit its tensor; tensor, row, got and wanted are
-                named.
-            InvalidArgumentError: columns of different length, or not one for every tensor.
+            TensorTypeError: a sample does not suit its tensor. The message names tensor and row.
+            InvalidArgumentError: columns differ in length, or a tensor has no column.
+
+        Example:
+            ds.extend({"x": np.zeros((100, 3), np.float32), "labels": [0] * 100})
         """
         self._source.append(rows if isinstance(rows, Mapping) else _columns(rows))
 
     def update(self, index: Any, row: Mapping[str, Any]) -> None:
-        """Replaces samples.
+        """Replaces samples, all or none of them.
 
         Args:
-            index: an int; or a slice, ints or a mask, and then `row` has a sequence of samples for
-                each tensor.
-            row: the tensors to change; others stay as they are.
+            index: an int, a slice, ints or a boolean mask. Negative ints count from the end.
+            row: the new sample of each tensor to change; for several rows a sequence of samples.
+                Other tensors keep their samples.
+
+        Raises:
+            OutOfRangeError: a row does not exist.
+            TensorTypeError: a sample does not suit its tensor.
         """
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
@@ -145,31 +186,43 @@ class Writing:
             self._source.update(picked, row)
 
     def delete(self, rows: Any) -> None:
-        """Deletes rows, given as an int, a slice, ints or a mask; the rows behind them move up."""
+        """Deletes rows. Later rows move up.
+
+        Args:
+            rows: an int, a slice, ints or a boolean mask.
+
+        Raises:
+            OutOfRangeError: a row does not exist.
+        """
         picked = _index.parse(rows, self._source.length())
         wanted = _index.as_array(range(picked, picked + 1) if isinstance(picked, int) else picked)
         self._source.write(lambda handle: handle.delete_rows(wanted))
 
     def commit(self, message: str = "") -> Commit:
-        """Makes what was written durable and visible, and returns the new version.
+        """Makes all changes durable and visible to others.
 
-        What other writers have committed meanwhile is taken in. With nothing written there is no
-        new version.
+        The commit takes in the commits of other writers since the dataset was opened.
+
+        Args:
+            message: the message of the version.
+
+        Returns:
+            The new version, or the present one if nothing changed.
 
         Raises:
-            ConflictError: another writer changed the same; what was written is still here.
+            ConflictError: another writer changed the same. The changes are still uncommitted.
         """
         done = self._source.write(lambda handle: handle.commit(message), types=True)
         self._source.settled()
         return commit_of(done)
 
     def discard(self) -> None:
-        """Drops what was written since the last commit."""
+        """Drops all changes since the last commit."""
         self._source.handle().discard()
         self._source.settled()
 
     def refresh(self) -> None:
-        """Moves to the newest version, which others may have committed."""
+        """Moves to the newest version of the branch."""
         self._source.handle().refresh()
         self._source.settled()
 
