@@ -12,24 +12,26 @@ from deeplake._errors import InvalidArgumentError
 
 @dataclass(frozen=True)
 class Cache:
-    """Where a loader keeps decoded images, so that later epochs need not decode (nor fetch) them
-    again.
+    """The place and the size of a loader's cache of decoded images.
 
-    `ds.pytorch(..., cache=deeplake.Cache(8 << 30))` keeps up to 8 GiB in the memory of the process,
-    as long as the loader lives; `cache=8 << 30` is short for it. `deeplake.Cache(500 << 30,
-    dir="/nvme/pixels")` keeps them in a directory, across runs and shared by all processes of the
-    machine; nobody waits for anybody, and a damaged file is decoded again. What came first stays
-    when the limit is reached: over repeated passes that gives the most hits.
+    `cache=8 << 30` is short for `cache=deeplake.Cache(8 << 30)`. Later epochs neither decode nor
+    fetch cached samples. A cache in memory lives as long as its loader. A cache in a directory
+    serves later runs and all processes of the machine; no process waits for another, and a damaged
+    file is decoded again. A full cache keeps its first samples, which gives the most hits over
+    repeated passes.
 
-    Samples are kept as they were decoded, before any random transform. Only tensors whose samples
-    are files (JPEG, PNG, WebP) are kept.
+    Samples are cached before any random transform. Only tensors of encoded files (JPEG, PNG, WebP)
+    are cached.
 
     Args:
-        bytes: the most that it may take. A picture takes height x width x channels bytes.
-        dir: a directory of a local disk; made where it is missing. None keeps in memory.
+        bytes: the most bytes to use, at least 1. An image takes height x width x channels bytes.
+        dir: a directory of a local disk, which is created if it is missing. None caches in memory.
 
     Raises:
-        InvalidArgumentError: where bytes is no int of at least 1, or dir no path.
+        InvalidArgumentError: bytes is no int of at least 1, or dir is no path.
+
+    Example:
+        ds.pytorch(256, cache=deeplake.Cache(500 << 30, dir="/nvme/pixels"))
     """
 
     bytes: int
@@ -47,12 +49,12 @@ class Cache:
             object.__setattr__(self, "dir", str(Path(self.dir).expanduser().absolute()))
 
     def options(self) -> dict[str, object]:
-        """Returns what the core is told."""
+        """Returns the options of the core."""
         return {"bytes": self.bytes, "dir": self.dir or ""}
 
 
 def cache_of(value: Any) -> Cache | None:
-    """Returns the cache that the argument of a loader means."""
+    """Returns the cache that an argument of a loader means."""
     if value is None or isinstance(value, Cache):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):

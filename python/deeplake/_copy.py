@@ -13,11 +13,11 @@ from deeplake._versions import Ref, ref_of
 
 @dataclass(frozen=True)
 class CopyReport:
-    """What `deeplake.copy` did.
+    """The figures of a copy.
 
     Attributes:
-        objects, bytes, commits: of the copy.
-        skipped: objects that were there from a copy that was cut short.
+        objects, bytes, commits: the contents of the copy.
+        skipped: objects that an interrupted copy had left.
         server: objects that the store copied by itself.
     """
 
@@ -42,19 +42,24 @@ def copy(
 ) -> CopyReport:
     """Copies a dataset to another place, in any store.
 
-    A copy that was cut short leaves no dataset; the same call goes on where it was.
+    An interrupted copy leaves no dataset; the same call continues it.
 
     Args:
-        src, dst: addresses as `deeplake.open` takes them.
-        history: copy all branches and tags with all their versions. Without it the copy begins with
-            one version, of the rows that `src` has.
-        branch, at: the version to copy without history, as for `deeplake.open`.
-        message: of the one version of a copy without history.
-        storage: settings of the store of `src`, and of `dst` unless `dst_storage` says otherwise.
-            Secrets go to `dst` only if it is on the same server.
+        src, dst: addresses, as in `deeplake.open`.
+        history: copy all branches and tags with all their versions. False copies the rows of one
+            version, as the first version of the copy.
+        branch, at: the version to copy without history, as in `deeplake.open`.
+        message: the message of the one version of a copy without history.
+        storage: settings of the store of `src`, and of `dst` without `dst_storage`. Secrets go to
+            `dst` only if it is on the same server.
+        dst_storage: settings of the store of `dst`.
+
     Raises:
-        AlreadyExistsError: there is a dataset at `dst`.
-        CorruptError: `src` is not whole; `fsck()` says where.
+        AlreadyExistsError: a dataset lies at `dst`.
+        CorruptError: `src` is damaged; `fsck()` tells where.
+
+    Example:
+        deeplake.copy("flowers", "s3://bucket/flowers", history=True)
     """
     _storage.check(storage)
     _storage.check(dst_storage)

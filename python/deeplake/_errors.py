@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """Root of every exception that this package raises.
+    """Root of all exceptions of the package.
 
     Attributes:
         status: the `dl_status` of the failure, an int that is stable within a major version of the
             C ABI.
         operation: the operation that failed, like "read", "put" or "open dataset".
-        object: the thing it failed on, like the key of an object, a URI or the name of a tensor.
-        retryable: True if what failed may succeed when it is tried again, False if it cannot.
-        request_id: the name that the object store gave to the request that failed.
+        object: its object: the key of an object, a URI or the name of a tensor.
+        retryable: True if another attempt may succeed, False if it cannot.
+        request_id: the name that the store gave to the failed request.
 
     An attribute that is not known is None.
     """
@@ -69,20 +69,19 @@ class CorruptError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Written by a newer version of the library, or not built in."""
+    """The library does not support the request, or a newer version of it wrote the data."""
 
     status = 7
 
 
 class ConflictError(Error, RuntimeError):
-    """Another writer committed something that contradicts this commit, or the two sides of a merge
-    contradict.
+    """Another writer committed a contradicting change, or the two sides of a merge contradict.
 
     Attributes:
-        kind: what was done here and there, like "update x delete"; "" where there is no more to say
-            than the message.
-        tensor: that it is about, "" where it is not about one.
-        rows: the first 16 rows that it is about. count: how many they are.
+        kind: the two changes, like "update x delete"; "" if the message says all.
+        tensor: the tensor of the conflict, or "".
+        rows: the first 16 rows of the conflict.
+        count: the number of its rows.
         winner: the Commit that stands, or None.
     """
 
@@ -103,7 +102,7 @@ class ConflictError(Error, RuntimeError):
 
 
 class ReadOnlyError(Error, PermissionError):
-    """A write to something that is open, or mounted, for reading."""
+    """A write to a dataset or store that is open for reading."""
 
     status = 9
 
@@ -115,13 +114,13 @@ class StorageError(Error, OSError):
 
 
 class ClosedError(Error, ValueError):
-    """Use after close."""
+    """A use after close."""
 
     status = 11
 
 
 class CanceledError(Error, RuntimeError):
-    """The caller gave up, or a deadline passed."""
+    """The caller canceled the operation, or a deadline passed."""
 
     status = 12
 

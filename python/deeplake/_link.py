@@ -17,29 +17,33 @@ _USER = re.compile(r"^(https?://)[^/?#]*(?=@)")
 
 
 def link(url: str | os.PathLike[str], *, offset: int | None = None, length: int | None = None) -> Link:
-    """Returns a sample that is not copied into the dataset: a JPEG, PNG or WebP file, or a part of
-    an object.
+    """Returns a sample that stays outside of the dataset: a JPEG, PNG or WebP file, or a part of an
+    object.
 
-    When it is appended or updated, the core reads the beginning of the file for its shape, and
-    notes the version (ETag) of the object. A reader of the row reads the object; one that has
-    changed since, or is gone, is an error that names it. An object in the dataset's own store is
-    reached with the dataset's `storage=`. Any other one needs `link_storage=` when the dataset is
-    opened again; see "What a dataset may reach" in docs/storage.md.
+    Appending or updating reads the start of the file for its shape, and notes the version (ETag) of
+    the object. A reader of the row reads the object; an object that has changed or is gone is an
+    error that names it. An object in the dataset's own store is reached with the dataset's
+    `storage=`. Any other one needs `link_storage=` when the dataset is opened again; see "What a
+    dataset may reach" in docs/storage.md.
 
-    A URL that carries a signature or a password is refused: the dataset would store it.
+    A URL with a signature or a password is refused, since the dataset would store it.
 
     Args:
         url: `s3://bucket/name`, `gs://bucket/name`, `https://...`, `file://...` or a path.
-        offset: where the file begins within the object; 0 by default.
-        length: its bytes; by default all that follow.
+        offset: the start of the file within the object, in bytes; 0 by default.
+        length: its size in bytes; by default the rest of the object.
+
     Raises:
         InvalidArgumentError: the URL names no object, or a number is negative.
+
+    Example:
+        ds.append({"images": deeplake.link("s3://pictures/cat.jpg")})
     """
     return Link(url, offset=offset, length=length)
 
 
 class Link:
-    """A sample that stays where it is: what `deeplake.link` returns."""
+    """A sample outside of the dataset: the result of `deeplake.link`."""
 
     __slots__ = ("_length", "_offset", "_url")
 
@@ -58,17 +62,17 @@ class Link:
 
     @property
     def url(self) -> str:
-        """Where the object is."""
+        """The address of the object."""
         return self._url
 
     @property
     def offset(self) -> int:
-        """Where the file begins within the object."""
+        """The start of the file within the object, in bytes."""
         return self._offset
 
     @property
     def length(self) -> int | None:
-        """The bytes of the file; None for all that follow."""
+        """The size of the file in bytes; None for the rest of the object."""
         return self._length
 
     @property

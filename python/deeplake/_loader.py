@@ -70,13 +70,17 @@ class Passes:
 
     @property
     def epoch(self) -> int:
-        """The epoch that the next iteration goes through."""
+        """The epoch of the next iteration."""
         newest = self._newest
         return self._epoch + (newest is not None and newest.over and newest.epoch == self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration goes through: all of it, unless it is the one of a
-        loaded state.
+        """Chooses the epoch of the next iteration.
+
+        The iteration covers the whole epoch, unless a loaded state is of this epoch.
+
+        Args:
+            epoch: its number, from 0 on.
         """
         check_int("epoch", epoch, 0)
         if epoch != self._epoch:
@@ -86,8 +90,8 @@ class Passes:
         self._epoch = epoch
 
     def __len__(self) -> int:
-        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"`
-        empties some.
+        """Returns the number of batches of an epoch, the same on every rank. `on_error="skip"` may
+        drop some.
         """
         return self.steps()
 
@@ -96,28 +100,28 @@ class Passes:
         return self._plan.native().batches(self._pass_of(0, 0))
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns how far the newest iteration has come: less than 1 KB of values that JSON can
-        hold.
+        """Returns the progress of the newest iteration, less than 1 KB of JSON values.
 
-        It counts the batches that were handed over, not those made ahead, in samples of all ranks
-        together: every rank returns the same, and one of them needs to keep it. Beside epoch and
-        position it says which rows in which order it is about: dataset, commit, selection, and what
-        makes the order.
+        It counts the batches that the loop received, in samples of all ranks together. Every rank
+        returns the same, so one of them needs to keep it. Beside epoch and position it identifies
+        the rows and their order: dataset, commit, selection, and the options that decide the order.
         """
         newest = self._newest
         epoch, position = (self._epoch, self._start) if newest is None else (newest.epoch, newest.position)
         return self._plan.native().state(epoch, position)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state_dict` returned: the next iteration gives the rest of its epoch.
+        """Continues from a state: the next iteration gives the rest of its epoch.
 
-        The number of ranks, threads and batches made ahead, the machine and even `batch_size` may
-        be others; with the same `batch_size * world_size` the batches of all ranks together are the
-        same too.
+        The number of ranks and threads, `prefetch`, the machine and even `batch_size` may differ.
+        With the same `batch_size * world_size` the batches of all ranks together are the same.
+
+        Args:
+            state: the result of `state_dict`.
 
         Raises:
-            InvalidArgumentError: the state is of other rows or another order; what differs is said.
-                Nothing changes.
+            InvalidArgumentError: the state is of other rows or another order. The message names the
+                difference, and nothing changes.
         """
         if not isinstance(state, Mapping):
             raise InvalidArgumentError(
@@ -127,23 +131,23 @@ class Passes:
         self._newest = None
 
     def stats(self, *, flat: bool = False) -> dict[str, Any]:
-        """Returns the figures of the newest iteration; hits and misses of a cache are those of the
-        loader's life.
+        """Returns the figures of the newest iteration.
 
-        Rates, the time that each stage was busy and waited, memory, and rows that `on_error="skip"`
-        left out; `bottleneck` says in one sentence what the others waited for. Times are in
-        seconds.
+        They are rates, the busy and waiting time of each stage in seconds, memory, and the rows
+        that `on_error="skip"` left out. `bottleneck` names the slowest stage in one sentence. Hits
+        and misses of a cache count over the loader's life.
 
         Args:
-            flat: numbers only, by names like "decode/busy_seconds", as TensorBoard and W&B take
-                them.
+            flat: return numbers only, by names like "decode/busy_seconds", for TensorBoard and W&B.
         """
         stats = with_work(self._plan.native().stats(), self._work)
         return _flat(stats) if flat else stats
 
     def prometheus(self, **labels: str) -> str:
-        """Returns the figures of the newest iteration in Prometheus' text format, each with these
-        labels.
+        """Returns the figures of the newest iteration in Prometheus' text format.
+
+        Args:
+            labels: labels of every figure.
         """
         return prometheus(self.stats(), labels)
 
@@ -238,8 +242,8 @@ class Passes:
 
 
 class Batches(Passes):
-    """Batches of NumPy arrays, from `View.batches`. Iterate over it once for each epoch; several at
-    once are fine.
+    """Batches of NumPy arrays, from `View.batches`. Each iteration is an epoch; several may run at
+    once.
     """
 
     def __init__(self, source: Pinned, options: Options) -> None:
@@ -264,7 +268,7 @@ def _batches(source: Pinned, options: Options, epoch: int, start: int) -> Batche
 
 
 def describe(kind: str, plan: Plan, epoch: int) -> str:
-    """Returns what a loader is, in one line."""
+    """Returns a description of a loader, in one line."""
     rows, size = plan.source.length(), plan.options.batch_size
     order = f"shuffle={plan.options.shuffle!r}, seed={plan.options.seed}, " if plan.options.shuffle else ""
     names = ", ".join(plan.names)

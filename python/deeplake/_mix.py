@@ -68,7 +68,7 @@ class MixedSource(Source):
 
 
 class Mix(Loadable):
-    """Several views read as one: what `deeplake.mix` returns. It has the loaders of a view, and
+    """Several views read as one: the result of `deeplake.mix`. It has the loaders of a view, and
     pickles as views do.
     """
 
@@ -84,12 +84,12 @@ class Mix(Loadable):
 
     @property
     def views(self) -> list[View]:
-        """The views, in the order in which `_source` numbers them."""
+        """The views, in the order that "_source" counts."""
         return [View(part) for part in self._source.parts]
 
     @property
     def tensors(self) -> list[str]:
-        """The names of the tensors that batches have."""
+        """The names of the tensors of a batch."""
         return self._source.names()
 
     def __repr__(self) -> str:
@@ -111,34 +111,39 @@ def mix(
     length: int | None = None,
     tensors: Sequence[str] | None = None,
 ) -> Mix:
-    """Returns several datasets or views as one, to be loaded together: `mix([a, b], [0.7,
-    0.3]).pytorch(...)`.
+    """Returns several datasets or views as one, to load together.
 
-    The order is a function of the views, the arguments, the seed and the epoch alone. How fast a
-    store answers changes when batches come, never what is in them. Each view is shuffled by itself
-    (`shuffle=` of the loader), and begins again, in another order, when all of its rows have come;
-    where an epoch takes a part of a view, the next one goes on with the rest. Without shuffle every
-    epoch begins with the first rows. With `return_index=True` a batch has "_index", the row in its
-    dataset, and "_source", int64, the number of the view in `views`.
+    The order is a function of the views, the arguments, the seed and the epoch alone. The speed of
+    a store changes the time of a batch, never its content. Each view is shuffled by itself
+    (`shuffle=` of the loader), and starts again in a new order once all of its rows have come. If
+    an epoch takes a part of a view, the next epoch continues with the rest. Without shuffle every
+    epoch starts with the first rows. With `return_index=True` a batch has "_index", the row in its
+    dataset, and "_source", int64 of shape (batch,), the position of its view in `views`.
 
     Args:
-        views: datasets or views, which may lie in different stores. They are read as they are now.
-        weights: the share of each view in the batches, positive, of any sum. None takes the numbers
-            of rows, so that an epoch is every row of every view once.
-        mode: "random" draws the view of each row, with the exact shares over every 4,096 rows;
-            "exact" takes turns as evenly as can be, so that each batch has its shares to within two
-            rows, and exactly where they are whole (by Sainte-Lague's rule of seats); "sequential"
-            gives one view after the other, without weights.
-        stop: with weights, where an epoch ends: "first_exhausted" before any view gives more rows
-            than it has, "all_exhausted" when every row has come at least once.
+        views: datasets or views, which may lie in different stores. The mixture reads them as they
+            are at this call.
+        weights: the share of each view in the batches: positive numbers of any sum. None takes the
+            numbers of rows, so that an epoch is every row of every view once.
+        mode: "random" draws the view of each row, with exact shares over every 4,096 rows. "exact"
+            alternates as evenly as possible (Sainte-Lague's rule of seats): each batch has its
+            shares to within two rows, and exactly if they are whole. "sequential" gives one view
+            after the other, without weights.
+        stop: the end of an epoch with weights: "first_exhausted" stops before any view repeats a
+            row, "all_exhausted" once every row has come.
         length: rows of an epoch, instead of `stop`.
-        tensors: the tensors to load; None takes those that all views have. Each must have the same
-            htype, dtype and class names in all of them.
+        tensors: names of the tensors to load; None takes those that all views have. Each must have
+            the same htype, dtype and class names in all views.
+
     Raises:
-        TensorTypeError: a tensor differs between the views; both are named.
+        TensorTypeError: a tensor differs between views. The message names both.
         NotFoundError: a view lacks one of `tensors`.
         InvalidArgumentError: no tensor is common to all views, a view is empty, or weights are not
             positive.
+
+    Example:
+        for batch in deeplake.mix([a, b], [0.7, 0.3]).pytorch(batch_size=32, shuffle=True):
+            ...
     """
     parts = []
     if not isinstance(views, Sequence):

@@ -25,7 +25,13 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a query is carried out, or was. Its text is a tree for people."""
+    """The plan of a query, and the figures of its run if there was one. Its text is a tree for
+    people.
+
+    Attributes:
+        text: the tree.
+        plan: the same as JSON values.
+    """
 
     text: str
     plan: Mapping[str, Any] = field(repr=False)
@@ -38,7 +44,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Question:
-    """A query with all that its answer depends on, but the rows that it is asked of. It pickles."""
+    """A query with all that decides its result, except the rows that it reads. It pickles."""
 
     text: str
     params: tuple[Any, ...] = ()
@@ -86,7 +92,7 @@ class Question:
 
 
 class Answer(Version):
-    """The rows that a query gave. Another process asks the query again, of the same rows."""
+    """The rows of a query's result. Another process runs the query again on the same rows."""
 
     __slots__ = ("_origin", "about", "commits", "of", "question")
 
@@ -157,7 +163,7 @@ class Answer(Version):
 
 
 def answer(of: Pinned | None, question: Question, storage: Stores) -> Pinned:
-    """Asks a query; returns the rows of its result."""
+    """Runs a query; returns the rows of its result."""
     return Pinned(Answer(of, question, storage), None)
 
 

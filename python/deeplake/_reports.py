@@ -13,15 +13,15 @@ from deeplake._versions import RowSet
 
 @dataclass(frozen=True)
 class GCReport:
-    """What `gc` removed, or with `dry_run` would.
+    """The figures of a `gc`. With `dry_run` they say what it would do.
 
     Attributes:
-        objects, bytes: of garbage.
-        temp_files, temp_bytes: that writers left who were killed.
-        young, young_bytes: no version needs them, but they may belong to a commit that is being
-            made.
+        objects, bytes: garbage that was removed.
+        temp_files, temp_bytes: leftovers of killed writers that were removed.
+        young, young_bytes: unneeded objects that stay, since they may belong to an unfinished
+            commit.
         expired: versions that cannot be opened any more from this run on.
-        kept, kept_bytes: that versions need; `commits` of them.
+        kept, kept_bytes, commits: objects that versions need, and the commits among them.
     """
 
     dry_run: bool
@@ -39,15 +39,19 @@ class GCReport:
 
 @dataclass(frozen=True)
 class Problem:
-    """One object of a dataset that is missing or damaged.
+    """One missing or damaged object of a dataset.
 
     Attributes:
-        key: its name in the store. what: what it is. error: what is wrong with it.
+        key: its name in the store.
+        what: its kind.
+        error: the fault.
         branch, version: the newest version that needs it.
-        tensor, rows, count: what it takes along: rows as counted in that version, the first ranges
-            of them, and how many they are in all.
-        lost: the same in words.
-        repair: from what it can be rebuilt, "" if it cannot. repaired: whether that was done.
+        tensor: the tensor whose samples it holds, or "".
+        rows: the first ranges of lost rows, as counted in that version.
+        count: the number of lost rows.
+        lost: the loss in words.
+        repair: the source from which it can be rebuilt, or "".
+        repaired: whether this run rebuilt it.
     """
 
     key: str
@@ -74,12 +78,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class FsckReport:
-    """What `fsck` found. It is true where the dataset is whole.
+    """The result of an `fsck`. It is true if the dataset is whole.
 
     Attributes:
-        commits, pages, chunks, bytes: what was looked at.
+        commits, pages, chunks, bytes: the checked objects.
         orphans, orphan_bytes: objects that no version needs; `gc` removes them.
-        problems: the newest versions first; `more` beyond those.
+        problems: the problems of the newest versions first.
+        more: the number of further problems.
     """
 
     commits: int
@@ -111,12 +116,12 @@ def fsck_of(answer: Mapping[str, Any]) -> FsckReport:
 
 @dataclass(frozen=True)
 class RechunkReport:
-    """What `rechunk` did.
+    """The figures of a `rechunk`.
 
     Attributes:
-        rows, bytes: samples that were written anew, and the chunks that hold them now.
+        rows, bytes: rewritten samples, and the size of their new chunks.
         before, after: pieces of chunks that the tensors consist of.
-        commit: the version that was made; None where everything lay well.
+        commit: the new version; None if there was nothing to rewrite.
     """
 
     rows: int

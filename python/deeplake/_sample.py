@@ -21,17 +21,22 @@ def read(
     *,
     compression: Literal["jpeg", "png", "webp"] | None = None,
 ) -> Sample:
-    """Returns an encoded image, as it is in a file or in memory, to be appended or updated.
+    """Reads an encoded image from a file or from memory, to append it or update with it.
 
-    A tensor whose compression is that of the file stores the bytes verbatim, after a look at the
-    header; any other decodes and encodes them anew. The file is read now and not kept.
+    A tensor whose compression is that of the file stores the bytes unchanged, after a look at the
+    header. Any other tensor decodes and encodes them anew.
 
     Args:
         source: a path, or the bytes of a file.
-        compression: the codec that the bytes must have; None takes what they are.
+        compression: the codec that the bytes must have: "jpeg", "png" or "webp". None takes any of
+            them.
+
     Raises:
-        NotFoundError: there is no such file; it is a FileNotFoundError too.
-        InvalidArgumentError: the bytes are of another codec than `compression`.
+        NotFoundError: the file does not exist. It is a FileNotFoundError too.
+        InvalidArgumentError: the bytes have another codec than `compression`.
+
+    Example:
+        ds.append({"images": deeplake.read("cat.jpg"), "labels": "cat"})
     """
     if isinstance(source, bytes | bytearray | memoryview):
         sample = Sample(bytes(source))
@@ -58,8 +63,8 @@ def _file(path: str | os.PathLike[str]) -> bytes:
 
 
 class Sample:
-    """An encoded image: what `deeplake.read` returns. Its header is looked at when something asks
-    for it.
+    """An encoded image: the result of `deeplake.read`. Its properties read the header on first
+    access.
     """
 
     __slots__ = ("__deeplake_encoded__", "_header", "_name")
@@ -74,7 +79,7 @@ class Sample:
 
     @property
     def codec(self) -> str:
-        """What the file is: "jpeg", "png" or "webp"."""
+        """The codec of the file: "jpeg", "png" or "webp"."""
         return str(self._look()["codec"])
 
     @property
@@ -89,7 +94,7 @@ class Sample:
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """The decoded image; each look at it decodes."""
+        """The decoded image, an array of shape (height, width, channels). Each access decodes."""
         return _native.decode(self.__deeplake_encoded__)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -101,7 +106,7 @@ class Sample:
         return self.__deeplake_encoded__
 
     def __len__(self) -> int:
-        """The bytes of the encoded file."""
+        """Returns the size of the file in bytes."""
         return len(self.__deeplake_encoded__)
 
     def __eq__(self, other: object) -> bool:

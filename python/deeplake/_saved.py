@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedView:
-    """What is known of a view that was saved.
+    """The description of a saved view.
 
     Attributes:
         name: its name.
-        query: what was asked, "" for rows that were selected in another way.
-        rows: how many rows it has; None where the query is asked again when it is loaded.
-        commit: id of the version that it is of.
-        version: number of that version.
-        author: who saved it.
-        time: when.
+        query: its query, "" for rows that were selected otherwise.
+        rows: the number of its rows; None if loading runs the query again.
+        commit: the id of its version.
+        version: the number of that version.
+        author: the user that saved it.
+        time: the time of saving, in UTC.
     """
 
     name: str
@@ -89,7 +89,7 @@ def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Sto
 def materialize(
     pinned: Pinned, uri: Any, *, overwrite: bool, message: str, threads: int | None, storage: Storage | None
 ) -> str:
-    """Copies rows into a new dataset; returns where it lies."""
+    """Copies rows into a new dataset; returns its place."""
     _storage.check(storage)
     check_text("materialize", "message", message)
     place = _uri.resolve(uri)

@@ -20,17 +20,20 @@ _NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY"
 
 
 class Storage:
-    """Settings of a store, for `storage=` of `deeplake.open` and others.
+    """Settings of a store, for `storage=` of `deeplake.open` and other functions.
 
-    What is left out comes from the environment, the configuration files of AWS and Google, and the
-    machine, as they are when a dataset is opened. Settings cannot be changed, compare by value and
-    can be keys of a dict.
+    A setting that is left out comes from the environment, the configuration files of AWS and
+    Google, or the machine, at the time a dataset is opened. Settings are immutable, compare by
+    value and can be keys of a dict.
 
-    Secrets never show: not in the repr, not in errors, and not in a pickle. A pickle leaves them
-    out, and settings that lack them refuse to open anything. The one exception is a process that
-    `multiprocessing` (or a DataLoader) starts from this one: it is told them through the pipe that
-    it is started by. Programs that send datasets to other machines keep credentials in the
-    environment, or in a profile, there.
+    Secrets never show: not in the repr, not in errors and not in a pickle. Settings without their
+    secrets refuse to open anything. There is one exception: a process that `multiprocessing` (or a
+    DataLoader) starts gets them through the pipe that starts it. Programs that send datasets to
+    other machines keep credentials there, in the environment or in a profile.
+
+    Example:
+        minio = deeplake.Storage(endpoint="https://minio.example:9000", profile="lab")
+        ds = deeplake.open("s3://bucket/flowers", storage=minio)
     """
 
     __slots__ = ("_fields", "_lost")
@@ -70,45 +73,48 @@ class Storage:
         cache_memory_bytes: int | None = None,
         max_pixels: int | None = None,
     ) -> None:
-        """Takes settings; a store ignores those it has no use for.
+        """Takes settings. A store ignores settings that do not apply to it.
 
         Args:
-            endpoint: base URL of a store that is not Amazon's or Google's, like
+            endpoint: base URL of a store other than Amazon's or Google's, like
                 "https://minio.example:9000".
-            region: of the bucket (S3); found out by asking where it is not given.
-            profile: of AWS's shared config and credentials files.
+            region: the region of the bucket (S3). Without it the store is asked.
+            profile: a profile of AWS's shared config and credentials files.
             credentials: S3: a dict of `access_key_id`, `secret_access_key` and, for temporary ones,
-                `session_token`. Google: the path of a service account's key, or a dict of
+                `session_token`. Google: the path of a service account's key, or a dict with
                 `bearer_token`, an OAuth access token.
-            anonymous: ask as nobody in particular, for public buckets.
-            path_style: the bucket in the path of a URL and not in its host (S3); True by default
-                with an endpoint.
-            requester_pays: accept the costs of requests to buckets that ask for that.
+            anonymous: send unsigned requests, for public buckets.
+            path_style: put the bucket into the path of a URL instead of its host (S3). The default
+                is True with an endpoint.
+            requester_pays: accept the costs of requests to buckets that charge the requester.
             user_project: the project that pays (Google).
-            encryption: of what is written, by the store (S3): "AES256" or "aws:kms".
-            encryption_key: the name of the key for it.
+            encryption: encryption of written objects by the store (S3): "AES256" or "aws:kms".
+            encryption_key: the name of its key.
             customer_key: base64 of 256 bits that the store encrypts with and does not keep.
-            checksums: "when_required" for S3-likes that refuse the checksums which uploads carry.
-            headers: sent with every request to the host that they are given for (HTTP).
-            allow_insecure: send headers, tokens and customer keys over plain `http://`. Without it
+            checksums: "when_required" for stores like S3 that refuse the checksums of uploads.
+            headers: headers of every request to the host that they are given for (HTTP).
+            allow_insecure: send headers, tokens and customer keys over plain `http://`. Otherwise
                 only this machine gets them so.
-            allow_private: follow redirections, and hosts that stored text names, to this machine
-                and into private networks; see "What a dataset may reach" in docs/storage.md.
-            ca_file: certificates of further authorities, PEM.
-            proxy: URL; the environment's by default.
-            max_connections: requests at once; 64.
-            max_bytes_in_flight: bytes asked for and not read yet; 256 MiB.
+            allow_private: follow redirections, and hosts in stored text, to this machine and into
+                private networks; see "What a dataset may reach" in docs/storage.md.
+            ca_file: a PEM file with certificates of further authorities.
+            proxy: the URL of a proxy; by default the environment's.
+            max_connections: the most concurrent requests; 64.
+            max_bytes_in_flight: the most requested bytes that are not read yet; 256 MiB.
             connect_timeout: seconds until a connection must stand; 3.
             timeout: seconds without an answer until a request is given up; 5.
             retry_time: seconds that one call may take with its repetitions; 60.
-            max_attempts: of one request; 10.
-            hedge: ask a second time when the first byte is late; True.
-            cache_dir: folder where what is read is kept, shared by all runs; none by default.
-            cache_bytes: bound of that folder; 16 GiB.
-            cache_memory_bytes: bound of what is kept in memory; 0.
-            max_pixels: bound of the height times the width of one image file; 500 million. A larger
-                file is refused when it is appended, linked, imported or decoded. Raise it for a
-                dataset whose files are trusted.
+            max_attempts: the most attempts of one request; 10.
+            hedge: send a second request if the first byte is late; True.
+            cache_dir: a folder that caches read objects, shared by all runs; none by default.
+            cache_bytes: the most bytes of that folder; 16 GiB.
+            cache_memory_bytes: the most bytes to cache in memory; 0.
+            max_pixels: the most pixels (height times width) of one image file; 500 million. A
+                larger file is refused when it is appended, linked, imported or decoded. Raise it
+                for a dataset whose files are trusted.
+
+        Raises:
+            InvalidArgumentError: a setting has a wrong type or value.
         """
         given: dict[str, Any] = {
             "endpoint": _text("endpoint", endpoint),

@@ -1,5 +1,9 @@
-"""Functions of your own for queries: `tql.register("NAME", fn)`, then `ds.query("SELECT * WHERE
-NAME(images) > 2")`.
+"""Functions for queries: built-in ones, and Python functions that a program registers.
+
+from deeplake import tql
+
+tql.register("BRIGHT", lambda images: [image.mean() for image in images])
+ds.query("SELECT * WHERE BRIGHT(images) > 128")
 """
 
 from __future__ import annotations
@@ -28,7 +32,13 @@ _registered: dict[str, Function] = {}
 
 @dataclass(frozen=True)
 class Description:
-    """What a function is called with, and what it does."""
+    """The signature and the purpose of a function.
+
+    Attributes:
+        name: its name, in capital letters.
+        signature: its name with its arguments.
+        doc: its purpose, one sentence.
+    """
 
     name: str
     signature: str
@@ -170,24 +180,28 @@ def register(
     shape: Sequence[int | None] | None = (),
     overwrite: bool = False,
 ) -> None:
-    """Makes a function that queries of this process can call by `name`.
+    """Registers a Python function that queries of this process can call.
 
-    It is called with many rows at a time, those that the rest of the query leaves, and from threads
-    of the core. Each argument is a NumPy array whose first axis counts the rows, where all samples
-    have one shape and none is NULL; else a list with an array for each row and None for NULL. Text
-    is a list of str, json a list of Python objects. The arrays are its own.
+    Threads of the core call it with many rows at a time: the rows that the other conditions leave.
+    Each argument is a NumPy array of shape (rows, ...) if all samples have one shape and none is
+    NULL. Otherwise it is a list with an array for each row, None for NULL. Text is a list of str,
+    json a list of Python objects. The function may change the arrays.
 
     Args:
-        name: letters, digits and _, in any case.
-        fn: returns an array whose first axis counts the rows, or a list with a value for each, None
-            for NULL. The same arguments must give the same values: what is not asked for is not
-            computed, and what is may be computed twice.
+        name: letters, digits and _, 64 at most. Case does not count.
+        fn: returns an array of shape (rows, *shape), or a list with a value for each row, None for
+            NULL. Equal arguments must give equal values: a value may be computed twice, or never.
         returns: the dtype of the values, a NumPy name or dtype, or "text".
-        shape: of a value: () for numbers, None for an axis that differs between rows; None instead
-            of a shape for any number of axes.
-        overwrite: replace a function of that name; queries that were asked keep the old one.
+        shape: the shape of a value: () for numbers, None for an axis that differs between rows.
+            None allows any number of axes.
+        overwrite: replace a registered function of that name. Existing queries keep the old one.
+
     Raises:
-        AlreadyExistsError: there is one of that name, built in or registered.
+        AlreadyExistsError: a built-in or registered function has that name.
+        InvalidArgumentError: the name is a word of the language, or an argument is wrong.
+
+    Example:
+        tql.register("BRIGHT", lambda images: [image.mean() for image in images])
     """
     check_text("register function", "name", name)
     _native.check_function(name)
@@ -203,8 +217,13 @@ def register(
 
 
 def unregister(name: str) -> None:
-    """Forgets a function that was registered; queries that were asked keep it. Raises
-    NotFoundError.
+    """Removes a registered function. Existing queries keep it.
+
+    Args:
+        name: its name, in any case.
+
+    Raises:
+        NotFoundError: no function of that name is registered.
     """
     if not isinstance(name, str):
         raise InvalidArgumentError(f"unregister function: name is {name!r}, want a str")
@@ -216,7 +235,7 @@ def unregister(name: str) -> None:
 
 
 def functions() -> list[Description]:
-    """Returns the functions that queries can call, those built in and those registered, by name."""
+    """Returns the functions that queries can call, built-in and registered, by name."""
     known = _native.vocabulary()["functions"]
     built_in = [Description(about["name"], about["signature"], about["doc"]) for about in known]
     with _lock:

@@ -1,4 +1,4 @@
-"""Transforms that the core carries out between the decoder and the batch: no Python per sample.
+"""Transforms that the core runs between the decoder and the batch, without Python code per sample.
 
     from deeplake import transforms as T
 
@@ -7,10 +7,10 @@
         T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)), T.CHW(),
     ]})
 
-Names, parameters and defaults are those of `torchvision.transforms.v2`. Pictures are uint8 (height,
-width, channels); a JPEG is decoded only as far as the crop needs it. Every draw is a function of
-(seed, epoch, row) and the name of the tensor: threads, ranks and batches do not change it. Wrong
-parameters are refused when a loader is made.
+Names, parameters and defaults are those of `torchvision.transforms.v2`. Pictures are uint8 of shape
+(height, width, channels); a JPEG is decoded only as far as the crop needs it. Every draw is a
+function of (seed, epoch, row) and the name of the tensor: threads, ranks and batches do not change
+it. A loader refuses wrong parameters when it is made.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ Numbers = float | Sequence[float]
 
 
 class Native:
-    """A step that the core carries out. It is described, not called."""
+    """A step that the core runs. It describes the step and cannot be called."""
 
     _given: dict[str, Any]
 
     def spec(self) -> dict[str, Any]:
-        """Returns the step as the core reads it."""
+        """Returns the step in the form that the core reads."""
         return {"op": type(self).__name__, **{name: _plain(self, name, value) for name, value in self._given.items()}}
 
     def __repr__(self) -> str:
@@ -78,18 +78,19 @@ def _plain(step: Native, name: str, value: Any) -> Any:
 
 
 class RandomResizedCrop(Native):
-    """A crop of random area and aspect ratio, resized to `size`. As torchvision's, after Szegedy et
-    al., "Going deeper with convolutions" (CVPR 2015).
+    """Crops a random area with a random aspect ratio, and resizes it to `size`.
+
+    The draws are torchvision's, after Szegedy et al., "Going deeper with convolutions" (CVPR 2015).
 
     Args:
         size: height and width of the result in pixels, or one int for both.
-        scale: least and most area of the crop, as a part of the picture's.
-        ratio: least and most width / height of the crop; drawn uniformly in its logarithm.
+        scale: least and most area of the crop, as a share of the picture's area.
+        ratio: least and most width / height of the crop. Its logarithm is drawn uniformly.
         interpolation: "nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming" or
-            "lanczos", with antialiasing where it shrinks, in Pillow's arithmetic (the first two as
-            torch's).
-        fast: let the JPEG decoder shrink first where the crop is at least twice the result, and use
-            its quicker inverse DCT. Pixels differ: see the page on transforms.
+            "lanczos". Shrinking is antialiased. The first two compute as torch does, the others as
+            Pillow does.
+        fast: let the JPEG decoder shrink first if the crop is at least twice the result, and use
+            its faster inverse DCT. Pixels then differ; see docs/transforms.md.
     """
 
     def __init__(
@@ -105,13 +106,14 @@ class RandomResizedCrop(Native):
 
 
 class Resize(Native):
-    """The whole picture in another size.
+    """Resizes the whole picture.
 
     Args:
-        size: (height, width), or one int for the shorter side, which keeps the aspect ratio.
-        interpolation: see `RandomResizedCrop`.
-        max_size: with one int: the longer side becomes no longer than this.
-        fast: see `RandomResizedCrop`.
+        size: (height, width) in pixels, or one int for the shorter side, which keeps the aspect
+            ratio.
+        interpolation: as in `RandomResizedCrop`.
+        max_size: the most pixels of the longer side, if `size` is one int.
+        fast: as in `RandomResizedCrop`.
     """
 
     def __init__(
@@ -121,8 +123,10 @@ class Resize(Native):
 
 
 class CenterCrop(Native):
-    """The middle of the picture, `size` (height, width) or one int; what is smaller is padded with
-    0.
+    """Crops the middle of the picture. A smaller picture is padded with 0.
+
+    Args:
+        size: (height, width) in pixels, or one int for both.
     """
 
     def __init__(self, size: Size) -> None:
@@ -130,14 +134,15 @@ class CenterCrop(Native):
 
 
 class RandomCrop(Native):
-    """A part of the picture, anywhere, `size` (height, width) or one int. A smaller picture is an
-    error.
+    """Crops a part of the picture at a random position.
+
+    A picture smaller than `size` is an error, unless `pad_if_needed`.
 
     Args:
-        size: of the result.
-        padding: pixels added first: one int, (left/right, top/bottom) or (left, top, right,
+        size: (height, width) in pixels, or one int for both.
+        padding: pixels to add first: one int, (left/right, top/bottom) or (left, top, right,
             bottom).
-        pad_if_needed: pad a picture that is smaller instead.
+        pad_if_needed: pad a picture that is smaller than `size`.
         fill: 0 to 255, or one number for each channel, for `padding_mode="constant"`.
         padding_mode: "constant", "edge", "reflect" or "symmetric".
     """
@@ -157,21 +162,25 @@ class RandomCrop(Native):
 
 
 class Pad(Native):
-    """The picture with a border; parameters as in `RandomCrop`."""
+    """Adds a border to the picture.
+
+    Args:
+        padding, fill, padding_mode: as in `RandomCrop`.
+    """
 
     def __init__(self, padding: Size, fill: Numbers = 0, padding_mode: str = "constant") -> None:
         self._given = {"padding": padding, "fill": fill, "padding_mode": padding_mode}
 
 
 class HorizontalFlip(Native):
-    """Left becomes right, with probability `p`. `RandomHorizontalFlip` is another name."""
+    """Swaps left and right, with probability `p`. `RandomHorizontalFlip` is another name."""
 
     def __init__(self, p: float = 0.5) -> None:
         self._given = {"p": p}
 
 
 class VerticalFlip(Native):
-    """Top becomes bottom, with probability `p`. `RandomVerticalFlip` is another name."""
+    """Swaps top and bottom, with probability `p`. `RandomVerticalFlip` is another name."""
 
     def __init__(self, p: float = 0.5) -> None:
         self._given = {"p": p}
@@ -182,12 +191,13 @@ RandomVerticalFlip = VerticalFlip
 
 
 class ColorJitter(Native):
-    """Brightness, contrast and saturation of pictures of 1 or 3 channels, changed by random factors
-    in random order.
+    """Changes brightness, contrast and saturation by random factors in random order.
+
+    Pictures have 1 or 3 channels.
 
     Args:
-        brightness: the factor is drawn from [max(0, 1 - brightness), 1 + brightness], or from the
-            (least, most) given.
+        brightness: the factor is drawn uniformly from [max(0, 1 - brightness), 1 + brightness], or
+            from the (least, most) given.
         contrast: as brightness.
         saturation: as brightness.
     """
@@ -199,8 +209,8 @@ class ColorJitter(Native):
 
 
 class Normalize(Native):
-    """float32 (value / 255 - mean) / std; torchvision's `ToDtype(float32, scale=True)` and
-    `Normalize`, bit by bit.
+    """Computes float32 (value / 255 - mean) / std, bit for bit as torchvision's `ToDtype(float32,
+    scale=True)` and `Normalize` do.
 
     Args:
         mean: one number for each channel, or one for all, on the scale of 0 to 1.
@@ -212,11 +222,11 @@ class Normalize(Native):
 
 
 class ToFloat(Native):
-    """Floating point numbers from 0 to 1.
+    """Converts to floating point numbers, from 0 to 1 by default.
 
     Args:
-        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). `Normalize` works in float32; it is
-            rounded once.
+        bits: 32 (float32), 16 (float16) or "bf16" (bfloat16). After `Normalize`, which computes in
+            float32, numbers are rounded once.
         scale: divide by 255.
     """
 
@@ -228,15 +238,17 @@ class ToFloat(Native):
 
 
 class CHW(Native):
-    """Moves channels first: (channels, height, width), the layout of torch's layers."""
+    """Moves channels first: shape (channels, height, width), the layout of torch's layers."""
 
     def __init__(self) -> None:
         self._given = {}
 
 
 class Lambda:
-    """A Python callable on one sample, a NumPy array, after the native steps. It runs in the thread
-    of the loop.
+    """Calls a Python function on each sample, after the native steps.
+
+    Args:
+        lambd: takes and returns a NumPy array. It runs in the thread that iterates.
     """
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
@@ -252,22 +264,24 @@ class Lambda:
 
 
 class Joint:
-    """Native steps for an image and its annotations, which move with it like torchvision's
-    tv_tensors.
+    """Transforms an image together with its annotations, as torchvision does with tv_tensors.
 
     Args:
-        image: the tensor of the images. All names must be among the tensors that are loaded.
+        image: the tensor of the images. All names must be among the loaded tensors.
         boxes: a tensor of boxes, shape (boxes, 4). Each step clips them to the image. A box outside
-            of the image stays in its place with no area.
-        masks: a tensor of masks, shape (height, width) or (height, width, masks), any dtype.
+            of the image keeps its place and has no area.
+        masks: a tensor of masks, shape (height, width) or (height, width, masks), of any dtype.
             Resizing takes the nearest element; padding is 0.
-        keypoints: a tensor of points, shape (points, 2) or more, of which the first two are x and
+        keypoints: a tensor of points, shape (points, 2) or more, whose first two numbers are x and
             y; or of htype keypoints_coco. Points are not clipped. COCO keypoints outside get
             visibility 0.
         ops: the steps, native ones only.
-        box_mode: "LTRB", "LTWH" or "CCWH" (torchvision's "XYXY", "XYWH" and "CXCYWH" are the same).
+        box_mode: "LTRB", "LTWH" or "CCWH"; torchvision's "XYXY", "XYWH" and "CXCYWH" mean the same.
             None takes "coords" of the tensor's info, {"mode": "LTWH", "type": "pixel"}, or else
             "LTRB" in pixels. Boxes of type "fractional" are shares of the image's width and height.
+
+    Example:
+        T.Joint(image="images", boxes="boxes", ops=[T.RandomResizedCrop(640), T.HorizontalFlip()])
     """
 
     def __init__(
@@ -298,7 +312,7 @@ class Joint:
         self._steps = steps
 
     def spec(self) -> dict[str, Any]:
-        """Returns the group as the core reads it."""
+        """Returns the group in the form that the core reads."""
         return self._spec
 
     def __repr__(self) -> str:
