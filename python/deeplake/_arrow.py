@@ -16,7 +16,7 @@ from deeplake._row import largest_sample
 from deeplake._source import Pinned
 from deeplake._tensor import shape_of
 
-# What one call of the core reads of a tensor.
+# The bytes that one call of the core reads of a tensor.
 _BLOCK_ROWS = 1 << 16
 _BLOCK_BYTES = 64 << 20
 
@@ -149,7 +149,7 @@ def _scalars(pa: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> An
 
 
 def _numbers(pa: Any, values: npt.NDArray[Any], holes: Any, about: Mapping[str, Any], name: str) -> Any:
-    """Returns numbers as an Arrow array: names for class labels, dates for what counts days."""
+    """Returns numbers as an Arrow array: names for class labels, dates for days."""
     values = values.astype(_numpy_dtype(about, name), copy=False)
     names = about["class_names"]
     if names and values.dtype.kind in "iu":

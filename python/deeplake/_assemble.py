@@ -1,5 +1,4 @@
-"""From the batch of the core to what the user asked for: transforms, PIL images and Python
-collation.
+"""Batches of the core in the requested form: Python transforms, PIL images and collation.
 
 Without any of these a batch is one call of the core, and nothing here sees a sample.
 """
@@ -19,10 +18,10 @@ from deeplake._plan import Plan
 # Columns that the core adds to say something of the rows.
 _MARKS = ("_index", "_source", "_valid")
 
-# What is made of a batch of which every row was left out.
+# The form of a batch without rows: all were left out.
 EMPTY = object()
 
-# What the rows of a batch have under each name.
+# The columns of a batch by name.
 Columns = dict[str, Any]
 
 # Is told of a row that is left out, with its tensor and why.
@@ -30,13 +29,13 @@ Skip = Callable[[int, str, Exception], None]
 
 
 class Host(Protocol):
-    """What differs between NumPy and torch."""
+    """The differences between NumPy and torch."""
 
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
         """Returns all columns in the host's arrays."""
 
     def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
-        """Returns what `columns` makes of the batches of an epoch; None where that needs Python."""
+        """Returns the stream of batches that `columns` would make; None if it needs Python."""
 
     def array(self, array: _native.Array) -> Any:
         """Returns one array of a batch in the host's form."""
@@ -110,10 +109,10 @@ class Assembly:
             import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
 
     def __call__(self, batch: _native.Batch, skip: Skip | None = None) -> Any:
-        """Returns what the user gets.
+        """Returns the batch that the loop receives.
 
-        Where `skip` is given, it is told of the rows that cannot be read, and they are left out;
-        EMPTY: all of them.
+        With `skip` it leaves out rows that cannot be read, and reports each to `skip`. EMPTY means
+        that no row is left.
         """
         if not self._in_python:
             return self._host.columns(batch)
@@ -228,7 +227,7 @@ class Assembly:
         return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
     def _finish(self, columns: Columns, marks: Columns, rows: _Rows) -> Any:
-        """Collates what Python has touched."""
+        """Collates the samples that Python has changed."""
         touched = self._in_python if self._row_transform is None else columns
         if self._collate != "list":
             for name, column in columns.items():
@@ -294,7 +293,7 @@ def _each(value: Any, convert: Callable[[Any], Any]) -> Any:
 
 
 def _sample(value: Any) -> Any:
-    """Returns what a transform gets: a NumPy array, or a scalar where there are no axes."""
+    """Returns the argument of a transform: a NumPy array, or a scalar without axes."""
     if isinstance(value, bytes):
         return value
     array = value.numpy()

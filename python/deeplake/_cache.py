@@ -1,4 +1,4 @@
-"""What a loader keeps of decoded samples."""
+"""The cache of a loader for decoded samples."""
 
 from __future__ import annotations
 

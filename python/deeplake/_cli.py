@@ -1,7 +1,6 @@
-"""The command line: `deeplake`. Each command prints for people, or with --json one JSON value for
-machines.
+"""The command line `deeplake`. Each command prints for people, or with --json one JSON value.
 
-What a command needs is imported when it runs, so that `create` has nothing to wait for.
+A command imports its modules when it runs, so that `create` starts at once.
 """
 
 from __future__ import annotations
@@ -164,9 +163,7 @@ def head(uri: str, count: int, as_json: bool) -> None:
 
 
 def _plain(value: Any, classes: Sequence[str] | None) -> Any:
-    """Returns a sample as something to print: small values themselves, what an array is in place of
-    a large one.
-    """
+    """Returns a printable form of a sample: small values, or the description of an array."""
     if value is None or isinstance(value, str | bool | int | float | dict):
         return value
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""`deeplake bench`: whole epochs, and beside each stage what this machine could do."""
+"""`deeplake bench`: whole epochs, and the limits of this machine beside each stage."""
 
 from __future__ import annotations
 

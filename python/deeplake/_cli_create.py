@@ -1,4 +1,4 @@
-"""The command `create`: a dataset of what lies elsewhere."""
+"""The command `create`: a dataset of files in a folder or a bucket."""
 
 from __future__ import annotations
 

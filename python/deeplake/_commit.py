@@ -1,4 +1,4 @@
-"""What a commit is to its reader."""
+"""Commits as users see them."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from deeplake import _native
 _SPANS = 1 << 16
 # Notes of rows that were left out, those of the core among them; the count goes on.
 _NOTES = 16
-# More than this share of the time in the loop's thread, and Python is what the loop waits for.
+# If Python takes more than this share of the loop's time, it is the bottleneck.
 _MUCH = 0.5
 
 
 class Work:
-    """What Python did to make batches of what the core gave, in the thread of the loop: its time,
-    and rows left out.
+    """The work of Python on the batches of an iteration, in the thread of the loop: its time, and
+    the rows that it left out.
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex1
 
 
 class Jax(NumPy):
-    """JAX as a host: arrays of whole batches are jax's, what lists hold stays NumPy's."""
+    """JAX as a host: arrays of whole batches are jax's, arrays in lists NumPy's."""
 
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
         return {name: self._column(value) for name, value in batch.columns().items()}
@@ -74,7 +74,7 @@ class JaxBatches(Passes):
         return super()._watched(map(self._placed, batches))
 
     def _placed(self, batch: Any) -> Any:
-        """Returns the batch on its devices; what a collate function has made stays as it is."""
+        """Returns the batch on its devices. The results of a collate function do not move."""
         if callable(self._plan.options.collate):
             return batch
         return {name: self._place(name, value) for name, value in batch.items()}
@@ -121,8 +121,8 @@ def _batches(source: Pinned, options: Options, epoch: int, start: int) -> JaxBat
 
 
 def _ranked(options: Options) -> Options:
-    """Returns the options with the rank of this process, where JAX runs in several and nobody has
-    said otherwise.
+    """Returns the options with the rank of this process, if JAX runs in several and the options
+    name no rank.
     """
     if options.rank is not None or options.world_size is not None:
         return options

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deeplake._errors import InvalidArgumentError
 
-# What core/storage/redact.go hides in errors.
+# The parts of a URL that core/storage/redact.go hides in errors.
 _SIGNED = re.compile(
     r"(?i)((?<=[?&;])(?:x-amz-|x-goog-|[^=&;#]*(?:sig|key|token|secret|passw|auth|credential|policy|jwt|access))[^=&;#]*=)[^&;#]+"
 )

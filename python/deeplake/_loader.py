@@ -17,12 +17,14 @@ from deeplake._source import Pinned, check_bfloat16
 
 
 class _Progress:
-    """How far one iteration has come, counting what was handed over and not what was made ahead."""
+    """The progress of one iteration. It counts batches that the loop received, not those made
+    ahead.
+    """
 
     def __init__(self, epoch: int, position: int) -> None:
         self.epoch = epoch
         self._at = position, False
-        # what `_at` will be, of batches on their way
+        # the next values of `_at`, one for each batch on its way
         self._ahead: deque[tuple[int, bool]] = deque()
         # where nothing is between core and consumer, it knows
         self._stream: _native.Stream | None = None
@@ -54,12 +56,12 @@ class _Progress:
         return stream
 
     def settle(self) -> None:
-        """Lets go of the core; what is known stays known."""
+        """Releases the core. The figures stay."""
         self._at, self._stream = (self.position, self.over), None
 
 
 class Passes:
-    """Epoch after epoch over a view, for any host. What is made of a batch is up to `_assembly`."""
+    """Epochs over a view, for any host. `_assembly` decides the form of a batch."""
 
     _plan: Plan
     _assembly: Assembly
@@ -152,7 +154,7 @@ class Passes:
         return prometheus(self.stats(), labels)
 
     def _pass_of(self, epoch: int, position: int) -> dict[str, int]:
-        """Returns what the core is told of a pass. Who is which rank is asked anew each time."""
+        """Returns the description of a pass for the core. The ranks are asked anew each time."""
         rank, world_size = self._plan.options.ranks()
         return {"epoch": epoch, "position": position, "rank": rank, "world_size": world_size}
 
@@ -228,7 +230,7 @@ class Passes:
         return self._plan.options.progress
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Returns the same batches one for one, seen by whoever wants to see them."""
+        """Returns the same batches, with a progress line if one is wanted."""
         if self._plan.options.progress:
             from deeplake._progress import tracked
 

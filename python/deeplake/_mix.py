@@ -165,7 +165,7 @@ def mix(
         "length": length,
     }
     source = MixedSource(parts, how, tensors)
-    # What the core has to say against it is said here, not by the first loader.
+    # The core refuses a bad mixture here, not in the first loader.
     source.loader({"batch_size": 1, "tensors": source.names()}).close()
     return Mix(source)
 
@@ -229,7 +229,7 @@ def _short(value: Any) -> str:
 
 
 def _axes(a: Any, b: Any, join: Callable[[int, int], int]) -> list[int] | None:
-    """Returns what is true of two shapes or bounds, axis by axis; None: nothing is."""
+    """Joins two shapes or bounds axis by axis; None if they have nothing in common."""
     if a is None or b is None or len(a) != len(b):
         return None
     return [join(x, y) for x, y in zip(a, b, strict=True)]

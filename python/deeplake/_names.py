@@ -42,7 +42,7 @@ def checks_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def check_text(called: str, what: str, text: Any) -> None:
-    """Refuses what C cannot be told as a string: no str, a NUL within, half of a surrogate pair."""
+    """Refuses text that C cannot take: no str, text with a NUL, or half of a surrogate pair."""
     if not isinstance(text, str):
         raise InvalidArgumentError(f"{called}: {what} is a {type(text).__name__}, want a str")
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
@@ -50,8 +50,8 @@ def check_text(called: str, what: str, text: Any) -> None:
 
 
 def check_names(called: str, names: Any) -> None:
-    """Refuses what is neither None nor a collection of names; an iterator would be used up by
-    looking at it.
+    """Refuses anything but None and collections of names. An iterator would be used up by the
+    check.
     """
     listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))
     if not listed or not all(isinstance(name, str) for name in names or ()):

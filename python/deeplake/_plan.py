@@ -1,4 +1,4 @@
-"""What a loader is asked for: the arguments, checked, and the plan that the core carries out."""
+"""The checked arguments of a loader, and the plan that the core carries out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Options:
     """The arguments of `View.pytorch` and `View.batches`.
 
     The core checks names, bounds and contradictions when it opens the loader. Python checks only
-    what the core cannot see:
+    properties that the core cannot see:
 
     - Python types: JSON keeps neither a bool from an int nor None from a missing option.
     - Numbers of which 0 is the core's word for the default.
@@ -96,7 +96,7 @@ class Options:
 
     @property
     def recipe(self) -> Recipe:
-        """What `transform` asks for, taken apart."""
+        """The parts of `transform`."""
         return recipe_of(self.transform)
 
     def _check_later(self) -> None:
@@ -131,8 +131,8 @@ class Options:
 
 
 class Plan:
-    """What a loader reads, in which order and form. It pickles, and opens its native loader again
-    in a fork.
+    """The tensors, order and form of a loader's batches. It pickles, and reopens its loader in a
+    fork.
     """
 
     def __init__(self, source: Pinned, options: Options) -> None:
@@ -241,8 +241,8 @@ class Plan:
 
 
 def check_real(values: npt.NDArray[Any]) -> None:
-    """Refuses what NumPy makes numbers of all the same: it reads numerals, counts dates and drops
-    imaginary parts.
+    """Refuses values that NumPy would convert to numbers silently: numerals, dates, imaginary
+    parts.
     """
     if values.dtype.kind in "SUcmM":
         raise TypeError(f"got {values.dtype.name}")
@@ -252,7 +252,7 @@ def check_real(values: npt.NDArray[Any]) -> None:
 
 
 def check_int(name: str, value: Any, least: int, *, optional: bool = False) -> None:
-    """Refuses what is no int of at least `least`."""
+    """Refuses anything but an int of at least `least`."""
     if optional and value is None:
         return
     # Indexable covers NumPy's integers; a bool is an int by accident only.

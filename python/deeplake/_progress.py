@@ -15,7 +15,7 @@ _EVERY = 0.5
 
 
 def on_terminal() -> bool:
-    """Returns whether somebody is looking at standard error."""
+    """Returns whether standard error is a terminal."""
     return bool(getattr(sys.stderr, "isatty", bool)())
 
 
@@ -85,7 +85,7 @@ def bar(label: str, *, total: int | None = None, unit: str = "rows") -> Iterator
 
 
 def _plain(label: str, total: int | None, unit: str) -> Advance:
-    """Returns what shows a line where there is no rich."""
+    """Returns a function that shows a line without rich."""
     started, shown = monotonic(), 0.0
 
     def advance(count: int, *, total: int | None = total, text: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Queries: what was asked, and the rows that came of it as something that views are made of."""
+"""Queries with their parameters, and their results as sources of views."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Question:
                 continue
             if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
                 raise InvalidArgumentError(f"query: {name} is {value!r}, want an int of {least} to 2**63 - 1")
-        native_params(self.params)  # what is wrong with them is said now
+        native_params(self.params)  # refuses wrong ones now
 
     def options(self, storage: Stores, commits: Mapping[str, str] | None) -> dict[str, Any]:
         return {
@@ -79,13 +79,13 @@ class Question:
     def ask(
         self, view: _native.View | None, storage: Stores, commits: Mapping[str, str] | None = None
     ) -> tuple[_native.View, dict[str, Any]]:
-        """Returns the native view of the answer, and what the core says of it."""
+        """Returns the native view of the result, and the core's description of it."""
         return _native.query(
             view, self.text, native_params(self.params), tql.registered(), self.options(storage, commits)
         )
 
     def explain(self, view: _native.View | None, storage: Stores, *, analyze: bool) -> Explanation:
-        """Returns the plan; with `analyze` the query runs, and it says what happened."""
+        """Returns the plan; with `analyze` the query runs, and the figures of the run are added."""
         options = {**self.options(storage, None), "analyze": analyze}
         about = _native.explain(view, self.text, native_params(self.params), tql.registered(), options)
         return Explanation(about["text"], about["explanation"])

@@ -17,7 +17,7 @@ def settled(rank: int | None, world_size: int | None) -> tuple[int, int]:
     """
     if rank is not None and world_size is not None:
         return rank, world_size
-    # A process group needs torch; where nobody has imported it there is none.
+    # A process group needs torch; without its import there is none.
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()

@@ -1,4 +1,4 @@
-"""What `transform=` asks for, taken apart: what the core does, and what Python does after it."""
+"""The parts of `transform=`: steps of the core, then steps of Python."""
 
 from __future__ import annotations
 

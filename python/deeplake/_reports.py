@@ -1,4 +1,4 @@
-"""Reports of upkeep: what gc removed, what fsck found, what rechunk wrote."""
+"""Reports of gc, fsck and rechunk."""
 
 from __future__ import annotations
 

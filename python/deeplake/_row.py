@@ -14,7 +14,7 @@ from deeplake._index import Rows
 from deeplake._source import Pinned, Source
 from deeplake._text import printable
 
-# What one look at a row may read ahead for its neighbours.
+# Bounds of the neighbouring rows that a look at one row reads ahead.
 _BLOCK_ROWS = 256
 _BLOCK_BYTES = 16 << 20
 

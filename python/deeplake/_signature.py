@@ -1,8 +1,7 @@
-"""What a batch looks like to TensorFlow: the types of its elements, known before the first one is
-read.
+"""The TensorFlow types of a batch, known before the first batch is read.
 
-Types come from the schema where tensors are loaded as they are stored. What a transform or a
-collate function makes is looked at: up to two rows of the view are loaded once.
+Types come from the schema for tensors that are loaded as they are stored. A transform or a collate
+function runs once on up to two rows of the view to show its types.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ class Leaf:
 
 
 def signature(plan: Plan, given: Any) -> Any:
-    """Returns the leaves of a batch: a dict by name, or what a collate function makes."""
+    """Returns the leaves of a batch: a dict by name, or the results of a collate function."""
     if callable(plan.options.collate):
         return _of_spec("batch", given) if given is not None else _of_collate(plan)
     if given is not None and not isinstance(given, Mapping):
@@ -161,7 +160,7 @@ def signature(plan: Plan, given: Any) -> Any:
 
 
 def flat(leaves: Any) -> Any:
-    """Returns what `pack` makes, as TensorFlow's types."""
+    """Returns the TensorFlow types of the results of `pack`."""
     return _each(leaves, lambda leaf: leaf.flat())
 
 
@@ -248,7 +247,7 @@ def _ragged(name: str, shape: tuple[int | None, ...] | None, dtype: Any, rows: i
 
 
 def _touched(plan: Plan) -> set[str]:
-    """Returns the columns of which the schema does not say what comes of them."""
+    """Returns the columns whose results the schema does not describe."""
     if plan.recipe.row is not None:
         return {_EVERYTHING}
     touched = set(plan.recipe.names)
@@ -319,7 +318,7 @@ def _agreed(shapes: list[tuple[int, ...]], certain: bool) -> tuple[int | None, .
 
 
 def _of_collate(plan: Plan) -> Any:
-    """Returns what a collate function makes, seen on batches of one row and of two."""
+    """Returns the types of a collate function's results on batches of one row and of two."""
     places = _places(plan)
     return _of_batches("batch", [_first_batch(plan, rows) for rows in ([places[0]], [places[0], places[-1]])])
 

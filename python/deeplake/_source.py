@@ -109,7 +109,7 @@ def open_native(
 
 
 class Source:
-    """What tensors, rows and loaders read from."""
+    """The rows and tensors that loaders, rows and tensors read."""
 
     # Columns that `return_index` adds beside "_index".
     marks: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Source:
     uri: str
 
     def pinned(self) -> Pinned:
-        """Returns the rows as they are now; what is written later does not change them."""
+        """Returns the rows as they are now. Later writes do not change them."""
         raise NotImplementedError
 
     def append(self, columns: Mapping[str, Any]) -> None:
@@ -244,9 +244,7 @@ class Pinned(Source):
 
 
 class Live(Source):
-    """The head of a dataset as one handle sees it: what was committed, and what this handle has
-    written since.
-    """
+    """The head of a dataset in one handle: the committed rows and the handle's own changes."""
 
     def __init__(
         self,
@@ -318,9 +316,7 @@ class Live(Source):
                 self.columns[name] = column
 
     def write(self, call: Callable[[_native.Dataset], _R], *, types: bool = False) -> _R:
-        """Returns what `call` gives. What was read before no longer counts; nor, with `types`, do
-        the tensors.
-        """
+        """Calls `call`, and forgets rows that were read before; with `types` the tensors too."""
         handle = self.handle()
         was, self.uncommitted = self.uncommitted, True
         try:
@@ -332,7 +328,7 @@ class Live(Source):
             self.changed(types=types)
 
     def changed(self, *, types: bool = False) -> None:
-        """Forgets what was read of the old state: rows, and with `types` the tensors."""
+        """Forgets the rows of the old state, and with `types` the tensors."""
         with self._lock:
             self._writes += 1
             self._now = None

@@ -1,4 +1,4 @@
-"""How stores are reached: `Storage`, and what of the environment the core has to see."""
+"""Settings of stores, and the part of the environment that the core needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HIDDEN = "***"
 _SECRET = frozenset({"secret_access_key", "session_token", "bearer_token", "customer_key", "headers"})
 _CREDENTIALS = ("access_key_id", "secret_access_key", "session_token", "bearer_token")
 
-# The variables that say who asks, and by what way. Nothing else of the environment leaves Python.
+# The variables of credentials, proxies and folders. No other variable leaves Python.
 _PREFIXES = ("AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "DEEPLAKE_", "SSL_CERT_", "XDG_")
 _NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 
@@ -262,9 +262,9 @@ def naming(stores: Stores, named: list[str]) -> Stores:
 
 
 def reach(stores: Stores) -> dict[str, Any]:
-    """Returns what the core is told about stores, with the environment as it is now.
+    """Returns the storage options of a call, with the environment as it is now.
 
-    A local dataset needs it too: its links may point into any store.
+    A local dataset needs them too: its links may point into any store.
     """
     storage = stores
     told: dict[str, Any] = {"environ": environ()}
@@ -281,13 +281,13 @@ def reach(stores: Stores) -> dict[str, Any]:
 
 
 def check(storage: object) -> None:
-    """Refuses what is no `Storage`."""
+    """Refuses anything but a `Storage` and None."""
     if storage is not None and not isinstance(storage, Storage):
         raise InvalidArgumentError(f"use storage settings: got {type(storage).__name__}, want deeplake.Storage(...)")
 
 
 def environ() -> dict[str, str]:
-    """Returns the variables that credentials, proxies and folders are found by."""
+    """Returns the variables that lead to credentials, proxies and folders."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -302,9 +302,7 @@ def _unpickled(fields: Mapping[str, Any], lost: tuple[str, ...]) -> Storage:
 
 
 def _starts_a_process() -> bool:
-    """Whether a pickle that is made now goes to a process that multiprocessing is starting, and to
-    nobody else.
-    """
+    """Whether a pickle made now goes only to a process that multiprocessing starts."""
     from multiprocessing.context import get_spawning_popen
 
     return get_spawning_popen() is not None

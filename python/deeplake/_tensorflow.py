@@ -27,9 +27,9 @@ from deeplake._signature import flat, pack, signature, unpack
 
 
 class _Stream(Passes):
-    """One pass after the other, each batch in the form in which tf.data takes it without a copy.
+    """One pass after the other, with batches in the form that tf.data takes without a copy.
 
-    It knows nothing of the dataset, so that both are gone as soon as nobody holds the dataset.
+    It does not refer to the dataset, so that both are freed with the last reference to the dataset.
     """
 
     def __init__(self, plan: Plan, element_spec: Any) -> None:
@@ -50,9 +50,7 @@ class _Stream(Passes):
         self._epoch, self._start = epoch, start
 
     def generate(self, counted: bool) -> Iterator[Any]:
-        """Yields what is left of the current epoch. `counted`: TensorFlow was told that it is all
-        of it.
-        """
+        """Yields the rest of the current epoch. `counted`: TensorFlow expects a whole epoch."""
         if counted and self.begun:
             raise InvalidArgumentError(
                 "iterate: a state was loaded after this tf.data pipeline was derived from the dataset, and there are "
@@ -64,12 +62,12 @@ class _Stream(Passes):
 
 
 class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
-    """Batches of TensorFlow tensors, from `View.tensorflow`: a tf.data.Dataset for `model.fit`,
-    `map` and plain loops.
+    """Batches of TensorFlow tensors, from `View.tensorflow`, for `model.fit`, `map` and plain
+    loops.
 
-    Each iteration is one epoch; several at once are fine, and leaving one early stops the reading.
-    What is derived from it (`map`, `prefetch`, `zip`) is a plain tf.data.Dataset: ask this one for
-    states and figures.
+    Each iteration is one epoch; several may run at once, and leaving one early stops the reading.
+    `map`, `prefetch` and `zip` return plain datasets of tf.data: ask this one for states and
+    figures.
     """
 
     def __init__(self, plan: Plan, element_spec: Any = None) -> None:
@@ -77,7 +75,7 @@ class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
         self._given = element_spec
         self._stream = _Stream(plan, element_spec)
         self._open = _pipeline(self._stream, None)
-        # Where rows may be skipped nobody knows how many batches come.
+        # With skipped rows the number of batches is unknown.
         skips = plan.options.on_error == "skip"
         self._counted = self._open if skips else _pipeline(self._stream, len(self._stream))
         super().__init__(self._counted._variant_tensor)
@@ -110,23 +108,22 @@ class TensorFlowDataset(tf.data.Dataset):  # type: ignore[misc,unused-ignore]
         return self._stream.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration goes through, from its beginning."""
+        """Chooses the epoch of the next iteration, which begins at its start."""
         self._stream.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns how far the newest iteration has come: see `Batches.state_dict`.
+        """Returns the progress of the newest iteration; see `Batches.state_dict`.
 
-        It counts what TensorFlow has taken from here: behind `prefetch` the loop is some batches
-        behind.
+        It counts the batches that TensorFlow took. Behind `prefetch` the loop has received fewer.
         """
         return self._stream.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state_dict` returned: see `Batches.load_state_dict`. Call it before
-        `map` or `prefetch`.
+        """Continues from a state; see `Batches.load_state_dict`. Call it before `map` or
+        `prefetch`.
 
-        The iteration that goes through the rest of an epoch has fewer batches: until it has begun,
-        the cardinality is unknown.
+        The iteration over the rest of an epoch has fewer batches. Until it begins, the cardinality
+        is unknown.
         """
         self._stream.load_state_dict(state)
 
@@ -188,10 +185,10 @@ def _pipeline(stream: _Stream, batches: int | None) -> Any:
 
 
 def _generate(of: weakref.ref[_Stream], counted: bool) -> Iterator[Any]:
-    """Yields the batches of a pass. TensorFlow keeps what it may call for ever, so this holds no
+    """Yields the batches of a pass. TensorFlow never frees its callables, so this one holds no
     loader.
 
-    Iterators and derived datasets hold the dataset they come from, and that its stream.
+    Iterators and derived datasets keep their dataset alive, and that its stream.
     """
     stream = of()
     if stream is None:

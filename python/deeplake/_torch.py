@@ -27,8 +27,7 @@ except ImportError as err:
 
 _END = object()
 
-# What torch.from_dlpack does with a capsule, without what it asks beforehand, which takes longer
-# than all the rest.
+# torch.from_dlpack without its checks, which take longer than all the rest.
 _from_capsule: Callable[[Any], torch.Tensor] = getattr(torch._C, "_from_dlpack", torch.from_dlpack)
 
 
@@ -86,7 +85,7 @@ class _Stream(Passes, IterableDataset):
     a loader is free as soon as the loader is.
     """
 
-    # What Accelerate's GradientState reads of what is being iterated over.
+    # Accelerate's GradientState reads these of the active loader.
     end_of_dataloader = False
     remainder = -1
 
@@ -154,7 +153,7 @@ class _Stream(Passes, IterableDataset):
         """Returns how many rows of the last step count, those of all ranks together; 0: all of
         them.
 
-        Accelerate's `gather_for_metrics` drops what comes behind them.
+        Accelerate's `gather_for_metrics` drops later rows.
         """
         options, newest = self._plan.options, self._newest
         _, world_size = options.ranks()
@@ -166,7 +165,7 @@ class _Stream(Passes, IterableDataset):
 
 
 class _EpochSampler:
-    """What Lightning looks for: it calls `loader.sampler.set_epoch` and nothing else."""
+    """The sampler for Lightning, which calls `loader.sampler.set_epoch` alone."""
 
     def __init__(self, stream: _Stream) -> None:
         self._stream = stream
@@ -187,8 +186,7 @@ class TorchLoader(DataLoader):
     """
 
     # Accelerate would put a DataLoaderDispatcher around a loader over an IterableDataset, which
-    # reads on one rank and cuts what that rank alone has read. It leaves a loader with this mark as
-    # it is.
+    # reads on one rank alone. It leaves a loader with this mark unchanged.
     _is_accelerate_prepared = True
 
     def __init__(self, source: Pinned, options: Options) -> None:
@@ -223,11 +221,11 @@ class TorchLoader(DataLoader):
         self._stream.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns how far the newest iteration has come: see `Batches.state_dict`."""
+        """Returns the progress of the newest iteration; see `Batches.state_dict`."""
         return self._stream.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state_dict` returned: see `Batches.load_state_dict`."""
+        """Continues from a state; see `Batches.load_state_dict`."""
         self._stream.load_state_dict(state, of_loader=True)
 
     def stats(self, *, flat: bool = False) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Tag:
     time: datetime
 
 
-# What names a version: see `deeplake.open(at=)`.
+# A name of a version; see `deeplake.open(at=)`.
 Ref = Commit | Tag | str | int | datetime
 
 
@@ -213,7 +213,7 @@ class TensorDiff:
     name: str
     change: str  # "created", "dropped" or "changed"
     old_name: str | None
-    schema: Sequence[str]  # what of its description differs
+    schema: Sequence[str]
     added: RowSet
     updated: RowSet
     deleted: RowSet

@@ -53,20 +53,25 @@ class Each:
 
 
 def each(values: Any) -> Each:
-    """Returns a parameter that takes the rows of an array in turn: the query is asked with each,
-    reading rows once.
+    """Returns a parameter whose rows the query takes in turn, reading the data once.
 
-    The view has the rows of all answers, one answer behind the other, each of the same number of
-    rows. The query has one SELECT with ORDER BY and LIMIT; the values belong into ORDER BY and into
-    the results, not into WHERE.
+    The result has the rows of all runs, one run after the other, each with the same number of rows.
+    The query has one SELECT with ORDER BY and LIMIT; the parameter belongs into ORDER BY and the
+    results, not into WHERE.
 
     Args:
-        values: an array, or what makes one, of shape (queries, ...): 1 to 16,384 numbers, vectors,
-            or sets of vectors.
+        values: an array of shape (queries, ...), or a value that converts to one: 1 to 16,384
+            numbers, vectors, or sets of vectors.
+
+    Returns:
+        The parameter, for `View.query`.
 
     Raises:
-        InvalidArgumentError: it has no axis to take values from; while asking: the query is of
-            another form.
+        InvalidArgumentError: the array has no axis; at the query: it has another form.
+
+    Example:
+        text = "SELECT * ORDER BY COSINE_SIMILARITY(embedding, ?) DESC LIMIT 10"
+        nearest = ds.query(text, tql.each(vectors))
     """
     if hasattr(values, "detach"):  # torch
         values = values.detach().cpu()
@@ -142,8 +147,7 @@ class Function:
 
     def _cast(self, array: Any, where: str) -> Any:
         want = np.dtype(self.dtype)
-        # NumPy's own rule for what is the same kind of thing; True is no kind of 1 there, but
-        # counts as one here.
+        # NumPy's rule for values of one kind. There a bool is no int; here it counts as one.
         if not np.can_cast(array.dtype, want, "same_kind") and array.size:
             raise self._wrong(f"dtype {array.dtype} in {where}")
         if want.kind in "iu" and array.dtype.kind in "iu" and array.size:
@@ -168,7 +172,7 @@ class Function:
 
 
 class _ResultError(TensorTypeError):
-    """A function returned what it was not registered for."""
+    """A function returned values of another type or shape than it was registered with."""
 
 
 @checks_keywords
