@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"reflect"
 	"slices"
 	"sort"
@@ -45,7 +46,10 @@ type Mix struct {
 // NewMix joins views. names are the tensors, which must have one element type in all of them; nil
 // takes those that all views have. The views must stay open as long as the mixture is used.
 func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
-	if len(parts) < 1 || len(parts) > maxParts {
+	if len(parts) == 0 {
+		return nil, errs.New(errs.Invalid, "mix: there is no view, want at least one")
+	}
+	if len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
 	}
 	m := &Mix{parts: slices.Clone(parts), policy: b, names: names, columns: map[string]read.Column{}, starts: make([]int64, 1, len(parts)+1)}
@@ -62,7 +66,7 @@ func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
 		return nil, errs.New(errs.Invalid, "mix views: no tensors to load; name at least one")
 	}
 	if len(m.names) == 0 {
-		return nil, errs.New(errs.Invalid, "mix views: no tensor is in all of them; rename some")
+		return nil, errs.New(errs.Invalid, "mix: no tensor is in all views: %s; rename some", tensorsOf(parts))
 	}
 	for _, name := range m.names {
 		c, err := m.join(name)
@@ -89,6 +93,15 @@ func common(parts []Part) []string {
 		}
 	}
 	return names
+}
+
+// tensorsOf lists the tensors of each part for a message.
+func tensorsOf(parts []Part) string {
+	each := make([]string, len(parts))
+	for i, p := range parts {
+		each[i] = fmt.Sprintf("%s has %q", p.Label, p.Source.Names())
+	}
+	return strings.Join(each, "; ")
 }
 
 // join makes one column of those called name.

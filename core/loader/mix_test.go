@@ -49,10 +49,10 @@ func TestMixRefuses(t *testing.T) {
 		policy order.MixPolicy
 		want   string
 	}{
-		"no views":         {nil, nil, order.MixPolicy{}, "mix 0 views: want 1 to 1024"},
+		"no views":         {nil, nil, order.MixPolicy{}, "mix: there is no view"},
 		"no rows":          {[]Part{set, empty}, nil, order.MixPolicy{}, "view 1, empty, has no rows; leave it out"},
 		"another type":     {[]Part{set, other}, nil, order.MixPolicy{}, `tensor "labels": it is int64 in view 0, s3://a/set, and float32 in view 1, other`},
-		"nothing common":   {[]Part{set, texts}, nil, order.MixPolicy{}, "no tensor is in all of them"},
+		"nothing common":   {[]Part{set, texts}, nil, order.MixPolicy{}, "no tensor is in all views: "},
 		"missing":          {[]Part{set, texts}, []string{"text"}, order.MixPolicy{}, `no tensor "text"`},
 		"few weights":      {two, nil, order.MixPolicy{Weights: []float64{1}}, "1 weights for 2 views"},
 		"zero weight":      {two, nil, order.MixPolicy{Weights: []float64{1, 0}}, "weight of view 1 is 0"},

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._loadable import Loadable
-from deeplake._names import check_names, checks_keywords, quoted
+from deeplake._names import check_names, checks_keywords
 from deeplake._plan import check_real
 from deeplake._source import Pinned, Source
 from deeplake._view import View
@@ -63,8 +63,7 @@ class MixedSource(Source):
     def loader(self, options: Mapping[str, Any], weights: npt.NDArray[np.float64] | None = None) -> _native.Loader:
         """Returns a native loader of the mixture."""
         assert weights is None, "the plan refuses weights of rows"
-        how = self.how | {"labels": [part.uri for part in self.parts]}
-        return _native.mix([part.view() for part in self.parts], how, options)
+        return _native_mix(self.parts, self.how, options)
 
 
 class Mix(Loadable):
@@ -164,10 +163,14 @@ def mix(
         "stop": "" if mode == "sequential" and stop == "first_exhausted" else stop,
         "length": length,
     }
-    source = MixedSource(parts, how, tensors)
     # The core refuses a bad mixture here, not in the first loader.
-    source.loader({"batch_size": 1, "tensors": source.names()}).close()
-    return Mix(source)
+    _native_mix(parts, how, {"batch_size": 1, "tensors": None if tensors is None else list(tensors)}).close()
+    return Mix(MixedSource(parts, how, tensors))
+
+
+def _native_mix(parts: list[Pinned], how: Mapping[str, Any], options: Mapping[str, Any]) -> _native.Loader:
+    labels = [part.uri for part in parts]
+    return _native.mix([part.view() for part in parts], {**how, "labels": labels}, options)
 
 
 def _shares(weights: Any) -> list[float] | None:
@@ -188,18 +191,9 @@ def _shares(weights: Any) -> list[float] | None:
 # htypes and class names: only the description of a mixture shows them.
 def _agreed(parts: list[Pinned], tensors: Sequence[str] | None) -> dict[str, dict[str, Any]]:
     """Returns the descriptions of the tensors that the views have in common."""
-    if not parts:
-        raise InvalidArgumentError("mix: there is no view, want at least one")
     if tensors is None:
-        names = [name for name in parts[0].tensors() if all(name in part.tensors() for part in parts)]
-        if not names:
-            each = "; ".join(f'"{part.uri}" has {quoted(part.tensors())}' for part in parts)
-            raise InvalidArgumentError(f"mix: no tensor is in all views: {each}; rename some")
-    else:
-        names = list(tensors)
-        for part in parts:
-            for name in names:
-                part.require(name)
+        tensors = [name for name in parts[0].tensors() if all(name in part.tensors() for part in parts)]
+    names = list(tensors)
     return {name: _joined(name, parts) for name in names}
 
 
@@ -208,7 +202,7 @@ def _joined(name: str, parts: list[Pinned]) -> dict[str, Any]:
     joined = dict(parts[0].tensors()[name])
     for part in parts[1:]:
         about = part.tensors()[name]
-        for what in ("htype", "dtype", "sequence", "class_names"):
+        for what in ("htype", "class_names"):
             ours, theirs = joined[what], about[what]
             if what == "class_names" and (ours is None or theirs is None):
                 joined[what] = theirs if ours is None else ours

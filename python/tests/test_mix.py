@@ -209,7 +209,7 @@ def test_bad_mixtures(sets: list[deeplake.Dataset]) -> None:
         ([sets[0], sets[1][:0]], {}, bad, "view 1, .*, has no rows; leave it out"),
         ([sets[0], nothing], {}, bad, "no tensor is in all views"),
         ([sets[0], nothing], {"tensors": ["y"]}, deeplake.NotFoundError, 'there is no tensor "y"'),
-        ([sets[0], float_x], {}, deeplake.TensorTypeError, "dtype is 'int64' in .* and 'float32' in"),
+        ([sets[0], float_x], {}, deeplake.TensorTypeError, "it is int64 in view 0, .*, and float32 in view 1"),
         ([sets[0], label_x], {}, deeplake.TensorTypeError, "htype is 'generic' in .* and 'class_label' in"),
         ([cats, dogs], {}, deeplake.TensorTypeError, "class_names is .* leave it out by tensors="),
         (sets, {"weights": [1]}, bad, "1 weights for 2 views"),
