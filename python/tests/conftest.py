@@ -1,4 +1,4 @@
-"""What the tests share: places for datasets, small pictures, and programs in processes of their own."""
+"""Shared fixtures: places for datasets, small pictures, and programs in separate processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from PIL import Image
 
 _numbers = itertools.count()
 
-# A shell starts what it puts into the background with SIGINT ignored, and programs inherit that:
+# A shell ignores SIGINT in its background jobs, and programs inherit that:
 # the Ctrl-C of the tests would go unheard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -83,7 +83,7 @@ def encoded(array: np.ndarray, kind: str = "JPEG") -> bytes:
 
 @pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program in an interpreter of its own, at most a minute, and returns what came of it."""
+    """Runs a program in an interpreter of its own, at most a minute, and returns the result."""
 
     def run(program: str, *args: str, check: bool = True, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         path = tmp_path / f"program-{next(_numbers)}.py"

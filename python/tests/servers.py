@@ -67,7 +67,7 @@ class Server:
         return "/".join([f"{self.scheme}://{bucket}", *parts])
 
     def put(self, bucket: str, name: str, data: bytes) -> None:
-        """Stores an object as somebody else would."""
+        """Stores an object from another client."""
         self._call("PUT", f"/objects/{bucket}/{urllib.parse.quote(name)}", data)
 
     def delete(self, bucket: str, name: str) -> None:
@@ -81,7 +81,7 @@ class Server:
         self._call("PUT", "/rules", json.dumps(rules).encode())
 
     def link(self, **figures: float) -> None:
-        """Replaces what every request through the proxy passes: delay_ms, jitter_ms, rate, total_rate, tail_p, tail_ms."""
+        """Replaces the faults of every request through the proxy: delay_ms, jitter_ms, rate, total_rate, tail_p, tail_ms."""
         self._call("PUT", "/link", json.dumps(figures).encode())
 
     def profile(self, name: str) -> None:
@@ -89,7 +89,7 @@ class Server:
         self._call("PUT", f"/profile?name={name}", b"")
 
     def counts(self) -> dict[str, Any]:
-        """What the proxy saw since the last reset: requests, faults, bytes_out, methods, rules, ..."""
+        """Returns the proxy's counts since the last reset: requests, faults, bytes_out, methods, rules, ..."""
         return dict(json.loads(self._call("GET", "/counts")))
 
     def requests(self) -> list[dict[str, Any]]:

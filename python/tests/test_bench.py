@@ -1,4 +1,4 @@
-"""`deeplake bench`: figures of epochs, and what the machine could do beside them."""
+"""`deeplake bench`: figures of epochs beside the limits of the machine."""
 
 from __future__ import annotations
 

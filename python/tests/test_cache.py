@@ -1,4 +1,4 @@
-"""Decoded images that are kept between epochs."""
+"""Caches of decoded images between epochs."""
 
 from __future__ import annotations
 

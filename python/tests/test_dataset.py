@@ -1,4 +1,4 @@
-"""Datasets: making, writing, versions, and what they say of themselves."""
+"""Datasets: creation, writes, versions and descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of every htype and dtype: what goes in comes out, and what does not suit is refused with the row and why."""
+"""Values of every htype and dtype: they come back unchanged, or are refused with the row and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing the package does nothing that anybody could notice."""
+"""Importing the package has no effects beside the import."""
 
 from __future__ import annotations
 

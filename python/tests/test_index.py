@@ -1,4 +1,4 @@
-"""Indices mean what they mean to NumPy."""
+"""Indices select the rows that they select in NumPy."""
 
 from __future__ import annotations
 

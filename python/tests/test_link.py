@@ -1,4 +1,4 @@
-"""Samples that stay where they are, on this machine."""
+"""Linked samples in files of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for a DataLoader of one's own: samplers, start methods, workers that stay, pinned memory."""
+"""Rows for a user's DataLoader: samplers, start methods, workers that stay, pinned memory."""
 
 from __future__ import annotations
 

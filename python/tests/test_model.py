@@ -1,4 +1,4 @@
-"""Any program of writes gives what a list of dicts gives: hypothesis draws the programs."""
+"""Random programs of writes agree with a list of dicts. Hypothesis draws them."""
 
 from __future__ import annotations
 

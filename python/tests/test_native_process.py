@@ -1,5 +1,5 @@
 """Life inside a Python process: fork, spawn, signals, panics, exit. Each case is a process of its own with a time limit,
-so that what hangs or crashes fails one test and nothing else."""
+so that a hang or a crash fails one test alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def total(uri):
 
 
 def run(tmp_path, body: str, *, limit: float = 60, status: int = 0) -> str:
-    """Runs body with PREAMBLE and `path`, a place for a dataset, and returns what it prints."""
+    """Runs body with PREAMBLE and `path`, a place for a dataset, and returns its output."""
     code = PREAMBLE + f"path = {str(tmp_path / 'ds')!r}\n" + textwrap.dedent(body)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit)
     assert done.returncode == status, done.stdout + done.stderr

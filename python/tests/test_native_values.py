@@ -1,4 +1,4 @@
-"""What an append takes, and what comes back: the oracle is NumPy."""
+"""Values that an append takes, and their samples. The oracle is NumPy."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def processes(program, world, *args, tmp_path, env=None):
 
 
 def ended(all_processes, timeout=120):
-    """Returns what the ranks printed as JSON."""
+    """Returns the JSON that the ranks printed."""
     try:
         out = [process.communicate(timeout=timeout) for process in all_processes]
     finally:

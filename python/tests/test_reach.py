@@ -1,4 +1,4 @@
-"""Where a dataset may lead those who read it, and who is told their secrets. The hosts are recorders."""
+"""The hosts that a dataset may reach, and the hosts that get secrets. All hosts are recorders."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def read_first(ds: deeplake.Dataset, answers: object) -> None:
 
 
 def in_a_worker(ds: deeplake.Dataset, how: str = "spawn") -> object:
-    """What another process reads, as the worker of a loader does."""
+    """Reads rows in another process, as the worker of a loader does."""
     context = multiprocessing.get_context(how)
     answers = context.Queue()
     worker = context.Process(target=read_first, args=(ds, answers))
@@ -254,7 +254,7 @@ def test_only_regular_files_are_linked(tmp_path, kind):
 
 
 def test_secrets_travel_encrypted(home, tmp_path):
-    """The recorder is the proxy, so that it sees what would go to other hosts."""
+    """The recorder is the proxy, so that it sees requests to other hosts."""
     numbers(tmp_path / "set")
     for name in ("http://data.example/set", "http://10.0.0.1:8080/set"):
         with pytest.raises(deeplake.AccessDeniedError, match="allow_insecure"):
@@ -285,7 +285,7 @@ NASTY = "\x1b]52;c;ZXZpbA==\x07 \u202e" + "x" * 100_000
 
 @pytest.mark.parametrize("kind", ["http", "s3", "gs"])
 def test_what_a_server_says_is_shown_escaped(home, kind):
-    """A server answers with what would move a terminal's cursor, and with the secrets that it was told."""
+    """A server answers with control characters of terminals, and with the secrets of its request."""
     token = f"Bearer {SECRET} {SECRET}"
     body, status = f"{token} {NASTY}", 403
     if kind == "http":

@@ -89,7 +89,7 @@ def test_split(numbered):
     assert [p.rows.tolist() for p in parts] != [p.rows.tolist() for p in numbered.split([0.5, 0.3, 0.2], seed=4)]
     assert [p.rows.tolist() for p in numbered.split([0.25, 0.25], seed=None)] == [[0, 1], [2, 3, 4]]
     assert [len(part) for part in numbered.split([0.1] * 10)] == [1] * 10
-    # What a seed means may not change from one release to the next.
+    # A seed gives the same draw in every release.
     assert numbered.split([0.3, 0.7], seed=0)[0].rows.tolist() == [2, 4, 8]
 
 

@@ -1,4 +1,4 @@
-"""The figures of a loader: what they add up to, and the forms that other tools take."""
+"""The figures of a loader: their sums, and their forms for other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch in one call: streams give what batches give, and know how far they have come."""
+"""Streams give the same columns as batches, and know their position."""
 
 from __future__ import annotations
 

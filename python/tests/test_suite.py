@@ -1,4 +1,4 @@
-"""The comparison with other loaders can start: what its table of entrants names is there."""
+"""The comparison with other loaders can start: all entrants of its table exist."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_no_entrant_begins_after_the_hour(suite: ModuleType, monkeypatch: pytest
 
 
 class Queue:
-    """A loader whose workers stay: batches that nobody took come first in the next epoch."""
+    """A loader whose workers stay: unread batches come first in the next epoch."""
 
     def __init__(self) -> None:
         self.left: list[int] = []

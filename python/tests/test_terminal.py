@@ -1,4 +1,4 @@
-"""What a dataset cannot say to a terminal: every command runs on a pseudo-terminal over a hostile dataset."""
+"""A dataset cannot control a terminal: every command runs on a pseudo-terminal over a hostile dataset."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_no_command_lets_a_dataset_speak_to_the_terminal(place, args):
 
 
 def on_a_terminal(args):
-    """Runs the command with a pseudo-terminal for output and errors, and returns what the terminal got."""
+    """Runs the command with a pseudo-terminal for output and errors, and returns the bytes of the terminal."""
     main, terminal = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-m", "deeplake", *args], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,

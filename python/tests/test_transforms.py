@@ -29,7 +29,7 @@ def jpeg(pixels: np.ndarray, **options: object) -> bytes:
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> deeplake.Dataset:
-    """40 JPEGs of several sizes, and what is seen in them."""
+    """40 JPEGs of several sizes, and their annotations."""
     rng = np.random.default_rng(1)
     ds = deeplake.create(str(tmp_path_factory.mktemp("transforms") / "ds"))
     ds.create_tensor("images", htype="image.rgb", compression="jpeg")

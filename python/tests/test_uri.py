@@ -1,4 +1,4 @@
-"""Names and places."""
+"""Names, paths and addresses of datasets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches, tags, diff, merge, and what keeps a store in order."""
+"""Branches, tags, diff, merge, and the upkeep of a store."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def _values(rng: np.random.Generator, rows: int) -> dict[str, npt.NDArray[Any]]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, npt.NDArray[Any]]]:
-    """A dataset of numbers, some of them updated in place, and what they are."""
+    """A dataset of numbers, some of them updated in place, and their values."""
     rng = np.random.default_rng(6)
     columns = _values(rng, ROWS)
     place = tmp_path_factory.mktemp("bulk") / "d"

@@ -1,4 +1,4 @@
-"""Functions of the user's: what they get, what they may give, and what goes wrong."""
+"""Registered functions: arguments, results and errors."""
 
 from __future__ import annotations
 

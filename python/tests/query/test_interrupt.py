@@ -1,4 +1,4 @@
-"""Ctrl-C while a function of the user's runs: it ends the function, and nothing else. Each in a process of its own."""
+"""Ctrl-C during a registered function ends that function alone. Each test has its own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What queries refuse, and that the library goes on after it: odd exceptions, texts, parameters and results."""
+"""Refused queries, after which the library still works: odd exceptions, texts, parameters and results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ds():
 
 @pytest.fixture
 def give(ds):
-    """Asks for what a function gives for x."""
+    """Returns the values of a function of x."""
 
     def ask(fn, **options):
         tql.register("GIVE", fn, overwrite=True, **options)

@@ -1,4 +1,4 @@
-"""What a query gives is a view: everything that views can do, saved ones, and copies."""
+"""Results of queries as views: all methods of views, saved views, and copies."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_is_not_committed_is_asked_too(ds):
     ds.commit()
     ds.delete([0, 1, 2])
     assert len(ds.query("SELECT x WHERE x < 5")) == 2
-    assert len(view) == 2  # stays what it was
+    assert len(view) == 2  # does not change
     ds.discard()
 
 

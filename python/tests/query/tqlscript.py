@@ -1,4 +1,4 @@
-"""Reads the scripts of core/query/testdata, as core/query/script_test.go does, which says what they look like."""
+"""Reads the scripts of core/query/testdata, as core/query/script_test.go does, which describes them."""
 
 from __future__ import annotations
 

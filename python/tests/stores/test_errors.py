@@ -1,4 +1,4 @@
-"""What goes wrong between a user and a store: each with an error of its own that says what to do, and soon."""
+"""Failures between a user and a store: each has its own error, which comes soon and names the remedy."""
 
 from __future__ import annotations
 

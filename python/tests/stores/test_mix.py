@@ -28,7 +28,7 @@ def batches(views: list[deeplake.Dataset], **arguments: int) -> list[list[int]]:
 
 
 def test_the_order_ignores_stalls(proxy: Server, tmp_path: Path) -> None:
-    """What comes late, or breaks and is asked for again, changes no batch."""
+    """Late and repeated requests change no batch."""
     uri = proxy.uri(proxy.new_bucket(), "remote")
     numbered(uri, 150, 1000, deeplake.Storage(**proxy.settings())).close()
     near, copy = numbered(str(tmp_path / "near"), 200, 0), numbered(str(tmp_path / "copy"), 150, 1000)

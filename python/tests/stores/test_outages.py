@@ -21,7 +21,7 @@ DEAD = {"name": "dead", "do": {"fault": "refuse"}}
 
 @pytest.fixture
 def uri(proxy: Server) -> str:
-    """4 MB of rows that count from 0, far more than what is read ahead of a batch."""
+    """4 MB of rows that count from 0, far more than a loader prefetches."""
     uri = proxy.uri(proxy.new_bucket(), "set")
     with deeplake.create(uri, storage=deeplake.Storage(**proxy.settings())) as ds:
         ds.create_tensor("x", dtype="int64")
@@ -77,7 +77,7 @@ def test_a_store_that_stays_away(uri: str, proxy: Server) -> None:
 
 @pytest.mark.parametrize("call", ["commit", "append"])
 def test_ctrl_c_while_a_store_is_away(uri: str, proxy: Server, call: str) -> None:
-    """Ctrl-C ends a write at once, not after retry_time; what was appended is committed later."""
+    """Ctrl-C ends a write at once, not after retry_time; a later commit keeps the appended rows."""
     storage = deeplake.Storage(**proxy.settings(through_proxy=True), timeout=1, connect_timeout=1, retry_time=60)
     ds = deeplake.open(uri, storage=storage)
     row = {"x": ROWS, "noise": np.zeros(8192, np.uint8)}

@@ -1,4 +1,4 @@
-"""Many writers on one branch in a bucket: nobody's rows get lost, and a reader has its version until it asks for another."""
+"""Many writers on one branch in a bucket: no rows get lost, and a reader keeps its version until it asks for another."""
 
 from __future__ import annotations
 
