@@ -136,7 +136,7 @@ def _exists(place: str) -> bool:
 @click.argument("uri")
 @json_option
 def info(uri: str, as_json: bool) -> None:
-    """Show what a dataset is: rows, version, tensors."""
+    """Show the rows, the version and the tensors of a dataset."""
     about = _describe(uri)
     head = about["head"]
     lines = [

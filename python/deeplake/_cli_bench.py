@@ -13,7 +13,7 @@ from deeplake._progress import bar
 if TYPE_CHECKING:
     from deeplake._view import Dataset
 
-# What a limit is measured on at most: bytes, rows, seconds.
+# The bounds of a measurement: bytes, rows, seconds.
 _BYTES = 64 << 20
 _ROWS = 512
 _SECONDS = 1.0
@@ -38,7 +38,7 @@ def bench(
     no_limits: bool,
     as_json: bool,
 ) -> None:
-    """Load whole epochs and show how fast that went, beside what this machine could do."""
+    """Load whole epochs and show their speed beside the limits of this machine."""
     from deeplake._dataset import open as open_dataset
 
     dataset = open_dataset(uri, read_only=True)
@@ -72,7 +72,7 @@ def _epochs(results: list[dict[str, Any]]) -> list[str]:
 
 
 def _beside(result: dict[str, Any], limits: dict[str, float], threads: int) -> list[str]:
-    """Returns the table of stages: what the last epoch reached and what this machine could do."""
+    """Returns the table of stages: the rates of the last epoch and the limits of this machine."""
     stages = [
         ("read", "read_bytes_per_second", "stored_bytes_per_second", "one thread, warm"),
         ("decode", "decode_rows_per_second", "rows_per_second", f"{threads} threads"),

@@ -19,7 +19,7 @@ _FROM = "from-"
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
-    """An import was stopped by Ctrl-C, and can be continued."""
+    """Ctrl-C stopped an import. The same command continues it."""
 
 
 @click.command()
@@ -74,9 +74,8 @@ def create(
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
     with one URL or path in each line. Folders inside it are classes. Without --source-storage a
     source on the same server as the dataset is reached with --storage, any other one without its
-    secrets. A list names URLs of its own host, and of --allow-links. A run that was interrupted
-    goes on where it was when it is started again; one that was complete takes in what is new or has
-    changed.
+    secrets. A list names URLs of its own host, and of --allow-links. The same command continues an
+    interrupted run; after a complete run it takes in new and changed files.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers
@@ -113,7 +112,7 @@ def create(
 
 
 def _settings(option: str, pairs: Sequence[str]) -> _storage.Storage | None:
-    """Returns the settings of an option that is given once for each."""
+    """Returns the settings of an option that is repeated for each of them."""
     if not pairs:
         return None
     given: dict[str, Any] = {}
@@ -145,7 +144,7 @@ def _source(source: str | None, option: str | None) -> str | None:
 
 
 def _follow(job: _native.Ingest) -> dict[str, Any]:
-    """Shows how an import goes. Ctrl-C stops it after a commit, a second one at once."""
+    """Shows the progress of an import. Ctrl-C stops it after a commit, a second one at once."""
     stopping, began = False, time.monotonic()
     try:
         with bar("create", unit="files") as advance:

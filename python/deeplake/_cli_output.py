@@ -1,4 +1,4 @@
-"""How commands print: tables and sizes for people, JSON for machines."""
+"""The output of commands: tables and sizes for people, JSON for machines."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def query(
     shown: int,
     seed: int,
 ) -> None:
-    """Ask a query of a dataset, or, without URI, of those that its FROM names.
+    """Run a query on a dataset, or, without URI, on the datasets that its FROM names.
 
     Arrays of more than a few numbers are shown by their dtype and shape.
     """
@@ -111,7 +111,7 @@ def _rows(result: View, most: int) -> Iterator[list[Any]]:
 
 
 def _plain(value: Any, classes: list[str] | None, unit: Any, most: int) -> Any:
-    """Returns a sample as something to print."""
+    """Returns a printable form of a sample."""
     if value is None or isinstance(value, str | bool | int | float | dict):
         return value
     if isinstance(value, bytes):
@@ -166,7 +166,7 @@ def _write_json(result: QueryView) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """Returns null for what JSON has no number for: NaN and the infinities."""
+    """Returns null for NaN and the infinities, which JSON lacks."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     if isinstance(value, dict):

@@ -16,7 +16,7 @@ from deeplake import _native, _storage, _uri
 from deeplake._cli_output import json_option, show, size, table
 from deeplake._progress import bar, on_terminal
 
-_GLANCE = 0.2  # seconds between two looks at what is going on
+_GLANCE = 0.2  # seconds between two looks at the progress
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _branch_option = click.option("--branch", "-b", default="main", show_default=True, help="The branch to work on.")
 
@@ -106,7 +106,7 @@ def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
 @_branch_option
 @json_option
 def diff(uri: str, a: str, b: str, branch: str, as_json: bool) -> None:
-    """Show what leads from version A to version B, which is the newest one if it is left out.
+    """Show the changes from version A to version B, by default the newest.
 
     Versions are numbers, commits, tags, branches, times, or branch@number.
     """
@@ -148,7 +148,7 @@ def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> 
 @click.option("--delete", "-d", is_flag=True, help="Delete the tag. Its name cannot be used again.")
 @json_option
 def tag(uri: str, name: str | None, at: str, message: str, delete: bool, as_json: bool) -> None:
-    """List the tags; with NAME, give a version that name for good."""
+    """List the tags; with NAME, give a version that name permanently."""
     dataset = _open(uri, write=name is not None)
     if name is None:
         if delete:
@@ -185,7 +185,7 @@ def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
 @click.option("--message", "-m", default="", help="Of the commit.")
 @json_option
 def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json: bool) -> None:
-    """Take what the branch or version REF has into a branch."""
+    """Merge the branch or version REF into a branch."""
     dataset = _open(uri, branch=into, write=True)
     done = dataset.merge(ref, on_conflict, message)
     commit = done["commit"]
@@ -223,7 +223,7 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
 @click.option("--repair", is_flag=True, help="Rebuild what can be.")
 @json_option
 def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
-    """Look for what is missing or damaged. The exit code is 1 if there is anything."""
+    """Find missing and damaged objects. The exit code is 1 if there are any."""
     from deeplake._reports import fsck_of
 
     dataset = _open(uri, write=repair)
@@ -259,7 +259,7 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
 @click.option("--dry-run", "-n", is_flag=True, help="Remove and expire nothing.")
 @json_option
 def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None, dry_run: bool, as_json: bool) -> None:
-    """Remove what no version of any branch or tag needs."""
+    """Remove objects that no version of any branch or tag needs."""
     dataset = _open(uri, write=True)
     with _watched(dataset, "gc", "objects"):
         report = dataset.gc(older_than, expire, keep_last, dry_run)
@@ -287,7 +287,7 @@ def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None,
 def rechunk(
     uri: str, branch: str, tensors: tuple[str, ...], chunk_bytes: int | None, message: str, as_json: bool
 ) -> None:
-    """Write what updates, deletions and small commits have scattered into full chunks again."""
+    """Write samples that updates, deletions and small commits scattered into full chunks."""
     dataset = _open(uri, branch=branch, write=True)
     with _watched(dataset, "rechunk", "samples"):
         report = dataset.rechunk(list(tensors), chunk_bytes, message=message)
