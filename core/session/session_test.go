@@ -242,6 +242,69 @@ func TestClosedViews(t *testing.T) {
 	}
 }
 
+// TestSavedParams asks a saved query again, by its name and by the text of its parameters.
+func TestSavedParams(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	all := f.view(t)
+	defer all.Close()
+	rows := intRows("", 6)
+	six, err := NewParam(&rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, _ := f.query(t, all, "SELECT x + ? AS y WHERE x > 7", six)
+	defer asked.Close()
+	if err := asked.Save(t.Context(), f.ds, "v", false); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := f.ds.Versions().Views(t.Context())
+	if err != nil || len(saved) != 1 || string(saved[0].Params) != "[6]" {
+		t.Fatalf("got %+v, %v, want the parameters [6]", saved, err)
+	}
+	loaded, _, err := f.Load(t.Context(), f.ds, "v", &Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer loaded.Close()
+	want(t, "a loaded view", values(t, loaded, "y"), 14, 15)
+	again, _, err := f.Query(t.Context(), all, &Query{Text: saved[0].Query, SavedParams: saved[0].Params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	want(t, "the query of a saved view", values(t, again, "y"), 14, 15)
+	if _, _, err := f.Query(t.Context(), all, &Query{Text: saved[0].Query, SavedParams: []byte(`[{}]`)}); !errs.Is(err, errs.Corrupt) {
+		t.Errorf("a damaged parameter gives %v", err)
+	}
+}
+
+// TestNamesInQueries resolves deeplake:// by the environment of the query.
+func TestNamesInQueries(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	copied := f.view(t)
+	defer copied.Close()
+	if err := f.Materialize(t.Context(), copied, Copy{URI: "mem://acme/ten"}); err != nil {
+		t.Fatal(err)
+	}
+	q := &Query{Text: `SELECT x FROM "deeplake://acme/ten" WHERE x > 7`}
+	q.Storage.Environ = map[string]string{"HOME": "/nowhere", "DEEPLAKE_ROOTS": "acme=mem://acme"}
+	v, info, err := f.Query(t.Context(), nil, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	want(t, "rows of a name", values(t, v, "x"), 8, 9)
+	if info.URI != "mem://acme/ten" || info.Commits["deeplake://acme/ten"] == "" {
+		t.Errorf("got %+v, want the place and the commit of the name", info)
+	}
+	q.Text = `SELECT x FROM "deeplake://acme"`
+	if _, _, err := f.Query(t.Context(), nil, q); !errs.Is(err, errs.Invalid) {
+		t.Errorf("half a name gives %v", err)
+	}
+}
+
 func TestRefusedQueries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

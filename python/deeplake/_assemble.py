@@ -92,7 +92,7 @@ class NumPy:
 
 
 class Assembly:
-    """Turns native batches into those of one loader. Several threads may call it."""
+    """Converts native batches to those of one loader. Several threads may call it."""
 
     def __init__(self, plan: Plan, host: Host) -> None:
         options = plan.options

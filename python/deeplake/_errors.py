@@ -33,7 +33,7 @@ class Error(Exception):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """An argument is wrong."""
+    """An argument has a wrong value."""
 
     status = 1
 
@@ -45,19 +45,19 @@ class TensorTypeError(Error, TypeError):
 
 
 class OutOfRangeError(Error, IndexError):
-    """An index is outside the rows or bounds."""
+    """An index is out of range."""
 
     status = 3
 
 
 class NotFoundError(Error, LookupError):
-    """A named thing does not exist."""
+    """A dataset, version, tensor, function or file does not exist."""
 
     status = 4
 
 
 class AlreadyExistsError(Error, ValueError):
-    """A named thing exists already."""
+    """The name or the place is taken."""
 
     status = 5
 
@@ -138,6 +138,6 @@ class InternalError(Error, RuntimeError):
 
 
 class AccessDeniedError(Error, PermissionError):
-    """The store refuses: the credentials are missing, wrong or expired, or do not allow this."""
+    """The store refuses: credentials are missing, wrong or expired, or lack a permission."""
 
     status = 15

@@ -1,4 +1,4 @@
-"""Row indices as NumPy understands them, turned into rows that exist."""
+"""Row indices with NumPy's meaning, converted to existing rows."""
 
 from __future__ import annotations
 

@@ -47,9 +47,7 @@ def _lists(value: Any) -> Any:
 
 
 class JaxBatches(Passes):
-    """Batches of jax arrays, from `View.jax`. Iterate over it once for each epoch; several at once
-    are fine.
-    """
+    """Batches of jax arrays, from `View.jax`. Each iteration is an epoch."""
 
     def __init__(self, source: Pinned, options: Options, sharding: Any = None) -> None:
         self._plan = Plan(source, _ranked(options))

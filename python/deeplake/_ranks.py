@@ -1,4 +1,4 @@
-"""Which of how many processes this one is, when several share the rows of an epoch."""
+"""The rank of this process, and the number of processes that share the rows of an epoch."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from deeplake.transforms import Joint, Lambda, Native
 
 @dataclass
 class Recipe:
-    """A transform, taken apart."""
+    """The parts of a transform."""
 
     native: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     together: list[dict[str, Any]] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Recipe:
 
 
 def recipe_of(transform: Any) -> Recipe:
-    """Takes a transform apart: None, a dict, a Joint, a callable on the row, or a list of these."""
+    """Splits a transform: None, a dict, a Joint, a callable on the row, or a list of these."""
     recipe = Recipe()
     parts = list(transform) if isinstance(transform, Sequence) and not isinstance(transform, str) else [transform]
     for part in parts:

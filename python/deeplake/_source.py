@@ -1,8 +1,7 @@
-"""Where rows come from: one fixed version of a dataset, or the moving head that a `Dataset` writes
-to.
+"""Sources of rows: one fixed version of a dataset, or the moving head that a `Dataset` writes to.
 
-Everything here survives a fork and a pickle, because it is described by (uri, commit, selection,
-storage settings) and holds native handles as something that can be opened again.
+(uri, commit, selection, storage settings) describe a source, so it survives a pickle and a fork. It
+opens its native handles again.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Version:
 
     @property
     def origin(self) -> str:
-        """Where the dataset lies that the rows are of."""
+        """The place of the dataset that the rows belong to."""
         return self.uri
 
     def tensors(self) -> dict[str, dict[str, Any]]:
@@ -81,12 +80,12 @@ class Version:
         return self._description
 
     def handle(self) -> _native.Dataset | None:
-        """Returns the dataset that it was taken from, if that is still open in this process."""
+        """Returns the dataset of the version, if it is still open in this process."""
         owner = self._owner
         return owner if owner is not None and owner.alive else None
 
     def numbers(self, rows: Rows) -> npt.NDArray[np.int64]:
-        """Returns the numbers that some of its rows have in the dataset."""
+        """Returns the dataset rows of some rows."""
         return _index.as_array(rows)
 
 
@@ -97,7 +96,9 @@ def _version(uri: str, commit: str, branch: str, storage: Stores) -> Version:
 def open_native(
     uri: str, storage: Stores = None, *, branch: str = "", at: str = "", read_only: bool = False
 ) -> _native.Dataset:
-    """Opens a dataset, with the environment as it is now; says why one in memory is not there."""
+    """Opens a dataset with the environment as it is now. The error of a missing mem:// dataset
+    names its cause.
+    """
     try:
         return _native.open(uri, branch=branch, at=at, read_only=read_only, store=_storage.reach(storage))
     except NotFoundError as err:
@@ -109,7 +110,7 @@ def open_native(
 
 
 class Source:
-    """The rows and tensors that loaders, rows and tensors read."""
+    """The rows and tensors behind datasets, views and loaders."""
 
     # Columns that `return_index` adds beside "_index".
     marks: tuple[str, ...] = ()
@@ -337,7 +338,7 @@ class Live(Source):
             self._dtypes = None
 
     def settled(self) -> None:
-        """Notes that there is nothing uncommitted any more."""
+        """Notes that nothing is uncommitted."""
         self.uncommitted = False
         self.changed(types=True)
 
@@ -385,7 +386,7 @@ def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage:
 
 
 def check_bfloat16(tensors: Mapping[str, Mapping[str, Any]], names: list[str]) -> None:
-    """Refuses to hand out bfloat16 as NumPy arrays where nothing gives NumPy that type."""
+    """Refuses bfloat16 as NumPy arrays if no package gives NumPy that type."""
     for name in names:
         if tensors.get(name, {}).get("dtype") == "bfloat16" and find_spec("ml_dtypes") is None:
             raise UnsupportedError(

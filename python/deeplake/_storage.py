@@ -189,8 +189,8 @@ class Storage:
         return _unpickled, (kept, (*self._lost, *(name for name in self._fields if name not in kept)))
 
     def settings(self) -> dict[str, Any]:
-        """Returns the fields of core/storage.Settings, secrets as they are: for the core, and for
-        nothing else.
+        """Returns the fields of core/storage.Settings with their secrets. Only the core may see
+        them.
         """
         if self._lost:
             raise InvalidArgumentError(
@@ -201,9 +201,9 @@ class Storage:
 
 
 class Access:
-    """How a dataset is reached, and where text stored in it may lead besides its own store.
+    """The storage settings of a dataset, and of the stores that its text may lead to.
 
-    Workers get it as it is, so that they follow the same links with the same settings.
+    Workers get them unchanged, and follow the same links with the same settings.
     """
 
     __slots__ = ("links", "named", "storage")
@@ -253,7 +253,7 @@ def access(storage: Storage | None, links: Mapping[str, Storage | None] | None) 
 
 
 def naming(stores: Stores, named: list[str]) -> Stores:
-    """Returns `stores` with the places that links of this session lead to."""
+    """Returns `stores` with the targets of this session's links."""
     if not named:
         return stores
     if isinstance(stores, Access):

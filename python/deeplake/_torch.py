@@ -203,8 +203,8 @@ class TorchLoader(DataLoader):
         return _loader, (self._plan.source, self._plan.options, self.epoch, self._stream._start)
 
     def __len__(self) -> int:
-        """The number of batches of an epoch, the same on every rank; fewer where `on_error="skip"`
-        empties some.
+        """Returns the number of batches of an epoch, the same on every rank. `on_error="skip"` may
+        drop some.
         """
         return self._stream.steps()
 
@@ -213,11 +213,11 @@ class TorchLoader(DataLoader):
 
     @property
     def epoch(self) -> int:
-        """The epoch that the next iteration goes through."""
+        """The epoch of the next iteration."""
         return self._stream.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration goes through: see `Batches.set_epoch`."""
+        """Chooses the epoch of the next iteration; see `Batches.set_epoch`."""
         self._stream.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -229,11 +229,11 @@ class TorchLoader(DataLoader):
         self._stream.load_state_dict(state, of_loader=True)
 
     def stats(self, *, flat: bool = False) -> dict[str, Any]:
-        """Returns the figures of the newest iteration: see `Batches.stats`."""
+        """Returns the figures of the newest iteration; see `Batches.stats`."""
         return self._stream.stats(flat=flat)
 
     def prometheus(self, **labels: str) -> str:
-        """Returns the figures in Prometheus' text format: see `Batches.prometheus`."""
+        """Returns the figures in Prometheus' text format; see `Batches.prometheus`."""
         return self._stream.prometheus(**labels)
 
     def __repr__(self) -> str:
@@ -247,7 +247,7 @@ def _loader(source: Pinned, options: Options, epoch: int, start: int) -> TorchLo
 
 
 class MapDataset(Dataset):
-    """Rows as dicts of torch tensors, for a DataLoader of your own: `View.torch_dataset`."""
+    """Rows as dicts of torch tensors, for a user's DataLoader: `View.torch_dataset`."""
 
     def __init__(self, source: Pinned, options: Options) -> None:
         self._plan = Plan(source, options)
