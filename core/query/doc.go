@@ -1,13 +1,27 @@
-// Package query owns the meaning of TQL queries:
+// Package query owns the meaning of TQL queries. Package tql parses their text.
 //
-//   - names and types: check.go, operator.go, value.go, call.go, subquery.go;
-//   - the plan: plan.go, select.go, from.go, join.go, distinct.go, group.go, union.go, ungroup.go,
-//     rank.go, order.go;
-//   - execution: scan.go, bounds.go, rel.go, frame.go, borrow.go.
+// Its interface:
 //
-// Package tql parses the text. The files of testdata state results of queries; tests here and in
-// Python run them.
+//   - query.go: Prepare, Plan and Result; batched.go: parameters that take several values;
+//   - table.go: the tables and readers that a caller provides;
+//   - explain.go: the description of a plan.
 //
-// The package knows no datasets, stores or Python. Rows come from tables ([Table]); values are
-// columns of package array.
+// Names and types, from syntax to nodes (node.go):
+//
+//   - check.go: expressions, literals and columns; operator.go: operators; value.go: IN, CASE,
+//     arrays and indexing; call.go: functions; subquery.go: queries within expressions.
+//
+// Clauses, each with its check and its execution:
+//
+//   - plan.go: a statement; select.go: one SELECT; from.go: FROM, JOIN and their conditions;
+//   - join.go: joined rows; group.go: GROUP BY; ungroup.go: UNGROUP BY; sets.go: DISTINCT and UNION;
+//   - order.go: ORDER BY, ARRANGE BY and SAMPLE BY; score.go: BM25 and the cutoff of best scores.
+//
+// Execution:
+//
+//   - scan.go: rows of one table; bounds.go: conditions on statistics, which skip rows unread;
+//   - rel.go: rows of an intermediate result; frame.go: one batch; borrow.go: columns without a copy.
+//
+// The package knows no datasets, stores or Python. The files of testdata state results of queries;
+// tests here and in Python run them.
 package query

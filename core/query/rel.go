@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/array"
+	"deeplake/core/compute"
 	"deeplake/core/internal/task"
 )
 
@@ -281,4 +282,24 @@ func (p *prefix) count(unit, rows int) {
 			return
 		}
 	}
+}
+
+// filtered is the rows for which a condition holds.
+func filtered(r *run, rows *rel, cond *node) (*rel, error) {
+	weight := cond.weight()
+	parts := make([][]int, rows.units(r, weight))
+	err := rows.each(r, weight, nil, func(unit int, f *frame) error {
+		v, err := f.eval(cond)
+		if err != nil {
+			return err
+		}
+		for _, i := range compute.Pick(v) {
+			parts[unit] = append(parts[unit], int(f.first)+i)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows.take(slices.Concat(parts...)), nil
 }
