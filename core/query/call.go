@@ -27,30 +27,49 @@ const (
 	randomOp    = "RANDOM "
 )
 
-// own are the functions that need more than columns.
-func own() []string {
-	return []string{"RANDOM", "ROW_NUMBER", "DATA", "BM25_SIMILARITY", "MAX_WEIGHT", "SUM_WEIGHT"}
+// plannedFunction is a function that needs more than the values of its arguments: a seed, the
+// position of the row, another row or all rows of the query.
+type plannedFunction struct {
+	name  string
+	check func(c *checker, x *tql.Call, s *scope) (*node, error)
+	doc   string // its signature and meaning, in a line
+}
+
+// plannedFunctions is a function: a variable would refer to itself through the checker.
+func plannedFunctions() []plannedFunction {
+	return []plannedFunction{
+		{"RANDOM", (*checker).random, "RANDOM(): a number of [0, 1) for each row, the same for the same seed"},
+		{"ROW_NUMBER", (*checker).rowNumber, "ROW_NUMBER(): the number of the row, from 0"},
+		{"DATA", (*checker).data, "DATA(column, row): the value of a column at another row"},
+		{"BM25_SIMILARITY", (*checker).bm25, "BM25_SIMILARITY(text, words): how well a text fits the words, among the texts of all rows that are asked (Robertson and Zaragoza, 2009)"},
+		{"MAX_WEIGHT", (*checker).weights, "MAX_WEIGHT(condition: weight, ...): in SAMPLE BY, the greatest weight of the conditions that hold; 0 if none does"},
+		{"SUM_WEIGHT", (*checker).weights, "SUM_WEIGHT(condition: weight, ...): in SAMPLE BY, the sum of the weights of the conditions that hold"},
+	}
+}
+
+// findPlanned returns nil if the planner has no function of that name.
+func findPlanned(name string) *plannedFunction {
+	for _, f := range plannedFunctions() {
+		if f.name == name {
+			return &f
+		}
+	}
+	return nil
 }
 
 // FunctionNames lists every function of the language.
 func FunctionNames() []string {
-	all := slices.Concat(compute.Names(), aggregate.Names(), own())
+	all := slices.Concat(compute.Names(), aggregate.Names())
+	for _, f := range plannedFunctions() {
+		all = append(all, f.name)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
 func (c *checker) call(x *tql.Call, s *scope) (*node, error) {
-	switch x.Name {
-	case "RANDOM":
-		return c.random(x)
-	case "ROW_NUMBER":
-		return c.rowNumber(x)
-	case "DATA":
-		return c.data(x, s)
-	case "BM25_SIMILARITY":
-		return c.bm25(x, s)
-	case "MAX_WEIGHT", "SUM_WEIGHT":
-		return c.weights(x, s)
+	if f := findPlanned(x.Name); f != nil {
+		return f.check(c, x, s)
 	}
 	if x.Star && x.Name != "COUNT" {
 		return nil, c.fail(x.Pos(), "%s(*): only COUNT takes *", x.Name)
@@ -289,7 +308,7 @@ func (c *checker) none(x *tql.Call) error {
 
 // random returns a number in [0, 1) for each row. It depends on the seed, the row and the call
 // only, so that a query of WITH draws the same numbers wherever it is named.
-func (c *checker) random(x *tql.Call) (*node, error) {
+func (c *checker) random(x *tql.Call, _ *scope) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
@@ -318,7 +337,7 @@ func draw(seed, which, row uint64) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-func (c *checker) rowNumber(x *tql.Call) (*node, error) {
+func (c *checker) rowNumber(x *tql.Call, _ *scope) (*node, error) {
 	if err := c.none(x); err != nil {
 		return nil, err
 	}
@@ -422,7 +441,10 @@ func Help(name string) (signature, doc string) {
 	if f := compute.Find(name); f != nil {
 		text = f.Doc
 	}
-	also := ownHelp(name)
+	also := ""
+	if f := findPlanned(name); f != nil {
+		also = f.doc
+	}
 	if a := aggregate.Find(name); a != nil {
 		also = a.Doc
 	}
@@ -433,23 +455,4 @@ func Help(name string) (signature, doc string) {
 		return text[:i+1], text[i+3:]
 	}
 	return name + "(...)", text
-}
-
-// ownHelp is the Help of a function that the planner itself provides.
-func ownHelp(name string) string {
-	switch name {
-	case "RANDOM":
-		return "RANDOM(): a number of [0, 1) for each row, the same for the same seed"
-	case "ROW_NUMBER":
-		return "ROW_NUMBER(): the number of the row, from 0"
-	case "DATA":
-		return "DATA(column, row): the value of a column at another row"
-	case "BM25_SIMILARITY":
-		return "BM25_SIMILARITY(text, words): how well a text fits the words, among the texts of all rows that are asked (Robertson and Zaragoza, 2009)"
-	case "MAX_WEIGHT":
-		return "MAX_WEIGHT(condition: weight, ...): in SAMPLE BY, the greatest weight of the conditions that hold; 0 if none does"
-	case "SUM_WEIGHT":
-		return "SUM_WEIGHT(condition: weight, ...): in SAMPLE BY, the sum of the weights of the conditions that hold"
-	}
-	return ""
 }

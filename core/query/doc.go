@@ -14,13 +14,15 @@
 // Clauses, each with its check and its execution:
 //
 //   - plan.go: a statement; select.go: one SELECT; from.go: FROM, JOIN and their conditions;
-//   - join.go: joined rows; group.go: GROUP BY; ungroup.go: UNGROUP BY; sets.go: DISTINCT and UNION;
+//   - join.go: joined rows; group.go: GROUP BY; ungroup.go: UNGROUP BY;
+//   - sets.go: DISTINCT, UNION, INTERSECT and EXCEPT;
 //   - order.go: ORDER BY, ARRANGE BY and SAMPLE BY; score.go: BM25 and the cutoff of best scores.
 //
 // Execution:
 //
 //   - scan.go: rows of one table; bounds.go: conditions on statistics, which skip rows unread;
-//   - rel.go: rows of an intermediate result; frame.go: one batch; borrow.go: columns without a copy.
+//   - rel.go: rows of an intermediate result; frame.go: one batch;
+//   - borrow.go: columns without a copy.
 //
 // The package knows no datasets, stores or Python. The files of testdata state results of queries;
 // tests here and in Python run them.
