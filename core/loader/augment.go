@@ -66,8 +66,8 @@ func (s *workspacePool) Return(w *transform.Workspace) {
 	s.Pool.Return(w)
 }
 
-// augmentAll finds what the fields are to the transforms of o. It refuses transforms of tensors
-// that they cannot be of.
+// augmentAll assigns the fields to the transforms of o. It refuses a transform that does not suit
+// its tensor.
 func (o Options) augmentAll(fields []field, s *workspacePool) error {
 	for name, spec := range o.Transform {
 		if len(spec) == 0 {

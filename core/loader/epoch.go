@@ -189,8 +189,8 @@ func (e *Epoch) publish(w *work, p *plan) {
 	e.published.Broadcast()
 }
 
-// await gives a worker the batch seq, or the first one that is not taken if that is later, as soon
-// as it is planned; nil ends the worker.
+// await returns batch seq, or the first batch not taken if that one is later. It waits until the
+// batch is planned. A worker ends on nil.
 func (e *Epoch) await(seq int64, m *meter) *work {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -384,8 +384,7 @@ func (e *Epoch) Close() {
 	e.shut(nil)
 }
 
-// shut ends the goroutines, waits for them and drops what they left. err is what Next is to return
-// from now on.
+// shut ends the goroutines, waits for them and drops their batches. Next returns err from now on.
 func (e *Epoch) shut(err error) {
 	e.mu.Lock()
 	if e.err == nil {

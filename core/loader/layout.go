@@ -150,8 +150,8 @@ func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
 	return l.slots(p, c, p.shape(0))
 }
 
-// pad gives every sample the largest size along each axis, and says in a column of its own what is
-// real.
+// pad gives every sample the largest size along each axis. A further column holds the sizes before
+// padding.
 func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
 	if len(p.refs) == 0 {
 		return l.slots(p, c, nil)
@@ -217,7 +217,8 @@ func (p *part) arraySize(i int) (int64, error) {
 	return size, nil
 }
 
-// fixed writes what is known before any sample is read: starts of bytes, shapes of padded arrays.
+// fixed writes the values known before any sample is read: starts of bytes, shapes of padded
+// arrays.
 func fixed(mem []byte, p *part, cols []BatchColumn) {
 	c := &cols[0]
 	if c.Kind == KindBytes {

@@ -172,9 +172,9 @@ func (l *Loader) Close() {
 	}
 }
 
-// slab gets memory for one batch. The ring may keep what the batches in flight, the one the
-// consumer works on and the one it has just dropped need together: otherwise each would be mapped
-// and unmapped again.
+// slab gets memory for one batch. The budget of the ring covers the batches in flight, the batch
+// that the consumer uses, and the one that it has just dropped. A smaller budget would map and
+// unmap memory for each batch.
 func (l *Loader) slab(size int64) (*slab.Slab, error) {
 	l.mu.Lock()
 	if want := (size + size/8) * int64(l.options.Prefetch+2); want > l.budget {

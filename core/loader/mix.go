@@ -125,8 +125,8 @@ func (m *Mix) join(name string) (read.Column, error) {
 	return j, nil
 }
 
-// coordsOf is what a tensor's info says of its boxes: numbers that mean other places must not share
-// a batch.
+// coordsOf returns the convention of a tensor's boxes, from its info. Boxes of different
+// conventions must not share a batch.
 func coordsOf(c read.Column) any { return c.Access().Info["coords"] }
 
 func typeOf(c read.Column) string {
@@ -166,12 +166,12 @@ func (m *Mix) StoredBytes(ctx context.Context) (int64, error) {
 // NewWorker makes a worker of the first view; all views know the same codecs.
 func (m *Mix) NewWorker() *chunk.Worker { return m.parts[0].Source.NewWorker() }
 
-// Remote reports whether one of the views lies behind a network.
+// Remote reports whether one of the views is remote.
 func (m *Mix) Remote() bool {
 	return slices.ContainsFunc(m.parts, func(p Part) bool { return p.Source.Remote() })
 }
 
-// Traffic is that of all views that lie behind a network; what views share is counted for each.
+// Traffic returns the sum over all remote views. A store that views share counts once for each.
 func (m *Mix) Traffic() storage.Stats {
 	var sum storage.Stats
 	for _, p := range m.parts {

@@ -72,7 +72,7 @@ type Options struct {
 	Prefetch int `json:"prefetch"`
 	// stored bytes of a window; 0: 512 MiB
 	ShuffleBytes int64 `json:"shuffle_bytes"`
-	// memory kept for reuse when no batch is held; 0: 256 MiB, more when batches need it
+	// free memory for reuse while no batch is in use; 0: 256 MiB, more when batches need it
 	SlabBytes int64 `json:"slab_bytes"`
 	// memory for bytes prefetched over a network, which the next epoch reuses if all of them fit;
 	// 0: two and a half windows

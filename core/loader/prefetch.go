@@ -87,7 +87,7 @@ func (l *Loader) leaveCarryOver(e *Epoch) {
 func (e *Epoch) fetchStats() *Fetch {
 	c := e.prefetcher.Figures()
 	f := &Fetch{Requests: c.Requests, Bytes: c.Bytes, BytesUsed: c.Used, Direct: c.Direct, Waiting: c.Waited.Seconds(), IndexWaiting: c.Index.Seconds(),
-		LongestSec: c.Longest.Seconds(), InFlight: c.Running, Held: c.Held, PeakHeld: c.PeakHeld, Limit: e.prefetcher.Limit(), Store: e.traffic()}
+		LongestSec: c.Longest.Seconds(), InFlight: c.Running, Buffered: c.Buffered, PeakBuffered: c.PeakBuffered, Limit: e.prefetcher.Limit(), Store: e.traffic()}
 	if ended := c.Requests - c.Running; ended > 0 {
 		f.MeanSeconds = c.Took.Seconds() / float64(ended)
 	}

@@ -47,8 +47,8 @@ func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit int64)
 	return r
 }
 
-// next finds the next window and what it needs, the smallest columns first: every batch waits for
-// all of them.
+// next returns the next window and its spans, the smallest columns first: every batch waits for all
+// columns.
 func (r *prefetchSchedule) next(ctx context.Context) (to int64, spans [][]chunk.Span) {
 	to, runs := r.propose()
 	spans, total := r.spans(ctx, runs)

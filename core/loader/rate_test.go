@@ -104,7 +104,7 @@ func TestFetchKeepsUp(t *testing.T) {
 				ideal := step * (plainRows/batch + 1)
 				f := s.Fetch
 				t.Logf("first batch %v (%d requests to open); epoch %v, %.3f of the local rate; %v; %.0f MB fetched of %.0f; peak %.0f MB of %.0f; %s", first, opened, total,
-					ideal.Seconds()/total.Seconds(), l.remote.gets, mega(f.Bytes), mega(s.Stored), mega(f.PeakHeld), mega(f.Limit), s.Bottleneck)
+					ideal.Seconds()/total.Seconds(), l.remote.gets, mega(f.Bytes), mega(s.Stored), mega(f.PeakBuffered), mega(f.Limit), s.Bottleneck)
 				if name != "full poor" && total > ideal*110/100+200*time.Millisecond {
 					t.Errorf("the epoch took %v, want about %v", total, ideal)
 				}
@@ -114,8 +114,8 @@ func TestFetchKeepsUp(t *testing.T) {
 				if most := int(mega(s.Stored)/8*1.2) + 1; name == "window" && l.remote.gets["data"] > most {
 					t.Errorf("%d requests for data, want at most %d", l.remote.gets["data"], most)
 				}
-				if f.PeakHeld > f.Limit+prefetch.MaxRequest {
-					t.Errorf("%d bytes held, want at most %d", f.PeakHeld, f.Limit)
+				if f.PeakBuffered > f.Limit+prefetch.MaxRequest {
+					t.Errorf("%d bytes held, want at most %d", f.PeakBuffered, f.Limit)
 				}
 				if f.Direct != 0 {
 					t.Errorf("%d blocks were not fetched ahead", f.Direct)

@@ -28,10 +28,10 @@ type ReadOptions struct {
 	Epoch       int64                     `json:"epoch"` // of the draws of transforms
 }
 
-// NullSuffix is behind the name of a tensor in the name of the column, of bools, that says which of
-// its rows are holes, where MarkHoles asked for it: holes of a stacked column are zeros then. There
-// is none where there is no hole. It is an allowance: a few rows, or what cannot be read in bulk,
-// are an error as ever.
+// NullSuffix ends the name of the column of bools that marks holes. The column exists if
+// ReadOptions.MarkHoles is set, the tensor is stacked, and a row is a hole; holes are zeros then.
+// Only bulk reads mark holes: in a read of few rows, or of samples that cannot be read in bulk, a
+// hole is an error.
 const NullSuffix = "_null"
 
 // cachedSlabs bounds the memory that a Reader keeps for the next read.
@@ -60,7 +60,7 @@ func NewReader(src Source) *Reader {
 	return r
 }
 
-// Close frees the memory kept for reuse. Batches stay valid; reads after it are errs.Closed.
+// Close frees the memory for reuse. Batches stay valid; reads after it are errs.Closed.
 func (r *Reader) Close() {
 	r.workers.Close()
 	r.workspaces.Close()
@@ -68,8 +68,8 @@ func (r *Reader) Close() {
 }
 
 // Read delivers rows of the view as one batch, in the given order; repeats are allowed. The caller
-// releases its slab. No rows give a batch of none, whose stacked columns have the shape (0,). After
-// an error nothing is kept.
+// releases its slab. Without rows, the batch is empty and its stacked columns have the shape (0,).
+// After an error there is no slab to release.
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
 	src := r.src
 	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,

@@ -53,8 +53,9 @@ func (l *Loader) firstState() (State, error) {
 	return *l.state, nil
 }
 
-// Resume checks that a state, as JSON, was made of the rows and the order of l, and says where to
-// go on. What does not fit is errs.Invalid, and the message says what differs.
+// Resume returns the position at which a state, as JSON, continues. It fails with errs.Invalid if
+// the state belongs to other rows or to another order than those of l; the message names the
+// difference.
 func (l *Loader) Resume(state []byte) (order.Pass, error) {
 	const op = "load loader state"
 	s, err := parseState(state)

@@ -56,9 +56,9 @@ type Gaps struct {
 	Longest float64 `json:"longest_seconds"`
 }
 
-// Fetch is what was asked of a store behind a network. Waiting is the time of all decode threads
-// together in which they had to wait for bytes, IndexWaiting that of the planner, whose samples
-// were not found yet.
+// Fetch has the figures of requests to remote stores. Waiting is the time that decode threads
+// waited for bytes, summed over threads. IndexWaiting is the time that the planner waited for index
+// pages.
 type Fetch struct {
 	Requests     int64   `json:"requests"` // for samples; those for index pages are in Store
 	Bytes        int64   `json:"bytes"`
@@ -70,10 +70,10 @@ type Fetch struct {
 	LongestSec   float64 `json:"longest_request_seconds"`
 	InFlight     int64   `json:"in_flight"` // requests on their way now
 	// fetched or on their way, and not needed for the last time yet
-	Held     int64 `json:"held_bytes"`
-	PeakHeld int64 `json:"peak_held_bytes"`
-	Limit    int64 `json:"limit_bytes"` // of Held
-	// of the store since the epoch began, whoever caused it
+	Buffered     int64 `json:"held_bytes"`
+	PeakBuffered int64 `json:"peak_held_bytes"`
+	Limit        int64 `json:"limit_bytes"` // of Buffered
+	// of the store since the epoch began, requests of other users included
 	Store storage.Stats `json:"store"`
 }
 

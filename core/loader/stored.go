@@ -101,8 +101,8 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 	return n, nil
 }
 
-// Read copies the stored bytes of rows to dst, len(dst[i]) being what Sizes said (0 for a hole).
-// Many rows are shared out over threads. After an error the content of dst is undefined.
+// Read copies the stored bytes of rows to dst. len(dst[i]) must be the size from Sizes, 0 for a
+// hole. Many rows are shared out over threads. After an error the content of dst is undefined.
 func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) error {
 	s, err := r.borrow()
 	if err != nil {

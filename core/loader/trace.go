@@ -12,12 +12,11 @@ import (
 	"deeplake/core/errs"
 )
 
-// maxTraceEvents bounds a trace; what happens later is counted and not kept. An event takes 56
-// bytes.
+// maxTraceEvents bounds a trace. Later events are counted and dropped. An event takes 56 bytes.
 const maxTraceEvents = 1 << 18
 
-// trace is what the goroutines of a loader's epochs did, and when: one track for each of them, in
-// the process of their epoch. A nil trace, and the nil tracks that it has, take nothing and cost a
+// trace records the work of a loader's goroutines over time. Each epoch is a process of the trace,
+// and each of its goroutines a track. A nil trace has nil tracks: they record nothing and cost a
 // comparison.
 type trace struct {
 	zero    time.Time
@@ -37,8 +36,8 @@ type tracedEpoch struct {
 	tracks []*track
 }
 
-// track is what one goroutine did: spans that lie beside or within each other. Those of one that
-// overlaps are requests.
+// track records the spans of one goroutine, disjoint or nested. In an overlapping track, the spans
+// are requests.
 type track struct {
 	epoch   *tracedEpoch
 	name    string
@@ -62,7 +61,7 @@ func newTrace() *trace {
 	return t
 }
 
-// epoch adds an epoch; nil where no event of it would be kept.
+// epoch adds an epoch. It returns nil if the trace is full.
 func (t *trace) epoch(number int64) *tracedEpoch {
 	if t == nil || t.left.Load() <= 0 {
 		return nil
@@ -94,7 +93,7 @@ func (t *track) mark() time.Time {
 	return time.Now()
 }
 
-// span adds what began at from and ends now; number says what it was about.
+// span adds a span from the given time until now. number is its argument, named arg.
 func (t *track) span(name string, from time.Time, arg string, number int64) {
 	if t == nil {
 		return
@@ -187,7 +186,7 @@ func (t *track) chrome(pid, tid int, out []chromeEvent) []chromeEvent {
 
 func micros(ns int64) float64 { return float64(ns) / 1e3 }
 
-// follow gives the goroutines of e their tracks, and returns what shows requests.
+// follow gives the goroutines of e their tracks. It returns the function that records requests.
 func (e *Epoch) follow(t *tracedEpoch) (requested func(began time.Time, bytes int64)) {
 	if t == nil {
 		return nil
@@ -211,9 +210,9 @@ func (e *Epoch) consumed() {
 	}
 }
 
-// Trace is what the epochs of l did and when, as a file in the Trace Event Format that Perfetto and
-// chrome://tracing show: a process for each epoch, and in it a track for each goroutine. It fails
-// without Options.Trace.
+// Trace returns the trace of the epochs of l in the Trace Event Format, which Perfetto and
+// chrome://tracing show. Each epoch is a process, each goroutine a track. It fails without
+// Options.Trace.
 func (l *Loader) Trace() ([]byte, error) {
 	if l.trace == nil {
 		return nil, errs.New(errs.Invalid, "trace loader: it was opened without trace")

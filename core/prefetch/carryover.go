@@ -41,11 +41,11 @@ func (p *Prefetcher) TakeOver(carryOver CarryOver) {
 			p.useful += e.span.Bytes
 			if !seen[e.buffer] {
 				seen[e.buffer] = true
-				p.held += e.buffer.size()
+				p.buffered += e.buffer.size()
 			}
 		}
 	}
-	p.counts.PeakHeld = p.held
+	p.counts.PeakBuffered = p.buffered
 }
 
 // Close returns the whole buffers that KeepAll keeps, and frees all others. Goroutines that used

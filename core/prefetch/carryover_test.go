@@ -20,8 +20,8 @@ func TestCarryOver(t *testing.T) {
 		pass := func(store *fakeStore, from CarryOver, order []int64) CarryOver {
 			b := overPool(t, store, o, memory)
 			b.TakeOver(from)
-			if want := bufferSize(600*kib) + 1000; !from.Empty() && (b.Figures().Held != want || b.Figures().PeakHeld != want) {
-				t.Errorf("%d bytes are held at the start, want %d", b.Figures().Held, want)
+			if want := bufferSize(600*kib) + 1000; !from.Empty() && (b.Figures().Buffered != want || b.Figures().PeakBuffered != want) {
+				t.Errorf("%d bytes are held at the start, want %d", b.Figures().Buffered, want)
 			}
 			for _, i := range order {
 				b.plan(windows[i])
@@ -87,8 +87,8 @@ func TestCarryOverOfAPart(t *testing.T) {
 		}
 		// This pass keeps nothing: the bytes go with their window.
 		b.Done(0)
-		if f := b.Figures(); f.Held != 0 || b.planned != 0 || b.useful != 0 {
-			t.Errorf("%d bytes are held, %d planned, %d in buffers", f.Held, b.planned, b.useful)
+		if f := b.Figures(); f.Buffered != 0 || b.planned != 0 || b.useful != 0 {
+			t.Errorf("%d bytes are held, %d planned, %d in buffers", f.Buffered, b.planned, b.useful)
 		}
 		if left := b.end(); !left.Empty() {
 			t.Errorf("kept %v, want nothing", left)
@@ -143,8 +143,8 @@ func TestKeepAllKeeps(t *testing.T) {
 		b.Done(0)
 		b.Done(1)
 		b.read("a", 0, 1000)
-		if f := b.Figures(); f.Held != 2000 || store.count() != 2 {
-			t.Errorf("%d bytes are held after %d requests", f.Held, store.count())
+		if f := b.Figures(); f.Buffered != 2000 || store.count() != 2 {
+			t.Errorf("%d bytes are held after %d requests", f.Buffered, store.count())
 		}
 		kept := b.end()
 		if data, err := b.ReadAhead(still{}).Bytes(t.Context(), "a", 0, 1000); data != nil || err != nil {

@@ -70,25 +70,25 @@ type Prefetcher struct {
 	cold        []*slab.Slab // new memory that awaits prefaulting
 	prefaulting bool
 
-	planned int64 // bytes of all extents
-	useful  int64 // of these, bytes in buffers
-	held    int64 // bytes of buffers
-	flying  int64 // bytes in flight
-	running int64 // requests in flight
-	link    linkEstimator
-	head    struct{ all, flying int64 } // bytes of the first batch
-	counts  Figures
+	planned  int64 // bytes of all extents
+	useful   int64 // of these, bytes in buffers
+	buffered int64 // bytes of buffers
+	flying   int64 // bytes in flight
+	running  int64 // requests in flight
+	link     linkEstimator
+	head     struct{ all, flying int64 } // bytes of the first batch
+	counts   Figures
 }
 
 // Figures are the counters of a prefetcher.
 type Figures struct {
-	Requests, Bytes int64         // requested
-	Used            int64         // of these bytes, the planned ones
-	Direct          int64         // reads that it did not serve
-	Running, Flying int64         // requests in flight, and their bytes
-	Held, PeakHeld  int64         // bytes in memory and in flight
-	Took, Longest   time.Duration // of all requests; of the longest
-	Waited, Index   time.Duration // for bytes and for plans, summed over goroutines
+	Requests, Bytes        int64         // requested
+	Used                   int64         // of these bytes, the planned ones
+	Direct                 int64         // reads that it did not serve
+	Running, Flying        int64         // requests in flight, and their bytes
+	Buffered, PeakBuffered int64         // bytes in memory and in flight
+	Took, Longest          time.Duration // of all requests; of the longest
+	Waited, Index          time.Duration // for bytes and for plans, summed over goroutines
 }
 
 // Figures returns the counters.
@@ -96,7 +96,7 @@ func (p *Prefetcher) Figures() Figures {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.counts
-	f.Running, f.Flying, f.Held = p.running, p.flying, p.held
+	f.Running, f.Flying, f.Buffered = p.running, p.flying, p.buffered
 	return f
 }
 
@@ -268,7 +268,7 @@ func (p *Prefetcher) full() bool {
 	if p.joinWindows == 0 {
 		toCome *= 2 // at worst, half of a buffer is gaps
 	}
-	return toCome+p.held >= p.options.Limit
+	return toCome+p.buffered >= p.options.Limit
 }
 
 // Over reports whether the plan has reached the limit.
@@ -338,7 +338,7 @@ func (p *Prefetcher) release(n int) {
 }
 
 func (p *Prefetcher) free(b *buffer) {
-	p.held -= b.size()
+	p.buffered -= b.size()
 	if b.slab != nil {
 		p.pool.put(b.slab, int64(len(b.mem)))
 	}
@@ -394,14 +394,14 @@ func (p *Prefetcher) find(object string, off, n int64) *extent {
 }
 
 // ReadAhead returns access for one goroutine, whose waits go to w.
-func (p *Prefetcher) ReadAhead(w Waiter) chunk.ReadAhead { return hand{p, w} }
+func (p *Prefetcher) ReadAhead(w Waiter) chunk.ReadAhead { return readAhead{p, w} }
 
-type hand struct {
+type readAhead struct {
 	prefetcher *Prefetcher
 	waiter     Waiter
 }
 
 // Bytes implements chunk.ReadAhead.
-func (p hand) Bytes(ctx context.Context, object string, off, n int64) ([]byte, error) {
+func (p readAhead) Bytes(ctx context.Context, object string, off, n int64) ([]byte, error) {
 	return p.prefetcher.bytes(ctx, object, off, n, p.waiter)
 }

@@ -80,8 +80,8 @@ func TestOverlappingPlans(t *testing.T) {
 			b.read("o", 150, 10)
 		}
 		b.Done(4)
-		if f := b.Figures(); f.Held != 0 || b.planned != 0 || b.useful != 0 || len(b.objects) != 0 || len(b.used) != 0 {
-			t.Errorf("after the last window %d bytes are held, %d planned", f.Held, b.planned)
+		if f := b.Figures(); f.Buffered != 0 || b.planned != 0 || b.useful != 0 || len(b.objects) != 0 || len(b.used) != 0 {
+			t.Errorf("after the last window %d bytes are held, %d planned", f.Buffered, b.planned)
 		}
 		b.end()
 	})
@@ -100,7 +100,7 @@ func TestBufferIsSharedByWindows(t *testing.T) {
 		}
 		b.Open(0)
 		b.settle()
-		held := b.Figures().Held
+		held := b.Figures().Buffered
 		if held != bufferSize(300*kib) || store.count() != 1 {
 			t.Fatalf("%d bytes are held after %d requests, want one of 300 KiB", held, store.count())
 		}
@@ -111,8 +111,8 @@ func TestBufferIsSharedByWindows(t *testing.T) {
 			if o := b.objects["o"]; o != nil {
 				left = int64(len(o.extents))
 			}
-			if want := held * min(s.extents, 1); left != s.extents || b.Figures().Held != want {
-				t.Errorf("after batch %d %d extents are left and %d bytes are held, want %d and %d", s.seq, left, b.Figures().Held, s.extents, want)
+			if want := held * min(s.extents, 1); left != s.extents || b.Figures().Buffered != want {
+				t.Errorf("after batch %d %d extents are left and %d bytes are held, want %d and %d", s.seq, left, b.Figures().Buffered, s.extents, want)
 			}
 		}
 		b.end()
@@ -132,16 +132,16 @@ func TestBatchesOfManyPositions(t *testing.T) {
 		b.Open(0)
 		b.settle()
 		b.Done(0)
-		if f := b.Figures(); f.Held != 3000 {
-			t.Errorf("after batch 0 %d bytes are held, want 3000", f.Held)
+		if f := b.Figures(); f.Buffered != 3000 {
+			t.Errorf("after batch 0 %d bytes are held, want 3000", f.Buffered)
 		}
 		b.Done(1)
-		if f := b.Figures(); f.Held != 1000 {
-			t.Errorf("after batch 1 %d bytes are held, want 1000", f.Held)
+		if f := b.Figures(); f.Buffered != 1000 {
+			t.Errorf("after batch 1 %d bytes are held, want 1000", f.Buffered)
 		}
 		b.Done(2)
-		if f := b.Figures(); f.Held != 0 {
-			t.Errorf("after batch 2 %d bytes are held", f.Held)
+		if f := b.Figures(); f.Buffered != 0 {
+			t.Errorf("after batch 2 %d bytes are held", f.Buffered)
 		}
 		b.end()
 	})
@@ -157,12 +157,12 @@ func TestReleaseBeforeArrival(t *testing.T) {
 		b.Open(0)
 		b.Done(0)
 		b.Done(1)
-		if f := b.Figures(); f.Held != 2*bufferSize(100*kib) || f.Running != 2 {
-			t.Errorf("%d bytes are held, %d requests run, want two", f.Held, f.Running)
+		if f := b.Figures(); f.Buffered != 2*bufferSize(100*kib) || f.Running != 2 {
+			t.Errorf("%d bytes are held, %d requests run, want two", f.Buffered, f.Running)
 		}
 		b.settle()
-		if f := b.Figures(); f.Held != 0 {
-			t.Errorf("%d bytes are held", f.Held)
+		if f := b.Figures(); f.Buffered != 0 {
+			t.Errorf("%d bytes are held", f.Buffered)
 		}
 		b.end()
 		unused(t, b.memory)
@@ -202,12 +202,12 @@ func TestLimit(t *testing.T) {
 		b.plan(list(windows...)...)
 		b.Open(0)
 		b.settle()
-		if f := b.Figures(); f.Held != 2*mib || f.PeakHeld != 2*mib || store.count() != 2 {
-			t.Errorf("%d bytes are held, %d at most, by %d requests, want 2 MiB", f.Held, f.PeakHeld, store.count())
+		if f := b.Figures(); f.Buffered != 2*mib || f.PeakBuffered != 2*mib || store.count() != 2 {
+			t.Errorf("%d bytes are held, %d at most, by %d requests, want 2 MiB", f.Buffered, f.PeakBuffered, store.count())
 		}
 		b.read("e", 0, mib) // a batch ahead of its turn
-		if got := fmt.Sprint(store.objects()); got != "[a b e]" || b.Figures().Held != 3*mib {
-			t.Errorf("requests %s, %d bytes held, want a, b and e", got, b.Figures().Held)
+		if got := fmt.Sprint(store.objects()); got != "[a b e]" || b.Figures().Buffered != 3*mib {
+			t.Errorf("requests %s, %d bytes held, want a, b and e", got, b.Figures().Buffered)
 		}
 		b.Done(0)
 		b.settle()
@@ -223,8 +223,8 @@ func TestLimit(t *testing.T) {
 			b.read(string(rune('a'+i)), 0, mib)
 			b.Done(int64(i))
 		}
-		if f := b.Figures(); f.PeakHeld != 3*mib || f.Held != 0 {
-			t.Errorf("%d bytes were held at most, %d are, want 3 MiB and none", f.PeakHeld, f.Held)
+		if f := b.Figures(); f.PeakBuffered != 3*mib || f.Buffered != 0 {
+			t.Errorf("%d bytes were held at most, %d are, want 3 MiB and none", f.PeakBuffered, f.Buffered)
 		}
 		b.end()
 		unused(t, b.memory)

@@ -35,11 +35,11 @@ func (p *Prefetcher) pump() {
 			return
 		}
 		e := p.queue[0]
-		if p.held > 0 && p.held+e.span.Bytes > p.options.Limit || !p.first(e.first) && (p.flying >= p.bound() || !p.mayFollow()) {
+		if p.buffered > 0 && p.buffered+e.span.Bytes > p.options.Limit || !p.first(e.first) && (p.flying >= p.bound() || !p.mayFollow()) {
 			return
 		}
 		from, to, extents := p.grow(e)
-		if p.held > 0 && p.held+to-from > p.options.Limit {
+		if p.buffered > 0 && p.buffered+to-from > p.options.Limit {
 			return
 		}
 		p.start(from, to, extents)
@@ -153,8 +153,8 @@ func (p *Prefetcher) start(from, to int64, extents []*extent) {
 			p.prefaultSoon(s)
 		}
 	}
-	p.held += b.size()
-	p.counts.PeakHeld = max(p.counts.PeakHeld, p.held)
+	p.buffered += b.size()
+	p.counts.PeakBuffered = max(p.counts.PeakBuffered, p.buffered)
 	p.counts.Bytes += n
 	b.running = int((n + MaxRequest - 1) / MaxRequest)
 	p.flying += n

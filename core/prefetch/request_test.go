@@ -308,8 +308,8 @@ func TestFailures(t *testing.T) {
 				}
 				b.Done(0)
 				b.Done(1)
-				if f := b.Figures(); f.Held != 0 {
-					t.Errorf("%d bytes are held after the last batch", f.Held)
+				if f := b.Figures(); f.Buffered != 0 {
+					t.Errorf("%d bytes are held after the last batch", f.Buffered)
 				}
 				b.end()
 				unused(t, b.memory)
@@ -337,12 +337,12 @@ func TestFailureOfOnePart(t *testing.T) {
 		_, err := b.ReadAhead(still{}).Bytes(t.Context(), "o", 0, 2*MaxRequest)
 		failed := time.Since(began)
 		b.Done(0)
-		if f := b.Figures(); !errs.Is(err, errs.Storage) || f.Running != 1 || f.Held == 0 {
-			t.Errorf("%v; %d requests run, %d bytes are held", err, f.Running, f.Held)
+		if f := b.Figures(); !errs.Is(err, errs.Storage) || f.Running != 1 || f.Buffered == 0 {
+			t.Errorf("%v; %d requests run, %d bytes are held", err, f.Running, f.Buffered)
 		}
 		pass(time.Minute)
-		if f := b.Figures(); f.Held != 0 || failed >= time.Since(began)-time.Minute/2 && failed > 2*time.Second {
-			t.Errorf("%d bytes are held; the failure came after %v", f.Held, failed)
+		if f := b.Figures(); f.Buffered != 0 || failed >= time.Since(began)-time.Minute/2 && failed > 2*time.Second {
+			t.Errorf("%d bytes are held; the failure came after %v", f.Buffered, failed)
 		}
 		b.end()
 		unused(t, b.memory)
@@ -363,8 +363,8 @@ func TestNoMemory(t *testing.T) {
 		b.read("o", 0, 1000)
 		b.Done(0)
 		b.Done(1)
-		if f := b.Figures(); f.Held != 0 || b.memory.Mapped() != 0 {
-			t.Errorf("%d bytes are held, %d are mapped", f.Held, b.memory.Mapped())
+		if f := b.Figures(); f.Buffered != 0 || b.memory.Mapped() != 0 {
+			t.Errorf("%d bytes are held, %d are mapped", f.Buffered, b.memory.Mapped())
 		}
 		b.end()
 	})

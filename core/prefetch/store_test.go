@@ -237,8 +237,8 @@ func (b *rig) end() CarryOver {
 	if b.flying != 0 || b.running != 0 || b.head.flying != 0 {
 		b.t.Errorf("at the end %d bytes of %d requests are in flight, %d of the first batch", b.flying, b.running, b.head.flying)
 	}
-	if c.Empty() && b.held != 0 {
-		b.t.Errorf("at the end %d bytes are held", b.held)
+	if c.Empty() && b.buffered != 0 {
+		b.t.Errorf("at the end %d bytes are held", b.buffered)
 	}
 	return c
 }

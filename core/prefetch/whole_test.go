@@ -35,7 +35,7 @@ func TestOneShot(t *testing.T) {
 		}
 		f := b.Figures()
 		// 16 MiB in requests of 4 MiB, and 64 short ones.
-		if f.Requests > 4+jobs+1 || f.Direct != 0 || f.Held != 0 || f.PeakHeld > 8*mib+firstRequest {
+		if f.Requests > 4+jobs+1 || f.Direct != 0 || f.Buffered != 0 || f.PeakBuffered > 8*mib+firstRequest {
 			t.Errorf("figures %+v", f)
 		}
 		if took := time.Since(began); took > 5*store.delay {
@@ -112,8 +112,8 @@ func TestRandomPlans(t *testing.T) {
 				<-done
 			}
 			b.settle()
-			if f := b.Figures(); f.Held != 0 || b.planned != 0 || b.useful != 0 || len(b.objects) != 0 {
-				t.Errorf("seed %d: %d bytes are held after the last batch, %d planned, %d useful", seed, f.Held, b.planned, b.useful)
+			if f := b.Figures(); f.Buffered != 0 || b.planned != 0 || b.useful != 0 || len(b.objects) != 0 {
+				t.Errorf("seed %d: %d bytes are held after the last batch, %d planned, %d useful", seed, f.Buffered, b.planned, b.useful)
 			}
 			b.end()
 			unused(t, b.memory)

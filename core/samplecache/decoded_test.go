@@ -122,7 +122,7 @@ func TestKeepsSamples(t *testing.T) {
 		if n := loads(t, c, b); n != 0 {
 			t.Errorf("%d samples of another chunk are kept", n)
 		}
-		if s := c.Stats(); s.Hits != 50 || s.Misses != 100 || s.Kept < 50 || s.Faults != 0 || s.Bytes == 0 {
+		if s := c.Stats(); s.Hits != 50 || s.Misses != 100 || s.Stored < 50 || s.Faults != 0 || s.Bytes == 0 {
 			t.Errorf("stats %+v", s)
 		}
 	})

@@ -18,17 +18,17 @@ import (
 	"deeplake/core/internal/tmpfile"
 )
 
-// Disk keeps samples in a directory, which any number of processes may share; nobody waits for
-// anybody. All methods may be called in parallel, but for Close, which comes last.
+// Disk caches samples in a directory. Any number of processes may share it, and none waits for
+// another. All methods may be called in parallel, except Close, which comes last.
 //
-// Each chunk has a file of a fixed layout (see layout), with a hole for every sample that nobody
-// has kept yet. A sample is written to its place and then, with its checksum, into the table in
-// front. Whoever writes the same sample writes the same bytes, and what was torn or is being
-// written has another checksum and is decoded again: so there is no lock.
+// Each chunk has a file of a fixed layout (see layout); a sample not cached yet is a hole in it. A
+// write puts the sample at its offset first, then its checksum into the table in front. There is
+// no lock: writers of one sample write the same bytes. A torn or unfinished sample fails its
+// checksum and is decoded again.
 //
-// Files count with their full length, holes too. When a new one does not fit, those used longest
-// ago are removed, but none that this process uses. A process that has a removed file open gives
-// its blocks back when it ends.
+// Files count with their full length, holes included. If a new file does not fit, the least
+// recently used files are removed, except those in use by this process. Another process that has
+// a removed file open occupies its blocks until it ends.
 type Disk struct {
 	dir   string
 	limit int64
@@ -90,7 +90,7 @@ func OpenDisk(dir string, limit int64) (*Disk, error) {
 	return &Disk{dir: dir, limit: limit, files: map[chunk.ID]*file{}}, nil
 }
 
-// Load fills dst with the sample if it is kept and undamaged.
+// Load fills dst with the sample if it is cached and undamaged.
 func (d *Disk) Load(r *chunk.Ref, dst []byte) bool {
 	if fits(r) && d.load(r, dst) {
 		d.hits.Add(1)
@@ -330,7 +330,7 @@ func (d *Disk) fault(err error) {
 
 // Stats are the figures since the start; Bytes is as counted last.
 func (d *Disk) Stats() Stats {
-	s := Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Kept: d.samples.Load(), Limit: d.limit, Faults: d.faults.Load()}
+	s := Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Stored: d.samples.Load(), Limit: d.limit, Faults: d.faults.Load()}
 	if text := d.first.Load(); text != nil {
 		s.Fault = *text
 	}
@@ -360,7 +360,7 @@ func (d *Disk) Close() {
 const (
 	magic      = "dlpixel2"
 	headBytes  = 32 // magic, items u32, 0 u32, size u64, CRC-32C of these u32, 0 u32
-	entryBytes = 8  // CRC-32C of the sample u32, 1 u32 once it is kept
+	entryBytes = 8  // CRC-32C of the sample u32, 1 u32 once it is cached
 	alignBytes = 64
 )
 

@@ -14,7 +14,7 @@ import (
 
 // Cache keeps samples. All methods may be called in parallel, but for Close, which comes last.
 type Cache interface {
-	// Load fills dst, len(dst) == r.Size, if the sample is kept.
+	// Load fills dst, len(dst) == r.Size, if the sample is cached.
 	Load(r *chunk.Ref, dst []byte) bool
 	// Store may take a copy of the decoded sample.
 	Store(r *chunk.Ref, data []byte)
@@ -59,7 +59,7 @@ func Open(o Options) (Cache, error) {
 type Stats struct {
 	Hits   int64 `json:"hits"`   // samples found
 	Misses int64 `json:"misses"` // samples not found
-	Kept   int64 `json:"kept"`   // samples added
+	Stored int64 `json:"kept"`   // samples added
 	Bytes  int64 `json:"bytes"`  // of samples in memory, or of files, those of other runs too
 	Limit  int64 `json:"limit"`
 	// files that could not be read or written, or were damaged
@@ -67,7 +67,7 @@ type Stats struct {
 	Fault  string `json:"fault,omitempty"` // the first of them
 }
 
-// fits reports whether a sample is one that can be kept: whole, and a single item of its chunk.
+// fits reports whether a sample can be cached: it is whole, and a single item of its chunk.
 func fits(r *chunk.Ref) bool {
 	return r.Chunk != nil && r.Tiles == nil && r.Items == 1 && r.Size > 0 && r.Item < r.Chunk.Index.Items()
 }

@@ -153,7 +153,7 @@ func (m *Memory) grow() bool {
 
 // Stats returns the figures since the start.
 func (m *Memory) Stats() Stats {
-	return Stats{Hits: m.hits.Load(), Misses: m.misses.Load(), Kept: m.samples.Load(), Bytes: m.bytes.Load(), Limit: m.limit}
+	return Stats{Hits: m.hits.Load(), Misses: m.misses.Load(), Stored: m.samples.Load(), Bytes: m.bytes.Load(), Limit: m.limit}
 }
 
 // Close frees the memory.
