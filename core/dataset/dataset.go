@@ -20,7 +20,7 @@ type Dataset struct {
 	env    *Env
 	store  storage.Provider
 	repo   *version.Repo
-	branch atomic.Pointer[string] // the name of repo's, for whoever has not the lock
+	branch atomic.Pointer[string] // the name of repo's, for readers without the lock
 	asked  OpenOptions
 	past   bool // opened at a commit of the past
 	ro     bool
@@ -145,7 +145,7 @@ func (d *Dataset) URI() string { return d.store.URI() }
 // ReadOnly reports whether writing is refused.
 func (d *Dataset) ReadOnly() bool { return d.ro }
 
-// Close drops what is not committed and releases the store. Views of the dataset fail from then on.
+// Close drops uncommitted changes and releases the store. Views of the dataset fail afterwards.
 // A second Close does nothing.
 func (d *Dataset) Close() error {
 	d.mu.Lock()

@@ -21,7 +21,7 @@ type Description struct {
 	Named []string `json:"named,omitempty"`
 }
 
-// TensorDescription is what a tensor says of itself. The counters are those of the commit:
+// TensorDescription describes a tensor. The counters are those of the commit:
 // uncommitted rows that are still being packed are not in them.
 type TensorDescription struct {
 	Name        string       `json:"name"`
@@ -40,7 +40,7 @@ type TensorDescription struct {
 	Info     map[string]any `json:"info"`
 }
 
-// Describe says what the dataset is, with its uncommitted changes.
+// Describe describes the dataset, with its uncommitted changes.
 func (d *Dataset) Describe() (Description, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

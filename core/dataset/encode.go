@@ -53,7 +53,7 @@ func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf 
 	return g.Wait()
 }
 
-// verbatim reports whether a file is stored as it is.
+// verbatim reports whether a file is stored unchanged.
 func (ct *columnType) verbatim(s *tensor.Sample) bool {
 	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && ct.sampleCodec.Describe().Sniff(s.Data)
 }

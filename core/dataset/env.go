@@ -11,7 +11,7 @@ type Env struct {
 	Sources storage.Sources // places that data is taken from, and that links point to
 	Codecs  *codec.Registry
 	Writer  string // names the software in commit records
-	Author  string // who commits
+	Author  string // of commits
 }
 
 // For is the environment for datasets in a store with these settings.

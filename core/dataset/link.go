@@ -24,7 +24,7 @@ const (
 	// maxHeadBytes is how much is read at most. Thumbnails and colour profiles stand before the
 	// shape.
 	maxHeadBytes = 16 << 20
-	// looksInFlight is the number of pictures whose beginnings are read at once.
+	// looksInFlight bounds the pictures whose beginnings are read at once.
 	looksInFlight = 32
 )
 

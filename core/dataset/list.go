@@ -10,7 +10,7 @@ import (
 )
 
 // List gives the names of the datasets directly below uri, in byte order. It asks the store for the
-// first object behind each name, and reads no further into what lies there.
+// first object behind each name, and reads no more of it.
 func List(ctx context.Context, env *Env, uri string, o storage.Options) ([]string, error) {
 	const op = "list datasets of"
 	store, err := env.Stores.Open(ctx, uri, o)

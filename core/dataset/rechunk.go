@@ -19,11 +19,11 @@ type RechunkOptions struct {
 	Tensors []string `json:"tensors"` // none: all
 	// 0: as each tensor has it; else its size from now on, too
 	ChunkBytes int64  `json:"chunk_bytes"`
-	All        bool   `json:"all"` // also what lies well already
+	All        bool   `json:"all"` // also ranges that are laid out well
 	Message    string `json:"message"`
 }
 
-// RechunkReport says what Rechunk did.
+// RechunkReport has the counts of a Rechunk.
 type RechunkReport struct {
 	Rows   int64              `json:"rows"`   // samples that were written anew
 	Bytes  int64              `json:"bytes"`  // of the chunks that hold them now
@@ -35,7 +35,7 @@ type RechunkReport struct {
 // rangeBytes is the most of a chunk that is read at once.
 const rangeBytes = 16 << 20
 
-// rangesInFlight is how many pieces are read at once; they are what Rechunk holds in memory.
+// rangesInFlight bounds the pieces read at once, and so the memory of Rechunk.
 const rangesInFlight = 8
 
 // Rechunk writes the samples of runs of rows that are spread over small or half-used chunks, as

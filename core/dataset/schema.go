@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TensorSpec is what a user says of a new tensor. Zero values mean the default of the htype.
+// TensorSpec describes a new tensor. Zero values mean the default of the htype.
 type TensorSpec struct {
 	Name        string         `json:"name"`
 	HType       string         `json:"htype"`

@@ -131,7 +131,7 @@ func (v Versions) DeleteBranch(ctx context.Context, name string) error {
 	return repo.DeleteBranch(ctx, name)
 }
 
-// settled refuses to leave uncommitted changes behind. The lock is held.
+// settled refuses to leave uncommitted changes behind. The caller holds the lock.
 func (d *Dataset) settled(verb string) error {
 	if d.w != nil && !d.w.empty() {
 		return errs.New(errs.Conflict, "%s dataset %q: there are uncommitted changes; commit() or discard() them first", verb, d.URI())

@@ -83,7 +83,8 @@ func (v *View) derive() *View {
 	return &View{d: v.d, snap: v.snap, dirty: v.dirty, types: v.types, names: v.names, step: 1, columns: map[string]*Column{}}
 }
 
-// Select is the view of the given rows of v, in that order; repeats are allowed. rows is not kept.
+// Select returns a view of the given rows of v, in that order; repeats are allowed. It does not
+// retain rows.
 func (v *View) Select(rows []int64) (*View, error) {
 	out := v.derive()
 	out.list = make([]int64, len(rows))

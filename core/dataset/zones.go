@@ -129,5 +129,5 @@ func (c *Column) Bounds(ctx context.Context) (least, most tensor.Shape, err erro
 	return least, most, nil
 }
 
-// Empty reports whether no row has a sample, as far as the map tells at once.
+// Empty reports whether the map alone shows that no row has a sample.
 func (c *Column) Empty() bool { return c.tree.Root().Page.IsZero() }

@@ -38,12 +38,12 @@ type bulkJob struct{ tensor, run, from, to int }
 // Failure is a sample that a bulk read could not read.
 type Failure struct {
 	Tensor   int // in order of Add
-	Position int // among the samples that were asked for
+	Position int // among the requested samples
 	Err      error
 }
 
-// Add adds the samples of a plan, which go to dst in the order that was asked for. It clears those
-// of holes.
+// Add adds the samples of a plan. They go to dst in the requested order. Add clears the samples of
+// holes.
 func (b *Bulk) Add(name string, plan *chunk.GatherPlan, dst []byte) {
 	for _, p := range plan.Holes {
 		clear(dst[int64(p)*plan.Size : (int64(p)+1)*plan.Size])

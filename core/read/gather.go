@@ -174,7 +174,7 @@ func sortRows(ctx context.Context, rows []int64) []int32 {
 		slices.Sort(rows)
 		return former
 	}
-	from, to := make([]uint64, len(rows)), make([]uint64, len(rows)) // row and place in one word
+	from, to := make([]uint64, len(rows)), make([]uint64, len(rows)) // row and index in one word
 	for i, row := range rows {
 		from[i] = uint64(row)<<32 | uint64(i)
 	}

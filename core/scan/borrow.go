@@ -27,8 +27,8 @@ func (r *reader) Return() {
 	r.borrowed = r.borrowed[:0]
 }
 
-// lies is rows of a column as they lie in memory, those of the first piece; nil where they do not.
-// What is wrong with them is found when they are read.
+// lies borrows rows of a column from mapped memory, up to the end of the first piece. It returns
+// nil if they are not mapped, and after an error: the read that follows reports it.
 func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows) (*array.Column, error) {
 	d := f.column.DType()
 	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() {

@@ -116,11 +116,11 @@ func (r *reader) memory(n int64) buffer {
 // mostGiven bounds the addresses that a reader remembers of memory that did not come back.
 const mostGiven = 1 << 10
 
-// mostFree is how many pieces of memory are kept.
+// mostFree bounds the pieces of free memory.
 const mostFree = 16
 
-// Recycle takes back the memory of a column that Read has given, as query.Recycler says. New memory
-// costs several times what reading into old memory does.
+// Recycle implements query.Recycler: it takes back the memory of a column that Read returned.
+// Reading into new memory costs several times as much as reading into used memory.
 func (r *reader) Recycle(c *array.Column, others ...*array.Column) {
 	if c == nil || c.Items != nil || len(r.free) >= mostFree {
 		return
@@ -133,7 +133,7 @@ func (r *reader) Recycle(c *array.Column, others ...*array.Column) {
 	}
 	for _, k := range others {
 		if k == nil || k.Items != nil {
-			return // who knows
+			return // an unknown type: its memory cannot be reused
 		}
 		own := storedBytes(k)
 		if q := uintptr(unsafe.Pointer(unsafe.SliceData(own))); q >= uintptr(p) && q < uintptr(p)+uintptr(len(all)) {
@@ -144,8 +144,8 @@ func (r *reader) Recycle(c *array.Column, others ...*array.Column) {
 	r.free = append(r.free, unsafe.Slice((*uint64)(p), len(all)/8))
 }
 
-// settle makes of bytes that were read what columns hold: numbers of half precision become float32,
-// and every byte of a bool 0 or 1, which Go relies on.
+// settle converts bytes that were read to the values of columns. Numbers of half precision become
+// float32. Every byte of a bool becomes 0 or 1, because Go relies on it.
 func settle(d tensor.DType, data any, bytes []byte) {
 	switch d {
 	case tensor.Bool:

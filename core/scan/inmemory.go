@@ -69,7 +69,7 @@ func describeType(name string, t array.Type) dataset.TensorDescription {
 	return d
 }
 
-// keptRows is how many rows are computed and kept at once.
+// computedRows bounds the rows that are computed at once.
 const computedRows = 1 << 16
 
 // keep puts the outputs of r that are numbered in outputs into a dataset in memory, and makes the

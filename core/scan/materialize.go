@@ -26,11 +26,13 @@ const (
 	copyRows  = 1 << 14
 )
 
-// Materialize makes a dataset of the result's rows, in their order: its columns become tensors with
-// the htype, dtype, compression, class names and info that they have, files (JPEG, PNG, WebP) are
-// copied as they are, and what is computed is computed. A dataset that is there is errs.Exists,
-// unless it is to be overwritten, or empty: without tensors and commits, as a copy leaves it that
-// is killed. After an error no dataset is left but such a one that was there.
+// Materialize creates a dataset of the result's rows, in their order. Columns become tensors of the
+// same htype, dtype, compression, class names and info. Stored files (JPEG, PNG, WebP) are copied
+// unchanged; computed columns are computed.
+//
+// Fails with errs.Exists if the dataset exists, unless overwriting is requested or the dataset is
+// empty: without tensors and commits, as a killed copy leaves it. After an error, only a dataset
+// that existed before remains.
 func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
 	if len(a.table.fields) == 0 {
 		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
@@ -101,8 +103,8 @@ func (o *Copy) undo(ctx context.Context, env *dataset.Env) error {
 	return dataset.Delete(ctx, env, o.URI, o.Storage)
 }
 
-// notInto refuses to overwrite what is being read, and what the query is asked of when it is asked
-// again.
+// notInto refuses to overwrite a dataset that the result reads, or that its query reads when it
+// runs again.
 func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	if !o.Overwrite {
 		return nil

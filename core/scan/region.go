@@ -43,8 +43,7 @@ func (v *values) region(ctx context.Context, spans []query.Span) (*array.Column,
 	return k.read(ctx, runs)
 }
 
-// blame finds the first value that has not what spans say: the error is about a row among those
-// that were read.
+// blame finds the first value that lacks the regions of spans, so that the error names its row.
 func (k *cutter) blame(runs []read.Values, err error) error {
 	for i := range runs {
 		s := &runs[i]
@@ -89,8 +88,8 @@ type cut struct {
 	rest   []query.Span
 }
 
-// of finds the region of a value of shape s: along each axis that has one index, or a slice of step
-// 1, what that says. rest is the same for all values with as many axes.
+// of finds the region of a value of shape s. It applies an index or a slice of step 1 along each
+// axis that has one. rest is the same for all values with as many axes.
 func (k *cutter) of(s tensor.Shape, row int64) (cut, error) {
 	named := 0
 	for _, sp := range k.spans {

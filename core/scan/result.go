@@ -23,10 +23,9 @@ var (
 	_ read.Column = (*computedColumn)(nil)
 )
 
-// Result is rows that can be read, loaded, selected from and asked again: those of a view, or what
-// a query has answered with. It never changes and may be used in parallel. It is valid until the
-// datasets are closed that it is of; what it holds of its own is memory, given back when nobody
-// refers to it.
+// Result has the rows of a view or of a query. They can be read, loaded, selected from and queried.
+// A Result never changes and may be used in parallel. It is valid until its datasets are closed.
+// It owns nothing but memory, which the garbage collector frees.
 type Result struct {
 	// its rows are those of this view, its columns tensors of it; else nil
 	view        *dataset.View
@@ -45,12 +44,15 @@ func Plain(v *dataset.View) *Result {
 	return &Result{view: v, base: v, origin: v, sourceRows: own, reads: own, table: Of(v)}
 }
 
-// NewResult is what a query on a view has answered with. words say all that decides the rows
-// besides the datasets: the query in its canonical form, parameters, seed, and the Words of an
-// result that was asked. reads are all views that the query reads, base among them, and the Reads
-// of such an result, in an order that the same query always has. Computed columns are kept in
-// memory, each in the chunks of a dataset of its own; those that are computed when they are read,
-// of one element type, stay so. ctx ends the computing of the others.
+// NewResult returns the result of a query on a view.
+//
+// words identify everything besides the datasets that decides the rows: the query in its canonical
+// form, parameters, seed, and the Words of a result that was queried. reads are all views that the
+// query reads, with base and the Reads of a queried result. Their order must be the same whenever
+// the query is the same.
+//
+// Computed columns are stored in memory, each in the chunks of a dataset of its own. A column of
+// one element type that is computed on read stays so. ctx ends the computing of the others.
 func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Result, error) {
 	a := &Result{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, fingerprint: words}
 	d := sourceViews{result: r, views: map[sourceView]*dataset.View{}}
@@ -242,7 +244,7 @@ func (a *Result) Origin() *dataset.View { return a.origin }
 // Base is the view that was asked.
 func (a *Result) Base() *dataset.View { return a.base }
 
-// Reads is all that the result was computed from, Base among it. Nobody may change it.
+// Reads returns all views that the result was computed from, with Base. Callers must not change it.
 func (a *Result) Reads() []*dataset.View { return a.reads }
 
 // Fingerprint identifies the query and the selections from its result; "" of a view.
@@ -307,8 +309,8 @@ func (a *Result) Traffic() storage.Stats {
 	return sum
 }
 
-// Identity says which rows these are, as dataset.View.Identity does. What was asked names the rows
-// that are of no single view: they are the same wherever the same is asked of the same commits.
+// Identity identifies the rows, as dataset.View.Identity does. The query identifies rows of no
+// single view: the same query of the same commits has the same rows.
 func (a *Result) Identity() (dataset, commit, selection string, err error) {
 	if a.view != nil {
 		return a.view.Identity()
@@ -325,7 +327,7 @@ func (a *Result) Identity() (dataset, commit, selection string, err error) {
 			return "", "", "", err
 		}
 		if c == "" {
-			commit = "" // who knows what those rows will be
+			commit = "" // uncommitted rows may change
 		}
 		if line := fmt.Sprintf("\x00%s %s %s", d, c, rows); !seen[line] {
 			seen[line] = true
@@ -345,7 +347,7 @@ func (a *Result) Rows(dst []int64) error {
 	return nil
 }
 
-// Select is the given rows, in that order; repeats are allowed. rows is not kept.
+// Select returns the given rows, in that order; repeats are allowed. It does not retain rows.
 func (a *Result) Select(rows []int64) (*Result, error) {
 	for _, row := range rows {
 		if row < 0 || row >= a.table.rows {
@@ -418,8 +420,8 @@ func (a *Result) derive(n int64, words string, of func(*dataset.View) (*dataset.
 	return out, nil
 }
 
-// Describe says what the result shows. The counters of its tensors are those of the commits they
-// are of.
+// Describe describes the columns of the result. The counters of its tensors are those of their
+// commits.
 func (a *Result) Describe() dataset.Description {
 	if a.view == a.base && a.view != nil {
 		return a.view.Describe()

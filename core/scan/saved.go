@@ -16,10 +16,9 @@ type QuerySpec struct {
 	Seed   uint64
 }
 
-// Save saves the result under a name in d, the dataset that was asked: what was asked, and where
-// its rows are rows of that dataset, those. Columns that were computed are computed again when it
-// is loaded; of such an result no part can be saved. A name that is taken is errs.Exists, unless
-// replace is set.
+// Save saves the result under a name in d, the queried dataset. It stores the query, and the rows
+// if they are rows of d. Loading computes computed columns again; therefore a part of a result with
+// such columns cannot be saved. Fails with errs.Exists if the name is taken and replace is not set.
 func (a *Result) Save(ctx context.Context, d *dataset.Dataset, name string, q QuerySpec, replace bool) error {
 	s := dataset.SavedView{Name: name, Query: q.Query, Params: q.Params, Seed: q.Seed}
 	own, err := a.ownRows()

@@ -25,8 +25,8 @@ var (
 	_ query.RemoteTable = (*Table)(nil)
 )
 
-// field is a column of a table: a tensor of a view that has as many rows as the table, or what is
-// computed when it is read.
+// field is a column of a table: a tensor of a view with as many rows as the table, or a column
+// computed on read.
 type field struct {
 	name   string
 	view   *dataset.View
@@ -116,8 +116,7 @@ func typeOf(c *dataset.Column) array.Type {
 	return t
 }
 
-// Resolve says what is true of all values of a column in this version. What it has found once it
-// remembers.
+// Resolve returns the facts that hold for all values of a column in this version. It caches them.
 func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
 	f := t.fields[column]
 	if f.compute != nil {
@@ -150,8 +149,8 @@ func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
 	return typ, nil
 }
 
-// unseen is what is said of the shape of a tensor without samples: what is declared, what its htype
-// demands, or scalars.
+// unseen returns the shape of a tensor without samples: the declared one, the one that its htype
+// demands, or that of scalars.
 func unseen(c *dataset.Column) (int, tensor.Shape) {
 	if s := c.Spec().Shape; s != nil {
 		return len(s), s
