@@ -28,7 +28,7 @@ func onDataset(c C.dl_context, h C.dl_dataset, e *C.dl_error, body func(ctx cont
 	})
 }
 
-// wantOut refuses a NULL place for the result before anything is done.
+// wantOut refuses a NULL pointer to the result before any work is done.
 func wantOut(op string, given bool) error {
 	if given {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"deeplake/core/session"
 )
 
-// loading is a dl_loader. Closing it ends its epochs, whose handles it keeps.
+// loading is a dl_loader. Closing it ends its epochs; it has their handles.
 type loading struct {
 	*loader.Loader
 	mu     sync.Mutex

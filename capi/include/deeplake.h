@@ -91,7 +91,7 @@ typedef struct dl_conflict {
 typedef struct dl_error {
     dl_status status;
     uint32_t flags;
-    char message[2040];   /* for people: operation, object, what is wrong, and the remedy */
+    char message[2040];   /* text: operation, object, failure, and the remedy */
     char operation[64];   /* "read", "put", "open dataset" */
     char object[1024];    /* a key, a URI, the name of a tensor */
     char request_id[128]; /* the store's name of the request that failed */

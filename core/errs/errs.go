@@ -12,7 +12,7 @@ import (
 	"fmt"
 )
 
-// Kind classifies a failure by what the caller can do about it.
+// Kind classifies a failure by the caller's remedy.
 type Kind uint8
 
 // The kinds. The values are the C status codes, hence stable within an ABI major version.

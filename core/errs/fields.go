@@ -2,7 +2,7 @@ package errs
 
 import "strings"
 
-// Retry says whether what failed may succeed when it is tried again.
+// Retry says whether a repetition of the failed operation may succeed.
 type Retry int8
 
 // The values of Retry; C has the same numbers.
@@ -54,7 +54,7 @@ func FieldsOf(err error) Fields {
 	return f
 }
 
-// retryOf says what the kind alone tells about another try.
+// retryOf returns the Retry that follows from the kind alone.
 func retryOf(k Kind) Retry {
 	switch k {
 	case Storage, Conflict, Canceled:

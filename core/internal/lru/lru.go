@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// errUnfinished is what a load has failed with until fn returns: it may panic.
+// errUnfinished is the error of a load until fn returns, so that it stands if fn panics.
 var errUnfinished = errors.New("load: not finished")
 
 // Cache keeps values by key up to a number of bytes. All methods may be called in parallel.
@@ -122,7 +122,7 @@ func (c *Cache[K, V]) Drop(key K) {
 	}
 }
 
-// Bytes is what the kept values count together.
+// Bytes returns the sum of the sizes of the values.
 func (c *Cache[K, V]) Bytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -147,7 +147,7 @@ func (c *Client) RoundTrip(rq *http.Request) (*http.Response, error) {
 	return rs, nil
 }
 
-// Do sends rq. It is what SDKs call instead of http.Client.Do.
+// Do sends rq. SDKs call it in place of http.Client.Do.
 func (c *Client) Do(rq *http.Request) (*http.Response, error) { return c.RoundTrip(rq) }
 
 // watched is a connection that breaks when a write makes no progress for so long.

@@ -18,10 +18,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// maxText bounds what is read of an answer that refuses a request.
+// maxText bounds the bytes read of an answer that refuses a request.
 const maxText = 16 << 10
 
-// Response is a response that is not what was asked for.
+// Response is an unexpected response.
 type Response struct {
 	Method string
 	Host   string
@@ -89,7 +89,7 @@ func IsPage(h http.Header) bool {
 	return strings.TrimSpace(kind) == "text/html"
 }
 
-// Quote is what the answer said, short enough for a message.
+// Quote returns the text of the answer, shortened for a message.
 func (a *Response) Quote() string {
 	const most = 200
 	text := Clean(string(a.Text), most)

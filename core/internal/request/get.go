@@ -13,11 +13,11 @@ import (
 	"deeplake/core/storage"
 )
 
-// Dialect is what stores do differently. Nil fields have the meaning that HTTP gives them.
+// Dialect has the differences of a store from HTTP. A nil field means plain HTTP.
 type Dialect struct {
 	// Sign completes the request after all other headers are set, once for each time it is sent.
 	Sign func(ctx context.Context, rq *http.Request) error
-	// Tag tells versions of the object apart. Default: ETag.
+	// Tag returns the version of the object. Default: ETag.
 	Tag func(h http.Header) string
 	// Require adds the condition that the object has tag. Default: If-Match, for a tag that is a
 	// strong ETag.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxWords bounds what messages quote of what another side says.
+	// maxWords bounds the text of a server that a message quotes.
 	maxWords = 300
 	// leastSecret is the length from which a value is looked for: shorter ones are parts of words.
 	leastSecret = 4
@@ -40,7 +40,7 @@ func Clean(text string, most int) string {
 	return out.String()
 }
 
-// CleanError is err with a clean text. What it wraps can still be found.
+// CleanError is err with a clean text. It unwraps to err.
 func CleanError(err error) error {
 	text := Clean(err.Error(), maxWords)
 	if text == err.Error() {
