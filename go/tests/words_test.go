@@ -28,6 +28,9 @@ var retired = map[string]string{
 	"lender":   "borrower",
 	"lends":    "borrows",
 	"lent":     "borrowed",
+	"errands":  "one-shot prefetches",
+	"hoards":   "prefetchers",
+	"parcels":  "batch exports",
 	"rooms":    "packages",
 	"tickets":  "seats",
 }

@@ -32,13 +32,15 @@ def ds(vectors: np.ndarray) -> Iterator[deeplake.Dataset]:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_near_vectors(ds: deeplake.Dataset, vectors: np.ndarray, dtype: type) -> None:
     wanted = vectors[ROWS:].astype(dtype)
-    text = "SELECT id, L2_NORM(embedding - ?) AS far WHERE label = 'odd' ORDER BY far LIMIT 10"
+    text = "SELECT id, L2_NORM(embedding - ?) AS distance WHERE label = 'odd' ORDER BY distance LIMIT 10"
     view = ds.query(text, tql.each(wanted))
     assert len(view) == TURNS * FIRST
-    far = np.linalg.norm(vectors[1:ROWS:2].astype(np.float64) - wanted[:, None].astype(np.float64), axis=2)
-    order = np.argsort(far, axis=1)[:, :FIRST]
+    distance = np.linalg.norm(vectors[1:ROWS:2].astype(np.float64) - wanted[:, None].astype(np.float64), axis=2)
+    order = np.argsort(distance, axis=1)[:, :FIRST]
     assert (view.indices.reshape(TURNS, FIRST) == 2 * order + 1).all()
-    assert np.allclose(view["far"].numpy().reshape(TURNS, FIRST), np.take_along_axis(far, order, 1), rtol=1e-6)
+    assert np.allclose(
+        view["distance"].numpy().reshape(TURNS, FIRST), np.take_along_axis(distance, order, 1), rtol=1e-6
+    )
     assert (view["id"].numpy() == view.indices).all()
 
 
