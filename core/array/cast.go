@@ -124,7 +124,7 @@ func convertTo[T, S Number](v []S, least, most float64) (any, int) {
 	return out, bad
 }
 
-// typeNames returns the names that CAST accepts: those of NumPy and of SQL.
+// typeNames returns the names that CAST accepts: the names of NumPy and of SQL.
 func typeNames() map[string]Type {
 	m := map[string]Type{}
 	for _, d := range []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16,

@@ -27,7 +27,7 @@ func LabelText(c *Column) *Column {
 	})
 }
 
-// LabelNumbers is the numbers of names, which are those of classes; another name is an error.
+// LabelNumbers returns the class numbers of names. A name that is no class is an error.
 func LabelNumbers(c *Column, names []string) (*Column, error) {
 	index := make(map[string]int64, len(names))
 	for i, name := range names {

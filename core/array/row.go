@@ -40,7 +40,7 @@ func (e *RowError) with(row int64) error {
 	return fmt.Errorf(e.format, args...)
 }
 
-// Error names the row as it is counted in the column.
+// Error names the row by its number in the column.
 func (e *RowError) Error() string { return e.with(int64(e.Row)).Error() }
 
 // Unwrap shows the kind.

@@ -239,7 +239,7 @@ func (o *Ordering) Sort(rows []int) {
 	}
 }
 
-// radix sorts by key, byte by byte from the last; those that all keys have in common are left out.
+// radix sorts by key, byte by byte from the last. Bytes that are the same in all keys are skipped.
 func radix(list []numbered) []numbered {
 	if len(list) < 2 {
 		return list

@@ -290,7 +290,7 @@ func fast[T cmp.Ordered](op nativeOp, plain kernel[T, bool]) kernel[T, bool] {
 	}
 }
 
-// wordsOf shows bools eight at a time, but for those that are left over.
+// wordsOf views bools as words of eight. The rest, fewer than eight, is not in them.
 func wordsOf(d []bool) []uint64 {
 	if len(d) < 8 {
 		return nil // there is no word to point to

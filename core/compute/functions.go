@@ -58,7 +58,7 @@ func Names() []string {
 	return out
 }
 
-// wrong is the error of an argument that a function cannot take.
+// wrong returns the error of an argument that a function does not accept.
 func wrong(name string, arg int, got array.Type, want string) error {
 	return errs.New(errs.Type, "%s: argument %d is %s, want %s", name, arg+1, got, want)
 }
@@ -73,7 +73,7 @@ func wantNumbers(name string, args []array.Type) error {
 	return nil
 }
 
-// wantScalars refuses arguments that are not single values of a kind.
+// wantText refuses arguments that are not single texts.
 func wantText(name string, args []array.Type, from, to int) error {
 	for i := from; i < min(to, len(args)); i++ {
 		if t := args[i]; t.DType != 0 && !(t.Scalar() && (t.Text() || t.Label() || t.DType == tensor.JSON)) {
@@ -83,6 +83,7 @@ func wantText(name string, args []array.Type, from, to int) error {
 	return nil
 }
 
+// wantInts refuses arguments that are not single whole numbers.
 func wantInts(name string, args []array.Type, from, to int) error {
 	for i := from; i < min(to, len(args)); i++ {
 		if t := args[i]; t.DType != 0 && !(t.Scalar() && t.Integer()) {
@@ -149,7 +150,7 @@ func ints(c *array.Column) func(i int) int64 {
 	return func(i int) int64 { return d[i] }
 }
 
-// fixed is a Check that gives one type whatever the arguments are, once they pass.
+// fixed returns a Check whose result type does not depend on the arguments.
 func fixed(t array.Type, check func(args []array.Type) error) func(args []array.Type) (array.Type, error) {
 	return func(args []array.Type) (array.Type, error) { return t, check(args) }
 }

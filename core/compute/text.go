@@ -51,7 +51,7 @@ func ConcatText(x, y *array.Column) (*array.Column, error) {
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) { return joinRows(t, c[0], c[1], n) }, x, y)
 }
 
-// joinRows puts the elements or items of y behind those of x.
+// joinRows appends the elements or items of each row of y to the same row of x.
 func joinRows(t array.Type, x, y *array.Column, n int) (*array.Column, error) {
 	null := array.AnyNull(n, x, y)
 	x, err := array.Become(x, t)

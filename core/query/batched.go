@@ -13,7 +13,7 @@ import (
 // own.
 const maxBatched = 1 << 14
 
-// batchesOf is the parameters of each turn: those of Each have one row of their values.
+// batchesOf returns the parameters of each turn. A batched parameter has one of its values in each.
 func batchesOf(o *Options) ([][]any, error) {
 	if len(o.Batched) == 0 {
 		return [][]any{o.Params}, nil

@@ -5,14 +5,14 @@ import (
 	"deeplake/core/compute/aggregate"
 )
 
-// passes reports whether an aggregate keeps no memory of the columns that it is given.
+// passes reports whether an aggregate keeps no reference to the columns that it takes.
 func (a *aggregateCall) passes() bool {
 	f := aggregate.Find(a.name)
 	return f != nil && f.NoAlias
 }
 
-// borrow is eval for a caller that keeps no memory of the column. A stored column is then used in
-// place, without a copy, if its reader allows that.
+// borrow is eval for a caller that keeps no reference to the column. A stored column is then used
+// in place, without a copy, if its reader allows that.
 func (f *frame) borrow(n *node) (*array.Column, error) {
 	if f.memo[n.id] == nil {
 		if v := f.shown(n); v != nil {
@@ -22,8 +22,8 @@ func (f *frame) borrow(n *node) (*array.Column, error) {
 	return f.eval(n)
 }
 
-// shown is a stored column where it lies, for as long as its batch; nil: it has to be read, or lies
-// in several pieces.
+// shown returns a stored column in place, valid until its batch ends. Returns nil if the column
+// must be read or lies in several pieces.
 func (f *frame) shown(n *node) *array.Column {
 	if n.ref == nil || n.ref.want != Values || n.ref.part != nil || f.rows[n.ref.origin].List != nil {
 		return nil
@@ -58,10 +58,10 @@ func (f *frame) borrowRows(n *node, rows Rows) *array.Column {
 	return v
 }
 
-// large is how many bytes a value has for which it pays to compute pieces of a batch one by one.
+// large is the size of a value, in bytes, from which computing a batch by pieces pays.
 const large = 256
 
-// inPieces computes n by pieces; nil: that cannot be.
+// inPieces computes n by pieces. Returns nil if n cannot be computed so.
 func (f *frame) inPieces(n *node) (*array.Column, error) {
 	var parts []*array.Column
 	found, err := f.pieces(n, func(part *array.Column, _ int) {
@@ -126,7 +126,7 @@ func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found 
 	return true, nil
 }
 
-// ended ends the use of all that was shown to a worker.
+// ended returns all columns that a worker borrowed.
 func (w *worker) ended() {
 	for _, r := range w.readers {
 		if l, ok := r.(Borrower); ok {

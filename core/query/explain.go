@@ -107,7 +107,7 @@ type explainer struct {
 	err error
 }
 
-// explain is the step of a plan, and below it those that it takes its rows of.
+// explain returns the step of a plan, with the steps that provide its rows below it.
 func (p *plan) explain(e *explainer) *Step {
 	s := p.body.explain(e)
 	on := func(does string, rows int64) { s = &Step{Does: does, Rows: rows, Inputs: []*Step{s}} }

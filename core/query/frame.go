@@ -105,7 +105,7 @@ type frame struct {
 	picked []int  // which
 
 	borrowed []borrowedColumn // columns that were read, where they are all rows of a batch
-	// columns that are shown where they lie; nil: those that cannot be
+	// stored columns used in place; nil: a column cannot be used so
 	shows map[int]*array.Column
 }
 

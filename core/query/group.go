@@ -146,7 +146,7 @@ func spaceType(t array.Type) array.Type {
 	return out
 }
 
-// groups are those found so far, numbered as they came.
+// groups numbers the groups found so far, in order of appearance.
 type groups struct {
 	keys [][]*array.Column // of each key: the values of new groups, batch by batch
 	n    int

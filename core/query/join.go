@@ -136,7 +136,7 @@ func (s *selected) all(r *run, tables []Table, origin int, conds []*node) (*rel,
 // maxPairs bounds how many pairs of rows are looked at together.
 const maxPairs = 1 << 18
 
-// run joins rows with those of one more origin.
+// run joins rows with the rows of one more origin.
 func (j *join) run(r *run, left, right *rel) (*rel, error) {
 	index, err := j.index(r, right)
 	if err != nil {

@@ -18,7 +18,7 @@ type node struct {
 	t     array.Type
 	depth int
 	args  []*node
-	// compute makes the values out of those of the args; nil for leaves.
+	// compute makes the values from the values of args; nil for leaves.
 	compute func(f *frame, args []*array.Column) (*array.Column, error)
 	// alone computes the values where args are not wanted for all rows, as of CASE; it evaluates
 	// them itself.

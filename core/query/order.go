@@ -119,7 +119,7 @@ func (b *best) last() any {
 	return b.cols[0].Value(b.cols[0].N - 1)
 }
 
-// add takes rows in that come behind those before.
+// add takes in rows that come after all rows so far.
 func (b *best) add(r *run, more *best) error {
 	if more.rows == nil {
 		return nil
@@ -293,7 +293,7 @@ func first(r *run, order []key, cols []*array.Column, most int) ([]int, error) {
 	return rows[:min(n, most)], err
 }
 
-// mergeRuns makes one run of two; of equal rows those of a come first.
+// mergeRuns merges two sorted runs. Among equal rows, the rows of a come first.
 func mergeRuns(r *run, o *array.Ordering, a, b, out []int) error {
 	for i := range out {
 		if i%sortRun == 0 {
@@ -341,7 +341,8 @@ func (f *frame) rel() *rel {
 	return out
 }
 
-// joined is the rows of a and behind them those of b, of the same tables and without extra columns.
+// joined appends the rows of b to the rows of a. Both are of the same tables, without extra
+// columns.
 func joined(a, b *rel) *rel {
 	out := &rel{n: a.n + b.n, tables: a.tables, rows: make([][]int64, len(a.rows))}
 	if a.places != nil {
@@ -452,7 +453,7 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 // maxSources bounds the drawn rows, far beyond the size of memory.
 const maxSources = 1 << 40
 
-// sampleDraws separates the draws of SAMPLE BY from those of RANDOM.
+// sampleDraws separates the draws of SAMPLE BY from the draws of RANDOM.
 const sampleDraws = 1 << 40
 
 func drawWith(r *run, weights []float64, count int) ([]int, error) {

@@ -284,7 +284,7 @@ func (p *prefix) count(unit, rows int) {
 	}
 }
 
-// filtered is the rows for which a condition holds.
+// filtered returns the rows for which a condition holds.
 func filtered(r *run, rows *rel, cond *node) (*rel, error) {
 	weight := cond.weight()
 	parts := make([][]int, rows.units(r, weight))

@@ -301,7 +301,7 @@ func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	return picked, array.FromFloats(values, nil), true
 }
 
-// pick adds rows that are not behind l, and their keys; the first of v is row from.
+// pick adds the rows within l, and their keys. The first value of v is row from.
 func (c *cutoff) pick(v []float64, null []bool, l *compute.Limit, from int, picked []int, keys []float64) ([]int, []float64) {
 	for i, x := range v {
 		switch {
@@ -320,7 +320,7 @@ func (c *cutoff) pick(v []float64, null []bool, l *compute.Limit, from int, pick
 // unknown is the id of a node whose values no other node shares.
 const unknown = -1
 
-// knows reports whether the values of a node are there already.
+// knows reports whether the values of a node are computed already.
 func (f *frame) knows(n *node) bool {
 	return f.memo[n.id] != nil || f.parent != nil && f.parent.memo[n.id] != nil
 }

@@ -365,7 +365,7 @@ func (s *selected) groups(r *run, src flow, order []key, most int64) (*rel, bool
 // expandBlock is how many rows are put between looks at the context: a megabyte of them.
 const expandBlock = 1 << 17
 
-// run puts to each row those before and behind it.
+// run joins each row with the rows before and after it.
 func (e *expansion) run(r *run, all *rel) (*rel, error) {
 	n := all.tables[0].Rows()
 	last := int64(-1) // the highest row that is there, with merge

@@ -196,7 +196,7 @@ func (u *united) values(r *run, rows *rel, x []*node) (*rel, error) {
 	return made, nil
 }
 
-// together is the rows of a and behind them those of b.
+// together appends the rows of b to the rows of a.
 func (u *united) together(r *run, a, b *rel, x, y []*node) (*rel, error) {
 	out := &rel{n: a.n + b.n, tables: a.tables}
 	if u.stored {
@@ -289,8 +289,8 @@ func inOrder(r *run, rows *rel, by []*node, whole bool, do func(first int, keys 
 	return nil
 }
 
-// keys is the values of expressions, together, as bytes that are equal where the values are; with
-// whole, nil where one is NULL.
+// keys encodes the values of expressions as bytes. Keys are equal exactly where the values are
+// equal. With whole, the key of a row with a NULL is nil.
 func (f *frame) keys(by []*node, whole bool) ([][]byte, error) {
 	cols := make([]*array.Column, len(by))
 	for k, x := range by {

@@ -39,7 +39,7 @@ type Field struct {
 	// Cost is the approximate time to read a value, in nanoseconds. Conditions on costly columns
 	// are evaluated for fewer rows.
 	Cost float64
-	// Bytes is about how many bytes a value takes as it is stored, and Size how many in memory.
+	// Bytes estimates the size of a value in storage, Size its size in memory.
 	Bytes, Size float64
 }
 

@@ -65,7 +65,7 @@ type Source struct {
 	As    string
 }
 
-// Join joins a source to those before it. Kind is INNER, LEFT, RIGHT, FULL or CROSS.
+// Join joins a source to the sources before it. Kind is INNER, LEFT, RIGHT, FULL or CROSS.
 type Join struct {
 	At    Pos
 	Kind  string

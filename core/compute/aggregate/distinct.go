@@ -189,7 +189,7 @@ func (a *countingWords) Result() (*array.Column, error) {
 	return array.FromInts(counts[0], nil), nil
 }
 
-// count adds the number of different values of each group. It leaves the partition as it is.
+// count adds the number of different values of each group. It does not change the partition.
 func (p *words) count(table *wordTable, counts []int64, grouped bool) {
 	whole := wordRun{}
 	for _, r := range append(p.more[:len(p.more):len(p.more)], p.run) {
