@@ -44,7 +44,7 @@ type Entry struct {
 	Stats Stats
 }
 
-// Stats is what a query may know of an entry without reading its chunk.
+// Stats bounds the values of an entry, so that a query can skip its chunk unread.
 type Stats struct {
 	// Min and Max are set: every item is a scalar of an integer, bool or float dtype without NaN
 	HasRange bool

@@ -40,7 +40,7 @@ func seed(f *testing.F, payload bool, kinds ...string) {
 	}
 }
 
-// allocated is what the process has allocated so far.
+// allocated returns the bytes that the process has allocated so far.
 func allocated() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)

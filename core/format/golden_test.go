@@ -134,8 +134,8 @@ func goldenLeaf() Leaf {
 	return Leaf{Entries: []Entry{a, b, updated, rest, tiled, last}}
 }
 
-// signedLeaf is goldenLeaf with signed differences in its planes, as nobody writes them any more:
-// its golden file.
+// signedLeaf is the golden file of goldenLeaf with signed differences in its planes. No writer
+// writes them any more.
 func signedLeaf() ([]byte, error) {
 	text, err := os.ReadFile(goldenPath("leaf-signed"))
 	return undump(&testing.T{}, string(text)), err

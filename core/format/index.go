@@ -80,10 +80,11 @@ func (x *Index) firstOf(block int64) int64 {
 // DType is the dtype of all items.
 func (x *Index) DType() tensor.DType { return x.dtype }
 
-// SampleCodec is what the bytes of an item are: None for arrays, text and opaque bytes.
+// SampleCodec returns the codec of an item's bytes: None for arrays, text and opaque bytes.
 func (x *Index) SampleCodec() codec.ID { return x.sampleCodec }
 
-// BlockCodec is what blocks are compressed with, unless a block's stored size equals its raw size.
+// BlockCodec returns the codec of blocks. A block whose stored size equals its raw size is not
+// compressed.
 func (x *Index) BlockCodec() codec.ID { return x.blockCodec }
 
 // Tile is set for tile chunks. It is shared and not to be changed.
@@ -199,7 +200,7 @@ func (x *Index) Shape(item int64) tensor.Shape {
 	return x.axes[lo:hi:hi]
 }
 
-// MemoryBytes is what the index occupies, for the books of a cache.
+// MemoryBytes returns the memory that the index takes, for the budget of a cache.
 func (x *Index) MemoryBytes() int64 {
 	const self = 512
 	words := cap(x.blockFirst) + cap(x.starts.small) + cap(x.runFirst) + cap(x.runStarts.small) + cap(x.runShape) + cap(x.shapeAt) +

@@ -135,7 +135,7 @@ func scalar(raw json.RawMessage, dst any) error {
 	return err
 }
 
-// end refuses the members that nobody took.
+// end refuses unknown members.
 func (m *members) end() error {
 	if m.err == nil {
 		if unknown := slices.Sorted(maps.Keys(m.left)); len(unknown) > 0 {

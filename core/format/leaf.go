@@ -193,7 +193,7 @@ func appendColumns(b []byte, bodies [][]byte, used []bool) []byte {
 	return b
 }
 
-// check is what encoder and decoder ask of a leaf.
+// check validates a leaf. Encoder and decoder call it.
 func (l Leaf) check() error {
 	if n := len(l.Entries); n < 1 || n > MaxPageEntries {
 		return fmt.Errorf("%d entries, want 1 to %d", n, MaxPageEntries)

@@ -216,7 +216,7 @@ func (o *LinkObject) check() error {
 	return nil
 }
 
-// memory is what the table occupies.
+// memory returns the bytes that the table takes.
 func (l *Links) memory() int64 {
 	if l == nil {
 		return 0

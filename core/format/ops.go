@@ -162,7 +162,7 @@ func (o Op) checkKind() error {
 	return errs.New(errs.Unsupported, "operation %q is not known; a newer version of this library may read it", clip(string(o.Op)))
 }
 
-// check is what encoder and decoder ask of an operation.
+// check validates an operation. Encoder and decoder call it.
 func (o Op) check() error {
 	if err := o.checkKind(); err != nil {
 		return err

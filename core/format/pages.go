@@ -76,7 +76,7 @@ func decodeInner(payload []byte) (Inner, error) {
 	return n, n.check()
 }
 
-// check is what encoder and decoder ask of an inner page.
+// check validates an inner page. Encoder and decoder call it.
 func (n Inner) check() error {
 	if n.Height < 1 || n.Height > MaxHeight {
 		return fmt.Errorf("height is %d, want 1 to %d", n.Height, MaxHeight)

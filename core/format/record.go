@@ -16,7 +16,7 @@ type BranchPoint struct {
 	Version uint64 `json:"version"`
 }
 
-// Column is what a commit says of one tensor.
+// Column is one tensor in a commit.
 type Column struct {
 	Root   *Root `json:"root"`   // nil: no row has a value, and Chunks and Bytes are 0
 	Chunks int64 `json:"chunks"` // leaf entries of the tree
@@ -282,7 +282,7 @@ func (m *members) time(name string) time.Time {
 	return t
 }
 
-// check is what encoder and decoder ask of a record.
+// check validates a record. Encoder and decoder call it.
 func (r *Record) check() error {
 	switch {
 	case r == nil:

@@ -145,8 +145,7 @@ func unescapeRef(escaped string) (string, error) {
 	return name, CheckRefName(name)
 }
 
-// Head is what the newest object of a name says: which branch it means, or, with Branch zero, that
-// it is deleted.
+// Head is the newest object of a branch's name. Branch is zero if the name is deleted.
 type Head struct {
 	Branch UUID
 }
@@ -187,7 +186,7 @@ func decodeHead(data []byte, b Binding) (Head, error) {
 	return h, nil
 }
 
-// Tag is what a tag says. Commit is the uuid of the record at Branch and Version.
+// Tag is the content of a tag. Commit is the uuid of the record at Branch and Version.
 type Tag struct {
 	Branch  UUID
 	Version uint64

@@ -28,7 +28,7 @@ type TensorSchema struct {
 	Info map[string]any `json:"info"`
 }
 
-// Schema is what a commit says of its tensors, in order of creation.
+// Schema lists the tensors of a commit, in order of creation.
 type Schema struct {
 	Tensors []TensorSchema `json:"tensors"`
 	Info    map[string]any `json:"info"`
@@ -163,7 +163,7 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	return t, m.end()
 }
 
-// check is what encoder and decoder ask of a schema.
+// check validates a schema. Encoder and decoder call it.
 func (s *Schema) check() error {
 	if s == nil {
 		return errors.New("schema is nil")

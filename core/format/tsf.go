@@ -30,7 +30,7 @@ const deleting = "deleting"
 // MaxReplaced bounds TSF.Replaces.
 const MaxReplaced = 256
 
-// crcMember is what stands between the bytes that the checksum covers and its eight digits.
+// crcMember separates the bytes that the checksum covers from its eight digits.
 const crcMember = `"crc":"`
 
 // EncodeTSF renders tsf.json. Format 0 means Version. The object carries a checksum in its last

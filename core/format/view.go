@@ -39,8 +39,8 @@ func ParseViewKey(key string) (name string, n uint64, err error) {
 	return name, n, nil
 }
 
-// View is what the newest object of a name says: what was asked of a commit and which rows came of
-// it, or, with Deleted, that there is nothing of that name.
+// View is the newest object of a saved view's name: the query, its commit and its rows. With
+// Deleted there is no view of that name.
 type View struct {
 	Deleted bool
 	Branch  UUID // of the commit
@@ -245,7 +245,7 @@ func (r ViewRun) check() error {
 	return nil
 }
 
-// check is what encoder and decoder ask of a view.
+// check validates a view. Encoder and decoder call it.
 func (v *View) check() error {
 	if v.Deleted {
 		if v.Listed || v.Rows != nil || v.Columns != nil || v.Query != "" || v.Params != nil {

@@ -76,8 +76,8 @@ func (r *reader) svarint(what string) int64 {
 	return unzigzag(r.raw(what))
 }
 
-// count takes the number of elements that follow, each of at least size bytes, and holds it against
-// what is left.
+// count reads the number of elements that follow, each of at least size bytes, and refuses more
+// than the rest of the input can hold.
 func (r *reader) count(limit, size int64, what string) int64 {
 	n := r.uvarint(limit, what)
 	if n > int64(len(r.b))/size {
@@ -87,7 +87,7 @@ func (r *reader) count(limit, size int64, what string) int64 {
 	return n
 }
 
-// end refuses bytes that nobody took.
+// end refuses trailing bytes.
 func (r *reader) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		r.err = fmt.Errorf("%d bytes are left over", len(r.b))

@@ -12,7 +12,7 @@ import (
 	"deeplake/core/version/rowset"
 )
 
-// divergence is what two commits do not share.
+// divergence holds the commits that two commits do not share.
 type divergence struct {
 	a, b []*format.Record // commits that only the one comes from, itself included, the newest first
 	base *format.Record   // the newest commit that both come from
@@ -71,8 +71,8 @@ func (h *history) divergence(ctx context.Context, a, b *format.Record) (*diverge
 	return sorted(known)
 }
 
-// start makes the node of one of the two commits. A preview has no place in the log, and gets one
-// that nobody has.
+// start makes the node of one of the two commits. A preview has no number in the log, and gets an
+// unused one.
 func (h *history) start(known map[format.BranchPoint]*ancestor, rec *format.Record, from int) *ancestor {
 	p := format.BranchPoint{Branch: rec.Branch, Version: rec.Version}
 	if rec.UUID.IsZero() {
@@ -89,8 +89,8 @@ func (h *history) start(known map[format.BranchPoint]*ancestor, rec *format.Reco
 	return n
 }
 
-// settled reports whether what is open cannot change anything any more: it is all shared, and older
-// than what is not.
+// settled reports whether the open nodes cannot change the result: all of them are shared, and
+// older than the nodes that are not.
 func settled(known map[format.BranchPoint]*ancestor, open []*ancestor) bool {
 	newest := open[0].rec.Time
 	for _, n := range open {
@@ -109,7 +109,7 @@ func settled(known map[format.BranchPoint]*ancestor, open []*ancestor) bool {
 	return true
 }
 
-// sorted puts what was found in order.
+// sorted returns the nodes in order.
 func sorted(known map[format.BranchPoint]*ancestor) (*divergence, error) {
 	var all []*ancestor
 	above := map[format.BranchPoint]bool{} // shared commits that another shared one comes from
@@ -142,8 +142,8 @@ func sorted(known map[format.BranchPoint]*ancestor) (*divergence, error) {
 	return out, nil
 }
 
-// changed is what commits did, in the rows of one commit that comes from them all. What a merge did
-// is not counted: the commits that it took in are.
+// changed sums up commits, in the rows of one commit that descends from them all. It counts the
+// commits that a merge took in, and not the merge itself.
 type changed struct {
 	updated map[format.UUID]rowset.Set // by tensor
 	deleted rowset.Set

@@ -76,8 +76,7 @@ func follows(last, e *format.Entry) bool {
 		last.Row+last.Rows == e.Row && last.First+last.Rows == e.First
 }
 
-// Preview is the dataset as it would be if the transaction were committed now and nobody else had
-// committed.
+// Preview returns the dataset as a commit now would make it, without the commits of others.
 func (t *Txn) Preview(ctx context.Context) (*Snapshot, error) {
 	return t.build(ctx, t.base)
 }

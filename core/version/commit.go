@@ -102,8 +102,8 @@ func tooManyRaces(r *Repo) error {
 	return errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", r.Store.URI(), commitTries)
 }
 
-// race spreads the attempts of writers that want the same number. It waits before the newest
-// commits are read and not after it, since what was read would be old by then.
+// race spreads the attempts of writers that want the same number. It waits before reading the
+// newest commits: after a wait they would be old.
 type race struct {
 	began  time.Time
 	losses int
@@ -236,12 +236,12 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 		case readErr == nil:
 			return found, nil
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
-			continue // nobody has the number: the same write again
+			continue // the number is free: the same write again
 		case errs.Is(err, errs.Exists) && errs.Is(readErr, errs.NotFound) && bucketGone(readErr) == nil:
 			return nil, errs.New(errs.Storage, "commit to %q: the store says of %q that it exists and, asked for it, that it does not, %d times; commit again",
 				r.Store.URI(), key, try+1)
 		case errs.Is(err, errs.Exists):
-			// somebody has it, perhaps this very commit
+			// the number is taken, perhaps by this very commit
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr)
 		default:
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
@@ -275,7 +275,7 @@ func notDurable(err error) bool {
 	return errors.As(err, &stands)
 }
 
-// bucketGone is what an errs.NotFound says of the whole store; nil where it is about an object.
+// bucketGone returns the error of a missing bucket, nil if only an object is missing.
 func bucketGone(err error) (gone *storage.NoBucket) {
 	errors.As(err, &gone)
 	return gone

@@ -143,7 +143,7 @@ func state(t testing.TB, s *Snapshot) []string {
 // mixed is a transaction that does a bit of everything.
 func (f *fixture) mixed(txn *Txn) {
 	f.add(txn, 3, 2)
-	f.update(txn, 3, 2, baseRows-1, baseRows) // across the end of what is stored
+	f.update(txn, 3, 2, baseRows-1, baseRows) // across the end of the stored rows
 	txn.Delete([]int64{4, baseRows + 1})
 	txn.Schema().ByID(f.label).ClassNames = []string{"a", "b"}
 	txn.SetInfo(map[string]any{"k": "v"})
@@ -234,7 +234,7 @@ func faultyFixture(t *testing.T) (f, mine *fixture, broken *faultstore.Store) {
 	return f, &fixture{store: broken, x: f.x, label: f.label}, broken
 }
 
-// commitWithFaults commits once as plan says and once more without faults, and checks what is there
+// commitWithFaults commits once as plan says and once more without faults, and checks the dataset
 // after either; want is the outcome. It returns the outcome and the calls of the first commit.
 func commitWithFaults(t *testing.T, plan faultstore.Plan, race bool, want []string) (after []string, calls int) {
 	t.Helper()

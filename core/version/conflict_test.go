@@ -277,7 +277,7 @@ func (f *fixture) restored(t testing.TB, row int64) *Snapshot {
 	return next
 }
 
-// TestConflictError is what a program gets to know.
+// TestConflictError checks the fields that a program can read.
 func TestConflictError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, memStore(t))

@@ -70,8 +70,8 @@ func TestCopyKilled(t *testing.T) {
 	}
 }
 
-// TestCopyCompares: what is in the way of a copy is compared by its bytes, and what does not belong
-// to the copy is refused.
+// TestCopyCompares: objects that exist at the destination are compared by their bytes, and foreign
+// objects are refused.
 func TestCopyCompares(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -121,10 +121,10 @@ func vacant(ctx context.Context, op string, p storage.Provider, expected map[str
 	return nil
 }
 
-// Delete removes every object of the dataset, and no other file. From its first step on the dataset
-// says that it is being deleted, and its last step ends that: a deletion that is broken off goes on
-// when it is called again. Without a dataset it removes what is left of one; errs.NotFound if there
-// is nothing. Writers that have the dataset open get errs.Conflict when they commit.
+// Delete removes every object of the dataset, and no other file. The first step marks the dataset
+// as being deleted, and the last step removes the mark. A deletion that was cut off continues when
+// it is called again. Without a dataset Delete removes the remains of one. It returns errs.NotFound
+// if there are none. Writers that have the dataset open get errs.Conflict when they commit.
 func Delete(ctx context.Context, p storage.Provider) error {
 	data, err := p.Get(ctx, format.TSFKey())
 	found := err == nil

@@ -24,7 +24,7 @@ const (
 	TensorChanged = "changed"
 )
 
-// TensorDiff is what became of one tensor.
+// TensorDiff lists the changes of one tensor.
 type TensorDiff struct {
 	Name    string `json:"name"`     // in b; in a where it was dropped
 	Change  string `json:"change"`   // TensorCreated, TensorDropped or TensorChanged
@@ -38,7 +38,7 @@ type TensorDiff struct {
 	Deleted RowSet `json:"deleted"`
 }
 
-// Diff is what leads from commit a to commit b.
+// Diff lists the changes from commit a to commit b.
 type Diff struct {
 	A Committed `json:"a"`
 	B Committed `json:"b"`

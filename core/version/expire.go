@@ -49,9 +49,9 @@ func (b boundaries) ripe() map[format.UUID]uint64 {
 	return out
 }
 
-// expiries reads what is expired. Of those that count the content is read too, since a listing has
-// no checksum. An expiry is ripe when it is older than before, by the clock of the store; all with
-// all.
+// expiries reads the expiries of all branches. It reads the content of those that count, since a
+// listing has no checksum. An expiry is ripe if it is older than before, by the clock of the store.
+// With all, every expiry is ripe.
 func (r *Repo) expiries(ctx context.Context, before time.Time, all bool, bad func(name, key string, err error) error) (boundaries, error) {
 	if bad == nil {
 		bad = func(_, _ string, err error) error { return err }

@@ -23,7 +23,7 @@ type FsckOptions struct {
 	Progress *Progress
 }
 
-// FsckReport is what Fsck found. A dataset is whole when there are no problems.
+// FsckReport is the result of Fsck. A dataset without problems is whole.
 type FsckReport struct {
 	Commits int64 `json:"commits"`
 	Pages   int64 `json:"pages"`  // of maps, schemas, transactions
@@ -64,11 +64,12 @@ const wholeChunk = 16 << 20
 // chunksInFlight is how many chunks are read and checked at once.
 const chunksInFlight = 8
 
-// Fsck looks at everything that the branches and tags name, and says what is missing or damaged,
-// what that takes along, and what can be rebuilt. It returns an error only when it cannot go on:
-// what is wrong with the dataset is in the report. It writes nothing, unless o.Repair. Others may
-// write, rewrite and collect meanwhile: what a first look finds wrong is reported, and repaired,
-// only where a second look that begins with the names of then finds the same object wrong.
+// Fsck checks every object that the branches and tags name. It reports missing and damaged objects,
+// the rows that they take along, and the objects that can be rebuilt. It returns an error only if
+// it cannot go on: damage of the dataset is in the report. It writes nothing, unless o.Repair.
+//
+// Others may write, rewrite and collect meanwhile. So a problem is reported, and repaired, only if
+// a second pass, which begins with the names of then, finds the same object wrong.
 func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 	first := r.newFsck(o, nil)
 	err := first.look(ctx)

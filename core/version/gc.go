@@ -11,16 +11,16 @@ import (
 	"deeplake/core/storage"
 )
 
-// GCGrace is the age from which an object that no commit names is taken for garbage, where nothing
-// else is said. A commit of what was stored almost that long ago is refused; see Txn.kept.
+// GCGrace is the default age from which an object that no commit names is garbage. A commit of
+// objects that are almost that old is refused; see Txn.kept.
 const GCGrace = 7 * 24 * time.Hour
 
 // GCOptions are the options of GC.
 type GCOptions struct {
-	// OlderThan is the least age of what is removed, by the clock of the store. 0 removes
-	// everything that no commit names now, which is right only while nobody writes.
+	// OlderThan is the least age of removed objects, by the clock of the store. 0 removes every
+	// object that no commit names now, which is right only while there is no writer.
 	OlderThan time.Duration
-	Expire    *Retention // nil: what is not expired yet, is kept
+	Expire    *Retention // nil: expires no more versions
 	DryRun    bool       // remove and expire nothing
 	Progress  *Progress  // if not nil: commits that were read, then objects that were looked at
 }
@@ -47,13 +47,15 @@ const deleteBatch = 1000
 // deletesInFlight is how many such calls run at once.
 const deletesInFlight = 4
 
-// GC removes what no commit of a branch or a tag names and what is older than the grace period:
-// what writers left who never committed, what branches that were deleted that long ago had to
-// themselves, and what only versions needed that were expired that long ago. Commit records, what
-// they say was done, and what merges ask of old commits are never removed. With o.Expire it first
-// expires versions: nobody opens those from then on, and whoever has one open may go on for the
-// grace period. A dataset that is damaged is left alone. After an error some of the garbage is
-// gone, or some branches have expired versions and others not yet; nothing else ever is.
+// GC removes objects older than the grace period that no commit of a branch or a tag names. These
+// are objects of writers that never committed, of branches deleted that long ago, and of versions
+// expired that long ago. It never removes commit records, their operations, or objects of old
+// commits that merges need.
+//
+// With o.Expire it first expires versions. They cannot be opened from then on; readers that have
+// one open may go on for the grace period. GC leaves a damaged dataset alone. After an error some
+// of the garbage is gone, or some branches have expired versions and others not yet. Nothing else
+// changes.
 func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	report := GCReport{DryRun: o.DryRun}
 	if o.OlderThan < 0 {
@@ -103,8 +105,9 @@ type expireError struct{ err error }
 func (e *expireError) Error() string { return e.err.Error() }
 func (e *expireError) Unwrap() error { return e.err }
 
-// kept expires what o says, and visits all that is to be kept: what the branches and tags of now
-// name, and those that were deleted in the grace period, without what was expired before it.
+// kept expires versions as o says, and visits every object to keep: those that the branches and
+// tags of now name, and those that were deleted within the grace period, without versions expired
+// before it.
 func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCReport) (*marker, error) {
 	before := now.Add(-o.OlderThan)
 	known, err := r.expiries(ctx, before, o.OlderThan == 0, nil)
@@ -131,7 +134,7 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	if err != nil || o.OlderThan > 0 || len(fresh) == 0 {
 		return w, err
 	}
-	// There is no grace: what is expired now goes now.
+	// Without a grace period, versions expired now go now.
 	again := newMarker(r)
 	again.expired = w.expired
 	for id, at := range fresh {

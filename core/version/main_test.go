@@ -8,8 +8,8 @@ import (
 	"deeplake/core/format"
 )
 
-// TestMain lets the zstd coders of core/format, which all tests share, come into being outside of
-// any test: what a synctest bubble makes, nobody outside of it may use.
+// TestMain makes the zstd coders of core/format, which all tests share, outside of any test:
+// channels that a synctest bubble makes cannot be used outside of it.
 func TestMain(m *testing.M) {
 	schema := &format.Schema{Info: map[string]any{}}
 	for i := range 100 {

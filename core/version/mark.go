@@ -31,14 +31,14 @@ type root struct {
 // comes last. It is used once, by one goroutine.
 type marker struct {
 	repo  *Repo
-	pages *chunkmap.Store // of its own, so that what is read is what the store has
+	pages *chunkmap.Store // of its own, so that reads show the store
 
 	commits map[format.UUID]uint64 // number of kept commits of each branch, from 0 on
 	names   map[format.UUID]string // what to call a branch
 	seen    map[format.UUID]struct{}
 	txns    map[format.UUID]struct{}
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
-	// only names that were taken away lead to what is visited now
+	// only deleted names lead to the objects visited now
 	gone bool
 
 	// the versions of a branch below are expired: what merges need of them is kept, see merge base
@@ -94,9 +94,8 @@ func (w *marker) markAll(ctx context.Context, tips []root) error {
 	return nil
 }
 
-// failed is told of an object that cannot be read. Only a gc with a shorter grace period than this
-// one's, or a copy, can have left out what names that were taken away lead to: what is missing
-// there is no damage.
+// failed handles an object that cannot be read. Missing objects below deleted names are no damage:
+// a gc with a shorter grace period, or a copy, may have left them out.
 func (w *marker) failed(at *visit, key string, err error) error {
 	if w.gone && chunkmap.Absent(err) {
 		return nil
@@ -192,7 +191,7 @@ func (w *marker) isExpired(p format.BranchPoint) bool {
 	return p.Version < w.expired[p.Branch] && !w.named[p]
 }
 
-// visit visits what is kept of a commit.
+// visit visits the objects of a commit.
 func (w *marker) visit(ctx context.Context, at *visit) error {
 	p := format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}
 	if !w.isExpired(p) {

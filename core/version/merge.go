@@ -33,15 +33,15 @@ func StrategyOf(name string) (Strategy, error) {
 	return on, nil
 }
 
-// Merge takes the commit theirs, of any branch, and all that it comes from into this branch, as one
-// commit on top of the newest one: rows that theirs added with their identities, updates of the
-// rows that both have, deletions, tensors, names. Chunks are shared and not copied. Where only
-// theirs has changes the commit is made all the same, since a branch is a log of its own. done is
-// false, and the snapshot the head, where there is nothing to take in.
+// Merge merges the commit theirs, of any branch, and its ancestors into this branch, as one commit
+// on top of the newest one. It takes rows that theirs added, with their identities, updates of rows
+// that both have, deletions, tensors and names. Chunks are shared, not copied. If only theirs has
+// changes the commit is made all the same, since a branch is a log of its own. If theirs has none,
+// done is false and s is the head.
 //
-// Where the sides contradict each other, on decides; class names that go on differently, dtypes
-// that differ and two tensors of one name nobody can decide, and are always errs.Conflict, with a
-// ConflictError. If another writer commits first the merge is worked out anew. After an error
+// If the sides contradict each other, on decides. Class names that continue differently, differing
+// dtypes and two tensors of one name cannot be decided: they are always errs.Conflict, with a
+// ConflictError. If another writer commits first, the merge is computed anew. After an error
 // nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
 	switch on {
@@ -192,8 +192,7 @@ func (m *merger) place() {
 // decide settles which rows are updated, deleted and restored.
 func (m *merger) decide(ctx context.Context) error {
 	gone, goneThere := m.ours.deletedRows(), m.theirs.deletedRows()
-	// What is not deleted any more was restored, and what is, whoever did it, is no news where ours
-	// has it too.
+	// Rows that are not deleted any more were restored. Deletions that ours has too are no news.
 	deletedThere := m.known.Apply(m.news.deleted.And(goneThere)).Minus(gone)
 	deletedHere := m.mine.deleted.And(gone)
 	var updatedHere, updatedThere rowset.Set

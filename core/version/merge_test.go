@@ -88,7 +88,7 @@ func (p *program) who(s *Snapshot, row int64) person {
 
 func (p *program) keep(l *lane, s *Snapshot) { p.kept = append(p.kept, kept{s, maps.Clone(l.has)}) }
 
-// want is what the oracle says of a set of events: the value of each row that is not deleted.
+// want returns the oracle's rows after a set of events: the value of each row that is not deleted.
 func (p *program) want(has map[int]bool) map[person]string {
 	out := map[person]string{}
 	for i, e := range p.events {
@@ -103,7 +103,7 @@ func (p *program) want(has map[int]bool) map[person]string {
 	return out
 }
 
-// got is what a commit says.
+// got returns the rows of a commit.
 func (p *program) got(s *Snapshot) map[person]string {
 	out := map[person]string{}
 	for i := range s.Rows() {
@@ -312,7 +312,7 @@ func sidesOf(t *testing.T, f *fixture, ours, theirs func(*fixture, *Txn)) (main 
 	return main, side
 }
 
-// TestMergeConflicts is what a merge does where the sides contradict each other.
+// TestMergeConflicts checks merges whose sides contradict each other.
 func TestMergeConflicts(t *testing.T) {
 	t.Parallel()
 	type do = func(*fixture, *Txn)
@@ -344,7 +344,7 @@ func TestMergeConflicts(t *testing.T) {
 		ours, theirs do
 		kind         string // of the conflict, "" for none
 		ourWords     []string
-		theirWords   []string // always: nobody can decide
+		theirWords   []string // always: cannot be decided
 		not          string   // a word that no result has
 	}{
 		{"append", appendRows(2), appendRows(3), "", []string{"x2.1 label2.1 ", "x3.0 label3.0 ", "x3.1 label3.1 "}, nil, ""},

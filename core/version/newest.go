@@ -13,8 +13,9 @@ import (
 // one anyway.
 const hintEvery = 64
 
-// hint notes the commit before rec, which stands, beside other writes of rec: nobody waits for it.
-// A hint that is not written, or is overwritten by an older one, costs readers a few requests.
+// hint stores the number of the commit before rec, which stands, beside other writes of rec. No
+// write waits for it. A hint that is not written, or is overwritten by an older one, costs readers
+// a few requests.
 func (r *Repo) hint(g *task.Group, rec *format.Record) {
 	if rec.Version == 0 || rec.Version%hintEvery != 0 {
 		return
@@ -86,9 +87,10 @@ func (r *Repo) near(ctx context.Context) (version uint64, found bool, err error)
 	return version, true, nil
 }
 
-// lastNumber is the last of the numbers that read succeeds for, which are taken from 0 on without a
-// gap; -1 if none is. It looks upwards from a number that may be taken, in steps that grow and then
-// shrink. A store that hides what it does not list says that what is missing must not be seen.
+// lastNumber returns the last number for which read succeeds, -1 if there is none. Numbers are
+// taken from 0 on without a gap. It searches upwards from a number that may be taken, in steps that
+// grow and then shrink. A store that hides unlisted objects answers that a missing one must not be
+// read.
 func (r *Repo) lastNumber(ctx context.Context, from uint64, read func(ctx context.Context, n uint64) error) (int64, error) {
 	var hidden error
 	taken := func(n uint64) (bool, error) {

@@ -10,11 +10,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// webServer is a store as a web server shows it: what is there can be read, and nothing can be
-// listed.
+// webServer is a store behind a web server: objects can be read, and nothing can be listed.
 type webServer struct {
 	storage.Provider
-	hides  bool // says that what is missing must not be seen
+	hides  bool // answers that a missing object must not be read
 	closed atomic.Bool
 	asked  atomic.Int64
 }
@@ -99,7 +98,7 @@ func (r *replaced) Get(ctx context.Context, key string) ([]byte, error) {
 	return r.data, nil
 }
 
-// TestNamesWithoutListing: branches and tags are found, and what is not there is said not to be.
+// TestNamesWithoutListing: branches and tags are found, and missing ones are errs.NotFound.
 func TestNamesWithoutListing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

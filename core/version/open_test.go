@@ -85,7 +85,7 @@ func TestOpenHead(t *testing.T) {
 	}
 }
 
-// TestOpenHeadOfNothing: what is wrong with a dataset is said as Open and Head say it.
+// TestOpenHeadOfNothing: OpenHead returns the errors of Open and Head.
 func TestOpenHeadOfNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

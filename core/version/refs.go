@@ -26,7 +26,7 @@ type Tag struct {
 	format.Tag
 }
 
-// refTries bounds how often a change of a branch's name is begun anew because somebody else changed
+// refTries bounds how often a change of a branch's name is repeated because another writer changed
 // it.
 const refTries = 16
 

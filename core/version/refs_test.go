@@ -87,7 +87,7 @@ func TestBranches(t *testing.T) {
 	if got := branchNames(t, main); !slices.Equal(got, []string{"main"}) {
 		t.Errorf("branches are %q", got)
 	}
-	// A writer on a deleted branch goes on; its commits are reached by nobody.
+	// A writer on a deleted branch goes on; no name leads to its commits.
 	now, err := again.Head(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -55,8 +55,8 @@ func (r *Repo) bind(key string) format.Binding {
 	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 
-// putOurs is a conditional write of bytes that nobody else writes: where they stand, it has
-// succeeded, answer or not.
+// putOurs writes bytes that no other writer writes, conditionally. If the key holds them, the write
+// has succeeded, even without an answer.
 func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
 	err := putAbsent(ctx, p, key, data)
 	if err == nil || notDurable(err) {

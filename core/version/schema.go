@@ -290,8 +290,8 @@ func (m *merger) settle(ts, here, there *format.TensorSchema, base, theirs *form
 	return nil
 }
 
-// altered reports whether somebody changed a tensor's name, class names or info: a dtype and a
-// shape come by themselves.
+// altered reports whether a user changed a tensor's name, class names or info. A dtype and a shape
+// may come from the first sample.
 func altered(before, after *format.TensorSchema) bool {
 	return before.Name != after.Name || !slices.Equal(before.ClassNames, after.ClassNames) || !sameInfo(before.Info, after.Info)
 }

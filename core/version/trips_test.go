@@ -15,8 +15,8 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// trip is the time that each call of a remoteStore takes, of a clock that stands still otherwise:
-// what has passed is the number of calls in sequence.
+// trip is the time that each call of a remoteStore takes, of a clock that stands still otherwise.
+// Elapsed time counts the calls in sequence.
 const trip = time.Second
 
 // remoteStore is a store at a distance.
@@ -110,7 +110,7 @@ func TestRoundTrips(t *testing.T) {
 			f.update(txn, 11, 5, 200_000, 400_000, 600_000, 800_000)
 			txn.Delete([]int64{7})
 			measure("update and delete", 4, func() (err error) { head, err = txn.Commit(ctx, "far", ""); return err })
-			old := f.begin(t) // behind by what comes now
+			old := f.begin(t) // behind the next commits
 			for range 5 {
 				txn = f.begin(t)
 				f.add(txn, 1, 12)

@@ -52,7 +52,7 @@ type attempt struct {
 	unsafe  bool // it stands, and may not outlive a crash
 }
 
-// columnChange is what a transaction does to one tensor.
+// columnChange holds the changes of a transaction to one tensor.
 type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
 	updated  map[int64]format.Entry // one row each, rows as in Txn

@@ -180,7 +180,7 @@ func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.
 	return r.load(ctx, rec)
 }
 
-// views reads what is newest of every saved view.
+// views reads the newest object of every saved view.
 func (f *fsck) views(ctx context.Context) error {
 	last := map[string]uint64{}
 	lost := "the saved view cannot be opened, or listed; no commit is concerned"

@@ -14,8 +14,7 @@ import (
 	"deeplake/core/storage/mem"
 )
 
-// cell is what the oracle says of a row: item First of chunk Ordinal of session Session, or
-// nothing.
+// cell is a row of the oracle: item First of chunk Ordinal of session Session, or a hole.
 type cell struct {
 	session byte // 0: a hole
 	ordinal int64
@@ -163,7 +162,7 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 	}
 }
 
-// checkPages walks all pages: their size, their order, and what inner pages say of what is below.
+// checkPages walks all pages and checks their sizes, their order, and the counts in inner pages.
 func checkPages(t *testing.T, tree Tree, at format.Root) (entries, pages, leaves int64, firstRow int64) {
 	t.Helper()
 	if at.Page.IsZero() {
@@ -215,7 +214,7 @@ func TestTreeAgainstOracle(t *testing.T) {
 			var olds []old
 			for step := range 80 {
 				made := m.apply(m.edits(1500))
-				m.store(made) // what is kept must not depend on what is held
+				m.store(made) // stored pages must not depend on pending ones
 				checkPages(t, m.tree, m.tree.root)
 				if step%10 == 0 {
 					checkTree(t, m.tree, m.cells, m.rng)
