@@ -72,7 +72,7 @@ func (d *Dataset) canSave(name string, base, rows *View) error {
 	for _, v := range []*View{base, rows} {
 		switch {
 		case v == nil:
-		case v.Place() != storage.Place(d.store):
+		case v.Location() != storage.Location(d.store):
 			return errs.New(errs.Invalid, "save view %q: its rows are of dataset %q, not of %q; save it there, or materialize it", name, v.URI(), d.URI())
 		case v.dirty:
 			return errs.New(errs.Invalid, "save view %q: it shows changes that are not committed; commit() first", name)

@@ -193,7 +193,7 @@ func (v *View) SelectOrMissing(ctx context.Context, rows []int64) (*View, error)
 func (v *View) URI() string { return v.d.URI() }
 
 // Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.
-func (v *View) Place() string { return storage.Place(v.d.store) }
+func (v *View) Location() string { return storage.Location(v.d.store) }
 
 // Counted is a view of n rows that can only be sliced: it checks the arguments of Slice.
 func (v *View) Counted(n int64) *View {

@@ -114,9 +114,9 @@ func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 		return nil // there is nothing, or Create returns the error
 	}
 	defer func() { _ = store.Close() }()
-	place := storage.Place(store)
+	place := storage.Location(store)
 	for _, v := range a.reads {
-		if v.Place() == place {
+		if v.Location() == place {
 			return errs.New(errs.Invalid, "materialize %q: the rows are computed from what is there (%q); take another place", o.URI, v.URI())
 		}
 	}

@@ -27,7 +27,7 @@ func (able) CopyFrom(context.Context, storage.Provider, string, string) (bool, e
 
 func (able) Service() (string, bool) { return "service", true }
 func (able) Identity() string        { return "identity" }
-func (able) Place() string           { return "place" }
+func (able) Location() string        { return "location" }
 
 type body struct{ *strings.Reader }
 
@@ -86,8 +86,8 @@ func TestAbilitiesThroughDecorators(t *testing.T) {
 		} else if service, known := h.Service(); service != "service" || !known {
 			t.Errorf("%s: service %q, %v", name, service, known)
 		}
-		if got := storage.Place(with); got != "place" {
-			t.Errorf("%s: place %q", name, got)
+		if got := storage.Location(with); got != "location" {
+			t.Errorf("%s: location %q", name, got)
 		}
 		if storage.Remote(without) {
 			t.Errorf("%s makes a Ranger of a store that is none", name)

@@ -165,7 +165,7 @@ type Stats struct {
 	HedgeWins int64 `json:"hedge_wins"` // of them, those that answered first
 	GaveUp    int64 `json:"gave_up"`    // calls that failed in spite of repetitions
 
-	Waits       int64         `json:"waits"` // requests that had to wait for a place
+	Waits       int64         `json:"waits"` // requests that had to wait for a slot
 	WaitTime    time.Duration `json:"wait_time"`
 	Connections int64         `json:"connections"` // gauge: requests that may run at once now
 

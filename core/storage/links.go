@@ -13,7 +13,7 @@ import (
 type LinkRule struct {
 	// "scheme://", "scheme://host" or "scheme://host/path"; a path matches whole segments
 	Prefix   string
-	Settings *Settings // how the place is reached; nil refuses it
+	Settings *Settings // how to reach the address; nil refuses it
 }
 
 // LinkPolicy decides which URLs the text stored in a dataset may lead to, and with which settings:
@@ -23,7 +23,7 @@ type LinkRule struct {
 //
 // A LinkPolicy does not change. All methods may be called in parallel.
 type LinkPolicy struct {
-	home address // of the dataset; the zero address trusts no place
+	home address // of the dataset; the zero address trusts no other
 	uri  string
 	o    Options
 }
@@ -68,7 +68,7 @@ func (p *LinkPolicy) Stored(uri string) (Grant, error) {
 	return Grant{}, p.refusal(uri, to)
 }
 
-// Named returns how a URL is opened that the user names, not stored text: every place is allowed.
+// Named returns how a URL is opened that the user names, not stored text: every address is allowed.
 // The settings of the dataset apply on the server that they were given for, and a rule's where one
 // matches.
 func (p *LinkPolicy) Named(uri string) Options {
@@ -84,7 +84,7 @@ func (p *LinkPolicy) Named(uri string) Options {
 	return p.named(to)
 }
 
-// NamedPlaces returns the places that Options.Named gave.
+// NamedPlaces returns the addresses that Options.Named gave.
 func (p *LinkPolicy) NamedPlaces() []string { return p.o.Named }
 
 // CanName reports whether a user may add links to uri: a dataset on another machine takes no files
@@ -230,7 +230,8 @@ func webHost(scheme string, u *url.URL) string {
 // isLocal reports whether the address is of this machine, or of this process.
 func (a address) isLocal() bool { return a.scheme == "file" || a.scheme == "mem" }
 
-// sameStore reports whether two addresses are of one place, into which text stored there may lead.
+// sameStore reports whether two addresses are of one store, so that text stored there may lead into
+// it.
 func (a address) sameStore(to address) bool {
 	if a.isLocal() && to.isLocal() {
 		return true

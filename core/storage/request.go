@@ -67,7 +67,7 @@ type Copier interface {
 	CopyFrom(ctx context.Context, src Provider, srcKey, key string) (done bool, err error)
 }
 
-// Source is a place of objects that others write: under any name, and with content that may change.
+// Source holds objects that others write: under any name, and with content that may change.
 // All methods may be called in parallel.
 type Source interface {
 	Ranger

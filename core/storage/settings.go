@@ -4,12 +4,12 @@ import "encoding/json"
 
 // Options are what an opener is told besides the address.
 type Options struct {
-	Create   bool // the place may be made
+	Create   bool // the store may be created
 	Settings Settings
 	// Links are where text stored in a dataset may lead besides the dataset's own store; see
 	// LinkPolicy.
 	Links []LinkRule
-	// Named are places that the user has named in this session: stored text may lead there too.
+	// Named are addresses that the user has named in this session: stored text may lead there too.
 	Named []string
 	// Public refuses addresses of this machine and of private networks: stored text, not the user,
 	// chose the host.

@@ -67,17 +67,18 @@ type Stream interface {
 	Abort()
 }
 
-// Placed is implemented by providers whose URIs are not the only ones of what they hold.
-type Placed interface {
-	// Place names where the objects lie: it is the same for all URIs of a place, while that exists.
-	Place() string
+// Located is implemented by providers whose objects several URIs reach.
+type Located interface {
+	// Location identifies the objects: all URIs that reach them give the same one, while they
+	// exist.
+	Location() string
 }
 
-// Place names where the objects of p lie: by that two providers are told to be of one place, by
-// their URIs else.
-func Place(p Provider) string {
-	if at, ok := As[Placed](p); ok {
-		return at.Place()
+// Location identifies the objects of p, by its URI if p is not Located. Two providers of one
+// location reach the same objects.
+func Location(p Provider) string {
+	if at, ok := As[Located](p); ok {
+		return at.Location()
 	}
 	return p.URI()
 }

@@ -57,29 +57,29 @@ func nameOf(uri, key string, number, unit int64) name {
 	return name(sum[:16])
 }
 
-// place is where a page may be found: by its own name, or as a part of a segment.
-type place struct {
+// pageKey finds a page: by its own name, or as a part of a segment.
+type pageKey struct {
 	page, segment name
 	slot          int // of the page in the segment
 }
 
-func placeOf(uri, key string, number int64) place {
-	return place{nameOf(uri, key, number, PageBytes), nameOf(uri, key, number/segmentPages, SegmentBytes), int(number % segmentPages)}
+func pageKeyOf(uri, key string, number int64) pageKey {
+	return pageKey{nameOf(uri, key, number, PageBytes), nameOf(uri, key, number/segmentPages, SegmentBytes), int(number % segmentPages)}
 }
 
-// Layer is a place of pages: NewMemory, or NewDisk. Stores may share one, and fetch a page once
+// Layer stores pages: NewMemory or NewDisk. Stores may share one, and fetch a page once
 // then.
 type Layer interface {
 	// load finds a page. Its data may lie in buf, and must not be changed.
-	load(at place, buf []byte) (page, bool)
+	load(at pageKey, buf []byte) (page, bool)
 	// has is a guess, cheaper than load.
-	has(at place) bool
+	has(at pageKey) bool
 	// keep copies p.
-	keep(at place, p page)
+	keep(at pageKey, p page)
 	// keepSegment copies the pages of a segment, of which at is the first; false: keep them one by
 	// one.
-	keepSegment(at place, data []byte, size int64) bool
-	drop(at place)
+	keepSegment(at pageKey, data []byte, size int64) bool
+	drop(at pageKey)
 	// faults are the pages that could not be kept or were damaged, and the first reason.
 	faults() (int64, string)
 
@@ -143,7 +143,7 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 	return s
 }
 
-func (s *Store) place(key string, number int64) place { return placeOf(s.id, key, number) }
+func (s *Store) keyOf(key string, number int64) pageKey { return pageKeyOf(s.id, key, number) }
 
 // keep keeps data, from page number on, which was asked for when removals was seen: whole segments
 // and single pages.
@@ -154,7 +154,7 @@ func (s *Store) keep(key string, number int64, data []byte, size, seen int64) {
 		return
 	}
 	for first := true; first || len(data) > 0; first = false {
-		at := s.place(key, number)
+		at := s.keyOf(key, number)
 		if at.slot == 0 && len(data) >= SegmentBytes && s.layer.keepSegment(at, data[:SegmentBytes], size) {
 			data, number = data[SegmentBytes:], number+segmentPages
 			continue
@@ -178,12 +178,12 @@ func (s *Store) gone(key string) {
 	s.fresh.Unlock()
 	last := int64(blindPages)
 	buf := s.buffer()
-	if p, ok := s.layer.load(s.place(key, 0), *buf); ok && p.size >= 0 {
+	if p, ok := s.layer.load(s.keyOf(key, 0), *buf); ok && p.size >= 0 {
 		last = p.size / PageBytes
 	}
 	s.buffers.Put(buf)
 	for number := int64(0); number <= last; number++ {
-		s.layer.drop(s.place(key, number))
+		s.layer.drop(s.keyOf(key, number))
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *Store) Forget(key string) { s.gone(key) }
 
 // written drops what an object was before, if it was.
 func (s *Store) written(key string) {
-	if s.cacheable(key) && s.layer.has(s.place(key, 0)) {
+	if s.cacheable(key) && s.layer.has(s.keyOf(key, 0)) {
 		s.gone(key)
 	}
 }
@@ -219,7 +219,7 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := s.admit(ctx, "get", key); err != nil {
 		return nil, err
 	}
-	first := s.place(key, 0)
+	first := s.keyOf(key, 0)
 	for {
 		if size, ok := s.known(first); ok {
 			data := make([]byte, size)
@@ -239,7 +239,7 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // known is the size of an object whose first page is there.
-func (s *Store) known(first place) (int64, bool) {
+func (s *Store) known(first pageKey) (int64, bool) {
 	buf := s.buffer()
 	defer s.buffers.Put(buf)
 	p, ok := s.layer.load(first, *buf)
@@ -366,7 +366,7 @@ func (s *Store) missing(key string, first, last int64) int64 {
 	end, there := first, 0
 	last = min(last, first+runPages-1)
 	for q := first + 1; q <= last && there <= gapPages; q++ {
-		if s.layer.has(s.place(key, q)) {
+		if s.layer.has(s.keyOf(key, q)) {
 			there++
 		} else {
 			end, there = q, 0

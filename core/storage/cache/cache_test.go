@@ -490,7 +490,7 @@ func TestPutsAreResolvedByTheStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := store.Put(t.Context(), key, []byte("theirs")); err != nil {
-				// as another incarnation of the place
+				// as another incarnation of the dataset
 				t.Fatal(err)
 			}
 			if err := p.PutIfAbsent(t.Context(), key, []byte("mine")); !errs.Is(err, errs.Exists) {

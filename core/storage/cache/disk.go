@@ -109,7 +109,7 @@ func (d *Disk) path(n name) string {
 	return filepath.Join(d.dir, text[:2], text)
 }
 
-func (d *Disk) has(at place) bool {
+func (d *Disk) has(at pageKey) bool {
 	if _, err := os.Lstat(d.path(at.segment)); err == nil {
 		return true
 	}
@@ -117,7 +117,7 @@ func (d *Disk) has(at place) bool {
 	return err == nil
 }
 
-func (d *Disk) load(at place, buf []byte) (page, bool) {
+func (d *Disk) load(at pageKey, buf []byte) (page, bool) {
 	p, ok := d.read(at.segment, func(f *os.File) (page, error) {
 		var trailer [segmentTrailer]byte
 		if info, err := f.Stat(); err == nil && info.Size() != segmentFile {
@@ -171,19 +171,19 @@ func (d *Disk) read(n name, from func(*os.File) (page, error)) (page, bool) {
 }
 
 // drop removes a page, and the segment around it. Mostly there is none.
-func (d *Disk) drop(at place) {
+func (d *Disk) drop(at pageKey) {
 	_ = os.Remove(d.path(at.page))
 	if at.slot == 0 {
 		_ = os.Remove(d.path(at.segment))
 	}
 }
 
-func (d *Disk) keep(at place, p page) {
+func (d *Disk) keep(at pageKey, p page) {
 	t := seal(at.page, p)
 	d.store(at.page, p.data, t[:])
 }
 
-func (d *Disk) keepSegment(at place, data []byte, size int64) bool {
+func (d *Disk) keepSegment(at pageKey, data []byte, size int64) bool {
 	if d.room() < 4*segmentFile {
 		return false // too coarse
 	}
@@ -223,11 +223,11 @@ func (d *Disk) room() int64  { return d.share() / 8 * 7 }
 
 // write makes a file, whole or not at all.
 func (d *Disk) write(n name, data, trailer []byte) (err error) {
-	place := filepath.Join(d.dir, tmpDir)
-	f, err := tmpfile.New(place, "page-*")
+	tmp := filepath.Join(d.dir, tmpDir)
+	f, err := tmpfile.New(tmp, "page-*")
 	if errors.Is(err, fs.ErrNotExist) { // somebody has removed all of it
-		if err = os.MkdirAll(place, 0o700); err == nil {
-			f, err = tmpfile.New(place, "page-*")
+		if err = os.MkdirAll(tmp, 0o700); err == nil {
+			f, err = tmpfile.New(tmp, "page-*")
 		}
 	}
 	if err != nil {

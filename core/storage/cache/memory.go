@@ -22,23 +22,23 @@ func NewMemory(limit int64) *Memory {
 	return &Memory{limit: limit, pages: lru.New[name, page](limit)}
 }
 
-func (m *Memory) load(at place, _ []byte) (page, bool) { return m.pages.Get(at.page) }
+func (m *Memory) load(at pageKey, _ []byte) (page, bool) { return m.pages.Get(at.page) }
 
-func (m *Memory) has(at place) bool {
+func (m *Memory) has(at pageKey) bool {
 	_, ok := m.pages.Get(at.page)
 	return ok
 }
 
-func (m *Memory) keep(at place, p page) {
+func (m *Memory) keep(at pageKey, p page) {
 	cost := int64(len(p.data)) + pageCost
 	if cost <= m.limit { // the lru would keep one that is larger
 		m.pages.Put(at.page, page{slices.Clone(p.data), p.size}, cost)
 	}
 }
 
-func (m *Memory) keepSegment(place, []byte, int64) bool { return false }
+func (m *Memory) keepSegment(pageKey, []byte, int64) bool { return false }
 
-func (m *Memory) drop(at place) { m.pages.Drop(at.page) }
+func (m *Memory) drop(at pageKey) { m.pages.Drop(at.page) }
 
 // Bytes is what is held now.
 func (m *Memory) Bytes() int64 { return m.pages.Bytes() }

@@ -21,7 +21,7 @@ type read struct {
 func (r *read) run(ctx context.Context) error {
 	last := (r.off + int64(len(r.dst)) - 1) / PageBytes
 	for number := r.off / PageBytes; number <= last; {
-		at := r.s.place(r.key, number)
+		at := r.s.keyOf(r.key, number)
 		if p, ok := r.s.layer.load(at, r.buf); ok {
 			if err := r.hit(number, p); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (r *read) truncated(size int64) error {
 func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
 	claims := []*flight{f}
 	for q := number + 1; q <= last; q++ {
-		c := r.s.flights.claimNext(r.s.place(r.key, q).page)
+		c := r.s.flights.claimNext(r.s.keyOf(r.key, q).page)
 		if c == nil {
 			break
 		}
@@ -143,7 +143,7 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte
 		if begin >= end {
 			return r.truncated(begin)
 		}
-		data, direct := r.place(begin, min(PageBytes, end-begin))
+		data, direct := r.destination(begin, min(PageBytes, end-begin))
 		if _, err := io.ReadFull(b, data); err != nil {
 			return errs.Wrap(errs.Storage, "read", r.key, err)
 		}
@@ -165,8 +165,8 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte
 	return nil
 }
 
-// place is where n bytes at begin are read to: right into dst, if all of them are wanted.
-func (r *read) place(begin, n int64) (data []byte, direct bool) {
+// destination returns the buffer for n bytes at begin: a part of dst, if all of them are wanted.
+func (r *read) destination(begin, n int64) (data []byte, direct bool) {
 	if r.wants(begin, n) {
 		return r.dst[begin-r.off:][:n], true
 	}
@@ -183,7 +183,7 @@ func (r *read) wants(begin, n int64) bool {
 func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	for i := range n {
 		begin := (number + i) * PageBytes
-		data, direct := r.place(begin, PageBytes)
+		data, direct := r.destination(begin, PageBytes)
 		err := r.s.inner.ReadAt(ctx, r.key, data, begin)
 		if errs.Is(err, errs.Corrupt) {
 			return r.rest(ctx, begin)
@@ -257,7 +257,7 @@ func (b *body) begin(n int64) (known bool, err error) {
 	if n < 0 || b.end < off {
 		b.end = -1
 	}
-	if p, ok := b.s.layer.load(b.s.place(b.key, number), *b.buf); ok {
+	if p, ok := b.s.layer.load(b.s.keyOf(b.key, number), *b.buf); ok {
 		b.s.hits.Add(1)
 		b.size = p.size
 		b.cut(number, p.data)
@@ -326,7 +326,7 @@ func (b *body) nextPage() error {
 	}
 	number := b.pos / PageBytes
 	if b.in == nil || b.next != number || b.left == 0 {
-		if p, ok := b.s.layer.load(b.s.place(b.key, number), *b.buf); ok {
+		if p, ok := b.s.layer.load(b.s.keyOf(b.key, number), *b.buf); ok {
 			b.s.hits.Add(1)
 			b.cut(number, p.data)
 			b.s.bytes.Add(int64(len(b.cur)))

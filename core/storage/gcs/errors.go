@@ -120,7 +120,7 @@ func noBucket(err error) bool {
 }
 
 // readError is the error of a range request.
-func (p *place) readError(ctx context.Context, op, key string, err error) error {
+func (p *root) readError(ctx context.Context, op, key string, err error) error {
 	var gone *storage.NoBucket
 	if errors.As(err, &gone) {
 		return p.bucketMissing(op, key)
@@ -135,14 +135,14 @@ func (p *place) readError(ctx context.Context, op, key string, err error) error 
 	return errs.Wrap(errs.Storage, op, key, err)
 }
 
-func (p *place) bucketMissing(op, key string) error {
+func (p *root) bucketMissing(op, key string) error {
 	return errs.Wrap(errs.NotFound, op, key, &storage.NoBucket{Err: errs.New(errs.NotFound,
 		"there is no bucket %q at %q; check its name, or create it", p.bucket, p.client.base.Host)})
 }
 
 // unknownBucket is bucketMissing, unless the answer is not in Google's words: then it may be that
 // of any server.
-func (p *place) unknownBucket(op, key string, r *refusal) error {
+func (p *root) unknownBucket(op, key string, r *refusal) error {
 	if r.formal || p.seen.Load() {
 		return p.bucketMissing(op, key)
 	}
@@ -152,7 +152,7 @@ func (p *place) unknownBucket(op, key string, r *refusal) error {
 }
 
 // sdkError classifies an error of Google's client.
-func (p *place) sdkError(ctx context.Context, err error) error {
+func (p *root) sdkError(ctx context.Context, err error) error {
 	var g *googleapi.Error
 	switch {
 	case errs.KindOf(err) != errs.Internal: // of the transport below: already classified
@@ -196,12 +196,12 @@ func (c *Client) secrets() []string {
 }
 
 // answer is what Google's client was told.
-func (p *place) answer(g *googleapi.Error) *request.Response {
+func (p *root) answer(g *googleapi.Error) *request.Response {
 	return &request.Response{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(request.Scrub(g.Body, p.client.secrets()...))}
 }
 
 // writeError is the error of a request that changes an object. Only the bucket can be missing.
-func (p *place) writeError(ctx context.Context, op, key string, ifAbsent bool, err error) error {
+func (p *root) writeError(ctx context.Context, op, key string, ifAbsent bool, err error) error {
 	var g *googleapi.Error
 	if errors.As(err, &g) {
 		switch {
@@ -215,12 +215,12 @@ func (p *place) writeError(ctx context.Context, op, key string, ifAbsent bool, e
 }
 
 // listError is the error of a listing. Only the bucket can be missing.
-func (p *place) listError(ctx context.Context, op, prefix string, err error) error {
+func (p *root) listError(ctx context.Context, op, prefix string, err error) error {
 	return p.writeError(ctx, op, prefix, false, err)
 }
 
 // copyError is the error of a copy, where the source can be missing.
-func (p *place) copyError(ctx context.Context, op, key string, err error) error {
+func (p *root) copyError(ctx context.Context, op, key string, err error) error {
 	var gone *storage.NoBucket
 	err = p.sdkError(ctx, err)
 	if errors.As(err, &gone) {

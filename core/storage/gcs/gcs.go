@@ -23,11 +23,11 @@ const trustBytes = 16 << 20
 
 // Provider keeps objects of a dataset below one prefix of a bucket. All methods may be called in
 // parallel.
-type Provider struct{ place }
+type Provider struct{ root }
 
 // Source is the objects below one prefix of a bucket that others write. All methods may be called
 // in parallel.
-type Source struct{ place }
+type Source struct{ root }
 
 var (
 	_ storage.Provider = (*Provider)(nil)
@@ -43,10 +43,10 @@ var (
 	_ storage.SourceOpener = OpenSource
 )
 
-// place is a prefix of a bucket.
-type place struct {
+// root is a prefix of a bucket.
+type root struct {
 	client  *Client
-	owned   bool // the client is closed with the place
+	owned   bool // the client is closed with the root
 	bucket  string
 	prefix  string       // "" or ends with "/"
 	garbled atomic.Int32 // answers that could not be read since the last one that could
@@ -96,7 +96,7 @@ func (c *Client) Open(rest string) (*Provider, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "open", "gs://"+rest, err)
 	}
-	return &Provider{place{client: c, bucket: bucket, prefix: prefix}}, nil
+	return &Provider{root{client: c, bucket: bucket, prefix: prefix}}, nil
 }
 
 // OpenSource gives a source that uses the connections of c, which must stay open as long.
@@ -105,7 +105,7 @@ func (c *Client) OpenSource(rest string) (*Source, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "open", "gs://"+rest, err)
 	}
-	return &Source{place{client: c, bucket: bucket, prefix: prefix}}, nil
+	return &Source{root{client: c, bucket: bucket, prefix: prefix}}, nil
 }
 
 // split takes "bucket/prefix" apart; the prefix is "" or ends with "/".
@@ -121,7 +121,7 @@ func split(rest string) (bucket, prefix string, err error) {
 }
 
 // URI is the address, without settings.
-func (p *place) URI() string { return "gs://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
+func (p *root) URI() string { return "gs://" + strings.TrimSuffix(p.bucket+"/"+p.prefix, "/") }
 
 // Service is the URL of the bucket; known where Google answers.
 func (p *Provider) Service() (name string, known bool) {
@@ -131,7 +131,7 @@ func (p *Provider) Service() (name string, known bool) {
 }
 
 // Identity is the endpoint, and where the identity comes from: tokens change every hour.
-func (p *place) Identity() string {
+func (p *root) Identity() string {
 	s := p.client.settings
 	from := "machine"
 	switch {
@@ -147,8 +147,8 @@ func (p *place) Identity() string {
 	return p.client.base.String() + " " + from
 }
 
-// Close ends the place; requests in flight go on.
-func (p *place) Close() error {
+// Close ends the use of the bucket; requests in flight go on.
+func (p *root) Close() error {
 	if p.closed.Swap(true) {
 		return errs.New(errs.Closed, "close %q: it is closed already", p.URI())
 	}
@@ -159,7 +159,7 @@ func (p *place) Close() error {
 }
 
 // admit refuses what is not worth a request.
-func (p *place) admit(ctx context.Context, op, object string) error {
+func (p *root) admit(ctx context.Context, op, object string) error {
 	if p.closed.Load() {
 		return errs.New(errs.Closed, "%s %q: %q is closed", op, object, p.URI())
 	}
@@ -170,7 +170,7 @@ func (p *place) admit(ctx context.Context, op, object string) error {
 }
 
 func (p *Provider) admit(ctx context.Context, op, key string) error {
-	if err := p.place.admit(ctx, op, key); err != nil {
+	if err := p.root.admit(ctx, op, key); err != nil {
 		return err
 	}
 	if err := storage.CheckKey(key); err != nil {
@@ -179,7 +179,7 @@ func (p *Provider) admit(ctx context.Context, op, key string) error {
 	return nil
 }
 
-func (p *place) bucketHandle() *gcloud.BucketHandle {
+func (p *root) bucketHandle() *gcloud.BucketHandle {
 	b := p.client.api.Bucket(p.bucket)
 	if p.client.project != "" {
 		b = b.UserProject(p.client.project)
@@ -188,7 +188,7 @@ func (p *place) bucketHandle() *gcloud.BucketHandle {
 }
 
 // object is the object of a key.
-func (p *place) object(key string) *gcloud.ObjectHandle {
+func (p *root) object(key string) *gcloud.ObjectHandle {
 	o := p.bucketHandle().Object(p.prefix + key)
 	if p.client.customer != nil {
 		o = o.Key(p.client.customer.key)

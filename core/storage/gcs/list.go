@@ -36,7 +36,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 	})
 }
 
-func (p *place) list(ctx context.Context, prefix, after string, fn func(key string, a *gcloud.ObjectAttrs) bool) error {
+func (p *root) list(ctx context.Context, prefix, after string, fn func(key string, a *gcloud.ObjectAttrs) bool) error {
 	const op = "list"
 	if err := p.admit(ctx, op, prefix); err != nil {
 		return err

@@ -77,7 +77,7 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 }
 
 // open begins a range request.
-func (p *place) open(ctx context.Context, op, key string, off, n int64, tag string) (storage.Body, error) {
+func (p *root) open(ctx context.Context, op, key string, off, n int64, tag string) (storage.Body, error) {
 	if n == 0 {
 		return p.openEmpty(ctx, op, key, off, tag)
 	}
@@ -95,7 +95,7 @@ func (p *place) open(ctx context.Context, op, key string, off, n int64, tag stri
 
 // openEmpty asks for what is known about the object: HTTP has no range without a byte, and
 // downloads no HEAD.
-func (p *place) openEmpty(ctx context.Context, op, key string, off int64, tag string) (storage.Body, error) {
+func (p *root) openEmpty(ctx context.Context, op, key string, off int64, tag string) (storage.Body, error) {
 	if off < 0 {
 		return nil, errs.New(errs.Invalid, "%s %q: offset %d is negative", op, key, off)
 	}
@@ -127,7 +127,7 @@ func (e *empty) Size() int64            { return e.size }
 func (e *empty) Tag() string            { return e.tag }
 
 // download is the request for the bytes of an object, as they are stored.
-func (p *place) download(key string) *http.Request {
+func (p *root) download(key string) *http.Request {
 	c := p.client
 	query := url.Values{"alt": {"media"}}
 	if c.project != "" {

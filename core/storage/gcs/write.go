@@ -48,7 +48,7 @@ func (p *Provider) PutIfAbsent(ctx context.Context, key string, data []byte) err
 }
 
 // upload sends blocks as one object by one request.
-func (p *place) upload(ctx context.Context, op, key string, ifAbsent bool, blocks ...[]byte) error {
+func (p *root) upload(ctx context.Context, op, key string, ifAbsent bool, blocks ...[]byte) error {
 	o := p.object(key)
 	if ifAbsent {
 		o = o.If(gcloud.Conditions{DoesNotExist: true})
@@ -77,7 +77,7 @@ func (p *place) upload(ctx context.Context, op, key string, ifAbsent bool, block
 	return nil
 }
 
-func (p *place) writer(ctx context.Context, o *gcloud.ObjectHandle) *gcloud.Writer {
+func (p *root) writer(ctx context.Context, o *gcloud.ObjectHandle) *gcloud.Writer {
 	w := o.NewWriter(ctx)
 	w.ContentType = contentType
 	w.KMSKeyName = p.client.kmsKey
@@ -103,7 +103,7 @@ func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, erro
 
 // partWriter uploads in parts, each of which is sent again when that helps, for as long as one call
 // may take.
-func (p *place) partWriter(ctx context.Context, key string) *gcloud.Writer {
+func (p *root) partWriter(ctx context.Context, key string) *gcloud.Writer {
 	patience := defaultRetry
 	if s := p.client.settings.RetryTime; s > 0 && s < 1e6 {
 		patience = time.Duration(s * float64(time.Second))
@@ -266,7 +266,7 @@ func (p *Provider) Delete(ctx context.Context, keys ...string) error {
 	}
 	err := group.Wait()
 	if err == nil {
-		err = p.place.admit(ctx, op, p.URI())
+		err = p.root.admit(ctx, op, p.URI())
 	}
 	return err
 }

@@ -25,12 +25,12 @@ const (
 // heads and index pages.
 const unknownBytes = 256 << 10
 
-// Limiter is the places of one store; the providers and sources of the store share it. All methods
-// may be called in parallel.
+// Limiter holds the slots of one store. The providers and sources of the store share it. All
+// methods may be called in parallel.
 //
-// The number of places begins at its maximum and changes after each round, which is as many answers
-// as there are places, to requests that were sent in it: it shrinks by half of the share of answers
-// that asked for fewer requests, lately, and grows by one where all places were taken. So a store
+// The number of slots begins at its maximum and changes after each round, which is as many answers
+// as there are slots, to requests that were sent in it: it shrinks by half of the share of answers
+// that asked for fewer requests, lately, and grows by one where all slots were taken. So a store
 // that refuses everything halves it each round, while one that refuses a tenth at random, whatever
 // it is asked, still gets some twenty requests at once. (Halving at any refusal, as TCP does at a
 // loss, would end at one or two. In proportion is what DCTCP does: Alizadeh et al., "Data Center
@@ -40,7 +40,7 @@ type Limiter struct {
 	mostBytes int64
 
 	mu     sync.Mutex
-	places float64
+	slots  float64
 	active int
 	bytes  int64
 	queue  list.List // of *waiter
@@ -68,7 +68,7 @@ func New(s storage.Settings) *Limiter {
 	if s.MaxBytesInFlight > 0 {
 		l.mostBytes = s.MaxBytesInFlight
 	}
-	l.places = l.most
+	l.slots = l.most
 	return l
 }
 
@@ -76,7 +76,7 @@ func New(s storage.Settings) *Limiter {
 func (l *Limiter) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return int(l.places)
+	return int(l.slots)
 }
 
 // Load is how many requests run now, and how many bytes are on their way.
@@ -88,7 +88,7 @@ func (l *Limiter) Load() (requests int, bytes int64) {
 
 // fits is whether n more bytes may be asked for. More than the bound go alone.
 func (l *Limiter) fits(n int64) bool {
-	return l.active < int(l.places) && (l.bytes == 0 || n <= l.mostBytes-l.bytes)
+	return l.active < int(l.slots) && (l.bytes == 0 || n <= l.mostBytes-l.bytes)
 }
 
 // admit lets in whoever may go, in order.
@@ -130,27 +130,27 @@ func (l *Limiter) answered(round int, refused bool) {
 		l.round.refused++
 	}
 	part := float64(l.round.refused) / float64(l.round.answers)
-	if l.round.answers < int(l.places) && (l.round.refused < plenty || part < certain) {
+	if l.round.answers < int(l.slots) && (l.round.refused < plenty || part < certain) {
 		return
 	}
 	l.share += memory * (part - l.share)
-	full := l.round.most >= int(l.places)
+	full := l.round.most >= int(l.slots)
 	switch {
 	case part >= certain:
-		l.places = min(l.places, float64(l.round.most)) * (1 - part/2)
+		l.slots = min(l.slots, float64(l.round.most)) * (1 - part/2)
 	case part > 0:
-		l.places *= 1 - l.share/2
+		l.slots *= 1 - l.share/2
 	}
 	if full && part < certain {
-		l.places++
+		l.slots++
 	}
-	l.places = min(max(l.places, 1), l.most)
+	l.slots = min(max(l.slots, 1), l.most)
 	l.rounds++
 	l.round.answers, l.round.refused, l.round.most = 0, 0, l.active
 	l.admit()
 }
 
-// slot is a place taken. Its methods may be called in parallel.
+// slot is one request that the limiter admitted. Its methods may be called in parallel.
 type slot struct {
 	l       *Limiter
 	bytes   atomic.Int64 // of the bound, that it still holds
@@ -159,7 +159,7 @@ type slot struct {
 	round   int         // of the Limiter when it was taken
 }
 
-// acquire waits for a place for a request of n bytes; s, a zero slot, is it then.
+// acquire waits until a request of n bytes is admitted, and fills s, which is zero.
 func (s *slot) acquire(ctx context.Context, l *Limiter, c *counts, op, object string, n int64) error {
 	s.l = l
 	s.bytes.Store(n)
@@ -213,7 +213,7 @@ func (l *Limiter) free(n int64) {
 	l.bytes -= n
 }
 
-// release gives the place back, the first time.
+// release returns the slot. Only the first call counts.
 func (s *slot) release() {
 	if s.over.Swap(true) {
 		return

@@ -6,7 +6,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestRounds: what share of refusals leaves how many places, when each round asks for as much as it
+// TestRounds: what share of refusals leaves how many slots, when each round asks for as much as it
 // may.
 func TestRounds(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (c *counts) stats(l *Limiter, inner any) storage.Stats {
 	return s
 }
 
-// Store is a provider whose requests wait for a place. All methods may be called in parallel.
+// Store is a provider whose requests wait for a slot. All methods may be called in parallel.
 type Store struct {
 	l      *Limiter
 	inner  storage.Provider
@@ -48,15 +48,15 @@ func (l *Limiter) Provider(inner storage.Provider) storage.Provider {
 	return s
 }
 
-// in makes one request in a place; reads is how many bytes it asks for.
+// in makes one request in a slot; reads is the number of bytes that it requests.
 func (s *Store) in(ctx context.Context, op, object string, reads int64, request func(ctx context.Context) error) error {
-	var place slot
-	if err := place.acquire(ctx, s.l, &s.counts, op, object, reads); err != nil {
+	var taken slot
+	if err := taken.acquire(ctx, s.l, &s.counts, op, object, reads); err != nil {
 		return err
 	}
-	defer place.release()
+	defer taken.release()
 	s.requests.Add(1)
-	return place.judge(&s.counts, request(ctx))
+	return taken.judge(&s.counts, request(ctx))
 }
 
 // Get reads the whole object.
@@ -98,14 +98,14 @@ func (s *Store) wrote(data []byte, err error) error {
 // List takes a place until the first object has come. fn runs without one, so that it may ask the
 // store for something.
 func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
-	var place slot
-	if err := place.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
+	var taken slot
+	if err := taken.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
 		return err
 	}
-	defer place.release()
+	defer taken.release()
 	s.requests.Add(1)
-	return place.judge(&s.counts, s.inner.List(ctx, prefix, after, func(o storage.Object) bool {
-		place.release()
+	return taken.judge(&s.counts, s.inner.List(ctx, prefix, after, func(o storage.Object) bool {
+		taken.release()
 		return fn(o)
 	}))
 }
@@ -119,7 +119,7 @@ func (s *Store) Delete(ctx context.Context, keys ...string) error {
 	return s.in(ctx, "delete", object, 0, func(ctx context.Context) error { return s.inner.Delete(ctx, keys...) })
 }
 
-// attempts puts each request of a call into a place of its own.
+// attempts gives each request of a call a slot of its own.
 func (s *Store) attempts(ctx context.Context) context.Context {
 	outer := storage.AttemptsOf(ctx)
 	return storage.WithAttempts(ctx, func(ctx context.Context, op, object string, n int64, try func(ctx context.Context) error) error {
@@ -134,7 +134,7 @@ func (s *Store) attempts(ctx context.Context) context.Context {
 }
 
 // Create begins an object. Requests that the inner provider runs through storage.AttemptsOf wait
-// for places.
+// for slots.
 func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) {
 	return storage.Create(s.attempts(ctx), s.inner, key)
 }
@@ -177,7 +177,7 @@ func (s *Store) Stats() storage.Stats { return s.stats(s.l, s.inner) }
 // Close closes the inner provider.
 func (s *Store) Close() error { return s.inner.Close() }
 
-// Range asks for bytes, which hold their place until the body is closed.
+// Range asks for bytes, which hold their slot until the body is closed.
 func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	return ranged(ctx, s.l, &s.counts, s.ranger, key, off, n, tag)
 }
@@ -188,18 +188,18 @@ func ranged(ctx context.Context, l *Limiter, c *counts, r storage.Ranger, key st
 		want = unknownBytes
 	}
 	b := &body{c: c}
-	if err := b.place.acquire(ctx, l, c, "read", key, want); err != nil {
+	if err := b.slot.acquire(ctx, l, c, "read", key, want); err != nil {
 		return nil, err
 	}
 	c.requests.Add(1)
 	in, err := r.Range(ctx, key, off, n, tag)
 	if err != nil {
-		err = b.place.judge(c, err)
-		b.place.release()
+		err = b.slot.judge(c, err)
+		b.slot.release()
 		return nil, err
 	}
 	left := max(0, in.Len())
-	b.place.resize(left)
+	b.slot.resize(left)
 	b.Body, b.left, b.held = in, left, left
 	return b, nil
 }
@@ -207,13 +207,13 @@ func ranged(ctx context.Context, l *Limiter, c *counts, r storage.Ranger, key st
 // freeStep is how many bytes are read before they are given back to the bound.
 const freeStep = 256 << 10
 
-// body is an answer in its place.
+// body is an answer that holds its slot until it is closed.
 type body struct {
 	storage.Body
-	place slot
-	c     *counts
-	left  int64 // to come
-	held  int64 // of the bound
+	slot slot
+	c    *counts
+	left int64 // to come
+	held int64 // of the bound
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -222,17 +222,17 @@ func (b *body) Read(p []byte) (int, error) {
 	b.left = max(0, b.left-int64(n))
 	if b.held-b.left >= freeStep {
 		b.held = b.left
-		b.place.resize(b.held)
+		b.slot.resize(b.held)
 	}
-	return n, b.place.judge(b.c, err)
+	return n, b.slot.judge(b.c, err)
 }
 
 func (b *body) Close() error {
-	defer b.place.release()
+	defer b.slot.release()
 	return b.Body.Close()
 }
 
-// Source is a storage.Source whose requests wait for a place. All methods may be called in
+// Source is a storage.Source whose requests wait for a slot. All methods may be called in
 // parallel.
 type Source struct {
 	l     *Limiter
@@ -248,21 +248,21 @@ var (
 // Source decorates inner, and owns it from then on.
 func (l *Limiter) Source(inner storage.Source) *Source { return &Source{l: l, inner: inner} }
 
-// Range asks for bytes, which hold their place until the body is closed.
+// Range asks for bytes, which hold their slot until the body is closed.
 func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	return ranged(ctx, s.l, &s.counts, s.inner, key, off, n, tag)
 }
 
 // Objects takes a place until the first object has come, as Store.List does.
 func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
-	var place slot
-	if err := place.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
+	var taken slot
+	if err := taken.acquire(ctx, s.l, &s.counts, "list", prefix, 0); err != nil {
 		return err
 	}
-	defer place.release()
+	defer taken.release()
 	s.requests.Add(1)
-	return place.judge(&s.counts, s.inner.Objects(ctx, prefix, after, func(e storage.Entry) bool {
-		place.release()
+	return taken.judge(&s.counts, s.inner.Objects(ctx, prefix, after, func(e storage.Entry) bool {
+		taken.release()
 		return fn(e)
 	}))
 }

@@ -39,7 +39,7 @@ type mappings struct{ files, bytes atomic.Int64 }
 var (
 	_ storage.Provider = (*Provider)(nil)
 	_ storage.Streamer = (*Provider)(nil)
-	_ storage.Placed   = (*Provider)(nil)
+	_ storage.Located  = (*Provider)(nil)
 	_ storage.Opener   = Open
 )
 
@@ -207,7 +207,7 @@ func (p *Provider) URI() string { return uriOf(p.root) }
 
 // Place is the device and the inode of the directory: links and mounts lead to one by several
 // paths. Of a directory that is gone it is the URI.
-func (p *Provider) Place() string {
+func (p *Provider) Location() string {
 	var st unix.Stat_t
 	if err := unix.Stat(p.root, &st); err != nil {
 		return p.URI()

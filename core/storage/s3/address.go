@@ -50,15 +50,15 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
-// place is where requests for a bucket go: it changes when the bucket turns out to lie in another
-// region.
-type place struct {
+// target is the address for requests to a bucket. It changes when the bucket turns out to lie in
+// another region.
+type target struct {
 	region string
 	base   *url.URL // of the bucket
 }
 
-// placeOf says where the bucket is, as far as is known before asking.
-func placeOf(ctx context.Context, bucket, endpoint, region string, pathStyle *bool) (*place, error) {
+// targetOf returns the target of a bucket, as far as it is known before the first request.
+func targetOf(ctx context.Context, bucket, endpoint, region string, pathStyle *bool) (*target, error) {
 	if endpoint == "" {
 		return amazon(ctx, bucket, region, pathStyle)
 	}
@@ -79,11 +79,11 @@ func placeOf(ctx context.Context, bucket, endpoint, region string, pathStyle *bo
 	} else {
 		u.Path += "/" + bucket
 	}
-	return &place{region: region, base: u}, nil
+	return &target{region: region, base: u}, nil
 }
 
 // amazon asks the SDK's table of partitions and regions.
-func amazon(ctx context.Context, bucket, region string, pathStyle *bool) (*place, error) {
+func amazon(ctx context.Context, bucket, region string, pathStyle *bool) (*target, error) {
 	if region == "" {
 		region = defaultRegion
 	}
@@ -97,11 +97,11 @@ func amazon(ctx context.Context, bucket, region string, pathStyle *bool) (*place
 	}
 	u := e.URI
 	u.Path = strings.TrimRight(u.Path, "/")
-	return &place{region: region, base: &u}, nil
+	return &target{region: region, base: &u}, nil
 }
 
 // url is the address of the object called name, which may be any bytes.
-func (p *place) url(name string) *url.URL {
+func (p *target) url(name string) *url.URL {
 	u := *p.base
 	u.RawPath = u.EscapedPath() + "/" + escaped(name)
 	u.Path = u.Path + "/" + name

@@ -164,7 +164,7 @@ func TestPlaces(t *testing.T) {
 		{"bucket", "https://objects.example:8443", "", &no, "https://bucket.objects.example:8443/k", "us-east-1"},
 		{"bucket", "https://abc.r2.cloudflarestorage.com", "", nil, "https://abc.r2.cloudflarestorage.com/bucket/k", "auto"},
 	} {
-		p, err := placeOf(t.Context(), r.bucket, r.endpoint, r.region, r.pathStyle)
+		p, err := targetOf(t.Context(), r.bucket, r.endpoint, r.region, r.pathStyle)
 		if err != nil {
 			t.Errorf("%+v: %v", r, err)
 			continue
@@ -328,7 +328,7 @@ func FuzzEscaped(f *testing.F) {
 	f.Add("../x?y#z%20")
 	f.Add("\xff\x00日")
 	f.Fuzz(func(t *testing.T, name string) {
-		p := &place{base: &url.URL{Scheme: "http", Host: "h", Path: "/bucket"}}
+		p := &target{base: &url.URL{Scheme: "http", Host: "h", Path: "/bucket"}}
 		u := p.url(name)
 		if got, err := url.PathUnescape(u.EscapedPath()); err != nil || got != "/bucket/"+name {
 			t.Errorf("%q became %q, %v", name, u.EscapedPath(), err)

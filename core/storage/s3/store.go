@@ -40,7 +40,7 @@ type store struct {
 	customer *customerKey
 	secure   bool // TLS
 	fixed    bool // the user has said the region, so it is not corrected
-	where    atomic.Pointer[place]
+	where    atomic.Pointer[target]
 	garbled  atomic.Int32 // answers that could not be read since the last one that could
 	// the bucket has answered, so that a missing object does not mean a missing bucket
 	seen atomic.Bool
@@ -129,7 +129,7 @@ func (s *store) locate(ctx context.Context, o storage.Options) error {
 			}
 		}
 	}
-	where, err := placeOf(ctx, s.bucket, endpoint, region, o.Settings.PathStyle)
+	where, err := targetOf(ctx, s.bucket, endpoint, region, o.Settings.PathStyle)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *store) move(region string) bool {
 	if region == "" || region == old.region || s.fixed {
 		return false
 	}
-	next, err := placeOf(context.Background(), s.bucket, s.settings.Endpoint, region, s.settings.PathStyle)
+	next, err := targetOf(context.Background(), s.bucket, s.settings.Endpoint, region, s.settings.PathStyle)
 	return err == nil && s.where.CompareAndSwap(old, next)
 }
 
@@ -271,7 +271,7 @@ func (s *store) here(o *s3.Options) {
 	o.EndpointResolverV2 = &resolver{where.base}
 }
 
-// resolver is a place as the SDK asks for it.
+// resolver gives the SDK the target of its requests.
 type resolver struct{ base *url.URL }
 
 // ResolveEndpoint gives the URL of the bucket.

@@ -35,7 +35,7 @@ func sameListing(ctx context.Context, p storage.Provider, objects map[string]int
 	return nil
 }
 
-func list(ctx context.Context, p place) error {
+func list(ctx context.Context, p fixture) error {
 	if err := sameListing(ctx, p, nil, "", "", -1); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func list(ctx context.Context, p place) error {
 }
 
 // listMany crosses the pages in which providers list.
-func listMany(ctx context.Context, p place) error {
+func listMany(ctx context.Context, p fixture) error {
 	objects := make(map[string]int64)
 	for i := range 1100 {
 		key := fmt.Sprintf("many/d%x/%d", i*7919%1024/64, i)
@@ -91,7 +91,7 @@ func listMany(ctx context.Context, p place) error {
 }
 
 // listCallsBack uses the provider from within a listing.
-func listCallsBack(ctx context.Context, p place) error {
+func listCallsBack(ctx context.Context, p fixture) error {
 	for i := range 20 {
 		if err := p.Put(ctx, fmt.Sprintf("gc/%d/x", i), []byte("x")); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 // that show what was just written, copies within the store.
 
 // ranges asks for pieces in every form, of providers that are a storage.Ranger.
-func ranges(ctx context.Context, p place) error {
+func ranges(ctx context.Context, p fixture) error {
 	r, ok := storage.As[storage.Ranger](p.Provider)
 	if !ok {
 		return nil
@@ -94,7 +94,7 @@ func otherTag(tag string) string {
 }
 
 // rangeLeft gives bodies up early, and goes on.
-func rangeLeft(ctx context.Context, r storage.Ranger, p place) error {
+func rangeLeft(ctx context.Context, r storage.Ranger, p fixture) error {
 	for range 5 {
 		b, err := r.Range(ctx, "data/a", 0, -1, "")
 		if err != nil {
@@ -143,12 +143,12 @@ func ranged(ctx context.Context, r storage.Ranger, key string, off, n int64, tag
 	return piece{data, b.Len(), b.Size(), b.Tag()}, err
 }
 
-// startTogether is 60 rounds in which 24 rivals, each on one of four providers of the place, want
+// startTogether is 60 rounds in which 24 rivals, each on one of four providers of the store, want
 // the same key at the same moment.
-func startTogether(ctx context.Context, p place) error {
-	const rivals, rounds, places = 24, 60, 4
+func startTogether(ctx context.Context, p fixture) error {
+	const rivals, rounds, openings = 24, 60, 4
 	providers := []storage.Provider{p.Provider}
-	for range places - 1 {
+	for range openings - 1 {
 		other := p.reopen()
 		defer other.Close()
 		providers = append(providers, other)
@@ -161,7 +161,7 @@ func startTogether(ctx context.Context, p place) error {
 		for rival := range rivals {
 			g.Go(func(ctx context.Context) error {
 				<-start
-				err := providers[rival%places].PutIfAbsent(ctx, key, content(500, uint64(rival)))
+				err := providers[rival%openings].PutIfAbsent(ctx, key, content(500, uint64(rival)))
 				if err == nil {
 					winners.Add(1)
 					winner.Store(int64(rival))
@@ -177,7 +177,7 @@ func startTogether(ctx context.Context, p place) error {
 		if winners.Load() != 1 {
 			return fmt.Errorf("round %d: %d of %d rivals put %q, want 1", round, winners.Load(), rivals, key)
 		}
-		if err := holds(ctx, providers[round%places], key, content(500, uint64(winner.Load()))); err != nil {
+		if err := holds(ctx, providers[round%openings], key, content(500, uint64(winner.Load()))); err != nil {
 			return fmt.Errorf("round %d: not the winner's content: %w", round, err)
 		}
 	}
@@ -185,7 +185,7 @@ func startTogether(ctx context.Context, p place) error {
 }
 
 // takingNumbers lets 8 writers take the next free number 25 times each, as commits do.
-func takingNumbers(ctx context.Context, p place) error {
+func takingNumbers(ctx context.Context, p fixture) error {
 	const writers, each = 8, 25
 	g := task.New(ctx, 0)
 	for w := range writers {
@@ -228,7 +228,7 @@ func takingNumbers(ctx context.Context, p place) error {
 
 // listAfterWrite: a listing shows what was written, replaced and removed just before, wherever it
 // is asked.
-func listAfterWrite(ctx context.Context, p place) error {
+func listAfterWrite(ctx context.Context, p fixture) error {
 	other := p.reopen()
 	defer other.Close()
 	var last storage.Object
@@ -263,7 +263,7 @@ func listAfterWrite(ctx context.Context, p place) error {
 }
 
 // copies tries providers that are a storage.Copier.
-func copies(ctx context.Context, p place) error {
+func copies(ctx context.Context, p fixture) error {
 	c, ok := storage.As[storage.Copier](p.Provider)
 	if !ok {
 		return nil

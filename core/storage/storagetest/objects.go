@@ -11,7 +11,7 @@ import (
 	"deeplake/core/storage"
 )
 
-func roundTrip(ctx context.Context, p place) error {
+func roundTrip(ctx context.Context, p fixture) error {
 	for i, size := range []int{0, 1, 4095, 5 << 20} {
 		data := content(size, uint64(i))
 		put, once := fmt.Sprintf("put/%d", size), fmt.Sprintf("once/%d", size)
@@ -35,7 +35,7 @@ func roundTrip(ctx context.Context, p place) error {
 }
 
 // parts reads pieces of key.
-func parts(ctx context.Context, p place, key string, data []byte) error {
+func parts(ctx context.Context, p fixture, key string, data []byte) error {
 	for _, r := range [][2]int{{0, 0}, {0, 1}, {1, 1}, {len(data) / 2, 10_000}, {len(data) - 1, 1}, {len(data), 0}} {
 		off, n := r[0], r[1]
 		if off < 0 || off+n > len(data) {
@@ -52,7 +52,7 @@ func parts(ctx context.Context, p place, key string, data []byte) error {
 	return nil
 }
 
-func ownership(ctx context.Context, p place) error {
+func ownership(ctx context.Context, p fixture) error {
 	data := content(100, 1)
 	for _, put := range []func(context.Context, string, []byte) error{p.Put, p.PutIfAbsent} {
 		key := fmt.Sprintf("key%d", data[0])
@@ -77,7 +77,7 @@ func ownership(ctx context.Context, p place) error {
 	return nil
 }
 
-func replace(ctx context.Context, p place) error {
+func replace(ctx context.Context, p fixture) error {
 	for i, size := range []int{1000, 10, 2000} {
 		data := content(size, uint64(i))
 		if err := p.Put(ctx, "hint/a", data); err != nil {
@@ -90,7 +90,7 @@ func replace(ctx context.Context, p place) error {
 	return nil
 }
 
-func readBounds(ctx context.Context, p place) error {
+func readBounds(ctx context.Context, p fixture) error {
 	if err := p.Put(ctx, "data/a", content(100, 0)); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func readBounds(ctx context.Context, p place) error {
 	return holds(ctx, p, "data/a", content(100, 0))
 }
 
-func missing(ctx context.Context, p place) error {
+func missing(ctx context.Context, p fixture) error {
 	if err := p.Put(ctx, "dir/there", []byte("x")); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func missing(ctx context.Context, p place) error {
 	return nil
 }
 
-func putIfAbsent(ctx context.Context, p place) error {
+func putIfAbsent(ctx context.Context, p fixture) error {
 	first, second := []byte("first"), []byte("second, longer")
 	other := p.reopen()
 	defer other.Close()
@@ -151,7 +151,7 @@ func putIfAbsent(ctx context.Context, p place) error {
 	)
 }
 
-func badKeys(ctx context.Context, p place) error {
+func badKeys(ctx context.Context, p fixture) error {
 	for _, key := range []string{
 		"", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "../a", "a b", "a\nb", "a\x00b", "a\\b", "\x7f", "ä",
 		strings.Repeat("0123456789/", 81) + "0123456789", // 901 bytes
@@ -189,7 +189,7 @@ func createAndFinish(ctx context.Context, p storage.Provider, key string) (stora
 	return s, s.Finish(ctx)
 }
 
-func oddKeys(ctx context.Context, p place) error {
+func oddKeys(ctx context.Context, p fixture) error {
 	keys := []string{
 		"a.b", "a-b", "a/b", "~", "!", "%2F", "...", ".hidden", "x/..y", "x/.z", "#?&+=,;:@$'()*[]{}|^`\"<>",
 		"UPPER/case", strings.Repeat("0123456789/", 81) + "012345678", // 900 bytes
@@ -211,7 +211,7 @@ func oddKeys(ctx context.Context, p place) error {
 	return err
 }
 
-func remove(ctx context.Context, p place) error {
+func remove(ctx context.Context, p fixture) error {
 	if err := p.Delete(ctx); err != nil {
 		return fmt.Errorf("delete of nothing: %w", err)
 	}

@@ -11,9 +11,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// putIfAbsentRace lets 64 goroutines, half of them on another provider of the place, fight for 50
+// putIfAbsentRace lets 64 goroutines, half of them on another provider of the store, fight for 50
 // keys.
-func putIfAbsentRace(ctx context.Context, p place) error {
+func putIfAbsentRace(ctx context.Context, p fixture) error {
 	const rivals, keys = 64, 50
 	other := p.reopen()
 	defer other.Close()
@@ -56,7 +56,7 @@ func putIfAbsentRace(ctx context.Context, p place) error {
 }
 
 // parallelUse writes, reads and lists at the same time.
-func parallelUse(ctx context.Context, p place) error {
+func parallelUse(ctx context.Context, p fixture) error {
 	const workers, objects = 8, 25
 	if err := p.Put(ctx, "p/base", content(100_000, 999)); err != nil {
 		return err
@@ -87,7 +87,7 @@ func parallelUse(ctx context.Context, p place) error {
 }
 
 // readWhileDeleting: a reader sees the whole object or none.
-func readWhileDeleting(ctx context.Context, p place) error {
+func readWhileDeleting(ctx context.Context, p fixture) error {
 	const readers, rounds = 4, 30
 	data := content(64_000, 7)
 	var done atomic.Bool
@@ -140,7 +140,7 @@ func operations(ctx context.Context, p storage.Provider) map[string]error {
 	}
 }
 
-func canceled(ctx context.Context, p place) error {
+func canceled(ctx context.Context, p fixture) error {
 	if err := p.Put(ctx, "there", []byte("x")); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func canceled(ctx context.Context, p place) error {
 	return wants(errs.Canceled, err, "list that is cancelled while it runs")
 }
 
-func closed(ctx context.Context, p place) error {
+func closed(ctx context.Context, p fixture) error {
 	other := p.reopen()
 	if err := errors.Join(p.Put(ctx, "there", []byte("x")), holds(ctx, p, "there", []byte("x"))); err != nil {
 		return err
@@ -198,11 +198,11 @@ func closed(ctx context.Context, p place) error {
 	return other.Close()
 }
 
-func uri(_ context.Context, p place) error {
+func uri(_ context.Context, p fixture) error {
 	other := p.reopen()
 	defer other.Close()
 	if p.URI() == "" || p.URI() != other.URI() {
-		return fmt.Errorf("uri: got %q and, from the same place, %q", p.URI(), other.URI())
+		return fmt.Errorf("uri: got %q and, of the same store, %q", p.URI(), other.URI())
 	}
 	return nil
 }

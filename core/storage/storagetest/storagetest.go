@@ -13,29 +13,29 @@ import (
 	"deeplake/core/storage"
 )
 
-// Open makes a new, empty place and returns a provider of it. reopen gives one more provider of the
-// same place each time it is called, as another process would open it. Open registers what has to
-// be cleaned up with t.Cleanup; closing a provider that the suite closed already must be harmless
-// there.
+// Open makes a new, empty store and returns a provider of it. reopen returns one more provider of
+// the same store each time it is called, as another process would open it. Open registers what has
+// to be cleaned up with t.Cleanup; closing a provider that the suite closed already must be
+// harmless there.
 type Open func(t *testing.T) (p storage.Provider, reopen func() storage.Provider)
 
-// Run checks every promise in a subtest of its own, each in a new place. The subtests run in
+// Run checks every promise in a subtest of its own, each in a new store. The subtests run in
 // parallel.
 func Run(t *testing.T, open Open) {
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p, reopen := open(t)
-			if err := c.run(t.Context(), place{p, reopen}); err != nil {
+			if err := c.run(t.Context(), fixture{p, reopen}); err != nil {
 				t.Fatal(err)
 			}
 		})
 	}
 }
 
-// place is what a check works on. It is no storage.Streamer itself: pass p.Provider to
+// fixture is the provider under test. It is no storage.Streamer itself: pass p.Provider to
 // storage.Create.
-type place struct {
+type fixture struct {
 	storage.Provider
 	reopen func() storage.Provider
 }
@@ -44,7 +44,7 @@ type place struct {
 // be tried on providers that break a promise.
 type check struct {
 	name string
-	run  func(ctx context.Context, p place) error
+	run  func(ctx context.Context, p fixture) error
 }
 
 func checks() []check {

@@ -326,7 +326,7 @@ func runOn(t *testing.T, name string, spoil func(*broken)) error {
 	}
 	for _, c := range checks() {
 		if c.name == name {
-			return c.run(t.Context(), place{reopen(), reopen})
+			return c.run(t.Context(), fixture{reopen(), reopen})
 		}
 	}
 	t.Fatalf("no check %q", name)

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/storage"
 )
 
-func stream(ctx context.Context, p place) error {
+func stream(ctx context.Context, p fixture) error {
 	for _, pieces := range [][]int{{}, {0}, {1}, {100, 0, 3 << 20, 7}, {5 << 20, 5 << 20}} {
 		key := fmt.Sprintf("data/%d", len(pieces))
 		if err := streamOne(ctx, p, key, pieces); err != nil {
@@ -20,7 +20,7 @@ func stream(ctx context.Context, p place) error {
 	return replaceByStream(ctx, p)
 }
 
-func streamOne(ctx context.Context, p place, key string, pieces []int) error {
+func streamOne(ctx context.Context, p fixture, key string, pieces []int) error {
 	if err := p.Delete(ctx, key); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func streamOne(ctx context.Context, p place, key string, pieces []int) error {
 	return errors.Join(holds(ctx, p, key, want), holds(ctx, other, key, want))
 }
 
-func replaceByStream(ctx context.Context, p place) error {
+func replaceByStream(ctx context.Context, p fixture) error {
 	if err := p.Put(ctx, "data/x", content(100, 1)); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func replaceByStream(ctx context.Context, p place) error {
 	return holds(ctx, p, "data/x", content(50, 2))
 }
 
-func streamAbort(ctx context.Context, p place) error {
+func streamAbort(ctx context.Context, p fixture) error {
 	s, err := storage.Create(ctx, p.Provider, "data/new/a")
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func streamAbort(ctx context.Context, p place) error {
 	return absent(ctx, p, "data/new/b")
 }
 
-func streamsSideBySide(ctx context.Context, p place) error {
+func streamsSideBySide(ctx context.Context, p fixture) error {
 	const streams, pieces = 8, 20
 	g := task.New(ctx, 0)
 	for i := range uint64(streams) {

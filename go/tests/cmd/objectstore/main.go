@@ -4,7 +4,7 @@
 //	objectstore build           builds the servers into build/servers; "build minio" that one
 //	objectstore [flags] s3 gcs  starts them, prints one line of JSON, and runs until its standard input ends
 //
-// The line maps each name that was asked for to its place:
+// The line maps each name that was asked for to its endpoint:
 //
 //	{"s3": {"endpoint": ..., "proxy": ..., "control": ..., "region": ..., "access_key": ..., "secret_key": ...}}
 //
@@ -35,8 +35,8 @@ import (
 	"deeplake/go/tests/objectstore"
 )
 
-// place is what is said about one server.
-type place struct {
+// endpoint is the address of one server with its credentials.
+type endpoint struct {
 	Endpoint  string `json:"endpoint"`
 	Proxy     string `json:"proxy,omitempty"`
 	Control   string `json:"control"`
@@ -74,16 +74,16 @@ func run(ctx context.Context, o options, names []string) error {
 	if len(names) == 0 {
 		return errors.New("name what to start: s3, s3-tls, s3-versions, minio, gcs, http; or build")
 	}
-	places := map[string]place{}
+	endpoints := map[string]endpoint{}
 	for _, name := range names {
 		p, stop, err := start(ctx, name, o)
 		if err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
 		defer stop()
-		places[name] = p
+		endpoints[name] = p
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(places); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(endpoints); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, os.Stdin)
@@ -91,7 +91,7 @@ func run(ctx context.Context, o options, names []string) error {
 }
 
 // start starts a server, its proxy and their controls.
-func start(ctx context.Context, name string, o options) (p place, stop func(), err error) {
+func start(ctx context.Context, name string, o options) (p endpoint, stop func(), err error) {
 	var stops []func()
 	stop = func() {
 		for i := len(stops) - 1; i >= 0; i-- {
@@ -123,7 +123,7 @@ func start(ctx context.Context, name string, o options) (p place, stop func(), e
 			return p, stop, err
 		}
 		stops = append(stops, s.Stop)
-		p = place{Endpoint: s.Endpoint, Region: s.Region, AccessKey: s.AccessKey, SecretKey: s.SecretKey, CAFile: s.CAFile}
+		p = endpoint{Endpoint: s.Endpoint, Region: s.Region, AccessKey: s.AccessKey, SecretKey: s.SecretKey, CAFile: s.CAFile}
 		if c.Kind == objectstore.KindGCS {
 			dialect, rewrite = faultproxy.DialectGCS, true
 		}
