@@ -131,7 +131,7 @@ func ListsWhole(p Provider) bool {
 
 // Forgetter is implemented by decorators that keep copies of objects.
 type Forgetter interface {
-	// Forget drops what is kept of an object.
+	// Forget drops the cached bytes of an object.
 	Forget(key string)
 }
 
@@ -202,7 +202,7 @@ func (s *Stats) Add(o Stats) {
 	}
 }
 
-// Since is what was counted after before. Gauges and words are those of s.
+// Since returns the counts since before. Gauges and words are those of s.
 func (s Stats) Since(before Stats) Stats {
 	gauge, words := s.Connections, s.CacheFault
 	before.Requests, before.BytesRead, before.BytesWritten = -before.Requests, -before.BytesRead, -before.BytesWritten

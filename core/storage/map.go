@@ -11,9 +11,9 @@ type Mapper interface {
 
 // Mapping is an object as it lies in memory. It may be used in parallel and outlives its Provider.
 type Mapping struct {
-	// Data is the object, not to be written to. It is there as long as the Mapping is held, no
-	// longer: whoever keeps a part of it keeps the Mapping too. What somebody else cuts off the
-	// object, which nobody does, must not be touched any more.
+	// Data is the object, not to be written to. It is valid only while the Mapping is held: a
+	// caller that keeps a part of it keeps the Mapping too. If another process truncated the
+	// object, which none does, the cut part must not be touched.
 	Data []byte
 	// Ready brings a part of Data into memory. An error, which is that of the disk, says that it
 	// must not be touched; nil: all of it lies there.

@@ -32,7 +32,7 @@ type Body interface {
 	Tag() string
 }
 
-// Repeat says what a failed request means to whoever may ask again.
+// Repeat says whether and when a failed request may be repeated.
 type Repeat uint8
 
 // The kinds of Repeat. An error without a Fault is final.

@@ -2,7 +2,7 @@ package storage
 
 import "encoding/json"
 
-// Options are what an opener is told besides the address.
+// Options are the arguments of an opener besides the address.
 type Options struct {
 	Create   bool // the store may be created
 	Settings Settings
@@ -19,7 +19,7 @@ type Options struct {
 	Environ map[string]string
 }
 
-// Settings are what a user may say about a store (deeplake.Storage in Python). The zero value of
+// Settings are a user's options for a store (deeplake.Storage in Python). The zero value of
 // each field is its default; a field that a store has no use for is ignored. Secrets hide
 // themselves in every form of printing.
 type Settings struct {
@@ -38,7 +38,7 @@ type Settings struct {
 
 	RequesterPays bool   `json:"requester_pays"`
 	UserProject   string `json:"user_project"` // GCS: the project that pays
-	// server-side encryption of what is written: "AES256", "aws:kms"
+	// server-side encryption of new objects: "AES256", "aws:kms"
 	Encryption    string `json:"encryption"`
 	EncryptionKey string `json:"encryption_key"`
 	// base64 of a 256-bit key that the store does not keep (SSE-C)

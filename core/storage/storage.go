@@ -24,8 +24,8 @@ type Provider interface {
 	// undefined.
 	ReadAt(ctx context.Context, key string, dst []byte, off int64) error
 
-	// Put stores data under a key that nobody else writes; readers see all of it or nothing. It may
-	// be durable only when a later PutIfAbsent of the same Provider has returned.
+	// Put stores data under a key that no other writer uses; readers see all of it or nothing. It
+	// may be durable only when a later PutIfAbsent of the same Provider has returned.
 	Put(ctx context.Context, key string, data []byte) error
 
 	// PutIfAbsent stores data unless the key exists (errs.Exists). It is the one atomic operation:
@@ -113,8 +113,8 @@ type Object struct {
 // Sweeper is implemented by providers that can leave behind something that is no object when a
 // writer is killed: a temporary file, parts of an upload.
 type Sweeper interface {
-	// Sweep removes such leftovers that nobody has touched since before, and says how many and how
-	// large they were. With dry it removes nothing.
+	// Sweep removes such leftovers that were not touched since before, and returns their number and
+	// bytes. With dry it removes nothing.
 	Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error)
 }
 
@@ -184,8 +184,8 @@ func (b *buffered) ended(op string) error {
 // Opener opens a provider for the part of a URI behind "scheme://".
 type Opener func(ctx context.Context, rest string, o Options) (Provider, error)
 
-// Registry maps a URI scheme ("file", "mem") to its opener. It is a value, passed down by whoever
-// assembles the program.
+// Registry maps a URI scheme ("file", "mem") to its opener. It is a value, passed down by the
+// main program.
 type Registry map[string]Opener
 
 // Open finds the scheme of uri and opens its provider. A uri without "://" is a path of the "file"

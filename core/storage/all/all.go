@@ -53,7 +53,7 @@ type network struct {
 	proofs prove.Proofs // of services, for as long as the process opens stores through this network
 }
 
-// common is what stores with equal settings share. The decorators hold on to it, and nobody else.
+// common is shared by stores with equal settings. Only the decorators hold a reference to it.
 type common struct {
 	policy  weak.Pointer[retry.Policy]
 	limiter weak.Pointer[limit.Limiter]
@@ -162,7 +162,7 @@ func (n *network) layers(scheme, rest string, s storage.Settings) (layers, error
 	return l, nil
 }
 
-// forget drops the entries that nobody uses any more.
+// forget drops unused entries.
 func (n *network) forget() {
 	for key, c := range n.shared {
 		if c.policy.Value() == nil && c.limiter.Value() == nil && c.memory.Value() == nil && c.disk.Value() == nil {

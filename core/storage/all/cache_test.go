@@ -73,7 +73,7 @@ func TestCacheTellsStoresApart(t *testing.T) {
 			{"a tenant again", one + "/set", tenant("x"), "one  x", false},
 		} {
 			if got, asked := get(c.uri, c.s); got != c.want || asked != c.asks && (c.asks || memory == 0) {
-				// memory goes when nobody uses it
+				// unused memory goes
 				t.Errorf("%s, memory %d: got %q, asked %v, want %q, %v", c.name, memory, got, asked, c.want, c.asks)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestErrorsComeSoon: what is wrong with an address or with credentials shows within ten seconds,
-// by its own words, through all the repetitions. The time to wait for an answer is a fifth of the
+// TestErrorsComeSoon: a wrong address or wrong credentials show within ten seconds, in the words of
+// the first error, through all the repetitions. The time to wait for an answer is a fifth of the
 // default, so that the test is as much shorter.
 func TestErrorsComeSoon(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ type client struct {
 	users int
 }
 
-// bucket is a provider that gives its client back. It counts as a decorator, so that copies within
-// the store find what is inside.
+// bucket is a provider that returns its client when it is closed. It counts as a decorator, so that
+// copies within the store find the provider inside.
 type bucket struct {
 	*gcs.Provider
 	release func()

@@ -15,7 +15,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// PageBytes is the unit of what is looked for. A random sample of 40 KB brings one or two pages
+// PageBytes is the unit of lookup. A random sample of 40 KB brings one or two pages
 // with it: about 3 ms more on a connection of 90 MB/s, where the request itself takes 25.
 const PageBytes = 256 << 10
 
@@ -86,7 +86,7 @@ type Layer interface {
 	common() *shared
 }
 
-// shared is what Stores on the same layer have in common.
+// shared is the state that Stores on the same layer have in common.
 type shared struct {
 	flights flights
 	buffers sync.Pool // of *[]byte with room for an entry
@@ -131,9 +131,9 @@ var (
 	_ storage.Ranger    = (*Store)(nil)
 )
 
-// New decorates inner, and owns it from then on; the layer stays whoever made it's. cacheable says
-// which objects never change once they are there, nil: all. Others pass through. The result is a
-// storage.Ranger if inner is one.
+// New decorates inner and owns it from then on. The layer stays the caller's. cacheable reports
+// whether an object never changes once it exists; nil means all. Other objects pass through. The
+// result is a storage.Ranger if inner is one.
 func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) storage.Provider {
 	if cacheable == nil {
 		cacheable = func(string) bool { return true }
@@ -171,7 +171,7 @@ func (s *Store) seen() int64 {
 	return s.removals
 }
 
-// gone drops what is kept of an object.
+// gone drops the cached pages of an object.
 func (s *Store) gone(key string) {
 	s.fresh.Lock()
 	s.removals++
@@ -187,7 +187,7 @@ func (s *Store) gone(key string) {
 	}
 }
 
-// Forget drops what is kept of an object, so that it is read from the store again.
+// Forget drops the cached pages of an object, so that the next read goes to the store.
 func (s *Store) Forget(key string) { s.gone(key) }
 
 // written drops what an object was before, if it was.
@@ -284,8 +284,8 @@ func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.
 	return s.inner.List(ctx, prefix, after, fn)
 }
 
-// Delete removes objects below, and what is kept of them here. Copies in the caches of others stay
-// until they are old.
+// Delete removes objects from the store and their pages from this cache. Pages in the caches of
+// other processes stay until they age out.
 func (s *Store) Delete(ctx context.Context, keys ...string) error {
 	defer func() {
 		for _, key := range keys {

@@ -193,8 +193,8 @@ func TestGetAndRangeShareThePages(t *testing.T) {
 	}
 }
 
-// TestRangeFills: what a body brings is kept, in one request, also when it begins in the middle of
-// what is there.
+// TestRangeFills: one request fills the cache with its body, also if the range begins within cached
+// pages.
 func TestRangeFills(t *testing.T) {
 	t.Parallel()
 	const size = 8*cache.PageBytes + 77
@@ -243,8 +243,8 @@ func TestTagsGoToTheStore(t *testing.T) {
 	}
 }
 
-// TestSingleFlight: many who miss the same pages at the same time make one request; one of them
-// leaving, be it the one who asks, harms nobody.
+// TestSingleFlight: many callers that miss the same pages at once make one request. A caller that
+// leaves, even the one that sent the request, harms no other.
 func TestSingleFlight(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"stays", "leaves"} {
@@ -353,7 +353,7 @@ func TestMemoryHoldsItsLimit(t *testing.T) {
 	}
 }
 
-// diskBytes is what lies in dir, and how many files of it are temporary.
+// diskBytes returns the bytes and pages in dir, and the number of temporary files.
 func diskBytes(t *testing.T, dir string) (bytes int64, pages, temporary int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -638,7 +638,7 @@ func TestErrorsInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestForget: damage that came from the store is kept as it came, until somebody notices.
+// TestForget: bytes that came damaged from the store stay in the cache until a reader notices.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	const size = cache.SegmentBytes + 1000

@@ -27,11 +27,11 @@ import (
 // The limit is cut into shares of at least 64 MiB, one for each folder or for some neighbours.
 // Before a file is kept, its share is counted anew if this process has added more than a 64th of it
 // since it counted last, and the files used longest ago are removed until an eighth of the share is
-// free. So what is added unseen fits into that eighth as long as no more than eight processes, or
-// two with segments in the smallest shares, fill the same share at the same time; each further one
-// may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are not counted:
-// there is one for each page or segment that is being written, and those of killed processes are
-// removed after an hour.
+// free. So files that others add meanwhile fit into that eighth as long as no more than eight
+// processes, or two with segments in the smallest shares, fill the same share at the same time;
+// each further one may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are
+// not counted: there is one for each page or segment that is being written, and those of killed
+// processes are removed after an hour.
 type Disk struct {
 	shared
 	dir    string
@@ -225,7 +225,7 @@ func (d *Disk) room() int64  { return d.share() / 8 * 7 }
 func (d *Disk) write(n name, data, trailer []byte) (err error) {
 	tmp := filepath.Join(d.dir, tmpDir)
 	f, err := tmpfile.New(tmp, "page-*")
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed all of it
+	if errors.Is(err, fs.ErrNotExist) { // another process has removed the folder
 		if err = os.MkdirAll(tmp, 0o700); err == nil {
 			f, err = tmpfile.New(tmp, "page-*")
 		}
@@ -257,8 +257,8 @@ type file struct {
 	used  time.Time
 }
 
-// makeRoom counts the folders of a share from number first on, and removes what was used longest
-// ago until cost bytes fit. It removes a little more, so that it is not needed for each page.
+// makeRoom counts the folders of a share from number first on, and removes the files used longest
+// ago until cost bytes fit. It removes a little more, so that not every page needs it.
 func (d *Disk) makeRoom(s *share, first int, cost int64) {
 	files := d.files(first)
 	total := int64(0)

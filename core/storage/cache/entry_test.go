@@ -7,7 +7,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// FuzzDecode: what is taken for an entry is one, byte for byte.
+// FuzzDecode: every accepted entry encodes to the same bytes.
 func FuzzDecode(f *testing.F) {
 	n := nameOf("mem://x", "key", 3, PageBytes)
 	for _, p := range []page{{[]byte("data"), 4}, {[]byte("data"), 1 << 40}, {[]byte("data"), -1}, {nil, 0}, {make([]byte, PageBytes), PageBytes}} {

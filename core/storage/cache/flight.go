@@ -8,7 +8,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// flights are the pages that somebody is fetching right now.
+// flights are the pages that are being fetched now.
 type flights struct {
 	mu  sync.Mutex
 	now map[name]*flight
@@ -23,8 +23,7 @@ type flight struct {
 	ok      bool
 }
 
-// claim is a new flight of the caller's, or the one of somebody else, which the caller waits for
-// then.
+// claim returns a new flight that the caller owns, or the flight of another caller to wait for.
 func (f *flights) claim(n name) (fl *flight, mine bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,7 +39,7 @@ func (f *flights) claim(n name) (fl *flight, mine bool) {
 	return fl, true
 }
 
-// claimNext claims a page unless somebody else fetches it.
+// claimNext claims a page unless another caller fetches it.
 func (f *flights) claimNext(n name) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,8 +51,8 @@ func (f *flights) claimNext(n name) *flight {
 	return fl
 }
 
-// land ends a flight: with its page, of which those who wait get a copy, or without. Then each of
-// them looks for itself: a context that was cancelled, or an error, is nobody else's.
+// land ends a flight. Waiting callers get a copy of its page. Without a page each of them fetches
+// for itself: a cancelled context or an error belongs to one caller only.
 func (f *flights) land(fl *flight, p page, ok bool) {
 	f.mu.Lock()
 	delete(f.now, fl.name)
@@ -64,7 +63,7 @@ func (f *flights) land(fl *flight, p page, ok bool) {
 	close(fl.landed)
 }
 
-// wait waits for the flight of somebody else.
+// wait waits for the flight of another caller.
 func (fl *flight) wait(ctx context.Context, op, key string) (page, bool, error) {
 	select {
 	case <-fl.landed:

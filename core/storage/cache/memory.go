@@ -6,7 +6,7 @@ import (
 	"deeplake/core/internal/lru"
 )
 
-// Memory is a Layer in memory that forgets what was used longest ago. All methods may be called in
+// Memory is a Layer in memory that forgets the pages used longest ago. All methods may be called in
 // parallel.
 type Memory struct {
 	shared
@@ -14,7 +14,7 @@ type Memory struct {
 	pages *lru.Cache[name, page]
 }
 
-// pageCost is what a page costs besides its bytes.
+// pageCost is the memory of a page besides its bytes.
 const pageCost = 256
 
 // NewMemory makes a layer that holds at most limit bytes.
@@ -40,7 +40,7 @@ func (m *Memory) keepSegment(pageKey, []byte, int64) bool { return false }
 
 func (m *Memory) drop(at pageKey) { m.pages.Drop(at.page) }
 
-// Bytes is what is held now.
+// Bytes returns the memory that the pages take now.
 func (m *Memory) Bytes() int64 { return m.pages.Bytes() }
 
 func (m *Memory) faults() (int64, string) { return 0, "" }

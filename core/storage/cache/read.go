@@ -71,7 +71,7 @@ func (r *read) hit(number int64, p page) error {
 	return err
 }
 
-// take copies what is wanted of page number.
+// take copies the requested part of page number.
 func (r *read) take(number int64, data []byte) (int, error) {
 	at := number * PageBytes
 	from := max(r.off, at)
@@ -87,7 +87,7 @@ func (r *read) truncated(size int64) error {
 }
 
 // miss fetches the pages from number, which f claims, to last, by one request; it stops before a
-// page that somebody else fetches. It returns the page to go on with.
+// page that another caller fetches. It returns the next page.
 func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
 	claims := []*flight{f}
 	for q := number + 1; q <= last; q++ {
@@ -135,7 +135,7 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte
 	end := at + min(n*PageBytes, b.Len())
 	var segment []byte // of dst, the pages that have come but for those that have landed
 	defer func() {
-		if len(segment) > 0 { // what is there is right, whatever came after it
+		if len(segment) > 0 { // these bytes are right, even if the rest failed
 			land(segment, size)
 		}
 	}()
@@ -201,7 +201,7 @@ func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(data [
 	return nil
 }
 
-// rest reads what is wanted from begin on, and keeps nothing.
+// rest reads the requested bytes from begin on, and caches none.
 func (r *read) rest(ctx context.Context, begin int64) error {
 	from := max(r.off, begin)
 	return r.s.inner.ReadAt(ctx, r.key, r.dst[from-r.off:], from)
@@ -240,7 +240,7 @@ type body struct {
 	pos, end int64 // in the object
 	length   int64
 	size     int64
-	cur      []byte // what is left of the page at pos
+	cur      []byte // the rest of the page at pos
 	in       storage.Body
 	next     int64 // page that comes out of in
 	left     int64 // bytes in it
@@ -361,7 +361,7 @@ func (b *body) some(number int64) error {
 
 func (b *body) drop() {
 	if b.in != nil {
-		_ = b.in.Close() // what it says changes nothing for what was read
+		_ = b.in.Close() // its error does not concern the bytes already read
 		b.in = nil
 	}
 }

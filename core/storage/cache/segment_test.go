@@ -33,7 +33,7 @@ func files(t *testing.T, dir string) map[string]int64 {
 	return sizes
 }
 
-// TestSegments: what comes in segments is kept in one file each, and found page by page.
+// TestSegments: each segment is stored as one file, and its pages are found one by one.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	const size = 3*cache.SegmentBytes + cache.PageBytes + 100
@@ -83,7 +83,7 @@ func TestSegments(t *testing.T) {
 			if got := len(store.Calls()); got != 1 {
 				t.Errorf("%d requests, want 1", got)
 			}
-			read(t, other, data, 0, size) // what is missing
+			read(t, other, data, 0, size) // the missing pages
 			if err := other.Delete(t.Context(), "k"); err != nil {
 				t.Fatal(err)
 			}

@@ -77,7 +77,7 @@ func (f *Fault) matches(c Call) bool {
 	return strings.HasPrefix(c.Key, f.Prefix)
 }
 
-// Action is what happens to a call that is hit. See the functions that make one.
+// Action is the fate of a call that a rule hits. See the functions that make one.
 type Action struct {
 	before  func(*Store, Call) error // an error replaces the call
 	after   func(*Store, Call) error // an error replaces the answer of a call that was done
@@ -110,8 +110,8 @@ func LostAnswer() Action {
 	return Action{after: func(_ *Store, c Call) error { return injected(errs.Storage, c, "answer lost") }}
 }
 
-// Crash does not do the call, and from then on none: each fails with errs.Storage, and Abort
-// removes nothing. What a killed process leaves is what the inner provider then holds.
+// Crash fails the call and all later ones with errs.Storage, without doing them. Abort removes
+// nothing. The inner provider then holds the objects that a killed process leaves.
 func Crash() Action {
 	return Action{before: func(s *Store, c Call) error { s.crash(); return injected(errs.Storage, c, "crashed") }}
 }

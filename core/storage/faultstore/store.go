@@ -239,7 +239,7 @@ func (s *Store) Create(ctx context.Context, key string) (storage.Stream, error) 
 	})
 	if err != nil {
 		if inner != nil && !s.Crashed() {
-			inner.Abort() // begun, but nobody will ever know
+			inner.Abort() // begun, and never visible
 		}
 		return nil, err
 	}

@@ -164,8 +164,8 @@ func write(ctx context.Context, p storage.Provider, op Op, key string, data []by
 	return w.Finish(ctx)
 }
 
-// TestCrashAtEveryCall: what a killed process leaves is what it had done, and nothing is done
-// afterwards.
+// TestCrashAtEveryCall: a killed process leaves the results of the calls before the crash, and no
+// call is done afterwards.
 func TestCrashAtEveryCall(t *testing.T) {
 	t.Parallel()
 	for n := range 10 {

@@ -27,7 +27,7 @@ type Client struct {
 	dialect  *request.Dialect
 	base     *url.URL
 	project  string // that pays; "" the bucket's
-	kmsKey   string // for what is written
+	kmsKey   string // for new objects
 	customer *customerKey
 	settings storage.Settings
 }

@@ -30,7 +30,7 @@ const (
 
 // identity says who asks. All methods may be called in parallel.
 type identity struct {
-	make    func() (auth.TokenProvider, error) // nil: nobody in particular
+	make    func() (auth.TokenProvider, error) // nil: anonymous
 	fixed   bool                               // the token is the user's, and there is no other
 	project string                             // of the credentials
 	quota   string                             // that requests are counted for
@@ -40,12 +40,12 @@ type identity struct {
 	tokens auth.TokenProvider // nil: to be made
 	token  *auth.Token        // the last one of tokens
 	forgot int                // how often tokens were given up
-	asking *question          // nil: nobody asks for a token
+	asking *question          // nil: no request for a token is under way
 }
 
-// identify finds who asks: what the settings say, else the environment, else the machine. A server
-// that is not Google's gets only what the settings say, so that nobody collects tokens who was
-// given a URL.
+// identify returns the identity of the settings, else of the environment, else of the machine. A
+// server that is not Google's gets the identity of the settings only: a foreign URL must not
+// collect tokens.
 func identify(o storage.Options, google bool) (*identity, error) {
 	s, env := o.Settings, request.Lookup(o.Environ)
 	switch {
@@ -114,7 +114,7 @@ func fromFile(o storage.Options, name string) (*identity, error) {
 	return id, err
 }
 
-// credentialsFile is what a file of credentials says about itself.
+// credentialsFile is the head of a file of credentials.
 type credentialsFile struct {
 	Type    credentials.CredType `json:"type"`
 	Project string               `json:"project_id"`
@@ -177,7 +177,7 @@ func (id *identity) forget() bool {
 	return true
 }
 
-// remedy is what the user can do about a refusal.
+// remedy says how the user can mend a refusal.
 func (id *identity) remedy() string {
 	switch {
 	case id.make == nil:

@@ -18,14 +18,14 @@ import (
 // errSlow is the cause of a request that was given up.
 var errSlow = errors.New("the store does not answer")
 
-// maxMessage bounds what is quoted of an answer.
+// maxMessage bounds the quotation of an answer.
 const maxMessage = 300
 
 // mostGarbled is how many answers in a row cannot be read until the server is not taken for
 // Google's.
 const mostGarbled = 4
 
-// refusal is what Google says about a request that it does not do.
+// refusal is Google's answer to a request that it refuses.
 type refusal struct {
 	request.Response
 	reason  string // "notFound", "rateLimitExceeded"
@@ -57,7 +57,7 @@ func refusalOf(a *request.Response) *refusal {
 	return r
 }
 
-// explain is what a refusal means for any request; Dialect.Explain.
+// explain returns the meaning of a refusal for any request; Dialect.Explain.
 func (c *Client) explain(a *request.Response) error { return a.Identify(c.meaning(refusalOf(a))) }
 
 func (c *Client) meaning(r *refusal) error {
@@ -184,7 +184,7 @@ func unreadable(err error) bool {
 	return errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(err.Error(), "json: ")
 }
 
-// secrets are what was sent and must not be shown where the other side repeats it.
+// secrets returns the sent values that must not be shown if the server repeats them.
 func (c *Client) secrets() []string {
 	out := []string{c.settings.BearerToken.Reveal(), c.settings.CustomerKey.Reveal()}
 	c.id.mu.Lock()
@@ -195,7 +195,7 @@ func (c *Client) secrets() []string {
 	return out
 }
 
-// answer is what Google's client was told.
+// answer returns the response behind an error of Google's client.
 func (p *root) answer(g *googleapi.Error) *request.Response {
 	return &request.Response{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(request.Scrub(g.Body, p.client.secrets()...))}
 }

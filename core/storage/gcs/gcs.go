@@ -71,8 +71,8 @@ func Open(ctx context.Context, rest string, o storage.Options) (storage.Provider
 	return p, nil
 }
 
-// OpenSource gives the objects whose names start with "prefix/" in "bucket/prefix" as a source;
-// their keys are what follows. Nothing is sent.
+// OpenSource gives the objects whose names start with "prefix/" in "bucket/prefix" as a source.
+// Keys are the rest of the names. Nothing is sent.
 func OpenSource(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
 	c, err := Connect(ctx, o)
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *root) Close() error {
 	return nil
 }
 
-// admit refuses what is not worth a request.
+// admit refuses calls that cannot succeed, before a request is sent.
 func (p *root) admit(ctx context.Context, op, object string) error {
 	if p.closed.Load() {
 		return errs.New(errs.Closed, "%s %q: %q is closed", op, object, p.URI())

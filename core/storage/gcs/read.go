@@ -93,8 +93,8 @@ func (p *root) open(ctx context.Context, op, key string, off, n int64, tag strin
 	return b, nil
 }
 
-// openEmpty asks for what is known about the object: HTTP has no range without a byte, and
-// downloads no HEAD.
+// openEmpty requests the metadata of the object: HTTP has no range without a byte, and downloads
+// have no HEAD.
 func (p *root) openEmpty(ctx context.Context, op, key string, off int64, tag string) (storage.Body, error) {
 	if off < 0 {
 		return nil, errs.New(errs.Invalid, "%s %q: offset %d is negative", op, key, off)
@@ -140,7 +140,7 @@ func (p *root) download(key string) *http.Request {
 	u.RawPath = (&url.URL{Path: base}).EscapedPath() + "/download/storage/v1/b/" + p.bucket + "/o/" + url.PathEscape(name)
 	u.RawQuery = query.Encode()
 	h := make(http.Header, 4)
-	// Without it the store unpacks what was uploaded as gzip, and ranges are lost.
+	// Without it the store unpacks objects that were uploaded as gzip, and ignores ranges.
 	h["Accept-Encoding"] = []string{"gzip"}
 	if c.customer != nil {
 		for k, v := range c.customer.header {

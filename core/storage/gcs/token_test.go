@@ -36,8 +36,8 @@ func (s *slowTokens) Token(ctx context.Context) (*auth.Token, error) {
 	return &auth.Token{Value: "t0ken", Expiry: time.Now().Add(s.life)}, nil
 }
 
-// TestTokens: one caller asks, those who wait go when their time is over, and a token is used as
-// long as it lasts.
+// TestTokens: one caller requests a token, waiting callers leave when their time is over, and a
+// token is used as long as it lasts.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -87,8 +87,8 @@ func (p *root) writer(ctx context.Context, o *gcloud.ObjectHandle) *gcloud.Write
 // the library keeps this one
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Create begins an object. Up to 16 MiB are kept until Finish; what is longer is uploaded as it
-// comes.
+// Create begins an object. Up to 16 MiB stay in memory until Finish; longer objects are uploaded
+// while they are written.
 func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, error) {
 	const op = "create"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -129,7 +129,7 @@ type stream struct {
 	key      string
 	begin    func() (*gcloud.Writer, context.CancelFunc)
 	attempts storage.Attempts
-	blocks   [][]byte // what is not sent yet
+	blocks   [][]byte // not sent yet
 	size     int
 	crc      uint32
 	w        *gcloud.Writer // nil: nothing is sent yet
@@ -228,13 +228,13 @@ func (s *stream) Finish(ctx context.Context) error {
 	}
 	s.done = true
 	if sum != s.crc {
-		_ = s.p.Delete(ctx, s.key) // it is not what was written
+		_ = s.p.Delete(ctx, s.key) // its content is wrong
 		return errs.New(errs.Corrupt, "finish %q: the store has checksum 0x%08x, want 0x%08x", s.key, sum, s.crc)
 	}
 	return nil
 }
 
-// Abort drops what is kept, and leaves what was sent without an end, which the store forgets.
+// Abort drops the buffered bytes. The store forgets an upload that is never finished.
 func (s *stream) Abort() {
 	if s.cancel != nil {
 		s.cancel()
@@ -301,7 +301,7 @@ func (p *Provider) CopyFrom(ctx context.Context, src storage.Provider, srcKey, k
 	if _, err := c.Run(ctx); err != nil {
 		err = p.copyError(ctx, op, srcKey, err)
 		if errs.Is(err, errs.Denied) {
-			return false, nil // whoever may read the one may not be who may write the other
+			return false, nil // the reader's identity may differ from the writer's
 		}
 		return false, err
 	}

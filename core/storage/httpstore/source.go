@@ -16,11 +16,11 @@ import (
 // maxLine bounds a line of a listing.
 const maxLine = 16 << 10
 
-// Source is what a listing file names. Each line of it is an absolute URL, or a path relative to
-// the file's own URL, followed by a tab and the size where that is known; empty lines and lines
-// that begin with "#" are skipped. Names are what stands in the lines. A URL on another host is
-// read where storage.LinkPolicy allows it, without the secrets of the listing's host. All methods
-// may be called in parallel.
+// Source holds the objects of a listing file. Each line of it is an absolute URL, or a path
+// relative to the file's own URL, followed by a tab and the size where that is known; empty lines
+// and lines that begin with "#" are skipped. Names are the text of the lines. A URL on another host
+// is read where storage.LinkPolicy allows it, without the secrets of the listing's host. All
+// methods may be called in parallel.
 type Source struct {
 	site
 	stores *Stores
@@ -138,8 +138,8 @@ func parseLine(line string) (e storage.Entry, ok bool, err error) {
 	return e, true, nil
 }
 
-// resolve is the URL of name. A relative one is a path: "?" and "#" belong to it, and "%41" is what
-// is already escaped.
+// resolve is the URL of name. A relative one is a path: "?" and "#" belong to it, and "%41" is
+// already escaped.
 func resolve(base *url.URL, name string) (*url.URL, error) {
 	if scheme, _, found := strings.Cut(name, "://"); found && (scheme == "http" || scheme == "https") {
 		u, err := url.Parse(name)

@@ -21,8 +21,8 @@ const (
 	DefaultBytesInFlight = 256 << 20
 )
 
-// unknownBytes is what a request for a whole object counts until its answer says more: those are
-// heads and index pages.
+// unknownBytes is the cost of a request for a whole object until its answer gives the size. Such
+// objects are heads and index pages.
 const unknownBytes = 256 << 10
 
 // Limiter holds the slots of one store. The providers and sources of the store share it. All
@@ -31,10 +31,10 @@ const unknownBytes = 256 << 10
 // The number of slots begins at its maximum and changes after each round, which is as many answers
 // as there are slots, to requests that were sent in it: it shrinks by half of the share of answers
 // that asked for fewer requests, lately, and grows by one where all slots were taken. So a store
-// that refuses everything halves it each round, while one that refuses a tenth at random, whatever
-// it is asked, still gets some twenty requests at once. (Halving at any refusal, as TCP does at a
-// loss, would end at one or two. In proportion is what DCTCP does: Alizadeh et al., "Data Center
-// TCP", SIGCOMM 2010.)
+// that refuses everything halves it each round, while one that refuses a tenth of its requests at
+// random still gets some twenty requests at once. (Halving at any refusal, as TCP does at a
+// loss, would end at one or two. The reduction in proportion follows DCTCP: Alizadeh et al.,
+// "Data Center TCP", SIGCOMM 2010.)
 type Limiter struct {
 	most      float64
 	mostBytes int64
@@ -91,7 +91,7 @@ func (l *Limiter) fits(n int64) bool {
 	return l.active < int(l.slots) && (l.bytes == 0 || n <= l.mostBytes-l.bytes)
 }
 
-// admit lets in whoever may go, in order.
+// admit admits waiting requests, in order.
 func (l *Limiter) admit() {
 	for e := l.queue.Front(); e != nil; e = l.queue.Front() {
 		w := e.Value.(*waiter)

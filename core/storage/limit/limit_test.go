@@ -30,7 +30,8 @@ func open(t *testing.T, space *mem.Space) storage.Provider {
 	return p
 }
 
-// TestConformance with a single place, which nobody may hold while he waits for another.
+// TestConformance runs the suite with a single slot: no request may hold one while waiting for
+// another.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, ranged := range []bool{false, true} {
@@ -119,8 +120,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestBytes: what is on its way is bounded, a request above the bound goes alone, and what was read
-// makes room.
+// TestBytes: bytes in flight are bounded, a request above the bound runs alone, and bytes that were
+// read free the bound.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
@@ -248,8 +249,8 @@ func TestLeavingTheQueue(t *testing.T) {
 	})
 }
 
-// TestAdaption: a store that asks for less gets half, once for what was on its way, and more again
-// in time.
+// TestAdaption: a store that refuses gets half the requests, once for those in flight, and more
+// again in time.
 func TestAdaption(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

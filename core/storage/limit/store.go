@@ -8,7 +8,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// counts is what one decorated provider or source has done.
+// counts are the figures of one decorated provider or source.
 type counts struct {
 	requests, bytesRead, bytesWritten atomic.Int64
 	throttles, waits, waitTime        atomic.Int64

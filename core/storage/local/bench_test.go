@@ -30,8 +30,8 @@ func benchObjects(b *testing.B, n int) (*Provider, []string) {
 	return p, keys
 }
 
-// BenchmarkReadAt is a warm read of 10 KB; the difference to BenchmarkPread is what the provider
-// costs.
+// BenchmarkReadAt is a warm read of 10 KB; the difference to BenchmarkPread is the cost of the
+// provider.
 func BenchmarkReadAt(b *testing.B) {
 	p, keys := benchObjects(b, 60)
 	ctx, cancel := context.WithCancel(b.Context())

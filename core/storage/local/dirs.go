@@ -50,8 +50,8 @@ func (p *Provider) makeRoot() error {
 }
 
 // ensureDir makes the directory of a key part and its parents up to the root, which must exist. A
-// directory that is used for the first time marks its parents dirty whoever made it: its maker may
-// not have come to synchronise them.
+// directory that is used for the first time marks its parents dirty: another process that made it
+// may not have synchronised them.
 func (p *Provider) ensureDir(dir string) error {
 	d := &p.dirs
 	d.mu.Lock()

@@ -97,7 +97,7 @@ func TestDescriptorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestReadObjectStays: what is read again between arrivals is not what goes.
+// TestReadObjectStays: descriptors that are used again stay; others are closed.
 func TestReadObjectStays(t *testing.T) {
 	t.Parallel()
 	p := openAt(t, t.TempDir())

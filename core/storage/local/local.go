@@ -182,8 +182,8 @@ func truncated(op, key, root string, got int, off int64, want int) error {
 }
 
 // openRead opens the file of key. Too many open files are first answered by giving up the idle
-// ones. O_NONBLOCK keeps a named pipe that somebody put there from hanging the reader; for files it
-// means nothing.
+// ones. O_NONBLOCK keeps a named pipe in the directory from hanging the reader; for files it means
+// nothing.
 func (p *Provider) openRead(key string) (int, error) {
 	return p.open(p.path(key), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 }

@@ -74,9 +74,9 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 	return m, nil
 }
 
-// steady reports whether a file lies on a file system of this machine. On those of others a file
-// that somebody removes there, or a server that goes away, ends the process that touches its pages;
-// such files are read.
+// steady reports whether a file lies on a file system of this machine. On remote file
+// systems a removed file, or a server that goes away, ends the process that touches mapped pages.
+// Such files are read.
 func steady(fd int) bool {
 	var st unix.Statfs_t
 	if unix.Fstatfs(fd, &st) != nil {
@@ -89,9 +89,9 @@ func steady(fd int) bool {
 	return false
 }
 
-// ready has the system read what is not in memory yet. A page that cannot be read would end the
-// process when it is touched; here it is an error. Systems older than Linux 5.14 do not know the
-// request.
+// ready makes the system read the pages that are not in memory yet. A page that cannot be read
+// would end the process when it is touched; here it is an error. Systems older than Linux 5.14 do
+// not know the request.
 func (p *Provider) ready(key string, data []byte, off, n int64) error {
 	const op = "map"
 	if off < 0 || n < 0 || n > int64(len(data))-off {

@@ -68,7 +68,7 @@ func TestMapRefuses(t *testing.T) {
 	}
 }
 
-// TestMapLimit: what is mapped has a limit, and counts no more when nobody looks at it.
+// TestMapLimit: mapped bytes have a limit, and stop counting when no reader holds them.
 func TestMapLimit(t *testing.T) {
 	t.Parallel()
 	p := openAt(t, t.TempDir())

@@ -152,7 +152,7 @@ func (s *Source) isLink(key string) bool {
 
 func (s *Source) path(key string) string { return filepath.Join(s.root, filepath.FromSlash(key)) }
 
-// sourceTag changes when somebody writes the file: it is its time and its size.
+// sourceTag changes when the file is written: it is made of its time and its size.
 func sourceTag(st fs.FileInfo) string {
 	return strconv.FormatInt(st.ModTime().UnixNano(), 36) + "-" + strconv.FormatInt(st.Size(), 36)
 }

@@ -74,7 +74,7 @@ func TestSourceListing(t *testing.T) {
 	}
 }
 
-// TestSourceRange reads parts of a file and refuses what is not there or has changed.
+// TestSourceRange reads parts of a file and refuses missing and changed ones.
 func TestSourceRange(t *testing.T) {
 	t.Parallel()
 	s, root := newSource(t, "d/file", "empty")

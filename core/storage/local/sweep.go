@@ -44,7 +44,7 @@ func (p *Provider) Sweep(ctx context.Context, before time.Time, dry bool) (n, by
 		}
 		info, err := d.Info()
 		if err != nil || !info.ModTime().Before(before) {
-			return nil //nolint:nilerr // it is gone, or somebody is at it
+			return nil //nolint:nilerr // it is gone, or in use
 		}
 		if !dry {
 			if err := os.Remove(path); err != nil {

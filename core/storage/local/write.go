@@ -24,7 +24,7 @@ const writebackBytes = 4 << 20
 const maxAttempts = 100
 
 // Put replaces what the key held. Its content is on the disk when Put returns, its name after the
-// next PutIfAbsent. A failure leaves what was there before.
+// next PutIfAbsent. A failure leaves the old content.
 func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
 	s, err := p.beginWhole(ctx, "put", key, data)
 	if err != nil {
@@ -144,7 +144,7 @@ type stream struct {
 	temp    string
 	fd      int // -1 when closed
 	size    int64
-	flushed int64 // from here on nobody told the system to begin writing
+	flushed int64 // writeback has been requested up to here
 	done    bool  // finished or aborted
 }
 

@@ -8,7 +8,7 @@ import (
 
 var _ storage.Mapper = (*Provider)(nil)
 
-// Map shows an object where it is kept. It stays after its deletion, for whoever looks at it.
+// Map returns the stored bytes of an object. They outlive its deletion.
 func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error) {
 	data, err := p.lookup(ctx, "map", key)
 	if err != nil {

@@ -199,7 +199,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// lookup returns the bytes themselves, which nobody may change.
+// lookup returns the stored bytes, which must not be changed.
 func (p *Provider) lookup(ctx context.Context, op, key string) ([]byte, error) {
 	if err := p.admit(ctx, op, key); err != nil {
 		return nil, err

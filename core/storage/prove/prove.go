@@ -164,7 +164,7 @@ func (s *Store) prove(ctx context.Context) error {
 	return nil
 }
 
-// remedy is what a user of a store without conditions can do.
+// remedy says how to go on with a store without conditional writes.
 const remedy = "two writers would lose each other's commits, so nothing is written there: " +
 	"use a store, or a release of it, that honours If-None-Match (S3) or ifGenerationMatch (Google), or copy the dataset to one"
 

@@ -13,7 +13,7 @@ import (
 	"deeplake/core/storage/retry"
 )
 
-// instant is a Ranger that answers at once, with whatever is in the caller's memory.
+// instant is a Ranger that answers at once, and leaves the caller's memory as it is.
 type instant struct {
 	storage.Provider
 	size int64
@@ -41,7 +41,7 @@ func (b *nothing) Len() int64   { return b.left }
 func (b *nothing) Size() int64  { return b.size }
 func (b *nothing) Tag() string  { return "tag" }
 
-// BenchmarkReadAt is what the decorators add to a request.
+// BenchmarkReadAt measures the time that the decorators add to a request.
 func BenchmarkReadAt(b *testing.B) {
 	var space mem.Space
 	inner, err := space.Open(b.Context(), "place", storage.Options{Create: true})

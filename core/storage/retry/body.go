@@ -56,8 +56,8 @@ func (c *caller) open(ctx context.Context, op string, a ask) (*body, error) {
 	return b, nil
 }
 
-// connect asks for what is missing, until an answer has begun. err is why the last one is of no
-// use, nil at first.
+// connect requests the missing bytes until an answer has begun. err is the failure of the last
+// answer, nil at first.
 func (b *body) connect(err error) error {
 	for {
 		if err != nil {
@@ -122,7 +122,7 @@ func (b *body) detach() {
 		return
 	}
 	b.c.watchdog.removeFlow(b.flow)
-	_ = b.in.body.Close() // what it says changes nothing for what was read
+	_ = b.in.body.Close() // its error does not concern the bytes already read
 	b.in.cancel(nil)
 	b.in = nil
 }

@@ -76,7 +76,7 @@ const (
 	hedgeFloor = 30 * time.Millisecond
 )
 
-// latencies knows how long first bytes take, by the size of what was asked for.
+// latencies knows how long first bytes take, by the size of the request.
 type latencies [4]class
 
 type class struct {

@@ -20,8 +20,8 @@ func open(t *testing.T, space *mem.Space) storage.Provider {
 	return p
 }
 
-// TestConformance: what is around a provider keeps its promises, with and without ranges, and with
-// faults below it.
+// TestConformance: the decorators keep the promises of a provider, with and without ranges, and
+// with faults below them.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	plain := func(p storage.Provider) storage.Provider { return p }

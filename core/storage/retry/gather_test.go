@@ -20,7 +20,7 @@ type clinging struct {
 	storage.Provider
 	fail  int
 	given [][]byte // in those
-	want  [][]byte // what was in it
+	want  [][]byte // its content
 }
 
 func (c *clinging) Put(ctx context.Context, key string, data []byte) error {
@@ -32,8 +32,8 @@ func (c *clinging) Put(ctx context.Context, key string, data []byte) error {
 	return c.Provider.Put(ctx, key, data)
 }
 
-// TestStreamsShareMemory writes objects of many sizes in pieces of many sizes. Each is what it
-// should be, and what a request that failed may still be reading is not written over.
+// TestStreamsShareMemory writes objects of many sizes in pieces of many sizes. Each has
+// the right content, and memory that a failed request may still read is not overwritten.
 func TestStreamsShareMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestStreamsShareMemory(t *testing.T) {
 			for _, piece := range []int{1 << 20, 100_001} {
 				want := data[i : i+size]
 				if below.fail = i % 3; size > 16<<20 {
-					// sent in pieces, each repeated by whoever sends it
+					// sent in pieces, each repeated by its sender
 					below.fail = 0
 				}
 				key := fmt.Sprintf("s%d-%d", i, piece)

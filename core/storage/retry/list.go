@@ -15,7 +15,7 @@ type listing struct {
 	stopped bool
 }
 
-// run lists until the end; list goes on behind what was shown.
+// run lists until the end; list continues behind the last shown entry.
 func (l *listing) run(ctx context.Context, list func(ctx context.Context) error) error {
 	for {
 		l.t.attempt()
@@ -107,7 +107,7 @@ func (s *Source) Inner() storage.Source { return s.inner }
 // Stats counts what this source and all below it have done.
 func (s *Source) Stats() storage.Stats { return s.stats(s.inner) }
 
-// Close ends what is under way and closes the inner source.
+// Close cancels requests in flight and closes the inner source.
 func (s *Source) Close() error {
 	s.stop()
 	return s.inner.Close()

@@ -15,7 +15,7 @@ import (
 // more.
 const slack = 20
 
-// ask is what a range request asks for.
+// ask is the object and range of a request.
 type ask struct {
 	key    string
 	off, n int64
@@ -29,7 +29,7 @@ type runner struct {
 	cancel context.CancelCauseFunc
 	gone   bool // given up, or has failed; the race's mu guards it
 
-	// whoever sent the request writes these two, before it looks at the race again
+	// written by the sender of the request, before it looks at the race again
 	body storage.Body
 	err  error
 	flow flow
@@ -51,7 +51,7 @@ func (w *runner) outcome() error {
 // drop ends the request, and its answer if it has brought one.
 func (w *runner) drop() {
 	if w.body != nil {
-		_ = w.body.Close() // nobody wants it any more
+		_ = w.body.Close() // not needed any more
 	}
 	w.cancel(nil)
 }
@@ -71,7 +71,7 @@ type race struct {
 	first         runner
 
 	mu     sync.Mutex
-	over   bool          // the caller goes on without what is still under way
+	over   bool          // the caller goes on without requests in flight
 	hedge  *runner       // nil: none was sent
 	ended  chan struct{} // closed when the hedge has returned
 	won    *runner       // the hedge, if what it returned decides the race
@@ -206,8 +206,8 @@ func isFault(err error) bool {
 	return errors.As(err, &f)
 }
 
-// look gives up what was asked too long ago, and asks again where the answer is late. It returns
-// when to look again.
+// look gives up requests that are too old, and repeats those whose answer is late. It returns the
+// time of the next look.
 func (r *race) look(now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -265,7 +265,7 @@ func (r *race) startHedge() {
 	}
 }
 
-// end cancels what is under way.
+// end cancels requests in flight.
 func (r *race) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// answer is what one request brings, and when.
+// answer is the outcome of one request, with its time.
 type answer struct {
 	after time.Duration
 	err   error

@@ -23,8 +23,8 @@ const (
 	defaultAttempts = 10
 )
 
-// Policy is what all providers and sources of one store share: the settings, the budgets, and what
-// is known of the store's latency. All methods may be called in parallel.
+// Policy is shared by all providers and sources of one store: the settings, the budgets, and the
+// measured latency of the store. All methods may be called in parallel.
 type Policy struct {
 	timeout  time.Duration
 	limit    time.Duration
@@ -41,7 +41,7 @@ type Policy struct {
 	throttled atomic.Int64
 }
 
-// Options are what a Policy is made of. Random gives numbers in [0, 1), in parallel; nil is the
+// Options make a Policy. Random gives numbers in [0, 1), in parallel; nil is the
 // generator of the process.
 type Options struct {
 	Settings storage.Settings
@@ -81,7 +81,7 @@ type caller struct {
 	uri    string
 	// content may change under a key: a body goes on only where a tag proves that it is the same
 	pinned   bool
-	counting bool // requests are counted here, since nobody below does
+	counting bool // requests are counted here, since no layer below does
 
 	tasks    *task.Group
 	mu       sync.Mutex // guards closed, and that no task begins after it
@@ -143,14 +143,14 @@ func (c *caller) stats(inner any) storage.Stats {
 	return s
 }
 
-// wrote counts n bytes and a request where nobody below does.
+// wrote counts n bytes and a request if no layer below does.
 func (c *caller) wrote(n int) {
 	if c.counting {
 		c.counts.bytesWritten.Add(int64(n))
 	}
 }
 
-// patience is how long a request that moves n bytes may take where nobody sees it progress. Clients
+// patience is the time limit of a request that moves n bytes without visible progress. Clients
 // have bounds of their own that are closer; this one is for those that have none.
 func (c *caller) patience(n int64) time.Duration {
 	const slowest = 256 << 10 // bytes per second

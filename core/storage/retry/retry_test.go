@@ -347,7 +347,7 @@ func (u *unordered) Objects(_ context.Context, _, _ string, fn func(storage.Entr
 	return nil
 }
 
-// TestListingsGoOn behind what was shown, and show nothing twice.
+// TestListingsGoOn: repeated listings continue behind the last shown entry, and show none twice.
 func TestListingsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -408,7 +408,7 @@ func TestHedgesAreFew(t *testing.T) {
 	})
 }
 
-// TestNoHedges where nobody wants them, and where the store has enough to do.
+// TestNoHedges: no hedge is sent if the settings exclude hedges, or if the store is busy.
 func TestNoHedges(t *testing.T) {
 	t.Parallel()
 	no := false

@@ -55,7 +55,7 @@ func (s *Store) Get(ctx context.Context, key string) (data []byte, err error) {
 	return data, err
 }
 
-// step bounds what is allocated for an object before bytes of it have come.
+// step bounds the memory for an object before its bytes arrive.
 const step = 64 << 20
 
 func (s *Store) whole(ctx context.Context, key string) ([]byte, error) {
@@ -208,7 +208,7 @@ func (s *Store) Unwrap() storage.Provider { return s.inner }
 // Stats counts what this provider and all below it have done.
 func (s *Store) Stats() storage.Stats { return s.stats(s.inner) }
 
-// Close ends what is under way and closes the inner provider.
+// Close cancels requests in flight and closes the inner provider.
 func (s *Store) Close() error {
 	s.stop()
 	return s.inner.Close()

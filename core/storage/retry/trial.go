@@ -19,9 +19,8 @@ const (
 	laterCap   = 5 * time.Second
 )
 
-// contactSlack and the timeout are what a call may take while the store has never answered: an
-// address that is wrong is told within ten seconds, not after all the repetitions that a store
-// deserves that is known to be there.
+// contactSlack and the timeout bound a call while the store has never answered: a wrong address
+// shows within ten seconds, not after all the repetitions that a known store deserves.
 const contactSlack = 4 * time.Second
 
 // enoughProgress bytes make a fresh start: a body of gigabytes may break more often than a call may
@@ -41,7 +40,7 @@ func (c *caller) trial(op, object string) trial {
 	return trial{c: c, op: op, object: object, began: time.Now()}
 }
 
-// exhausted marks the error of a call that was repeated in vain, so that nobody around it repeats
+// exhausted marks the error of a call that was repeated in vain, so that no layer above repeats
 // it again.
 type exhausted struct{ err error }
 
@@ -56,7 +55,7 @@ func (t *trial) time() time.Duration {
 	return min(t.c.limit, contactSlack+t.c.timeout)
 }
 
-// patience cuts what an attempt may take to what is left of the call, while the store has never
+// patience cuts the time limit of an attempt to the rest of the call's, while the store has never
 // answered.
 func (t *trial) patience(d time.Duration) time.Duration {
 	if t.c.answered.Load() {

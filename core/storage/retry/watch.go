@@ -180,7 +180,7 @@ func (d *watchdog) end() {
 	d.racing.Wait()
 }
 
-// done is bytes, and how long somebody waited for them.
+// done is a number of bytes, and the time a reader waited for them.
 type done struct {
 	bytes int64
 	busy  time.Duration
@@ -216,7 +216,7 @@ func (w *watch) look(c *caller, now time.Time) time.Time {
 	return now.Add(c.timeout)
 }
 
-// flow is a body that is being read. Only the time in which somebody waits for bytes counts.
+// flow is a body that is being read. Only the time in which a reader waits for bytes counts.
 type flow struct {
 	cancel   context.CancelCauseFunc
 	floor    float64       // bytes per second below which it is given up
@@ -252,7 +252,7 @@ func (f *flow) slowness() float64 {
 	return f.slow
 }
 
-// done is what the body has brought lately.
+// done returns the bytes that the body brought lately.
 func (f *flow) done(now time.Time) done {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -282,8 +282,8 @@ func (f *flow) look(c *caller, now time.Time, all done) {
 	case mine.busy >= c.timeout:
 		floor := f.floor
 		if others := (done{all.bytes - mine.bytes, all.busy - mine.busy}); others.busy > 0 {
-			// Where all bodies are slow, the line is what is slow, and asking again would only
-			// waste what came.
+			// If all bodies are slow, the link is slow. Repeating would only waste the received
+			// bytes.
 			floor = min(floor, others.rate()/2)
 		}
 		if mine.rate() < floor {

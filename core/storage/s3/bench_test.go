@@ -106,8 +106,8 @@ func readRanges(b *testing.B, size int, read func(dst []byte, off int64) error) 
 	b.ReportMetric(float64((processorTime(b)-began).Microseconds())/float64(b.N), "cpu-us/op")
 }
 
-// processorTime is what the process, client and server, has used: it is steady on a machine that
-// others use too.
+// processorTime returns the CPU time of the process, client and server. It is steady on a shared
+// machine.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -116,7 +116,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// bareLoop is what anybody would write who trusts the server.
+// bareLoop reads without any check, as code does that trusts the server.
 func bareLoop(url string) func(dst []byte, off int64) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: 4 * benchReaders, DisableCompression: true}
 	return func(dst []byte, off int64) error {

@@ -44,7 +44,7 @@ func (p *Provider) CopyFrom(ctx context.Context, src storage.Provider, srcKey, k
 	case err == nil:
 		return true, nil
 	case errs.Is(err, errs.Denied), errs.Is(err, errs.Unsupported):
-		return false, nil // whoever may read the one may not be who may write the other
+		return false, nil // the reader's identity may differ from the writer's
 	case errs.Is(err, errs.NotFound) && !errors.As(err, &missing):
 		return false, errs.Wrap(errs.NotFound, op, srcKey, err)
 	}

@@ -238,7 +238,7 @@ func filesOf(profile string, lookup func(string) string) files {
 	return f
 }
 
-// load reads the profile; nil where there is none and nobody named one.
+// load reads the profile; nil if there is none and the settings name none.
 func (f *files) load(ctx context.Context) (*config.SharedConfig, error) {
 	shared, err := config.LoadSharedConfigProfile(ctx, f.profile, func(o *config.LoadSharedConfigOptions) {
 		o.ConfigFiles, o.CredentialsFiles = f.config, f.credentials

@@ -18,7 +18,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// refusal is what a store says about a request that it does not do.
+// refusal is a store's answer to a request that it refuses.
 type refusal struct {
 	*request.Response
 	code    string // "NoSuchKey"; "" where there is no body, as after HEAD
@@ -77,7 +77,7 @@ type invalidRequest struct{ error }
 
 func (i *invalidRequest) Unwrap() error { return i.error }
 
-// explain says what an answer means that is not what was asked for; request.Dialect.Explain.
+// explain returns the meaning of an answer other than the requested one; request.Dialect.Explain.
 func (s *store) explain(a *request.Response) error { return a.Identify(s.meaning(refusalOf(a))) }
 
 func (s *store) meaning(r *refusal) error {
@@ -120,7 +120,7 @@ func (s *store) meaning(r *refusal) error {
 	return s.byStatus(r)
 }
 
-// byStatus explains what has a code of no special meaning, or none.
+// byStatus explains answers whose code is unknown or missing.
 func (s *store) byStatus(r *refusal) error {
 	switch r.Status {
 	case http.StatusNotFound:

@@ -161,7 +161,7 @@ func TestCustomerKey(t *testing.T) {
 	}
 }
 
-// TestPayloads: what is signed of a body, and what checks it.
+// TestPayloads: the signed parts of a body, and its checksums.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	plain := &heard{}
@@ -197,7 +197,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestLargeCopy: what is too large for one copy is copied in parts of one version.
+// TestLargeCopy: an object too large for one copy is copied in parts of one version.
 func TestLargeCopy(t *testing.T) {
 	t.Parallel()
 	o := storage.Options{Settings: keys()}

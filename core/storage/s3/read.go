@@ -43,8 +43,8 @@ func (p *part) ranged(ctx context.Context, name string, off, n int64, tag string
 	return b, nil
 }
 
-// bucketFirst asks for the bucket where an answer left open what is wrong: the head of one has no
-// words, and a missing object may be a missing bucket as long as nothing has been heard of it.
+// bucketFirst requests the bucket if an answer leaves the reason open: answers to HEAD have no
+// text, and a missing object may mean a missing bucket until the bucket has answered once.
 func (p *part) bucketFirst(ctx context.Context, err error, headOnly bool) error {
 	var missing *missingBucket
 	unclear := errs.Is(err, errs.NotFound) && !p.seen.Load() || errs.Is(err, errs.Denied) && headOnly

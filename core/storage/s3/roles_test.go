@@ -11,7 +11,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// roleAnswer is what the services that know a role answer, as Amazon documents it.
+// roleAnswer is the answer of the services that know a role, as Amazon documents it.
 const roleAnswer = `{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":"of-role","SecretAccessKey":"s","Token":"session","Expiration":"2126-01-01T00:00:00Z","LastUpdated":"2026-01-01T00:00:00Z"}`
 
 // machineService is the metadata service of a cloud machine, in its second version: who has no

@@ -53,7 +53,7 @@ var (
 	_ storage.SourceOpener = (*Stores)(nil).OpenSource
 )
 
-// part is what lies below a prefix of a store.
+// part is a prefix of a store.
 type part struct {
 	*store
 	prefix  string // "" or ends with "/"
@@ -172,8 +172,8 @@ func (p *Provider) Service() (name string, known bool) {
 }
 
 // Identity is the endpoint and the account. Credentials that change while their owner stays are
-// named by their source, except at endpoints of which nobody knows whether bucket names are the
-// server's or the account's.
+// named by their source, except at endpoints that do not tell whether bucket names belong to the
+// server or to the account.
 func (p *part) Identity() string {
 	return p.where.Load().base.Scheme + "://" + p.settings.Endpoint + " " + p.account()
 }

@@ -84,8 +84,8 @@ func connect(ctx context.Context, bucket string, o storage.Options) (*store, err
 	return s, nil
 }
 
-// admit refuses the web pages of those who do not speak S3: an object may be one, but then the
-// answer has the store's own headers.
+// admit refuses web pages from servers that do not speak S3. An object may be a web page too, but
+// then the answer has the headers of a store.
 func admit(host string, h http.Header) error {
 	if !request.IsPage(h) {
 		return nil

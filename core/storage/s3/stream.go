@@ -83,7 +83,7 @@ func (s *stream) Write(data []byte) (int, error) {
 	return taken, nil
 }
 
-// keep copies what has room in the last block, or in a new one.
+// keep copies as much as fits into the last block, or into a new one.
 func (s *stream) keep(data []byte) int {
 	last := len(s.blocks) - 1
 	if last < 0 || len(s.blocks[last]) == cap(s.blocks[last]) {
@@ -104,7 +104,7 @@ func (s *stream) partBytes() int {
 	return min(maxPart, firstPart<<min(s.parts/growEvery, 6))
 }
 
-// ship sends what is held as the next part. The first of an upload begins it.
+// ship sends the buffered bytes as the next part. The first of an upload begins it.
 func (s *stream) ship() error {
 	if s.group == nil {
 		s.group = task.New(context.Background(), partsAtOnce)
@@ -172,7 +172,7 @@ func (s *stream) sendPart(ctx context.Context, number int32, blocks [][]byte) er
 	return nil
 }
 
-// Finish sends what is left and makes the object visible; storage.Stream.
+// Finish sends the rest and makes the object visible; storage.Stream.
 func (s *stream) Finish(ctx context.Context) error {
 	if err := s.usable("finish"); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (s *stream) stands(ctx context.Context) bool {
 	return b.Size() == s.size
 }
 
-// Abort ends what is on its way and removes the parts; storage.Stream.
+// Abort cancels requests in flight and removes the parts; storage.Stream.
 func (s *stream) Abort() {
 	if s.finished || s.err != nil && s.group == nil {
 		return
@@ -286,8 +286,8 @@ func (s *stream) Abort() {
 	}
 }
 
-// abandon is the best that can be done: parts of an upload that nobody ends are kept, unseen, until
-// somebody clears up.
+// abandon tries to end the upload. A store keeps the parts of an upload without an end, unseen,
+// until a rule of the bucket or a person removes them.
 func (s *stream) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
 	defer cancel()

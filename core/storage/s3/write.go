@@ -65,7 +65,7 @@ func (s *store) put(ctx context.Context, name string, data [][]byte, ifAbsent bo
 	return err
 }
 
-// lock adds what is said about encryption to the head of a new object.
+// lock adds the encryption settings to the headers of a new object.
 func (s *store) lock(h http.Header) {
 	if e := s.settings.Encryption; e != "" {
 		h["X-Amz-Server-Side-Encryption"] = []string{e}
@@ -79,10 +79,10 @@ func (s *store) lock(h http.Header) {
 // send sends data as the body of rq and returns the head of a good answer and the checksum that it
 // sent, "" for none.
 //
-// The payload is not part of the signature: over TLS nobody can change it, and a CRC-32C that is
-// signed with the headers finds accidents elsewhere. Over plain HTTP that costs a third of hashing
-// it, and whoever can change what is sent can change what is read as well. Only where no checksum
-// may be sent is it hashed.
+// The payload is not part of the signature: TLS protects it, and a CRC-32C that is signed with the
+// headers finds accidents elsewhere. Over plain HTTP the checksum costs a third of a hash, and an
+// attacker who can change sent bytes can change read bytes as well. The payload is hashed only if
+// no checksum may be sent.
 func (s *store) send(ctx context.Context, rq *http.Request, data [][]byte) (http.Header, string, error) {
 	b := newBody(data)
 	rq = rq.WithContext(ctx)

@@ -24,7 +24,7 @@ func (c certain) Create(ctx context.Context, key string) (storage.Stream, error)
 	return storage.Create(ctx, c.Provider, key)
 }
 
-// PutIfAbsent says Exists only where somebody else's data stands.
+// PutIfAbsent returns errs.Exists only if the key holds other data.
 func (c certain) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	err := c.Provider.PutIfAbsent(ctx, key, data)
 	if err == nil || ctx.Err() != nil || !errs.Is(err, errs.Exists) && !errs.Is(err, errs.Storage) {

@@ -13,8 +13,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// What matters across a network: ranges and their tags, races in which all begin at once, listings
-// that show what was just written, copies within the store.
+// Checks for stores across a network: ranges and their tags, races in which all begin at once,
+// listings that show what was just written, copies within the store.
 
 // ranges asks for pieces in every form, of providers that are a storage.Ranger.
 func ranges(ctx context.Context, p fixture) error {
@@ -57,7 +57,7 @@ func ranges(ctx context.Context, p fixture) error {
 	)
 }
 
-// rangeBounds asks for what is not there.
+// rangeBounds requests ranges outside of the object.
 func rangeBounds(ctx context.Context, r storage.Ranger, tag string) error {
 	for _, c := range []struct {
 		key, tag string
@@ -123,7 +123,7 @@ func rangeLeft(ctx context.Context, r storage.Ranger, p fixture) error {
 	return holds(ctx, p, "data/a", content(300_000, 1))
 }
 
-// piece is what a range gave.
+// piece is the result of a range request.
 type piece struct {
 	data      []byte
 	len, size int64
@@ -226,8 +226,8 @@ func takingNumbers(ctx context.Context, p fixture) error {
 	return nil
 }
 
-// listAfterWrite: a listing shows what was written, replaced and removed just before, wherever it
-// is asked.
+// listAfterWrite: a listing shows the writes, replacements and removals just before it, from every
+// provider.
 func listAfterWrite(ctx context.Context, p fixture) error {
 	other := p.reopen()
 	defer other.Close()

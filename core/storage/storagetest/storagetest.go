@@ -40,8 +40,8 @@ type fixture struct {
 	reopen func() storage.Provider
 }
 
-// check is one promise. It returns what is wrong, rather than failing a test, so that the suite can
-// be tried on providers that break a promise.
+// check is one promise. It returns an error rather than failing a test, so that the suite can be
+// tried on providers that break a promise.
 type check struct {
 	name string
 	run  func(ctx context.Context, p fixture) error

@@ -235,7 +235,7 @@ func defects() map[string]func(*broken) {
 				if _, err := b.Provider.Get(ctx, key); err == nil {
 					return errs.New(errs.Exists, "put-if-absent %q: taken", key)
 				}
-				runtime.Gosched() // what is checked first and done then, others come between
+				runtime.Gosched() // lets others come between check and write
 				return b.Provider.Put(ctx, key, data)
 			}
 		},
@@ -243,7 +243,7 @@ func defects() map[string]func(*broken) {
 			b.putIfAbsent = b.Provider.Put // every write succeeds, the last one stays
 		},
 		"list after write": func(b *broken) {
-			// a listing shows what was there when the one before was asked for
+			// a listing shows the state at the request of the listing before
 			var shown []storage.Object
 			b.list = func(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 				before := shown
