@@ -77,8 +77,7 @@ func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, kee
 	return s.m.Data[from : from+x.ItemsBytes(item, count)], s.m
 }
 
-// check brings blocks into memory and holds those against their checksums that nobody has looked
-// at.
+// check brings blocks into memory and verifies the checksums of those not verified before.
 func (s *mappedChunk) check(c *Chunk, first, last int) bool {
 	from, _, _ := c.Index.BlockRange(first)
 	end, n, _ := c.Index.BlockRange(last)
@@ -98,9 +97,9 @@ func (s *mappedChunk) check(c *Chunk, first, last int) bool {
 	return true
 }
 
-// PreferMapped makes the worker copy a block that was read before from where it lies, and hold
-// against its checksum only what is read for the first time: for who reads the same samples over
-// and over. Chunks of few blocks are read as ever, since each takes a mapping of its own.
+// PreferMapped makes the worker copy blocks out of a mapping, and verify a checksum only when a
+// block is read for the first time. It suits callers that read the same samples again and again.
+// Chunks of few blocks are read by pread, since each mapping has a cost.
 func (w *Worker) PreferMapped() { w.preferMapped = true }
 
 const mappedBlocks = 16 // of a chunk that is worth a mapping

@@ -122,7 +122,7 @@ func storeNumbers(t *testing.T, store storage.Provider, n int) *Chunk {
 	return c
 }
 
-// countedReads is a provider that can show objects, and counts what is read of them.
+// countedReads is a provider that can show objects, and counts the reads.
 type countedReads struct {
 	storage.Provider
 	storage.Mapper

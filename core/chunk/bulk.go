@@ -19,7 +19,7 @@ func (w *Worker) Items(ctx context.Context, c *Chunk, item, count int64, dst []b
 	}
 	for end := item + count; item < end; {
 		first, next, raw := c.wholeBlocks(item, end)
-		if next-first < 2 { // what is not whole, or alone
+		if next-first < 2 { // a part of a block, or a single item
 			b, at := c.Index.BlockOf(item)
 			to := min(end, at+c.Index.BlockItems(b))
 			n := c.Index.ItemsBytes(item, to-item)
@@ -83,7 +83,7 @@ func (w *Worker) blocks(ctx context.Context, c *Chunk, first, next int, dst []by
 		block := data[at-off : at-off+stored]
 		if checkBlock(c, b, block) != nil {
 			if err := w.readBlock(ctx, c, b, block); err != nil {
-				// says what is wrong, or was only for once
+				// the error is of the bytes, or of this attempt alone
 				return err
 			}
 		}

@@ -176,7 +176,7 @@ func inOrder(n int) []int {
 
 func shuffled(rng *rand.Rand) func(int) []int { return rng.Perm }
 
-// check holds what is read against what was written.
+// check compares samples read with samples written.
 func (w *written) check(rows [][]Item, order func(int) []int) {
 	w.t.Helper()
 	got := w.read(order)
@@ -208,7 +208,7 @@ func noise(rng *rand.Rand, n int64) []byte {
 	return p
 }
 
-// plain is what compresses well.
+// plain returns bytes that compress well.
 func plain(rng *rand.Rand, n int64) []byte {
 	p := make([]byte, n)
 	for i := range p {
@@ -464,7 +464,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// TestAbort: what is dropped leaves no object, and the builder goes on.
+// TestAbort: an aborted chunk leaves no object, and the builder goes on.
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 1 << 20})

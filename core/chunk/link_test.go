@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// lake is what links point to: bytes by URL.
+// lake holds the targets of links: bytes by URL.
 type lake map[string][]byte
 
 func (l lake) ReadLink(_ context.Context, link format.Link, dst []byte) error {

@@ -132,8 +132,7 @@ func TestCacheBlocksSmall(t *testing.T) {
 	}
 }
 
-// TestCacheBlocksOfAllSizes: what is kept stays within its bound, memory included, when blocks
-// differ in size.
+// TestCacheBlocksOfAllSizes: cached blocks of differing sizes stay within their bound of memory.
 func TestCacheBlocksOfAllSizes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := newWritten(t, Spec{DType: tensor.Uint8, Target: 8 << 20})

@@ -18,7 +18,7 @@ type Chunk struct {
 	Index *format.Index
 	Links LinkReader // reads the items of a linked chunk
 
-	mapped *atomic.Pointer[mappedChunk] // made by Open; nil in it: nobody has asked yet
+	mapped *atomic.Pointer[mappedChunk] // made by Open; holds nil until the first request
 }
 
 // ID tells chunks of all datasets apart, in every process.

@@ -65,7 +65,7 @@ type runs struct {
 	w      *Worker
 	want   codec.Channels
 	joins  func(i int) bool  // whether sample i is one for the decoder; such are runnable
-	alone  func(i int) error // what is done with others
+	alone  func(i int) error // for items outside of a run
 	failed func(i int, err error)
 	// decode does the samples at, whose files are data, and says how many it has done: all, or
 	// those before the one that the error is about.

@@ -106,9 +106,9 @@ func (s Span) Part(off, n int64) Span {
 	return s
 }
 
-// Read fills dst, len(dst) == s.Bytes, with the span. Nothing is checked: checksums belong to
-// blocks. What is missing, or is not what was linked, is errs.Corrupt. After an error dst is
-// undefined.
+// Read fills dst, len(dst) == s.Bytes, with the span. It verifies nothing: checksums belong to
+// blocks. A missing object, or one that differs from the linked one, is errs.Corrupt. After an
+// error dst is undefined.
 func (s Span) Read(ctx context.Context, dst []byte) error {
 	if int64(len(dst)) != s.Bytes {
 		return errs.New(errs.Internal, "read %d bytes into %d bytes", s.Bytes, len(dst))
@@ -128,9 +128,9 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 // worth.
 const streamStep = 128 << 10
 
-// Stream is Read for those who use bytes while others are on their way: landed is told of each n
-// bytes that follow those before, and of 0 when the answer has begun. Where a store cannot do that
-// all bytes land at once.
+// Stream is Read for callers that use bytes while others are in flight. It calls landed with each
+// further n bytes, in order, and with 0 when the answer begins. If the store cannot stream, all
+// bytes land at once.
 func (s Span) Stream(ctx context.Context, dst []byte, landed func(n int64)) error {
 	if s.item < 0 && int64(len(dst)) == s.Bytes {
 		if r, ok := storage.As[storage.Ranger](s.chunk.Store); ok {
@@ -212,7 +212,7 @@ func (w *Worker) borrow(ctx context.Context, c *Chunk, block int) ([]byte, error
 		return nil, err
 	}
 	if checkBlock(c, block, data) != nil {
-		storage.Forget(c.Store, c.Key) // what was fetched came through the same caches
+		storage.Forget(c.Store, c.Key) // the bytes came through the same caches
 		return nil, nil
 	}
 	return data, nil

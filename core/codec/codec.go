@@ -68,7 +68,7 @@ type Codec interface {
 	Decode(dst, src []byte) error
 }
 
-// Channels is what a reader wants of an image whose file may hold something else.
+// Channels is the form in which a reader wants an image, whatever the file holds.
 type Channels int
 
 // The wishes of htypes image (as stored), image.rgb (always 3) and image.gray (always 1).
@@ -78,7 +78,7 @@ const (
 	RGB      Channels = 3
 )
 
-// Header is what a file says about itself before its pixels are decoded.
+// Header is the head of a file, known before its pixels are decoded.
 type Header struct {
 	DType tensor.DType
 	Shape tensor.Shape // (height, width, channels) as Decode will deliver it
@@ -114,9 +114,9 @@ type Decoder interface {
 	Close()
 }
 
-// RunDecoder is what a Decoder also is where several samples in one call cost less than one by one:
-// a crossing into C is dear when it is made thousands of times a second, because the scheduler of
-// Go takes the thread away each time.
+// RunDecoder is implemented by Decoders for which several samples in one call cost less than one by
+// one. A call into C is expensive thousands of times a second, because Go's scheduler takes the
+// thread away each time.
 type RunDecoder interface {
 	// DecodeRun decodes data[i] into dst[i], in order, as Decode would. It returns how many it has
 	// decoded: all, or those before the sample that err is about.
@@ -155,7 +155,7 @@ type ROI struct {
 	To PixelSink
 }
 
-// ROIDecoder is what a Decoder also is where a region costs less than the image.
+// ROIDecoder is implemented by Decoders for which a region costs less than the image.
 type ROIDecoder interface {
 	// DecodeROIs decodes the region parts[i] of data[i] and hands it over, in order. Without Fast
 	// and Downscale these are the pixels that Decode gives. It returns how many were handed over:

@@ -1,7 +1,7 @@
 package codec
 
-// HeadCodec is what a SampleCodec also is where the beginning of a file tells its shape, so that a
-// file that stays where it is need not be read whole.
+// HeadCodec is implemented by SampleCodecs that find the shape at the beginning of a file, so that
+// a linked file need not be read whole.
 type HeadCodec interface {
 	// Head is Header of a file of which data is the beginning. more means that data ends too early
 	// to tell. It says nothing about the rest of the file: a damaged one is found when it is

@@ -2,7 +2,7 @@
 // Python, and the fields that programs read from a failure. It imports nothing of the project, and
 // formats for no particular front end.
 //
-// A message reads "operation object: what is wrong (got, want); remedy". It is lower case, quotes
+// A message reads "operation object: problem (got, want); remedy". It is lower case, quotes
 // names, and ends without a full stop.
 package errs
 

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// budgetBytes bounds what is fetched and not yet written.
+	// budgetBytes bounds the bytes that are fetched and not yet written.
 	budgetBytes = 64 << 20
 	// waitingObjects bounds the objects on their way, however small.
 	waitingObjects = 4096
-	// listedAhead is how many objects are known of that nobody asks for yet: while a page of the
-	// listing is read, there must be enough to do.
+	// listedAhead is the number of objects that are listed before they are fetched. It keeps the
+	// fetchers busy while a page of the listing is read.
 	listedAhead = 4096
 	// maxFileBytes bounds one file: it must fit into one chunk, however large.
 	maxFileBytes = 1 << 30
@@ -101,7 +101,7 @@ func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ct
 	return err
 }
 
-// handOn gives an object to whoever reads the channel, and reports whether ctx was still good then.
+// handOn sends an object to the channel, and reports whether ctx was not cancelled before.
 func handOn(ctx context.Context, to chan<- *object, o *object) bool {
 	select {
 	case to <- o:
@@ -130,8 +130,8 @@ func (im *importer) workers() int {
 	}
 }
 
-// fetch makes the rows of an object. An error is about the source; what is wrong with the object is
-// a row with a reason.
+// fetch makes the rows of an object. An error is about the source; a fault of the object
+// becomes a row with a reason.
 func (im *importer) fetch(ctx context.Context, o *object) error {
 	var r row
 	var err error
@@ -262,7 +262,7 @@ func noPicture(data []byte) string {
 	return "not a JPEG, PNG or WebP file"
 }
 
-// placed sets the class of a row, where classes are wanted, or says what is wrong with its place.
+// placed sets the class of a row, if the import has classes, or returns the fault of its path.
 func (im *importer) placed(key string, r *row) string {
 	if !im.labels {
 		return ""

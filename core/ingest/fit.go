@@ -25,7 +25,7 @@ type fit struct {
 	tools    chan *tools // one for each core: decoding more at once takes memory and saves nothing
 }
 
-// tools are what one picture needs.
+// tools are the buffers and codecs for one picture.
 type tools struct {
 	space    transform.Workspace
 	decoders map[codec.ID]codec.Decoder
@@ -48,7 +48,7 @@ func newFit(reg *codec.Registry, size int) (*fit, error) {
 	return f, nil
 }
 
-// close frees what is kept. Nobody may be at work.
+// close frees the tools. No call may be in progress.
 func (f *fit) close() {
 	for range cap(f.tools) {
 		t := <-f.tools

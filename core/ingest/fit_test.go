@@ -109,7 +109,7 @@ func TestFitFailures(t *testing.T) {
 	}
 }
 
-// TestCostHasThePixels: what is on its way is bounded by what it becomes, not by the files alone.
+// TestCostHasThePixels: the bound of objects in flight counts their pixels, not only their files.
 func TestCostHasThePixels(t *testing.T) {
 	t.Parallel()
 	const pixels = 3 * 256 * 256

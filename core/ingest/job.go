@@ -149,7 +149,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	return j, nil
 }
 
-// update changes the progress and wakes those who wait for news.
+// update changes the progress and wakes waiting callers.
 func (j *Job) update(fn func(p *Progress)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

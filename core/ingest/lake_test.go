@@ -224,7 +224,7 @@ func TestLakeIsReadSideBySide(t *testing.T) {
 	}
 }
 
-// TestInterruptedLakeGoesOn: what is committed is not read again.
+// TestInterruptedLakeGoesOn: committed objects are not read again.
 func TestInterruptedLakeGoesOn(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()

@@ -25,9 +25,9 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// A store across a network, by a clock that stands still but for it: each request takes farDelay,
-// and then as long as its bytes take at farRate. Of computing nothing shows: what is measured is
-// how much is asked at once, and what waits for what.
+// A store across a network, by a clock that only it advances: each request takes farDelay, and then
+// the time of its bytes at farRate. Computing takes no time, so the tests measure how many requests
+// run at once, and which wait for others.
 const (
 	remoteDelay = 25 * time.Millisecond
 	remoteRate  = 90 << 20 // bytes a second and connection
@@ -90,8 +90,8 @@ func (l remoteSource) Objects(ctx context.Context, prefix, after string, fn func
 	})
 }
 
-// TestMain lets the zstd coders that all tests share come into being outside of any test: what a
-// synctest bubble makes, nobody outside of it may use.
+// TestMain makes the zstd coders that all tests share outside of any test: channels that a synctest
+// bubble makes cannot be used outside of it.
 func TestMain(m *testing.M) {
 	if err := warm(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -23,7 +23,7 @@ const (
 	sortedObjects = 1 << 20
 )
 
-// source is the source of an import, and what was learnt about it before anything is read.
+// source is the source of an import, with the facts known before any object is read.
 type source struct {
 	storage.Source
 	local bool

@@ -348,7 +348,7 @@ func (s *shard) finish() error {
 	return nil
 }
 
-// flush sends what is left, and says what nothing was made of.
+// flush sends the last row, and reports members that became no row.
 func (s *shard) flush() error {
 	for _, kind := range slices.Sorted(maps.Keys(s.kinds)) {
 		s.leaveOut(s.name, fmt.Sprintf("%d members %s, which nothing is made of", s.kinds[kind], kind))

@@ -54,7 +54,7 @@ type importer struct {
 	window []row // to be appended
 	held   int64 // bytes of it
 
-	mu        sync.Mutex // guards what is gone, which the reader of the listing counts
+	mu        sync.Mutex // guards goneCount, which the reader of the listing counts
 	goneCount int64
 	goneNames []string
 	count     struct{ unchanged atomic.Int64 }
@@ -342,7 +342,7 @@ func (im *importer) remove(ctx context.Context, was *known) error {
 	return nil
 }
 
-// now is where a row of the view that the run began with is after what was deleted since.
+// now returns the present position of a row of the view that the run began with, after deletions.
 func (im *importer) now(row int64) int64 {
 	before := int64(0)
 	for _, s := range im.removed {

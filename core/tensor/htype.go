@@ -13,7 +13,7 @@ type HType struct {
 	Sequence bool   // a row is a list of Base
 }
 
-// rule is what an htype promises about its samples.
+// rule is the promise of an htype about its samples.
 type rule struct {
 	name   string
 	dtype  DType   // default; 0: whatever the first sample has
@@ -83,7 +83,7 @@ func ParseHType(s string) (HType, error) {
 	return h, nil
 }
 
-// String is what ParseHType reads.
+// String returns the name that ParseHType reads.
 func (h HType) String() string {
 	if h.Sequence {
 		return "sequence[" + h.Base + "]"
@@ -103,7 +103,8 @@ func (h HType) Fixed() bool { return h.rule().fixed }
 // DefaultDType is the dtype when the user gives none; 0 means that the first sample decides.
 func (h HType) DefaultDType() DType { return h.rule().dtype }
 
-// Shape is what the htype says of samples, -1 for axes that vary; nil if it says nothing.
+// Shape returns the shape that the htype demands of samples, -1 for axes that vary; nil if it
+// demands none.
 func (h HType) Shape() Shape { return h.rule().shape.Clone() }
 
 func (h HType) rule() *rule {

@@ -24,8 +24,7 @@ type Sample struct {
 	Link  *Link // FormLink
 }
 
-// Link says where a sample lies that is not copied into the dataset. It is not changed by those who
-// take it.
+// Link is the address of a sample that is not copied into the dataset. Callees do not change it.
 type Link struct {
 	URL    string // absolute, "scheme://..."
 	Offset int64
@@ -46,7 +45,7 @@ type Rows struct {
 	RowItems []int64 // sequence tensors: items of each row, summing to len(Samples); nil otherwise
 }
 
-// Array is n equal samples in one piece of memory, n given by whoever passes it.
+// Array is n equal samples in one piece of memory. The caller passes n beside it.
 type Array struct {
 	DType DType
 	Shape Shape // of one sample

@@ -80,7 +80,7 @@ func TestCanonicalForm(t *testing.T) {
 	}
 }
 
-// A mistake names its place, what stands there, what was wanted, and what was perhaps meant.
+// A mistake names its position, the text there, the wanted text, and a likely correction.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -58,7 +58,7 @@ type BoxFormat struct {
 	Fraction bool // of the picture's width and height, not pixels
 }
 
-// boxModes are what modes are called.
+// boxModes maps the names of modes to modes.
 var boxModes = map[string]string{"LTRB": "LTRB", "LTWH": "LTWH", "CCWH": "CCWH", "XYXY": "LTRB", "XYWH": "LTWH", "CXCYWH": "CCWH"}
 
 // ParseBoxMode reads a mode by its name here or in torchvision; no name is LTRB.
@@ -73,9 +73,8 @@ func ParseBoxMode(name string) (string, error) {
 	return "", errs.New(errs.Invalid, "box mode is %q (want one of %q)%s", name, want, errs.Suggest(name, want))
 }
 
-// Boxes moves boxes in place as their picture of h x w is moved. After every step they are clipped
-// to what is left of the picture: one that lies outside keeps its place in the list and has no
-// area.
+// Boxes transforms boxes in place with their picture of h x w. After every step they are clipped to
+// the rest of the picture. A box outside keeps its position in the list and has no area.
 func (ws *Workspace) Boxes(p *Pipeline, k Key, h, w int, f BoxFormat, d tensor.DType, data []byte) error {
 	t, err := p.Trace(k, h, w, ws.trace)
 	if err != nil {
@@ -112,7 +111,7 @@ func (ws *Workspace) Boxes(p *Pipeline, k Key, h, w int, f BoxFormat, d tensor.D
 	return nil
 }
 
-// before is the size of what goes into step i.
+// before returns the size of the input of step i.
 func (t *Trace) before(i int) (h, w int) {
 	if i == 0 {
 		return t.h, t.w

@@ -98,7 +98,7 @@ type axis struct {
 	first   []int32
 	weights []int32
 	taps    int
-	same    bool // samples are what they were: nothing to do
+	same    bool // samples do not change: nothing to do
 }
 
 // span is a range of positions along an axis.
@@ -119,8 +119,8 @@ type grid struct {
 type reach struct {
 	filter
 	lo, scale float64 // sample i has its center at lo + (i + 0.5) * scale
-	support   float64 // and needs what is so near
-	inverse   float64 // by which distances become those of the filter
+	support   float64 // and needs samples within this distance
+	inverse   float64 // factor from distances to those of the filter
 	clip      span
 }
 
@@ -131,7 +131,7 @@ func (g *grid) reach(f filter) reach {
 
 func (r *reach) center(i int) float64 { return r.lo + float64((float64(i)+0.5)*r.scale) }
 
-// window is what sample i needs, as if no other sample were asked for.
+// window returns the input that sample i needs, without regard to other samples.
 func (r *reach) window(i int) span {
 	center := r.center(i)
 	from := max(int(center-r.support+0.5), r.clip.from)

@@ -9,8 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// few bounds the pixels of a fuzzed picture at any step: what is asked here is whether the numbers
-// fit, not memory.
+// few bounds the pixels of a fuzzed picture at any step: the target tests numbers, not memory.
 const few = 1 << 14
 
 // FuzzSpec takes a pipeline as users write it through a small picture. What is taken means the same

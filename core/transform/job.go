@@ -24,10 +24,10 @@ type Job struct {
 	native   native
 }
 
-// Region is what Take must be given.
+// Region returns the part of the picture that Take needs.
 func (j *Job) Region() Region { return j.region }
 
-// what is a stage.
+// what is the kind of a stage.
 type what uint8
 
 const (
@@ -43,7 +43,7 @@ type stage struct {
 	paint    kind
 	inH, inW int
 	h, w     int
-	oy, ox   int // paint: where the result lies in what goes in
+	oy, ox   int // paint: position of the result in the input
 	factor   float32
 	fill     [maxFill]byte
 	x, y     axis
@@ -146,7 +146,7 @@ func (j *Job) bounded() error {
 	for i := range j.stages {
 		s := &j.stages[i]
 		h, w := s.h, s.w
-		if s.what == toResample { // the picture in the middle is as high or as wide as what goes in
+		if s.what == toResample { // the picture in the middle is as high or as wide as the input
 			if s.upright {
 				w += s.inW
 			} else {
@@ -163,7 +163,7 @@ func (j *Job) bounded() error {
 	return nil
 }
 
-// plain reports whether the result is what the last stage makes, byte by byte.
+// plain reports whether the result is the output of the last stage, byte by byte.
 func (j *Job) plain() bool { return j.p.floats == nil && (!j.p.chw || j.channels == 1) }
 
 func resizesBefore(steps []step) bool {
@@ -179,7 +179,7 @@ func resizesBefore(steps []step) bool {
 	return false
 }
 
-// flipped is what a flip needs for r.
+// flipped returns the region that a flip needs for r.
 func flipped(r rect, s *step) rect {
 	if s.kind == toFlipX {
 		r.x = span{s.w - r.x.to, s.w - r.x.from}
@@ -277,11 +277,11 @@ func (ws *Workspace) weighed(f filter, need span, g grid, flip bool) (axis, span
 }
 
 // lay fills in first and weights, which are 0. Windows are those of positions begin, begin+step,
-// ...; all is what they cover.
+// ...; all is their union.
 func (a *axis) lay(r *reach, windows []span, begin, step int, all span, real []float64) {
 	for k, w := range windows {
-		// All taps lie within what is read: where the window is short of the end, its weights stand
-		// further back.
+		// All taps lie within the input: near the end the window moves back, and its weights move
+		// with it.
 		from := min(w.from, all.to-a.taps)
 		r.weigh(begin+k*step, w, a.weights[k*a.taps+w.from-from:], real)
 		a.first[k] = int32(from - all.from)

@@ -26,7 +26,7 @@ type native struct {
 	pinned runtime.Pinner // dst and the tables, where they are Go's
 }
 
-// memory is what the C code keeps between jobs.
+// memory is the buffer of the C code between jobs.
 type memory struct{ space *C.dli_space }
 
 func (m *memory) free() {

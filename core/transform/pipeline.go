@@ -66,7 +66,7 @@ func New(picture string, spec Spec) (*Pipeline, error) {
 	return p, nil
 }
 
-// settle follows what is known of the size whatever the picture.
+// settle follows the part of the size that does not depend on the picture.
 func (p *Pipeline) settle(o op) {
 	switch o := o.(type) {
 	case *randomResizedCrop:
@@ -208,7 +208,7 @@ func brain(v float32) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// half rounds to float16, to even; what is too large becomes infinite.
+// half rounds to float16, to even; too large values become infinite.
 func half(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign, rest := uint16(b>>16&0x8000), b&0x7fffffff

@@ -40,8 +40,8 @@ func TestSpecIsRefused(t *testing.T) {
 	}
 }
 
-// TestFillIsOneOrOneForEachChannel takes what has both meanings and refuses the rest, which used to
-// be repeated or cut.
+// TestFillIsOneOrOneForEachChannel accepts one value or one for each channel. It refuses other
+// lists, which used to be repeated or cut.
 func TestFillIsOneOrOneForEachChannel(t *testing.T) {
 	t.Parallel()
 	eight := `[1,2,3,4,5,6,7,8]`

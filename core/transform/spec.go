@@ -26,7 +26,7 @@ type Op struct {
 
 // op is the parameters of a step.
 type op interface {
-	// check refuses parameters that cannot be meant and fills in what was left out.
+	// check refuses impossible parameters and fills in defaults.
 	check() error
 }
 
@@ -69,8 +69,7 @@ var names = []string{"RandomResizedCrop", "Resize", "CenterCrop", "RandomCrop", 
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// UnmarshalJSON reads and checks one step; what is wrong is errs.Invalid and names step and
-// parameter.
+// UnmarshalJSON reads and checks one step. A fault is errs.Invalid and names step and parameter.
 func (o *Op) UnmarshalJSON(data []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {

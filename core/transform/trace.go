@@ -6,7 +6,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// kind is what a step of a trace does.
+// kind is the operation of a step of a trace.
 type kind uint8
 
 const (
@@ -29,8 +29,8 @@ const (
 // step is one thing done to one picture, all draws made.
 type step struct {
 	kind   kind
-	h, w   int // of what comes out
-	x, y   int // crop: of what goes in; pad: where that goes
+	h, w   int // of the output
+	x, y   int // crop: position in the input; pad: position of the input
 	filter filter
 	fast   bool
 	mode   byte // of pad: first letter of its name, but y for symmetric
@@ -38,7 +38,7 @@ type step struct {
 	factor float32
 }
 
-// Trace is what a pipeline does to one picture. It is not changed.
+// Trace lists the operations of a pipeline on one picture. It is immutable.
 type Trace struct {
 	h, w  int
 	steps []step
@@ -169,7 +169,7 @@ func (o *resize) trace(t *Trace) error {
 	return nil
 }
 
-// trace pads with 0 what is smaller, as torchvision does.
+// trace pads smaller pictures with 0, as torchvision does.
 func (o *centerCrop) trace(t *Trace) {
 	h, w := t.size()
 	oh, ow := o.Size.pair()

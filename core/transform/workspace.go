@@ -60,7 +60,7 @@ func (ws *Workspace) newJob() *Job {
 	return ws.jobs[ws.used-1]
 }
 
-// stages copies what was found, the last first, in the order of the work.
+// stages copies the stages found, last first, into the order of the work.
 func (ws *Workspace) stages(found []stage) []stage {
 	out := make([]stage, 0, len(found))
 	for i := len(found) - 1; i >= 0; i-- {

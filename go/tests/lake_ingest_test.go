@@ -63,7 +63,7 @@ func sideBySide(t testing.TB, n int, fn func(i int) error) time.Duration {
 
 // BenchmarkBucketToBucket compares an import whose pictures are copied as they are with loops that
 // only read the objects, and only write chunks of the same bytes, with the same number of requests
-// at once; and with both loops at once, which is what this machine and this server allow. The bar
+// at once; and with both loops at once, the limit of this machine and this server. The bar
 // is 0.8 of the slower loop. Each case has a server of its own, whose data go with it: two and a
 // half GB at most.
 func BenchmarkBucketToBucket(b *testing.B) {

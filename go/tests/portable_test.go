@@ -46,7 +46,7 @@ func TestPortable(t *testing.T) {
 	}
 }
 
-// corePackage is what one package of the core is made of on some system.
+// corePackage lists the files and imports of one package on some system.
 type corePackage struct {
 	files   string
 	network bool // net/http is among what it needs

@@ -161,7 +161,7 @@ func isSource(name string) bool {
 	return slices.Contains([]string{".go", ".py", ".pyi", ".c", ".h", ".cpp", ".hpp"}, path.Ext(base))
 }
 
-// forbiddenCalls end the host process, or start a goroutine that nobody waits for.
+// forbiddenCalls end the host process, or start a goroutine that no code waits for.
 var forbiddenCalls = map[string]string{
 	"panic":             "outside core/internal/invariant; return an error",
 	"os.Exit":           "ends the host process",
@@ -187,8 +187,8 @@ type fault struct {
 }
 
 // TestStatements: goroutines only in internal/task, so that each has an owner and a panic in it
-// becomes an error; no init, so that an import does nothing; no panic, since the process is
-// somebody else's.
+// becomes an error; no init, so that an import does nothing; no panic, since the process
+// belongs to the host.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	p := theProject(t)
@@ -243,7 +243,7 @@ var globals = map[string]string{
 	"capi": "C callers hold ids, so the handle table has no object to hang on",
 }
 
-// TestNoMutableGlobals: state lives in values that somebody owns. A package-level variable is a
+// TestNoMutableGlobals: state lives in values with an owner. A package-level variable is a
 // table: it is neither assigned, nor counted, nor has its address taken after its declaration, and
 // it is not a lock, a pool, a channel or an atomic, which exist only to be changed. sync.OnceValue
 // and its kin are tables that are built late.

@@ -439,8 +439,8 @@ func orUnsettled(err error) error {
 	return err
 }
 
-// networkFaults are what a network and a store do to a request. Those that are cured no caller
-// sees.
+// networkFaults are the faults that a network and a store add to a request. Callers do not see the
+// faults that repetition cures.
 func networkFaults() map[string]struct {
 	do    faultproxy.Action
 	cured bool

@@ -244,7 +244,7 @@ func TestKilledAtEveryRequest(t *testing.T) {
 	}
 }
 
-// sessionStates is what remains after each step, from none on; by a store that nobody breaks.
+// sessionStates returns the remains after each step, from none on, on a store without faults.
 func sessionStates(t *testing.T) []string {
 	t.Helper()
 	s := &scripted{stand: localStand(t, "memory")}
@@ -316,7 +316,7 @@ func runSession(t *testing.T, self string, server *objectstore.Server, s *script
 	return said, true
 }
 
-// killSession kills one session at request n and looks at what is left; then goes on with it.
+// killSession kills one session at request n and checks the remains; then goes on with it.
 // alive: it had ended before.
 func killSession(t *testing.T, self string, k lakeKind, server *objectstore.Server, n int, done bool, want []string) (alive bool) {
 	t.Helper()
@@ -329,7 +329,7 @@ func killSession(t *testing.T, self string, k lakeKind, server *objectstore.Serv
 		p.SetRules(t, faultproxy.Rule{Skip: n + 1<<30, Do: never}, faultproxy.Rule{Skip: n, Do: never})
 	}
 	said, alive := runSession(t, self, server, s, p, p.Struck(1))
-	p.Close() // what was on its way is over
+	p.Close() // requests in flight are over
 	got, err := s.remains(ctx)
 	if err != nil {
 		t.Fatalf("after step %d: %v", said, err)

@@ -50,8 +50,8 @@ func noise(n int) tensor.Rows {
 	return rows
 }
 
-// TestCopyWithinAStore: the store copies by itself what is large. What comes over the network is
-// what the walk reads.
+// TestCopyWithinAStore: the store copies large objects by itself. Only the pages that the walk
+// reads cross the network.
 func TestCopyWithinAStore(t *testing.T) {
 	t.Parallel()
 	for _, k := range lakeKinds() {
@@ -96,7 +96,7 @@ func TestCopyWithinAStore(t *testing.T) {
 				}
 				sameNoise(t, env, dst, way)
 			}
-			// The same into another store reads every chunk: that is what is counted above.
+			// The same copy into another store reads every chunk, as counted above.
 			copyTo("mem://elsewhere", true)
 			if n := chunksFetched(t, p); n == 0 {
 				t.Error("a copy to another store fetches no chunk")
@@ -145,7 +145,7 @@ func stored(t *testing.T, p storage.Provider, prefix string) map[string]storage.
 	return out
 }
 
-// appear is what is stored below data/ and map/ after do, and was not before.
+// appear returns the keys below data/ and map/ that do adds.
 func appear(t *testing.T, p storage.Provider, do func()) []string {
 	t.Helper()
 	var keys []string
@@ -260,7 +260,7 @@ func collect(t *testing.T, s *stand, age func(key string)) {
 		}
 		for key := range stored(t, p, "data/") {
 			if !slices.Contains(waiting, key) {
-				age(key) // what is in use is as old
+				age(key) // objects in use are as old
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func collect(t *testing.T, s *stand, age func(key string)) {
 	ok(err)
 	wantAt(t, s, old.Commit, many(0, 100))
 	checkWhole(t, s, true)
-	// What the deleted branch had is gone before its time: nobody takes that for damage.
+	// The objects of the deleted branch are gone before their time: no check takes that for damage.
 	if r, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: time.Hour}); err != nil || r.Objects > 0 {
 		t.Errorf("another gc removes %d objects: %v", r.Objects, err)
 	}

@@ -24,7 +24,7 @@ const (
 	mSOS  = 0xda
 )
 
-// frame is what the header says. scan is where the first SOS segment begins.
+// frame is the content of the header. scan is the offset of the first SOS segment.
 type frame struct {
 	width, height, components int
 	hMax, vMax                int // largest sampling factors

@@ -3,7 +3,7 @@
 // without cgo or with the tag nolibjpeg uses Go's image/jpeg, which is several times slower. It
 // must not touch chunks or storage.
 //
-// What a reader gets is what Pillow gives for the same file:
+// Pixels equal Pillow's for the same file:
 //
 //   - as stored: (h, w, 1) for grayscale, (h, w, 3) RGB for YCbCr and RGB files, (h, w, 4) CMYK for
 //     CMYK and YCCK files, inverted as Adobe writes them, so that 0 is no ink;

@@ -104,7 +104,7 @@ func scale255(a, b byte) byte {
 	return byte((t>>8 + t) >> 8)
 }
 
-// encode writes 4:2:0 alone, which is what image/jpeg can do.
+// encode writes 4:2:0 alone: image/jpeg can do no other.
 func encode(dst []byte, s source) ([]byte, error) {
 	var img image.Image
 	rect := image.Rect(0, 0, s.width, s.height)

@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestOtherLibrary holds what is said where the libjpeg that runs has another binary interface than
+// TestOtherLibrary checks the error if the libjpeg at run time has another binary interface than
 // the headers of the build. TestLibjpegInterfaces of go/tests builds it that way.
 func TestOtherLibrary(t *testing.T) {
 	if os.Getenv("DEEPLAKE_TEST_OTHER_LIBJPEG") == "" {

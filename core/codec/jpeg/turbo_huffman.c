@@ -23,9 +23,9 @@ enum {
     MOST_SUM = 1 << 20, /* of first coefficients, of which libjpeg allows more than any file has */
 };
 
-/* Where coefficient k of the order in the file stands in a block. A run can lead up to 15 beyond
- * the last one, and the end of a block goes END ahead from there: what is written for it, to the
- * place of the first one, is written over. */
+/* The position of coefficient k, in the order of the file, within a block. A run can lead up to 15
+ * beyond the last one, and the end of a block goes END ahead from there. Its coefficient goes to
+ * the position of the first one, which is overwritten. */
 static const unsigned char places[63 + 15 + END + 1] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
     40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,

@@ -1,8 +1,8 @@
 /* Huffman decoding of sequential scans, in place of libjpeg-turbo's own: the part of decoding that
  * takes most of the time. It owns the way from the bytes of a scan to coefficients; the headers,
- * the inverse DCT, upsampling and colours stay libjpeg's. It knows the good case alone: at whatever
- * else it comes to it stops, and the file is decoded again without it, so that what damage is
- * called and what is overlooked is libjpeg's business everywhere. */
+ * the inverse DCT, upsampling and colours stay libjpeg's. It handles the good case alone. At
+ * anything else it stops, and libjpeg decodes the file again, so that libjpeg alone judges damage.
+ */
 #ifndef DEEPLAKE_CODEC_JPEG_TURBO_HUFFMAN_H
 #define DEEPLAKE_CODEC_JPEG_TURBO_HUFFMAN_H
 
@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     const dli_huffman_table *dc, *ac;
     int component; /* of the scan */
-    int dc_only;   /* nobody looks at the other coefficients */
+    int dc_only;   /* no other coefficient is needed */
 } dli_huffman_block;
 
 /* The decoder of one scan at a time. Before dli_huffman_start all zeroes. */

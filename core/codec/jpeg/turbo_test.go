@@ -163,8 +163,8 @@ func TestHuffmanOfDamage(t *testing.T) {
 	t.Logf("%d of %d damaged files are refused, %d files and regions were decoded twice", refused, len(files)*60, repeated)
 }
 
-// TestCutFiles: a file that is cut anywhere is damaged, be it small or larger than what is read of
-// it at once.
+// TestCutFiles: a file cut anywhere is damaged, whether it is smaller or larger than one read of
+// it.
 func TestCutFiles(t *testing.T) {
 	t.Parallel()
 	comment := append([]byte{0xff, 0xfe}, binary.BigEndian.AppendUint16(nil, 0xfff0)...)

@@ -88,7 +88,7 @@ func abs(x int) int {
 // applyFilter writes the filtered row to out, given the row above it.
 func applyFilter(filter byte, out, row, above []byte, pixel int) {
 	above, out = above[:len(row)], out[:len(row)]
-	head := min(pixel, len(row)) // what has no left neighbour
+	head := min(pixel, len(row)) // bytes without a left neighbour
 	switch filter {
 	case filterNone:
 		copy(out, row)

@@ -52,8 +52,8 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzDecode checks what is decoded against image/png, which was written from the same
-// specification by others.
+// FuzzDecode compares pixels with those of image/png, which others wrote from the same
+// specification.
 func FuzzDecode(f *testing.F) {
 	seeds(f)
 	c := New()

@@ -27,7 +27,7 @@ const (
 	ancillary = 1 << 29 // of the big-endian type: set for chunks that a reader may skip
 )
 
-// picture is what the chunks before the pixels say, and where the pixels are.
+// picture holds the chunks before the pixels, and the position of the pixels.
 type picture struct {
 	width, height int
 	depth, colour byte
@@ -92,8 +92,8 @@ func known(name []byte) string {
 	return "?"
 }
 
-// parse walks all chunks up to IEND. Bytes after it are allowed. The checksums of IDAT are left to
-// the decoder, those of chunks without a say in the pixels to nobody.
+// parse walks all chunks up to IEND. Bytes after it are allowed. The decoder verifies the checksums
+// of IDAT. Those of chunks that do not affect pixels are not verified.
 func (p *picture) parse(data []byte) error {
 	if !strings.HasPrefix(string(data[:min(len(data), len(signature))]), signature) {
 		return errs.New(errs.Corrupt, "read png header: not a PNG file (no signature)")

@@ -2,7 +2,7 @@
 // VP8L; the container, the alpha plane and the conversion to RGB are here. It must not touch chunks
 // or storage.
 //
-// What a reader gets is what Pillow (libwebp) gives for the same file, to the bit:
+// Pixels equal those of Pillow (libwebp) for the same file, to the bit:
 //
 //   - as stored: (h, w, 3) RGB, or (h, w, 4) RGBA where the file says that it has alpha, not
 //     premultiplied;

@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkRelay reads a file from a server, directly and through the proxy. cpu-s/GB counts
-// client, server and proxy, all in this process: the difference between two lines is what the proxy
-// takes.
+// client, server and proxy, all in this process: the difference between two lines is the cost of
+// the proxy.
 func BenchmarkRelay(b *testing.B) {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), bytes.Repeat([]byte("0123456789abcdef"), 1<<19), 0o600); err != nil {

@@ -23,7 +23,7 @@ type RuleTally struct {
 	Hit     int64  `json:"hit"`
 }
 
-// Counts is what a proxy saw.
+// Counts are the figures of a proxy.
 type Counts struct {
 	Tally
 	Active  int              `json:"active"` // requests that are being answered
@@ -62,11 +62,11 @@ type book struct {
 	methods map[string]*Tally
 	seen    []Request
 	began   time.Time
-	quiet   chan struct{} // closed when nothing is being answered; nil: nobody waits
+	quiet   chan struct{} // closed when no request is being answered; nil: no caller waits
 	struck  []chan struct{}
 }
 
-// verdict is what a request meets.
+// verdict is the fate of a request.
 type verdict struct {
 	Action
 	hit    bool
@@ -136,7 +136,7 @@ func (b *book) begin(rq *head) verdict {
 			continue
 		}
 		n.Matched++
-		// Without P, Times counts what is hit; with it too: the dice fall first.
+		// Times counts hits, with and without P: the dice fall first.
 		if n.Matched <= int64(r.Skip) || v.hit || r.Times > 0 && n.Hit >= int64(r.Times) {
 			continue
 		}
@@ -224,8 +224,8 @@ func (b *book) end(rq *head, v verdict, r Request) {
 	}
 }
 
-// settle waits a little for what is being answered: a client has the last byte of an answer before
-// it is entered here.
+// settle waits a little for requests being answered: a client has the last byte of an answer before
+// the book counts it.
 func (b *book) settle() {
 	b.mu.Lock()
 	if b.total.Active == 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// clock gives out the time that bytes take at a rate. Whoever sleeps a little too long gets it
-// back: what was not used within credit still counts.
+// clock gives out the time that bytes take at a rate. A caller that sleeps a little too long gets
+// the time back: unused time within credit still counts.
 type clock struct {
 	mu   sync.Mutex
 	rate float64 // bytes a second

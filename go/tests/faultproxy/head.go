@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// head is what stands before the body of a request or an answer, kept as it came: a signature
-// covers the names and the values of headers, and the server must see what the client has signed.
+// head is the part before the body of a request or an answer, byte by byte: a signature covers the
+// names and the values of headers, and the server must see what the client has signed.
 type head struct {
 	raw    []byte // up to and with the empty line
 	method string // of a request

@@ -112,7 +112,7 @@ func (p *Proxy) SetLink(l Link) { p.book.setLink(l) }
 // Rules that are set anew, or a Reset, come with channels of their own.
 func (p *Proxy) Struck(i int) <-chan struct{} { return p.book.struckBy(i) }
 
-// Counts is what was seen since the start or the last Reset.
+// Counts returns the figures since the start or the last Reset.
 func (p *Proxy) Counts() Counts { return p.book.counts() }
 
 // Reset sets all counters to zero, those of the rules too, and forgets the requests seen.

@@ -101,7 +101,7 @@ func newBenchOf(t *testing.T, c faultproxy.Config) *bench {
 	return &bench{u, faultproxy.New(t, c), &http.Client{Transport: transport}}
 }
 
-// got is what a client makes of an answer.
+// got is an answer as a client reads it.
 type got struct {
 	rs   *http.Response
 	data []byte

@@ -123,7 +123,7 @@ func NoRange() Action { return Action{Fault: FaultNoRange} }
 // Slow lets the body come slowly.
 func Slow(bytesPerSecond int64) Action { return Action{Fault: FaultSlow, Rate: bytesPerSecond} }
 
-// Link is what every request passes, hit by a rule or not.
+// Link is the network that every request passes, hit by a rule or not.
 type Link struct {
 	DelayMS  float64 `json:"delay_ms,omitempty"`  // before a request reaches the server
 	JitterMS float64 `json:"jitter_ms,omitempty"` // ± on it

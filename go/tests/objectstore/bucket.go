@@ -30,7 +30,7 @@ func (s *Server) MakeBucket(ctx context.Context) (string, error) {
 	return name, s.do(ctx, http.MethodPut, "/"+name, "", nil)
 }
 
-// PutObject stores an object under any name that the protocol allows, as somebody else would.
+// PutObject stores an object under any name that the protocol allows, as another program would.
 func (s *Server) PutObject(ctx context.Context, bucket, name string, data []byte) error {
 	if s.Kind == KindGCS {
 		target := "/upload/storage/v1/b/" + bucket + "/o?uploadType=media&name=" + url.QueryEscape(name)

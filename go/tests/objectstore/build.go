@@ -84,7 +84,7 @@ func (p program) binary(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if current(out, stamp, pinned) { // somebody else did it meanwhile
+	if current(out, stamp, pinned) { // another process built it meanwhile
 		return out, nil
 	}
 	if err := p.build(ctx, module, out); err != nil {

@@ -1,6 +1,6 @@
 // Package objectstore owns the real servers that tests run against: it builds them where they are
 // missing, starts them on free ports of the loopback interface, and stops them. It knows nothing of
-// the product but storage.Settings, so that what it starts is what a user would meet. Only tests
+// the product but storage.Settings, so that tests meet the same servers as users. Only tests
 // and benchmarks import it.
 package objectstore
 
@@ -117,7 +117,7 @@ func (s *Server) start(ctx context.Context, c Config, dir string) error {
 	return nil
 }
 
-// listens reports whether somebody takes connections.
+// listens reports whether a server accepts connections.
 func listens(ctx context.Context, address string) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -139,7 +139,7 @@ func (s *Server) removeTemp() {
 	}
 }
 
-// Settings are what a user would say to reach the server.
+// Settings returns the settings by which a user reaches the server.
 func (s *Server) Settings() storage.Settings {
 	if s.Kind == KindGCS {
 		return storage.Settings{Endpoint: s.Endpoint, Anonymous: true}

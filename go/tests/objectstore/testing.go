@@ -42,7 +42,7 @@ func (s *Server) NewBucket(t testing.TB) string {
 	return name
 }
 
-// Put stores an object as somebody else would.
+// Put stores an object as another program would.
 func (s *Server) Put(t testing.TB, bucket, name string, data []byte) {
 	t.Helper()
 	if err := s.PutObject(context.Background(), bucket, name, data); err != nil {

@@ -514,7 +514,7 @@ static void queries(const char* uri) {
     FAILS(DL_EXISTS, dl_view_materialize(none, answer, "mem://copy", "", &err));
     OK(dl_view_close(answer, &err));
 
-    /* Saved with what it computes: asked again, by what is left of the functions. */
+    /* Saved with its computed columns: asked again, with the functions still registered. */
     text = "SELECT TWICE(SUM(x)) AS y";
     f.call = twice;
     OK(dl_query(none, view, text, NULL, 0, &f, 1, "", &answer, &json, &err));
