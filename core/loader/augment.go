@@ -38,7 +38,7 @@ const (
 type augment struct {
 	pipe       *transform.Pipeline
 	role       role
-	picture    int // field whose pictures decide; of a picture its own
+	picture    int // field of the pictures that decide; a picture's own for itself
 	boxes      transform.BoxFormat
 	rois       bool // regions are decoded, not whole samples
 	stored     tensor.DType

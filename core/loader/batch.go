@@ -47,7 +47,7 @@ type BatchColumn struct {
 	// KindBytes: offset of items+1 int64, counted from Offset; item i is [Starts[i], Starts[i+1])
 	Starts int64
 	Items  []Item  // KindList
-	Count  int     // items: rows, or those of all sequences together
+	Count  int     // items: rows, or the items of all sequences together
 	Splits []int64 // sequence: rows+1
 	Null   []bool  // rows that have no sample; nil when all have
 }
@@ -65,8 +65,8 @@ func (b *Batch) Release() { b.Slab.Release() }
 // Retain adds a reference, for one more array that outlives the batch.
 func (b *Batch) Retain() { b.Slab.Retain() }
 
-// Data is the memory of an array or of the data area of c. It is valid as long as a reference is
-// held.
+// Data is the memory of an array or of the data area of c. It is valid while the caller has a
+// reference.
 func (b *Batch) Data(c *BatchColumn) []byte { return b.Slab.Bytes()[c.Offset : c.Offset+c.Size] }
 
 // Item is the memory of item i of a KindList or KindBytes column.

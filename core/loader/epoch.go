@@ -31,7 +31,7 @@ type Epoch struct {
 	unwatch    func() bool
 	halt       atomic.Bool // goroutines are to end as soon as they can
 
-	nextToken chan struct{} // held by the one caller of Next that takes
+	nextToken chan struct{} // taken by one caller of Next at a time
 	wake      chan struct{} // the front of the queue may be ready
 
 	mu        sync.Mutex
@@ -80,8 +80,8 @@ func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	return e
 }
 
-// launch starts the goroutines. Those that wait for each other are woken when the group ends early:
-// by a panic in one of them, or by the caller's context.
+// launch starts the goroutines. An early end of the group wakes all that wait for each other. A
+// panic in one of them or the caller's context ends the group.
 func (e *Epoch) launch() {
 	e.unwatch = context.AfterFunc(e.group.Context(), e.stop)
 	e.meters.consumer.begin()
@@ -165,7 +165,7 @@ func (e *Epoch) awaitSlot(m *meter) *plan {
 	return &plan{}
 }
 
-// mayPlan reports whether the planner may begin a batch. The lock is held.
+// mayPlan reports whether the planner may begin a batch. The caller has the lock.
 func (e *Epoch) mayPlan() bool {
 	o := &e.loader.options
 	return len(e.queue) < o.Prefetch && (e.asked || !o.OnDemand)
@@ -217,7 +217,7 @@ func (e *Epoch) finish(w *work) {
 	e.ready(w)
 }
 
-// ready lets the consumer have w and takes its planning memory back. The lock is held.
+// ready passes w to the consumer and takes its planning memory back. The caller has the lock.
 func (e *Epoch) ready(w *work) {
 	w.ready = true
 	if e.prefetcher != nil {
@@ -243,9 +243,10 @@ func (e *Epoch) notify() {
 	}
 }
 
-// Next gives the next batch, whose slab the caller releases. At the end of the epoch it is nil,
-// without an error. When ctx ends first the error is errs.Canceled and no batch is lost: the next
-// call waits for the same one. Any other error ends the epoch, and later calls return it again.
+// Next returns the next batch. The caller releases its slab. At the end of the epoch the batch is
+// nil, without an error. If ctx ends first, the error is errs.Canceled and no batch is lost: the
+// next call waits for the same one. Any other error ends the epoch, and later calls return it
+// again.
 func (e *Epoch) Next(ctx context.Context) (*Batch, error) {
 	select {
 	case e.nextToken <- struct{}{}:
@@ -280,8 +281,8 @@ func (e *Epoch) Try() (b *Batch, ready bool, err error) {
 	return e.step()
 }
 
-// step takes the next batch that has rows, as far as those are ready that come before it. The
-// caller has the turn.
+// step takes the next batch with rows, once all batches before it are ready. The caller has
+// nextToken.
 func (e *Epoch) step() (b *Batch, ready bool, err error) {
 	e.consumed()
 	for {

@@ -238,9 +238,9 @@ func fixed(mem []byte, p *part, cols []BatchColumn) {
 	}
 }
 
-// spread turns the C-order array of shape from at the front of mem into one of shape to, in place,
-// with zeros where it grew. No axis of to is smaller. Runs move towards the end, the last one
-// first, so that none is overwritten unread.
+// spread converts the C-order array of shape from at the front of mem to shape to, in place. It
+// zeroes the added parts. No axis of to is smaller. Runs move towards the end, last one first, so
+// that none is overwritten unread.
 func spread(mem []byte, from, to tensor.Shape, elem int64) {
 	// Axes that are equal at the end belong to one run.
 	axis := len(from)

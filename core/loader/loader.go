@@ -123,7 +123,7 @@ func (l *Loader) Start(ctx context.Context, p order.Pass) (*Epoch, error) {
 	return e, nil
 }
 
-// checkMarks refuses a tensor whose name a column of the pass has.
+// checkMarks refuses a tensor with the name of a column of the pass.
 func (l *Loader) checkMarks(p order.Pass) error {
 	for _, f := range l.fields {
 		if f.name == ValidName && l.numbers(p).Marks() {
@@ -133,8 +133,8 @@ func (l *Loader) checkMarks(p order.Pass) error {
 	return nil
 }
 
-// Stats are the figures of the epoch started last, and those of the memory. Before the first epoch
-// all but these are zero.
+// Stats returns the figures of the memory and of the epoch started last. Before the first epoch the
+// latter are zero.
 func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	last := l.last

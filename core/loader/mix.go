@@ -43,8 +43,8 @@ type Mix struct {
 	starts  []int64 // where the rows of each part begin; the last is Len
 }
 
-// NewMix joins views. names are the tensors, which must have one element type in all of them; nil
-// takes those that all views have. The views must stay open as long as the mixture is used.
+// NewMix joins views. names lists the tensors; each has one element type in all views. Nil takes
+// the tensors that all views have. The views must stay open while the mixture is in use.
 func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
 	if len(parts) == 0 {
 		return nil, errs.New(errs.Invalid, "mix: there is no view, want at least one")
@@ -104,7 +104,7 @@ func tensorsOf(parts []Part) string {
 	return strings.Join(each, "; ")
 }
 
-// join makes one column of those called name.
+// join makes one column of all columns with this name.
 func (m *Mix) join(name string) (read.Column, error) {
 	j := &mixedColumn{mix: m, name: name}
 	for i, p := range m.parts {
@@ -325,7 +325,7 @@ func (c *mixedColumn) prefetch(ctx context.Context, runs [][2]int64) (spans []ch
 	return spans, first
 }
 
-// Identity names the rows of a mixture: digests of those of its views, in order.
+// Identity names the rows of a mixture by the digests of its views' rows, in order.
 func (m *Mix) Identity() (dataset, commit, selection string, err error) {
 	var sums [3]strings.Builder
 	committed := true

@@ -212,7 +212,7 @@ func (o Options) field(src Source, name string) (field, error) {
 	return f, nil
 }
 
-// checkNames refuses tensors whose names the loader needs for columns of its own.
+// checkNames refuses tensors with names of the loader's own columns.
 func (o Options) checkNames(fields []field, mixed bool) error {
 	added := map[string]string{}
 	if o.ReturnIndex {

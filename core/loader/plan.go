@@ -71,8 +71,8 @@ type job struct {
 // jobCost is the least cost of a job in nanoseconds: a thousand times the cost of taking a job.
 const jobCost = 50_000
 
-// Jobs of samples that are decoded together are as large as possible while every thread gets some
-// of each batch, because they save a cost per job. A job ends within maxRunCost, before the
+// Each job of samples that are decoded together has a fixed cost. Jobs are therefore as large as
+// possible while every thread gets some of each batch. A job ends within maxRunCost, before the
 // scheduler would preempt its thread.
 const (
 	jobsPerThread = 4
@@ -108,8 +108,8 @@ type planner struct {
 	key     transform.Key
 }
 
-// plan makes w a batch of the rows p.view, in the memory of p. Its error is the one that the batch
-// delivers. A batch whose rows are all skipped stays nil.
+// plan makes w a batch of the rows p.view, in the memory of p. The batch delivers plan's error. A
+// batch with all rows skipped stays nil.
 func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
 	wanted := len(p.view)
 	w.key = pl.key
@@ -433,7 +433,7 @@ func (d *dropper) apply(p *plan) bool {
 	return true
 }
 
-// filter removes, in place, the elements of s whose keep is false.
+// filter removes, in place, the elements of s for which keep is false.
 func filter[T any](s []T, keep []bool) []T {
 	n := 0
 	for i := range s {

@@ -70,8 +70,8 @@ func (l *Loader) takeCarryOver(e *Epoch) {
 	l.carryOver = prefetch.CarryOver{}
 }
 
-// leaveCarryOver closes the prefetcher of e and keeps its buffers for the next epoch. Of two
-// epochs that ran side by side, those of the first stay.
+// leaveCarryOver closes the prefetcher of e and keeps its buffers for the next epoch. If two epochs
+// ran side by side, the buffers of the first to end stay.
 func (l *Loader) leaveCarryOver(e *Epoch) {
 	left := e.prefetcher.Close()
 	l.mu.Lock()
@@ -105,8 +105,8 @@ func (e *Epoch) traffic() storage.Stats {
 	return now.Since(e.before)
 }
 
-// warm reads the index pages of rows, those of all columns at once, so that resolving the rows need
-// not wait for one page after the other. Errors come again where the pages are needed.
+// warm reads the index pages of rows, all columns at once. Resolving the rows then waits for no
+// page after another. Errors recur where the pages are needed.
 func warm(ctx context.Context, cols []read.Access, rows []int64) {
 	sorted := slices.Clone(rows)
 	slices.Sort(sorted)

@@ -11,23 +11,23 @@ import (
 	"deeplake/core/read"
 )
 
-// prefetchSchedule cuts a pass into windows: positions whose bytes are needed at about the same
-// time. It is used by one goroutine.
+// prefetchSchedule cuts a pass into windows: positions that need their bytes at about the same
+// time. One goroutine uses it. See docs/design/prefetch.md.
 type prefetchSchedule struct {
 	share *order.Share
 	cols  []read.Access
 	end   int64 // local positions of the share, as all positions here
 	batch int64
-	limit int64 // bytes that may be held
+	limit int64 // bound of buffered bytes
 	row   int64 // stored bytes of a row in the columns, as estimated
-	fits  bool  // all of it may be held at once
+	fits  bool  // the whole pass fits into limit
 
 	at   int64 // positions before it are behind
 	rows int64 // of the next window, where the order does not say
 }
 
-// The shares of the bytes that may be held. Two windows at least must have room: the one that is
-// read and the one that comes next.
+// The shares of the bound of buffered bytes. At least two windows must fit: the current one and the
+// next.
 const (
 	runShare        = 2 // no window takes more than limit / runShare, but for a single batch
 	sequentialShare = 8 // windows in sequence grow to it

@@ -8,7 +8,7 @@ import (
 	"deeplake/core/samplecache"
 )
 
-// cachedColumn is a column whose decoded samples are cached.
+// cachedColumn is a column with a cache of decoded samples.
 type cachedColumn struct {
 	read.Column
 	access read.Access // of the column
@@ -30,7 +30,7 @@ func cached(c read.Column, cache samplecache.Cache) read.Column {
 	return &cachedColumn{Column: c, access: c.Access(), cache: cache}
 }
 
-// Access replaces the abilities that decode, and leaves out those around the cache.
+// Access replaces the abilities that decode, and omits the ones that bypass the cache.
 func (c *cachedColumn) Access() read.Access {
 	a := c.access
 	a.DecodeRun, a.DecodeROIs, a.GatherPlan = c.decodeRun, nil, nil

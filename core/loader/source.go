@@ -33,8 +33,8 @@ type Source interface {
 	Identity() (dataset, commit, selection string, err error)
 }
 
-// View is a Source whose columns have their own type, so that the package that implements it need
-// not name read.Column.
+// View is a Source with its own column type, so that the implementing package need not name
+// read.Column.
 type View[C read.Column] interface {
 	Len() int64
 	Names() []string

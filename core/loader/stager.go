@@ -12,9 +12,9 @@ type Stager interface {
 	// Register makes mem known to the device before the first copy from it. The memory outlives the
 	// Stager's use of it: Close comes first.
 	Register(mem []byte) error
-	// Stage begins the copy of a batch and returns where its slab will lie on the device and the
-	// event that is reached when the copy is done. The loader keeps the slab until then. After an
-	// error nothing was begun.
+	// Stage begins the copy of a batch. It returns the address of the slab on the device and the
+	// event of the finished copy. The loader keeps the slab until then. An error means that no copy
+	// began.
 	Stage(ctx context.Context, b *Batch) (device Staged, err error)
 	// Close waits for the copies that run and forgets the registered memory.
 	Close() error

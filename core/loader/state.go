@@ -13,9 +13,9 @@ import (
 // StateVersion numbers the form of a State.
 const StateVersion = 1
 
-// State is how far the batches of a loader were taken, and of which rows in which order: less than
-// 1 KB as JSON. Any loader of the same rows and order can go on from it, whatever its batch size,
-// number of ranks, threads and prefetch.
+// State records the rows of a loader, their order, and the position behind the last batch taken. It
+// has less than 1 KB as JSON. Any loader of the same rows and order can continue from it, with any
+// batch size, number of ranks, threads and prefetch. See docs/design/state.md.
 type State struct {
 	Version int    `json:"deeplake"` // StateVersion
 	Dataset string `json:"dataset"`  // its identity
@@ -54,8 +54,7 @@ func (l *Loader) firstState() (State, error) {
 }
 
 // Resume returns the position at which a state, as JSON, continues. It fails with errs.Invalid if
-// the state belongs to other rows or to another order than those of l; the message names the
-// difference.
+// the rows or the order of the state differ from l's. The message names the difference.
 func (l *Loader) Resume(state []byte) (order.Pass, error) {
 	const op = "load loader state"
 	s, err := parseState(state)

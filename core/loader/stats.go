@@ -60,7 +60,7 @@ type Gaps struct {
 // waited for bytes, summed over threads. IndexWaiting is the time that the planner waited for index
 // pages.
 type Fetch struct {
-	Requests     int64   `json:"requests"` // for samples; those for index pages are in Store
+	Requests     int64   `json:"requests"` // for samples; Store counts requests for index pages
 	Bytes        int64   `json:"bytes"`
 	BytesUsed    int64   `json:"bytes_used"`   // that a sample needed; the others lay between
 	Direct       int64   `json:"direct_reads"` // blocks that were read when they were needed
@@ -92,7 +92,7 @@ type counts struct {
 	batches, rows, bytes, stored, skipped int64
 	notes                                 []SkipNote
 	first                                 time.Duration // until the first batch was handed over
-	// sum over taken batches of those that were ready then
+	// sum, over taken batches, of the batches ready at that time
 	ready int64
 	gaps  gaps
 }

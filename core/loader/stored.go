@@ -26,7 +26,7 @@ type scratch struct {
 	worker *chunk.Worker
 	rows   []int64
 	refs   []chunk.Ref
-	found  bool // refs are those of rows
+	found  bool // refs are valid
 }
 
 // Close frees the decoders.

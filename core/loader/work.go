@@ -40,9 +40,9 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			if e.halt.Load() {
 				return nil
 			}
-			// A goroutine that has not been scheduled for 10 ms loses its P in every call into C,
-			// which costs the thread several switches each time; one that has just been keeps it
-			// through a job.
+			// A goroutine that runs for 10 ms without being scheduled loses its P in every call
+			// into C. Each loss costs the thread several switches. A goroutine scheduled just now
+			// keeps its P through a job.
 			runtime.Gosched()
 			if e.prefetcher != nil {
 				scratch.SetReadAhead(e.prefetcher.ReadAhead(m))
@@ -140,8 +140,8 @@ func (w *work) fail(p *part, i int, err error) {
 	w.failed = append(w.failed, failure{position: position, row: row, tensor: p.field.name, err: rowError(p.field.name, row, err)})
 }
 
-// settle turns the failures of a batch into its error, or into skipped rows, once all jobs are
-// done. The error is that of the first row in the batch, so that it does not depend on threads.
+// settle converts the failures of a batch to its error, or to skipped rows, once all jobs are done.
+// The first failed row in the batch gives the error, so that it does not depend on threads.
 func (w *work) settle(skip bool) {
 	w.loaded = int64(w.batch.Rows)
 	if len(w.failed) == 0 {
@@ -165,7 +165,7 @@ func (w *work) settle(skip bool) {
 	w.loaded = int64(w.batch.Rows)
 }
 
-// leaveOut removes rows from a finished batch by moving those behind them down in the slab.
+// leaveOut removes rows from a finished batch by moving later rows down in the slab.
 func (b *Batch) leaveOut(bad []bool) {
 	keep := make([]bool, len(bad))
 	rows := 0

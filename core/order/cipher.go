@@ -8,7 +8,7 @@ const rounds = 8
 
 // cipher is a keyed bijection of [0, n): a Feistel network over the smallest power of two that
 // holds n, walked along its cycle until it falls inside. It is a value of fixed size, safe in
-// parallel. It is part of order version 1: whatever changes its output must become a new version.
+// parallel. It is part of order version 1: a change of its output needs a new version.
 type cipher struct {
 	n     uint64
 	low   uint // bits of the lower half

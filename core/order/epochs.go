@@ -33,7 +33,8 @@ type EpochOrder struct {
 	once   chosen
 }
 
-// Purposes of keys beside those of the ciphers: 0 permutes blocks, the following ones windows.
+// Purposes of keys that no cipher uses. Ciphers use 0 for blocks, and the numbers from 1 for
+// windows.
 const (
 	drawPurpose = 1 << 63
 	partPurpose = 3 << 62

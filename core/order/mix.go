@@ -71,7 +71,7 @@ type apportionment struct {
 	sum uint64
 }
 
-// newApportionment turns weights, or else rows, into integers.
+// newApportionment converts weights, or else rows, to integers.
 func newApportionment(weights []float64, rows []int64) apportionment {
 	t := apportionment{of: make([]uint64, len(rows))}
 	most := 0.0
@@ -163,8 +163,8 @@ type Part struct {
 	RowBytes int64 // stored size of a row on average; only Window needs it
 }
 
-// NewMixed chooses the order of a mixture of views, whose rows are numbered view after view. A
-// mixture has no weights of rows; b must have passed Check.
+// NewMixed chooses the order of a mixture of views, with rows numbered view after view. A mixture
+// has no weights of rows. b must have passed Check.
 func NewMixed(o Options, b MixPolicy, parts []Part) (*EpochOrder, error) {
 	if o.Weights != nil || o.Length != 0 || o.Distinct {
 		return nil, errs.New(errs.Invalid, "rows of a mixture cannot have weights; give weights to the views")
@@ -229,8 +229,8 @@ func (b MixPolicy) rows(t *apportionment, rows []int64) (int64, error) {
 	return int64(sort.Search(int(most), func(total int) bool { return !short(int64(total)) })), nil
 }
 
-// ordersOf chooses the order of each view. Their windows share the bytes of one window in
-// proportion to the views' shares of the batches, so that all are read through at the same pace.
+// ordersOf chooses the order of each view. Their windows divide the bytes of one window in
+// proportion to the views' shares of the batches. So all views advance at the same pace.
 func (x *mixture) ordersOf(o Options, parts []Part) []Order {
 	total := 0.0
 	for i, p := range parts {

@@ -55,7 +55,8 @@ const (
 	fewBytes    = 128 << 20 // views below it are read at once: all rows are one window
 )
 
-// newOrder chooses the blocks and windows for rows whose stored size is rowBytes on average.
+// newOrder chooses the blocks and windows for rows of rowBytes stored bytes on average. See
+// docs/design/order.md.
 func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64) Order {
 	o := Order{Version: Version, Kind: kind, Rows: rows, Seed: seed}
 	if kind != Window {

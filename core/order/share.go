@@ -7,8 +7,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// The ways to end an epoch whose rows are no multiple of the global batch: the rows that all ranks
-// take in one step. All ranks take the same number of steps in every way.
+// The ways to end an epoch with a partial last global batch. A global batch is the rows that all
+// ranks take in one step. In every way all ranks take the same number of steps.
 const (
 	// the last rows are spread so that the ranks' numbers differ by at most one; a rank without a
 	// row repeats one
@@ -45,8 +45,8 @@ func (p Pass) Check(rows int64) (Pass, error) {
 	return p, nil
 }
 
-// Share says which rows of an epoch a rank takes, batch by batch. A global batch is the same set of
-// rows whatever the number of ranks; only its division among the ranks depends on them.
+// Share computes the rows of an epoch that a rank takes, batch by batch. A global batch is the same
+// set of rows for every number of ranks. Only its division depends on the ranks.
 //
 // The local positions of a share count the rows that the rank takes, from the start of the pass.
 //
@@ -84,7 +84,7 @@ func (s *Share) step() int64 { return s.batch * s.world }
 // World returns the number of ranks.
 func (s *Share) World() int64 { return s.world }
 
-// Alone reports whether there is one rank, whose local positions follow each other in the epoch.
+// Alone reports whether there is one rank. Its local positions are then contiguous in the epoch.
 func (s *Share) Alone() bool { return s.world == 1 }
 
 // Steps returns the number of batches, the same on every rank.
@@ -193,8 +193,8 @@ const (
 	windowParts = 1 << 14
 )
 
-// group returns the ranks [first, last) that share blocks with this one in the step at base, whose
-// first position is in one window. Without ok all ranks share blocks.
+// group returns the ranks [first, last) that share blocks with this one in the step at base. The
+// step's first position lies in one window. Without ok all ranks share blocks.
 func (s *Share) group(base int64) (first, last int64, ok bool) {
 	if s.Alone() || s.cursor.order.Kind != Window {
 		return 0, s.world, false
@@ -205,8 +205,8 @@ func (s *Share) group(base int64) (first, last int64, ok bool) {
 	return (g*s.world + groups - 1) / groups, ((g+1)*s.world + groups - 1) / groups, groups > 1
 }
 
-// pick writes the rows of this rank among the n at base. Sorted by block, those of its group are
-// [run[0], run[1]). Within the group, rows are divided by position.
+// pick writes the rows of this rank among the n at base. The rows of its group, sorted by block,
+// are [run[0], run[1]). Within the group, rows are divided by position.
 func (s *Share) pick(rows []int64, base, n int64, run [2]int64) {
 	w := s.cursor
 	s.keys, s.counts = grown(s.keys, n), grown(s.counts, windowParts)
@@ -220,7 +220,7 @@ func (s *Share) pick(rows []int64, base, n int64, run [2]int64) {
 	for k, c := range s.counts {
 		s.counts[k], sum = sum, sum+c
 	}
-	// of the rows of the group, those of the ranks before this one
+	// count the group's rows of the ranks before this one
 	skip := s.cut(s.rank, n) - run[0]
 	taken := 0
 	for i, k := range s.keys {

@@ -21,11 +21,11 @@ const (
 // maxDraws bounds the positions of an epoch: far beyond any, far from overflow.
 const maxDraws = 1 << 48
 
-// Weights say how likely each row of a view is to be drawn. They are immutable and may be used in
+// Weights gives the probability of each row of a view in a draw. It is immutable and safe in
 // parallel.
 //
-// Nothing below depends on the machine: floats are only multiplied, divided and added one operation
-// at a time, so that no compiler can fuse two of them, and all choices are made in integers.
+// Nothing below depends on the machine. Floats are only multiplied, divided and added, one
+// operation at a time, so that no compiler can fuse two of them. All choices are made in integers.
 type Weights struct {
 	values   []float64 // 0 to 1: relative to the largest
 	positive int64
@@ -70,8 +70,8 @@ func (w *Weights) Rows() int64 { return int64(len(w.values)) }
 // unit is the sum that the weights have in integers, roughly.
 const unit = 1 << 62
 
-// shares are the weights in integers, whose sum is unit or slightly off. No positive weight becomes
-// 0.
+// shares returns the weights in integers. Their sum is unit or slightly off. No positive weight
+// becomes 0.
 func (w *Weights) shares() ([]uint64, uint64) {
 	// by Neumaier: a billion equal weights must not end up with unequal shares
 	sum, lost := 0.0, 0.0
@@ -103,7 +103,7 @@ type draws interface {
 
 // alias draws rows independently of each other: Walker's method with Vose's construction (M. D.
 // Vose, A linear algorithm for generating random numbers with a given distribution, 1991). Every
-// bin holds size units, those below cut of its own row, the others of one other row.
+// bin has size units: units below cut belong to its own row, the others to one other row.
 type alias struct {
 	key   uint64
 	size  uint64
@@ -158,10 +158,10 @@ func (a *alias) row(i int64) int64 {
 	return int64(a.other[bin])
 }
 
-// strata draws one row from each of equal parts of the sum of weights, in order of rows: a row of
-// weight w comes w times or nearly so, and neighbouring draws are neighbouring rows, so that an
-// order by windows of draws reads neighbours together (stratified resampling: G. Kitagawa, Monte
-// Carlo filter and smoother, 1996).
+// strata draws one row from each of equal parts of the sum of weights, in order of rows. A row of
+// weight w is drawn about w times. Neighbouring draws are neighbouring rows, so that an order by
+// windows of draws reads neighbours together (stratified resampling: G. Kitagawa, Monte Carlo
+// filter and smoother, 1996).
 type strata struct {
 	key   uint64
 	draws uint64

@@ -8,8 +8,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Column is one tensor of a view, or a column that is computed. All methods may be called in
-// parallel, those that take a Worker with distinct workers.
+// Column is one tensor of a view, or a computed column. All methods are safe in parallel; parallel
+// calls need distinct Workers.
 //
 // A row is a position in the view. Errors need not name tensor and row: the caller adds them.
 type Column interface {
@@ -29,9 +29,8 @@ type Column interface {
 	// Decode and Stored accept. It is called only if Sequence() is true.
 	Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error
 	// Decode reads, checks and decodes the sample of ref into dst, len(dst) == ref.Size. Callers
-	// proceed in chunk and item order within a run of small samples, so that a Worker that
-	// remembers its last block need not read it again. After an error dst is undefined. ref is
-	// never a hole.
+	// proceed in chunk and item order within a run of small samples, because a Worker caches its
+	// last block. After an error dst is undefined. ref is never a hole.
 	Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error
 	// Stored copies the sample as stored (the JPEG file, the raw array) into dst, len(dst) ==
 	// ref.Stored.

@@ -36,7 +36,7 @@ func PlanGather(ctx context.Context, m Map, d tensor.DType, rows []int64) (*chun
 	return l, nil
 }
 
-// gatherer turns rows into runs.
+// gatherer converts rows to runs.
 type gatherer struct {
 	locator Locator
 	dtype   tensor.DType
@@ -137,7 +137,7 @@ func (g *gatherer) take(at int, s *Segment) int {
 	return end
 }
 
-// fits reports whether the samples of a segment may be in the plan, with those before.
+// fits reports whether the plan may take the samples of a segment in addition to the earlier ones.
 func (g *gatherer) fits(s *Segment) (bool, error) {
 	x, l := s.Chunk.Index, g.plan
 	if !s.Chunk.Even() || x.DType() != g.dtype {

@@ -16,9 +16,9 @@ type Map interface {
 	// end at end, which is behind row: callers need no rows from there on. It reads index pages and
 	// the directory of a chunk. The segment need not be checked against the directory.
 	Segment(ctx context.Context, row, end int64) (Segment, error)
-	// Split appends the parts of runs [from, to) that lie in one segment each, without holes. It
-	// reads index pages, but no directories. Rows whose segment cannot be found are left out, and
-	// the first error comes along.
+	// Split appends the parts of runs [from, to), each in one segment, without holes. It reads
+	// index pages, but no directories. It omits rows without a found segment, and returns the first
+	// error.
 	Split(ctx context.Context, runs, out [][2]int64) ([][2]int64, error)
 }
 
@@ -75,8 +75,8 @@ func (l *Locator) append(ctx context.Context, from, to int64, out []Segment) ([]
 	return out, nil
 }
 
-// Locate appends the segments of runs [from, to) of rows, in their order. Row -1 has no sample.
-// remote says that index pages come over a network: then those of all runs are read at once.
+// Locate appends the segments of runs [from, to) of rows, in their order. Row -1 has no sample. If
+// remote is set, index pages come over a network, and Locate reads the pages of all runs at once.
 func Locate(ctx context.Context, m Map, runs [][2]int64, remote bool, out []Segment) ([]Segment, error) {
 	if remote && (len(runs) > 1 || len(runs) == 1 && runs[0][1]-runs[0][0] > 1) {
 		_, _ = Spans(ctx, m, runs) // brings the pages; an error comes again below

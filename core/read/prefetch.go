@@ -9,7 +9,7 @@ import (
 	"deeplake/core/prefetch"
 )
 
-// oneShotBytes bounds the bytes that are held for one read.
+// oneShotBytes bounds the bytes buffered for one read.
 const oneShotBytes = 256 << 20
 
 // Lone spans that Prefetch leaves to the worker, by their size.
@@ -28,8 +28,8 @@ type OneShot struct {
 	group      *task.Group
 }
 
-// Prefetch begins to request the bytes of jobs, the first jobs first. spans appends those of one
-// job. A lone span of at most lone bytes is left to the worker. The OneShot must be closed.
+// Prefetch begins to request the bytes of jobs, the first jobs first. spans appends the spans of
+// one job. A lone span of at most lone bytes is left to the worker. The OneShot must be closed.
 func Prefetch(ctx context.Context, jobs int, lone int64, spans func(job int, out []chunk.Span) []chunk.Span) OneShot {
 	needs := make([][]chunk.Span, jobs)
 	var last chunk.Span

@@ -27,7 +27,7 @@ func (s *Segment) part(from, to int64) Segment {
 	return p
 }
 
-// continues reports whether the rows of p follow those of s, and lie behind them.
+// continues reports whether p continues s, in rows and in the chunk.
 func (s *Segment) continues(p *Segment) bool {
 	return s.Row+s.Rows == p.Row && s.Chunk == p.Chunk && s.Tiles == nil && p.Tiles == nil && (s.Chunk == nil || s.First+s.Rows == p.First)
 }

@@ -4,7 +4,7 @@
 package invariant
 
 // Check panics with message unless holds; without the build tag it does nothing. The argument is
-// evaluated all the same: put what costs time behind "if invariant.Enabled".
+// evaluated in every build: put expensive ones behind "if invariant.Enabled".
 func Check(holds bool, message string) {
 	if Enabled && !holds {
 		panic("broken invariant: " + message)

@@ -35,8 +35,7 @@ type item[K comparable, V any] struct {
 	bytes int64
 }
 
-// New makes a cache of at most limit bytes. One value larger than limit is kept until the next one
-// comes.
+// New makes a cache of at most limit bytes. One value larger than limit stays until the next Put.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, items: map[K]*list.Element{}, order: list.New(), loads: map[K]*load[V]{}}
 }
@@ -69,9 +68,9 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int64) {
 	}
 }
 
-// Load returns the value of key, made by fn unless it is there. Callers that ask for the same key
-// at the same time get the value of one call of fn; when that fails, each of the others calls its
-// own. fn returns what Put takes; what it fails with is not kept.
+// Load returns the value of key, made by fn unless it is there. Concurrent callers of the same key
+// share one call of fn. If it fails, each of the others calls its own fn. fn returns the arguments
+// of Put. Errors are not cached.
 func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func() (V, int64, error)) (V, error) {
 	c.mu.Lock()
 	if e, ok := c.items[key]; ok {
@@ -88,7 +87,7 @@ func (c *Cache[K, V]) Load(ctx context.Context, key K, fn func() (V, int64, erro
 				return l.value, nil
 			}
 		case <-ctx.Done():
-			// fn says what an ended context means.
+			// fn decides the error of an ended context.
 		}
 		v, bytes, err := fn()
 		if err == nil {

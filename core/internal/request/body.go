@@ -25,7 +25,7 @@ type body struct {
 var _ storage.Body = (*body)(nil)
 
 // Read gives the promised bytes and then io.EOF. It reads the end of the response together with the
-// last byte, which is what leaves the connection for the next request.
+// last byte: only then can the next request use the connection.
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -50,8 +50,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// drain reads past the end. What it finds does not matter: the bytes that were asked for are there,
-// and a connection with something else in it is not used again.
+// drain reads past the end. It ignores errors: the requested bytes are there, and a connection with
+// more data in it is not used again.
 func (b *body) drain() {
 	var one [1]byte
 	_, _ = b.in.Read(one[:])

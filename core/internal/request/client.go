@@ -43,7 +43,7 @@ type Client struct {
 	public *http.Transport // GET and HEAD of hosts that must be public
 	// the rest: their answers take longer, and their bodies are watched while they are sent
 	writes *http.Transport
-	host   string        // for messages: what the user called the store
+	host   string        // for messages: the user's name of the store
 	limit  time.Duration // of one attempt to connect
 	wait   time.Duration // for an answer
 
@@ -52,8 +52,8 @@ type Client struct {
 	skew    atomic.Int64 // nanoseconds that the store's clock is ahead of ours
 }
 
-// NewClient makes the connections that s asks for. environ is storage.Options.Environ. host is what
-// messages call the other side. Nothing is sent.
+// NewClient prepares connections by the settings s. environ is storage.Options.Environ. Messages
+// name the other side by host. NewClient sends nothing.
 func NewClient(host string, s storage.Settings, environ map[string]string) (*Client, error) {
 	roots, err := authorities(s.CAFile, Lookup(environ)("SSL_CERT_FILE"))
 	if err != nil {
@@ -179,8 +179,8 @@ func seconds(given float64, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// authorities are those of the system and of the files; nil means the system's, which are read by
-// the first connection that needs them: all of them take 20 ms.
+// authorities returns the certificates of the system and of the files. Nil means the system's. The
+// first connection that needs these reads them, because all of them take 20 ms.
 func authorities(files ...string) (*x509.CertPool, error) {
 	var pool *x509.CertPool
 	for _, name := range files {
@@ -209,8 +209,8 @@ func authorities(files ...string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// systemHas reports whether a file is among those that crypto/x509 takes the system's from. On
-// macOS and Windows it asks the system, which knows no such file.
+// systemHas reports whether crypto/x509 reads the system's certificates from this file. On macOS
+// and Windows crypto/x509 asks the system and reads no file.
 func systemHas(name string) bool {
 	return runtime.GOOS == "linux" && name == os.Getenv("SSL_CERT_FILE")
 }
@@ -231,7 +231,7 @@ func hasCertificate(text []byte) bool {
 	}
 }
 
-// proxyOf is the proxy of the settings for every host, else what the environment says for each.
+// proxyOf returns the proxy of the settings for every host, else the environment's for each host.
 func proxyOf(given string, lookup func(string) string) (func(*http.Request) (*url.URL, error), error) {
 	if given != "" {
 		u, err := url.Parse(given)

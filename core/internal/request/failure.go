@@ -31,8 +31,8 @@ type Response struct {
 	Text   []byte // the beginning of the body
 }
 
-// Refusal reads what rs, an answer to rq, says about why something was not done, and closes it.
-// Secrets of rq in the answer, among them the values of private headers, are hidden.
+// Refusal reads the reason that rs, an answer to rq, gives for a refusal, and closes rs. It hides
+// secrets of rq in the answer, among them the values of private headers.
 func Refusal(rq *http.Request, rs *http.Response, private ...string) *Response {
 	defer rs.Body.Close()
 	// half an explanation is better than none

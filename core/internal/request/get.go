@@ -22,7 +22,7 @@ type Dialect struct {
 	// Require adds the condition that the object has tag. Default: If-Match, for a tag that is a
 	// strong ETag.
 	Require func(rq *http.Request, tag string)
-	// Explain says what a refusal means; it may use Response.Explain for what it does not know.
+	// Explain names the meaning of a refusal. It may use Response.Explain for unknown ones.
 	Explain func(a *Response) error
 	// Admit looks at the head of an answer that would do, and may say that it is not of such a
 	// store at all.
@@ -37,10 +37,10 @@ type Dialect struct {
 	AllowPrivate bool
 }
 
-// Get asks for n bytes from offset off of the object that rq names (n < 0: all that follow) and
-// returns when the answer has begun and been checked; the contract is that of storage.Ranger. rq is
-// a request of method GET whose URL and Header are set; it is not changed. A range of no bytes asks
-// for the head alone.
+// Get requests n bytes from offset off of the object that rq names (n < 0: all that follow). It
+// returns when the answer has begun and been checked, by the contract of storage.Ranger. rq is a
+// request of method GET with URL and Header; Get does not change it. A range of no bytes requests
+// the head alone.
 func (c *Client) Get(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (storage.Body, error) {
 	if off < 0 {
 		return nil, errs.New(errs.Invalid, "offset %d is negative", off)
@@ -131,8 +131,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// follow is the request to where rq was sent on. What is private stays with the host it was meant
-// for.
+// follow returns the request to the target of a redirect of rq. Private headers stay with their
+// host.
 func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, error) {
 	u, err := rq.URL.Parse(location)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -156,7 +156,7 @@ func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, erro
 
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// open checks the head of an answer. It closes those that it does not return.
+// open checks the head of an answer. It closes every response that it does not return.
 func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body, error) {
 	b := &body{rq: rq, host: rq.URL.Host, in: rs.Body, size: -1, tag: d.tag(rs.Header)}
 	var err error
@@ -179,7 +179,7 @@ func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body
 		err = d.Admit(b.host, rs.Header)
 	}
 	if err != nil {
-		rs.Body.Close() // and the connection: what follows in it cannot be trusted, or is long
+		rs.Body.Close() // and the connection: the rest in it is untrusted or long
 		return nil, err
 	}
 	b.left = b.length

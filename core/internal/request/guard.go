@@ -11,9 +11,9 @@ import (
 	"deeplake/core/errs"
 )
 
-// reserved are networks that are neither loopback, private nor link-local by the standard library's
-// words, and yet lead to no public host. Some of them hold an IPv4 address in their last bits; none
-// of those is worth telling apart.
+// reserved lists networks without a public host that the standard library calls neither loopback,
+// private nor link-local. Some hold an IPv4 address in their last bits. All addresses in them are
+// refused.
 func reserved() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),

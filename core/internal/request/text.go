@@ -72,8 +72,8 @@ func Scrub(text string, secrets ...string) string {
 	return text
 }
 
-// secretsOf returns the values of headers that no answer may repeat: those of every store, and
-// private ones.
+// secretsOf returns the values of headers that no answer may repeat: the private ones, and the
+// secret ones of every store.
 func secretsOf(h http.Header, private []string) []string {
 	var out []string
 	names := append([]string{

@@ -8,9 +8,9 @@ package slab
 
 // Stats are the figures of a ring.
 type Stats struct {
-	Bytes     int64 `json:"bytes"`      // mapped now, held and free
+	Bytes     int64 `json:"bytes"`      // mapped now, in use and free
 	PeakBytes int64 `json:"peak_bytes"` // most that was ever mapped
-	Budget    int64 `json:"budget"`     // bytes that stay mapped when nothing is held
+	Budget    int64 `json:"budget"`     // bytes that stay mapped when no slab is in use
 	Slabs     int64 `json:"slabs"`      // mapped now
 	FreeSlabs int64 `json:"free_slabs"` // of these, waiting for reuse
 	Created   int64 `json:"created"`    // mapped since the start

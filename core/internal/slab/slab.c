@@ -57,9 +57,9 @@ static void* map_shared(uint64_t size) {
     return p;
 }
 
-/* map_local gives size bytes of fresh memory that no fork shares, or NULL with errno set. It asks
- * for no huge pages: virtual machines give free ones back to their host, and to get one from there
- * takes four times as long as to fill it with small ones. */
+/* map_local returns size bytes of fresh memory that no fork shares, or NULL with errno set. It asks
+ * for no huge pages. Virtual machines return free huge pages to their host, and getting one back
+ * takes four times as long as filling the memory with small pages. */
 static void* map_local(uint64_t size) {
     void* p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     return p == MAP_FAILED ? NULL : p;
@@ -200,7 +200,7 @@ dli_slab* dli_ring_get(dli_ring* ring, uint64_t size, int* code) {
         if (slab != NULL) {
             ring->stats.reused++;
         } else {
-            trim(ring, rounded); /* what is free is too small: make room */
+            trim(ring, rounded); /* all free slabs are too small: make room */
             slab = create(ring, rounded, code);
         }
     }
@@ -222,8 +222,7 @@ void dli_ring_read(dli_ring* ring, dli_ring_stats* out) {
     pthread_mutex_unlock(&ring->mu);
 }
 
-/* unlock_or_free unlocks the ring, and frees it when it is closed and nothing of it is held any
- * more. */
+/* unlock_or_free unlocks the ring. It frees a closed ring without slabs in use. */
 static void unlock_or_free(dli_ring* ring) {
     bool last = ring->closed && ring->stats.slabs == 0;
     pthread_mutex_unlock(&ring->mu);
@@ -273,7 +272,7 @@ void dli_slab_touch(const dli_slab* slab) {
 #ifdef MADV_POPULATE_WRITE
     if (slab->owner == getpid()) {
         madvise(slab->data, slab->size,
-                MADV_POPULATE_WRITE); /* where it fails the pages come one by one, as ever */
+                MADV_POPULATE_WRITE); /* if it fails, pages are mapped one by one at first use */
     }
 #else
     (void)slab;

@@ -1,7 +1,7 @@
-/* Reusable memory that C owns. The structures live in private memory of the owning process, the
- * data in a shared mapping, unless the ring is a local one: a forked child sees the data but can
+/* Reusable memory that C owns. The structures live in private memory of the owning process. The
+ * data lives in a shared mapping, unless the ring is local. A forked child sees the data but can
  * neither free nor recycle it, because every call checks the owner first. Nothing here enters Go,
- * takes the GIL or waits for anything but the short lock of one ring. */
+ * takes the GIL or waits, except for the short lock of one ring. See docs/design/slabs.md. */
 #ifndef DLI_SLAB_H
 #define DLI_SLAB_H
 
@@ -34,14 +34,14 @@ DLI_HIDDEN void dli_ring_set_budget(dli_ring* ring, uint64_t budget);
 
 /* dli_ring_get gives a slab of at least size bytes with one reference, or NULL with *code = errno.
  * A ring that is closed, or that another process owns, gives NULL with *code = 0. The content is
- * whatever the last user left. */
+ * undefined: the last user's bytes. */
 DLI_HIDDEN dli_slab* dli_ring_get(dli_ring* ring, uint64_t size, int* code);
 
 /* dli_ring_read copies the figures of the ring. */
 DLI_HIDDEN void dli_ring_read(dli_ring* ring, dli_ring_stats* out);
 
-/* dli_ring_close unmaps the free slabs; held ones go at their last release, and the ring itself
- * with the last of them. The caller's pointer is dead afterwards. */
+/* dli_ring_close unmaps the free slabs. Slabs in use are unmapped at their last release, and the
+ * ring is freed with the last one. The caller's pointer is invalid afterwards. */
 DLI_HIDDEN void dli_ring_close(dli_ring* ring);
 
 /* dli_slab_retain adds a reference. The caller must hold one. */
@@ -53,8 +53,8 @@ DLI_HIDDEN void dli_slab_retain(dli_slab* slab);
  */
 DLI_HIDDEN void dli_slab_release(dli_slab* slab);
 
-/* dli_slab_touch lets the kernel find the memory of a slab now, all at once, which costs half of a
- * page at a time. The caller must hold a reference; what others write meanwhile stays. */
+/* dli_slab_touch makes the kernel map the memory of a slab at once, at half the cost of a page at a
+ * time. The caller must hold a reference. Concurrent writes survive. */
 DLI_HIDDEN void dli_slab_touch(const dli_slab* slab);
 
 /* dli_slab_data and dli_slab_size describe the memory; the address is a multiple of the page size.

@@ -19,7 +19,7 @@ import (
 
 // Ring keeps slabs for reuse. All methods may be called in parallel.
 type Ring struct {
-	mu sync.RWMutex // held for writing by Close alone, which frees c
+	mu sync.RWMutex // only Close, which frees c, locks it for writing
 	c  *C.dli_ring
 }
 
@@ -30,20 +30,20 @@ type Slab struct {
 	data []byte
 }
 
-// NewRing makes a ring that keeps up to budget bytes mapped when nothing is held. Get may go
-// beyond.
+// NewRing makes a ring that keeps up to budget bytes mapped when no slab is in use. Get may exceed
+// the budget.
 func NewRing(budget int64) *Ring {
 	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), false)}
 }
 
-// NewLocalRing makes a ring as NewRing does whose memory is for this process alone: nobody else may
-// come to see it, and a fork copies what is written after it. For that it is cheaper to touch
-// first.
+// NewLocalRing makes a ring like NewRing, with memory for this process alone. A fork copies pages
+// that are written after it. In return the first touch of a page is cheaper.
 func NewLocalRing(budget int64) *Ring {
 	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), true)}
 }
 
-// SetBudget changes the budget; free slabs beyond it are unmapped now, held ones at their release.
+// SetBudget changes the budget. Free slabs beyond it are unmapped now, slabs in use at their
+// release.
 func (r *Ring) SetBudget(budget int64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -88,7 +88,7 @@ func (r *Ring) Stats() Stats {
 		FreeSlabs: int64(s.free_slabs), Created: int64(s.created), Reused: int64(s.reused), Grown: int64(s.grown)}
 }
 
-// Close unmaps the free slabs; held ones are unmapped at their last release. Calling it again does
+// Close unmaps the free slabs. Slabs in use are unmapped at their last release. A second call does
 // nothing.
 func (r *Ring) Close() {
 	r.mu.Lock()
@@ -108,8 +108,8 @@ func (s *Slab) Retain() { C.dli_slab_retain(s.c) }
 // Release drops a reference. With the last one the memory may be handed out again at once.
 func (s *Slab) Release() { C.dli_slab_release(s.c) }
 
-// Prefault lets the system find the memory now, at half of what it costs when each page is first
-// written. Others may write meanwhile. The caller must hold a reference.
+// Prefault makes the system map the memory now, at half the cost of mapping each page at its first
+// write. Others may write meanwhile. The caller must hold a reference.
 func (s *Slab) Prefault() { C.dli_slab_touch(s.c) }
 
 // Pointer is the dli_slab of slab.h, for C code that holds references of its own.

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// align is the alignment of a slab's memory: what vector code and DLPack consumers ask for.
+// align is the alignment of a slab's memory, as vector code and DLPack consumers require it.
 const align = 64
 
 // Ring is the form for builds without C: the memory is the Go heap's, and there is no Python to
@@ -30,13 +30,15 @@ type Slab struct {
 	data []byte
 }
 
-// NewRing makes a ring that keeps up to budget bytes when nothing is held. Get may go beyond.
+// NewRing makes a ring that keeps up to budget bytes when no slab is in use. Get may exceed the
+// budget.
 func NewRing(budget int64) *Ring { return &Ring{stats: Stats{Budget: max(budget, 0)}} }
 
 // NewLocalRing is NewRing: all memory of this build is local.
 func NewLocalRing(budget int64) *Ring { return NewRing(budget) }
 
-// SetBudget changes the budget; free slabs beyond it are dropped now, held ones at their release.
+// SetBudget changes the budget. Free slabs beyond it are dropped now, slabs in use at their
+// release.
 func (r *Ring) SetBudget(budget int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +94,8 @@ func (r *Ring) Stats() Stats {
 	return r.stats
 }
 
-// Close drops the free slabs; held ones go at their last release. Calling it again does nothing.
+// Close drops the free slabs. Slabs in use are dropped at their last release. A second call does
+// nothing.
 func (r *Ring) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,8 +46,8 @@ func (g *Group) Context() context.Context { return g.ctx }
 // fn becomes an errs.Internal error with its stack.
 func (g *Group) Go(fn func(ctx context.Context) error) { g.GoFor(context.Background(), fn) }
 
-// GoFor is Go for a caller who may give up: once ctx ends the goroutine itself waits for the place,
-// so that fn runs all the same.
+// GoFor is Go for a caller with a context. When ctx ends, the goroutine itself waits for its place,
+// so that fn still runs.
 func (g *Group) GoFor(ctx context.Context, fn func(ctx context.Context) error) {
 	placed := true
 	if g.slots != nil {
@@ -89,8 +89,8 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
-// WaitFor is Wait for a caller who may give up: where ctx ends first it returns errs.Canceled, the
-// goroutines go on, and the group may be used further.
+// WaitFor is Wait for a caller with a context. If ctx ends first, it returns errs.Canceled. The
+// goroutines continue, and the group stays usable.
 func (g *Group) WaitFor(ctx context.Context) error {
 	g.mu.Lock()
 	if g.running == 0 {
@@ -132,7 +132,7 @@ func (g *Group) fail(err error) {
 	})
 }
 
-// Call runs fn and turns a panic into an errs.Internal error with its stack.
+// Call runs fn and converts a panic to an errs.Internal error with its stack.
 func Call(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,4 +1,4 @@
-// Package tmpfile owns files that get their name when they are whole. A process that is killed
+// Package tmpfile owns files that get their name when they are complete. A process that is killed
 // while it writes one leaves nothing behind. The package knows neither the content nor the removal
 // of named files.
 //
@@ -33,8 +33,9 @@ func New(dir, pattern string) (*File, error) {
 	return &File{f, f.Name()}, nil
 }
 
-// Link gives the file a name on its file system. A name that is taken is fs.ErrExist, and stays
-// what it is; on a file system without hard links, unless somebody takes it at the same moment.
+// Link gives the file a name on its file system. A name in use fails with fs.ErrExist and keeps its
+// file. On a file system without hard links, a name that another process takes at the same moment
+// is overwritten.
 func (f *File) Link(path string) error {
 	if f.temp == "" {
 		return f.linkAnonymous(path)
@@ -54,7 +55,7 @@ func (f *File) Replace(path string) error {
 	if f.temp != "" {
 		return os.Rename(f.temp, path)
 	}
-	for range 8 { // somebody may be faster, each time
+	for range 8 { // another process may take each name first
 		err := f.Link(path)
 		if !errors.Is(err, fs.ErrExist) {
 			return err
