@@ -7,18 +7,17 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Limit names the values of a measure that the caller does not need: those strictly above At, or
+// Limit names the values of a measure that the caller does not need: values strictly above At, or
 // strictly below.
 type Limit struct {
 	At    float64
 	Above bool
-	// if it has two for each row, the values are put here, so that not all of them need memory of
-	// their own
+	// takes the values if it has two for each row, which saves memory for each value
 	Room []float64
 }
 
-// Sought is a vector that rows are measured against, as the loops want it: they need not convert it
-// again and again.
+// Sought returns a vector to measure rows against, in the form of the loops: they need not convert
+// it for each batch.
 func Sought(y *array.Column) *array.Column {
 	if d, ok := y.Data.([]float32); ok && !y.Weak && !y.List {
 		wide := *y
@@ -31,7 +30,7 @@ func Sought(y *array.Column) *array.Column {
 // lowerBound is the threshold of a float32 pass over rows of a measure. Rows beyond it need no
 // exact value.
 type lowerBound struct {
-	// the one that rows are measured against, with zeros up to a multiple of lowerBoundSums
+	// the vector to measure against, with zeros up to a multiple of lowerBoundSums
 	vector []float32
 	// v of a row whose length is l is beyond where it is beyond at + sign(slope) * sqrt(|slope|) *
 	// l
@@ -39,30 +38,16 @@ type lowerBound struct {
 	above     bool
 }
 
-// lowerBoundSums is how many sums the pass keeps side by side.
+// lowerBoundSums counts the sums that the pass keeps side by side.
 const lowerBoundSums = 32
 
-// lowerBound derives the threshold of the float32 pass; ok is false if the pass could reject no
+// lowerBound derives the threshold of the float32 pass. ok is false if the pass could reject no
 // row.
 //
-// The error of a float32 sum follows Higham, Accuracy and Stability of Numerical Algorithms (2nd
-// ed., 2002), sections 3.1 and 4.2. Let each term go through at most k roundings with u = 2^-24.
-// The computed sum is then the exact sum of terms that are each off by a factor 1 + t, with |t|
-// <= g = k u / (1 - k u). For 32 sums of every 32nd term, k is n / 32 + 10. Let b' be b rounded
-// to float32, e the length of b - b', and |x| the length of x. Then:
-//
-//   - L2: all terms are positive, so |a - b'|^2 is off by a factor of at most 1 + g. |a - b'|
-//     differs from |a - b| by at most e.
-//   - DOT: the terms of a b' are off by at most g |a| |b'| together (Cauchy-Schwarz). a b'
-//     differs from a b by at most |a| e.
-//   - |a|^2 is off by a factor of at most 1 + g, and |a| by less.
-//   - COSINE_SIMILARITY is DOT divided by |a| and |b|.
-//
-// The exact values are computed with float64. Their relative error in the same sense is below w =
-// (n + 16) 2^-52. If products underflow, or the processor flushes subnormal numbers to zero, a
-// sum is off by less than tiny = n 2^-120. The C code never rejects rows whose |a|^2 is below
-// 2^-80, and b is longer than 2^-40 here. The error is therefore below part = n 2^-40 of |a| |b|.
-// The C code never rejects rows that overflow or have NaN either.
+// docs/design/vector-search.md derives the bounds. Its names are used below: g and w bound the
+// relative errors of the sums in float32 and float64, e is the length of b minus b rounded to
+// float32, tiny and part bound the error of underflow. The C code never rejects rows whose |a|^2 is
+// below 2^-80, or that overflow or have NaN.
 func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	n := float64(len(b))
 	k := (math.Floor(n/lowerBoundSums) + 10) * 0x1p-24
@@ -117,7 +102,7 @@ func (l *Limit) room(rows int) (dst, twice []float64) {
 	return l.Room[:rows:rows], l.Room[: 2*rows : 2*rows]
 }
 
-// near measures as measure does, but for rows that are beyond the limit.
+// near measures rows like measure, except for rows beyond the limit.
 func (p *pairing) near(rows int, dst []float64) bool {
 	if p.limit == nil || !p.y.Const || p.x.DType != tensor.Float32 || p.m != dot && p.m != cosine && p.m != l2Apart {
 		return false

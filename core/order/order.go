@@ -16,19 +16,19 @@ const (
 	Mixed      = "mixed"  // rows of several views, each in an order of its own
 )
 
-// Order says in which order an epoch visits rows. It is a pure function of its fields and the
-// epoch. It needs no memory per row, and any position can be computed directly.
+// Order describes the order of an epoch. It is a pure function of its fields and the epoch. It
+// needs no memory per row, and any position can be computed directly.
 //
 // Order version 1, kind Window: rows are cut into blocks of BlockRows, the last one shorter. Cipher
 // 0 permutes the blocks. The permuted blocks are cut into windows. The first window has FirstBlocks
 // blocks, each next one twice as many up to WindowBlocks, while more than two such windows remain.
 // The rest is one window, or two equal ones (the first gets the odd block) if it exceeds
-// WindowBlocks. Within window w, cipher w+1 permutes the rows. So the first batch touches few
-// blocks, and no window is a small rest that would hold a few classes only.
+// WindowBlocks. Within window w, cipher w+1 permutes the rows. docs/design/order.md gives the
+// reasons.
 //
-// With Draw, the order is one of draws by weight instead of rows. Full draws from all rows. Window
-// takes draws in order of rows, so that a window of draws is read in large requests. With kind
-// Mixed, Parts stands for the orders of the views.
+// With Draw, positions are draws by weight instead of rows. Full draws from all rows. Window takes
+// draws in order of rows, so that a window of draws is read in large requests. With kind Mixed,
+// Parts is a digest of the views' orders.
 type Order struct {
 	Version      int    `json:"order"`
 	Kind         string `json:"kind"`

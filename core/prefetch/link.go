@@ -11,8 +11,7 @@ import (
 //
 // Like a sender of BBR (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue
 // 14(5), 2016), it keeps in flight a multiple of the bytes that the link delivers during a request.
-// If the link could deliver more, the estimate doubles each time. If not, the queue in the link
-// stays bounded.
+// See docs/design/prefetch.md.
 //
 // A linkEstimator must not be used in parallel.
 type linkEstimator struct {

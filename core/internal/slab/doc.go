@@ -2,8 +2,8 @@
 // mapping with a reference count, which C code may drop without entering Go. Mappings are shared
 // with forked children, except those of a local ring. The package gives the memory no meaning.
 //
-// Three reasons rule out Go's heap. Writing to reused pages is 5 to 8 times as fast as to new ones.
-// Arrays in Python outlive any Go object. A fork must not copy the pages on write.
+// Writing to reused pages is 5 to 8 times as fast as to new ones. docs/design/slabs.md says why the
+// memory is not Go's heap.
 package slab
 
 // Stats are the figures of a ring.
