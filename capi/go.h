@@ -1,5 +1,5 @@
 /* The Go halves of the functions of deeplake.h, under the names dlgo_*. The Go files that export
- * them include it, so that a half whose parameters differ from the contract does not compile. The
+ * them include this header: a half with other parameters than the contract does not compile. The
  * shim includes it to call them. */
 #ifndef DEEPLAKE_CAPI_GO_H
 #define DEEPLAKE_CAPI_GO_H

@@ -3,7 +3,7 @@
 // export of batches. It translates only: it makes no decision about datasets and knows no Python.
 //
 // include/deeplake.h is the contract. shim.c exports it and forwards to the functions here. go.h
-// declares the Go halves: the compiler refuses an export whose parameters differ.
+// declares the Go halves: the compiler refuses an export with other parameters.
 package main
 
 /*

@@ -72,7 +72,7 @@ func dlgo_configure(options *C.dl_text, e *C.dl_error) C.dl_status {
 	})
 }
 
-// setEnv sets environment variables. It unsets those without a value.
+// setEnv sets environment variables. It unsets variables without a value.
 func setEnv(env map[string]*string) error {
 	for name, value := range env {
 		var err error

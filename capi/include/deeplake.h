@@ -143,7 +143,7 @@ typedef struct dl_buffer {
     void (*release)(struct dl_buffer* self);
 } dl_buffer;
 
-/* Element types; the values are those stored in datasets. */
+/* Element types, with the values stored in datasets. */
 enum {
     DL_BOOL = 1,
     DL_UINT8 = 2,
@@ -214,9 +214,9 @@ enum {
 };
 
 /* One column of a batch. Entry i of a list or text has sizes[i] bytes at data + offsets[i]; a
- * missing one has sizes[i] == -1. An array and each entry of a list start at a multiple of 64
+ * missing entry has sizes[i] == -1. An array and each entry of a list start at a multiple of 64
  * bytes. Without row_items entry i is row i. With row_items (sequence[...] tensors) the entries of
- * row 0 come first, then those of row 1. */
+ * row 0 come first, then the entries of row 1. */
 typedef struct dl_array {
     dl_text* name;
     void* data;
@@ -239,7 +239,7 @@ typedef const dl_array dl_array_in;
  * the library's runtime. */
 typedef struct dl_memory dl_memory;
 
-/* Devices; the values are those of DLPack. */
+/* Devices, with the values of DLPack. */
 enum { DL_DEVICE_CPU = 1 };
 
 /* The device on which a caller wants memory. NULL in a call is the CPU, the only device today: any
@@ -308,27 +308,27 @@ DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
  * releases it. */
 DL_API dl_status dl_uri_resolve(dl_text* uri, dl_text* options, dl_buffer* place, dl_error* err);
 
-/* Tells the storage root of deeplake://org or deeplake://org/ as JSON {"org", "root"}, both "" for
- * any other text. Options are those of dl_uri_resolve. The caller releases the buffer. */
+/* Returns the storage root of deeplake://org or deeplake://org/ as JSON {"org", "root"}, both ""
+ * for any other text. Takes the options of dl_uri_resolve. The caller releases the buffer. */
 DL_API dl_status dl_uri_root(dl_text* uri, dl_text* options, dl_buffer* json, dl_error* err);
 
-/* Lists the organisations that are known here as JSON, in order. Options are those of
- * dl_uri_resolve. The caller releases the buffer. */
+/* Lists the known organisations as JSON, in order. Takes the options of dl_uri_resolve. The caller
+ * releases the buffer. */
 DL_API dl_status dl_uri_orgs(dl_text* options, dl_buffer* json, dl_error* err);
 
 /* ---- Dataset ---- */
 
-/* Calls that open a store take the options "storage" and "environ". "storage": {...} are the user's
+/* Calls that open a store take the options "storage" and "environ". "storage": {...} has the user's
  * settings, the fields of core/storage.Settings: "endpoint", "region", "access_key_id", ...
- * "environ": {...} are the environment variables in which credentials and proxies are looked up; by
- * default those at the time of loading.
+ * "environ": {...} has the environment variables for credentials and proxies. The default is the
+ * environment at the time of loading.
  *
  * Text stored in a dataset (links, datasets that saved views name, URLs of a listing) leads only
- * into the dataset's own store. Where a dataset is opened or created, and in queries and imports,
+ * into the dataset's own store. When a dataset is opened or created, and in queries and imports,
  * "link_storage": {prefix: {...} or null} names further places by prefixes of URLs. Each has
- * settings of its own; null refuses it. "named": [URL, ...] are places that the user has linked to
- * through another handle (the "named" of its state). Secrets of "storage" are sent to the server of
- * their dataset only. */
+ * settings of its own; null refuses it. "named": [URL, ...] lists places that the user has linked
+ * to through another handle (the "named" of its state). Secrets of "storage" go only to the server
+ * of their dataset. */
 
 /* Makes an empty dataset with JSON options {"overwrite", "storage", "environ"} ("" for none). The
  * caller closes *out. After a failure the place is empty, or has the dataset it had. */
@@ -552,10 +552,10 @@ DL_API dl_status dl_view_slice(dl_view view, int64_t start, int64_t stop, int64_
 DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* err);
 
 /* Reads n rows into a batch on a device (NULL: the CPU). The caller frees *out by
- * dl_batch_export_free. Of the JSON options of dl_loader_open it takes those that concern single
- * rows. "mark_holes", for one stacked tensor, allows zeros in place of missing samples: the array
- * NAME_null, of bools, then marks them; a batch without missing samples lacks it. Few rows, and
- * samples that differ in shape, fail as without it. */
+ * dl_batch_export_free. It takes the JSON options of dl_loader_open that concern single rows.
+ * "mark_holes", for one stacked tensor, allows zeros in place of missing samples. The array
+ * NAME_null, of bools, then marks these rows; a batch without missing samples lacks the array. Few
+ * rows, and samples of different shapes, fail as they do without "mark_holes". */
 DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n,
                               dl_text* options, dl_device_in* device, dl_batch_export** out,
                               dl_error* err);
@@ -570,13 +570,14 @@ DL_API dl_status dl_view_close(dl_view view, dl_error* err);
 
 /* ---- Query ---- */
 
-/* A function that queries call by its name. Any thread calls it, also several at once, with args_n
- * columns of `rows` rows each, of which there is at least one. The columns are valid during the
- * call. NULL values come in a list or text with size -1.
+/* A function that queries call by its name. Any threads call it, several at once, with args_n
+ * columns of `rows` >= 1 rows each. The columns are valid during the call. NULL values come in a
+ * list or text with size -1.
  *
- * On success it fills *out with one column of as many rows. *kept is its own, and goes to `done`
- * once the core has copied the column. On failure it fills status and message of err, which comes
- * zeroed, and `done` is not called. The failure of the query repeats its cause.
+ * On success it fills *out with one column of as many rows. *kept is the function's own pointer.
+ * The core passes it to `done` after copying the column. On failure the function fills status and
+ * message of err, which is zeroed before the call, and `done` is not called. The failure of the
+ * query repeats its cause.
  *
  * The struct, its name, shape and self stay valid until the views of its queries are closed. */
 typedef struct dl_function {
@@ -591,24 +592,24 @@ typedef struct dl_function {
 } dl_function;
 typedef const dl_function dl_functions; /* dl_functions*: several */
 
-/* Asks a query of the rows of a view, or, with view {0}, of the datasets that the text names.
- * params are the values of its ?, columns of one row each. Their `tensor` is the unit of int64
- * numbers: "" for none, "date" for days, "timestamp" and "interval" for microseconds, or a type of
- * NumPy like "datetime64[ns]". A timestamp counts from 1970 in UTC; its unit may name the zone in
- * which a saved view writes it, as in "timestamp+02:00". float16 values become float32.
+/* Runs a query on the rows of a view or, with view {0}, on the datasets that the text names. params
+ * has the values of its ?, columns of one row each. Their `tensor` is the unit of int64 numbers: ""
+ * for none, "date" for days, "timestamp" and "interval" for microseconds, or a type of NumPy like
+ * "datetime64[ns]". A timestamp counts from 1970 in UTC; its unit may name the zone in which a
+ * saved view writes it, as in "timestamp+02:00". float16 values become float32.
  *
- * JSON options: "seed"; "threads"; "budget", the bytes that sorting and grouping may hold; "each",
- * numbers of params from 0 on whose first axis is a list of values: the query is asked with each of
- * them, and the results follow each other. For the datasets that the text names: "storage" (of the
- * first of them), "link_storage", "environ"; "commits" {"name" or "name@ref":
- * commit}, the versions to open again; "stored", true if the text was read from a dataset and so
- * reaches only what stored text may reach; "saved_params", the "params" of dl_dataset_views, which
- * take the place of params, "each" and "commits".
+ * JSON options: "seed"; "threads"; "budget", the bytes of memory for sorting and grouping; "each",
+ * numbers (from 0) of params with a list of values on their first axis: the query runs with each
+ * value, and the results follow one another. For the datasets that the text names: "storage" (of
+ * the first one), "link_storage", "environ"; "commits" {"name" or "name@ref": commit}, the versions
+ * to open again; "stored", true if the text was read from a dataset, which limits it like other
+ * stored text; "saved_params", the "params" of dl_dataset_views, which replace params, "each" and
+ * "commits".
  *
- * *out gets a view of the result. The caller closes it before the view that was asked. *json gets
- * {"query" (its canonical form), "uri" (of the dataset that was asked, or the first that it names),
- * "origin" (of the one dataset of all rows, if another), "commits" as above, "outputs": [{"name",
- * "type", "computed"}]}; the caller releases it. */
+ * *out gets a view of the result. The caller closes it before the queried view. *json gets {"query"
+ * (its canonical form), "uri" (of the queried dataset, or the first that the text names), "origin"
+ * (of the one dataset of all rows, if another), "commits" as above, "outputs": [{"name", "type",
+ * "computed"}]}; the caller releases it. */
 DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params,
                           int64_t params_n, dl_functions* functions, int64_t functions_n,
                           dl_text* options, dl_view* out, dl_buffer* json, dl_error* err);
@@ -626,10 +627,9 @@ DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, d
 DL_API dl_status dl_dataset_save_view(dl_context ctx, dl_dataset ds, dl_view view, dl_text* name,
                                       dl_text* options, dl_error* err);
 
-/* Loads a saved view, at its commit. A query that has to be asked again has the params and the seed
- * that it was saved with, and takes functions and the other options as dl_query does. params is not
- * read. *out and *json are as there; *json has "uri" alone if no query was asked. The caller may
- * close ds before *out. */
+/* Loads a saved view, at its commit. A query that must run again has its saved params and seed, and
+ * takes functions and the other options like dl_query. params is ignored. *out and *json are as in
+ * dl_query; *json has "uri" alone if no query ran. The caller may close ds before *out. */
 DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* name,
                                       dl_rows_in* params, int64_t params_n, dl_functions* functions,
                                       int64_t functions_n, dl_text* options, dl_view* out,
@@ -683,7 +683,7 @@ DL_API dl_status dl_loader_open(dl_context ctx, dl_view view, dl_text* options, 
 
 /* Plans batches of n views together with JSON mix {"mode": "random"|"exact"|"sequential",
  * "weights", "stop": "first_exhausted"|"all_exhausted", "length", "labels" (n names of the views,
- * for messages)} and options as in dl_loader_open. Views whose rows have weights are refused. With
+ * for messages)} and options as in dl_loader_open. Views with weights of rows are refused. With
  * "return_index" the array "_source" of a batch has the view of each row. The caller closes *out
  * before the views. */
 DL_API dl_status dl_loader_mix(dl_context ctx, dl_views* views, int64_t n, dl_text* mix,
@@ -745,7 +745,7 @@ DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
 /* Makes *out a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array in
- * memory, for a consumer on a device (NULL: the CPU). It holds a reference of its own; shape is
+ * memory, for a consumer on a device (NULL: the CPU). It has a reference of its own; shape is
  * copied. The caller, or its consumer, calls the tensor's deleter once, from any thread. Neither
  * the call nor the deleter enters the runtime. */
 DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
@@ -768,8 +768,8 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
 
 /* Starts filling the dataset at uri from source, a folder or a URI, with JSON options "overwrite",
  * "link", "labels", "workers", "compression", "checkpoint", "message", "storage" and "environ".
- * "source_storage" are settings of the source. Without it "storage" serves a source on the same
- * server, and a source elsewhere gets none of its secrets. The caller closes *out. */
+ * "source_storage" has the settings of the source. Without it "storage" applies to a source on the
+ * same server; a source elsewhere gets none of its secrets. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out,
                                  dl_error* err);
 

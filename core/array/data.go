@@ -20,7 +20,7 @@ type Number interface {
 // cache.
 const Block = 1024
 
-// Vector is Data whatever its elements are.
+// Vector is Data with elements of any type.
 type Vector interface {
 	Len() int
 	Data() any

@@ -30,7 +30,7 @@ func fromBools[T Number](d []bool) Lane[T] {
 	}
 }
 
-// Lanes reads numbers as T. What T cannot hold is the caller's care.
+// Lanes reads numbers as T. The caller avoids values that T cannot hold.
 func Lanes[T Number](data any) Lane[T] {
 	if d, ok := data.([]T); ok {
 		return Direct(d)

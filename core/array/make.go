@@ -18,7 +18,7 @@ func FromFloats(v []float64, null []bool) *Column { return From(Of(tensor.Float6
 // FromStrings is a column of text.
 func FromStrings(v []string, null []bool) *Column { return From(Of(tensor.String), v, null) }
 
-// From is a column of scalars of type t, whose Data fits the dtype.
+// From returns a column of scalars of type t. Data must fit the dtype.
 func From(t Type, data any, null []bool) *Column {
 	return &Column{Type: t.WithAxes(tensor.Shape{}), N: vectorOf(data).Len(), Data: data, Same: tensor.Shape{}, Null: null}
 }
@@ -76,9 +76,9 @@ func FromLists(items *Column, ends []int, null []bool) *Column {
 	return &Column{Type: t, N: len(ends), Items: items.Expand(), Ends: ends, Null: null}
 }
 
-// Constant is n rows of one value: nil for NULL, bool, int, int64, uint64, float64, string, a
-// column of one row, or a slice as Data is, for an array of one axis. A value that the type cannot
-// hold becomes NULL.
+// Constant returns n rows of one value: nil for NULL, bool, int, int64, uint64, float64, string, or
+// a column of one row. A slice like Data is an array of one axis. A value that the type cannot hold
+// becomes NULL.
 func Constant(t Type, value any, n int) *Column {
 	if c, ok := value.(*Column); ok {
 		out := c.OnlyRow().Repeat(n)

@@ -186,7 +186,7 @@ func Count(c *Column, row int) int {
 	return 1
 }
 
-// Items makes rows of items: row i has those from from[i] to to[i] of row of[i], or with single the
+// Items makes rows of items. Row i has the items from[i] to to[i] of row of[i], or with single the
 // item from[i] itself.
 func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
 	if !c.List {
@@ -223,7 +223,7 @@ func Whole(t Type) bool {
 	return t.Scalar() && t.DType >= tensor.Uint8 && t.DType <= tensor.Int64 && t.DType != tensor.Uint64
 }
 
-// Ints returns the values of a column whose type is Whole, and marks NULL; null is nil without one.
+// Ints returns the values of a column of a Whole type, and marks NULL. null is nil without one.
 func Ints(c *Column) (values []int64, null []bool) {
 	c = c.Expand()
 	if c.DType == 0 {

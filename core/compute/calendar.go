@@ -171,8 +171,8 @@ func ExtractType(field string, x array.Type) (array.Type, error) {
 	return x.WithDType(tensor.Int64), nil
 }
 
-// Extract is EXTRACT(field FROM x). Weeks are those of ISO 8601; millisecond and microsecond count
-// from the minute's begin, as in SQL.
+// Extract is EXTRACT(field FROM x). Weeks follow ISO 8601. Milliseconds and microseconds count from
+// the beginning of the minute, as in SQL.
 func Extract(field string, x *array.Column) (*array.Column, error) {
 	t, err := ExtractType(field, x.Type)
 	if err != nil || x.DType == 0 {

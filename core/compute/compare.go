@@ -397,8 +397,8 @@ func equalTotal[T float32 | float64](dst []bool, a, b []T) {
 	}
 }
 
-// lessTotal does not test for NaN if one operand is a number other than NaN. NaN is not below it;
-// values above it are those that are neither below nor equal.
+// lessTotal does not test for NaN if one operand is a number other than NaN. NaN is not below that
+// number. Values neither below nor equal are above it.
 func lessTotal[T float32 | float64](dst []bool, a, b []T) {
 	switch {
 	case len(b) == 1 && len(a) == len(dst) && b[0] == b[0]:

@@ -150,7 +150,7 @@ func ints(c *array.Column) func(i int) int64 {
 	return func(i int) int64 { return d[i] }
 }
 
-// fixed returns a Check whose result type does not depend on the arguments.
+// fixed returns a Check with one result type for all arguments.
 func fixed(t array.Type, check func(args []array.Type) error) func(args []array.Type) (array.Type, error) {
 	return func(args []array.Type) (array.Type, error) { return t, check(args) }
 }

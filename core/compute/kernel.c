@@ -1,9 +1,8 @@
 //go:build cgo
 
 /* Loops that gcc and clang turn into vectors: over whole columns, or over rows with eight sums side
- * by side. On x86-64 they are made for AVX2 and chosen when the program runs; elsewhere they are
- * made for what the processor has anyway.
- */
+ * by side. On x86-64 they are compiled for AVX2 and chosen at run time. Elsewhere they use the
+ * baseline of the processor. */
 #include "kernel.h"
 
 #if defined(__clang__)
@@ -395,7 +394,7 @@ MEASURES(ff, f32, f32)
 MEASURES(fd, f32, f64)
 MEASURES(dd, f64, f64)
 
-/* Sums of bytes are kept in 32 bits for as long as these must hold them. */
+/* Sums of bytes stay in 32 bits while these cannot overflow. */
 #define BYTES(name, T, expression)                                        \
     VECTOR static inline int64_t name(const T* a, const T* b, size_t d) { \
         int64_t s = 0;                                                    \

@@ -30,7 +30,7 @@ enum { DLI_EQ, DLI_LT, DLI_LE, DLI_EQ_TOTAL, DLI_LT_TOTAL };
 /* Which side is a single value. */
 enum { DLI_COLUMNS, DLI_RIGHT, DLI_LEFT };
 
-/* What is measured of two vectors. */
+/* The measures of two vectors. */
 enum { DLI_DOT, DLI_COSINE, DLI_L1, DLI_L2, DLI_LINF, DLI_UNEQUAL };
 
 /* Whether the loops are made for the processor that this runs on. */
@@ -49,14 +49,14 @@ int dli_compute_extreme(int type, int most, const void* a, size_t n, void* out);
 
 /* Rows of d elements measured against rows of b, step elements apart (0: all against one). Types:
  * float32 or float64 a with b of the same type, float32 a with float64 b: in dst; int8 or uint8
- * both: in whole. DLI_UNEQUAL is always in whole. DLI_COSINE gives the products and, n further,
- * those of each row of a with itself, and DLI_L2 the squares of distances, of bytes the same as
- * DLI_COSINE. Returns 0 where there is no such loop. */
+ * both: in whole. DLI_UNEQUAL is always in whole. DLI_COSINE gives the products and, n entries
+ * further, the product of each row of a with itself. DLI_L2 gives the squares of distances; for
+ * bytes it gives the same as DLI_COSINE. Returns 0 if there is no such loop. */
 int dli_compute_measure(int what, int type, int type_b, const void* a, const void* b, size_t step,
                         size_t n, size_t d, double* dst, int64_t* whole);
 
-/* Rows come from both halves by turns: two runs of memory are read faster than one, by a quarter of
- * small pages. */
+/* Takes rows from both halves alternately: two runs of memory are read faster than one, by a
+ * quarter with small pages. */
 #define DLI_TURN(k, n) ((k) % 2 == 0 ? (k) / 2 : ((n) + 1) / 2 + (k) / 2)
 
 /* A row needs no exact value if its float32 value is beyond at + s * l. l is the length that the
@@ -66,9 +66,9 @@ typedef struct {
     int above;
 } dli_compute_limit;
 
-/* As dli_compute_measure of float32 rows and one float64 b, DLI_DOT, DLI_COSINE or DLI_L2, but for
- * rows that are beyond a limit, which get an infinity that is (squares of distances below it, 0).
- * rough is b as float32, with zeros up to a multiple of 32. */
+/* Like dli_compute_measure of float32 rows and one float64 b, for DLI_DOT, DLI_COSINE or DLI_L2,
+ * except for rows beyond a limit. These get an infinity beyond it (squares of distances below it
+ * get 0). rough is b as float32, with zeros up to a multiple of 32. */
 int dli_compute_near(int what, const float* a, const double* b, const float* rough, size_t n,
                      size_t d, const dli_compute_limit* limit, double* dst);
 

@@ -70,9 +70,9 @@ func ExtremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
 	return out, ok
 }
 
-// measureNative measures rows of n elements in C; false where it cannot. dst and whole have room
-// for two values a row. What a row has must not depend on how many others there are, so that few
-// rows are measured here, too.
+// measureNative measures rows of n elements in C, and returns false if it cannot. dst and whole
+// have space for two values a row. It also takes few rows: the value of a row must not depend on
+// the number of others.
 func measureNative(m measure, d, e tensor.DType, a, b unsafe.Pointer, step, rows, n int, dst []float64, whole []int64) bool {
 	if rows*n == 0 || !ready() {
 		return false
@@ -85,8 +85,8 @@ func nativeMeasure(m measure) C.int {
 	return [...]C.int{dot: C.DLI_DOT, cosine: C.DLI_COSINE, l1Apart: C.DLI_L1, l2Apart: C.DLI_L2, linfApart: C.DLI_LINF, unequal: C.DLI_UNEQUAL}[m]
 }
 
-// nearNative measures rows in C against one vector, but for those that r tells to be beyond the
-// limit; false where it cannot. dst has room for two values a row.
+// nearNative measures rows in C against one vector, except rows that r proves to be beyond the
+// limit. It returns false if it cannot. dst has space for two values a row.
 func nearNative(m measure, a []float32, b []float64, r *lowerBound, rows int, dst []float64) bool {
 	if len(a) == 0 || len(a) != rows*len(b) || !ready() {
 		return false

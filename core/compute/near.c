@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Eight numbers at once, at any address of a float. Where registers are shorter the compiler takes
+/* Eight numbers at once, at any address of a float. With shorter registers the compiler takes
  * several. */
 typedef float wide __attribute__((vector_size(32)));
 typedef float half __attribute__((vector_size(16)));
@@ -26,8 +26,8 @@ VECTOR static inline wide load(const float* a) {
     return v;
 }
 
-/* vector_near.go counts on this: a term goes through d / ROUGH + 1 additions at most, three more
- * here, and then float64. */
+/* vector_near.go relies on this count: a term goes through at most d / ROUGH + 1 additions, three
+ * more here, and then float64. */
 VECTOR static inline double total(wide s0, wide s1, wide s2, wide s3) {
     wide s = (s0 + s1) + (s2 + s3);
     half low, high;
@@ -63,7 +63,7 @@ VECTOR static inline void add_products(sums* s, sums* q, const float* a, const f
     q->d += w * w;
 }
 
-/* The last elements of a row, fewer than ROUGH, with zeros behind them, as b has. */
+/* Copies the last elements of a row, fewer than ROUGH, and zeros after them, as in b. */
 VECTOR static inline const float* last(const float* a, size_t n, float* out) {
     memset(out, 0, ROUGH * sizeof *out);
     memcpy(out, a, n * sizeof *out);
@@ -89,10 +89,10 @@ VECTOR static inline double rough_dot(const float* a, const float* b, size_t d, 
     return total(s.a, s.b, s.c, s.d);
 }
 
-/* A square of a length below this says nothing of it: products may have vanished. */
+/* Squares of lengths below this are useless: products may have underflowed. */
 static const double least = 0x1p-80;
 
-/* Whether a row is surely beyond the limit. Neither infinity nor NaN ever is. */
+/* Reports whether a row is surely beyond the limit. Infinity and NaN never are. */
 VECTOR static inline int beyond(const dli_compute_limit* l, double v, double self) {
     double t = v - l->at;
     t = t < 0 ? -(t * t) : t * t;

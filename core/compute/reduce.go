@@ -165,8 +165,8 @@ func reduceAxis(name string, args []*array.Column, call func(x *array.Column) (*
 	}, x, args[1])
 }
 
-// linesAlong is a column whose rows are the lines along an axis, and the shapes of the rows without
-// it.
+// linesAlong returns a column with the lines along an axis as rows, and the rows' shapes without
+// that axis.
 func linesAlong(name string, x *array.Column, axis func(i int) int64, axes *array.Column, n int) (*array.Column, []tensor.Shape, error) {
 	shapes := make([]tensor.Shape, n)
 	x = x.Expand()

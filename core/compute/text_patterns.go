@@ -177,8 +177,8 @@ func jsonKind(s string) string {
 	return "number"
 }
 
-// pattern is a function whose second argument is a regular expression, which is read once where it
-// stays the same.
+// pattern is a function with a regular expression as its second argument. It compiles a constant
+// one once.
 func pattern(name string, least, most, texts int, t array.Type, doc string, f func(r *regexp.Regexp, args []string, n []int64) any) Function {
 	return Function{Name: name, Least: least, Most: most, Doc: doc, Check: func(args []array.Type) (array.Type, error) {
 		if err := wantText(name, args, 0, texts); err != nil {

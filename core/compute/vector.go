@@ -13,7 +13,7 @@ import (
 
 type measure uint8
 
-// What is measured of one vector, or of two.
+// The measures of one vector, or of two.
 const (
 	l1 measure = iota
 	l2
@@ -201,12 +201,12 @@ func sameShapes(name string, x, y *array.Column, null []bool, n int) error {
 	return nil
 }
 
-// pairing measures the rows of two columns whose shapes are known to be equal.
+// pairing measures the rows of two columns with known equal shapes.
 type pairing struct {
 	m     measure
 	x, y  *array.Column
 	limit *Limit // nil: every value is wanted
-	// memory for two values a row, where those wanted are put first; nil: there is none
+	// memory for two values a row, the wanted ones first; nil: none
 	twice []float64
 }
 

@@ -79,8 +79,8 @@ func (p *pairing) native(dst []float64) bool {
 	return true
 }
 
-// other is the second column as the loops want it: a vector written in the query has the dtype of
-// the column. What meets many rows is made float64 once, not for each of them.
+// other returns the second column in the form of the loops: a vector written in the query has the
+// dtype of the column. A vector against many rows is converted to float64 once.
 func (p *pairing) other(d tensor.DType) *array.Column {
 	y := p.y
 	if !y.Const || y.DType == tensor.Float64 && (d != tensor.Float32 || !y.Weak) {

@@ -9,7 +9,7 @@ import (
 // kernel computes dst of a and b, each as long as dst or a single value.
 type kernel[A, R any] func(dst []R, a, b []A)
 
-// zipper is the state of zip: two columns whose rows meet, element by element.
+// zipper is the state of zip, which pairs the rows of two columns, element by element.
 type zipper[A, R array.Element] struct {
 	what string
 	x, y *array.Column

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// checked is a column whose every sample suits its tensor.
+// checked is a column of samples that all suit their tensor.
 type checked struct {
 	ct      *columnType
 	check   *checker
@@ -107,7 +107,7 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	return nil
 }
 
-// adopt takes over what the samples decide about their tensors: a dtype or shape that was open, new
+// adopt stores the properties that samples decide for their tensors: an open dtype or shape, new
 // class names.
 func (w *writer) adopt(columns []*checked) {
 	for _, c := range columns {
@@ -193,7 +193,7 @@ func (c *checked) checkSamples(samples []tensor.Sample, rowOf func(int) int) err
 	return nil
 }
 
-// checkSequences checks a column whose rows are lists of samples.
+// checkSequences checks a column of lists of samples.
 func (c *checked) checkSequences(ctx context.Context, reg *codec.Registry, col tensor.Rows, rows int64) error {
 	if col.Array != nil {
 		return errs.New(errs.Type, "a row of htype %s is a list of samples, got an array of shape %s for each row", c.ct.htype, col.Array.Shape)

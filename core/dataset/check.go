@@ -311,7 +311,7 @@ func clip(p []byte) string {
 	return string(p)
 }
 
-// className turns a name into its label, adding it to the list.
+// className returns the label of a name, and adds the name to the list.
 func (c *checker) className(name string) (tensor.Sample, error) {
 	if name == "" || !utf8.ValidString(name) {
 		return tensor.Sample{}, errs.New(errs.Type, "class name %q is empty or not valid UTF-8", name)

@@ -12,9 +12,8 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// Column is one tensor of a view. It never changes and may be used in parallel, with one Worker a
-// goroutine. Errors of its samples are about chunks; the caller, who knows why it reads them, names
-// the row.
+// Column is one tensor of a view. It never changes and is safe in parallel, with one Worker a
+// goroutine. Errors of its samples name chunks. The caller adds the row.
 type Column struct {
 	view *View
 	ct   *columnType
@@ -119,7 +118,7 @@ func (c *Column) SampleBytes() (stored, decoded float64) {
 	} else if c.Encoded() {
 		decoded *= 10
 	}
-	if c.Sequence() { // shapes are those of items, of which a row may have many
+	if c.Sequence() { // shapes belong to items, of which a row may have many
 		decoded = max(decoded, stored)
 	}
 	return stored, decoded

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/version"
 )
 
-// Dataset is an open dataset: the newest commit it has seen, and the changes on top of it that are
-// not committed yet. All methods may be called in parallel; those that write wait for each other.
+// Dataset is an open dataset: the newest commit it has seen, and uncommitted changes on top of it.
+// All methods may be called in parallel. Methods that write wait for each other.
 type Dataset struct {
 	env    *Env
 	store  storage.Provider
@@ -35,7 +35,7 @@ type Dataset struct {
 	closed bool
 	head   *version.Snapshot
 	w      *writer           // nil: nothing changed since head
-	seen   *version.Snapshot // what View shows while w != nil; nil: to be made
+	seen   *version.Snapshot // the snapshot of View while w != nil; nil: not made yet
 }
 
 // Create makes an empty dataset and opens it.
@@ -128,8 +128,8 @@ func Exists(ctx context.Context, env *Env, uri string, o storage.Options) (bool,
 	return version.Exists(ctx, store)
 }
 
-// Delete removes the dataset at uri with all its versions, or what a deletion or a copy that was
-// broken off left of one; errs.NotFound if there is neither.
+// Delete removes the dataset at uri with all its versions, or the remains of an interrupted
+// deletion or copy. Without either it fails with errs.NotFound.
 func Delete(ctx context.Context, env *Env, uri string, o storage.Options) error {
 	store, err := env.Stores.Open(ctx, uri, o)
 	if err != nil {
@@ -266,9 +266,9 @@ func (d *Dataset) SetInfo(_ context.Context, info map[string]any) error {
 }
 
 // Append adds rows, all or none of them: every column is checked before anything is written. All
-// columns have rows values, and every tensor has a column. The data of the columns is not kept.
-// When the store fails in between, the transaction can only be discarded; what is committed is
-// safe.
+// columns have rows values, and every tensor has a column. Append keeps no reference to the
+// columns' data. If the store fails in between, the transaction can only be discarded. Committed
+// rows are safe.
 func (d *Dataset) Append(ctx context.Context, cols []tensor.Rows, rows int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

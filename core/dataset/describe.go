@@ -16,13 +16,13 @@ type Description struct {
 	Head     version.Committed   `json:"head"`
 	Tensors  []TensorDescription `json:"tensors"`
 	Info     map[string]any      `json:"info"`
-	// Named are places that links added by this handle lead to, outside of what readers may reach
-	// without link_storage.
+	// Named lists the targets of links added by this handle that readers reach only with
+	// link_storage.
 	Named []string `json:"named,omitempty"`
 }
 
-// TensorDescription describes a tensor. The counters are those of the commit:
-// uncommitted rows that are still being packed are not in them.
+// TensorDescription describes a tensor. The counters belong to the commit. They omit uncommitted
+// rows that are still being packed.
 type TensorDescription struct {
 	Name        string       `json:"name"`
 	HType       string       `json:"htype"`

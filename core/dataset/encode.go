@@ -18,13 +18,13 @@ const (
 	encodeBytes  = 64 << 20
 )
 
-// foreignBytes bounds the decoded pictures that are kept between the check of an append and its
+// foreignBytes bounds the decoded pictures in memory between the check of an append and its
 // writing.
 const foreignBytes = 64 << 20
 
-// decodeForeign decodes the files that are not in the tensor's codec: now, because a damaged one
-// must be refused before anything is written. What goes beyond foreignBytes is dropped after this
-// check and decoded again when it is written.
+// decodeForeign decodes the files that are not in the tensor's codec. It runs before anything is
+// written, because a damaged file must be refused. Pictures beyond foreignBytes are dropped after
+// this check and decoded again when they are written.
 func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf func(int) int) error {
 	g := task.New(ctx, task.Cores())
 	var kept atomic.Int64
@@ -110,8 +110,8 @@ func window(samples []tensor.Sample) []tensor.Sample {
 	return samples
 }
 
-// encode makes samples what is stored of them. Files in the tensor's codec are stored as they are,
-// however large.
+// encode converts samples to their stored form. Files in the tensor's codec are stored unchanged,
+// at any size.
 func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sample) ([]encoded, error) {
 	items := make([]encoded, len(samples))
 	g := task.New(ctx, task.Cores())
@@ -163,7 +163,7 @@ func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error)
 }
 
 // tiles reports whether an array of so many bytes is over the bound of a sample in one piece. Items
-// of sequences are stored in one piece whatever their size, as a row lies in one chunk.
+// of sequences are stored in one piece at any size, as a row lies in one chunk.
 func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.htype.List() }
 
 // rawTileBytes is the size from which an array is tiled before it is encoded: its file might be

@@ -34,7 +34,8 @@ type CreateOptions struct {
 type OpenOptions struct {
 	Branch string // that commits go to, and that version numbers count on; "" is main
 	// At is a version number, a commit (its uuid or at least six digits of it), a tag, a branch,
-	// "branch@version" or a time in RFC 3339; such a dataset is read-only. "" is the newest commit.
+	// "branch@version" or a time in RFC 3339; the dataset is then read-only. "" is the newest
+	// commit.
 	At       string
 	ReadOnly bool
 	Storage  storage.Options

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// Identity says which rows v holds, in words that are the same on every machine: the identity of
-// the dataset, which a copy with its history keeps, that of the commit, empty when v shows changes
-// that are not committed, and the selection. Views that give the same rows in the same order have
-// the same selection, however they were made.
+// Identity names the rows of v, in the same words on every machine. It returns the identity of the
+// dataset, which a copy with its history keeps. Then it returns the commit, empty if v shows
+// uncommitted changes, and the selection. Views of the same rows in the same order have the same
+// selection, however they were made.
 func (v *View) Identity() (dataset, commit, selection string, err error) {
 	repo, _, err := v.d.repository()
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	// maxHeadBytes is how much is read at most. Thumbnails and colour profiles stand before the
 	// shape.
 	maxHeadBytes = 16 << 20
-	// looksInFlight bounds the pictures whose beginnings are read at once.
+	// looksInFlight bounds the concurrent reads of pictures' beginnings.
 	looksInFlight = 32
 )
 
@@ -55,7 +55,7 @@ func splitURL(url string) (root, key string, err error) {
 		return "", "", errs.New(errs.Invalid, "%q is not the URL of an object; want one like \"s3://bucket/name\"", storage.RedactURL(url))
 	}
 	if scheme == "http" || scheme == "https" {
-		key = url // whose query is no part of a path
+		key = url // a URL's query is no part of its path
 	}
 	return scheme + "://" + host + "/", key, nil
 }
@@ -126,8 +126,8 @@ func unsigned(url string) error {
 	return nil
 }
 
-// names lists the places that users of this handle, and of those it was opened from, have named and
-// that the policy alone would not allow.
+// names lists the places that the policy alone would refuse and users have named: users of this
+// handle, and of the handles that it was opened from.
 func (p *linkSources) names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -312,7 +312,7 @@ func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.
 	return h, id, more, err
 }
 
-// link checks a sample whose link is complete.
+// link checks a sample with a complete link.
 func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 	if s.Link == nil || s.Link.Codec == 0 {
 		return s, errs.New(errs.Internal, "a link arrives without what it links to")

@@ -151,7 +151,7 @@ func (c *Column) gatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPla
 }
 
 // prefetch returns the bytes that reading runs of rows takes. Each run is the first row and the one
-// behind the last, as positions in the view; those outside of the view have no bytes. It leaves
+// behind the last, as positions in the view. Positions outside of the view have no bytes. It leaves
 // index pages where Resolve finds them. See read.Spans.
 func (c *Column) prefetch(ctx context.Context, runs [][2]int64) ([]chunk.Span, error) {
 	return read.Spans(ctx, c, c.view.lives(runs))

@@ -38,10 +38,10 @@ const rangeBytes = 16 << 20
 // rangesInFlight bounds the pieces read at once, and so the memory of Rechunk.
 const rangesInFlight = 8
 
-// Rechunk writes the samples of runs of rows that are spread over small or half-used chunks, as
-// updates and deletions leave them, into full chunks in the order of rows, and commits that.
-// Samples, rows and their identities stay what they are; stored files are not encoded again. Space
-// is given back by a gc, once no version needs the old chunks. After an error nothing has changed.
+// Rechunk rewrites samples in small or half-used chunks, as updates and deletions leave them, to
+// full chunks in row order, and commits. Samples, rows and their identities do not change. Stored
+// files are not encoded again. A gc frees the space once no version needs the old chunks. After an
+// error nothing has changed.
 func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -185,8 +185,8 @@ func (t *retensor) run(ctx context.Context) error {
 	return nil
 }
 
-// chunk decides whether entries of one chunk, which follow each other, go on with the run that is
-// being gathered, or lie well and end it.
+// chunk decides about consecutive entries of one chunk. They continue the current run, or end it
+// because they need no rewriting.
 func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 	e := &entries[0]
 	if e.Tiles > 0 {

@@ -36,11 +36,10 @@ func savedView(v version.View) SavedView {
 	return s
 }
 
-// SaveView saves what a query, or a selection, has made of base, a view of a commit of the dataset,
-// under a name. Of s, Query, Params, Seed and Columns count. rows are the rows of the same commit
-// that came of it, nil where those are of several datasets or of none. A name that is taken is
-// errs.Exists, unless the view is to be replaced. Nothing else changes: a view is no part of a
-// commit.
+// SaveView saves the result of a query or selection of base under a name. base is a view of a
+// commit of the dataset. Of s, Query, Params, Seed and Columns count. rows are the result's rows in
+// the same commit, nil if they belong to several datasets or to none. A name in use is errs.Exists,
+// unless the view is to be replaced. Nothing else changes: a view is no part of a commit.
 func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, replace bool) error {
 	d := v.d
 	repo, _, err := d.writable()
@@ -83,7 +82,7 @@ func (d *Dataset) canSave(name string, base, rows *View) error {
 	return nil
 }
 
-// runs are the rows of v, those that follow each other together.
+// runs returns the rows of v as runs of consecutive rows.
 func (v *View) runs() []format.ViewRun {
 	var out []format.ViewRun
 	if v.list == nil && v.step == 1 {
@@ -103,16 +102,16 @@ func (v *View) runs() []format.ViewRun {
 	return out
 }
 
-// Loaded is a saved view whose commit is open.
+// Loaded is a saved view with its open commit.
 type Loaded struct {
 	Saved   SavedView
 	Dataset *Dataset // at that commit, to be closed after use
 	Base    *View    // all its rows
-	Rows    *View    // those of the view; nil: see SavedView.Listed
+	Rows    *View    // the rows of the view; nil: see SavedView.Listed
 }
 
-// LoadView opens the commit of a saved view, in a dataset of its own. A name that nothing has, and
-// a view whose commit is expired or gone, is errs.NotFound.
+// LoadView opens the commit of a saved view, in a dataset of its own. An unknown name, and an
+// expired or missing commit, are errs.NotFound.
 func (v Versions) LoadView(ctx context.Context, name string) (*Loaded, error) {
 	d := v.d
 	repo, _, err := d.repository()
@@ -170,7 +169,7 @@ func listable(n int64, runs int) int64 {
 	return min(mostListed, n+freeRepeats+repeatsPerRun*int64(runs))
 }
 
-// checkRuns refuses runs that take too much memory. A single run of rows is kept as it is.
+// checkRuns refuses runs that take too much memory. A single run of rows passes at any length.
 func checkRuns(n int64, runs []format.ViewRun) error {
 	if len(runs) == 1 && runs[0].Start >= 0 {
 		return nil

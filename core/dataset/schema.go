@@ -26,9 +26,8 @@ type TensorSpec struct {
 	ChunkBytes  int64          `json:"chunk_bytes"`
 	ExistOK     bool           `json:"exist_ok"`
 	Info        map[string]any `json:"info"`
-	// Hidden tensors have names that begin with "_". They are no part of what a view or a
-	// description lists, and rows may be appended without them; who knows their names reads them
-	// like others.
+	// Hidden tensors have names that begin with "_". Views and descriptions do not list them, and
+	// rows may be appended without them. A caller with their name reads them like others.
 	Hidden bool `json:"-"`
 }
 
@@ -157,7 +156,7 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	return ts, nil
 }
 
-// hiddenPrefix is what the name of a tensor begins with where others must not.
+// hiddenPrefix begins the names of hidden tensors, and of no others.
 func hiddenPrefix(spec *TensorSpec) string {
 	if spec.Hidden {
 		return "_"

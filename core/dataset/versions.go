@@ -38,14 +38,14 @@ type LogEntry struct {
 // refsInFlight is how many refs are looked up at once.
 const refsInFlight = 16
 
-// Versions is what a dataset can say and do about its commits and their names, without a change of
-// its rows. All methods may be called in parallel.
+// Versions reads and changes the commits of a dataset and their names, without changing its rows.
+// All methods may be called in parallel.
 type Versions struct{ d *Dataset }
 
 // Versions gives access to commits and names.
 func (d *Dataset) Versions() Versions { return Versions{d} }
 
-// repository is the branch that is open, and the commit under what is uncommitted.
+// repository is the open branch, and the commit below the uncommitted changes.
 func (d *Dataset) repository() (*version.Repo, *version.Snapshot, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,8 +104,9 @@ func snapshot(ctx context.Context, repo *version.Repo, head *version.Snapshot, r
 	return repo.At(ctx, ref)
 }
 
-// CreateBranch makes a branch that begins as the commit that ref names, "" for the one that the
-// dataset is at. The dataset stays on its own branch. What is uncommitted is not in it.
+// CreateBranch makes a branch that begins at the commit that ref names, "" for the dataset's
+// current commit. The dataset stays on its own branch. Uncommitted changes are not in the new
+// branch.
 func (v Versions) CreateBranch(ctx context.Context, name, ref string) error {
 	repo, head, err := v.d.writable()
 	if err != nil {
@@ -173,7 +174,7 @@ func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error 
 	return nil
 }
 
-// on binds the dataset to a branch. The lock is held, or nobody else has the dataset yet.
+// on binds the dataset to a branch. The caller has the lock, or the only reference to the dataset.
 func (d *Dataset) on(repo *version.Repo) {
 	name := repo.Branch()
 	d.repo = repo
@@ -235,9 +236,9 @@ func (v Versions) DeleteTag(ctx context.Context, name string) error {
 	return repo.DeleteTag(ctx, name)
 }
 
-// Graph lists at most limit commits that the dataset comes from, with those that merges took in, a
-// commit before its parents; limit <= 0 means all. With all the commits of all branches and tags
-// are in it.
+// Graph lists at most limit ancestors of the dataset's commit, merged commits included, a commit
+// before its parents. limit <= 0 means all. With all, it lists the commits of all branches and
+// tags.
 func (v Versions) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {
@@ -317,9 +318,8 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 	return out, nil
 }
 
-// Diff says what leads from the commit that a names to the one that b names; "" is the one that the
-// dataset is at. No sample is read. What is uncommitted does not count; hidden tensors are left
-// out.
+// Diff returns the changes from the commit that a names to the commit that b names. "" names the
+// dataset's current commit. It reads no sample, and omits uncommitted changes and hidden tensors.
 func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 type Zone struct {
 	From, To int64 // positions in the view
 	Hole     bool  // no row has a sample
-	Known    bool  // Stats are those of all samples; else nothing is known
+	Known    bool  // Stats cover all samples; otherwise nothing is known
 	Stats    format.Stats
 	Bytes    float64 // as stored, about
 }
 
-// mostZones bounds the zones of a view whose rows are a list: of more nothing is said, they would
-// cost as much as the rows.
+// mostZones bounds the zones of a view with a list of rows. More zones would cost as much as the
+// rows. One unknown zone covers the rest.
 const mostZones = 1 << 16
 
-// Zones says what the map knows of the rows of the view at positions [from, to), without a gap. It
-// reads no chunk.
+// Zones returns the map's ranges for the view's positions [from, to), without a gap. It reads no
+// chunk.
 func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 	v := c.view
 	from, to = max(from, 0), min(to, v.n)

@@ -82,8 +82,8 @@ func sameNodes(a, b []*node) bool {
 	return slices.EqualFunc(a, b, func(x, y *node) bool { return x.id == y.id })
 }
 
-// batchIndex makes the rows of all turns, one turn behind the other, and the results that are not
-// the same expression in all.
+// batchIndex makes the rows of all turns, one turn after another, and the results whose expression
+// differs between turns.
 func batchIndex(r *run, turns []*plan) (*rel, []*array.Column, error) {
 	s := turns[0].body.(*selected)
 	src, tables, err := s.source(r)

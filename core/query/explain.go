@@ -19,7 +19,7 @@ type Explanation struct {
 type Step struct {
 	Does   string  `json:"does"`
 	Rows   int64   `json:"rows"`            // at most; -1: not known
-	Zones  int64   `json:"zones,omitempty"` // runs of rows whose bounds were looked at
+	Zones  int64   `json:"zones,omitempty"` // runs of rows with examined bounds
 	Cut    int64   `json:"cut,omitempty"`   // of these, runs in which no row can hold
 	Bytes  int64   `json:"bytes,omitempty"` // to be read, about
 	Inputs []*Step `json:"inputs,omitempty"`
@@ -30,11 +30,11 @@ type Done struct {
 	Seconds float64 `json:"seconds"`
 	Rows    int64   `json:"rows"`    // of the result
 	Looked  int64   `json:"looked"`  // rows of tables that were looked at
-	Zones   int64   `json:"zones"`   // runs of rows whose bounds were looked at
+	Zones   int64   `json:"zones"`   // runs of rows with examined bounds
 	Cut     int64   `json:"cut"`     // of these, runs that were not looked at further
 	Read    int64   `json:"read"`    // bytes, as stored
 	Decoded int64   `json:"decoded"` // bytes that came of them
-	Memory  int64   `json:"memory"`  // bytes held for the result and on the way
+	Memory  int64   `json:"memory"`  // bytes for the result and intermediate values
 }
 
 // tally is Done in the making.

@@ -18,7 +18,7 @@ type run struct {
 	text    string
 	o       *Options
 	threads int
-	used    *atomic.Int64    // bytes of memory that are held
+	used    *atomic.Int64    // bytes of memory in use
 	bound   []*array.Column  // the values of the outer query, each of one row
 	tally   *tally           // the counts of explain
 	answers *answers         // of subqueries
@@ -109,7 +109,7 @@ type frame struct {
 	shows map[int]*array.Column
 }
 
-// borrowed is a column whose memory its reader takes back.
+// borrowed is a column with memory that goes back to its reader.
 type borrowedColumn struct {
 	reader Recycler
 	column *array.Column

@@ -103,7 +103,7 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	return &out, nil
 }
 
-// ofKey is the key whose NULL or shape a node reads; -1: it is no such node.
+// ofKey returns the key of which a node reads NULL or the shape; -1: the node reads neither.
 func (g *grouping) ofKey(n *node) int {
 	if n.ref == nil || n.ref.want != Nulls && n.ref.want != Shapes {
 		return -1
@@ -459,8 +459,8 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 	return out, nil
 }
 
-// withoutNull is lists without the items that are NULL: a dataset has no place for those, and a
-// list is to be the same wherever it is looked at (but in a query with UNGROUP BY, see whole).
+// withoutNull returns lists without their NULL items. A dataset cannot store these, and a list must
+// be the same everywhere (except in a query with UNGROUP BY, see whole).
 func withoutNull(c *array.Column) *array.Column {
 	c = c.Expand()
 	if c.Items == nil {

@@ -92,8 +92,8 @@ func (s *selected) pushed() (own [][]*node, rest []*node) {
 	return own, rest
 }
 
-// stands is 1 where x asks where rows stand, which is counted among those that all other conditions
-// leave.
+// stands is 1 if x asks for positions of rows. Positions count the rows that satisfy all other
+// conditions.
 func (x *node) stands() int {
 	asks := 0
 	x.each(func(n *node) {
@@ -104,8 +104,8 @@ func (x *node) stands() int {
 	return asks
 }
 
-// fixed reports whether a condition depends on nothing but values: neither on where a row stands
-// nor on the query around.
+// fixed reports whether a condition depends on values alone: neither on positions of rows nor on
+// the enclosing query.
 func (x *node) fixed() bool {
 	ok := true
 	x.each(func(n *node) { ok = ok && (n.alone == nil || n.op == "CASE") && n.bound == 0 })
@@ -224,7 +224,7 @@ type pairing struct {
 	rows   []int
 	ends   []int
 	ca, cb []int
-	looked int64 // pairs before those
+	looked int64 // earlier pairs
 }
 
 // add adds a row of the left with the rows it may go together with.

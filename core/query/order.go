@@ -10,7 +10,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// mostTop is how many rows a heap is kept for; more are sorted.
+// mostTop bounds the rows of a heap; more rows are sorted.
 const mostTop = 1 << 17
 
 // ordered is rows by keys; rows of equal keys stay in their order. No more than the first most are
@@ -85,8 +85,8 @@ func (b *best) look(f *frame) error {
 	return b.add(f.run, &more)
 }
 
-// better are the rows that may come before the last of those that are there, by the first key: most
-// of a large table do not. some is false where that cannot be told at little cost.
+// better returns the rows that may precede the last row of the heap, by the first key. Most rows of
+// a large table do not. some is false if there is no cheap way to tell.
 func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	k := b.order[0]
 	last := b.last()
@@ -183,8 +183,8 @@ func (b *best) sorted(r *run, tables []Table) (*rel, error) {
 	return b.rows.take(picked), nil
 }
 
-// top is the first most rows of a flow, in each of several orders. The flow comes once; no more
-// than some rows are held at a time.
+// top returns the first most rows of a flow, in each of several orders. It reads the flow once, and
+// keeps a bounded number of rows in memory.
 func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, error) {
 	if most == 0 {
 		src = &rel{tables: tables, rows: make([][]int64, len(tables))}
@@ -356,8 +356,8 @@ func joined(a, b *rel) *rel {
 	return out
 }
 
-// arranged spreads rows so that those of equal keys stand evenly: the k-th of n rows with a key
-// stands at (k + 1/2) / n of the whole. Rows that would stand at one place keep their order.
+// arranged spreads rows with equal keys evenly: the k-th of n rows with a key goes to (k + 1/2) / n
+// of the whole. Rows with equal positions keep their order.
 func arranged(r *run, rows *rel, by []*node) (*rel, error) {
 	groups := map[string]int{}
 	ids := make([]int, 0, rows.n)

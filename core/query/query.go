@@ -17,14 +17,14 @@ import (
 type Options struct {
 	Params    []any // of each ?: nil, bool, int64, float64, string, or an *array.Column of one row
 	Seed      uint64
-	Budget    int64           // bytes of memory that may be held; 0: 4 GiB
+	Budget    int64           // bound of the bytes in memory; 0: 4 GiB
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
 	Batch     int             // rows that are computed at once, at most; 0: as many as pay
 	Functions map[string]User // by upper-case name
-	// Batched are parameters, by their numbers, whose first axis is values that are taken in turn:
-	// the query is asked with each of them, and reads its rows once for all. It has to have one
-	// SELECT, with ORDER BY and LIMIT; they belong into ORDER BY and into the results. The rows of
-	// all answers come one answer behind the other.
+	// Batched lists parameters by number. Each has a list of values on its first axis. The query
+	// runs with each value, and reads its rows once for all. It needs one SELECT with ORDER BY and
+	// LIMIT. Only ORDER BY and the results may use these parameters. The rows of all answers follow
+	// one another.
 	Batched []int
 }
 

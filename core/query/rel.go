@@ -251,7 +251,7 @@ func collect(r *run, src flow, tables []Table, weight float64, keep func(f *fram
 	return out, nil
 }
 
-// prefix finds out when the first rows are there, whatever order units end in.
+// prefix detects the first rows' arrival, for any order in which units end.
 type prefix struct {
 	mu     sync.Mutex
 	counts []int64
@@ -266,7 +266,7 @@ func newPrefix(n int, most int64, halt *atomic.Int64) *prefix {
 	return &prefix{counts: make([]int64, n), most: most, halt: halt}
 }
 
-// count adds rows of a unit. When the units up to some number have enough, those behind need not
+// count adds rows of a unit. Once the units up to some number have enough, later units need not
 // begin.
 func (p *prefix) count(unit, rows int) {
 	if p.most < 0 {
@@ -278,7 +278,7 @@ func (p *prefix) count(unit, rows int) {
 	total := int64(0)
 	for i, n := range p.counts[:min(int64(len(p.counts)), p.halt.Load()+1)] {
 		if total += n; total >= p.most {
-			p.halt.Store(int64(i)) // unit i has begun, and may end; those before it go on
+			p.halt.Store(int64(i)) // unit i has begun, and may end; earlier units continue
 			return
 		}
 	}

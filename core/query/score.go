@@ -317,7 +317,7 @@ func (c *cutoff) pick(v []float64, null []bool, l *compute.Limit, from int, pick
 	return picked, keys
 }
 
-// unknown is the id of a node whose values no other node shares.
+// unknown is the id of a node that shares its values with no other node.
 const unknown = -1
 
 // knows reports whether the values of a node are computed already.

@@ -179,8 +179,8 @@ func (c *checker) expanded(s *selected, x *tql.Expand) error {
 	return nil
 }
 
-// grouped checks GROUP BY, HAVING and aggregates, and puts results over groups in the place of
-// those over rows.
+// grouped checks GROUP BY, HAVING and aggregates, and replaces results over rows by results over
+// groups.
 func (c *checker) grouped(s *selected, x *tql.Select) error {
 	aggregated := x.Having != nil
 	for _, o := range s.outs {

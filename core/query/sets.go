@@ -160,8 +160,8 @@ func (u *united) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 	return a, false, err
 }
 
-// keeps reports whether a row stays. before counts equal earlier rows, other those on the right
-// side.
+// keeps reports whether a row stays. before counts equal earlier rows, other counts equal rows on
+// the right side.
 func (u *united) keeps(before, other int) bool {
 	switch u.op {
 	case "INTERSECT":

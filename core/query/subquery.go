@@ -13,7 +13,8 @@ import (
 	"deeplake/core/tql"
 )
 
-// inner checks a query within another one. What it takes from there becomes plan.corr.
+// inner checks a query within another one. plan.corr lists the values that it takes from the outer
+// query.
 func (c *checker) inner(q *tql.Statement, s *scope) (*plan, error) {
 	var corr []*node
 	turned := c.batched

@@ -58,7 +58,7 @@ type Zone struct {
 // Want selects the aspect of the values to read.
 type Want uint8
 
-// What can be wanted.
+// The parts of a column that a query may need.
 const (
 	Values Want = iota
 	// int64 arrays: the shape of each value; of a list the number of items. Reads index pages alone
@@ -81,16 +81,15 @@ type Reader interface {
 // Recycler is a Reader that can reuse memory.
 type Recycler interface {
 	// Recycle takes back the memory of a column that Read returned, unless a column of kept shares
-	// it. The caller must not use the column afterwards, nor columns that share its memory, such as
-	// those of array.Column.Slice.
+	// it. The caller must not use the column afterwards, or columns that share its memory, such as
+	// slices of array.Column.Slice.
 	Recycle(c *array.Column, kept ...*array.Column)
 }
 
-// Borrower is a Reader whose columns may already lie in memory.
+// Borrower is a Reader with columns that may already lie in memory.
 type Borrower interface {
-	// Borrow shows the first rows of a range where they lie, as many of them as lie together; nil:
-	// they have to be read. Nobody may look at them, nor at anything that shares memory with them,
-	// when Return has been called.
+	// Borrow returns the first rows of a range in place, as many as lie together. Nil: they must be
+	// read. The rows, and anything that shares their memory, must not be read after Return.
 	Borrow(ctx context.Context, column int, rows Rows) (*array.Column, error)
 	// Return ends the use of all that was borrowed.
 	Return()

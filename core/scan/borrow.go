@@ -55,8 +55,8 @@ func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows
 	return &array.Column{Type: typ, N: int(s.Rows), Same: shape, Data: elementsOf(d, mem)}, nil
 }
 
-// plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are not,
-// since a byte that is neither 0 nor 1 must not be seen as one.
+// plainNumber reports whether columns hold numbers of a dtype as they are stored. Bools are
+// excluded: a byte other than 0 and 1 must not be read as a bool.
 func plainNumber(d tensor.DType) bool {
 	switch d {
 	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float64:

@@ -20,8 +20,8 @@ type stored struct {
 // Name is the name of the tensor in the result.
 func (c stored) Name() string { return c.name }
 
-// computedColumn is a column that is computed when it is read: rows are computed where others are
-// looked up, so that their sizes are known, and are held by the refs.
+// computedColumn is a column that is computed when it is read. It computes rows where other columns
+// look them up, because sizes must be known then. The refs keep the rows.
 type computedColumn struct {
 	field *field
 	rows  int64

@@ -52,10 +52,10 @@ func numbers[T any](m buffer, n int64) (any, []byte) {
 	return s, bytesOf(s)
 }
 
-// newData makes n elements of a dtype as columns hold them, and shows them as the bytes that are
-// stored. Stored numbers are little-endian, as those of all machines are that this library runs on.
-// Of float16 and bfloat16 the bytes are memory of their own, for settle. The memory is not cleared
-// where it was given back to the reader.
+// newData makes n elements of a dtype in the form of columns, and returns them as stored bytes,
+// too. Stored numbers are little-endian, like all machines that this library supports. The bytes of
+// float16 and bfloat16 have memory of their own, for settle. Memory that the reader got back is not
+// cleared.
 func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err error) {
 	size := int64(d.Size())
 	if d == tensor.Float16 || d == tensor.BFloat16 {

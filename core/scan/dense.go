@@ -7,11 +7,11 @@ import (
 	"deeplake/core/query"
 )
 
-// Rows that stand close together are read with those in between: whole blocks are read and checked
-// anyway, and taking values out of memory costs less than asking where each one lies.
+// Rows that lie close together are read with the rows in between. Whole blocks are read and checked
+// anyway. Copying values costs less than locating each one.
 const (
 	gapBytes   = 2 << 10  // from one wanted value to the next, on average
-	denseBytes = 16 << 20 // of all, with those in between
+	denseBytes = 16 << 20 // of all rows, with the rows in between
 	denseValue = 64       // bytes of a value, at most
 )
 

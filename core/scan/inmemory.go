@@ -72,8 +72,8 @@ func describeType(name string, t array.Type) dataset.TensorDescription {
 // computedRows bounds the rows that are computed at once.
 const computedRows = 1 << 16
 
-// keep puts the outputs of r that are numbered in outputs into a dataset in memory, and makes the
-// fields of those numbers its columns.
+// keep writes the outputs of r with the numbers in outputs to a dataset in memory, and points the
+// fields of these numbers at its columns.
 func cacheComputed(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int, fields []*field) error {
 	if len(outputs) == 0 {
 		return nil
@@ -189,8 +189,8 @@ func sampleOf(c *array.Column, i int) tensor.Sample {
 	return s
 }
 
-// lists is rows of lists. A dataset knows no list that is NULL, nor NULL in one: such a list is
-// empty, and such items are left out.
+// lists returns rows of lists. A dataset stores neither a NULL list nor NULL items: a NULL list
+// becomes empty, and NULL items are omitted.
 func (t *tensorOf) lists(c *array.Column) (tensor.Rows, error) {
 	out := tensor.Rows{Tensor: t.name, RowItems: make([]int64, c.N)}
 	items := c.Items

@@ -13,8 +13,8 @@ import (
 // located is where rows of a column lie.
 type located struct {
 	segments []read.Segment // each row of the dataset once, in its order
-	n        int            // how many those are
-	at       []int          // row i that was asked for is row at[i] of them; nil: i
+	n        int            // rows in segments
+	at       []int          // the i-th requested row is row at[i] of these; nil: row i
 }
 
 // locate finds rows of a column, in the memory of l.
@@ -29,8 +29,8 @@ func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
 	return err
 }
 
-// runsOf lists the rows of the dataset that rows of a view are, in order and each once, and where
-// each of rows is among them; nil: they are in order.
+// runsOf lists the dataset's rows behind rows of a view, in order and each once. It also returns
+// the index of each of rows in that list; nil: they are in order.
 func runsOf(v *dataset.View, rows query.Rows) (runs [][2]int64, at []int) {
 	if start, step, regular := v.Regular(); regular && step == 1 && rows.List == nil {
 		if rows.N == 0 {

@@ -149,7 +149,7 @@ func (m *copier) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// While the batches of one round are appended, those of the next are read.
+	// The batches of the next round are read while this round's are appended.
 	n := m.a.table.rows
 	round := step * int64(m.threads)
 	next, err := m.read(ctx, 0, min(round, n), step)

@@ -116,7 +116,7 @@ type values struct {
 	typ array.Type
 }
 
-// runs returns the rows as stored, of a tensor whose rows are values.
+// runs returns the stored rows of a tensor with one value per row.
 func (v *values) runs() []read.Values {
 	out := make([]read.Values, len(v.r.at.segments))
 	for i := range out {

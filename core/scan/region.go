@@ -227,7 +227,7 @@ func (k *cutter) read(ctx context.Context, runs []read.Values) (*array.Column, e
 	return index(level(c), rest)
 }
 
-// level makes a column of one shape of one whose rows happen to have one.
+// level converts a column to one of fixed shape, if its rows have equal shapes.
 func level(c *array.Column) *array.Column {
 	if c.N == 0 || c.Null != nil {
 		return c

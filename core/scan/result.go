@@ -27,10 +27,10 @@ var (
 // A Result never changes and may be used in parallel. It is valid until its datasets are closed.
 // It owns nothing but memory, which the garbage collector frees.
 type Result struct {
-	// its rows are those of this view, its columns tensors of it; else nil
+	// the view that has all rows and columns of the result; nil: none has
 	view        *dataset.View
 	base        *dataset.View   // of the dataset that was asked
-	origin      *dataset.View   // that its rows are of, one for one; nil: none, or several
+	origin      *dataset.View   // the source of its rows, one for one; nil: none, or several
 	sourceRows  []*dataset.View // the rows of datasets that came of it
 	reads       []*dataset.View // all that it was computed from, with base
 	table       *Table
@@ -337,8 +337,8 @@ func (a *Result) Identity() (dataset, commit, selection string, err error) {
 	return dataset, commit, fmt.Sprintf("query %s*%d", hex.EncodeToString(sum.Sum(nil)[:16]), a.table.rows), nil
 }
 
-// Rows fills dst, len(dst) == Len, with the rows of the dataset that these are of, -1 for none. An
-// result whose rows are of several datasets, or of none, is errs.Unsupported.
+// Rows fills dst, len(dst) == Len, with the rows of the result's dataset, -1 for none. A result
+// from several datasets, or from none, is errs.Unsupported.
 func (a *Result) Rows(dst []int64) error {
 	if a.origin == nil {
 		return errs.New(errs.Unsupported, "the rows of this result are not rows of one dataset: they are joined, grouped or computed")
@@ -420,7 +420,7 @@ func (a *Result) derive(n int64, words string, of func(*dataset.View) (*dataset.
 	return out, nil
 }
 
-// Describe describes the columns of the result. The counters of its tensors are those of their
+// Describe describes the columns of the result. The counters of its tensors belong to their
 // commits.
 func (a *Result) Describe() dataset.Description {
 	if a.view == a.base && a.view != nil {

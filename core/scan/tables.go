@@ -37,10 +37,10 @@ type opening struct {
 	err   error
 }
 
-// NewTables makes a Tables for a query of the dataset at home, which o opened; without home o is of
-// the first dataset that the query names. stored says that the text of the query was read from the
-// dataset: then it opens what storage.LinkPolicy allows. The Tables must be closed, after the last
-// result that is of one of its datasets.
+// NewTables makes a Tables for a query of the dataset at home, which o opened. Without home, o
+// belongs to the first dataset that the query names. stored says that the text of the query was
+// read from the dataset. Tables then opens only places that storage.LinkPolicy allows. Close the
+// Tables after the last result from one of its datasets.
 func NewTables(env *dataset.Env, home string, stored bool, o storage.Options) *Tables {
 	t := &Tables{env: env, o: o, stored: stored, opened: map[[2]string]*opening{}}
 	if home != "" || stored {

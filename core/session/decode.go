@@ -108,7 +108,7 @@ func plainValue(raw json.RawMessage) (tensor.Rows, error) {
 	return intRows("", n), err
 }
 
-// taggedValue reads an object whose member names the kind of value.
+// taggedValue reads an object. Its member names the kind of value.
 func taggedValue(m map[string]json.RawMessage) (tensor.Rows, error) {
 	if raw, ok := m["json"]; ok {
 		return sampleRows(tensor.Sample{Form: tensor.FormText, DType: tensor.JSON, Data: raw}), nil

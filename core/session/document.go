@@ -43,8 +43,8 @@ func (c *checked) document() (json.RawMessage, error) {
 	return json.RawMessage("[" + strings.Join(parts, ",") + "]"), nil
 }
 
-// document returns one parameter. Plain values become JSON values; other ones become objects, whose
-// first member names the kind.
+// document returns one parameter. Plain values become JSON values. Other values become objects. The
+// first member of an object names the kind.
 func (p Param) document() (string, error) {
 	a := p.given.Array
 	switch {

@@ -32,11 +32,11 @@ type Query struct {
 	Threads     int   // 0: the default
 
 	Storage storage.Options   // of the datasets that the text names
-	Stored  bool              // the text was read from a dataset: it reaches what stored text may
+	Stored  bool              // text read from a dataset: storage.LinkPolicy bounds it
 	Commits map[string]string // versions to open again, by name or name@ref
 }
 
-// Info says what a query was and what came of it. It is a document of the C interface.
+// Info describes a query and its result. It is a document of the C interface.
 type Info struct {
 	Query       string             `json:"query,omitempty"`
 	URI         string             `json:"uri"`
@@ -208,8 +208,8 @@ func (s *Session) Query(ctx context.Context, of *View, q *Query) (*View, Info, e
 	return v, c.resultInfo(r, done.Outputs), nil
 }
 
-// Explain says what Query would do. With analyze it runs the query, drops the result, and says what
-// happened.
+// Explain returns the plan of Query. With analyze it runs the query, drops the result, and adds the
+// figures of the run.
 func (s *Session) Explain(ctx context.Context, of *View, q *Query, analyze bool) (Info, error) {
 	c, err := s.prepare(ctx, of, q)
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Session) Explain(ctx context.Context, of *View, q *Query, analyze bool)
 	return c.explain(ctx, done)
 }
 
-// Explain says what was done for a view that is the result of a query.
+// Explain returns the plan and figures of the query behind a view.
 func (v *View) Explain(ctx context.Context) (Info, error) {
 	if v.spec == nil {
 		return Info{}, errs.New(errs.Invalid, "explain query: the view is no answer to one")

@@ -35,9 +35,8 @@ func (c *checked) canRepeat(r *scan.Result, name string) error {
 	return errs.New(errs.Unsupported, "save view %q: it is computed from a part of the rows, or from a result; ask the dataset itself, or materialize it", name)
 }
 
-// Load loads a saved view at the commit that it is of. A query that has to be asked again has the
-// text, the seed and the parameters that it was saved with, and takes the rest from q. The caller
-// closes the view; ds may be closed before.
+// Load loads a saved view at its commit. A query that must run again has its saved text, seed and
+// parameters, and takes the rest from q. The caller closes the view, before or after ds.
 func (s *Session) Load(ctx context.Context, ds *dataset.Dataset, name string, q *Query) (*View, Info, error) {
 	var c *checked
 	var done *query.Result

@@ -13,7 +13,7 @@ import (
 )
 
 // share closes what a query opened when its last holder leaves. Each view that reads it is a
-// holder. A nil share holds nothing.
+// holder. A nil share owns nothing.
 type share struct {
 	holders atomic.Int64
 	sources *sources

@@ -91,8 +91,8 @@ func numpyRows(kind, multiple, unit string, n int64) (tensor.Rows, error) {
 	return intRows(out, v), err
 }
 
-// micros are the microseconds of units, of months and years those of the Gregorian mean. parts are
-// the parts of a microsecond that smaller units are.
+// micros has the microseconds of units; months and years have their Gregorian mean. parts has the
+// number of each smaller unit in a microsecond.
 var (
 	micros = map[string]int64{
 		"": 1, "us": 1, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6, "D": 86_400e6, "W": 7 * 86_400e6,

@@ -160,7 +160,7 @@ func Mix(ctx context.Context, parts []Part, policy order.MixPolicy, o loader.Opt
 	return loader.Open(ctx, mix, o)
 }
 
-// Close ends the view. It closes what was opened for the view and no other view reads.
+// Close ends the view. It closes everything opened for the view that no other view reads.
 func (v *View) Close() {
 	v.reader.Close()
 	v.share.leave()

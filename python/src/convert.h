@@ -38,7 +38,7 @@ class Buffer {
 // Returns options as JSON text. NumPy numbers and arrays become JSON's.
 std::string to_json(const py::object& value);
 
-// Returns the options of a call, which may be None, as JSON text. It leaves out keys whose value is
+// Returns the options of a call, which may be None, as JSON text. It omits keys with the value
 // None.
 std::string options_json(const py::object& options);
 

@@ -22,15 +22,15 @@ namespace {
 // an inode that no ancestor has loaded. Descendants inherit the descriptor and load it through
 // /proc.
 struct State {
-    // held during a load and during a fork: the child finds neither half done
+    // locked during a load and a fork: the child finds neither half done
     std::mutex mutex;
     std::atomic<const Core*> current{nullptr};
     std::atomic<std::uint64_t> generation{1};
-    std::string library;    // what this process loads, or has loaded
+    std::string library;    // path of the library of this process
     int copy = -1;          // descriptor of the copy for children
     dev_t copy_device = 0;  // to notice that the number was closed and reused
     ino_t copy_inode = 0;
-    pid_t copy_owner = 0;      // who made it
+    pid_t copy_owner = 0;      // process that made it
     std::string copy_failure;  // why there is none
     bool watching = false;
 };
@@ -53,7 +53,7 @@ std::string write_copy(State& s) {
     if (in < 0) return "open " + s.library + ": " + std::strerror(errno);
     int out = memfd_create("libdeeplake", MFD_CLOEXEC);
     std::string failure = out < 0 ? std::string("memfd_create: ") + std::strerror(errno) : "";
-    // static: a fork handler may run on a small stack, and the mutex is held
+    // static: a fork handler may run on a small stack; the mutex is locked
     static char block[1 << 16];
     while (failure.empty()) {
         ssize_t n = read(in, block, sizeof block);

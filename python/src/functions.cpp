@@ -186,8 +186,8 @@ dl_status Functions::invoke(void* self, dl_array_in* args, std::int64_t args_n, 
     return err->status;
 }
 
-// Returns the message about an exception, whose own may not be printable. It throws nothing: the
-// core has called.
+// Returns a message about an exception, also if the exception's own is not printable. It throws
+// nothing, because the core is the caller.
 std::string Functions::said(py::handle callee, const py::object& raised) {
     try {
         const py::object text =

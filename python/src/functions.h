@@ -44,12 +44,12 @@ class Running {
     unsigned long thread_;
     std::uint64_t told_ = 0;
     std::function<void(std::uint64_t press)> waits_for_;
-    bool telling_ = false;  // a function may read what it is part of itself
+    bool telling_ = false;  // set while reported: a function may be reachable from itself
 };
 
 // A visit of a thread of the core to Python. Before the interpreter exits, it refuses new visits
-// and waits for those that have begun: Python then frees objects, and ends threads that wait for
-// the GIL.
+// and waits for running ones, because Python then frees objects and ends threads that wait for the
+// GIL.
 class Visit {
   public:
     Visit();

@@ -85,8 +85,8 @@ class Handle final : public Owners {
     bool alive() const { return current() && id_ != 0; }
     std::uint64_t generation() const { return core_->generation; }
 
-    // Closes the handle. A second close does nothing, nor does the close of an epoch that went with
-    // its loader. Inside a Python function it returns at once: the close waits for functions,
+    // Closes the handle. A second close does nothing, as does the close of an epoch after its
+    // loader's. Inside a Python function it returns at once, because the close waits for functions,
     // perhaps for this one.
     void close() {
         if (!current()) return;

@@ -413,9 +413,9 @@ class Column {
             fail(DL_TYPE, "needs the package ml_dtypes to become bfloat16");
         const std::string from(1, got.dtype().kind()), to(1, want.kind());
         if (got.size() == 0) return py::array(array.attr("astype")(want));
-        const std::string order = "biufVc";  // each fits into those behind it, if the values do
+        const std::string order = "biufVc";  // each fits into later ones, if the values do
         const size_t i = order.find(from == "u" ? "i" : from), k = order.find(to == "u" ? "i" : to);
-        // the core says what it wants
+        // the core reports the expected type
         if (i == std::string::npos || k == std::string::npos || i > k) return got;
         if ((to == "i" || to == "u") && from != "b") check_bounds(got, want);
         return py::array(array.attr("astype")(want));

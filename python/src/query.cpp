@@ -39,8 +39,8 @@ dl_view handle_of(const py::object& view) {
     return view.is_none() ? dl_view{0} : py::cast<const View&>(view).handle->get();
 }
 
-// Returns the interrupt of the functions that a query calls: its own, and those of the views that
-// it is asked of.
+// Returns the interrupt of the functions that a query calls: its own functions, and functions of
+// the queried views.
 Interrupt interrupt(const ViewHandle& handle) {
     return [&handle](std::uint64_t press) { interrupt_functions(handle, press); };
 }

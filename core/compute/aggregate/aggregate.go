@@ -224,7 +224,7 @@ func (a *distinctly) Add(c *array.Column, group []int32, groups int) error {
 // keptRow is about how many bytes a value takes that is looked up, besides its own.
 const keptRow = 32
 
-// fresh is the rows whose values are new, without NULL, and their groups.
+// fresh returns the rows with new values, without NULL, and their groups.
 func (a *distinctly) fresh(c *array.Column, group []int32) (*array.Column, []int32) {
 	var rows []int
 	of := []int32{}
@@ -270,12 +270,12 @@ func (a *distinctly) Merge(other Aggregator, to []int32) error {
 
 func (a *distinctly) Result() (*array.Column, error) { return a.inner.Result() }
 
-// aliasChecked is an Aggregator whose NoAlias is checked: its result must share no memory with the
-// columns that it was given.
+// aliasChecked checks the NoAlias of an Aggregator: its result must share no memory with its input
+// columns.
 type aliasChecked struct {
 	Aggregator
 	name  string
-	given []*array.Column // kept, so that their memory is not used again
+	given []*array.Column // retained, so that their memory is not reused
 }
 
 // Held is part of Keeper.

@@ -107,9 +107,9 @@ func addWords[T int64 | uint64](a *countingWords, values []T, nulls []bool, grou
 // are merged.
 func partOf(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 56 }
 
-// compact removes equal values from a partition that has collected many. The next time comes when
-// there are twice as many, or four times where few were equal, so that a value is compared a
-// bounded number of times.
+// compact removes equal values from a full partition. The next run waits until the partition has
+// twice as many values, or four times as many if few were equal. So a value is compared a bounded
+// number of times.
 func (a *countingWords) compact(p *words) {
 	n := len(p.run.keys)
 	left := a.table.unique(&p.run)
@@ -119,7 +119,7 @@ func (a *countingWords) compact(p *words) {
 	}
 }
 
-// ofAll is the groups of the first n values. Those that were added without groups are in group 0.
+// ofAll returns the groups of the first n values. Values added without groups belong to group 0.
 func (r *wordRun) ofAll(n int) []int32 {
 	if len(r.of) < n {
 		r.of = append(r.of, make([]int32, n-len(r.of))...)
@@ -214,8 +214,7 @@ type wordTable struct {
 	slots []uint32 // of an open-addressing table: the index of a value plus 1; 0: free
 }
 
-// unique keeps the first of equal values in each group, in their order, and returns how many those
-// are.
+// unique keeps the first of equal values in each group, in order, and returns their number.
 func (t *wordTable) unique(r *wordRun) int {
 	if t.seed == 0 {
 		t.seed = rand.Uint64() | 1

@@ -67,7 +67,7 @@ func (a *sumInts) Add(c *array.Column, group []int32, groups int) error {
 	return nil
 }
 
-// addSmall adds numbers whose sum over a batch cannot overflow.
+// addSmall adds numbers of small types: the sum of a batch cannot overflow.
 func addSmall[T array.Number](a *sumInts, d []T, group []int32) {
 	if group == nil {
 		for len(d) > 0 {
