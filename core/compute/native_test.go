@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestNativeLoops holds the loops in C against those in Go, over lengths around the width of
-// vectors, at any alignment.
+// TestNativeLoops compares the loops in C with the loops in Go, for lengths around the width of
+// vectors and any alignment.
 func TestNativeLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	t.Run("uint8", func(t *testing.T) { nativeLoops[uint8](t, r) })

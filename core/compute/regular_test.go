@@ -7,8 +7,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestRegular: columns whose rows have one shape each, but not the same, are not measured side by
-// side: where one has a value the other is NULL, so that no row says so.
+// TestRegular: two columns have one shape each, and the shapes differ. They are not measured side
+// by side. In every row one of them is NULL, so that no row shows the difference.
 func TestRegular(t *testing.T) {
 	t.Parallel()
 	of := func(n int, null ...bool) *array.Column {

@@ -45,7 +45,7 @@ func oneRow() []tensor.Rows {
 	return []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: make([]byte, 8)}}}
 }
 
-// cost is what the calls of a store come to.
+// cost counts the calls of a store.
 func cost(calls []faultstore.Call) (n, written int) {
 	for _, c := range calls {
 		switch c.Op {
@@ -56,8 +56,7 @@ func cost(calls []faultstore.Call) (n, written int) {
 	return len(calls), written
 }
 
-// TestCostOfCommit: a commit of one row, and an open, cost the same whatever the size of the
-// dataset.
+// TestCostOfCommit: a commit of one row, and an open, cost the same for datasets of any size.
 func TestCostOfCommit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

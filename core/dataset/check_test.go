@@ -67,7 +67,7 @@ func appendOne(d *Dataset, samples ...tensor.Sample) error {
 	return d.Append(context.Background(), []tensor.Rows{col}, 1)
 }
 
-// TestHTypes: what each htype takes and what it refuses, with the reason.
+// TestHTypes: each htype accepts its values and refuses others, with the reason.
 func TestHTypes(t *testing.T) {
 	t.Parallel()
 	type no struct {
@@ -225,7 +225,7 @@ func TestClassLabels(t *testing.T) {
 	refused(open.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Uint64, Shape: tensor.Shape{}, Data: big}}}, 1), "too large")
 }
 
-// TestWrongColumns: what Append and Update refuse before they look at samples.
+// TestWrongColumns: Append and Update refuse wrong columns before they check samples.
 func TestWrongColumns(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -305,7 +305,7 @@ func TestWrongColumns(t *testing.T) {
 	}
 }
 
-// TestTensorSpecs: what CreateTensor refuses.
+// TestTensorSpecs: CreateTensor refuses wrong specs.
 func TestTensorSpecs(t *testing.T) {
 	t.Parallel()
 	d := fresh(t, TensorSpec{Name: "a/b", DType: "uint8"})

@@ -24,7 +24,8 @@ import (
 	"deeplake/core/version"
 )
 
-// faulty is an environment whose stores go through a faultstore: the one that was opened last.
+// faulty returns an environment with a faultstore around each store, and a function that returns
+// the one opened last.
 func faulty(t testing.TB, open storage.Opener) (*Env, func() *faultstore.Store) {
 	t.Helper()
 	env := testEnv()
@@ -70,8 +71,8 @@ func checkNumbers(t testing.TB, d *Dataset, n int) {
 	}
 }
 
-// TestStoreFailsInAppend: the store fails somewhere in a session. The transaction says so until it
-// is discarded, what is committed stays, and the same work done again succeeds.
+// TestStoreFailsInAppend: the store fails somewhere in a session. The transaction reports it until
+// it is discarded. Committed rows stay, and the same work then succeeds.
 func TestStoreFailsInAppend(t *testing.T) {
 	t.Parallel()
 	actions := map[string]faultstore.Action{
@@ -143,8 +144,7 @@ func TestStoreFailsInAppend(t *testing.T) {
 	}
 }
 
-// TestBrokenTransaction: after a failure of the store every use says what happened, until
-// discard().
+// TestBrokenTransaction: after a failure of the store every use reports it, until discard().
 func TestBrokenTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -331,7 +331,7 @@ func TestDamagedChunk(t *testing.T) {
 	}
 }
 
-// TestDeletedUnderReader: what is not in memory fails with a clear error, and the handle closes.
+// TestDeletedUnderReader: reads beyond memory fail with a clear error, and the handle closes.
 func TestDeletedUnderReader(t *testing.T) {
 	t.Parallel()
 	for _, uri := range []string{"mem://d", "file://" + t.TempDir() + "/d"} {
@@ -426,8 +426,8 @@ func TestParallelUse(t *testing.T) {
 	}
 }
 
-// TestSessionMemory: a long session needs no more memory than its open chunks, whatever the number
-// of rows.
+// TestSessionMemory: a long session needs no more memory than its open chunks, for any number of
+// rows.
 func TestSessionMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("appends 300 MB")
@@ -477,7 +477,8 @@ func TestSessionMemory(t *testing.T) {
 	must[version.Committed](t)(d.Commit(ctx, ""))
 }
 
-// TestSpilledSidePages: a session whose directories fill several side pages, looked at in between.
+// TestSpilledSidePages: the directories of a session fill several side pages, with reads in
+// between.
 func TestSpilledSidePages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

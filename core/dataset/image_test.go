@@ -65,7 +65,7 @@ func decoded(t testing.TB, file tensor.Sample, want codec.Channels) []byte {
 	return pix
 }
 
-// storedOf reads what is stored of row 0 of x, and its decoded shape.
+// storedOf reads the stored bytes of row 0 of x, and its decoded shape.
 func storedOf(t testing.TB, d *Dataset) ([]byte, chunk.Ref, error) {
 	t.Helper()
 	v, err := d.View(context.Background())
@@ -169,8 +169,8 @@ func TestTiledPictures(t *testing.T) {
 					}
 				}
 			}
-			// The same again as updates, in another order, so that small ones and tiled ones take
-			// turns.
+			// Repeats the pictures as updates, in another order, so that small and tiled ones
+			// alternate.
 			for _, k := range rand.New(rand.NewPCG(1, 1)).Perm(len(want)) {
 				for _, s := range []tensor.Sample{picture(9, true, 5, 5, 3), picture(9, true, 99, 99, 3), want[k]} {
 					if err := d.Update(ctx, []int64{int64(k)}, []tensor.Rows{{Tensor: "x", Samples: []tensor.Sample{s}}}); err != nil {
@@ -230,7 +230,7 @@ func TestLargeFile(t *testing.T) {
 	}
 }
 
-// TestForeignBeyondMemory: files of another codec whose pixels are not kept between check and
+// TestForeignBeyondMemory: files of another codec, without their pixels in memory between check and
 // writing.
 func TestForeignBeyondMemory(t *testing.T) {
 	t.Parallel()
@@ -321,7 +321,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestUntileable: what cannot be cut is refused before anything is written.
+// TestUntileable: samples that cannot be cut are refused before anything is written.
 func TestUntileable(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

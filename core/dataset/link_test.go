@@ -31,7 +31,7 @@ func linksTo(prefixes ...string) (o storage.Options) {
 	return o
 }
 
-// colourFile is a file of one colour, and what it decodes to.
+// colourFile is a file of one colour, and its pixels.
 func colourFile(t *testing.T, env *Env, name string, h, w int64, colour byte) (file, pixels []byte) {
 	t.Helper()
 	id, _, err := env.Codecs.Parse(name)
@@ -109,8 +109,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinkedObjectChanges: what is no longer what was linked is an error that names it, never other
-// bytes.
+// TestLinkedObjectChanges: a changed object is an error that names it, and never other bytes.
 func TestLinkedObjectChanges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -196,9 +195,8 @@ func TestLinkRefused(t *testing.T) {
 	}
 }
 
-// TestLinksReachTheirOwnStore: a dataset that is opened leads nowhere but into its own store,
-// whatever its links say. What the user of a handle links is read by that handle; others name the
-// place.
+// TestLinksReachTheirOwnStore: links of an opened dataset lead only into its own store. A handle
+// reads the links that its user added. Other handles must name the place.
 func TestLinksReachTheirOwnStore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -292,7 +290,7 @@ func TestNoSignatureIsStored(t *testing.T) {
 	}
 }
 
-// TestLinkLongHead links a file whose shape stands behind a megabyte of profile.
+// TestLinkLongHead links a file with a megabyte of profile before its shape.
 func TestLinkLongHead(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

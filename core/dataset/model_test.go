@@ -16,8 +16,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// The model is a list of rows. A program of random steps is done to it and to a dataset through two
-// handles, and they must agree on every row, in every version, and on every conflict.
+// The model is a list of rows. A program of random steps runs on it, and on a dataset through two
+// handles. Both must agree on every row, in every version, and on every conflict.
 
 // modelRow is a row; a tensor that is missing is a hole.
 type modelRow struct {
@@ -50,10 +50,10 @@ type modelCell struct {
 	tensor string
 }
 
-// modelChange is what a commit did.
+// modelChange records the changes of a commit.
 type modelChange struct {
 	tensors []modelTensor
-	rows    []modelRow // appended; also those deleted again
+	rows    []modelRow // appended rows, deleted ones included
 	updated map[modelCell][]byte
 	deleted map[int]bool
 }
@@ -111,7 +111,7 @@ func (c *modelChange) conflicts(theirs *modelChange) bool {
 	return false
 }
 
-// modelHandle is an open dataset and what it should show.
+// modelHandle is an open dataset and its expected state.
 type modelHandle struct {
 	d      *Dataset
 	base   int // version
@@ -165,7 +165,7 @@ func (m *model) bytes(n int) []byte {
 	return p
 }
 
-// sample makes a sample, or the items of a sequence, and what is read of it.
+// sample makes a sample, or the items of a sequence, and its expected value.
 func (m *model) sample(kind int) (samples []tensor.Sample, want []byte) {
 	array := func(d tensor.DType, shape ...int64) tensor.Sample {
 		n, err := tensor.Shape(shape).Bytes(d)

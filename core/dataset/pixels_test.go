@@ -13,8 +13,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestMaxPixels holds that a picture of more pixels than are allowed is refused when it is
-// appended, linked and decoded, with the name of the setting.
+// TestMaxPixels: a picture above max_pixels is refused by append, link and decode, with the name of
+// the setting.
 func TestMaxPixels(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -7,8 +7,7 @@ import (
 	"deeplake/core/version"
 )
 
-// gc keeps all that can be reached, and what is younger than a week. Now and then it is told to
-// expire versions.
+// gc keeps reachable objects, and objects younger than a week. Now and then it expires versions.
 func (w *world) gc(h *handle, s step) error {
 	const late = 6 * 24 // hours
 	for _, other := range w.handles {
@@ -62,8 +61,8 @@ func (w *world) expireTo(last int) error {
 	return nil
 }
 
-// checkPast opens every version of every branch: each shows what it should, or is expired, and
-// those that no gc was told to expire are not.
+// checkPast opens every version of every branch: each has its expected rows, or is expired.
+// Versions that no gc expired are readable.
 func (w *world) checkPast() error {
 	for branch := range w.heads {
 		d, err := Open(w.ctx, w.env(nil), "mem://d", OpenOptions{Branch: branch})

@@ -65,7 +65,7 @@ func (c *wantCommit) shown() []string {
 	return out
 }
 
-// pending is what a handle has not committed.
+// pending has the uncommitted changes of a handle.
 type pending struct {
 	added   []wantRow
 	updated map[int]map[int]string // row id, tensor id
@@ -112,8 +112,8 @@ func (p *pending) onto(c *wantCommit) wantCommit {
 	return out
 }
 
-// threeWay is what a merge should give. clear is false where two decisions meet in one row, whose
-// order nobody promises.
+// threeWay returns the expected result of a merge. clear is false if two decisions meet in one row:
+// their order is undefined.
 func threeWay(base, ours, theirs *wantCommit, on version.Strategy) (out wantCommit, conflict, clear bool) {
 	out, clear = ours.clone(), true
 	for _, id := range theirs.order {
@@ -239,7 +239,7 @@ func shown(ctx context.Context, d *Dataset) ([]string, error) {
 	return lines, nil
 }
 
-// shows compares what a dataset shows with what it should.
+// shows compares a dataset with its expected state.
 func shows(ctx context.Context, d *Dataset, want *wantCommit, what string) error {
 	lines, err := shown(ctx, d)
 	if err != nil {

@@ -23,13 +23,13 @@ import (
 )
 
 // The programs are random calls on two handles of one dataset, with a fault at any call to the
-// store, held against lists of rows in memory. DEEPLAKE_PROGRAMS says how many (default: as many as
-// go into programTime), DEEPLAKE_SEED which one.
+// store, held against lists of rows in memory. DEEPLAKE_PROGRAMS sets their number (default: as
+// many as fit into programTime), DEEPLAKE_SEED selects one.
 
-// programTime bounds the test when nobody asks for a number of programs.
+// programTime bounds the test without DEEPLAKE_PROGRAMS.
 const programTime = 12 * time.Second
 
-// stepKind is what a step does.
+// stepKind is the action of a step.
 type stepKind int
 
 const (
@@ -110,7 +110,7 @@ type handle struct {
 	since  int64 // hour of the oldest pending change
 }
 
-// world is a dataset and what it should be.
+// world is a dataset and its expected state.
 type world struct {
 	ctx     context.Context
 	space   *mem.Space
@@ -186,7 +186,7 @@ func (w *world) reopen(h *handle) error {
 	return nil
 }
 
-// now is what a handle should show.
+// now returns the expected state of a handle.
 func (w *world) now(h *handle) wantCommit { return h.pend.onto(&w.commits[h.base]) }
 
 // add makes a version the head of a branch.
@@ -198,7 +198,7 @@ func (w *world) add(branch string, c wantCommit, merged ...int) {
 	w.heads[branch] = len(w.commits) - 1
 }
 
-// run does one step, and says what is wrong.
+// run does one step, and reports its failure.
 func (w *world) run(s step) error {
 	w.hour.Add(int64(s.a>>32) % 20)
 	h := w.handles[s.handle]
@@ -254,7 +254,7 @@ func (w *world) step(h *handle, s step, calm func()) error {
 	case stepGC:
 		return w.gc(h, s)
 	}
-	if !h.pend.empty() { // what follows needs a clean handle
+	if !h.pend.empty() { // the next steps need a clean handle
 		if err := h.d.Checkout(w.ctx, "main", false); !errs.Is(err, errs.Conflict) {
 			return fmt.Errorf("checkout with changes: %w", orNone(err))
 		}
@@ -389,7 +389,7 @@ func textSample(s string) tensor.Sample {
 	return tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte(s)}
 }
 
-// verdict is what a commit must come to.
+// verdict is the expected outcome of a commit.
 type verdict int
 
 const (
@@ -404,7 +404,7 @@ func (w *world) judge(h *handle) verdict {
 	for at := w.heads[h.branch]; at != h.base; at = w.commits[at].parents[0] {
 		c, before := &w.commits[at], &w.commits[w.commits[at].parents[0]]
 		if len(c.order) < len(before.order) || !maps.Equal(names2(c, before), names2(before, before)) {
-			// tensors were dropped or renamed: the matrix decides by what the changes touch
+			// tensors were dropped or renamed: the matrix decides by the touched tensors
 			v = either
 		}
 		for i := range before.rows {
@@ -708,7 +708,7 @@ func (w *world) check() error {
 	return w.checkPast()
 }
 
-// execute runs a program and returns the number of steps that were done, and what went wrong.
+// execute runs a program and returns the number of completed steps, and the failure.
 func execute(program []step) (int, error) {
 	w, err := newWorld()
 	if err != nil {

@@ -84,7 +84,7 @@ func wantWhole(t *testing.T, d *Dataset) {
 	}
 }
 
-// TestRetention: which versions are kept, and when their data goes.
+// TestRetention: versions expire at their time, and their data goes after the grace period.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -194,7 +194,7 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	wantError(t, reader.Versions().CreateBranch(ctx, "late", ""), errs.NotFound, "expired")
 	wantError(t, reader.Versions().CreateBranch(ctx, "late", reader.head.Record.UUID.String()), errs.NotFound, "expired")
 	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v3 too", "v3", ""))
-	clock.on(17) // the grace period is not over, nor for who writes since day 10
+	clock.on(17) // the grace period is not over, also for writers since day 10
 	if r := collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: keep}); r.Objects != 0 {
 		t.Fatalf("in the grace period: %+v", r)
 	}
@@ -222,7 +222,7 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	if len(diff.Tensors) != 2 || diff.Tensors[0].Updated.Count != 1 {
 		t.Fatalf("%+v", diff)
 	}
-	// A tag that is deleted keeps what it stood for as long as a grace period.
+	// A deleted tag keeps its commit for one grace period.
 	if err := d.Versions().DeleteTag(ctx, "v4"); err != nil {
 		t.Fatal(err)
 	}
@@ -236,9 +236,9 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	wantWhole(t, d)
 }
 
-// TestRetentionAndMerges: what merges and diffs ask of expired commits is there: the schema of a
-// merge base, the identities of rows of a branch that is no more, what was deleted, what each
-// commit did.
+// TestRetentionAndMerges: merges and diffs find the parts of expired commits that they need. These
+// are the schema of a merge base, the identities of rows of a deleted branch, deletions, and the
+// changes of each commit.
 func TestRetentionAndMerges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -339,8 +339,8 @@ func TestRetentionAndMerges(t *testing.T) {
 	}
 }
 
-// TestRetentionWithoutName: what merges took in from a branch that is deleted expires by its own
-// time, and not before the branch has been gone for the grace period.
+// TestRetentionWithoutName: commits merged from a deleted branch expire by their own time, and not
+// before the branch has been gone for the grace period.
 func TestRetentionWithoutName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -376,8 +376,8 @@ func TestRetentionWithoutName(t *testing.T) {
 	wantWhole(t, d)
 }
 
-// TestRetentionFaults stops a gc that expires at every call, in every way. What is kept can be read
-// then, everything else can be read or is expired, and another gc ends the work.
+// TestRetentionFaults stops an expiring gc at every call, in every way. Kept versions are then
+// readable. All others are readable or expired, and another gc ends the work.
 func TestRetentionFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

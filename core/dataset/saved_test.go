@@ -121,7 +121,7 @@ func TestSavedViews(t *testing.T) {
 	}
 }
 
-// TestSavedViewOfNoCommit loads views whose commit has gone, and holds that gc leaves views alone.
+// TestSavedViewOfNoCommit loads views without their commit, and checks that gc leaves views alone.
 func TestSavedViewOfNoCommit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -203,8 +203,7 @@ func TestSavedViewsAreCopied(t *testing.T) {
 	}
 }
 
-// TestSaveViewOfAnother holds that a view is saved where its rows are, by whatever path that is
-// opened.
+// TestSaveViewOfAnother: a view is saved in the dataset of its rows, which may be open by any path.
 func TestSaveViewOfAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -229,7 +228,7 @@ func TestSaveViewOfAnother(t *testing.T) {
 	}
 }
 
-// TestRunsOfAll takes lists of runs that nobody has saved.
+// TestRunsOfAll takes lists of runs that no view has saved.
 func TestRunsOfAll(t *testing.T) {
 	t.Parallel()
 	d := upTo(t, testEnv(), "mem://d", 20)

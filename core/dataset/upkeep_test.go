@@ -25,7 +25,7 @@ func (c *clock) now() time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(c.days.Load()) * 24 * time.Hour)
 }
 
-// datedEnv is an environment whose stores live by a clock of their own.
+// datedEnv is an environment of stores with a fake clock.
 func datedEnv() (*Env, *mem.Space, *clock) {
 	c := &clock{}
 	space := &mem.Space{Now: c.now}
@@ -49,7 +49,7 @@ func keysBelow(t *testing.T, p storage.Provider, prefix string) []string {
 	return out
 }
 
-// TestGC: only what no name leads to, and what is older than the grace period, is removed.
+// TestGC removes only unreachable objects that are older than the grace period.
 func TestGC(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -220,7 +220,7 @@ func TestFsck(t *testing.T) {
 				t.Fatalf("%s %q: %v", what, key, err)
 			}
 			if named := slices.ContainsFunc(r.Problems, func(p version.Problem) bool { return p.Key == key && p.Error != "" && p.Lost != "" }); !named {
-				// What is missing by its name alone is not known to have been there.
+				// An object that is missing by its name alone may never have existed.
 				if what != "missing" || !(strings.HasPrefix(key, "refs/") || strings.HasPrefix(key, "log/")) {
 					t.Errorf("%s %q is not in %+v", what, key, r.Problems)
 				}
@@ -358,7 +358,7 @@ func TestCopy(t *testing.T) {
 	wantError(t, err, errs.Invalid, "itself")
 }
 
-// TestProgress: what a long operation has done is counted, and adds up.
+// TestProgress: a long operation counts its finished work, and the counts add up.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -385,8 +385,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCopyGoesOn: a copy that is cut short at any call leaves no dataset, and the next one takes up
-// what is there.
+// TestCopyGoesOn: a copy stopped at any call leaves no dataset, and the next copy continues its
+// work.
 func TestCopyGoesOn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -417,7 +417,7 @@ func TestCopyGoesOn(t *testing.T) {
 	wantNumbers(t, d, want...)
 }
 
-// TestCopyRefusesDamage: what is not whole is not copied.
+// TestCopyRefusesDamage: a damaged dataset is not copied.
 func TestCopyRefusesDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -251,7 +251,7 @@ func TestRechunk(t *testing.T) {
 		t.Fatalf("report is %+v", small)
 	}
 	wantNumbers(t, d, want...)
-	// Rows go on to be what they were for whoever changes them.
+	// Writers still find the same rows.
 	updateNumbers(t, d, 0, 77)
 	want[0] = 77
 	commit(t, d, "on")
@@ -262,7 +262,7 @@ func TestRechunk(t *testing.T) {
 	wantError(t, err, errs.Invalid, "chunk_bytes")
 }
 
-// TestRechunkKeepsAll: holes, sequences, tiles, compressed blocks and pictures are what they were.
+// TestRechunkKeepsAll: holes, sequences, tiles, compressed blocks and pictures do not change.
 func TestRechunkKeepsAll(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -15,8 +15,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// synthetic is a column whose decoder does a fixed amount of work and writes nothing, so that the
-// pipeline alone is measured.
+// synthetic is a column with a decoder of constant work that writes nothing. It measures the
+// pipeline alone.
 type synthetic struct {
 	name    string
 	encoded bool
@@ -134,8 +134,8 @@ func pass(b *testing.B, l *Loader) {
 	}
 }
 
-// BenchmarkOverhead is what the pipeline itself costs: wall time per sample with a decoder that
-// does nothing. Aim: below 1 us with two workers.
+// BenchmarkOverhead measures the pipeline itself: wall time per sample with an empty decoder. Aim:
+// below 1 us with two workers.
 func BenchmarkOverhead(b *testing.B) {
 	const rows = 100_000
 	for _, c := range []struct {
@@ -161,8 +161,8 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkEfficiency compares an epoch whose decoder takes 300 us with as many threads in a bare
-// loop over the same decoder. Aim: 0.97.
+// BenchmarkEfficiency compares an epoch with a decoder of 300 us with a bare loop over that decoder
+// on as many threads. Aim: 0.97.
 func BenchmarkEfficiency(b *testing.B) {
 	const rows, threads = 4096, 2
 	spin := turnsOf(300 * time.Microsecond)

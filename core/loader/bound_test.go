@@ -16,17 +16,16 @@ func awaitReady(t *testing.T, e *Epoch, n int) {
 	clock.Await(t, 20*time.Second, fmt.Sprintf("fewer than %d batches are ready", n), func() bool { return e.Stats().Ready >= n })
 }
 
-// The memory of an epoch that runs is bounded by the batches made ahead, the one that the consumer
-// has and the one it takes: with all of these there at once no later epoch maps more, however it
-// ends and whatever runs beside it.
+// The memory of a running epoch is bounded: the prefetched batches, the consumer's batch, and the
+// one it takes. Once all of these have existed together, no later epoch maps more, for any end of
+// it and any work beside it.
 func TestMemoryComesOnce(t *testing.T) {
 	t.Parallel()
 	const prefetch, batches, beside = 3, 12, 2
 	src := newFake(batches*8, &fakeColumn{name: "x", dtype: tensor.Uint8, shape: fixedShape(16, 16, 3)})
 	l := open(t, src, Options{BatchSize: 8, Workers: 2, Prefetch: prefetch, Shuffle: order.Window})
 
-	// Slow consumers, who let go of a batch when they have the next: between the two, everything is
-	// there.
+	// Slow consumers release a batch after taking the next. Between the two all batches exist.
 	var running [beside]*Epoch
 	var recent [beside]*Batch
 	for i := range running {
@@ -75,7 +74,7 @@ func TestMemoryComesOnce(t *testing.T) {
 	}
 }
 
-// Try gives what Next gives, never waits, and tells a batch that is not there from the end.
+// Try is Next without waiting. It distinguishes a missing batch from the end.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

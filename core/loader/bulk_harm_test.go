@@ -33,8 +33,8 @@ func (s *stopping) ReadAt(ctx context.Context, key string, dst []byte, off int64
 	return s.Provider.ReadAt(ctx, key, dst, off)
 }
 
-// TestBulkStops holds that a read ends with its context: before rows are found, and in the middle
-// of what is read.
+// TestBulkStops: a read ends with its context, before rows are located and in the middle of the
+// read.
 func TestBulkStops(t *testing.T) {
 	t.Parallel()
 	s := newBulkSet(t, rand.New(rand.NewPCG(2, 2)), "mem://d", false)
@@ -77,7 +77,7 @@ func TestBulkStops(t *testing.T) {
 	}
 }
 
-// BenchmarkReadNumbers is what a number costs that is read in bulk, and one by one.
+// BenchmarkReadNumbers measures the cost of a number, in bulk and one by one.
 func BenchmarkReadNumbers(b *testing.B) {
 	const n = 2_000_000
 	ctx := context.Background()

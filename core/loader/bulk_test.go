@@ -60,7 +60,7 @@ type watchedColumn struct {
 // alone is a column that cannot be read in bulk.
 type aloneColumn struct{ *dataset.Column }
 
-// Access leaves out bulk reads, and whatever else a column need not have.
+// Access omits bulk reads and all other optional abilities.
 func (aloneColumn) Access() read.Access { return read.Access{} }
 
 // bulkSet is a dataset of numbers in chunks of all sorts.
@@ -215,8 +215,7 @@ func both(t testing.TB, v View[*dataset.Column], rows []int64, o ReadOptions) (b
 	return bulk, alone, one.found.Load() > 0, bulkErr, aloneErr
 }
 
-// TestBulk holds that samples read in bulk are those that are read one by one: any rows of any
-// numbers.
+// TestBulk: samples read in bulk equal samples read one by one, for any rows of any numbers.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	rounds, _ := strconv.Atoi(os.Getenv("DEEPLAKE_BULK_ROUNDS"))
@@ -291,7 +290,7 @@ func compareBulk(t *testing.T, v *dataset.View, rows []int64, names []string, mu
 	}
 }
 
-// compareMarked holds marked holes against those of a list.
+// compareMarked compares marked holes with the holes of a list.
 func compareMarked(t *testing.T, v *dataset.View, rows []int64, name string) {
 	t.Helper()
 	alone, err := readOnce(context.Background(), SourceOf[*dataset.Column](v), rows, ReadOptions{Tensors: []string{name}, Collate: List})
@@ -329,8 +328,7 @@ func compareMarked(t *testing.T, v *dataset.View, rows []int64, name string) {
 	}
 }
 
-// TestBulkLeaves holds that what is not of one shape, as it is stored, and small is read one by
-// one.
+// TestBulkLeaves: samples of several shapes, of another stored form, or large are read one by one.
 func TestBulkLeaves(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -102,7 +102,7 @@ func TestSkip(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("%d workers: rows %v, want %v", workers, got, want)
 			}
-			if len(batches) != 9 { // those of rows 50 to 59 and 100 to 102 are passed over
+			if len(batches) != 9 { // batches of rows 50 to 59 and 100 to 102 are skipped
 				t.Errorf("%d batches, want 9", len(batches))
 			}
 			s := l.Stats()
@@ -317,7 +317,7 @@ func TestEarlyCloseLeavesNothing(t *testing.T) {
 	}
 }
 
-// After the last batch the goroutines are gone, even if nobody asks for the end.
+// After the last batch the goroutines are gone, even if no caller reads the end.
 func TestLastBatchEndsGoroutines(t *testing.T) {
 	src := fakeSet(20)
 	e := start(t, open(t, src, Options{BatchSize: 10, CollateOf: fakeCollate()}), 0)

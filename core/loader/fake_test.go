@@ -23,7 +23,7 @@ import (
 // unnoticed.
 const firstRow = 1000
 
-// fake is a view whose samples are computed from their rows.
+// fake is a view that computes samples from their rows.
 type fake struct {
 	rows    int64
 	names   []string
@@ -164,7 +164,7 @@ func (c *fakeColumn) copy(ctx context.Context, ref *chunk.Ref, dst []byte, w *ch
 	if c.read != nil {
 		if err := c.read(ctx, row); err != nil {
 			for i := range dst {
-				dst[i] = 0xee // what a failed decoder leaves must never show
+				dst[i] = 0xee // output of a failed decoder must never show
 			}
 			return err
 		}
@@ -178,7 +178,7 @@ func (c *fakeColumn) copy(ctx context.Context, ref *chunk.Ref, dst []byte, w *ch
 	return nil
 }
 
-// content is what the sample holds; false: there is none.
+// content returns the content of the sample; false: there is none.
 func (c *fakeColumn) content(row, item int64) ([]byte, bool) {
 	if c.text != nil {
 		return c.text(row)
@@ -290,7 +290,7 @@ func index(t testing.TB, b *Batch) []int64 {
 	return rows
 }
 
-// verify compares every column of b with what the fake holds. The batch must have an index.
+// verify compares every column of b with the fake. The batch must have an index.
 func verify(t testing.TB, src *fake, o Options, b *Batch) []int64 {
 	t.Helper()
 	rows := index(t, b)

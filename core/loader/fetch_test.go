@@ -87,7 +87,7 @@ func mixedOptions() Options {
 	return Options{BatchSize: 32, Collate: List, Workers: 2, ReturnIndex: true}
 }
 
-// digest is what a batch holds: its rows, and a checksum of every item and shape.
+// digest describes a batch: its rows, and a checksum of every item and shape.
 func digest(b *Batch) string {
 	out := fmt.Sprintf("batch %d of %d", b.Index, b.Rows)
 	for i := range b.Columns {
@@ -143,7 +143,7 @@ func epochOf(t testing.TB, src Source, o Options, epoch int64) ([]string, Stats)
 	return out, s
 }
 
-// What is fetched ahead is what a local disk gives, whatever the options are.
+// Prefetched bytes equal a local disk's, for all options.
 func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 300)

@@ -54,7 +54,7 @@ func harm(t *testing.T, l *remoteSet) {
 	}
 }
 
-// run is an epoch with what it skipped, or the error that ended it.
+// run is an epoch with its skipped rows, or the error that ended it.
 func run(t *testing.T, src Source, o Options) (batches []string, skipped []SkipNote, n int64, err error) {
 	t.Helper()
 	l := open2(t, src, o)
@@ -106,7 +106,7 @@ func TestDamageIsThatOfItsSamples(t *testing.T) {
 	}
 }
 
-// What was damaged on its way is asked for once more.
+// Bytes damaged in transit are requested once more.
 func TestDamageOnTheWayIsRepaired(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 100)
@@ -128,8 +128,7 @@ func TestDamageOnTheWayIsRepaired(t *testing.T) {
 	})
 }
 
-// A store that fails ends the epoch with its error, whatever on_error says: it is not the sample's
-// fault.
+// A failing store ends the epoch with its error for every on_error: it is not the sample's fault.
 func TestFailingStoreEndsTheEpoch(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 100)
@@ -150,8 +149,7 @@ func TestFailingStoreEndsTheEpoch(t *testing.T) {
 	})
 }
 
-// Nothing waits for requests that nobody needs any more: in a bubble whose clock stands, neither do
-// the goroutines.
+// No goroutine waits for requests that are needed no more: the bubble's clock stands still.
 func TestEarlyEndCancelsRequests(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 100)

@@ -30,7 +30,7 @@ type filesOf struct {
 	decode      float64 // bytes a second of one decode thread
 }
 
-// planned is the only column of a filesOf, whose blocks are single rows.
+// planned is the only column of a filesOf. Its blocks are single rows.
 type planned struct{ filesOf }
 
 const plannedChunk = 8 << 20
@@ -58,13 +58,13 @@ func (p planned) prefetch(_ context.Context, runs [][2]int64) (spans []chunk.Spa
 	return spans, nil
 }
 
-// journey is what became of an epoch.
+// journey has the figures of an epoch.
 type journey struct {
 	first, total time.Duration
-	ideal        time.Duration // of what is slower: decoding by itself, or the line by itself
+	ideal        time.Duration // of the slower one: decoding alone, or the line alone
 	requests     int64
 	bytes        float64       // fetched as a part of those stored
-	used         float64       // part of what the line could have carried until the last byte came
+	used         float64       // as a part of the line's capacity until the last byte came
 	waited       time.Duration // by a decode thread, after the first batch
 }
 
@@ -120,7 +120,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 	return j
 }
 
-// decoding is what the threads share: runs of eight rows, batch after batch.
+// decoding is the threads' shared work: runs of eight rows, batch after batch.
 type decoding struct {
 	files      filesOf
 	prefetcher *prefetch.Prefetcher
@@ -184,11 +184,11 @@ func (d *decoding) run(ctx context.Context, j *journey, began time.Time) error {
 	}
 }
 
-// What a line allows is reached, whatever limits it: the rate of decoding where it is wide, its
-// bytes where it is narrow, with few requests where those are dear. The windows of the order are
-// why a narrow line stands still in the end: the last one, two thirds of the noise here, is decoded
-// when all of it is there. (Bytes cost no processor time here, as they do where they are received:
-// that little follows before the first batch is decoded shows as a loss of a percent only.)
+// An epoch reaches the limit of its line: the rate of decoding on a wide line, the line's bytes on
+// a narrow one. Few requests are sent where they are expensive. A narrow line is idle at the end:
+// the last window, two thirds of the noise here, is decoded when all of it has arrived. Bytes cost
+// no processor time here, unlike real ones. Therefore holding bytes back before the first batch is
+// decoded shows as a loss of one percent. See docs/design/prefetch.md.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	noise := filesOf{rows: 20_000, bytes: 39_500, decode: 80e6}

@@ -111,7 +111,7 @@ func TestOnDemandWaits(t *testing.T) {
 	})
 }
 
-// Order and content are the same whatever the number of threads and batches in flight.
+// Order and content are the same for any number of threads and batches in flight.
 func TestOrderIgnoresThreads(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(500)

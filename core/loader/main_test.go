@@ -8,8 +8,8 @@ import (
 	"deeplake/core/format"
 )
 
-// TestMain lets the zstd coders of core/format, which all tests share, come into being outside of
-// any test: what a synctest bubble makes, nobody outside of it may use.
+// TestMain makes the zstd coders of core/format, which all tests share, before any test. Objects
+// made in a synctest bubble must not be used outside of it.
 func TestMain(m *testing.M) {
 	schema := &format.Schema{Info: map[string]any{}}
 	for i := range 100 {

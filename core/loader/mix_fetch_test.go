@@ -7,8 +7,8 @@ import (
 	"deeplake/core/order"
 )
 
-// A mixture of far views asks for what they hold, and for not much more where the memory for what
-// is fetched ahead is too small for all of it; of a near view nothing is fetched.
+// A mixture of remote views requests their bytes once, and not many more if the memory for
+// prefetched bytes is too small for all. It prefetches nothing of a local view.
 func TestMixFetchesItsViews(t *testing.T) {
 	t.Parallel()
 	l := plainRemoteSet(t)

@@ -7,7 +7,7 @@ import (
 	"deeplake/core/order"
 )
 
-// Batches hold the rows that were drawn, those drawn twice among them.
+// Batches have the drawn rows, repeated draws included.
 func TestLoaderDraws(t *testing.T) {
 	t.Parallel()
 	const rows = 300

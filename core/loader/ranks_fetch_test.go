@@ -8,8 +8,7 @@ import (
 	"deeplake/core/order"
 )
 
-// passOf runs one pass over a lake that nobody has read from yet, and returns its rows and what it
-// asked the store for.
+// passOf runs one pass over a fresh lake, and returns its rows and its requests to the store.
 func passOf(t *testing.T, l *remoteSet, o Options, p order.Pass) (rows, bytes int64, requests int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,8 +30,8 @@ func passOf(t *testing.T, l *remoteSet, o Options, p order.Pass) (rows, bytes in
 	return rows, bytes, requests
 }
 
-// Joint, the ranks ask the store for little more than the dataset, and a pass that begins late for
-// little more than what is left.
+// Together, the ranks request little more than the dataset. A pass that begins late requests little
+// more than the rest.
 func TestRanksFetchTheirShare(t *testing.T) {
 	t.Parallel()
 	l := plainRemoteSet(t)
@@ -42,7 +41,7 @@ func TestRanksFetchTheirShare(t *testing.T) {
 		o     Options
 		world int
 		from  int64   // rows that lie behind
-		most  float64 // of what is left, in all ranks
+		most  float64 // as a multiple of the rest, in all ranks
 	}{
 		{"sequential", Options{}, 4, 0, 1.1},
 		{"sequential, from the middle", Options{}, 4, 1024, 1.1},

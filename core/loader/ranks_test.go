@@ -127,7 +127,7 @@ func TestRanksDeliver(t *testing.T) {
 	}
 }
 
-// A pass that begins at a position reads nothing of what lies before.
+// A pass that begins at a position reads nothing before it.
 func TestPassReadsNothingBefore(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []string{order.Sequential, order.Window, order.Full} {

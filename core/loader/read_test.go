@@ -103,7 +103,7 @@ func TestReadNothing(t *testing.T) {
 	}
 }
 
-// A tensor whose dtype no sample has decided holds nothing but holes.
+// A tensor with an open dtype has only holes.
 func TestReadUndecided(t *testing.T) {
 	t.Parallel()
 	src := newFake(2, &fakeColumn{name: "x", dtype: 0, text: func(int64) ([]byte, bool) { return nil, false }})
@@ -162,7 +162,7 @@ func TestReadPanics(t *testing.T) {
 	}
 }
 
-// BenchmarkReadOne is what reading one decoded row costs besides the decoder.
+// BenchmarkReadOne measures the cost of reading one decoded row besides the decoder.
 func BenchmarkReadOne(b *testing.B) {
 	src := SourceOf(&syntheticSource{1000, []*synthetic{{name: "images", encoded: true, stored: 40_000, shape: tensor.Shape{250, 250, 3}}}})
 	b.ReportAllocs()

@@ -28,7 +28,7 @@ type remoteStore struct {
 
 	mu       sync.Mutex
 	gets     map[string]int   // requests by the first part of the key
-	bytes    map[string]int64 // and what they asked for
+	bytes    map[string]int64 // and their bytes
 	flying   int
 	most     int // requests at once
 	flight   int64
@@ -73,7 +73,7 @@ func (f *remoteStore) begin(ctx context.Context, key string, off, n int64) (done
 	}, err
 }
 
-// request is all of a request whose n bytes are wanted at once.
+// request performs a whole request of n bytes.
 func (f *remoteStore) request(ctx context.Context, key string, off, n int64) error {
 	done, err := f.begin(ctx, key, off, n)
 	defer done()

@@ -116,7 +116,7 @@ func (c *prefetchFake) prefetch(_ context.Context, runs [][2]int64) ([]chunk.Spa
 	return make([]chunk.Span, len(runs)), nil
 }
 
-// TestCachedIsNotFetched: bytes of samples that are kept are not asked for.
+// TestCachedIsNotFetched: bytes of cached samples are not requested.
 func TestCachedIsNotFetched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -43,7 +43,7 @@ func (l *remoteSet) copyTo(t *testing.T, to storage.Provider) {
 	}
 }
 
-// A real server, behind a proxy that breaks what it can, gives the epochs of a local disk.
+// A real server, behind a proxy that injects every fault, gives the epochs of a local disk.
 func TestEpochFromServer(t *testing.T) {
 	t.Parallel()
 	server := objectstore.S3(t)

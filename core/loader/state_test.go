@@ -190,7 +190,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e, err := l.Start(t.Context(), p) // whatever is taken can be gone on from
+		e, err := l.Start(t.Context(), p) // every batch taken is a point to resume from
 		if err != nil {
 			t.Fatalf("state %q gives pass %+v, which does not start: %v", data, p, err)
 		}

@@ -53,8 +53,8 @@ func TestCipherLarge(t *testing.T) {
 	}
 }
 
-// Every element must reach every place about equally often over the keys, also in the small domains
-// where a Feistel network has little to work with.
+// Every element must reach every position about equally often over the keys, also in small domains,
+// which give a Feistel network few bits.
 func TestCipherUniform(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int64{2, 3, 4, 5, 8, 13, 16, 37, 100} {

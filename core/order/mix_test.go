@@ -64,7 +64,7 @@ func split(m *views, rows []int64) [][]int64 {
 	return out
 }
 
-// The numbers of mixtures are those of order version 1, far into several epochs.
+// Mixtures keep the numbers of order version 1, far into several epochs.
 func TestMixturesArePinned(t *testing.T) {
 	t.Parallel()
 	m := mixed(t, MixPolicy{Weights: []float64{0.6, 0.3, 0.1}, Length: 20000}, 3000, 9000, 250)
@@ -162,8 +162,7 @@ func TestExactBatches(t *testing.T) {
 	}
 }
 
-// Random: within a batch the shares vary as those of independent draws, nearly, and over a run they
-// are exact.
+// Random: within a batch the shares vary nearly like independent draws; over a run they are exact.
 func TestRandomBatches(t *testing.T) {
 	t.Parallel()
 	m := mixed(t, MixPolicy{Weights: []float64{0.75, 0.25}}, 900_000, 900_000)
@@ -292,8 +291,8 @@ func TestMixIsRandomAccess(t *testing.T) {
 	}
 }
 
-// The order of one view does not depend on how much the others hold, nor on their number of bytes,
-// where windows are all of a view; and two views of the same rows are not in the same order.
+// The order of one view depends neither on the rows of the others nor on their bytes, if a window
+// is a whole view. Two views of the same rows have different orders.
 func TestMixViewsAreIndependent(t *testing.T) {
 	t.Parallel()
 	b := MixPolicy{Weights: []float64{1, 1}}
@@ -331,7 +330,7 @@ func TestMixOrderPinsParts(t *testing.T) {
 	}
 }
 
-// BenchmarkMix reports what a row costs, and what it costs to go on in the middle of an epoch.
+// BenchmarkMix reports the cost of a row, and of resuming in the middle of an epoch.
 func BenchmarkMix(b *testing.B) {
 	for _, mode := range []string{MixRandom, MixExact} {
 		m := mixed(b, MixPolicy{Mode: mode, Weights: []float64{5, 3, 2, 1, 1, 1, 1, 1}, Length: 1_000_000_000}, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8, 1e8)

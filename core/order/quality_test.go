@@ -16,9 +16,9 @@ const (
 	classSample = 110_000 // bytes
 )
 
-// BenchmarkOrderWritten writes the first two epochs of each order of the set into the folder
-// ORDER_DIR, as int32 in the byte order of x86, for whoever measures what it is worth; without the
-// folder it is left out.
+// BenchmarkOrderWritten writes the first two epochs of each order of the set to the folder
+// ORDER_DIR, for measurements of their quality. Rows are int32 in the byte order of x86. Without
+// the folder it is skipped.
 func BenchmarkOrderWritten(b *testing.B) {
 	folder := os.Getenv("ORDER_DIR")
 	if folder == "" {
@@ -50,7 +50,7 @@ func BenchmarkOrderWritten(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan reports what it takes from nothing to the rows of a batch, at the beginning and in
+// BenchmarkPlan reports the time from a new order to the rows of a batch, at the beginning and in
 // the middle of an epoch of a billion rows.
 func BenchmarkPlan(b *testing.B) {
 	const rows = 1_000_000_000
@@ -75,8 +75,8 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// A billion rows are planned with the memory of a few: an order has no table, whatever its kind.
-func TestPlanOfABillionRows(t *testing.T) { // alone: it counts what is allocated
+// A billion rows are planned with the memory of a few: no kind of order has a table.
+func TestPlanOfABillionRows(t *testing.T) { // not parallel: it counts allocations
 	const rows, most = 1_000_000_000, 1 << 20
 	batch := make([]int64, 256)
 	for _, kind := range []string{Sequential, Window, Full, Mixed} {

@@ -58,7 +58,7 @@ func TestRanksShareGlobalBatches(t *testing.T) {
 	}
 }
 
-// checkShares fails unless the shares of all ranks are what they promise.
+// checkShares fails unless the shares of all ranks satisfy their contract.
 func checkShares(t *testing.T, o Order, p Pass, batch int64, tail string) {
 	t.Helper()
 	what := fmt.Sprintf("%+v, pass %+v, batch %d, tail %q", o, p, batch, tail)
@@ -288,8 +288,8 @@ func BenchmarkShare(b *testing.B) {
 	}
 }
 
-// BenchmarkRanksRead counts, in place of time, the blocks that a rank reads in an epoch of 300,000
-// rows of 110 kB, as a multiple of its share of all, and from how many the rows of its batch come.
+// BenchmarkRanksRead counts blocks instead of time: the blocks that a rank reads in an epoch of
+// 300,000 rows of 110 kB, as a multiple of its share, and the blocks behind one of its batches.
 func BenchmarkRanksRead(b *testing.B) {
 	for _, c := range []struct{ window, batch int64 }{{512, 32}, {512, 256}, {2048, 256}} {
 		for world := 1; world <= 64; world *= 2 {
@@ -306,7 +306,7 @@ func BenchmarkRanksRead(b *testing.B) {
 	}
 }
 
-// The shares of ranks are those of order version 1, all tails, in the middle of an epoch.
+// Ranks keep the shares of order version 1, for all tails, in the middle of an epoch.
 func TestSharesArePinned(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]uint64{Sequential: 0xdb8bb831f1cded2a, Window: 0x4726fae5c376bb86, Full: 0x4b4390c5f37ab868} {

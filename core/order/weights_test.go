@@ -74,8 +74,8 @@ func TestWeightsRefuse(t *testing.T) {
 	}
 }
 
-// Independent draws must come as often as the weights say, by a chi square test, in each epoch and
-// over pairs of positions, so that one draw tells nothing about the next.
+// Independent draws must have the frequencies of the weights, by a chi square test, in each epoch.
+// Pairs of positions must, too: one draw must not depend on another.
 func TestDrawsFollowWeights(t *testing.T) {
 	t.Parallel()
 	values := []float64{0, 1, 2, 3, 0.5, 0, 10, 1e-9, 3.5, 7}
@@ -218,8 +218,8 @@ func TestDrawsOnce(t *testing.T) {
 	}
 }
 
-// Without replacement the first row has the odds of the weights, and the second those of the rows
-// that are left.
+// Without replacement the first row has the odds of the weights, and the second the odds among the
+// remaining rows.
 func TestDrawsOnceFollowWeights(t *testing.T) {
 	t.Parallel()
 	values := []float64{1, 2, 3, 4}
@@ -283,7 +283,7 @@ func TestDrawsAreRandomAccess(t *testing.T) {
 	}
 }
 
-// What a state pins must differ where the draws do, and only there.
+// States must differ if, and only if, the draws differ.
 func TestOrderPinsWeights(t *testing.T) {
 	t.Parallel()
 	base := weighted(t, Options{Weights: weigh(t, 1, 2, 3)}).order
@@ -343,7 +343,7 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// BenchmarkDraw reports what a draw costs, and what an epoch without replacement costs to begin.
+// BenchmarkDraw reports the cost of a draw, and of beginning an epoch without replacement.
 func BenchmarkDraw(b *testing.B) {
 	values := make([]float64, 1_281_167)
 	for i := range values {

@@ -17,10 +17,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-// counted is a table that counts what is read of it, and may wait for each read.
+// counted is a table that counts its reads, and may wait for each read.
 type counted struct {
 	*memTable
-	values, index atomic.Int64 // rows whose values were read, and of which the index was asked
+	values, index atomic.Int64 // rows with values read, and rows looked up in the index
 	wait          func(ctx context.Context) error
 }
 
@@ -194,7 +194,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// asked counts how often somebody looks whether it has ended.
+// asked counts the checks of its end.
 type asked struct {
 	context.Context
 	looks atomic.Int64
@@ -473,8 +473,8 @@ func TestGroupsAcrossBatches(t *testing.T) {
 	}
 }
 
-// TestBatchedParameters: values that are taken in turn give what asking with one after the other
-// gives, and rows are read once.
+// TestBatchedParameters: a batched parameter gives the results of one query per value, and reads
+// rows once.
 func TestBatchedParameters(t *testing.T) {
 	t.Parallel()
 	n, d, turns := 30_000, 8, 5
@@ -546,8 +546,8 @@ func TestBatchedParameters(t *testing.T) {
 	}
 }
 
-// TestTopAlike: the first rows are those of all rows sorted, whatever the values: NULL, NaN, equal
-// ones, every kind of number.
+// TestTopAlike: the first rows equal those of a full sort for all values: NULL, NaN, equal ones,
+// every kind of number.
 func TestTopAlike(t *testing.T) {
 	t.Parallel()
 	n := 5000

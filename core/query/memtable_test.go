@@ -288,7 +288,7 @@ func fillText(t array.Type, rows []any) (*array.Column, error) {
 	return array.From(t, text, null), nil
 }
 
-// axes is what is true of the shapes of all rows.
+// axes are the bounds of the shapes of all rows.
 func axes(shapes []tensor.Shape) (int, tensor.Shape) {
 	var all tensor.Shape
 	for _, s := range shapes {

@@ -152,7 +152,7 @@ func TestRandomExpressions(t *testing.T) {
 	}
 }
 
-// exprOn runs a query and holds the types of its columns against what was foretold.
+// exprOn runs a query and compares the types of its columns with the checker's.
 func exprOn(t *testing.T, table query.Table, text string, batch int) ([][]any, error) {
 	t.Helper()
 	plan, err := query.Prepare(t.Context(), text, table, nil, query.Options{Threads: 1, Batch: batch})

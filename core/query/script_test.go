@@ -347,7 +347,7 @@ func timeText(u array.Unit, n int64) string {
 	return c.Value(0).(string)
 }
 
-// compare checks rows against those of a script.
+// compare compares rows with the rows of a script.
 func compare(rows [][]any, want []string, order bool) error {
 	got := make([]string, len(rows))
 	for i, row := range rows {
@@ -404,7 +404,7 @@ func written(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// same reports whether a value is what a script wants; floating point numbers to six digits.
+// same compares a value with a script's, floating point numbers to six digits.
 func same(got, want any) bool {
 	switch w := want.(type) {
 	case []any:

@@ -11,8 +11,7 @@ import (
 	"deeplake/core/query"
 )
 
-// TestBorrow: what is shown where it lies is what is read, and what is compressed or has holes is
-// read.
+// TestBorrow: borrowed values equal read ones; compressed columns and columns with holes are read.
 func TestBorrow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -44,7 +44,7 @@ func (l *liar) Encode(dst, _ []byte, _ tensor.DType, _ tensor.Shape, _ codec.Opt
 	return append(dst, l.file...), nil
 }
 
-// lie is one row: a file, and what the directory says of it.
+// lie is one row: a file, and a false directory entry.
 type lie struct {
 	name   string
 	file   []byte
@@ -113,7 +113,7 @@ func someLies(t *testing.T, id codec.ID, d tensor.DType, want codec.Channels) []
 	return out
 }
 
-// tellLies makes a dataset of rows whose directories say what the lies do.
+// tellLies makes a dataset of rows with these false directories.
 func tellLies(t *testing.T, env *dataset.Env, uri, htype string, id codec.ID, d tensor.DType, lies []lie) {
 	ctx := context.Background()
 	told := &liar{}
@@ -205,7 +205,7 @@ type contradicted struct {
 	dtype  tensor.DType
 }
 
-// holds checks what became of row i: an error, or pixels, which are nil where other checks see to
+// holds checks the outcome of row i: an error, or pixels. Pixels are nil if other checks cover
 // them.
 func (c *contradicted) holds(t *testing.T, i int, pix []byte, err error, words ...string) {
 	t.Helper()
@@ -357,8 +357,8 @@ func (c *contradicted) honestOnes(t *testing.T) *dataset.View {
 	return must[*dataset.View](t)(ds.View(ctx))
 }
 
-// deliver runs epochs and returns the pixels of every row that came, and what was said of the first
-// that did not.
+// deliver runs epochs and returns the pixels of every delivered row, and the error of the first
+// missing one.
 func deliver(t *testing.T, v *dataset.View, o loader.Options, epochs int64) (rows map[int64][]byte, notes []loader.SkipNote) {
 	ctx := context.Background()
 	o.Collate, o.ReturnIndex, o.OnError, o.BatchSize = loader.List, true, loader.Skip, 7

@@ -8,8 +8,8 @@ import (
 	"deeplake/core/format"
 )
 
-// TestMain makes the zstd coders of core/format, which all tests share, before any test does: what
-// a synctest bubble makes is of no use outside of it.
+// TestMain makes the zstd coders of core/format, which all tests share, before any test. Objects
+// made in a synctest bubble must not be used outside of it.
 func TestMain(m *testing.M) {
 	schema := &format.Schema{Info: map[string]any{}}
 	for i := range 100 {

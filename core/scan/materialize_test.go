@@ -47,8 +47,8 @@ func (d dying) Delete(ctx context.Context, keys ...string) error {
 	return d.Provider.Delete(ctx, keys...)
 }
 
-// TestMaterializeKilled kills a copy at each of its writes: what is left is nothing, or empty, or
-// all, and the same copy can be made then.
+// TestMaterializeKilled kills a copy at each of its writes. It leaves nothing, an empty dataset, or
+// all rows, and the copy can run again.
 func TestMaterializeKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -126,7 +126,7 @@ func TestMaterializeTogether(t *testing.T) {
 	}
 }
 
-// TestMaterializeIntoEmpty keeps an empty dataset that somebody has made where the copy fails.
+// TestMaterializeIntoEmpty: a failing copy keeps an empty dataset that existed before.
 func TestMaterializeIntoEmpty(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -86,15 +86,15 @@ func alike(rng *rand.Rand, keys []string, key string) []string {
 	return same
 }
 
-// hides reports whether a mutation takes away an object that others stand behind: then what they
-// say counts.
+// hides reports whether a mutation removes an object with older versions behind it. Their state is
+// then right, too.
 func (m *mutation) hides() bool {
 	key := m.keys[0]
 	return m.over[key] == nil && (strings.HasPrefix(key, "log/") || strings.HasPrefix(key, "refs/") || strings.HasPrefix(key, "views/"))
 }
 
-// judge holds results against what they should be: right, an older state where the newest object is
-// gone, or an error that names the object.
+// judge accepts right results, an older state if the newest object is gone, and errors that name
+// the object.
 func (m *mutation) judge(got, want map[string]reply, valid map[string]bool) error {
 	for name, r := range got {
 		switch {
@@ -125,7 +125,7 @@ func names(err error, key string) bool {
 	return false
 }
 
-// rare asks what costs more: a check, a copy, a collection that removes nothing, a commit.
+// rare runs the expensive operations: a check, a copy, a collection that removes nothing, a commit.
 func (m *mutation) rare(ctx context.Context, v *victim, want map[string]reply, valid map[string]bool) error {
 	env, _ := v.on(m.over)
 	d, err := dataset.Open(ctx, env, victimURI, dataset.OpenOptions{Storage: reachLake()})
@@ -151,7 +151,7 @@ func (m *mutation) rare(ctx context.Context, v *victim, want map[string]reply, v
 	return m.copied(ctx, v, want, valid)
 }
 
-// copied copies the dataset, and holds the copy against what it should be.
+// copied copies the dataset, and checks the copy.
 func (m *mutation) copied(ctx context.Context, v *victim, want map[string]reply, valid map[string]bool) error {
 	env, _ := v.on(m.over)
 	copies := map[string]*harmed{}
@@ -202,7 +202,7 @@ func TestMutations(t *testing.T) {
 			t.Fatalf("before any change, %s: %v", name, r.err)
 		}
 	}
-	for n := range 12 { // what rows were in any version
+	for n := range 12 { // rows of all versions
 		for _, branch := range []string{"main", "try"} {
 			env, _ := v.on(nil)
 			d, err := dataset.Open(ctx, env, victimURI, dataset.OpenOptions{At: fmt.Sprintf("%s@%d", branch, n), Storage: reachLake()})

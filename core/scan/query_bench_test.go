@@ -11,8 +11,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// BenchmarkQuery is queries of a dataset on a local disk, in the memory of the page cache: bytes
-// are those of the columns that a query names.
+// BenchmarkQuery runs queries of a dataset on a local disk, in the page cache. Bytes count the
+// columns that a query names.
 func BenchmarkQuery(b *testing.B) {
 	const n, axes, vectors = 4 << 20, 768, 64 << 10
 	ctx := context.Background()

@@ -97,7 +97,7 @@ func sliced(data []byte, s tensor.Shape, spans []query.Span, size int) (out []by
 	return out, shape, true
 }
 
-// someSpans draws what may stand between brackets.
+// someSpans draws text for between brackets.
 func someSpans(r *rand.Rand, axes int, size int64) []query.Span {
 	var out []query.Span
 	ellipsis := r.IntN(4) == 0

@@ -20,8 +20,8 @@ import (
 	"deeplake/core/version"
 )
 
-// remote is a store whose requests take 25 ms each and 90 MB/s. Under testing/synctest none of it
-// takes real time.
+// remote is a store with requests of 25 ms and 90 MB/s. Under testing/synctest they take no real
+// time.
 type remoteStore struct {
 	storage.Provider
 	mu    sync.Mutex
@@ -120,8 +120,7 @@ func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteSt
 	return env, func() *remoteStore { return last }
 }
 
-// TestRemoteResult holds what a selective filter costs over a network: little more than the bytes
-// of the rows it finds.
+// TestRemoteResult: a selective filter over a network costs little more than the bytes of its rows.
 func TestRemoteResult(t *testing.T) {
 	env, store := remoteSet(t, 2500)
 	synctest.Test(t, func(t *testing.T) {

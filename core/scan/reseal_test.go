@@ -35,8 +35,7 @@ type sealedObject struct {
 	payload []byte
 }
 
-// forger changes what lies under checksums and names, and makes these right again: decoders see the
-// change.
+// forger changes content under checksums and names, and corrects these: decoders see the change.
 type forger struct {
 	v       *victim
 	sealed  map[string]*sealedObject
@@ -86,7 +85,7 @@ func nameOf(key string) (raw, text []byte) {
 	return raw, []byte(name)
 }
 
-// forge stores another payload in the place of an object, and whatever names it, up to the records.
+// forge replaces the payload of an object, and of every object that names it, up to the records.
 func (f *forger) forge(over objects, changed map[string][]byte) {
 	payloads := changed // of objects that are to be sealed again
 	for len(payloads) > 0 {
@@ -144,8 +143,7 @@ func (f *forger) harm(seed uint64) (what string, over objects) {
 	return fmt.Sprintf("%s %q", o.kind, key), over
 }
 
-// chunk changes a chunk and what is said of it: its head, its directory, or a block under a right
-// checksum.
+// chunk changes a chunk: its head, its directory, or a block under a right checksum.
 func (f *forger) chunk(rng *rand.Rand, key string) objects {
 	over, data := objects{}, f.v.all[key]
 	tr, err := format.DecodeTrailer(data[len(data)-format.ChunkTrailerBytes:], int64(len(data)))
@@ -244,7 +242,7 @@ func garbleText(rng *rand.Rand, data []byte) []byte {
 // path is one way of using a dataset.
 type path func(ctx context.Context, over objects) []error
 
-// paths are all of them: what reads, and what checks, collects, copies and writes.
+// paths lists all code paths: reads, checks, collections, copies and writes.
 func (f *forger) paths() []path {
 	var out []path
 	read := func(at string, ask func(q *questions) func(context.Context, string, *dataset.Dataset)) {
@@ -337,7 +335,7 @@ func suffer(over objects, paths []path) error {
 // forgery is used by one path, drawn by the seed: a million of them take hours, not days. Names of
 // objects are random, so a seed alone does not repeat a failure: DEEPLAKE_KEEP is a folder for the
 // forged datasets that fail.
-func TestForgeries(t *testing.T) { // not parallel: it counts what the process allocates
+func TestForgeries(t *testing.T) { // not parallel: it counts the process's allocations
 	count, first, each := uint64(60), uint64(0), uint64(0)
 	for name, n := range map[string]*uint64{"DEEPLAKE_FORGERIES": &count, "DEEPLAKE_SEED": &first, "DEEPLAKE_PATHS": &each} {
 		if s := os.Getenv(name); s != "" {

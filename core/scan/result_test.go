@@ -59,7 +59,7 @@ func cells(t testing.TB, a *Result, name string) []cell {
 	return rowByRow(t, must[read.Column](t)(a.Column(name)), a.Len(), w)
 }
 
-// rowByRow decodes each of n rows by itself. What lies stored has to be there too.
+// rowByRow decodes each of n rows by itself. The stored form must exist, too.
 func rowByRow(t testing.TB, col read.Column, n int64, w *chunk.Worker) []cell {
 	t.Helper()
 	ctx := context.Background()
@@ -177,7 +177,7 @@ func TestResult(t *testing.T) {
 	v := must[*dataset.View](t)(d.View(ctx))
 	for _, c := range []struct {
 		query, rows string            // rows: of the dataset; "none": of no single one
-		want        map[string]string // column, what it says
+		want        map[string]string // column, its message
 	}{
 		{"SELECT * WHERE x > 4", "0 2 4", map[string]string{"x": "5 8 9", "y": "0 null 2", "name": "a c e", "label": "0 0 1"}},
 		{"SELECT x AS n, name AS x ORDER BY n DESC LIMIT 3", "4 2 0", map[string]string{"n": "9 8 5", "x": "e c a"}},
@@ -286,8 +286,7 @@ func TestResultIdentity(t *testing.T) {
 			t.Errorf("%s: parts are alike", q)
 		}
 	}
-	// Of results, and of other datasets: what was asked before counts, and every version that was
-	// read.
+	// Of results, and of other datasets: earlier queries count, and every version read.
 	other := small(t, env, "mem://other")
 	of := func(steps ...string) string {
 		a := Plain(v)

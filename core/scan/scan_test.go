@@ -185,7 +185,7 @@ func testViews(t testing.TB, d *dataset.Dataset, r *rand.Rand) map[string]*datas
 	}
 }
 
-// cell is what a value has to be: its bytes, item by item, as the dataset's own reading gives them.
+// cell is an expected value: its bytes, item by item, as the dataset itself reads them.
 type cell struct {
 	hole   bool
 	shapes []tensor.Shape
@@ -200,7 +200,7 @@ func oracle(t testing.TB, v *dataset.View, name string) []cell {
 	return rowByRow(t, must[*dataset.Column](t)(v.Column(name)), v.Len(), w)
 }
 
-// widened is what halves become.
+// widened converts halves.
 func widened(data []byte) []byte {
 	var out []byte
 	for i := 0; i < len(data); i += 2 {
@@ -237,7 +237,7 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// sameCell compares row i of a column with what it has to be.
+// sameCell compares row i of a column with the expected value.
 func sameCell(t *testing.T, c *array.Column, i int, want cell, half bool) {
 	t.Helper()
 	if c.IsNull(i) != want.hole {
@@ -382,7 +382,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// inZone holds a value against what is said of it.
+// inZone checks a value against its zone.
 func inZone(t *testing.T, z *query.Zone, c cell, typ array.Type) {
 	t.Helper()
 	if z.Hole && !c.hole || z.Min != nil && c.hole {

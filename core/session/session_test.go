@@ -219,7 +219,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A view closed by one caller stays closed for those who come later, and keeps what others read.
+// A view closed by one caller stays closed for later callers, and keeps data that others read.
 func TestClosedViews(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -44,7 +44,7 @@ class Running {
     unsigned long thread_;
     std::uint64_t told_ = 0;
     std::function<void(std::uint64_t press)> waits_for_;
-    bool telling_ = false;  // set while reported: a function may be reachable from itself
+    bool telling_ = false;  // set during interrupt(), which may reach this call again
 };
 
 // A visit of a thread of the core to Python. Before the interpreter exits, it refuses new visits

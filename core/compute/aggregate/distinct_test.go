@@ -31,7 +31,7 @@ func TestCountDistinctAgainstMaps(t *testing.T) {
 		"few":       fill(func(int) int64 { return r.Int64N(1000) }),
 		"one":       fill(func(int) int64 { return 0 }),
 		"some":      fill(func(int) int64 { return r.Int64N(rows / 2) }),
-		// Someone who knows the partitions chooses values of one of them.
+		// Attackers that know the partitions choose values of one partition.
 		"one partition": fill(func(i int) int64 { return int64(uint64(i/2) * uint64(inverse)) }),
 	}
 	for name, values := range cases {
@@ -58,8 +58,8 @@ func TestCountDistinctAgainstMaps(t *testing.T) {
 	}
 }
 
-// countOver is COUNT(DISTINCT) with several aggregators that take turns at slices of the rows and
-// are then merged.
+// countOver computes COUNT(DISTINCT) by several aggregators. They take slices of the rows
+// alternately and are then merged.
 func countOver(t *testing.T, values []int64, nulls []bool, of []int32, grouped bool, units int) []int64 {
 	t.Helper()
 	const batch, groups = 1 << 10, 7

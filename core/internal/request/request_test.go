@@ -131,7 +131,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused: reading exactly what was asked for leaves the connection for the next
+// TestConnectionsAreReused: reading exactly the requested bytes leaves the connection for the next
 // request.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestWrongResponses: what a server gets wrong is found before a byte of it is read.
+// TestWrongResponses: wrong heads of responses are refused before a byte of the body is read.
 func TestWrongResponses(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, header ...string) http.HandlerFunc {
@@ -288,7 +288,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestRedirects: others are followed a few times, and are not told what is private.
+// TestRedirects: redirects are followed a few times, without private headers.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	var told atomic.Value
@@ -425,8 +425,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfTheSystem: those that the process's own SSL_CERT_FILE adds are the system's;
-// they are read once, and by the first connection that needs them.
+// TestCertificatesOfTheSystem: certificates of the process's own SSL_CERT_FILE belong to the
+// system's. The first connection that needs them reads them, once.
 func TestCertificatesOfTheSystem(t *testing.T) {
 	server := httptest.NewTLSServer(serve(content()))
 	defer server.Close()

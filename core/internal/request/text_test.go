@@ -40,7 +40,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// TestResponsesRepeatNoSecret: a server that sends back what it was told does not bring it into
+// TestResponsesRepeatNoSecret: a server that echoes a request does not bring its secrets into
 // messages.
 func TestResponsesRepeatNoSecret(t *testing.T) {
 	t.Parallel()
