@@ -20,7 +20,7 @@ __attribute__((format(printf, 4, 5))) dl_status dli_fail(dl_error* err, dl_statu
                                                          const char* operation, const char* format,
                                                          ...);
 
-/* Makes a batch export with `size` zeroed bytes behind it, and fills the fields of its layout and
+/* Makes a batch export followed by `size` zeroed bytes, and fills the fields of its layout and
  * device. It takes over the reference to memory. Returns NULL if the process is out of memory. */
 dl_batch_export* dli_batch_export_new(dl_memory* memory, int64_t size);
 

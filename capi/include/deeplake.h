@@ -4,8 +4,8 @@
  * Rules for every function
  * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. A
  *   failure fills the error and leaves every out parameter as it was. Success leaves the error.
- * - Handles are values with a type each. A handle that was closed is answered with DL_CLOSED, and
- *   one that was never handed out with DL_INVALID. {0} is no handle; it may stand for a dl_context.
+ * - Handles are values with a type each. A closed handle gives DL_CLOSED, an unknown one DL_INVALID.
+ *   {0} is no handle; it may take the place of a dl_context.
  * - Any thread may call any function, also several at once on one handle. A handle may be closed
  *   while another thread uses it: that call finishes or returns DL_CLOSED.
  * - Input memory is the caller's and is read during the call only. Each function states the owner
@@ -86,8 +86,8 @@ typedef struct dl_conflict {
     char winner[2048]; /* the commit that stands, as JSON; "" if it is longer */
 } dl_conflict;
 
-/* A failure. All of it lies in the caller's memory: nothing is to be released. Text is
- * NUL-terminated, and "" where it is unknown; text that does not fit is cut at a character. */
+/* A failure. All of it lies in the caller's memory: there is nothing to release. Text is
+ * NUL-terminated, and "" if unknown. Text that does not fit is cut at a character. */
 typedef struct dl_error {
     dl_status status;
     uint32_t flags;
@@ -256,7 +256,7 @@ typedef const dl_device dl_device_in;
 
 /* A batch as one plain struct. The caller owns it and returns it by dl_batch_export_free. The
  * struct, its arrays and their numbers live until then; the memory at `data` lives as long as any
- * reference to it. Fields are added in place of `reserved` and behind it. */
+ * reference to it. Later versions add fields in place of `reserved` and after it. */
 typedef struct dl_batch_export {
     uint32_t struct_size; /* bytes of the struct as the library knows it */
     uint32_t version;     /* DL_BATCH_EXPORT_VERSION of the library */
@@ -303,9 +303,8 @@ DL_API dl_status dl_context_close(dl_context ctx, dl_error* err);
 
 /* Resolves a URI to an absolute path or an address with a scheme. deeplake://org/name is looked up
  * in DEEPLAKE_ROOTS, the configuration file and the default folder, in this order. JSON options
- * {"environ"}: HOME, XDG_CONFIG_HOME, XDG_DATA_HOME and DEEPLAKE_ROOTS as they are now; without it
- * the environment counts as it was when the library was loaded. *place gets the text; the caller
- * releases it. */
+ * {"environ"}: the current HOME, XDG_CONFIG_HOME, XDG_DATA_HOME and DEEPLAKE_ROOTS. The default is
+ * the environment at the time of loading. *place gets the text; the caller releases it. */
 DL_API dl_status dl_uri_resolve(dl_text* uri, dl_text* options, dl_buffer* place, dl_error* err);
 
 /* Returns the storage root of deeplake://org or deeplake://org/ as JSON {"org", "root"}, both ""
@@ -396,7 +395,7 @@ DL_API dl_status dl_dataset_log(dl_context ctx, dl_dataset ds, int64_t limit, dl
 DL_API dl_status dl_dataset_at(dl_context ctx, dl_dataset ds, dl_text* ref, dl_dataset* out,
                                dl_error* err);
 
-/* Makes a view of all rows as they are now. The caller closes *out before ds. */
+/* Makes a view of all present rows. The caller closes *out before ds. */
 DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err);
 
 /* Closes the dataset and drops uncommitted rows. The handle is dead afterwards, also after a
@@ -489,7 +488,7 @@ typedef struct dl_gc_report {
 
 /* Removes objects that no version needs and that are older than *older_than seconds (NULL: seven
  * days). With expire it first expires versions that were replaced longer than *expire seconds ago,
- * but for the newest *keep_last (NULL: one) of each branch. dry_run: 1 only reports. */
+ * except the newest *keep_last (NULL: one) of each branch. dry_run: 1 only reports. */
 DL_API dl_status dl_dataset_gc(dl_context ctx, dl_dataset ds, dl_const_f64* older_than,
                                dl_const_f64* expire, dl_const_i64* keep_last, int32_t dry_run,
                                dl_gc_report* report, dl_error* err);
@@ -518,17 +517,17 @@ typedef struct dl_copy_report {
     int64_t commits;
 } dl_copy_report;
 
-/* Copies the version that ds is at to uri, where no dataset may be. history: 1 copies all branches
- * and tags. to are JSON options {"storage", "link_storage", "named", "environ"} of the target.
- * After a failure there is no dataset at uri; copying again goes on. */
+/* Copies the current version of ds to uri. uri must have no dataset. history: 1 copies all branches
+ * and tags. to has the JSON options {"storage", "link_storage", "named", "environ"} of the target.
+ * After a failure uri has no dataset; another copy continues the work. */
 DL_API dl_status dl_dataset_copy_to(dl_context ctx, dl_dataset ds, dl_text* uri, int32_t history,
                                     dl_text* message, dl_text* to, dl_copy_report* report,
                                     dl_error* err);
 
-/* Copies the dataset at src to dst, where none may be, with JSON options {"history", "branch",
- * "at", "message", "from", "to"}. "from" and "to" are objects as `to` above. Without "to", "from"
- * serves a place on the same server, and a place elsewhere gets none of its secrets. After a
- * failure there is no dataset at dst; copying again goes on. */
+/* Copies the dataset at src to dst, which must have none, with JSON options {"history", "branch",
+ * "at", "message", "from", "to"}. "from" and "to" are objects like `to` above. Without "to", "from"
+ * applies to a dst on the same server; a dst elsewhere gets none of its secrets. After a failure
+ * dst has no dataset; another copy continues the work. */
 DL_API dl_status dl_dataset_copy(dl_context ctx, dl_text* src, dl_text* dst, dl_text* options,
                                  dl_copy_report* report, dl_error* err);
 

@@ -303,7 +303,7 @@ func formatFloat(v float64, bits int) string {
 	return s
 }
 
-// MapText makes text of text; f says whether there is any.
+// MapText maps text to text. f reports whether there is a result.
 func MapText(x *Column, t Type, f func(string) (string, bool)) *Column {
 	src := Elems[string](x)
 	out := *x

@@ -15,7 +15,7 @@ const (
 	Interval       // microseconds; calendar months are no interval
 )
 
-// Unranked as Type.Dims says that the number of axes is not known, or differs from row to row.
+// Unranked as Type.Dims means an unknown number of axes, or one that differs between rows.
 const Unranked = -1
 
 // Type describes a column before any of its rows is read.
@@ -37,10 +37,9 @@ type Type struct {
 // Scalar reports whether each row is a single value.
 func (t Type) Scalar() bool { return t.Dims == 0 && !t.List }
 
-// Column is N rows of values. It is not changed once it is made, so columns may share memory and be
-// used in parallel.
+// Column is N rows of values. It is immutable, so columns may share memory and be used in parallel.
 //
-// Exactly one of Data and Items is set, but for N == 0, a column of dtype 0, and Const.
+// Exactly one of Data and Items is set, except for N == 0, a column of dtype 0, and Const.
 type Column struct {
 	Type
 	N     int

@@ -250,7 +250,7 @@ func NewVector(d tensor.DType, n int) Vector {
 	return nil
 }
 
-// DTypeOf is the dtype of Data, where text stands for JSON and bytes too.
+// DTypeOf returns the dtype of Data. Text also means JSON and bytes.
 func DTypeOf(data any) tensor.DType {
 	switch data.(type) {
 	case []bool:

@@ -104,7 +104,7 @@ func sliceOf(size, low, high, step int64, hasLow, hasHigh bool) cut {
 	return cut{int(from), int(step), int(n), false}
 }
 
-// axesOf assigns items to axes. An axis that is taken whole has nil.
+// axesOf assigns items to axes. A whole axis has nil.
 func axesOf(dims int, items []Item) ([]*Item, error) {
 	places := 0
 	dots := -1

@@ -96,7 +96,7 @@ func Constant(t Type, value any, n int) *Column {
 	return Nothing(t, n)
 }
 
-// Nothing is n rows without a value.
+// Nothing returns n rows without a value.
 func Nothing(t Type, n int) *Column {
 	out := Empty(t)
 	out.N, out.Const, out.Null = n, true, []bool{true}

@@ -16,10 +16,10 @@ type RowError struct {
 	args   []any
 }
 
-// hereRow stands for the row in the arguments of a RowError.
+// hereRow is a placeholder for the row in the arguments of a RowError.
 type hereRow uint8
 
-// Here stands for the row in the arguments of InRow.
+// Here is a placeholder for the row in the arguments of InRow.
 const Here hereRow = 0
 
 // InRow returns a RowError. Arguments equal to Here are replaced by the number of the row.

@@ -248,14 +248,14 @@ func (c *Column) OnlyRow() *Column {
 	return &out
 }
 
-// Repeat says of a column of one row that it stands for n.
+// Repeat makes a column of one row represent n rows.
 func (c *Column) Repeat(n int) *Column {
 	out := *c
 	out.Const, out.N = true, n
 	return &out
 }
 
-// ForAll runs f on the columns. If all are Const, f gets one row, and its result stands for all
+// ForAll runs f on the columns. If all are Const, f gets one row, and its result represents all
 // rows.
 func ForAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*Column, error) {
 	n, constant := RowsOf(cols...)

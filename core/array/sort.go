@@ -189,7 +189,7 @@ type numbered struct {
 	row int
 }
 
-// Sort puts rows into order; equal ones stay as they stand.
+// Sort sorts rows; equal rows keep their order.
 func (o *Ordering) Sort(rows []int) {
 	if len(o.keys) == 0 {
 		return

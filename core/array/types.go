@@ -30,7 +30,7 @@ func (t Type) Float() bool { return t.DType >= tensor.Float16 && t.DType <= tens
 // Text reports whether elements are strings.
 func (t Type) Text() bool { return t.DType == tensor.String }
 
-// Label reports whether numbers stand for names.
+// Label reports whether numbers represent names.
 func (t Type) Label() bool { return t.Names != nil }
 
 // Bare drops the meaning: the htype, the class names and the mode of boxes.
@@ -48,7 +48,7 @@ var unitNames = [...]string{None: "", Date: "date", Timestamp: "timestamp", Inte
 // String names the unit.
 func (u Unit) String() string { return unitNames[u] }
 
-// String says the type in words, for errors and plans.
+// String names the type, for errors and plans.
 func (t Type) String() string {
 	var b strings.Builder
 	if t.List {
@@ -90,7 +90,7 @@ func (t Type) Axes() tensor.Shape {
 	return s
 }
 
-// WithAxes is the type with another shape; nil says that nothing is known.
+// WithAxes returns the type with another shape; nil means an unknown shape.
 func (t Type) WithAxes(s tensor.Shape) Type {
 	t.Shape = s
 	t.Dims = len(s)

@@ -1,6 +1,6 @@
-// Package compute owns functions and operators over columns of values. Each table entry
-// holds a function with the facts on which planners rely. Under the build tag "invariants", results
-// are held against these facts.
+// Package compute owns functions and operators over columns of values. Each table entry holds a
+// function with the facts on which planners rely. Under the build tag "invariants", results are
+// checked against these facts.
 //
 // Products and distances of vectors are sums of float64. A caller that needs no values beyond a
 // Limit can avoid most of this work: vector_near.go derives error bounds for a pass in float32,

@@ -12,9 +12,9 @@ import (
 	"deeplake/core/internal/invariant"
 )
 
-// Facts are the properties of a function or operator on which planners rely. Each stands beside the
-// function that it describes. Under the build tag "invariants", [Facts.Check] holds results against
-// them.
+// Facts are the properties of a function or operator on which planners rely. Each lies beside the
+// function that it describes. Under the build tag "invariants", [Facts.Check] checks results
+// against them.
 type Facts struct {
 	// NoAlias promises that a result shares no memory with the arguments. Arguments may then be
 	// borrowed for the call.

@@ -22,7 +22,7 @@ int dli_compute_ready(void) {
 int dli_compute_ready(void) { return 1; }
 #endif
 
-/* gcc 12 makes vectors of two sums at once only where they stand by themselves. */
+/* gcc 12 vectorizes two sums at once only in a loop of their own. */
 #if defined(__GNUC__)
 #define ALONE __attribute__((noinline))
 #else

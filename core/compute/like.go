@@ -14,8 +14,8 @@ func LikeType(x, pattern array.Type) (array.Type, error) {
 	return array.Of(tensor.Bool), wantText("LIKE", []array.Type{x, pattern}, 0, 2)
 }
 
-// Like is x LIKE pattern: % and * stand for any text, _ and ? for one character, a backslash takes
-// their meaning away. fold does not tell small letters from capitals.
+// Like computes x LIKE pattern: % and * match any text, _ and ? one character. A backslash escapes
+// them. fold ignores case.
 func Like(x, pattern *array.Column, fold bool) (*array.Column, error) {
 	t, err := LikeType(x.Type, pattern.Type)
 	if err != nil {

@@ -122,7 +122,7 @@ func pairType(name string, m measure, x, y array.Type) (array.Type, error) {
 	return array.Of(d), nil
 }
 
-// pairs measures two vectors a row, of equal shapes; with a limit as Function.Near says.
+// pairs measures two vectors a row, of equal shapes. Function.Near defines a limit.
 func pairs(name string, m measure, x, y *array.Column, l *Limit) (*array.Column, error) {
 	t, err := pairType(name, m, x.Type, y.Type)
 	if err != nil {

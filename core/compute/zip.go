@@ -100,7 +100,7 @@ func (z *zipper[A, R]) run() (*array.Column, error) {
 	return out.ZeroNulls(), nil
 }
 
-// blocks runs the kernel over elements that stand in the same order, or against a single one.
+// blocks runs the kernel over elements in the same order, or against a single element.
 func (z *zipper[A, R]) blocks(dst []R, alo, ahi, blo, bhi int) {
 	n := len(dst)
 	one, two := ahi-alo == n, bhi-blo == n

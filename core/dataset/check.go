@@ -87,9 +87,9 @@ func wantText(h tensor.HType, d tensor.DType) string {
 	}
 }
 
-// sample checks one sample and returns it as it will be stored, apart from compression: text
-// normalised, class names replaced by their numbers, labels in the tensor's dtype. An encoded
-// sample is checked by its header and returned as it is, with the shape that it decodes to.
+// sample checks one sample and returns its stored form before compression: text normalised, class
+// names replaced by their numbers, labels in the tensor's dtype. It checks an encoded sample by its
+// header, and returns it unchanged with its decoded shape.
 func (c *checker) sample(s tensor.Sample) (tensor.Sample, error) {
 	switch s.Form {
 	case tensor.FormHole:

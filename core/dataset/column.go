@@ -80,7 +80,7 @@ func (c *Column) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chun
 	return w.Decode(ctx, ref, dst, c.ct.channels)
 }
 
-// Stored copies a sample as it is stored into dst, len(dst) == ref.Stored.
+// Stored copies the stored bytes of a sample into dst, len(dst) == ref.Stored.
 func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Stored(ctx, ref, dst)
 }
@@ -99,11 +99,10 @@ func (c *Column) Channels() codec.Channels { return c.ct.channels }
 // HTypeOf is the htype of the samples, parsed.
 func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
 
-// ClassNames are the names that numbers stand for; nil: the tensor has none. Shared, read-only.
+// ClassNames returns the names of numbers; nil: the tensor has none. Shared, read-only.
 func (c *Column) ClassNames() []string { return c.ct.schema.ClassNames }
 
-// SampleBytes estimates how many bytes a sample of the tensor takes as it is stored, and decoded;
-// 0: nothing is known.
+// SampleBytes estimates the bytes of a sample of the tensor, stored and decoded; 0: unknown.
 func (c *Column) SampleBytes() (stored, decoded float64) {
 	rec := c.view.snap.Record
 	col := rec.Columns[c.ct.schema.ID]

@@ -62,7 +62,7 @@ func creating(o storage.Options) storage.Options {
 	return o
 }
 
-// Open opens a dataset for reading, and for writing unless o says otherwise.
+// Open opens a dataset for reading, and for writing unless o forbids it.
 func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, error) {
 	store, err := env.Stores.Open(ctx, uri, o.Storage)
 	if err != nil {
@@ -87,7 +87,7 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 	return d, nil
 }
 
-// find reads the commit that o asks for.
+// find reads the commit that o names.
 func find(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) (*version.Repo, *version.Snapshot, error) {
 	if (o.Branch == "" || o.Branch == format.Main) && o.At == "" {
 		return version.OpenHead(ctx, store, env.Writer)
@@ -293,7 +293,7 @@ func (d *Dataset) Update(ctx context.Context, rows []int64, cols []tensor.Rows) 
 	return w.update(ctx, rows, cols)
 }
 
-// DeleteRows removes rows; the rows behind them move up in the user's counting.
+// DeleteRows removes rows. Later rows move up in the user's numbering.
 func (d *Dataset) DeleteRows(_ context.Context, rows []int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -413,8 +413,7 @@ func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
 	return Open(ctx, d.env, d.URI(), OpenOptions{Branch: branch, At: ref, Storage: d.access()})
 }
 
-// View shows all rows as they are now, with uncommitted changes. It does not change when the
-// dataset does.
+// View returns all present rows, uncommitted changes included. It does not change with the dataset.
 func (d *Dataset) View(ctx context.Context) (*View, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

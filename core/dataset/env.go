@@ -26,7 +26,7 @@ func (e *Env) For(s storage.Settings) *Env {
 
 // CreateOptions are the options of Create.
 type CreateOptions struct {
-	Overwrite bool // delete a dataset that is there
+	Overwrite bool // delete an existing dataset
 	Storage   storage.Options
 }
 

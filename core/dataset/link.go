@@ -21,8 +21,7 @@ const (
 	// headBytes is how much of a picture is read at first to learn its shape; most files need no
 	// more.
 	headBytes = 64 << 10
-	// maxHeadBytes is how much is read at most. Thumbnails and colour profiles stand before the
-	// shape.
+	// maxHeadBytes bounds the bytes read. Thumbnails and colour profiles come before the shape.
 	maxHeadBytes = 16 << 20
 	// looksInFlight bounds the concurrent reads of pictures' beginnings.
 	looksInFlight = 32
@@ -200,8 +199,8 @@ func (p *linkSources) refused(ctx context.Context, s storage.Source, key string,
 	return err
 }
 
-// settle looks at the files that samples link to, as far as that is not known, and returns the
-// samples with their links complete. It reads the beginnings of several files at once.
+// settle inspects the unknown files that samples link to, and returns the samples with complete
+// links. It reads the beginnings of several files at once.
 func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *codec.Registry, want codec.Channels, rowOf func(int) int) ([]tensor.Sample, error) {
 	out := samples
 	g := task.New(ctx, looksInFlight)
@@ -226,7 +225,7 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 	return out, g.Wait()
 }
 
-// sampleRow tells the row of a sample in a column.
+// sampleRow returns the row of a sample in a column.
 func sampleRow(col tensor.Rows) func(i int) int {
 	return func(i int) int {
 		if col.RowItems == nil {
@@ -293,8 +292,8 @@ func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n i
 	return data, err
 }
 
-// LookAtHead tells the shape of a picture from the beginning of its file. more means that data ends
-// too early to tell.
+// LookAtHead reads the shape of a picture from the beginning of its file. more means that data ends
+// before the shape.
 func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.Header, id codec.ID, more bool, err error) {
 	id, ok := reg.Sniff(data)
 	if !ok {

@@ -135,7 +135,7 @@ func (c *Column) Locate(ctx context.Context, runs [][2]int64, out []read.Segment
 }
 
 // gatherPlan plans a bulk read of rows of the view, in any order, repeats allowed. Returns nil if
-// read.PlanGather does, or if a row is out of range: Resolve says so.
+// read.PlanGather does, or if a row is out of range: Resolve reports that.
 func (c *Column) gatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
 	if len(rows) == 0 || len(rows) > math.MaxInt32 || c.Sequence() || c.Encoded() || !c.ct.dtype.Fixed() {
 		return nil, nil

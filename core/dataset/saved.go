@@ -155,9 +155,9 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 	return l, err
 }
 
-// Runs of a few bytes stand for any number of rows, and a list of rows takes 8 bytes of memory for
-// each. A list may have each row of the commit once, and repeats in proportion to the size of the
-// object that was read.
+// Runs of a few bytes describe any number of rows, and a list of rows takes 8 bytes of memory each.
+// A list may have each row of the commit once, and repeats in proportion to the size of the stored
+// object.
 const (
 	mostListed    = 1 << 30
 	freeRepeats   = 1 << 24

@@ -19,7 +19,7 @@ type BranchInfo struct {
 	Head version.Committed `json:"head"`
 }
 
-// TagInfo is a tag and the commit that it stands for.
+// TagInfo is a tag and its commit.
 type TagInfo struct {
 	Name    string            `json:"name"`
 	Message string            `json:"message"`
@@ -32,7 +32,7 @@ type TagInfo struct {
 type LogEntry struct {
 	version.Committed
 	Parents []string `json:"parents"` // the commit before it, then the one that a merge took in
-	Names   []string `json:"names"`   // branches and tags that stand for it
+	Names   []string `json:"names"`   // branches and tags that name it
 }
 
 // refsInFlight is how many refs are looked up at once.
@@ -140,8 +140,8 @@ func (d *Dataset) settled(verb string) error {
 	return nil
 }
 
-// Checkout goes to the newest commit of another branch, which it makes first where create says so:
-// as a branch of the commit that the dataset is at. After an error the dataset is where it was.
+// Checkout switches to the newest commit of another branch. With create it first makes that branch
+// at the current commit. After an error the dataset has not moved.
 func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -340,9 +340,9 @@ func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) 
 	return d, err
 }
 
-// Merge takes the commit that ref names and all that it comes from into the branch that the dataset
-// is on, as a commit. It reports whether there was anything to take in. After errs.Conflict nothing
-// has changed; version.ConflictError in it says where the two sides contradict each other.
+// Merge merges the commit that ref names, with its ancestors, into the current branch, as a commit.
+// It reports whether there was anything to merge. After errs.Conflict nothing has changed; its
+// version.ConflictError lists the conflicts.
 func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, message string) (version.Committed, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

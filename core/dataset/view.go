@@ -189,7 +189,7 @@ func (v *View) SelectOrMissing(ctx context.Context, rows []int64) (*View, error)
 	return out, nil
 }
 
-// URI is that of the dataset.
+// URI returns the URI of the dataset.
 func (v *View) URI() string { return v.d.URI() }
 
 // Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.

@@ -5,7 +5,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Kind says how a column of a batch lies in the slab.
+// Kind names the layout of a batch's column in the slab.
 type Kind uint8
 
 // The kinds. The values are part of the C ABI.
@@ -15,9 +15,9 @@ const (
 	KindBytes Kind = 3 // strings, json, bytes: one data area and where each item starts in it
 )
 
-// ValidName is the column that says which rows count: false marks a repeated row. With TailPad
-// every batch has it. With TailExact the batches of a step have it, on every rank, if some rank had
-// to repeat a row.
+// ValidName is the column of valid rows: false marks a repeated row. With TailPad every batch has
+// it. With TailExact the batches of a step have it, on every rank, if some rank had to repeat a
+// row.
 const ValidName = "_valid"
 
 // Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one
@@ -25,7 +25,7 @@ const ValidName = "_valid"
 // parallel.
 type Batch struct {
 	Index    int64 // of the batch in the pass; batches whose rows were all skipped leave gaps
-	Position int64 // of the epoch, once all ranks have had this batch: where a Pass goes on
+	Position int64 // of the epoch, after this batch on all ranks: a Pass resumes there
 	Last     bool  // of the pass; none is where all rows of the last batch were skipped
 	Rows     int
 	Columns  []BatchColumn

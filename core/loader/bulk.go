@@ -93,8 +93,7 @@ func (l *layout) bulk(b *Batch, f *field, plan *chunk.GatherPlan) (err error) {
 	return nil
 }
 
-// even reports whether samples of the field may be read in bulk: into one array, as they are
-// stored.
+// even reports whether samples of the field may be read in bulk: into one array, in stored form.
 func (f *field) even() bool {
 	return f.access.GatherPlan != nil && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
 }

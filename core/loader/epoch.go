@@ -335,7 +335,7 @@ func (e *Epoch) pause(ctx context.Context) error {
 	return nil
 }
 
-// take gives the front of the queue if it is ready, or says that the epoch is over.
+// take returns the front of the queue if it is ready, or reports the end of the epoch.
 func (e *Epoch) take() (w *work, end bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -90,7 +90,7 @@ func (l *Loader) share(p order.Pass) *order.Share {
 	return l.order.Share(p, int64(l.options.BatchSize), l.options.Tail)
 }
 
-// numbers returns a share that says how many rows a pass takes, not which.
+// numbers returns a share that counts the rows of a pass, without computing them.
 func (l *Loader) numbers(p order.Pass) *order.Share {
 	return l.order.Order().Share(p, int64(l.options.BatchSize), l.options.Tail)
 }

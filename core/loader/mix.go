@@ -33,8 +33,8 @@ type Part struct {
 	Label  string // for messages
 }
 
-// Mix is several views read as one, with the tensors that are asked for in all of them. Its rows
-// are numbered view after view. It is immutable and may be used in parallel.
+// Mix is several views read as one, with the requested tensors of all. Its rows are numbered view
+// after view. It is immutable and may be used in parallel.
 type Mix struct {
 	parts   []Part
 	policy  order.MixPolicy
@@ -187,7 +187,7 @@ func (m *Mix) part(row int64) int {
 	return sort.Search(len(m.parts)-1, func(i int) bool { return m.starts[i+1] > row })
 }
 
-// named says which view an error is about. A context that has ended is about none.
+// named adds the view to an error. An ended context belongs to none.
 func (m *Mix) named(part int, err error) error {
 	if err == nil || errs.Is(err, errs.Canceled) {
 		return err
@@ -211,8 +211,8 @@ func (c *mixedColumn) Encoded() bool {
 	return slices.ContainsFunc(c.cols, func(c read.Column) bool { return c.Encoded() })
 }
 
-// Access joins the abilities of the views. The meaning of the samples is that of the first view;
-// all have the same coords.
+// Access joins the abilities of the views. The first view gives the meaning of the samples; all
+// have the same coords.
 func (c *mixedColumn) Access() read.Access {
 	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, HType: c.access[0].HType, Info: c.access[0].Info}
 	for p, own := range c.access {

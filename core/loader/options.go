@@ -155,7 +155,7 @@ func (o Options) normal() (Options, error) {
 	return o, errs.OneOf("collate", o.Collate, Stack, Pad, List)
 }
 
-// fields finds the tensors that o asks for and how each is delivered.
+// fields finds the tensors that o names, and the delivery of each.
 func (o Options) fields(src Source) ([]field, error) {
 	all := src.Names()
 	names := o.Tensors

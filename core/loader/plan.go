@@ -51,7 +51,7 @@ type plan struct {
 	view   []int64 // rows of the view
 	rows   []int64 // the same rows in the dataset
 	valid  int     // the first ones count, the others are repeated
-	marked bool    // add the column that says so
+	marked bool    // add the column ValidName
 	parts  []part
 	order  []int32 // positions in the batch, in order of rows
 	jobs   []job

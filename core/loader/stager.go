@@ -24,8 +24,9 @@ type Stager interface {
 type Staged interface {
 	// Address is where the slab begins on the device: a column lies at Address + Offset.
 	Address() uintptr
-	// Wait makes stream, a handle of the device's interface, wait for the copy. The host goes on.
+	// Wait makes stream, a handle of the device's interface, wait for the copy. The host does not
+	// wait.
 	Wait(stream uintptr) error
-	// Release says that the consumer has dropped the last array of the batch.
+	// Release reports that the consumer has dropped the last array of the batch.
 	Release()
 }

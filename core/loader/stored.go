@@ -10,9 +10,9 @@ import (
 	"deeplake/core/read"
 )
 
-// StoredReader copies samples of one tensor as they are stored, for callers that ask for a few rows
-// at a time and want no batch. It keeps scratch memory between calls, so that a call allocates
-// nothing. All methods may be called in parallel.
+// StoredReader copies stored samples of one tensor, for callers that read a few rows at a time
+// without a batch. It keeps scratch memory between calls, so that a call allocates nothing. All
+// methods may be called in parallel.
 type StoredReader struct {
 	col     read.Column
 	source  Source

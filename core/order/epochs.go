@@ -106,7 +106,7 @@ func (c *EpochOrder) Cursor(epoch uint64) *Cursor {
 }
 
 // draws gives the draws of an epoch. Tables that serve all epochs are computed once; the draws of
-// one epoch are cached until another epoch is asked for.
+// one epoch are cached until a call for another epoch.
 func (c *EpochOrder) draws(epoch uint64) draws {
 	c.mu.Lock()
 	defer c.mu.Unlock()

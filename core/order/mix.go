@@ -27,7 +27,7 @@ const (
 	AllExhausted = "all_exhausted"
 )
 
-// MixPolicy says how often each view of a mixture comes.
+// MixPolicy sets the frequency of each view of a mixture.
 type MixPolicy struct {
 	Mode string `json:"mode"` // also "": MixRandom
 	// shares of the views; nil: by their rows, so that an epoch is every row once
@@ -338,9 +338,8 @@ func (b *mixOrder) shuffle(had []int64) {
 	}
 }
 
-// rowOf returns the row of a view at its turn. A shuffled view goes on in the next epoch where it
-// stopped, so that none of its rows comes again before all have come. A view in sequence begins
-// anew.
+// rowOf returns the row of a view at its turn. A shuffled view continues in the next epoch, so that
+// none of its rows repeats before all have come. A sequential view begins anew.
 func (b *mixOrder) rowOf(part int, turn int64) int64 {
 	o := &b.orders[part]
 	n := uint64(o.Rows)

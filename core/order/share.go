@@ -73,7 +73,7 @@ func (c *EpochOrder) Share(p Pass, batch int64, tail string) *Share {
 	return s
 }
 
-// Share returns a share that says how many rows a pass takes. It cannot say which.
+// Share returns a share that counts the rows of a pass. It cannot compute them.
 func (o Order) Share(p Pass, batch int64, tail string) *Share {
 	return &Share{total: o.Rows, from: p.Position, batch: batch, rank: int64(p.Rank), world: int64(p.World), tail: tail}
 }

@@ -9,8 +9,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// maxBatched bounds how many values a parameter may take in turn: each has a plan and rows of its
-// own.
+// maxBatched bounds the values of a batched parameter: each has a plan and rows of its own.
 const maxBatched = 1 << 14
 
 // batchesOf returns the parameters of each turn. A batched parameter has one of its values in each.

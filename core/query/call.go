@@ -21,7 +21,7 @@ type aggregateCall struct {
 	t        array.Type
 }
 
-// The operations of nodes that ask where a row stands.
+// The operations of nodes that read a row's position.
 const (
 	rowNumberOp = "ROW_NUMBER"
 	randomOp    = "RANDOM "

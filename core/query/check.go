@@ -34,13 +34,13 @@ type checker struct {
 	calls   int // selects of this turn
 	unfold  int // reads of queries of WITH in this turn
 	asks    int // subqueries of all turns
-	batched int // parameters that were met and are taken in turn
+	batched int // batched parameters found so far
 	belows  int // queries of FROM
 	deep    int
 	far     bool // a table lies behind a network
 	places  bool // RANDOM or ROW_NUMBER is called
 
-	randoms []int // where RANDOM stands in the text; nil until the first use
+	randoms []int // positions of RANDOM in the text; nil until the first use
 }
 
 // scope holds the names that an expression sees.
@@ -72,7 +72,7 @@ func (c *checker) fail(at tql.Pos, format string, args ...any) error {
 	return tql.Errorf(c.text, at, errs.Invalid, format, args...)
 }
 
-// placed says of an error where in the query it belongs, unless something below has said so.
+// placed adds the position in the query to an error, unless it has one.
 func placed(text string, at tql.Pos, err error) error {
 	var p *tql.PositionError
 	if err == nil || errors.As(err, &p) || errs.Is(err, errs.Canceled) {

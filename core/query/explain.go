@@ -29,9 +29,9 @@ type Step struct {
 type Done struct {
 	Seconds float64 `json:"seconds"`
 	Rows    int64   `json:"rows"`    // of the result
-	Looked  int64   `json:"looked"`  // rows of tables that were looked at
+	Looked  int64   `json:"looked"`  // examined rows of tables
 	Zones   int64   `json:"zones"`   // runs of rows with examined bounds
-	Cut     int64   `json:"cut"`     // of these, runs that were not looked at further
+	Cut     int64   `json:"cut"`     // of these, pruned runs
 	Read    int64   `json:"read"`    // bytes, as stored
 	Decoded int64   `json:"decoded"` // bytes that came of them
 	Memory  int64   `json:"memory"`  // bytes for the result and intermediate values
@@ -235,7 +235,7 @@ func (s *selected) explainOrigin(e *explainer, k int, conds []*node) *Step {
 	return step
 }
 
-// texts are conditions in the order in which they are looked at.
+// texts returns conditions in the order of their evaluation.
 func texts(conds []*node) string {
 	all := make([]string, len(conds))
 	for i, n := range conds {

@@ -133,7 +133,7 @@ func (s *selected) all(r *run, tables []Table, origin int, conds []*node) (*rel,
 	return rows, nil
 }
 
-// maxPairs bounds how many pairs of rows are looked at together.
+// maxPairs bounds the pairs of rows that are examined together.
 const maxPairs = 1 << 18
 
 // run joins rows with the rows of one more origin.
@@ -220,7 +220,7 @@ type pairing struct {
 	left, right *rel
 	seenRight   []bool
 	a, b        []int // that go together; -1: none
-	// Not looked at yet: left rows, and the pairs of each.
+	// Not examined yet: left rows, and the pairs of each.
 	rows   []int
 	ends   []int
 	ca, cb []int
@@ -240,7 +240,7 @@ func (p *pairing) add(row int, with []int) error {
 	return nil
 }
 
-// flush looks at the pairs.
+// flush examines the pairs.
 func (p *pairing) flush() error {
 	holds, err := p.look()
 	if err != nil {
@@ -268,7 +268,7 @@ func (p *pairing) flush() error {
 	return p.r.alive()
 }
 
-// look says for which pairs the rest of the condition holds; nil: for all.
+// look returns the pairs that satisfy the rest of the condition; nil: all.
 func (p *pairing) look() ([]bool, error) {
 	if len(p.j.rest) == 0 || len(p.ca) == 0 {
 		return nil, nil

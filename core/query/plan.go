@@ -54,8 +54,8 @@ type body interface {
 	columns() []out
 	// key makes a node of an expression to sort by, over the same rel.
 	key(c *checker, x tql.Expr) (*node, error)
-	// run makes the rel. With order, no more than the first most rows in that order are needed, or
-	// the first as they come without order; most is -1 for all. sorted says that the rel is in that
+	// run makes the rel. With order, the caller needs at most the first most rows in that order;
+	// without order, any first rows. most is -1 for all. sorted reports that the rel is in that
 	// order already.
 	run(r *run, order []key, most int64) (rows *rel, sorted bool, err error)
 	// explain predicts the work of the step.

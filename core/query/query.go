@@ -56,7 +56,7 @@ const farThreads = 16
 
 // Prepare parses and checks a query. from is the table that FROM "dataset" and a missing FROM name;
 // it may be nil. tables, which may be nil, opens others. It reads index pages at most. An error
-// says line and column, the expected syntax, and the text found there.
+// gives line and column, the expected syntax, and the text found there.
 func Prepare(ctx context.Context, text string, from Table, tables Tables, o Options) (*Plan, error) {
 	s, err := tql.Parse(text)
 	if err != nil {
@@ -110,8 +110,8 @@ func marks(text string) (n int) {
 	return n
 }
 
-// nth is which RANDOM of the text stands at a place; its number, unlike the place, is the same in
-// the canonical form.
+// nth returns the number of the RANDOM at a position of the text. Unlike the position, the number
+// is the same in the canonical form.
 func (c *checker) nth(at tql.Pos) uint64 {
 	if c.randoms == nil {
 		list, err := tql.Tokens(c.text)

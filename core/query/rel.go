@@ -22,7 +22,7 @@ type rel struct {
 	places []int64
 }
 
-// stand notes where rows stand, which stays with them when they are sorted or taken out.
+// stand records the positions of rows. Sorting and selecting rows keeps them.
 func (rl *rel) stand(r *run) error {
 	if !r.places {
 		return nil

@@ -362,7 +362,7 @@ func (s *selected) groups(r *run, src flow, order []key, most int64) (*rel, bool
 	return rows, sorted, err
 }
 
-// expandBlock is how many rows are put between looks at the context: a megabyte of them.
+// expandBlock is the number of rows between checks of the context: a megabyte of them.
 const expandBlock = 1 << 17
 
 // run joins each row with the rows before and after it.

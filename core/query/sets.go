@@ -71,7 +71,7 @@ func bodyAt(b tql.Body) tql.Pos {
 	return tql.Pos{Line: 1, Column: 1}
 }
 
-// sameTable reports whether two bodies give the same columns of one table as they are stored.
+// sameTable reports whether two bodies give the same stored columns of one table.
 func sameTable(a, b body) bool {
 	s, ok := a.(*selected)
 	t, also := b.(*selected)

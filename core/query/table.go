@@ -32,7 +32,7 @@ type RemoteTable interface {
 	Remote() bool
 }
 
-// Field is a column of a table, as far as the schema tells.
+// Field is a column of a table, as the schema describes it.
 type Field struct {
 	Name string
 	Type array.Type
@@ -50,7 +50,7 @@ type Zone struct {
 	// Min and Max bound the values of scalars: int64, uint64, float64 or bool, both nil where
 	// nothing is known. With bounds, no value is NaN, and none is NULL.
 	Min, Max any
-	// MinShape and MaxShape bound each axis; nil: nothing is known.
+	// MinShape and MaxShape bound each axis; nil: unknown.
 	MinShape, MaxShape tensor.Shape
 	Bytes              int64 // as stored, of all rows, about
 }

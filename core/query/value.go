@@ -139,7 +139,7 @@ func (c *checker) array(x *tql.Array, s *scope) (*node, error) {
 	return n, err
 }
 
-// cases is CASE. Each arm is computed for the rows alone that come to it.
+// cases computes CASE. It computes each arm only for the rows that reach it.
 func (c *checker) cases(x *tql.Case, s *scope) (*node, error) {
 	var of *node
 	if x.Of != nil {

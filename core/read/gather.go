@@ -12,7 +12,7 @@ import (
 )
 
 // PlanGather plans a bulk read of samples of one shape. It finds rows of the dataset in any order,
-// repeats allowed, -1 being no row, and looks at each chunk once. It takes over rows.
+// repeats allowed, and inspects each chunk once. -1 is no row. It takes over rows.
 //
 // Returns nil if the samples differ in shape, are not stored as arrays of dtype d, or if there are
 // none. Then, and after an error, the caller must locate rows one by one.
@@ -86,7 +86,7 @@ func positions(n, most int) []int32 {
 }
 
 // next makes a run of the row at and all rows that follow it in its segment. It returns the index
-// behind them; -1: they cannot be in a run.
+// after them; -1: they cannot be in a run.
 func (g *gatherer) next(ctx context.Context, at int) (int, error) {
 	if ctx.Err() != nil {
 		return -1, errs.Cause(ctx, "find samples")

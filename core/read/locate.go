@@ -9,8 +9,8 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// Map says where the rows of one tensor lie. All methods may be called in parallel. A row is a row
-// of the dataset.
+// Map locates the rows of one tensor. All methods may be called in parallel. A row is a row of the
+// dataset.
 type Map interface {
 	// Segment returns the largest segment that contains row. If row has no sample, the segment may
 	// end at end, which is behind row: callers need no rows from there on. It reads index pages and

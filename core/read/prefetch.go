@@ -68,7 +68,7 @@ func (o *OneShot) Use(w *chunk.Worker) {
 	}
 }
 
-// Done says that a job needs its bytes no more.
+// Done declares that a job needs its bytes no more.
 func (o *OneShot) Done(job int) {
 	if o.prefetcher != nil {
 		o.prefetcher.Done(int64(job))

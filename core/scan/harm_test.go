@@ -305,7 +305,7 @@ func (v *victim) on(over objects) (*dataset.Env, *harmed) {
 	return &env, h
 }
 
-// reply is an result or an error. rows tells results about rows of one column from others.
+// reply is a result or an error. rows tells results about rows of one column from others.
 type reply struct {
 	text string
 	rows string

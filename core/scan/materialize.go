@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Copy says where an result is copied to, and how.
+// Copy sets the target of a copied result, and its options.
 type Copy struct {
 	URI       string
 	Storage   storage.Options
@@ -63,7 +63,7 @@ func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
 }
 
-// begin makes the dataset, or opens the empty one that is there.
+// begin makes the dataset, or opens an existing empty one.
 func (o *Copy) begin(ctx context.Context, env *dataset.Env) (d *dataset.Dataset, fresh bool, err error) {
 	d, err = dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, Storage: o.Storage})
 	if err == nil || o.Overwrite || !errs.Is(err, errs.Exists) {
@@ -123,7 +123,7 @@ func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	return nil
 }
 
-// copier copies an result.
+// copier copies a result.
 type copier struct {
 	a       *Result
 	o       *Copy
@@ -262,7 +262,7 @@ func (m *copier) batch(ctx context.Context, from, n int64) ([]tensor.Rows, error
 	return out, nil
 }
 
-// asStored reports whether columns cannot hold values of a dtype as they are.
+// asStored reports whether columns cannot hold values of a dtype unchanged.
 func asStored(d tensor.DType) bool {
 	switch d {
 	case tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128:
@@ -271,7 +271,7 @@ func asStored(d tensor.DType) bool {
 	return false
 }
 
-// files reads samples as they are stored.
+// files reads samples in stored form.
 func (m *copier) files(ctx context.Context, f *field, from, n int64) (tensor.Rows, error) {
 	out := tensor.Rows{Tensor: f.name}
 	rows, refs := make([]int64, n), make([]chunk.Ref, n)

@@ -35,7 +35,8 @@ func (r *reader) Close() {
 	r.io.Worker = nil
 }
 
-// Read reads rows of a column, as query.Reader says. The shapes of a list are (number of items,).
+// Read reads rows of a column, by the contract of query.Reader. The shapes of a list are (number of
+// items,).
 func (r *reader) Read(ctx context.Context, column int, rows query.Rows, want query.Want, part []query.Span) (*array.Column, error) {
 	f := r.table.fields[column]
 	if rows.List != nil {

@@ -29,7 +29,7 @@ var (
 type Result struct {
 	// the view that has all rows and columns of the result; nil: none has
 	view        *dataset.View
-	base        *dataset.View   // of the dataset that was asked
+	base        *dataset.View   // of the queried dataset
 	origin      *dataset.View   // the source of its rows, one for one; nil: none, or several
 	sourceRows  []*dataset.View // the rows of datasets that came of it
 	reads       []*dataset.View // all that it was computed from, with base
@@ -241,7 +241,7 @@ func (a *Result) View() (*dataset.View, bool) { return a.view, a.view != nil }
 // Origin is the rows that these are of, one for one; nil: there are none, or of several.
 func (a *Result) Origin() *dataset.View { return a.origin }
 
-// Base is the view that was asked.
+// Base returns the queried view.
 func (a *Result) Base() *dataset.View { return a.base }
 
 // Reads returns all views that the result was computed from, with Base. Callers must not change it.

@@ -33,7 +33,7 @@ func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ..
 	return resultOf(t, env, Plain(v), text, params...)
 }
 
-// resultOf asks a query of an result.
+// resultOf asks a query of a result.
 func resultOf(t testing.TB, env *dataset.Env, a *Result, text string, params ...any) *Result {
 	t.Helper()
 	ctx := context.Background()
@@ -51,7 +51,7 @@ func resultOf(t testing.TB, env *dataset.Env, a *Result, text string, params ...
 	return must[*Result](t)(NewResult(ctx, env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, words))
 }
 
-// cells reads a column of an result row by row.
+// cells reads a column of a result row by row.
 func cells(t testing.TB, a *Result, name string) []cell {
 	t.Helper()
 	w := a.NewWorker()
@@ -206,7 +206,7 @@ func TestResult(t *testing.T) {
 		} else if err != nil || fmt.Sprint(rows) != "["+c.rows+"]" {
 			t.Errorf("%s: rows are %v, %v, want %s", c.query, rows, err, c.rows)
 		}
-		// Parts of an result, and questions to it.
+		// Parts of a result, and questions to it.
 		if a.Len() > 1 {
 			part := must[*Result](t)(must[*Result](t)(a.Select([]int64{1, 0, 1})).Slice(0, 2, 1))
 			for name, want := range c.want {
@@ -380,7 +380,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// large is an result with a column that is computed when it is read.
+// large is a result with a column that is computed when it is read.
 func large(t testing.TB, env *dataset.Env) *Result {
 	t.Helper()
 	ctx := context.Background()

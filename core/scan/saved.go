@@ -44,7 +44,7 @@ func (a *Result) Save(ctx context.Context, d *dataset.Dataset, name string, q Qu
 	return d.Versions().SaveView(ctx, s, a.base, own, replace)
 }
 
-// ownRows is the rows of the dataset that was asked, one for one; nil: there are none.
+// ownRows returns the rows of the queried dataset, one for one; nil: there are none.
 func (a *Result) ownRows() (*dataset.View, error) {
 	if a.origin == nil {
 		return nil, nil
@@ -59,9 +59,9 @@ func (a *Result) ownRows() (*dataset.View, error) {
 	return a.origin, nil
 }
 
-// Load opens a saved view of d. Where its columns are tensors these are its rows as they were
-// saved; else again is called with all rows of its commit, to ask as it was asked then. The dataset
-// that is returned is d at that commit, to be closed after the last use of the result.
+// Load opens a saved view of d. If its columns are tensors, the result has its saved rows.
+// Otherwise Load calls again with all rows of its commit, to repeat the query. The returned dataset
+// is d at that commit. Close it after the last use of the result.
 func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx context.Context, base *dataset.View, s dataset.SavedView) (*Result, error)) (*Result, *dataset.Dataset, error) {
 	l, err := d.Versions().LoadView(ctx, name)
 	if err != nil {

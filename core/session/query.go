@@ -54,7 +54,7 @@ type Output struct {
 	Computed bool   `json:"computed"`
 }
 
-// checked is a query that was checked, with the view that it is asked of.
+// checked is a checked query, with the queried view.
 type checked struct {
 	plan        *query.Plan
 	view        *View  // nil: the datasets that it names

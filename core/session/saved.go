@@ -73,7 +73,7 @@ func (s *Session) Load(ctx context.Context, ds *dataset.Dataset, name string, q 
 	return v, info, nil
 }
 
-// Copy says where Materialize copies to.
+// Copy sets the target of Materialize.
 type Copy = scan.Copy
 
 // Materialize copies the rows of a view into a new dataset. After a failure there is none.

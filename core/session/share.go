@@ -18,7 +18,7 @@ type share struct {
 	holders atomic.Int64
 	sources *sources
 	dataset *dataset.Dataset // opened for a saved view; nil: none
-	above   *share           // of the view that was asked; nil: none
+	above   *share           // of the queried view; nil: none
 }
 
 // newShare returns s with one holder, the caller.

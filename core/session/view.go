@@ -16,7 +16,7 @@ import (
 // parallel. The caller closes it, after every loader and reader that was made of it.
 type View struct {
 	view   *dataset.View // nil: a result
-	result *scan.Result  // of the view, once it is asked for
+	result *scan.Result  // of the view, from the first use on
 	once   sync.Once
 	source loader.Source
 	reader *loader.Reader

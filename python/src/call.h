@@ -45,9 +45,9 @@ void call(F&& f) {
 // again until f returns.
 using Interrupt = std::function<void(std::uint64_t press)>;
 
-// Calls f, which may be long, and throws its failure. The main thread looks at signals at least ten
-// times a second meanwhile. If a signal raises, the context of f is canceled, f is waited for, and
-// that exception is thrown. In a function that a query calls, f is stopped with the query.
+// Calls f, which may take long, and throws its failure. Meanwhile the main thread checks signals at
+// least ten times a second. If a signal raises, it cancels the context of f, waits for f, and
+// throws that exception. In a function that a query calls, f is stopped with the query.
 void call_long(const Core& core, const std::function<dl_status(dl_context, dl_error*)>& f,
                const Interrupt& interrupt = {});
 

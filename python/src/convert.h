@@ -63,7 +63,7 @@ std::int32_t dtype_by_name(const std::string& name);
 // Returns the name of a dtype of the core.
 const char* dtype_name(std::int32_t dtype);
 
-// Returns NumPy's dtype for one of the core of a fixed size. bfloat16 is that of ml_dtypes if
+// Returns NumPy's dtype for a dtype of the core with fixed size. bfloat16 is ml_dtypes' if
 // installed, else uint16.
 py::dtype numpy_dtype(std::int32_t dtype);
 

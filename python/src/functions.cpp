@@ -58,7 +58,7 @@ constexpr auto most_waited = std::chrono::seconds(5);
 }  // namespace
 
 Visit::Visit() {
-    visits++;  // before the look at exiting, which `last` sets before it looks at visits
+    visits++;  // before reading exiting, which `last` sets before it reads visits
     open_ = !exiting && !finalizing();
     if (!open_) visits--;
 }

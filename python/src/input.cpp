@@ -8,7 +8,7 @@
 namespace deeplake {
 namespace {
 
-// The DLPack structures of a tensor on its way in, as far as they are read; see capi/dlpack.h.
+// The DLPack structures of an input tensor, as far as they are read; see capi/dlpack.h.
 struct PackTensor {
     void* data;
     std::int32_t device_type, device_id, ndim;

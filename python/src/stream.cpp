@@ -6,7 +6,7 @@
 namespace deeplake {
 namespace {
 
-// Bounds a wait for a batch between two looks at signals.
+// Bounds a wait for a batch between two checks of signals.
 constexpr std::int64_t slice_ms = 25;
 
 using Clock = std::chrono::steady_clock;

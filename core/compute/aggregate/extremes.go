@@ -122,8 +122,7 @@ func (a *extreme[T]) Result() (*array.Column, error) {
 	return array.From(a.t, data, empties(a.n)), nil
 }
 
-// gathering keeps the rows, as far as they are needed, and makes something of all of them at the
-// end.
+// gathering keeps the needed rows, and computes the result from all of them at the end.
 type gathering struct {
 	name     string
 	x, t     array.Type

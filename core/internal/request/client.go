@@ -27,17 +27,17 @@ const (
 	defaultTimeout     = 5 * time.Second
 
 	idleTimeout = 90 * time.Second
-	// patienceFactor times the timeout is how long a write may stand still, or its answer take: a
-	// store works on a part of 16 MiB, or on a copy, for longer than it looks for a range.
+	// patienceFactor times the timeout bounds a stall of a write, and the wait for its answer. A
+	// store needs longer for a part of 16 MiB, or for a copy, than for finding a range.
 	patienceFactor = 6
 	// firstTries is how often connecting may fail before a host that never answered counts as
 	// wrong, not as busy.
 	firstTries = 3
 )
 
-// Client is the connections to one store. It is an http.RoundTripper and has the Do that SDKs ask
-// for; both follow no redirection, and both return errors that are classified and carry a
-// storage.Fault where asking again makes sense. All methods may be called in parallel.
+// Client owns the connections to one store. It is an http.RoundTripper and has the Do that SDKs
+// need. Both follow no redirection. Both return classified errors, with a storage.Fault if a retry
+// makes sense. All methods may be called in parallel.
 type Client struct {
 	reads  *http.Transport // GET and HEAD
 	public *http.Transport // GET and HEAD of hosts that must be public

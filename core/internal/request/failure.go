@@ -126,7 +126,7 @@ func kindOfStatus(status int) errs.Kind {
 	return errs.Storage
 }
 
-// sendError says why rq got no answer.
+// sendError returns the reason why rq got no answer.
 func (c *Client) sendError(rq *http.Request, err error) error {
 	if ctxErr := rq.Context().Err(); ctxErr != nil {
 		return errs.New(errs.Canceled, "%w", context.Cause(rq.Context()))
@@ -192,7 +192,7 @@ func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: err}
 }
 
-// silent is the error of a host that takes connections and says nothing.
+// silent is the error of a host that accepts connections and never answers.
 func (c *Client) silent(rq *http.Request, err error) error {
 	wait := c.wait
 	if rq.Method != http.MethodGet && rq.Method != http.MethodHead {

@@ -24,8 +24,8 @@ type Dialect struct {
 	Require func(rq *http.Request, tag string)
 	// Explain names the meaning of a refusal. It may use Response.Explain for unknown ones.
 	Explain func(a *Response) error
-	// Admit looks at the head of an answer that would do, and may say that it is not of such a
-	// store at all.
+	// Admit inspects the head of an acceptable answer. It may refuse one from another kind of
+	// store.
 	Admit func(host string, h http.Header) error
 	// Redirects is how many redirections are followed, never from https to http. Headers in Private
 	// are not sent to other hosts.

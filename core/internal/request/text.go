@@ -59,7 +59,7 @@ func (c *cleaned) Error() string { return c.text }
 // Unwrap gives the error as it was.
 func (c *cleaned) Unwrap() error { return c.err }
 
-// Scrub replaces secrets that another side repeats, as they are or as HTML and URLs write them.
+// Scrub replaces secrets that another side repeats, plain or in the form of HTML and URLs.
 func Scrub(text string, secrets ...string) string {
 	for _, s := range secrets {
 		if len(s) < leastSecret {
