@@ -4,8 +4,8 @@
  * Rules for every function
  * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. A
  *   failure fills the error and leaves every out parameter as it was. Success leaves the error.
- * - Handles are values with a type each. A closed handle gives DL_CLOSED, an unknown one DL_INVALID.
- *   {0} is no handle; it may take the place of a dl_context.
+ * - Handles are values with a type each. A closed handle gives DL_CLOSED, an unknown one
+ *   DL_INVALID. {0} is no handle; it may take the place of a dl_context.
  * - Any thread may call any function, also several at once on one handle. A handle may be closed
  *   while another thread uses it: that call finishes or returns DL_CLOSED.
  * - Input memory is the caller's and is read during the call only. Each function states the owner

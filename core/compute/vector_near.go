@@ -45,8 +45,8 @@ const lowerBoundSums = 32
 // row.
 //
 // docs/design/vector-search.md derives the bounds. Its names are used below: g and w bound the
-// relative errors of the sums in float32 and float64, e is the length of b minus b rounded to
-// float32, tiny and part bound the error of underflow. The C code never rejects rows whose |a|^2 is
+// relative errors of the sums in float32 and float64. e is the length of b minus b rounded to
+// float32. tiny and part bound the error of underflow. The C code never rejects rows whose |a|^2 is
 // below 2^-80, or that overflow or have NaN.
 func (l Limit) lowerBound(m measure, b []float64) (*lowerBound, bool) {
 	n := float64(len(b))

@@ -51,8 +51,8 @@ func linkRows(links ...tensor.Link) []tensor.Rows {
 	return []tensor.Rows{r}
 }
 
-// TestLinks appends links to two kinds of files and to a part of an object beside a stored file,
-// and reads them all back after the dataset was opened again. The bytes stay where they are.
+// TestLinks appends links to two kinds of files and to a part of an object, beside a stored file.
+// It opens the dataset again and reads them all back. The bytes stay where they are.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -23,8 +23,8 @@ import (
 )
 
 // The programs are random calls on two handles of one dataset, with a fault at any call to the
-// store, held against lists of rows in memory. DEEPLAKE_PROGRAMS sets their number (default: as
-// many as fit into programTime), DEEPLAKE_SEED selects one.
+// store. Lists of rows in memory give the expected results. DEEPLAKE_PROGRAMS sets their number
+// (default: as many as fit into programTime), DEEPLAKE_SEED selects one.
 
 // programTime bounds the test without DEEPLAKE_PROGRAMS.
 const programTime = 12 * time.Second

@@ -50,8 +50,8 @@ func BenchmarkOrderWritten(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan reports the time from a new order to the rows of a batch, at the beginning and in
-// the middle of an epoch of a billion rows.
+// BenchmarkPlan reports the time from a new order to the rows of a batch. The batch lies at the
+// beginning or in the middle of an epoch of a billion rows.
 func BenchmarkPlan(b *testing.B) {
 	const rows = 1_000_000_000
 	rng := rand.New(rand.NewPCG(1, 1))

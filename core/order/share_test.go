@@ -227,8 +227,8 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 	}
 }
 
-// prefaulted counts the blocks that a rank reads of each full window, as a share of its blocks, and
-// the blocks that a batch draws its rows from.
+// prefaulted counts the blocks that a rank reads of each full window, as a share of its blocks. It
+// also counts the blocks behind the rows of a batch.
 func prefaulted(o Order, world int, batch int64) (part, mixed float64) {
 	s := shared(o, Pass{World: world, Rank: world / 2}, batch, TailExact)
 	rows := make([]int64, batch)
@@ -288,8 +288,9 @@ func BenchmarkShare(b *testing.B) {
 	}
 }
 
-// BenchmarkRanksRead counts blocks instead of time: the blocks that a rank reads in an epoch of
-// 300,000 rows of 110 kB, as a multiple of its share, and the blocks behind one of its batches.
+// BenchmarkRanksRead counts blocks instead of time, for 300,000 rows of 110 kB. It reports the
+// blocks that a rank reads in an epoch, as a multiple of its share, and the blocks behind one of
+// its batches.
 func BenchmarkRanksRead(b *testing.B) {
 	for _, c := range []struct{ window, batch int64 }{{512, 32}, {512, 256}, {2048, 256}} {
 		for world := 1; world <= 64; world *= 2 {

@@ -72,8 +72,8 @@ func describeType(name string, t array.Type) dataset.TensorDescription {
 // computedRows bounds the rows that are computed at once.
 const computedRows = 1 << 16
 
-// keep writes the outputs of r with the numbers in outputs to a dataset in memory, and points the
-// fields of these numbers at its columns.
+// keep writes some outputs of r, by their numbers in outputs, to a dataset in memory. The fields of
+// these numbers then refer to its columns.
 func cacheComputed(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int, fields []*field) error {
 	if len(outputs) == 0 {
 		return nil

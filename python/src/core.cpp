@@ -18,9 +18,9 @@ namespace deeplake {
 namespace {
 
 // A Go runtime does not survive fork(2), and the dynamic loader never loads a file twice. So a
-// process that has loaded the core leaves its children a copy of the file in anonymous memory, with
-// an inode that no ancestor has loaded. Descendants inherit the descriptor and load it through
-// /proc.
+// process with a loaded core leaves its children a copy of the file in anonymous memory. No
+// ancestor has loaded its inode. Descendants inherit the descriptor and load it through /proc. See
+// docs/design/slabs.md.
 struct State {
     // locked during a load and a fork: the child finds neither half done
     std::mutex mutex;
