@@ -141,7 +141,7 @@ func typeNames() map[string]Type {
 	return m
 }
 
-// CastType is the type of CAST(x AS to).
+// CastType returns the type of CAST(x AS to).
 func CastType(x Type, to string) (Type, error) {
 	names := typeNames()
 	t, ok := names[strings.ToLower(to)]

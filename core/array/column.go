@@ -24,7 +24,7 @@ type Type struct {
 	DType tensor.DType
 	Unit  Unit
 	Dims  int          // axes of a row, 0 for scalars; Unranked
-	Shape tensor.Shape // len Dims, -1 where rows differ; nil: nothing is known
+	Shape tensor.Shape // len Dims, -1 if rows differ; nil: nothing is known
 	List  bool         // a row is a list of values of this type: a sequence, or a group
 	HType string       // the meaning, as of a tensor: "bbox"; "": generic
 	Names []string     // class names: numbers stand for these; nil: none

@@ -143,8 +143,8 @@ func checkItem(it *Item) error {
 	return nil
 }
 
-// IndexType is the type of x[items]. The columns of items may have no rows; where they are Const,
-// more is known.
+// IndexType returns the type of x[items]. The columns of items may have no rows; where they are
+// Const, more is known.
 func IndexType(x Type, items []Item) (Type, error) {
 	if x.DType == 0 || len(items) == 0 {
 		return x, nil
@@ -206,7 +206,7 @@ func IndexType(x Type, items []Item) (Type, error) {
 	return out.WithAxes(shape), nil
 }
 
-// sizeAfter is the size of an axis behind an item: -1 is not known, -2 no axis.
+// sizeAfter returns the size of an axis behind an item: -1 is not known, -2 no axis.
 func sizeAfter(it *Item, size int64) (int64, error) {
 	if it == nil {
 		return size, nil

@@ -14,7 +14,7 @@ import (
 // Compound is JSON that is no single value.
 type Compound struct{ Text string }
 
-// ParseJSON gives nil, bool, int64, uint64, float64, string or opaque. ok is false where the text
+// ParseJSON gives nil, bool, int64, uint64, float64, string or opaque. ok is false if the text
 // is no JSON.
 func ParseJSON(s string) (v any, ok bool) {
 	s = strings.TrimSpace(s)
@@ -47,7 +47,7 @@ func ParseJSON(s string) (v any, ok bool) {
 	return v2, err == nil
 }
 
-// JSONText is a value as text: a string without its quotes, null as nothing.
+// JSONText returns a value as text: a string without its quotes, null as nothing.
 func JSONText(s string) (string, bool) {
 	v, ok := ParseJSON(s)
 	switch x := v.(type) {

@@ -7,7 +7,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// AppendKey appends bytes that are equal exactly where the values of rows are, in columns of one
+// AppendKey appends bytes that are equal exactly if the values of rows are, in columns of one
 // type: NULL equals NULL, NaN equals NaN, 0 equals -0. They say where they end, so keys of several
 // columns may follow each other.
 func AppendKey(dst []byte, c *Column, row int) []byte {

@@ -8,7 +8,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// nameOf is the name of a class, or its number where it has none.
+// nameOf returns the name of a class, or its number where it has none.
 func nameOf(names []string, v int64) string {
 	if v >= 0 && v < int64(len(names)) {
 		return names[v]
@@ -16,7 +16,7 @@ func nameOf(names []string, v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// LabelText is the names of labels.
+// LabelText returns the names of labels.
 func LabelText(c *Column) *Column {
 	t := c.Type.WithDType(tensor.String)
 	names := c.Names

@@ -5,17 +5,17 @@ import (
 	"deeplake/core/tensor"
 )
 
-// FromBools is a column of bools; null is nil where every row has a value. It keeps the slices, as
-// all makers do.
+// FromBools returns a column of bools; null is nil where every row has a value. It keeps the
+// slices, as all makers do.
 func FromBools(v []bool, null []bool) *Column { return From(Of(tensor.Bool), v, null) }
 
-// FromInts is a column of int64.
+// FromInts returns a column of int64.
 func FromInts(v []int64, null []bool) *Column { return From(Of(tensor.Int64), v, null) }
 
-// FromFloats is a column of float64.
+// FromFloats returns a column of float64.
 func FromFloats(v []float64, null []bool) *Column { return From(Of(tensor.Float64), v, null) }
 
-// FromStrings is a column of text.
+// FromStrings returns a column of text.
 func FromStrings(v []string, null []bool) *Column { return From(Of(tensor.String), v, null) }
 
 // From returns a column of scalars of type t. Data must fit the dtype.
@@ -23,7 +23,7 @@ func From(t Type, data any, null []bool) *Column {
 	return &Column{Type: t.WithAxes(tensor.Shape{}), N: vectorOf(data).Len(), Data: data, Same: tensor.Shape{}, Null: null}
 }
 
-// FromArrays is rows of one shape, one behind the other in data.
+// FromArrays returns rows of one shape, one behind the other in data.
 func FromArrays(t Type, shape tensor.Shape, data any, null []bool) *Column {
 	n := len(null)
 	if k := SizeOf(shape); k > 0 {
@@ -32,7 +32,7 @@ func FromArrays(t Type, shape tensor.Shape, data any, null []bool) *Column {
 	return &Column{Type: t.WithAxes(shape), N: n, Data: data, Same: shape, Null: null}
 }
 
-// FromRows is rows of any shapes, nil for NULL, one behind the other in data.
+// FromRows returns rows of any shapes, nil for NULL, one behind the other in data.
 func FromRows(t Type, shapes []tensor.Shape, data any) *Column {
 	c := &Column{Type: t, N: len(shapes), Data: data, Shapes: shapes, Starts: make([]int, len(shapes)+1)}
 	for i, s := range shapes {
@@ -69,7 +69,7 @@ func onePerRow(c *Column) *Column {
 	return out
 }
 
-// FromLists is lists of items: row i is the rows ends[i-1] to ends[i] of items.
+// FromLists returns lists of items: row i is the rows ends[i-1] to ends[i] of items.
 func FromLists(items *Column, ends []int, null []bool) *Column {
 	t := items.Type
 	t.List = true
@@ -136,7 +136,7 @@ func Empty(t Type) *Column {
 	return out
 }
 
-// single is Data of one value, nil where the dtype cannot hold it.
+// single is Data of one value, nil if the dtype cannot hold it.
 func single(d tensor.DType, value any) any {
 	v := NewVector(d, 1)
 	switch x := value.(type) {
@@ -229,7 +229,7 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 	return out, nil
 }
 
-// Elements is the number of elements of all rows in memory.
+// Elements returns the number of elements of all rows in memory.
 func (c *Column) Elements() int {
 	if c.Shapes != nil {
 		return c.Starts[c.Stored()] - c.Starts[0]

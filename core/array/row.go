@@ -27,7 +27,7 @@ func InRow(kind errs.Kind, row int, format string, args ...any) error {
 	return &RowError{Row: row, kind: kind, format: format, args: args}
 }
 
-// At is the error as one about the given row.
+// At returns the error as one about the given row.
 func (e *RowError) At(row int64) error { return errs.New(e.kind, "%w", e.with(row)) }
 
 func (e *RowError) with(row int64) error {

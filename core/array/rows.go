@@ -10,7 +10,7 @@ func (c *Column) StoredAt(row int) int {
 	return row
 }
 
-// Stored is the number of rows in memory.
+// Stored returns the number of rows in memory.
 func (c *Column) Stored() int {
 	if c.Const {
 		return 1
@@ -23,7 +23,7 @@ func (c *Column) IsNull(row int) bool {
 	return c.DType == 0 || c.Null != nil && c.Null[c.StoredAt(row)]
 }
 
-// Nulls is the NULL flags of all rows, nil where there is none; a Const column has one.
+// Nulls returns the NULL flags of all rows, nil if there is none; a Const column has one.
 func (c *Column) Nulls() []bool {
 	if c.DType == 0 && c.Null == nil {
 		out := make([]bool, c.Stored())
@@ -38,7 +38,7 @@ func (c *Column) Nulls() []bool {
 // Uniform reports whether all rows have the shape Same.
 func (c *Column) Uniform() bool { return c.Shapes == nil && c.Items == nil }
 
-// RowSize is the number of elements of a row of a uniform column.
+// RowSize returns the number of elements of a row of a uniform column.
 func (c *Column) RowSize() int { return SizeOf(c.Same) }
 
 // SizeOf returns the number of elements of a shape without unknown axes.
@@ -50,7 +50,7 @@ func SizeOf(s tensor.Shape) int {
 	return n
 }
 
-// ShapeAt is the shape of a row: nil for NULL, the number of items for a list.
+// ShapeAt returns the shape of a row: nil for NULL, the number of items for a list.
 func (c *Column) ShapeAt(row int) tensor.Shape {
 	switch {
 	case c.IsNull(row):
@@ -88,8 +88,8 @@ func (c *Column) ItemSpan(row int) (lo, hi int) {
 	return lo, c.Ends[row]
 }
 
-// Value is a row for scripts and JSON: nil, bool, int64, uint64, float64, string, or a column of
-// this one row for arrays and lists.
+// Value returns a row for scripts and JSON: nil, bool, int64, uint64, float64, string, or a column
+// of this one row for arrays and lists.
 func (c *Column) Value(row int) any {
 	if c.IsNull(row) {
 		return nil
@@ -113,7 +113,7 @@ func (c *Column) Bytes() int64 {
 	return n
 }
 
-// Slice is the rows [from, to). It shares memory with c.
+// Slice returns the rows [from, to). It shares memory with c.
 func (c *Column) Slice(from, to int) *Column {
 	out := *c
 	out.N = to - from
@@ -147,7 +147,7 @@ func (c *Column) Slice(from, to int) *Column {
 	return &out
 }
 
-// Take is the given rows in their order; -1 gives NULL.
+// Take returns the given rows in their order; -1 gives NULL.
 func (c *Column) Take(rows []int) *Column {
 	if len(rows) == 0 {
 		return Empty(c.Type)
@@ -231,7 +231,7 @@ func (c *Column) takeLists(out *Column, rows []int) {
 	}
 }
 
-// Expand is the column without Const.
+// Expand returns the column without Const.
 func (c *Column) Expand() *Column {
 	if !c.Const {
 		return c
@@ -241,7 +241,7 @@ func (c *Column) Expand() *Column {
 	return held.Take(make([]int, c.N))
 }
 
-// OnlyRow is the one row of a Const column, by itself.
+// OnlyRow returns the one row of a Const column, by itself.
 func (c *Column) OnlyRow() *Column {
 	out := *c
 	out.Const, out.N = false, 1

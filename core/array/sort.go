@@ -155,7 +155,7 @@ func jsonOrder(c *Column) []string {
 	return out
 }
 
-// Compare is negative where row i comes before row j, 0 where they are equal.
+// Compare is negative where row i comes before row j, 0 if they are equal.
 func (o *Ordering) Compare(i, j int) int {
 	for k := range o.keys {
 		key := &o.keys[k]
@@ -272,7 +272,7 @@ func radix(list []numbered) []numbered {
 	return list
 }
 
-// Top is the first k rows of n in order, as Sort would have them.
+// Top returns the first k rows of n in order, as Sort would have them.
 func (o *Ordering) Top(n, k int) []int {
 	k = min(k, n)
 	if k <= 0 {

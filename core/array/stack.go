@@ -5,7 +5,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// StackType is the type of ARRAY[...] of values of these types: arrays of one more axis.
+// StackType returns the type of ARRAY[...] of values of these types: arrays of one more axis.
 func StackType(types []Type) (Type, error) {
 	if len(types) == 0 {
 		return Type{DType: tensor.Float64, Dims: 1, Shape: tensor.Shape{0}, Weak: true}, nil

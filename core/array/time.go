@@ -215,7 +215,7 @@ func parseInterval(s string) (int64, bool) {
 	return sum, true
 }
 
-// Civil is the calendar of microseconds since 1970.
+// Civil returns the calendar of microseconds since 1970.
 func Civil(v int64) time.Time { return time.UnixMicro(v).UTC() }
 
 // FormatTime writes a date, a timestamp or an interval so that ParseTime reads it.

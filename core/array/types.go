@@ -8,10 +8,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Of is the type of scalars of a dtype.
+// Of returns the type of scalars of a dtype.
 func Of(d tensor.DType) Type { return Type{DType: d, Shape: tensor.Shape{}} }
 
-// OfUnit is the type of dates, timestamps or intervals.
+// OfUnit returns the type of dates, timestamps or intervals.
 func OfUnit(u Unit) Type { return Type{DType: tensor.Int64, Unit: u, Shape: tensor.Shape{}} }
 
 // Number reports whether elements are numbers or bools and count nothing but themselves.
@@ -38,7 +38,7 @@ func (t Type) Bare() Type {
 	return Type{DType: t.DType, Unit: t.Unit, Dims: t.Dims, Shape: t.Shape, List: t.List, Weak: t.Weak}
 }
 
-// WithDType is the type with other elements, of the same shapes.
+// WithDType returns the type with other elements, of the same shapes.
 func (t Type) WithDType(d tensor.DType) Type {
 	return Type{DType: d, Dims: t.Dims, Shape: t.Shape, List: t.List}
 }
@@ -139,7 +139,7 @@ func BroadcastShapes(a, b tensor.Shape) (tensor.Shape, bool) {
 	return out, true
 }
 
-// BroadcastTypes is the shapes of x and y broadcast, with the dtype d.
+// BroadcastTypes returns the shapes of x and y broadcast, with the dtype d.
 func BroadcastTypes(what string, d tensor.DType, x, y Type) (Type, error) {
 	out := Type{DType: d, Weak: x.Weak && y.Weak}
 	if err := RefuseLists(what, x, y); err != nil {

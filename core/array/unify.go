@@ -5,8 +5,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Unify is the type that values of both types can become: of the arms of a CASE, of columns of a
-// UNION, of lists.
+// Unify returns the type that values of both types can become: of the arms of a CASE, of columns of
+// a UNION, of lists.
 func Unify(a, b Type) (Type, error) {
 	if a.DType == 0 {
 		return b, nil

@@ -12,7 +12,7 @@ import (
 
 var arithNames = map[string]string{"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "%": "remainder", "^": "power"}
 
-// meeting is the dtype in which two kinds of numbers are computed.
+// meeting returns the dtype in which two kinds of numbers are computed.
 func meeting(op string, x, y array.Type) tensor.DType {
 	whole := !x.Float() && !y.Float()
 	switch {
@@ -26,7 +26,7 @@ func meeting(op string, x, y array.Type) tensor.DType {
 	return tensor.Float64
 }
 
-// ArithType is the type of x op y, where op is one of + - * / % ^.
+// ArithType returns the type of x op y, where op is one of + - * / % ^.
 func ArithType(op string, x, y array.Type) (array.Type, error) {
 	what, ok := arithNames[op]
 	if !ok {
@@ -374,7 +374,7 @@ func divFloats[T float32 | float64](dst, a, b []T) {
 	}
 }
 
-// NegType is the type of -x.
+// NegType returns the type of -x.
 func NegType(x array.Type) (array.Type, error) {
 	if x.Unit == array.Interval {
 		return x.Bare(), nil

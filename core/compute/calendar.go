@@ -9,7 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// timeFunctions is the functions of dates and timestamps.
+// timeFunctions returns the functions of dates and timestamps.
 func timeFunctions() []Function {
 	var out []Function
 	for _, f := range fields {
@@ -83,7 +83,7 @@ func timeFunctions() []Function {
 		}})
 }
 
-// constantText is a text that is the same for all rows; "" where it is NULL.
+// constantText returns a text that is the same for all rows; "" if it is NULL.
 func constantText(name string, c *array.Column) (string, error) {
 	if c.DType == 0 {
 		return "", nil
@@ -152,7 +152,7 @@ func truncation(field string) func(v int64) int64 {
 var fields = []string{"year", "month", "day", "hour", "minute", "second", "epoch", "dow", "isodow", "doy", "week", "quarter",
 	"millisecond", "microsecond"}
 
-// ExtractType is the type of EXTRACT(field FROM x).
+// ExtractType returns the type of EXTRACT(field FROM x).
 func ExtractType(field string, x array.Type) (array.Type, error) {
 	field = strings.TrimSuffix(strings.ToLower(field), "s")
 	known := false
@@ -302,7 +302,7 @@ func timeArith(op string, x, y array.Type) (array.Type, error) {
 	return t, err
 }
 
-// unknown is the type of a NULL that meets a time: one with which op gives something.
+// unknown returns the type of a NULL that meets a time: one with which op gives something.
 func unknown(op string, other array.Type) array.Type {
 	t := array.Type{DType: tensor.Int64, Unit: other.Unit, Shape: tensor.Shape{}}
 	switch {

@@ -44,7 +44,7 @@ func SortRows(keys []array.Key, rows []int) error {
 	return err
 }
 
-// TopK is the first k rows in the order of keys.
+// TopK returns the first k rows in the order of keys.
 func TopK(keys []array.Key, k int) ([]int, error) {
 	o, err := array.Order(keys)
 	if err != nil {

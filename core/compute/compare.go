@@ -86,8 +86,8 @@ func numbers(x, y array.Type) comparing {
 	return asMixed
 }
 
-// CompareType is the type of x op y, where op is one of = != < <= > >=: bools of the shape both
-// have together.
+// CompareType returns the type of x op y, where op is one of = != < <= > >=: bools of the shape
+// both have together.
 func CompareType(op string, x, y array.Type) (array.Type, error) {
 	if _, err := comparison(op, x, y); err != nil {
 		return array.Type{}, err
@@ -192,7 +192,7 @@ func compareMixed(op string, t array.Type, x, y *array.Column) (*array.Column, e
 	return compareSigned(flip(op), t, y, x)
 }
 
-// flip is the operator for the operands in the other order.
+// flip returns the operator for the operands in the other order.
 func flip(op string) string {
 	switch op {
 	case "<":
@@ -259,7 +259,7 @@ const (
 	opLessTotal
 )
 
-// comparer is the kernel of an operator. > and >= are < and <= with the sides changed.
+// comparer returns the kernel of an operator. > and >= are < and <= with the sides changed.
 func comparer[T cmp.Ordered](op string) kernel[T, bool] {
 	eq, lt, le := fast(opEqual, equal[T]), fast(opLess, less[T]), fast(opLessEqual, lessEqual[T])
 	switch op {
@@ -277,7 +277,7 @@ func comparer[T cmp.Ordered](op string) kernel[T, bool] {
 	return func(dst []bool, a, b []T) { le(dst, b, a) }
 }
 
-// fast takes the loop in C where there is one.
+// fast takes the loop in C if there is one.
 func fast[T cmp.Ordered](op nativeOp, plain kernel[T, bool]) kernel[T, bool] {
 	d := array.DTypeOf([]T(nil))
 	if d == tensor.String {

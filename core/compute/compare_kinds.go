@@ -74,7 +74,7 @@ func holds(op string, order int) bool {
 	return order >= 0
 }
 
-// compareValues compares single values; ok is false where they are of different kinds.
+// compareValues compares single values; ok is false if they are of different kinds.
 func compareValues(a, b any) (int, bool) {
 	if a == nil || b == nil || array.JSONRank(a) != array.JSONRank(b) {
 		return 0, false
@@ -92,8 +92,8 @@ func compareValues(a, b any) (int, bool) {
 	return array.CompareFloat(array.AsFloat(a), array.AsFloat(b)), true
 }
 
-// coarse is the same for values that compareValues finds equal; of others, large whole numbers may
-// have it in common with their neighbours.
+// coarse returns the same for values that compareValues finds equal; of others, large whole numbers
+// may have it in common with their neighbours.
 func coarse(v any) string {
 	switch x := v.(type) {
 	case string:

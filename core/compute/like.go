@@ -9,7 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// LikeType is the type of x LIKE pattern.
+// LikeType returns the type of x LIKE pattern.
 func LikeType(x, pattern array.Type) (array.Type, error) {
 	return array.Of(tensor.Bool), wantText("LIKE", []array.Type{x, pattern}, 0, 2)
 }
@@ -47,7 +47,7 @@ func Like(x, pattern *array.Column, fold bool) (*array.Column, error) {
 // character.
 type matcher struct {
 	pieces [][]rune
-	plain  []string // the pieces as text; nil where one of them has a gap
+	plain  []string // the pieces as text; nil if one of them has a gap
 	open   bool     // there is a gap between pieces at all
 	fold   bool
 }

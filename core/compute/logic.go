@@ -16,7 +16,7 @@ func TruthType(t array.Type) error {
 	return errs.New(errs.Type, "%s is neither true nor false; compare it with something", t)
 }
 
-// LogicType is the type of x AND y or x OR y.
+// LogicType returns the type of x AND y or x OR y.
 func LogicType(op string, x, y array.Type) (array.Type, error) {
 	for _, t := range []array.Type{x, y} {
 		if err := TruthType(t); err != nil {
@@ -31,7 +31,7 @@ func LogicType(op string, x, y array.Type) (array.Type, error) {
 	return t, err
 }
 
-// NotType is the type of NOT x.
+// NotType returns the type of NOT x.
 func NotType(x array.Type) (array.Type, error) {
 	if err := TruthType(x); err != nil {
 		return array.Type{}, err
@@ -210,7 +210,7 @@ func logicScalars(and bool, t array.Type, x, y *array.Column, n int) *array.Colu
 	return out
 }
 
-// IsNull is whether rows have no value.
+// IsNull returns whether rows have no value.
 func IsNull(c *array.Column) *array.Column {
 	out := &array.Column{Type: array.Of(tensor.Bool), N: c.N, Const: c.Const, Same: tensor.Shape{}}
 	dst := make([]bool, c.Stored())
@@ -219,7 +219,7 @@ func IsNull(c *array.Column) *array.Column {
 	return out
 }
 
-// Pick is the number of each row where a condition is true, as a WHERE takes them.
+// Pick returns the number of each row where a condition is true, as a WHERE takes them.
 func Pick(c *array.Column) []int {
 	if c.Const {
 		if c.N == 0 || c.IsNull(0) || !array.Elems[bool](c)[0] {

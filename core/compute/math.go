@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// floating is the float type of results: arrays of float32 stay float32, as in NumPy, single
+// floating returns the float type of results: arrays of float32 stay float32, as in NumPy, single
 // numbers do not, as in SQL.
 func floating(x array.Type) array.Type {
 	if x.Dims == 0 {

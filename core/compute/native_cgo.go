@@ -33,7 +33,7 @@ const worth = 64
 
 func pointer[T any](v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
 
-// compareNative compares in C; false where it cannot. Neither slice is empty.
+// compareNative compares in C; false if it cannot. Neither slice is empty.
 func compareNative[T any](d tensor.DType, op nativeOp, dst []bool, a, b []T) bool {
 	if len(dst) < worth || !ready() {
 		return false
@@ -48,7 +48,7 @@ func compareNative[T any](d tensor.DType, op nativeOp, dst []bool, a, b []T) boo
 	return C.dli_compute_compare(C.int(d), C.int(op), side, (*C.uint8_t)(pointer(dst)), pointer(a), pointer(b), C.size_t(len(dst))) != 0
 }
 
-// SumNative adds in C; false where it cannot.
+// SumNative adds in C; false if it cannot.
 func SumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok bool) {
 	if len(a) < worth || !ready() {
 		return 0, 0, 0, false
@@ -57,7 +57,7 @@ func SumNative[T any](d tensor.DType, a []T) (whole int64, sum, lost float64, ok
 	return whole, sum, lost, ok
 }
 
-// ExtremeNative finds the least or greatest in C; false where it cannot, as with NaN.
+// ExtremeNative finds the least or greatest in C; false if it cannot, as with NaN.
 func ExtremeNative[T any](d tensor.DType, most bool, a []T) (out T, ok bool) {
 	if len(a) < worth || !ready() || !d.Fixed() { // C is given no text
 		return out, false

@@ -68,7 +68,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// before2 is the order as the language has it, value by value.
+// before2 returns the order as the language has it, value by value.
 func before2(keys []array.Key, i, j int) int {
 	for _, k := range keys {
 		a, b := keyValue(k.Column, i), keyValue(k.Column, j)

@@ -107,7 +107,7 @@ func reduceFunctions() []Function {
 	}
 }
 
-// reducedType is the type of a reduction along all axes, or along one.
+// reducedType returns the type of a reduction along all axes, or along one.
 func reducedType(t array.Type, args []array.Type) (array.Type, error) {
 	if len(args) == 1 {
 		return t, nil
@@ -336,7 +336,7 @@ func foldInts(name string, x *array.Column, begin int64, f func(a, b int64) (int
 	return out, nil
 }
 
-// extremeRows is the least or greatest of each row; NaN wins, as in NumPy.
+// extremeRows returns the least or greatest of each row; NaN wins, as in NumPy.
 func extremeRows(x *array.Column, most bool) *array.Column {
 	switch d := x.Data.(type) {
 	case []bool:
@@ -414,7 +414,7 @@ func argRows(x *array.Column, most bool) *array.Column {
 // Before reports whether a comes before b. NaN comes after all numbers.
 func Before[T cmp.Ordered](a, b T) bool { return a < b || b != b && a == a }
 
-// ExtremePlain is the least or greatest, NaN above all.
+// ExtremePlain returns the least or greatest, NaN above all.
 func ExtremePlain[T cmp.Ordered](d []T, most bool) T {
 	best := d[0]
 	for _, v := range d {

@@ -74,10 +74,10 @@ func NewSet(c *array.Column) (*Set, error) {
 	return s, nil
 }
 
-// Len is the number of values.
+// Len returns the number of values.
 func (s *Set) Len() int { return s.col.N }
 
-// IsInType is the type of x IN set: bools.
+// IsInType returns the type of x IN set: bools.
 func IsInType(x, set array.Type) (array.Type, error) {
 	if _, err := comparison("IN", x, set.WithAxes(tensor.Shape{})); err != nil {
 		return array.Type{}, err
@@ -85,7 +85,7 @@ func IsInType(x, set array.Type) (array.Type, error) {
 	return x.WithDType(tensor.Bool), nil
 }
 
-// IsIn is whether each element is in the set: NULL where it is not, and NULL is.
+// IsIn returns whether each element is in the set: NULL if it is not, and NULL is.
 func IsIn(x *array.Column, s *Set) (*array.Column, error) {
 	t, err := IsInType(x.Type, s.Type)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// ConcatType is the type of x || y.
+// ConcatType returns the type of x || y.
 func ConcatType(x, y array.Type) (array.Type, error) {
 	word := func(t array.Type) bool { return t.DType == 0 || t.Scalar() && (t.Text() || t.Label()) }
 	switch {
@@ -111,7 +111,7 @@ func joinRows(t array.Type, x, y *array.Column, n int) (*array.Column, error) {
 	return array.FromRows(t, shapes, v.Cut(0, at).Data()), nil
 }
 
-// textFunction is a function of texts: args from the given number on are whole numbers.
+// textFunction returns a function of texts: args from the given number on are whole numbers.
 func textFunction(name string, least, most, numbers int, t array.Type, doc string, f func(s []string, n []int64) any) Function {
 	check := func(args []array.Type) (array.Type, error) {
 		if err := wantText(name, args, 0, numbers); err != nil {
@@ -314,7 +314,7 @@ func substring(s string, from, count int64) string {
 	return cutText(s, max(from, 0), max(min(to, size), 0))
 }
 
-// cutText is the characters [from, to), to counted from the end where it is negative.
+// cutText returns the characters [from, to), to counted from the end where it is negative.
 func cutText(s string, from, to int64) string {
 	if to < 0 {
 		to = max(int64(utf8.RuneCountInString(s))+to, 0)
@@ -388,7 +388,7 @@ func contains(args []*array.Column) (*array.Column, error) {
 	return scalars(t, []*array.Column{x, y}, func(i int) (bool, bool) { return strings.Contains(a(i), b(i)), true })
 }
 
-// containsItem is whether a list has an item that is, or has, the value.
+// containsItem returns whether a list has an item that is, or has, the value.
 func containsItem(c []*array.Column, n int) (*array.Column, error) {
 	x, y := c[0], c[1]
 	var rows, owner []int
@@ -438,7 +438,7 @@ func concat(args []*array.Column) (*array.Column, error) {
 	}, args...)
 }
 
-// containsJSON is whether a list has an item, an object a key, or a string a part.
+// containsJSON returns whether a list has an item, an object a key, or a string a part.
 func containsJSON(s string, v any) (bool, bool) {
 	whole, ok := array.ParseJSON(s)
 	part, _ := v.(string)

@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// moreTexts is the functions of texts that make lists or read patterns.
+// moreTexts returns the functions of texts that make lists or read patterns.
 func moreTexts() []Function {
 	text := array.Of(tensor.String)
 	list := text
@@ -177,8 +177,8 @@ func jsonKind(s string) string {
 	return "number"
 }
 
-// pattern is a function with a regular expression as its second argument. It compiles a constant
-// one once.
+// pattern returns a function with a regular expression as its second argument. It compiles a
+// constant one once.
 func pattern(name string, least, most, texts int, t array.Type, doc string, f func(r *regexp.Regexp, args []string, n []int64) any) Function {
 	return Function{Name: name, Least: least, Most: most, Doc: doc, Check: func(args []array.Type) (array.Type, error) {
 		if err := wantText(name, args, 0, texts); err != nil {

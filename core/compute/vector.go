@@ -27,7 +27,7 @@ const (
 	popcount
 )
 
-// norm is a norm of all elements of each row.
+// norm returns a norm of all elements of each row.
 func norm(x *array.Column, m measure) *array.Column {
 	if out := normNative(x, m); out != nil {
 		return out

@@ -15,7 +15,7 @@ func (p *pairing) regular() bool {
 	return p.x.Uniform() && p.y.Uniform() && !p.x.Const && p.x.RowSize() > 0 && p.y.RowSize() == p.x.RowSize()
 }
 
-// measure measures floats in C; false where it cannot.
+// measure measures floats in C; false if it cannot.
 func (p *pairing) measure(m measure, rows int, dst []float64, whole []int64) bool {
 	k := p.x.RowSize()
 	a, d := floatData(p.x.Data)

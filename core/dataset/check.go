@@ -136,7 +136,7 @@ func (c *checker) storable(shape tensor.Shape, n int64) error {
 	return err
 }
 
-// tile is the shape of the tiles that an array of n bytes is cut into, or its own.
+// tile returns the shape of the tiles that an array of n bytes is cut into, or its own.
 func (c *checker) tile(shape tensor.Shape, n int64) (tensor.Shape, error) {
 	if c.ct.htype.List() && n > maxItemBytes {
 		return nil, errs.New(errs.Invalid, "sample has %d bytes, an item of a list has at most %d", n, int64(maxItemBytes))

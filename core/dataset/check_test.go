@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// fresh is an empty dataset with one tensor.
+// fresh returns an empty dataset with one tensor.
 func fresh(t testing.TB, spec TensorSpec) *Dataset {
 	t.Helper()
 	d, err := Create(context.Background(), testEnv(), "mem://d", CreateOptions{})

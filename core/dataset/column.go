@@ -33,10 +33,10 @@ func newColumn(v *View, ct *columnType) *Column {
 // Access returns the optional abilities of the column.
 func (c *Column) Access() read.Access { return c.access }
 
-// Name is the tensor's name.
+// Name returns the tensor's name.
 func (c *Column) Name() string { return c.ct.schema.Name }
 
-// DType is the element type of decoded samples; 0 while no sample has decided it.
+// DType returns the element type of decoded samples; 0 while no sample has decided it.
 func (c *Column) DType() tensor.DType { return c.ct.dtype }
 
 // Sequence reports whether a row is a list of items.
@@ -93,10 +93,10 @@ func (c *Column) decodeROIs(ctx context.Context, refs []*chunk.Ref, parts []code
 	w.DecodeROIs(ctx, refs, parts, c.ct.channels, failed)
 }
 
-// Channels is the number of channels to decode from files that may hold another number.
+// Channels returns the number of channels to decode from files that may hold another number.
 func (c *Column) Channels() codec.Channels { return c.ct.channels }
 
-// HTypeOf is the htype of the samples, parsed.
+// HTypeOf returns the htype of the samples, parsed.
 func (c *Column) HTypeOf() tensor.HType { return c.ct.htype }
 
 // ClassNames returns the names of numbers; nil: the tensor has none. Shared, read-only.
@@ -131,7 +131,7 @@ func (c *Column) Spec() TensorSpec {
 		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info}
 }
 
-// SampleCodec is the codec of the files of samples; codec.None: samples are no files.
+// SampleCodec returns the codec of the files of samples; codec.None: samples are no files.
 func (c *Column) SampleCodec() codec.ID {
 	if c.ct.sampleCodec == nil {
 		return codec.None

@@ -139,7 +139,7 @@ func Delete(ctx context.Context, env *Env, uri string, o storage.Options) error 
 	return version.Delete(ctx, store)
 }
 
-// URI is the address that opens the dataset again.
+// URI returns the address that opens the dataset again.
 func (d *Dataset) URI() string { return d.store.URI() }
 
 // ReadOnly reports whether writing is refused.
@@ -199,7 +199,7 @@ func (d *Dataset) writer() (*writer, error) {
 	return d.w, nil
 }
 
-// find is the schema of a tensor, with uncommitted changes; nil if there is none.
+// find returns the schema of a tensor, with uncommitted changes; nil if there is none.
 func (d *Dataset) find(name string) *format.TensorSchema {
 	if d.w == nil {
 		return d.head.Schema.Find(name)

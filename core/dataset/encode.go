@@ -81,7 +81,7 @@ type encoded struct {
 }
 
 // eachEncoded calls fn for every sample in order, as it will be stored: through the tensor's sample
-// codec where it has one, several at once.
+// codec if it has one, several at once.
 func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, it encoded) error) error {
 	for from := 0; from < len(c.samples); {
 		part := window(c.samples[from:])
@@ -99,7 +99,7 @@ func (w *writer) eachEncoded(ctx context.Context, c *checked, fn func(i int64, i
 	return nil
 }
 
-// window is the samples at the front that are encoded at once, as many as memory allows.
+// window returns the samples at the front that are encoded at once, as many as memory allows.
 func window(samples []tensor.Sample) []tensor.Sample {
 	size := 0
 	for i, s := range samples {
@@ -166,6 +166,6 @@ func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error)
 // of sequences are stored in one piece at any size, as a row lies in one chunk.
 func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.htype.List() }
 
-// rawTileBytes is the size from which an array is tiled before it is encoded: its file might be
-// over the bound of a chunk, and every tile must be decodable by itself in bounded memory.
+// rawTileBytes returns the size from which an array is tiled before it is encoded: its file might
+// be over the bound of a chunk, and every tile must be decodable by itself in bounded memory.
 func rawTileBytes(ct *columnType) int64 { return 8 * ct.spec().Max() }

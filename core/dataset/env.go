@@ -14,7 +14,7 @@ type Env struct {
 	Author  string // of commits
 }
 
-// For is the environment for datasets in a store with these settings.
+// For returns the environment for datasets in a store with these settings.
 func (e *Env) For(s storage.Settings) *Env {
 	if s.MaxPixels == 0 || e.Codecs == nil {
 		return e

@@ -248,7 +248,7 @@ func TestForeignBeyondMemory(t *testing.T) {
 	}
 }
 
-// pngHeader is a PNG file that says it has so many pixels, and has none.
+// pngHeader returns a PNG file that says it has so many pixels, and has none.
 func pngHeader(w, h uint32) []byte {
 	piece := func(name string, body []byte) []byte {
 		out := binary.BigEndian.AppendUint32(nil, uint32(len(body)))

@@ -338,7 +338,7 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 	return s, c.checkShape(s.Shape)
 }
 
-// linked is the item that a checked link is stored as.
+// linked returns the item that a checked link is stored as.
 func linked(s *tensor.Sample) chunk.Item {
 	l := s.Link
 	return chunk.Item{

@@ -23,7 +23,7 @@ func lakeEnv() (*Env, *storagetest.Lake) {
 	return env, lake
 }
 
-// linksTo are the options by which links below the prefixes are read.
+// linksTo returns the options by which links below the prefixes are read.
 func linksTo(prefixes ...string) (o storage.Options) {
 	for _, p := range prefixes {
 		o.Links = append(o.Links, storage.LinkRule{Prefix: p, Settings: &storage.Settings{}})
@@ -31,7 +31,7 @@ func linksTo(prefixes ...string) (o storage.Options) {
 	return o
 }
 
-// colourFile is a file of one colour, and its pixels.
+// colourFile returns a file of one colour, and its pixels.
 func colourFile(t *testing.T, env *Env, name string, h, w int64, colour byte) (file, pixels []byte) {
 	t.Helper()
 	id, _, err := env.Codecs.Parse(name)

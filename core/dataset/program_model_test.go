@@ -44,7 +44,7 @@ func (c *wantCommit) row(id int) *wantRow {
 	return nil
 }
 
-// shown is the rows that a user sees, by the names of tensors.
+// shown returns the rows that a user sees, by the names of tensors.
 func (c *wantCommit) shown() []string {
 	var out []string
 	for _, r := range c.rows {

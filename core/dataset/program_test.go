@@ -426,7 +426,7 @@ func (w *world) judge(h *handle) verdict {
 	return v
 }
 
-// names2 is the names in c of the tensors of of.
+// names2 returns the names in c of the tensors of of.
 func names2(c, of *wantCommit) map[int]string {
 	out := map[int]string{}
 	for _, id := range of.order {
@@ -565,7 +565,7 @@ func (w *world) newestIs(h *handle, message string) (bool, error) {
 	return err == nil && log[0].Message == message, err
 }
 
-// ancestors is a commit and all that it comes from.
+// ancestors returns a commit and all that it comes from.
 func (w *world) ancestors(at int) map[int]bool {
 	out, todo := map[int]bool{}, []int{at}
 	for len(todo) > 0 {
@@ -578,8 +578,8 @@ func (w *world) ancestors(at int) map[int]bool {
 	return out
 }
 
-// mergeBase is the one commit that both come from and that no other such commit comes from; ok is
-// false where there are several.
+// mergeBase returns the one commit that both come from and that no other such commit comes from; ok
+// is false if there are several.
 func (w *world) mergeBase(a, b int) (base int, ok bool) {
 	of, common := w.ancestors(b), []int{}
 	for at := range w.ancestors(a) {

@@ -280,8 +280,8 @@ func (t *retensor) rowRanges(p *placedEntry) []rowRange {
 	return out
 }
 
-// extent is the bytes of the blocks that a row of the chunk lies in; none where it has no items, or
-// only links.
+// extent returns the bytes of the blocks that a row of the chunk lies in; none if it has no items,
+// or only links.
 func (p *placedEntry) extent(at int64) (from, to int64) {
 	x := p.chunk.Index
 	first, n := x.RowItemsRange(at)

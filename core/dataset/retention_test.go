@@ -22,8 +22,8 @@ const day = 24 * time.Hour
 // record.
 func (c *clock) on(day int64) { c.days.Store(40_000 + day) }
 
-// aged is a dataset with a commit a day on main, by the clock of its store: version n is made on
-// day n and shows n.
+// aged returns a dataset with a commit a day on main, by the clock of its store: version n is made
+// on day n and shows n.
 func aged(t *testing.T, versions int) (*Dataset, *mem.Space, *clock) {
 	t.Helper()
 	env, space, clock := datedEnv()
@@ -42,7 +42,7 @@ func aged(t *testing.T, versions int) (*Dataset, *mem.Space, *clock) {
 	return d, space, clock
 }
 
-// noise is text that does not compress well.
+// noise returns text that does not compress well.
 func noise(n int) string {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, n)

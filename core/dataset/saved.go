@@ -184,7 +184,7 @@ func checkRuns(n int64, runs []format.ViewRun) error {
 	return nil
 }
 
-// ofRuns is the view of runs of rows of v, which is all rows of a commit.
+// ofRuns returns the view of runs of rows of v, which is all rows of a commit.
 func (v *View) ofRuns(ctx context.Context, runs []format.ViewRun) (*View, error) {
 	total := int64(0)
 	for _, r := range runs {

@@ -284,7 +284,7 @@ func visible(s *format.Schema) []string {
 	return slices.DeleteFunc(names(s), hidden)
 }
 
-// unknownTensor is the error for a name that a schema does not have.
+// unknownTensor returns the error for a name that a schema does not have.
 func unknownTensor(s *format.Schema, name string) error {
 	all := visible(s)
 	for _, n := range all {

@@ -25,7 +25,7 @@ func (c *clock) now() time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(c.days.Load()) * 24 * time.Hour)
 }
 
-// datedEnv is an environment of stores with a fake clock.
+// datedEnv returns an environment of stores with a fake clock.
 func datedEnv() (*Env, *mem.Space, *clock) {
 	c := &clock{}
 	space := &mem.Space{Now: c.now}

@@ -45,7 +45,7 @@ type Versions struct{ d *Dataset }
 // Versions gives access to commits and names.
 func (d *Dataset) Versions() Versions { return Versions{d} }
 
-// repository is the open branch, and the commit below the uncommitted changes.
+// repository returns the open branch, and the commit below the uncommitted changes.
 func (d *Dataset) repository() (*version.Repo, *version.Snapshot, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
 	return repo, head, err
 }
 
-// Branch is the name of the branch that commits go to.
+// Branch returns the name of the branch that commits go to.
 func (d *Dataset) Branch() string { return *d.branch.Load() }
 
 // Branches lists the branches by name.
@@ -96,7 +96,7 @@ func (v Versions) Branches(ctx context.Context) ([]BranchInfo, error) {
 	return out, g.Wait()
 }
 
-// snapshot is the commit that ref names; "" is the newest one that this dataset has seen.
+// snapshot returns the commit that ref names; "" is the newest one that this dataset has seen.
 func snapshot(ctx context.Context, repo *version.Repo, head *version.Snapshot, ref string) (*version.Snapshot, error) {
 	if ref == "" {
 		return head, nil

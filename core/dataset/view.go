@@ -41,7 +41,7 @@ func newView(d *Dataset, s *version.Snapshot, dirty bool) (*View, error) {
 	return v, nil
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (v *View) Len() int64 { return v.n }
 
 // Names lists the tensors in order of creation. The slice is shared.
@@ -63,7 +63,7 @@ func (v *View) StoredBytes(context.Context) (int64, error) {
 	return int64(float64(total) * float64(v.n) / float64(v.snap.Record.Rows)), nil
 }
 
-// live is the live row of the snapshot at position i, which must be below Len.
+// live returns the live row of the snapshot at position i, which must be below Len.
 func (v *View) live(i int64) int64 {
 	if v.list != nil {
 		return v.list[i]
@@ -78,7 +78,7 @@ func (v *View) Rows(dst []int64) {
 	}
 }
 
-// derive is a view of other rows of the same version.
+// derive returns a view of other rows of the same version.
 func (v *View) derive() *View {
 	return &View{d: v.d, snap: v.snap, dirty: v.dirty, types: v.types, names: v.names, step: 1, columns: map[string]*Column{}}
 }
@@ -102,8 +102,8 @@ func outOfRange(row, n int64) error {
 	return errs.New(errs.Range, "row %d is out of range, there are %d rows", row, n)
 }
 
-// Slice is the view of rows start, start+step, ... before stop (behind stop for a negative step),
-// all of which exist.
+// Slice returns the view of rows start, start+step, ... before stop (behind stop for a negative
+// step), all of which exist.
 func (v *View) Slice(start, stop, step int64) (*View, error) {
 	if step == 0 {
 		return nil, errs.New(errs.Invalid, "slice: step is 0")
@@ -195,7 +195,7 @@ func (v *View) URI() string { return v.d.URI() }
 // Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.
 func (v *View) Location() string { return storage.Location(v.d.store) }
 
-// Counted is a view of n rows that can only be sliced: it checks the arguments of Slice.
+// Counted returns a view of n rows that can only be sliced: it checks the arguments of Slice.
 func (v *View) Counted(n int64) *View {
 	out := v.derive()
 	out.n = n

@@ -102,8 +102,8 @@ func (z *zoner) add(n Zone, e *format.Entry) {
 	z.out = append(z.out, n)
 }
 
-// Bounds are the least and the greatest size of each axis over all samples of the tensor in this
-// version; nil when samples have no shape, differ in the number of axes, or there are none. It
+// Bounds returns the least and the greatest size of each axis over all samples of the tensor in
+// this version; nil when samples have no shape, differ in the number of axes, or there are none. It
 // reads no chunk.
 func (c *Column) Bounds(ctx context.Context) (least, most tensor.Shape, err error) {
 	if col, ok := c.view.snap.Record.Columns[c.ct.schema.ID]; ok && !c.view.dirty && col.MinShape != nil && col.MinShape.Equal(col.MaxShape) {

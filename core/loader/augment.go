@@ -245,8 +245,8 @@ func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int)
 	return outcome{s, r.Size / (r.Shape[0] * r.Shape[1]) * int64(h) * int64(w)}, nil
 }
 
-// stored0 is the dtype of a sample; that of a column may not have been decided when the loader was
-// opened.
+// stored0 returns the dtype of a sample; that of a column may not have been decided when the loader
+// was opened.
 func (a *augment) stored0(r *chunk.Ref) tensor.DType {
 	if a.stored != 0 || r.Chunk == nil || r.Chunk.Index == nil {
 		return a.stored

@@ -65,11 +65,11 @@ func (b *Batch) Release() { b.Slab.Release() }
 // Retain adds a reference, for one more array that outlives the batch.
 func (b *Batch) Retain() { b.Slab.Retain() }
 
-// Data is the memory of an array or of the data area of c. It is valid while the caller has a
+// Data returns the memory of an array or of the data area of c. It is valid while the caller has a
 // reference.
 func (b *Batch) Data(c *BatchColumn) []byte { return b.Slab.Bytes()[c.Offset : c.Offset+c.Size] }
 
-// Item is the memory of item i of a KindList or KindBytes column.
+// Item returns the memory of item i of a KindList or KindBytes column.
 func (b *Batch) Item(c *BatchColumn, i int) []byte {
 	mem := b.Slab.Bytes()
 	if c.Kind == KindList {

@@ -185,7 +185,7 @@ func newBulkSet(t testing.TB, r *rand.Rand, uri string, far bool) *bulkSet {
 	return s
 }
 
-// pick is rows in some order.
+// pick returns rows in some order.
 func pick(r *rand.Rand, n int64) []int64 {
 	rows := make([]int64, bulkRows+r.IntN(2000))
 	from := r.Int64N(n)

@@ -107,7 +107,7 @@ func (e *Epoch) stop() {
 	e.freed.Broadcast()
 }
 
-// planAll is the planner's loop.
+// planAll returns the planner's loop.
 func (e *Epoch) planAll(ctx context.Context) error {
 	m := &e.meters.planner
 	m.begin()

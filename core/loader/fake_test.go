@@ -201,10 +201,10 @@ func (c *fakeColumn) content(row, item int64) ([]byte, bool) {
 	return data, true
 }
 
-// storedForm is the "file" of a sample: a mark, then its bytes.
+// storedForm returns the "file" of a sample: a mark, then its bytes.
 func storedForm(data []byte) []byte { return append([]byte("F:"), data...) }
 
-// fakeSet is a view with a column of every sort.
+// fakeSet returns a view with a column of every sort.
 func fakeSet(rows int64) *fake {
 	return newFake(rows,
 		&fakeColumn{name: "images", dtype: tensor.Uint8, encoded: true, shape: fixedShape(6, 5, 3)},
@@ -254,7 +254,7 @@ func start(t testing.TB, l *Loader, epoch int64) *Epoch {
 	return e
 }
 
-// next is the next batch, nil at the end.
+// next returns the next batch, nil at the end.
 func next(t testing.TB, e *Epoch) *Batch {
 	t.Helper()
 	b, err := e.Next(context.Background())
@@ -276,7 +276,7 @@ func column(t testing.TB, b *Batch, name string) *BatchColumn {
 	return nil
 }
 
-// index is the rows of a batch in the view.
+// index returns the rows of a batch in the view.
 func index(t testing.TB, b *Batch) []int64 {
 	t.Helper()
 	c := column(t, b, IndexName)

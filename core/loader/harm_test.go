@@ -54,7 +54,7 @@ func harm(t *testing.T, l *remoteSet) {
 	}
 }
 
-// run is an epoch with its skipped rows, or the error that ended it.
+// run returns an epoch with its skipped rows, or the error that ended it.
 func run(t *testing.T, src Source, o Options) (batches []string, skipped []SkipNote, n int64, err error) {
 	t.Helper()
 	l := open2(t, src, o)

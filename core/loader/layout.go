@@ -26,7 +26,7 @@ type part struct {
 	outcomes []outcome    // of the items after transforms; empty: there are none
 }
 
-// count is the number of items.
+// count returns the number of items.
 func (p *part) count() int { return len(p.refs) }
 
 // length returns the number of bytes that item i fills.
@@ -203,8 +203,8 @@ func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColum
 	return []BatchColumn{c}, nil
 }
 
-// arraySize is the size of item i, which must be that of its shape: otherwise a neighbour would be
-// overwritten.
+// arraySize returns the size of item i, which must be that of its shape: otherwise a neighbour
+// would be overwritten.
 func (p *part) arraySize(i int) (int64, error) {
 	r := &p.refs[i]
 	size, err := p.shape(i).Bytes(p.field.dtype)

@@ -75,7 +75,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// Batches is the number of batches of a pass, the same on every rank. With Skip it is an upper
+// Batches returns the number of batches of a pass, the same on every rank. With Skip it is an upper
 // bound.
 func (l *Loader) Batches(p order.Pass) (int64, error) {
 	p, err := p.Check(l.order.Order().Rows)
@@ -95,7 +95,7 @@ func (l *Loader) numbers(p order.Pass) *order.Share {
 	return l.order.Order().Share(p, int64(l.options.BatchSize), l.options.Tail)
 }
 
-// Options are the wishes with their defaults filled in. Maps and slices are shared, read-only.
+// Options returns the wishes with their defaults filled in. Maps and slices are shared, read-only.
 func (l *Loader) Options() Options { return l.options }
 
 // Start begins a pass: its planner and workers run until the last batch, an error, Close, or the

@@ -86,7 +86,7 @@ func (g *gaps) add(now time.Time) {
 	g.last = now
 }
 
-// quantile is the gap, in seconds, that a part q of all gaps does not exceed.
+// quantile returns the gap, in seconds, that a part q of all gaps does not exceed.
 func (g *gaps) quantile(q float64) float64 {
 	want := int64(math.Ceil(q * float64(g.n)))
 	seen := int64(0)

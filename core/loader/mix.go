@@ -136,7 +136,7 @@ func typeOf(c read.Column) string {
 	return c.DType().String()
 }
 
-// Len is the number of rows of all views together.
+// Len returns the number of rows of all views together.
 func (m *Mix) Len() int64 { return m.starts[len(m.parts)] }
 
 // Names lists the tensors.
@@ -150,7 +150,7 @@ func (m *Mix) Column(name string) (read.Column, error) {
 	return nil, unknown(name, m.names)
 }
 
-// StoredBytes is the size of all views.
+// StoredBytes returns the size of all views.
 func (m *Mix) StoredBytes(ctx context.Context) (int64, error) {
 	total := int64(0)
 	for _, p := range m.parts {
@@ -182,7 +182,7 @@ func (m *Mix) Traffic() storage.Stats {
 	return sum
 }
 
-// part is the view of a row.
+// part returns the view of a row.
 func (m *Mix) part(row int64) int {
 	return sort.Search(len(m.parts)-1, func(i int) bool { return m.starts[i+1] > row })
 }

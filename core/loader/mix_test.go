@@ -16,7 +16,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// numbered is a view of so many rows with a label, the row, in 40 kB a row.
+// numbered returns a view of so many rows with a label, the row, in 40 kB a row.
 func numbered(rows int64) *fake {
 	f := newFake(rows, &fakeColumn{name: "labels", dtype: tensor.Int64, shape: fixedShape()})
 	f.stored = rows * 40_000

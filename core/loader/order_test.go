@@ -35,7 +35,7 @@ func weigh(t testing.TB, values ...float64) *order.Weights {
 	return w
 }
 
-// newOrder is an order of so many rows.
+// newOrder returns an order of so many rows.
 func newOrder(t testing.TB, kind string, rows int64, seed uint64, rowBytes, windowBytes int64) *order.EpochOrder {
 	t.Helper()
 	c, err := order.New(order.Options{Shuffle: kind, Seed: seed, ShuffleBytes: windowBytes}, rows, rowBytes)
@@ -45,7 +45,7 @@ func newOrder(t testing.TB, kind string, rows int64, seed uint64, rowBytes, wind
 	return c
 }
 
-// drawsOf is the rows of an epoch in order.
+// drawsOf returns the rows of an epoch in order.
 func drawsOf(c *order.EpochOrder, epoch uint64) []int64 {
 	rows := make([]int64, c.Order().Rows)
 	c.Cursor(epoch).Fill(rows, 0)

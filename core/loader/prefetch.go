@@ -83,7 +83,7 @@ func (l *Loader) leaveCarryOver(e *Epoch) {
 	left.Drop(l.fetched)
 }
 
-// fetchStats are the figures of the prefetcher and of the store.
+// fetchStats returns the figures of the prefetcher and of the store.
 func (e *Epoch) fetchStats() *Fetch {
 	c := e.prefetcher.Figures()
 	f := &Fetch{Requests: c.Requests, Bytes: c.Bytes, BytesUsed: c.Used, Direct: c.Direct, Waiting: c.Waited.Seconds(), IndexWaiting: c.Index.Seconds(),

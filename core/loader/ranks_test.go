@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// batchesOf is the number of batches of an epoch on one rank.
+// batchesOf returns the number of batches of an epoch on one rank.
 func batchesOf(t testing.TB, l *Loader) int64 {
 	t.Helper()
 	n, err := l.Batches(order.Pass{})
@@ -52,7 +52,7 @@ func TestPassIsChecked(t *testing.T) {
 	}
 }
 
-// marks is the column that says which rows count; without one all do.
+// marks returns the column that says which rows count; without one all do.
 func marks(t *testing.T, b *Batch) []bool {
 	t.Helper()
 	valid := make([]bool, b.Rows)

@@ -288,7 +288,7 @@ func create(t testing.TB, d *dataset.Dataset, specs ...dataset.TensorSpec) {
 	}
 }
 
-// pngOf is a picture as a file: noise, so that its size is that of its pixels.
+// pngOf returns a picture as a file: noise, so that its size is that of its pixels.
 func pngOf(t testing.TB, seed int64, side int64) tensor.Sample {
 	t.Helper()
 	shape := tensor.Shape{side, side, 3}

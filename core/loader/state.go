@@ -28,7 +28,7 @@ type State struct {
 	Position int64 `json:"position"`
 }
 
-// State is the state behind position of an epoch, as Batch.Position gives it.
+// State returns the state behind position of an epoch, as Batch.Position gives it.
 func (l *Loader) State(epoch, position int64) (State, error) {
 	if _, err := (order.Pass{Epoch: epoch, Position: position}).Check(l.order.Order().Rows); err != nil {
 		return State{}, errs.Wrap(errs.Invalid, "make loader state", "", err)

@@ -122,7 +122,7 @@ func (c *counts) handed(ready int, start time.Time) {
 	c.gaps.add(now)
 }
 
-// Stats are the figures of the epoch so far, or of all of it when it has ended.
+// Stats returns the figures of the epoch so far, or of all of it when it has ended.
 func (e *Epoch) Stats() Stats {
 	e.mu.Lock()
 	s := Stats{Epoch: e.pass.Epoch, Batches: e.counts.batches, Rows: e.counts.rows, Bytes: e.counts.bytes, Stored: e.counts.stored,

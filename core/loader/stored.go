@@ -206,7 +206,7 @@ func (r *StoredReader) copyRange(ctx context.Context, w *chunk.Worker, refs []ch
 	return nil
 }
 
-// storedSize is the number of stored bytes of a sample, -1 for a hole.
+// storedSize returns the number of stored bytes of a sample, -1 for a hole.
 func storedSize(ref *chunk.Ref) int64 {
 	if ref.Hole() {
 		return -1

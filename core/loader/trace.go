@@ -85,7 +85,7 @@ func (e *tracedEpoch) track(name string, overlap bool) *track {
 	return t
 }
 
-// mark is the begin of a span.
+// mark returns the begin of a span.
 func (t *track) mark() time.Time {
 	if t == nil {
 		return time.Time{}
@@ -130,7 +130,7 @@ type chromeTrace struct {
 	Other  map[string]any `json:"otherData"`
 }
 
-// json is the trace as a file for a viewer.
+// json returns the trace as a file for a viewer.
 func (t *trace) json() ([]byte, error) {
 	t.mu.Lock()
 	epochs := slices.Clone(t.epochs)

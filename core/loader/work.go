@@ -18,8 +18,9 @@ const (
 	leastOfThread = 4 << 20
 )
 
-// worker is the loop of one decode thread: jobs of the earliest batch that has some left, until the
-// epoch ends. Taking a job is one atomic addition; the lock of the epoch is taken once a batch.
+// worker returns the loop of one decode thread: jobs of the earliest batch that has some left,
+// until the epoch ends. Taking a job is one atomic addition; the lock of the epoch is taken once a
+// batch.
 func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	scratch := e.loader.src.NewWorker()
 	defer scratch.Close()

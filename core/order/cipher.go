@@ -31,7 +31,7 @@ func newCipher(n int64, key uint64) cipher {
 	return c
 }
 
-// at is the image of i, 0 <= i < n.
+// at returns the image of i, 0 <= i < n.
 func (c *cipher) at(i int64) int64 {
 	x := uint64(i)
 	for {
@@ -46,7 +46,7 @@ func (c *cipher) at(i int64) int64 {
 	}
 }
 
-// find is the inverse: at(find(y)) == y.
+// find returns the inverse: at(find(y)) == y.
 func (c *cipher) find(y int64) int64 {
 	x := uint64(y)
 	for {
@@ -64,7 +64,7 @@ func (c *cipher) find(y int64) int64 {
 // golden is 2^64 divided by the golden ratio, made odd: the step of a Weyl sequence.
 const golden = 0x9e3779b97f4a7c15
 
-// scramble is the round function. Only the upper half of a product depends on all bits of its
+// scramble returns the round function. Only the upper half of a product depends on all bits of its
 // factor; taking that half twice lets even halves of one bit behave like random functions.
 func scramble(x uint64) uint64 {
 	x *= 0xd6e8feb86659fd93

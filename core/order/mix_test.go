@@ -30,10 +30,10 @@ func mixed(t testing.TB, b MixPolicy, rows ...int64) *views {
 	return m
 }
 
-// Len is the number of rows of all views.
+// Len returns the number of rows of all views.
 func (m *views) Len() int64 { return m.starts[len(m.parts)] }
 
-// part is the view of a row.
+// part returns the view of a row.
 func (m *views) part(row int64) int {
 	return sort.Search(len(m.parts)-1, func(i int) bool { return m.starts[i+1] > row })
 }
@@ -54,7 +54,7 @@ func epochOrderOf(t testing.TB, m *views, o Options) *EpochOrder {
 	return c
 }
 
-// split is the rows of each view in the order of an epoch.
+// split returns the rows of each view in the order of an epoch.
 func split(m *views, rows []int64) [][]int64 {
 	out := make([][]int64, len(m.parts))
 	for _, row := range rows {

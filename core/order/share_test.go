@@ -19,7 +19,7 @@ func tries(n int) int {
 	return n
 }
 
-// shared is a share as tests make it.
+// shared returns a share as tests make it.
 func shared(o Order, p Pass, batch int64, tail string) *Share {
 	return (&EpochOrder{order: o, of: o.Rows}).Share(p, batch, tail)
 }

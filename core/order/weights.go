@@ -64,7 +64,7 @@ func NewWeights(values []float64) (*Weights, error) {
 	return w, nil
 }
 
-// Rows is the number of rows that the weights are for.
+// Rows returns the number of rows that the weights are for.
 func (w *Weights) Rows() int64 { return int64(len(w.values)) }
 
 // unit is the sum that the weights have in integers, roughly.

@@ -21,7 +21,7 @@ func weigh(t testing.TB, values ...float64) *Weights {
 	return w
 }
 
-// weighted is the epoch order of draws from a view of so many rows, with samples of 40 kB.
+// weighted returns the epoch order of draws from a view of so many rows, with samples of 40 kB.
 func weighted(t testing.TB, o Options) *EpochOrder {
 	t.Helper()
 	o.ShuffleBytes = cmp.Or(o.ShuffleBytes, defaultShuffleBytes)

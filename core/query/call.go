@@ -35,7 +35,7 @@ type plannedFunction struct {
 	doc   string // its signature and meaning, in a line
 }
 
-// plannedFunctions is a function: a variable would refer to itself through the checker.
+// plannedFunctions returns a function: a variable would refer to itself through the checker.
 func plannedFunctions() []plannedFunction {
 	return []plannedFunction{
 		{"RANDOM", (*checker).random, "RANDOM(): a number of [0, 1) for each row, the same for the same seed"},
@@ -132,7 +132,7 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 	return n, nil
 }
 
-// present is a value where a column has one and NULL elsewhere, without reading it.
+// present returns a value where a column has one and NULL elsewhere, without reading it.
 func (c *checker) present(of *node) *node {
 	nulls := c.reading(of, Nulls, array.Of(tensor.Bool))
 	n, err := c.apply(of.at, "present", nulls.t, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) {
@@ -325,7 +325,8 @@ func (c *checker) random(x *tql.Call, _ *scope) (*node, error) {
 	return c.make(n, fmt.Sprint(randomOp, which))
 }
 
-// draw is a number in [0, 1) made of three numbers by splitmix64 (Steele, Lea and Flood, 2014).
+// draw returns a number in [0, 1) made of three numbers by splitmix64 (Steele, Lea and Flood,
+// 2014).
 func draw(seed, which, row uint64) float64 {
 	z := seed
 	for _, v := range [2]uint64{which, row} {

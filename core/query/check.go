@@ -153,7 +153,7 @@ func sizeOf(t array.Type) float64 {
 	return one
 }
 
-// constantNode is a node of one value.
+// constantNode returns a node of one value.
 func (c *checker) constantNode(at tql.Pos, value *array.Column) *node {
 	key := []any{"constant ", value.DType, value.Unit, value.Weak, value.Shape, " "}
 	n := &node{at: at, t: value.Type, value: value, extra: -1, id: c.intern(append(key, string(array.AppendSigns(array.AppendKey(nil, value, 0), value, 0)))...)}
@@ -337,8 +337,8 @@ func (c *checker) column(x *tql.Name, s *scope) (*node, error) {
 	return found, err
 }
 
-// merged is a column that USING joins: that of the left, or where it may be missing that of the
-// right.
+// merged returns a column that USING joins: that of the left, or where it may be missing that of
+// the right.
 func (c *checker) merged(x *tql.Name, same [][2]int, s *scope) (*node, error) {
 	var args []*node
 	for _, at := range same {
@@ -360,7 +360,7 @@ func (c *checker) merged(x *tql.Name, same [][2]int, s *scope) (*node, error) {
 	return n, err
 }
 
-// stored is the node that reads a column of an origin.
+// stored returns the node that reads a column of an origin.
 func (c *checker) stored(at tql.Pos, s *scope, origin, column int) (*node, error) {
 	o := s.origins[origin]
 	f := o.fields[column]

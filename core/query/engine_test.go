@@ -45,8 +45,8 @@ func (r *countedReader) Read(ctx context.Context, column int, rows query.Rows, w
 	return r.Reader.Read(ctx, column, rows, want, part)
 }
 
-// numbers is a table of n rows: id counts, big counts in steps of 1,000 rows, x is random, k one of
-// ten.
+// numbers returns a table of n rows: id counts, big counts in steps of 1,000 rows, x is random, k
+// one of ten.
 func numbers(n int) *counted {
 	r := rand.New(rand.NewPCG(1, 2))
 	id, big, k, x := make([]int64, n), make([]int64, n), make([]int64, n), make([]float64, n)

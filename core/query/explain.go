@@ -49,7 +49,7 @@ func (t *tally) done(began time.Time, rows, memory int64) *Done {
 	}
 }
 
-// String is the plan as lines of text, each step under the one that takes its rows.
+// String returns the plan as lines of text, each step under the one that takes its rows.
 func (e *Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", e.Query)
@@ -196,7 +196,7 @@ func (s *selected) explain(e *explainer) *Step {
 	return step
 }
 
-// explainOrigin is the step that reads one table.
+// explainOrigin returns the step that reads one table.
 func (s *selected) explainOrigin(e *explainer, k int, conds []*node) *Step {
 	o := s.scope.origins[k]
 	if o.table == nil {
@@ -244,7 +244,7 @@ func texts(conds []*node) string {
 	return strings.Join(all, " and then ")
 }
 
-// sentence is an expression for people, as far as depth operators below it.
+// sentence returns an expression for people, as far as depth operators below it.
 func (x *node) sentence(depth int) string {
 	if depth == 0 && len(x.args) > 0 {
 		return "..."

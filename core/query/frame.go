@@ -134,7 +134,7 @@ func (f *frame) position(i int) int64 {
 	return f.first + int64(i)
 }
 
-// only is the frame of some of the rows, in order.
+// only returns the frame of some of the rows, in order.
 func (f *frame) only(rows []int) *frame {
 	if len(rows) == f.n {
 		return f
@@ -240,7 +240,7 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 // few is of how many rows one must be wanted for the rows to be read one by one.
 const few = 8
 
-// taken is an extra column.
+// taken returns an extra column.
 func (f *frame) taken(i int) *array.Column {
 	if f.extra[i] == nil {
 		f.extra[i] = f.parent.taken(i).Take(f.picked)

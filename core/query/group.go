@@ -133,7 +133,7 @@ func (g *grouping) extra(n *node, at int) *node {
 	return &node{at: n.at, id: -1000000 - at, t: g.slots[at].t, extra: at, size: n.size, say: n.say}
 }
 
-// spaceType is the type of arrays of type t joined along their first axis.
+// spaceType returns the type of arrays of type t joined along their first axis.
 func spaceType(t array.Type) array.Type {
 	out := t
 	switch {
@@ -302,7 +302,7 @@ func (g *grouping) passing() bool {
 	})
 }
 
-// weightOf is the weight of one row of several expressions.
+// weightOf returns the weight of one row of several expressions.
 func weightOf(nodes []*node) float64 {
 	total := 0.0
 	for _, n := range nodes {
@@ -485,7 +485,7 @@ func withoutNull(c *array.Column) *array.Column {
 	return out
 }
 
-// column is one column of the groups.
+// column returns one column of the groups.
 func (g *grouping) column(total *partial, i int) (*array.Column, error) {
 	s := g.slots[i]
 	if s.key >= 0 {
@@ -494,7 +494,7 @@ func (g *grouping) column(total *partial, i int) (*array.Column, error) {
 	return total.aggs[i].Result()
 }
 
-// computed is an expression for all rows, in their order.
+// computed returns an expression for all rows, in their order.
 func computed(r *run, rows flow, x *node) (*array.Column, error) {
 	weight := x.weight()
 	parts := make([][]*array.Column, rows.units(r, weight))

@@ -25,7 +25,7 @@ type memTable struct {
 
 var _ query.Table = (*memTable)(nil)
 
-// whole is the table within one that wraps it.
+// whole returns the table within one that wraps it.
 func (t *memTable) whole() *memTable { return t }
 
 func (t *memTable) Name() string           { return t.name }
@@ -288,7 +288,7 @@ func fillText(t array.Type, rows []any) (*array.Column, error) {
 	return array.From(t, text, null), nil
 }
 
-// axes are the bounds of the shapes of all rows.
+// axes returns the bounds of the shapes of all rows.
 func axes(shapes []tensor.Shape) (int, tensor.Shape) {
 	var all tensor.Shape
 	for _, s := range shapes {

@@ -11,7 +11,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// tableWith is a table of columns.
+// tableWith returns a table of columns.
 func tableWith(names []string, columns ...*array.Column) *memTable {
 	t := &memTable{name: "mem://t", n: columns[0].N, zone: 1000, columns: columns}
 	for i, c := range columns {

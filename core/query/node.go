@@ -137,7 +137,7 @@ func (x *node) slows() bool {
 	return slow
 }
 
-// conjuncts are the parts of a condition that must all hold.
+// conjuncts returns the parts of a condition that must all hold.
 func conjuncts(x *node, out []*node) []*node {
 	if x.op == "AND" && x.compute != nil && len(x.args) == 2 && x.args[0].t.Scalar() && x.args[1].t.Scalar() {
 		return conjuncts(x.args[1], conjuncts(x.args[0], out))

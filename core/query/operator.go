@@ -64,7 +64,7 @@ func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {
 	}
 }
 
-// logic is the type of NOT, AND and OR of values of type t.
+// logic returns the type of NOT, AND and OR of values of type t.
 func logic(t array.Type) array.Type {
 	return array.Type{DType: tensor.Bool, Dims: t.Dims, Shape: t.Shape}
 }
@@ -147,7 +147,7 @@ func (c *checker) byName(a, b *node) (*node, *node, error) {
 	return a, b, nil
 }
 
-// class is the number of a class that a constant names.
+// class returns the number of a class that a constant names.
 func (c *checker) class(t array.Type, x *node) (*node, error) {
 	name, ok := x.value.Value(0).(string)
 	if !ok {
@@ -167,7 +167,7 @@ func (c *checker) class(t array.Type, x *node) (*node, error) {
 	return nil, tql.Errorf(c.text, x.at, errs.NotFound, "there is no class %q%s", name, hint)
 }
 
-// named is a class label as its name.
+// named returns a class label as its name.
 func (c *checker) named(x *node) (*node, error) {
 	if x.t.Names == nil {
 		return x, nil
@@ -229,7 +229,7 @@ func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
 	})
 }
 
-// reading is the node that reads something else of a column than its values.
+// reading returns the node that reads something else of a column than its values.
 func (c *checker) reading(of *node, want Want, t array.Type) *node {
 	r := *of.ref
 	r.want = want

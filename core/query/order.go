@@ -13,8 +13,8 @@ import (
 // mostTop bounds the rows of a heap; more rows are sorted.
 const mostTop = 1 << 17
 
-// ordered is rows by keys; rows of equal keys stay in their order. No more than the first most are
-// needed; -1: all.
+// ordered returns rows by keys; rows of equal keys stay in their order. No more than the first most
+// are needed; -1: all.
 func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
 	cols := make([]*array.Column, len(order))
 	for i, k := range order {
@@ -111,7 +111,7 @@ func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	return compute.Pick(holds), true, nil
 }
 
-// last is the first key of the last row; nil where more rows are wanted, or it has none.
+// last returns the first key of the last row; nil where more rows are wanted, or it has none.
 func (b *best) last() any {
 	if !b.full || !b.cols[0].Scalar() || !b.cols[0].DType.Fixed() {
 		return nil
@@ -167,7 +167,7 @@ func (b *best) hold(r *run) error {
 	return r.hold(b.held - before)
 }
 
-// sorted is the rows in order.
+// sorted returns the rows in order.
 func (b *best) sorted(r *run, tables []Table) (*rel, error) {
 	if b.rows == nil {
 		out := &rel{tables: tables, rows: make([][]int64, len(tables))}
@@ -319,7 +319,7 @@ func listed(from, to int) []int {
 	return rows
 }
 
-// rel is the rows of a frame.
+// rel returns the rows of a frame.
 func (f *frame) rel() *rel {
 	out := &rel{n: f.n, tables: f.tables, rows: make([][]int64, len(f.rows))}
 	for k, rows := range f.rows {

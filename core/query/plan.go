@@ -131,7 +131,8 @@ type named struct {
 	alone bool // there is no query around the statement that it begins
 }
 
-// sortKey is an expression to sort by: the number of a result, its name, or anything over the rows.
+// sortKey returns an expression to sort by: the number of a result, its name, or anything over the
+// rows.
 func (c *checker) sortKey(b body, x tql.Expr) (*node, error) {
 	if l, ok := x.(*tql.Literal); ok {
 		if i, ok := l.Value.(int64); ok {
@@ -145,7 +146,7 @@ func (c *checker) sortKey(b body, x tql.Expr) (*node, error) {
 	return b.key(c, x)
 }
 
-// resultKey is an expression over results alone.
+// resultKey returns an expression over results alone.
 func (c *checker) resultKey(outs []out, place string, x tql.Expr) (*node, error) {
 	s := &scope{rows: true, place: place, aliases: map[string]*node{}}
 	for _, o := range outs {
@@ -158,7 +159,7 @@ func (c *checker) resultKey(outs []out, place string, x tql.Expr) (*node, error)
 	return n, c.noRanks(n, place)
 }
 
-// count is a constant number of rows.
+// count returns a constant number of rows.
 func (c *checker) count(x tql.Expr, what string) (int64, error) {
 	n, err := c.expr(x, &scope{rows: true, place: what})
 	if err != nil {
@@ -239,7 +240,7 @@ func (c *checker) body(b tql.Body, outer *scope, bound *[]*node) (body, error) {
 	return nil, errs.New(errs.Internal, "check a query of type %T", b)
 }
 
-// whole is all rows of a statement in parentheses.
+// whole returns all rows of a statement in parentheses.
 func (c *checker) whole(at tql.Pos, p *plan) (body, error) {
 	o := derivedOrigin("", at, p)
 	s := &selected{scope: &scope{origins: []*origin{o}}, single: true}
@@ -294,7 +295,7 @@ func (p *plan) run(r *run, most int64) (*rel, error) {
 	return rows, nil
 }
 
-// cut is the rel of the rows from to to.
+// cut returns the rel of the rows from to to.
 func (rl *rel) cut(from, to int) *rel {
 	out := &rel{n: to - from, tables: rl.tables}
 	for _, list := range rl.rows {

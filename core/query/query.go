@@ -128,7 +128,7 @@ func (c *checker) nth(at tql.Pos) uint64 {
 	return uint64(i + 1)
 }
 
-// Text is the query in its canonical form.
+// Text returns the query in its canonical form.
 func (p *Plan) Text() string { return p.canonical }
 
 func (p *Plan) newRun(ctx context.Context) *run {

@@ -13,7 +13,7 @@ import (
 	"deeplake/core/query"
 )
 
-// everyKind is a table with a column of each kind of values, none of them without its NULL.
+// everyKind returns a table with a column of each kind of values, none of them without its NULL.
 func everyKind(t testing.TB, zone int) *memTable {
 	t.Helper()
 	table := &memTable{name: "mem://kinds", zone: zone}

@@ -101,7 +101,7 @@ func (rl *rel) units(r *run, weight float64) int {
 	return (rl.n + size - 1) / size
 }
 
-// frame is a batch of the rows from to to.
+// frame returns a batch of the rows from to to.
 func (rl *rel) frame(r *run, w *worker, from, to int) *frame {
 	f := &frame{run: r, w: w, tables: rl.tables, n: to - from, first: int64(from), memo: map[int]*array.Column{}}
 	f.rows = make([]Rows, len(rl.rows))
@@ -123,7 +123,7 @@ func (rl *rel) frame(r *run, w *worker, from, to int) *frame {
 	return f
 }
 
-// take is the rel of some of the rows, in the order given; -1 is a row without values.
+// take returns the rel of some of the rows, in the order given; -1 is a row without values.
 func (rl *rel) take(rows []int) *rel {
 	out := &rel{n: len(rows), tables: rl.tables, rows: make([][]int64, len(rl.rows)), extra: make([]*array.Column, len(rl.extra))}
 	for k, list := range rl.rows {

@@ -184,7 +184,7 @@ func (s *scan) frame(r *run, w *worker, from, to int64) *frame {
 	return f
 }
 
-// filter is the frame of the rows that hold.
+// filter returns the frame of the rows that hold.
 func (s *scan) filter(f *frame, sure bool) (*frame, error) {
 	f.run.tally.looked.Add(int64(f.n))
 	if sure {
@@ -202,8 +202,8 @@ func (s *scan) filter(f *frame, sure bool) (*frame, error) {
 	return f, nil
 }
 
-// where is the frame of the rows for which a condition holds. Few rows are computed at once where
-// they are large.
+// where returns the frame of the rows for which a condition holds. Few rows are computed at once
+// where they are large.
 func (f *frame) where(cond *node) (*frame, error) {
 	step := f.run.batch(cond.weight())
 	var picked []int

@@ -279,7 +279,7 @@ func columnOfOutput(ctx context.Context, r *query.Result, out *query.Output) (*a
 	return out.Compute(ctx, all)
 }
 
-// plain is a value as JSON has it: numbers, text, and lists of lists.
+// plain returns a value as JSON has it: numbers, text, and lists of lists.
 func plain(c *array.Column, row int) any {
 	if c.IsNull(row) {
 		return nil
@@ -376,7 +376,7 @@ func compare(rows [][]any, want []string, order bool) error {
 	return nil
 }
 
-// written is a value as a script has it.
+// written returns a value as a script has it.
 func written(v any) string {
 	switch x := v.(type) {
 	case []any:

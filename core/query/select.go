@@ -136,7 +136,7 @@ func (c *checker) star(s *selected, col tql.Column) error {
 	return nil
 }
 
-// condition is an expression in a boolean place, over rows.
+// condition returns an expression in a boolean place, over rows.
 func (c *checker) condition(s *scope, x tql.Expr, place string) (*node, error) {
 	inner := *s
 	inner.rows, inner.place = true, place

@@ -96,7 +96,7 @@ func sameTable(a, b body) bool {
 	return true
 }
 
-// base is the first select of a union of stored columns.
+// base returns the first select of a union of stored columns.
 func (u *united) base() *selected {
 	if s, ok := u.left.(*selected); ok {
 		return s
@@ -180,7 +180,7 @@ func nodesOf(outs []out) []*node {
 	return nodes
 }
 
-// values is the rows as values alone.
+// values returns the rows as values alone.
 func (u *united) values(r *run, rows *rel, x []*node) (*rel, error) {
 	made := &rel{n: rows.n}
 	for i := range x {
@@ -289,7 +289,7 @@ func inOrder(r *run, rows *rel, by []*node, whole bool, do func(first int, keys 
 	return nil
 }
 
-// keys encodes the values of expressions as bytes. Keys are equal exactly where the values are
+// keys encodes the values of expressions as bytes. Keys are equal exactly if the values are
 // equal. With whole, the key of a row with a NULL is nil.
 func (f *frame) keys(by []*node, whole bool) ([][]byte, error) {
 	cols := make([]*array.Column, len(by))

@@ -46,7 +46,7 @@ func (c *checker) below(q *tql.Statement, s *scope) (*plan, error) {
 	return c.statement(q, s.outer, s.bound)
 }
 
-// fromOutside is a value of the query around: within, it is the same for all rows.
+// fromOutside returns a value of the query around: within, it is the same for all rows.
 func (c *checker) fromOutside(x *tql.Name, n *node, s *scope) *node {
 	at := -1
 	for i, seen := range *s.bound {
@@ -193,7 +193,7 @@ func (p *plan) find(a *answered, r *run, bound []*array.Column, most int64) erro
 	return nil
 }
 
-// one is the plan's only column.
+// one returns the plan's only column.
 func (c *checker) one(at tql.Pos, p *plan, what string) error {
 	if len(p.outs) != 1 {
 		return c.fail(at, "%s has %d columns, want one", what, len(p.outs))
@@ -201,7 +201,7 @@ func (c *checker) one(at tql.Pos, p *plan, what string) error {
 	return nil
 }
 
-// value is the values of the plan's column for its rows.
+// value returns the values of the plan's column for its rows.
 func (p *plan) value(r *run, rows *rel) (*array.Column, error) { return computed(r, rows, p.outs[0].x) }
 
 func (c *checker) scalarQuery(x *tql.Subquery, s *scope) (*node, error) {
@@ -288,7 +288,7 @@ func (c *checker) inQuery(x *tql.In, v *node, s *scope) (*node, error) {
 	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
 }
 
-// set is the values of a query as a set, made once.
+// set returns the values of a query as a set, made once.
 func (a *answers) set(r *run, rows *rel, x *node, become func(*array.Column) (*array.Column, error)) (*compute.Set, error) {
 	a.mu.Lock()
 	set := a.sets[rows]

@@ -107,8 +107,8 @@ func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	})
 }
 
-// meets is the one type that values of both become to be compared; false: they are compared as they
-// are. JSON with numbers is, and large numbers without a sign with others.
+// meets returns the one type that values of both become to be compared; false: they are compared as
+// they are. JSON with numbers is, and large numbers without a sign with others.
 func meets(a, b array.Type) (array.Type, bool) {
 	t, err := array.Unify(a, b)
 	signed := t.DType == tensor.Int64 && (a.DType == tensor.Uint64 || b.DType == tensor.Uint64)
@@ -299,7 +299,7 @@ func (c *checker) index(x *tql.Index, s *scope) (*node, error) {
 	return n, err
 }
 
-// placedItems are the items with their columns, taken from args.
+// placedItems returns the items with their columns, taken from args.
 func placedItems(items []array.Item, where [][4]int, args []*array.Column) []array.Item {
 	out := make([]array.Item, len(items))
 	for i, it := range items {
@@ -335,8 +335,8 @@ func shapeOf(items []array.Item, where [][4]int) string {
 	return text
 }
 
-// part is the node that reads no more of a stored column than constant items name; nil where that
-// cannot be.
+// part returns the node that reads no more of a stored column than constant items name; nil where
+// that cannot be.
 func (c *checker) part(x *tql.Index, v *node, args []*node, items []array.Item, where [][4]int, t array.Type) *node {
 	if v.ref == nil || v.ref.want != Values || v.ref.part != nil || v.t.List || !v.t.DType.Fixed() || v.t.Dims == 0 {
 		return nil

@@ -43,7 +43,7 @@ func (s *Segment) check() error {
 	return nil
 }
 
-// Beyond is the error of a map that points at row at of a chunk of n rows.
+// Beyond returns the error of a map that points at row at of a chunk of n rows.
 func Beyond(ch *chunk.Chunk, at, n int64) error {
 	return errs.New(errs.Corrupt, "read chunk %q: the map points at sample %d, it has %d", ch.Key, at, n)
 }

@@ -17,7 +17,7 @@ type stored struct {
 	name string
 }
 
-// Name is the name of the tensor in the result.
+// Name returns the name of the tensor in the result.
 func (c stored) Name() string { return c.name }
 
 // computedColumn is a column that is computed when it is read. It computes rows where other columns
@@ -96,7 +96,7 @@ func (c *computedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte,
 	return w.Decode(ctx, ref, dst, 0)
 }
 
-// Stored is the same.
+// Stored returns the same.
 func (c *computedColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Stored(ctx, ref, dst)
 }

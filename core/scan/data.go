@@ -11,7 +11,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// bound is a bound of statistics as a query knows it; nil: of a dtype that has none.
+// bound returns a bound of statistics as a query knows it; nil: of a dtype that has none.
 func bound(d tensor.DType, bits uint64) any {
 	switch {
 	case d == tensor.Bool:
@@ -26,7 +26,7 @@ func bound(d tensor.DType, bits uint64) any {
 	return nil
 }
 
-// bytesOf is the memory of numbers, to be read into.
+// bytesOf returns the memory of numbers, to be read into.
 func bytesOf[T any](s []T) []byte {
 	if cap(s) == 0 {
 		return []byte{}
@@ -212,8 +212,8 @@ func storedBytes(c *array.Column) []byte {
 	return nil
 }
 
-// valueBytes is the bytes of row i, which is not NULL, as a dataset would store them. They may be
-// shared.
+// valueBytes returns the bytes of row i, which is not NULL, as a dataset would store them. They may
+// be shared.
 func valueBytes(c *array.Column, i int) []byte {
 	if text, ok := c.Data.([]string); ok {
 		return append([]byte{}, text[i]...)
@@ -232,7 +232,7 @@ func valueBytes(c *array.Column, i int) []byte {
 	return all[from*size : to*size : to*size]
 }
 
-// start is the first item of row i.
+// start returns the first item of row i.
 func start(c *array.Column, i int) int {
 	if i == 0 {
 		return 0

@@ -76,7 +76,7 @@ func someFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// someLies are all combinations of files and directories for a tensor.
+// someLies returns all combinations of files and directories for a tensor.
 func someLies(t *testing.T, id codec.ID, d tensor.DType, want codec.Channels) []lie {
 	reg := all.All()
 	sc := must[codec.SampleCodec](t)(reg.Sample(id))
@@ -336,8 +336,8 @@ func (c *contradicted) query(t *testing.T) {
 	}
 }
 
-// honestOnes is a dataset of the honest pictures without compression, which are read by another
-// way.
+// honestOnes returns a dataset of the honest pictures without compression, which are read by
+// another way.
 func (c *contradicted) honestOnes(t *testing.T) *dataset.View {
 	ctx := context.Background()
 	ds := must[*dataset.Dataset](t)(dataset.Create(ctx, c.env, "mem://honest", dataset.CreateOptions{Overwrite: true}))

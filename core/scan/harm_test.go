@@ -289,7 +289,7 @@ func manyNames(n int) []string {
 	return names
 }
 
-// on is the environment of a victim in which its objects are changed.
+// on returns the environment of a victim in which its objects are changed.
 func (v *victim) on(over objects) (*dataset.Env, *harmed) {
 	if over == nil {
 		over = objects{}
@@ -523,7 +523,7 @@ func (q *questions) queryOf(ctx context.Context, v *dataset.View) reply {
 	return reply{text: out}
 }
 
-// epochOf is one pass of a loader.
+// epochOf returns one pass of a loader.
 func epochOf(ctx context.Context, v *dataset.View) reply {
 	part, err := v.Slice(0, min(v.Len(), 14), 1)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// htypeOf is the htype of a tensor for values of a type.
+// htypeOf returns the htype of a tensor for values of a type.
 func htypeOf(t *array.Type) string {
 	name := "generic"
 	switch {
@@ -47,7 +47,7 @@ func infoOf(t *array.Type) map[string]any {
 	return info
 }
 
-// specOf is a tensor for values of a type.
+// specOf returns a tensor for values of a type.
 func specOf(name string, t *array.Type) dataset.TensorSpec {
 	spec := dataset.TensorSpec{Name: name, HType: htypeOf(t), Info: infoOf(t)}
 	if t.DType != 0 {
@@ -138,7 +138,7 @@ func batchRows(r *query.Result, outputs []int) int64 {
 	return computedRows
 }
 
-// rowsOf is rows of a computed output.
+// rowsOf returns rows of a computed output.
 func rowsOf(ctx context.Context, o *query.Output, from, to int64) (*array.Column, error) {
 	if o.Values != nil {
 		return o.Values.Slice(int(from), int(to)), nil
@@ -156,8 +156,8 @@ type tensorOf struct {
 	typ  array.Type
 }
 
-// rows is a column as rows that can be appended: NULL is a row without a sample. They share memory
-// with c.
+// rows returns a column as rows that can be appended: NULL is a row without a sample. They share
+// memory with c.
 func (t *tensorOf) rows(c *array.Column) (tensor.Rows, error) {
 	out := tensor.Rows{Tensor: t.name}
 	c = c.Expand()

@@ -76,7 +76,7 @@ func below(keys []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !strings.HasPrefix(k, prefix) })
 }
 
-// alike are the keys under the prefix of key, more often than not.
+// alike returns the keys under the prefix of key, more often than not.
 func alike(rng *rand.Rand, keys []string, key string) []string {
 	prefix, _, _ := strings.Cut(key, "/")
 	same := below(keys, prefix)
@@ -113,7 +113,7 @@ func (m *mutation) judge(got, want map[string]reply, valid map[string]bool) erro
 	return nil
 }
 
-// names reports whether an error names an object: by its key, or, where it has one, by the user's
+// names reports whether an error names an object: by its key, or, if it has one, by the user's
 // name for it.
 func names(err error, key string) bool {
 	if strings.Contains(err.Error(), key) {

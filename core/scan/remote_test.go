@@ -80,8 +80,8 @@ func (b *body) Size() int64  { return -1 }
 func (b *body) Tag() string  { return "" }
 func (b *body) Close() error { return nil }
 
-// remoteSet is rows of a number from 0 to 999 and 40 kB, behind a network. The first open of it is
-// remote.
+// remoteSet returns rows of a number from 0 to 999 and 40 kB, behind a network. The first open of
+// it is remote.
 func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteStore) {
 	t.Helper()
 	ctx := context.Background()

@@ -75,7 +75,7 @@ func newForger(t testing.TB, v *victim) *forger {
 	return f
 }
 
-// nameOf is the name of a page as it stands in other objects; nil for objects that have none.
+// nameOf returns the name of a page as it stands in other objects; nil for objects that have none.
 func nameOf(key string) (raw, text []byte) {
 	prefix, name, _ := strings.Cut(key, "/")
 	if prefix != "map" && prefix != "txn" {
@@ -118,7 +118,7 @@ func (f *forger) forge(over objects, changed map[string][]byte) {
 	}
 }
 
-// harm is one forgery.
+// harm returns one forgery.
 func (f *forger) harm(seed uint64) (what string, over objects) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	over = objects{}

@@ -38,7 +38,7 @@ type Result struct {
 	fingerprint string // of the query and the selections from its result
 }
 
-// Plain is the rows of a view.
+// Plain returns the rows of a view.
 func Plain(v *dataset.View) *Result {
 	own := []*dataset.View{v}
 	return &Result{view: v, base: v, origin: v, sourceRows: own, reads: own, table: Of(v)}
@@ -219,7 +219,7 @@ func (d *sourceViews) finish(ctx context.Context, a *Result) error {
 	return nil
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (a *Result) Len() int64 { return a.table.rows }
 
 // Names lists the columns in order.
@@ -231,14 +231,14 @@ func (a *Result) Names() []string {
 	return names
 }
 
-// Table is the result as a query asks it.
+// Table returns the result as a query asks it.
 func (a *Result) Table() *Table { return a.table }
 
-// View is the view that has the same rows and tensors, perhaps under other names; false: there is
-// none.
+// View returns the view that has the same rows and tensors, perhaps under other names; false: there
+// is none.
 func (a *Result) View() (*dataset.View, bool) { return a.view, a.view != nil }
 
-// Origin is the rows that these are of, one for one; nil: there are none, or of several.
+// Origin returns the rows that these are of, one for one; nil: there are none, or of several.
 func (a *Result) Origin() *dataset.View { return a.origin }
 
 // Base returns the queried view.
@@ -364,7 +364,7 @@ func (a *Result) Select(rows []int64) (*Result, error) {
 		func(i int64) int64 { return rows[i] })
 }
 
-// Slice is rows start, start+step, ... before stop, as dataset.View.Slice has it.
+// Slice returns rows start, start+step, ... before stop, as dataset.View.Slice has it.
 func (a *Result) Slice(start, stop, step int64) (*Result, error) {
 	part, err := a.base.Counted(a.table.rows).Slice(start, stop, step)
 	if err != nil {

@@ -93,7 +93,7 @@ func rowByRow(t testing.TB, col read.Column, n int64, w *chunk.Worker) []cell {
 	return out
 }
 
-// says is a column in short: numbers, text, null, lists in brackets.
+// says returns a column in short: numbers, text, null, lists in brackets.
 func says(t testing.TB, a *Result, name string) string {
 	t.Helper()
 	col := must[read.Column](t)(a.Column(name))
@@ -130,7 +130,7 @@ func says(t testing.TB, a *Result, name string) string {
 	return strings.Join(rows, " ")
 }
 
-// small is a dataset of six rows.
+// small returns a dataset of six rows.
 func small(t testing.TB, env *dataset.Env, uri string) *dataset.Dataset {
 	t.Helper()
 	ctx := context.Background()
@@ -380,7 +380,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// large is a result with a column that is computed when it is read.
+// large returns a result with a column that is computed when it is read.
 func large(t testing.TB, env *dataset.Env) *Result {
 	t.Helper()
 	ctx := context.Background()

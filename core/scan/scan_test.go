@@ -35,8 +35,8 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
-// kinds are the tensors of the datasets of these tests: everything that is stored in a way of its
-// own.
+// kinds returns the tensors of the datasets of these tests: everything that is stored in a way of
+// its own.
 func kinds() []dataset.TensorSpec {
 	return []dataset.TensorSpec{
 		{Name: "x", DType: "int64"},

@@ -41,7 +41,7 @@ type field struct {
 	typ      array.Type // of a computed column; else once resolved
 }
 
-// Of is the rows of a view as a table, with the tensors that it lists.
+// Of returns the rows of a view as a table, with the tensors that it lists.
 func Of(view *dataset.View) *Table {
 	t := &Table{name: view.URI(), rows: view.Len()}
 	for _, name := range view.Names() {
@@ -52,10 +52,10 @@ func Of(view *dataset.View) *Table {
 	return t
 }
 
-// Name is the URI of the dataset.
+// Name returns the URI of the dataset.
 func (t *Table) Name() string { return t.name }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int64 { return t.rows }
 
 // Columns lists the tensors in order of creation. The number of axes is left open: see Resolve.
@@ -89,7 +89,7 @@ func (f *field) describe() query.Field {
 	return q
 }
 
-// unitName is a unit in the info of a tensor, under "unit".
+// unitName returns a unit in the info of a tensor, under "unit".
 func unitName(u array.Unit) string {
 	return [...]string{array.None: "", array.Date: "date", array.Timestamp: "timestamp", array.Interval: "interval"}[u]
 }
@@ -197,7 +197,7 @@ func (t *Table) Zones(ctx context.Context, column int, from, to int64) ([]query.
 	return out, nil
 }
 
-// Reader is the memory and the decoders of one goroutine.
+// Reader returns the memory and the decoders of one goroutine.
 func (t *Table) Reader() query.Reader { return &reader{table: t} }
 
 // Remote reports whether reads are requests over a network.

@@ -121,7 +121,7 @@ func (t *Tables) View(name, ref string) *dataset.View {
 	return o.view
 }
 
-// Views is the rows of all that Table has opened, in that order.
+// Views returns the rows of all that Table has opened, in that order.
 func (t *Tables) Views() []*dataset.View {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -87,7 +87,7 @@ func values(t *testing.T, v *View, name string) []int64 {
 	return column(b)
 }
 
-// column is the first column of a batch.
+// column returns the first column of a batch.
 func column(b *loader.Batch) []int64 {
 	var out []int64
 	data := b.Slab.Bytes()[b.Columns[0].Offset:]

@@ -12,7 +12,7 @@ import (
 // Aggregator reduces rows, group by group. It is used by one goroutine at a time; several of them
 // are merged.
 type Aggregator interface {
-	// Add takes rows. group is the group of each, nil where all are in group 0; there are groups of
+	// Add takes rows. group is the group of each, nil if all are in group 0; there are groups of
 	// them so far.
 	Add(c *array.Column, group []int32, groups int) error
 	// Merge adds the state of other, of the same kind, which saw later rows. Group i of other is
@@ -90,7 +90,7 @@ func Find(name string) *Kind {
 	return &kinds[i]
 }
 
-// ResultType is the type of an aggregate over values of type x.
+// ResultType returns the type of an aggregate over values of type x.
 func ResultType(name string, x array.Type) (array.Type, error) {
 	a := Find(name)
 	if a == nil {

@@ -43,7 +43,7 @@ type words struct {
 	more []wordRun // of merged aggregators
 }
 
-// wordRun are values with their groups; of is nil where all are in group 0.
+// wordRun are values with their groups; of is nil if all are in group 0.
 type wordRun struct {
 	keys []uint64
 	of   []int32

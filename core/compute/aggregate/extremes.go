@@ -194,7 +194,7 @@ func (a *gathering) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-// byGroup is the rows of each group, one group behind the other, and where each ends.
+// byGroup returns the rows of each group, one group behind the other, and where each ends.
 func (a *gathering) byGroup() (rows []int, ends []int) {
 	ends = make([]int, a.groups+1)
 	for _, g := range a.group {

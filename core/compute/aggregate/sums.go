@@ -386,7 +386,7 @@ func (a *spreading) Add(c *array.Column, group []int32, groups int) error {
 	return nil
 }
 
-// moments is the mean and the sum of squared distances from it.
+// moments returns the mean and the sum of squared distances from it.
 func moments(d []float64) (mean, m2 float64) {
 	if len(d) == 0 {
 		return 0, 0

@@ -53,7 +53,7 @@ func extremeType(name string, x array.Type) (array.Type, error) {
 	return x, wantScalars(name, x, x.DType != tensor.JSON && x.DType != tensor.Bytes, "single values with an order")
 }
 
-// oneOfValues is the type of an aggregate that returns one of its values.
+// oneOfValues returns the type of an aggregate that returns one of its values.
 func oneOfValues(_ string, x array.Type) (array.Type, error) {
 	x.Weak = false
 	return x, nil

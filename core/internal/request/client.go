@@ -117,7 +117,7 @@ func (c *Client) Close() {
 // Reached reports whether the other side has ever answered.
 func (c *Client) Reached() bool { return c.reached.Load() }
 
-// Now is the time by the store's clock, as far as SetDate knows it.
+// Now returns the time by the store's clock, as far as SetDate knows it.
 func (c *Client) Now() time.Time { return time.Now().Add(time.Duration(c.skew.Load())) }
 
 // SetDate takes over the store's clock from the Date of an answer that refused a request for its

@@ -65,7 +65,7 @@ func (a *Response) Identify(err error) error {
 	return err
 }
 
-// Wait is how long the answer asks to wait (Retry-After), 0 where it does not. An hour is the most.
+// Wait is how long the answer asks to wait (Retry-After), 0 if it does not. An hour is the most.
 func (a *Response) Wait() time.Duration {
 	text := a.Header.Get("Retry-After")
 	var d time.Duration
@@ -166,8 +166,8 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, CleanError(rootOf(err)))}
 }
 
-// unreachable is the error of a connection that did not come about. A host that has answered before
-// is worth waiting for; one that never did is most likely the wrong one, and a few tries are
+// unreachable returns the error of a connection that did not come about. A host that has answered
+// before is worth waiting for; one that never did is most likely the wrong one, and a few tries are
 // enough.
 func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
 	what := "host"
@@ -192,7 +192,7 @@ func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: err}
 }
 
-// silent is the error of a host that accepts connections and never answers.
+// silent returns the error of a host that accepts connections and never answers.
 func (c *Client) silent(rq *http.Request, err error) error {
 	wait := c.wait
 	if rq.Method != http.MethodGet && rq.Method != http.MethodHead {
@@ -208,7 +208,7 @@ func (c *Client) silent(rq *http.Request, err error) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: told}
 }
 
-// addressOf is the address that a connection was refused to.
+// addressOf returns the address that a connection was refused to.
 func addressOf(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Addr != nil {

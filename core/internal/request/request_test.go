@@ -24,7 +24,7 @@ import (
 
 const tag = `"v1"`
 
-// content is the object that the servers of these tests give away.
+// content returns the object that the servers of these tests give away.
 func content() []byte {
 	data := make([]byte, 100_000)
 	for i := range data {

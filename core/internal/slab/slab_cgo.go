@@ -75,7 +75,7 @@ func (r *Ring) Get(size int64) (*Slab, error) {
 	return &Slab{c: c, data: unsafe.Slice((*byte)(C.dli_slab_data(c)), int(C.dli_slab_size(c)))}, nil
 }
 
-// Stats are the figures of the ring, zero after Close.
+// Stats returns the figures of the ring, zero after Close.
 func (r *Ring) Stats() Stats {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -99,7 +99,7 @@ func (r *Ring) Close() {
 	}
 }
 
-// Bytes is the memory, page-aligned. It is valid while the caller holds a reference.
+// Bytes returns the memory, page-aligned. It is valid while the caller holds a reference.
 func (s *Slab) Bytes() []byte { return s.data }
 
 // Retain adds a reference; the caller must hold one.
@@ -112,5 +112,5 @@ func (s *Slab) Release() { C.dli_slab_release(s.c) }
 // write. Others may write meanwhile. The caller must hold a reference.
 func (s *Slab) Prefault() { C.dli_slab_touch(s.c) }
 
-// Pointer is the dli_slab of slab.h, for C code that holds references of its own.
+// Pointer returns the dli_slab of slab.h, for C code that holds references of its own.
 func (s *Slab) Pointer() unsafe.Pointer { return unsafe.Pointer(s.c) }

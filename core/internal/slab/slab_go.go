@@ -84,7 +84,7 @@ func (r *Ring) Get(size int64) (*Slab, error) {
 	return s, nil
 }
 
-// Stats are the figures of the ring, zero after Close.
+// Stats returns the figures of the ring, zero after Close.
 func (r *Ring) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *Ring) drop(s *Slab) {
 	r.stats.Slabs--
 }
 
-// Bytes is the memory, 64-byte aligned. It is valid while the caller holds a reference.
+// Bytes returns the memory, 64-byte aligned. It is valid while the caller holds a reference.
 func (s *Slab) Bytes() []byte { return s.data }
 
 // Retain adds a reference; the caller must hold one.

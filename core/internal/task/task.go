@@ -156,6 +156,6 @@ func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.
 // a Panic.
 func (p *Panic) Panicked() any { return p.Value }
 
-// Cores is the number of goroutines that can compute at once: no more than the machine has
+// Cores returns the number of goroutines that can compute at once: no more than the machine has
 // processors, where GOMAXPROCS leaves some to spare.
 func Cores() int { return min(runtime.GOMAXPROCS(0), runtime.NumCPU()) }

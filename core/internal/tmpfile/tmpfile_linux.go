@@ -24,7 +24,7 @@ func anonymous(dir string) (*File, error) {
 	return f, nil
 }
 
-// door is a path by which the file can be reached.
+// door returns a path by which the file can be reached.
 func (f *File) door() string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 func (f *File) linkAnonymous(path string) error {
