@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// comparing is the type as which two operands are compared.
+// comparing is the type in which two operands are compared.
 type comparing uint8
 
 const (
@@ -207,7 +207,7 @@ func flip(op string) string {
 	return op
 }
 
-// compareSigned compares signed x with unsigned y: as signed numbers, but where y is beyond all of
+// compareSigned compares signed x with unsigned y: as signed numbers, except if y is beyond all of
 // them.
 func compareSigned(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	a, b := array.Lanes[int64](x.Data), array.As[uint64](y.Data)
@@ -365,7 +365,7 @@ func lessEqual[T cmp.Ordered](dst []bool, a, b []T) {
 	}
 }
 
-// compareFloats compares as IEEE does, or, total, in the order in which NaN is the greatest.
+// compareFloats compares by IEEE or, with total, in the order with NaN as the greatest value.
 func compareFloats[T float32 | float64](op string, total bool) kernel[T, bool] {
 	if !total {
 		return comparer[T](op)

@@ -96,7 +96,7 @@ func (f Facts) Check(name string, args []*array.Column, infallible bool, result 
 }
 
 // checkBounded panics, under the build tag "invariants", if a value of [Function.Bounded] differs
-// from that of Call, unless both are beyond the limit.
+// from Call's, unless both are beyond the limit.
 func checkBounded(f *Function, args []*array.Column, l Limit, result *array.Column) {
 	exact, err := f.Call(args)
 	if err != nil {

@@ -219,7 +219,7 @@ func IsNull(c *array.Column) *array.Column {
 	return out
 }
 
-// Pick returns the number of each row where a condition is true, as a WHERE takes them.
+// Pick returns the numbers of the rows that satisfy a condition, as in WHERE.
 func Pick(c *array.Column) []int {
 	if c.Const {
 		if c.N == 0 || c.IsNull(0) || !array.Elems[bool](c)[0] {

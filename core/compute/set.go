@@ -85,7 +85,8 @@ func IsInType(x, set array.Type) (array.Type, error) {
 	return x.WithDType(tensor.Bool), nil
 }
 
-// IsIn returns whether each element is in the set: NULL if it is not, and NULL is.
+// IsIn returns whether each element is in the set. Elements that are not found are NULL if the set
+// has NULL.
 func IsIn(x *array.Column, s *Set) (*array.Column, error) {
 	t, err := IsInType(x.Type, s.Type)
 	if err != nil {

@@ -168,7 +168,7 @@ func pairs(name string, m measure, x, y *array.Column, l *Limit) (*array.Column,
 	}, x, y)
 }
 
-// packed makes bytes of whole numbers written in the query, where they meet bytes.
+// packed converts whole numbers written in the query to bytes, if the other operand has bytes.
 func packed(name string, x, y *array.Column) (*array.Column, *array.Column, error) {
 	switch {
 	case x.DType == tensor.Uint8 && y.Weak && !y.Float():

@@ -32,8 +32,7 @@ func Sought(y *array.Column) *array.Column {
 type lowerBound struct {
 	// the vector to measure against, with zeros up to a multiple of lowerBoundSums
 	vector []float32
-	// v of a row whose length is l is beyond where it is beyond at + sign(slope) * sqrt(|slope|) *
-	// l
+	// value v of a row of length l is beyond if it is beyond at + sign(slope) * sqrt(|slope|) * l
 	at, slope float64
 	above     bool
 }

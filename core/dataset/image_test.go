@@ -86,7 +86,7 @@ func storedOf(t testing.TB, d *Dataset) ([]byte, chunk.Ref, error) {
 	return out, refs[0], col.Stored(context.Background(), &refs[0], out, w)
 }
 
-// TestFiles: files in the tensor's codec are stored as they are, others are brought into it.
+// TestFiles: files in the tensor's codec are stored unchanged, others are converted to it.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	for _, compression := range []string{"none", "zstd", "png", "jpeg", "webp"} {
@@ -203,7 +203,7 @@ func meanDifference(a, b []byte) int {
 	return sum / max(1, len(a))
 }
 
-// TestLargeFile: a file over the bound is stored as it is, and so is an item of a sequence.
+// TestLargeFile: a file over the bound is stored unchanged, as is an item of a sequence.
 func TestLargeFile(t *testing.T) {
 	t.Parallel()
 	s := picture(1, true, 200, 200, 3)
@@ -248,7 +248,7 @@ func TestForeignBeyondMemory(t *testing.T) {
 	}
 }
 
-// pngHeader returns a PNG file that says it has so many pixels, and has none.
+// pngHeader returns a PNG file with this size in its header, and no pixels.
 func pngHeader(w, h uint32) []byte {
 	piece := func(name string, body []byte) []byte {
 		out := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
@@ -259,7 +259,7 @@ func pngHeader(w, h uint32) []byte {
 	return slices.Concat([]byte("\x89PNG\r\n\x1a\n"), piece("IHDR", append(ihdr, 8, 2, 0, 0, 0)), piece("IDAT", make([]byte, 20)), piece("IEND", nil))
 }
 
-// TestBadFiles: files that are refused, by which nothing is changed.
+// TestBadFiles: bad files are refused and change nothing.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	jpeg, png := fileOf(t, codec.JPEG, picture(1, false, 50, 60, 3)).Data, fileOf(t, codec.PNG, picture(1, false, 50, 60, 3)).Data

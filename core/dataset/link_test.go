@@ -153,7 +153,7 @@ func TestLinkedObjectChanges(t *testing.T) {
 	}
 }
 
-// TestLinkRefused has links that cannot be appended: nothing is then.
+// TestLinkRefused: links that cannot be appended are refused, and append nothing.
 func TestLinkRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -414,8 +414,8 @@ func TestRetentionFaults(t *testing.T) {
 	}
 }
 
-// TestRetentionDamage: an expiry that cannot be read stops gc and is named by fsck; nothing is
-// taken for expired or for damaged because of it.
+// TestRetentionDamage: an expiry that cannot be read stops gc and is named by fsck; no version
+// counts as expired or damaged because of it.
 func TestRetentionDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -205,8 +205,8 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 	}
 }
 
-// Where all rows have room, later epochs ask for nothing; they are right all the same, also two at
-// once.
+// If all rows fit in memory, later epochs request nothing. Their rows are right, also with two
+// epochs at once.
 func TestEpochsShareWhatHasRoom(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 200)

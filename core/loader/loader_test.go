@@ -337,7 +337,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A consumer may keep every batch: the ring grows and says so, and content stays.
+// A consumer may keep every batch: the ring grows and counts it, and content stays.
 func TestKeepEveryBatch(t *testing.T) {
 	t.Parallel()
 	src := fakeSet(400)

@@ -229,8 +229,8 @@ func TestMixStops(t *testing.T) {
 	}
 }
 
-// A shuffled view of which an epoch takes a part goes on in the next: none of its rows comes twice
-// before all have come. One in sequence begins anew.
+// If an epoch takes a part of a shuffled view, the next epoch continues: no row repeats before all
+// have come. A sequential view begins anew.
 func TestMixGoesOn(t *testing.T) {
 	t.Parallel()
 	m := mixed(t, MixPolicy{Weights: []float64{1, 1}}, 30, 100)

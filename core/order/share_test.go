@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tries is how often a property is tried: n times, or as often as the environment says.
+// tries is the number of trials of a property: n, or the environment's number.
 func tries(n int) int {
 	if more, err := strconv.Atoi(os.Getenv("DEEPLAKE_ROUNDS")); err == nil {
 		return more
@@ -181,8 +181,8 @@ func checkLocal(t *testing.T, what string, s *Share) {
 	}
 }
 
-// World sizes that share a global batch see the same global batches, and any of them goes on from
-// any other's state.
+// World sizes with equal global batches take the same ones, and each resumes from any other's
+// state.
 func TestResumeOnAnyWorldSize(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{Sequential, Window, Full} {

@@ -64,7 +64,7 @@ func (r *run) alive() error {
 type worker struct {
 	readers map[Table]Reader
 	tally   *tally
-	room    []float64 // for values that are looked at and forgotten
+	room    []float64 // for values that are read and not kept
 }
 
 func newWorker(t *tally) *worker { return &worker{readers: map[Table]Reader{}, tally: t} }

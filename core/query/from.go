@@ -246,7 +246,7 @@ func (c *checker) become(x *node, t array.Type) (*node, error) {
 	return n, err
 }
 
-// sideOf is 0 where x is of origins below k alone, 1 if it is of k alone, and else -1.
+// sideOf returns 0 if x reads only origins below k, 1 if it reads only k, and else -1.
 func sideOf(x *node, k int) int {
 	side := -1
 	for o := range x.origins() {

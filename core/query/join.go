@@ -74,7 +74,7 @@ func (p *plan) table(r *run, fields []Field) (Table, error) {
 	return &derived{rows: rows, outs: p.outs, fields: fields, r: &inner}, nil
 }
 
-// pushed returns the conditions that each origin can be asked by itself, and the others.
+// pushed returns the conditions that each origin can check alone, and the others.
 func (s *selected) pushed() (own [][]*node, rest []*node) {
 	own = make([][]*node, len(s.scope.origins))
 	for _, cond := range s.where {
@@ -112,7 +112,7 @@ func (x *node) fixed() bool {
 	return ok
 }
 
-// all returns the rows of one origin for which conditions hold.
+// all returns the rows of one origin that satisfy conditions.
 func (s *selected) all(r *run, tables []Table, origin int, conds []*node) (*rel, error) {
 	sc := newScan(tables, origin, conds)
 	if err := sc.prepare(r); err != nil {

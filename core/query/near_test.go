@@ -44,8 +44,8 @@ func vectorTable(r *rand.Rand, rows, axes int) *memTable {
 	return t
 }
 
-// TestNearest asks for the first rows in an order, of which most are never measured, and for all:
-// the former begin the latter.
+// TestNearest queries the first rows in an order, and all rows. Most rows of the first query are
+// never measured. Its result begins the second's.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))

@@ -122,8 +122,8 @@ func (c *checker) truth(x *node) (*node, error) {
 	return c.apply(x.at, "TRUE OF", array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return compute.Truth(v[0]) })
 }
 
-// byName makes two values that are to be compared alike where one is a class label: a string that
-// the query gives becomes the number of the class, else both become names.
+// byName makes two operands comparable if one is a class label: a string that the query gives
+// becomes the number of the class, else both become names.
 func (c *checker) byName(a, b *node) (*node, *node, error) {
 	switch {
 	case a.t.Names != nil && b.t.Text():

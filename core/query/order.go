@@ -13,8 +13,8 @@ import (
 // mostTop bounds the rows of a heap; more rows are sorted.
 const mostTop = 1 << 17
 
-// ordered returns rows by keys; rows of equal keys stay in their order. No more than the first most
-// are needed; -1: all.
+// ordered returns rows sorted by keys. Rows of equal keys keep their order. The caller needs at
+// most the first most rows; -1: all.
 func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
 	cols := make([]*array.Column, len(order))
 	for i, k := range order {
@@ -111,7 +111,7 @@ func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	return compute.Pick(holds), true, nil
 }
 
-// last returns the first key of the last row; nil where more rows are wanted, or it has none.
+// last returns the first key of the last row; nil if it has none, or if the heap is not full.
 func (b *best) last() any {
 	if !b.full || !b.cols[0].Scalar() || !b.cols[0].DType.Fixed() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"deeplake/core/compute"
 )
 
-// scan is the rows of one table for which conditions hold. It is made of index pages before any row
+// scan is the rows of one table that satisfy conditions. It is made of index pages before any row
 // is read.
 type scan struct {
 	table  Table
@@ -31,7 +31,7 @@ func newScan(tables []Table, origin int, conds []*node) *scan {
 	return &scan{table: tables[origin], tables: tables, origin: origin, conds: inBatches(conds)}
 }
 
-// prepare asks the index which rows may hold at all.
+// prepare finds in the index the rows that may satisfy the conditions.
 func (s *scan) prepare(r *run) error {
 	n := s.table.Rows()
 	s.spans = []span{{0, n, len(s.conds) == 0}}
@@ -202,8 +202,7 @@ func (s *scan) filter(f *frame, sure bool) (*frame, error) {
 	return f, nil
 }
 
-// where returns the frame of the rows for which a condition holds. Few rows are computed at once
-// where they are large.
+// where returns the frame of the rows that satisfy a condition. It computes few large rows at once.
 func (f *frame) where(cond *node) (*frame, error) {
 	step := f.run.batch(cond.weight())
 	var picked []int

@@ -110,7 +110,7 @@ func (k *ranking) score(r *run, v *array.Column) (*array.Column, error) {
 	return array.FromFloats(out, null), nil
 }
 
-// ranked returns the expressions in which BM25 may be: over rows, or over groups if there are any.
+// ranked returns the expressions that may contain BM25: over rows, or over groups if there are any.
 func (s *selected) ranked() []*node {
 	all := slices.Concat(nodesOf(s.outs), s.on, s.keys)
 	if s.having != nil {

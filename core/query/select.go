@@ -150,7 +150,7 @@ func (c *checker) condition(s *scope, x tql.Expr, place string) (*node, error) {
 	return n, c.noRanks(n, place)
 }
 
-// noRanks refuses BM25 where the rows that it is over are not known yet.
+// noRanks refuses BM25 in places where its rows are not known yet.
 func (c *checker) noRanks(n *node, place string) error {
 	var err error
 	n.each(func(m *node) {

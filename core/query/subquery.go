@@ -46,7 +46,7 @@ func (c *checker) below(q *tql.Statement, s *scope) (*plan, error) {
 	return c.statement(q, s.outer, s.bound)
 }
 
-// fromOutside returns a value of the query around: within, it is the same for all rows.
+// fromOutside returns a value of the outer query. It is the same for all rows of the inner one.
 func (c *checker) fromOutside(x *tql.Name, n *node, s *scope) *node {
 	at := -1
 	for i, seen := range *s.bound {

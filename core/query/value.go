@@ -107,8 +107,8 @@ func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	})
 }
 
-// meets returns the one type that values of both become to be compared; false: they are compared as
-// they are. JSON with numbers is, and large numbers without a sign with others.
+// meets returns the common type in which values of both are compared; false: they are compared
+// unchanged, like JSON with numbers, and large unsigned numbers with others.
 func meets(a, b array.Type) (array.Type, bool) {
 	t, err := array.Unify(a, b)
 	signed := t.DType == tensor.Int64 && (a.DType == tensor.Uint64 || b.DType == tensor.Uint64)

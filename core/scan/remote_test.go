@@ -156,7 +156,7 @@ func TestRemoteResult(t *testing.T) {
 	})
 }
 
-// TestRemoteRead holds that rows here and there are asked for at once.
+// TestRemoteRead: scattered rows are requested at once.
 func TestRemoteRead(t *testing.T) {
 	env, store := remoteSet(t, 2500)
 	synctest.Test(t, func(t *testing.T) {
