@@ -125,7 +125,7 @@ func TestCostHasThePixels(t *testing.T) {
 		"as large as can": {Options{Size: maxFitSide}, storage.Entry{Key: "a.jpg"}, rowCost + 3<<28},
 	} {
 		im := &importer{o: test.o}
-		if got := im.costOf(test.e); got != test.want {
+		if got := formatOf(test.e.Key).Cost(im, test.e); got != test.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, test.want)
 		}
 	}

@@ -13,37 +13,14 @@ import (
 // writer.
 type object struct {
 	storage.Entry
-	was  *known // the rows that were made of an earlier version; nil: it is new
-	cost int64  // what it takes of the budget
-	out  chan []row
-	err  error // why the import cannot go on; set before out is closed
+	format *Format
+	was    *known // the rows that were made of an earlier version; nil: it is new
+	cost   int64  // what it takes of the budget
+	out    chan []row
+	err    error // why the import cannot go on; set before out is closed
 }
 
 func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }
-
-// costOf is the memory that an object takes between being asked for and being written, about. A
-// picture that is brought to another size has its pixels in memory besides, which may be far more
-// than its file.
-func (im *importer) costOf(e storage.Entry) int64 {
-	fitted := 3 * int64(im.o.Size) * int64(im.o.Size)
-	switch {
-	case im.o.Link && isArchive(e.Key):
-		return archiveCost
-	case im.o.Link:
-		return headCost
-	case e.Size < 0:
-		return unknownCost + fitted
-	default:
-		return e.Size + rowCost + fitted
-	}
-}
-
-const (
-	rowCost     = 1 << 10
-	headCost    = 32 << 10
-	unknownCost = 1 << 20
-	archiveCost = 12 << 20
-)
 
 // match holds the listing against the rows of the view, both in byte order of names, and gives what
 // is new or has changed to emit until that returns false. What is gone or unchanged is counted.
@@ -70,7 +47,7 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		if failed = im.passGone(ctx, rows, e.Key); failed != nil {
 			return false
 		}
-		o := &object{Entry: e}
+		o := &object{Entry: e, format: formatOf(e.Key)}
 		if k := rows.peek(); k != nil && k.key == e.Key {
 			var taken known
 			if taken, failed = rows.take(ctx); failed != nil {

@@ -147,18 +147,19 @@ func (im *importer) resume(ctx context.Context) error {
 	im.tensors = map[string]bool{originTensor: true}
 	for _, t := range desc.Tensors {
 		switch t.Name {
-		case "images":
+		case imageTensor:
 			if im.codec, _, err = im.env.Codecs.Parse(t.Compression); err != nil {
 				return err
 			}
-		case "labels", "text", "json":
 		default:
-			continue
+			if t.Name != originTensor && valueOf(t.Name) == nil {
+				continue
+			}
 		}
 		im.tensors[t.Name] = true
 	}
 	im.labels = im.tensors["labels"]
-	if !im.tensors["images"] {
+	if !im.tensors[imageTensor] {
 		return errs.New(errs.Exists, "import to %q: the tensor \"images\" of the earlier import is gone; overwrite the dataset", desc.URI)
 	}
 	return nil
@@ -168,7 +169,7 @@ func (im *importer) resume(ctx context.Context) error {
 // for them.
 func (im *importer) firstTensors(ctx context.Context) error {
 	specs := []dataset.TensorSpec{
-		{Name: "images", HType: "image.rgb", Compression: im.codec.Name()},
+		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name()},
 		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},
 	}
 	if sc, err := im.env.Codecs.Sample(im.codec); err == nil && sc.Describe().CheckOptions != nil {

@@ -92,14 +92,6 @@ func urlOf(uri, key string) string {
 	return uri[:strings.LastIndex(uri, "/")+1] + key
 }
 
-// pictureName reports whether the extension of an object's name is one of a sample codec.
-func (im *importer) pictureName(key string) bool {
-	_, ok := im.env.Codecs.ByExtension(path.Ext(key))
-	return ok
-}
-
-func isArchive(key string) bool { return strings.EqualFold(path.Ext(key), ".tar") }
-
 // isMarker reports whether an object stands for a directory, as consoles of object stores make
 // them.
 func isMarker(e storage.Entry) bool {

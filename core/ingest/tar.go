@@ -113,6 +113,30 @@ func (r *reread) close() {
 	}
 }
 
+// tarFormat takes the members of tar archives that stay where they are.
+func tarFormat() Format {
+	return Format{
+		Probe:    func(key string) bool { return strings.EqualFold(path.Ext(key), ".tar") },
+		Cost:     (*importer).archiveCost,
+		Portions: archivePortions,
+		Members:  true,
+		Rows: func(ctx context.Context, im *importer, o *object) error {
+			if !im.o.Link {
+				return o.sendOne(ctx, row{reason: "an archive of files; index it in place with link, or unpack it first"})
+			}
+			return im.indexArchive(ctx, o)
+		},
+	}
+}
+
+// archiveCost is the memory of the portions that wait. A refused archive takes that of its row.
+func (im *importer) archiveCost(e storage.Entry) int64 {
+	if im.o.Link {
+		return 12 << 20
+	}
+	return im.imageCost(e)
+}
+
 // indexArchive makes a row of each sample of a tar archive in WebDataset's manner: members that
 // follow each other and have the same name up to the first dot of its last part. Pictures stay
 // where they are.

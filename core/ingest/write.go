@@ -97,7 +97,7 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 		case r.reason != "":
 			im.skip(r, o.was)
 			im.release(r)
-		case o.was != nil && !isArchive(o.Key):
+		case o.was != nil && !o.format.Members:
 			if err := im.update(ctx, o.was, r); err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 
 // add puts a new row into the window. Rows of an archive replace those of its earlier version.
 func (im *importer) add(ctx context.Context, o *object, r *row) error {
-	if isArchive(o.Key) && im.partial != o.Key {
+	if o.format.Members && im.partial != o.Key {
 		im.partial = o.Key
 		if o.was != nil {
 			if err := im.flush(ctx); err != nil {
@@ -145,7 +145,7 @@ func (im *importer) skip(r *row, was *known) {
 	im.report.Skipped++
 	if len(im.report.Skips) < shownNames {
 		reason := r.reason
-		if was != nil && !isArchive(was.key) {
+		if was != nil && !formatOf(was.key).Members {
 			reason += "; its row keeps what it had"
 		}
 		im.report.Skips = append(im.report.Skips, Skip{Path: r.path, Reason: reason})
@@ -224,76 +224,6 @@ func (im *importer) countRows(rows []row) {
 			im.report.Converted++
 		}
 	}
-}
-
-// columns are the values of rows for every tensor that there is; an update leaves out what the row
-// has not.
-func (im *importer) columns(rows []row, update bool) []tensor.Rows {
-	hole := tensor.Sample{Form: tensor.FormHole}
-	text := func(d tensor.DType, p []byte) tensor.Sample {
-		if p == nil {
-			return hole
-		}
-		return tensor.Sample{Form: tensor.FormText, DType: d, Data: p}
-	}
-	value := map[string]func(r *row) tensor.Sample{
-		"images": func(r *row) tensor.Sample {
-			if r.image.Form == tensor.FormArray && r.image.Data == nil {
-				return hole
-			}
-			return r.image
-		},
-		"labels": func(r *row) tensor.Sample {
-			switch {
-			case r.label != nil:
-				return tensor.Sample{DType: tensor.Int64, Shape: tensor.Shape{}, Data: r.label}
-			case r.class != "":
-				return text(tensor.String, []byte(r.class))
-			}
-			return hole
-		},
-		"text":       func(r *row) tensor.Sample { return text(tensor.String, r.text) },
-		"json":       func(r *row) tensor.Sample { return text(tensor.JSON, r.json) },
-		originTensor: func(r *row) tensor.Sample { return text(tensor.Bytes, r.from.encode()) },
-	}
-	var cols []tensor.Rows
-	for name := range im.tensors {
-		col := tensor.Rows{Tensor: name, Samples: make([]tensor.Sample, len(rows))}
-		holes := 0
-		for i := range rows {
-			if col.Samples[i] = value[name](&rows[i]); col.Samples[i].Form == tensor.FormHole {
-				holes++
-			}
-		}
-		if !update || holes == 0 {
-			cols = append(cols, col)
-		}
-	}
-	return cols
-}
-
-// makeTensors makes those that the rows have values for and the dataset has not.
-func (im *importer) makeTensors(ctx context.Context, rows []row) error {
-	has := func(f func(r *row) bool) bool {
-		return slices.ContainsFunc(rows, func(r row) bool { return f(&r) })
-	}
-	for _, t := range []struct {
-		spec dataset.TensorSpec
-		has  func(r *row) bool
-	}{
-		{dataset.TensorSpec{Name: "labels", HType: "class_label"}, func(r *row) bool { return r.class != "" || r.label != nil }},
-		{dataset.TensorSpec{Name: "text", HType: "text"}, func(r *row) bool { return r.text != nil }},
-		{dataset.TensorSpec{Name: "json", HType: "json"}, func(r *row) bool { return r.json != nil }},
-	} {
-		if im.tensors[t.spec.Name] || !has(t.has) {
-			continue
-		}
-		if err := im.d.CreateTensor(ctx, t.spec); err != nil {
-			return err
-		}
-		im.tensors[t.spec.Name] = true
-	}
-	return nil
 }
 
 // update replaces the samples of the rows of an object that has changed.

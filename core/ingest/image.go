@@ -1,0 +1,185 @@
+package ingest
+
+import (
+	"context"
+	"io"
+	"path"
+
+	"deeplake/core/codec"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+const (
+	// maxFileBytes bounds one file: it must fit into one chunk, however large.
+	maxFileBytes = 1 << 30
+	// sniffBytes identify a file whose name does not.
+	sniffBytes = 16
+	// headBytes of a picture tell its shape nearly always, maxHeadBytes always.
+	headBytes    = 16 << 10
+	maxHeadBytes = 16 << 20
+
+	// The memory of a row besides its file, of the head of a linked picture, and of a file whose
+	// size the listing does not give.
+	rowCost     = 1 << 10
+	headCost    = 32 << 10
+	unknownCost = 1 << 20
+)
+
+// imageFormat takes one picture in each object. It comes last in the table and takes any name:
+// the content decides.
+func imageFormat() Format {
+	return Format{
+		Probe: func(string) bool { return true },
+		Cost:  (*importer).imageCost,
+		Rows: func(ctx context.Context, im *importer, o *object) error {
+			read := im.copyObject
+			if im.o.Link {
+				read = im.linkObject
+			}
+			r, err := read(ctx, o)
+			if err != nil {
+				return err
+			}
+			return o.sendOne(ctx, r)
+		},
+	}
+}
+
+// imageCost adds the pixels of a picture that is resized: they may be far larger than its file.
+func (im *importer) imageCost(e storage.Entry) int64 {
+	fitted := 3 * int64(im.o.Size) * int64(im.o.Size)
+	switch {
+	case im.o.Link:
+		return headCost
+	case e.Size < 0:
+		return unknownCost + fitted
+	default:
+		return e.Size + rowCost + fitted
+	}
+}
+
+// pictureName reports whether the extension of an object's name is one of a sample codec.
+func (im *importer) pictureName(key string) bool {
+	_, ok := im.env.Codecs.ByExtension(path.Ext(key))
+	return ok
+}
+
+// copyObject reads a whole picture.
+func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
+	if !im.pictureName(o.Key) {
+		body, _, err := im.ask(ctx, o, 0, sniffBytes)
+		if err != nil {
+			return row{}, err
+		}
+		data, err := io.ReadAll(body)
+		_ = body.Close()
+		if _, ok := im.env.Codecs.Sniff(data); !ok || err != nil {
+			return row{reason: noPicture(data)}, err
+		}
+	}
+	body, from, err := im.ask(ctx, o, 0, -1)
+	if err != nil {
+		return row{}, err
+	}
+	defer func() { _ = body.Close() }()
+	if o.was != nil && !from.vague() && o.was.same(from) {
+		return row{reason: unchanged}, nil
+	}
+	n := body.Len()
+	if n > maxFileBytes {
+		return row{reason: errs.New(errs.Invalid, "the file has %d bytes, want at most %d", n, int64(maxFileBytes)).Error()}, nil
+	}
+	data := im.buffers.get(n)
+	if _, err := io.ReadFull(body, data); err != nil {
+		im.buffers.put(data)
+		return row{}, errs.Wrap(errs.Storage, "read", o.Key, err)
+	}
+	if _, ok := im.env.Codecs.Sniff(data); !ok {
+		im.buffers.put(data)
+		return row{reason: noPicture(data)}, nil
+	}
+	r := row{image: tensor.Sample{Form: tensor.FormEncoded, Data: data}, memory: data, bytes: n, from: from}
+	if r.reason = im.placed(o.Key, &r); r.reason == "" && im.fit != nil {
+		r.image, err = im.fit.apply(data)
+		im.release(&r)
+		if err != nil {
+			// whether of the picture, or of what it takes to fit one, fetch tells by its kind
+			return row{}, err
+		}
+	}
+	return r, nil
+}
+
+func noPicture(data []byte) string {
+	if len(data) == 0 {
+		return "the file is empty"
+	}
+	return "not a JPEG, PNG or WebP file"
+}
+
+// placed sets the class of a row, if the import has classes, or returns the fault of its path.
+func (im *importer) placed(key string, r *row) string {
+	if !im.labels {
+		return ""
+	}
+	if r.class = classOf(key); r.class == "" {
+		return "lies outside the class folders, hence has no label"
+	}
+	return ""
+}
+
+// linkObject reads the beginning of a picture that stays where it is.
+func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
+	for n := int64(headBytes); ; n *= 8 {
+		if !im.pictureName(o.Key) && n == headBytes {
+			n = headBytes / 8 // it may well be none
+		}
+		body, from, err := im.ask(ctx, o, 0, n)
+		if err != nil {
+			return row{}, err
+		}
+		if o.was != nil && !from.vague() && o.was.same(from) {
+			_ = body.Close()
+			return row{reason: unchanged}, nil
+		}
+		data := im.buffers.get(body.Len())
+		_, err = io.ReadFull(body, data)
+		_ = body.Close()
+		if err != nil {
+			return row{}, errs.Wrap(errs.Storage, "read", o.Key, err)
+		}
+		r := row{bytes: int64(len(data)), from: from}
+		if from.size < 0 {
+			return row{reason: "the source does not say how large it is, hence it cannot be linked"}, nil
+		}
+		more := false
+		r.image, more, r.reason = im.linkTo(data, tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size})
+		im.buffers.put(data)
+		if more && int64(len(data)) < from.size && n < maxHeadBytes {
+			continue
+		}
+		if r.reason == "" {
+			r.reason = im.placed(o.Key, &r)
+		}
+		return r, nil
+	}
+}
+
+// linkTo makes the sample of a link to a picture that begins with data.
+func (im *importer) linkTo(data []byte, l tensor.Link) (s tensor.Sample, more bool, reason string) {
+	if _, ok := im.env.Codecs.Sniff(data); !ok {
+		return s, false, noPicture(data)
+	}
+	h, id, more, err := dataset.LookAtHead(im.env.Codecs, data, codec.RGB)
+	switch {
+	case err != nil:
+		return s, false, err.Error()
+	case more:
+		return s, true, "its beginning does not tell its shape; the file is cut or damaged"
+	}
+	l.Codec = uint8(id)
+	return tensor.Sample{Form: tensor.FormLink, DType: h.DType, Shape: h.Shape, Link: &l}, false, ""
+}
