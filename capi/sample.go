@@ -32,7 +32,7 @@ func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, erro
 	}
 	id, ok := lib.codecs.Sniff(s.data)
 	if !ok {
-		return nil, errs.New(errs.Unsupported, "read sample: the %d bytes are no kind of file that is known; want JPEG, PNG or WebP", len(s.data))
+		return nil, errs.New(errs.Unsupported, "read sample: the %d bytes are no kind of file that is known; want %s", len(s.data), lib.codecs.Titles("or"))
 	}
 	if s.codec, err = lib.codecs.Sample(id); err != nil {
 		return nil, err

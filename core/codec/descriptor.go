@@ -10,6 +10,7 @@ import (
 // Descriptor is the self-description of a SampleCodec. Callers ask it instead of comparing ids.
 type Descriptor struct {
 	ID         ID
+	Title      string   // of its files, in messages
 	Aliases    []string // further names that users may give
 	Extensions []string // of files, in lower case and with the dot
 	// Sniff recognizes a file by its first bytes. It says nothing about the rest of the file.

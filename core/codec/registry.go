@@ -49,6 +49,23 @@ func (r *Registry) Samples() []*Descriptor {
 	return all
 }
 
+// Titles lists the kinds of files that the sample codecs read, for messages: "JPEG, PNG or WebP",
+// with the last word given.
+func (r *Registry) Titles(last string) string {
+	out := ""
+	for i, c := range r.samples {
+		switch {
+		case i == 0:
+		case i == len(r.samples)-1:
+			out += " " + last + " "
+		default:
+			out += ", "
+		}
+		out += c.Describe().Title
+	}
+	return out
+}
+
 // Sniff recognizes the sample codec of a file by its first bytes. It says nothing about the rest of
 // the file; Header checks that.
 func (r *Registry) Sniff(data []byte) (ID, bool) {

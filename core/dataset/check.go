@@ -346,7 +346,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 	}
 	id, ok := c.codec.Sniff(s.Data)
 	if !ok {
-		return s, errs.New(errs.Corrupt, "the encoded sample is neither a JPEG nor a PNG nor a WebP file (it begins with % x)", s.Data[:min(8, len(s.Data))])
+		return s, errs.New(errs.Corrupt, "the encoded sample is no %s file (it begins with % x)", c.codec.Titles("or"), s.Data[:min(8, len(s.Data))])
 	}
 	sc, err := c.codec.Sample(id)
 	if err != nil {

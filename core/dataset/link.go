@@ -297,7 +297,7 @@ func head(ctx context.Context, s storage.Source, key string, l *tensor.Link, n i
 func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.Header, id codec.ID, more bool, err error) {
 	id, ok := reg.Sniff(data)
 	if !ok {
-		return h, id, false, errs.New(errs.Corrupt, "it is neither a JPEG nor a PNG nor a WebP file (it begins with % x)", data[:min(8, len(data))])
+		return h, id, false, errs.New(errs.Corrupt, "it is no %s file (it begins with % x)", reg.Titles("or"), data[:min(8, len(data))])
 	}
 	sc, err := reg.Sample(id)
 	if err != nil {
@@ -317,7 +317,7 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 		return s, errs.New(errs.Internal, "a link arrives without what it links to")
 	}
 	if !c.ct.htype.IsImage() {
-		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to JPEG, PNG and WebP files", c.ct.htype)
+		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to %s files", c.ct.htype, c.codec.Titles("and"))
 	}
 	l := s.Link
 	if len(l.URL) > format.MaxURLBytes || len(l.Tag) > format.MaxTagBytes {

@@ -77,7 +77,7 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		data, err := io.ReadAll(body)
 		_ = body.Close()
 		if _, ok := im.env.Codecs.Sniff(data); !ok || err != nil {
-			return row{reason: noPicture(data)}, err
+			return row{reason: im.noPicture(data)}, err
 		}
 	}
 	body, from, err := im.ask(ctx, o, 0, -1)
@@ -99,7 +99,7 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 	}
 	if _, ok := im.env.Codecs.Sniff(data); !ok {
 		im.buffers.put(data)
-		return row{reason: noPicture(data)}, nil
+		return row{reason: im.noPicture(data)}, nil
 	}
 	r := row{image: tensor.Sample{Form: tensor.FormEncoded, Data: data}, memory: data, bytes: n, from: from}
 	if r.reason = im.placed(o.Key, &r); r.reason == "" && im.fit != nil {
@@ -113,11 +113,11 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 	return r, nil
 }
 
-func noPicture(data []byte) string {
+func (im *importer) noPicture(data []byte) string {
 	if len(data) == 0 {
 		return "the file is empty"
 	}
-	return "not a JPEG, PNG or WebP file"
+	return "not a " + im.env.Codecs.Titles("or") + " file"
 }
 
 // placed sets the class of a row, if the import has classes, or returns the fault of its path.
@@ -171,7 +171,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 // linkTo makes the sample of a link to a picture that begins with data.
 func (im *importer) linkTo(data []byte, l tensor.Link) (s tensor.Sample, more bool, reason string) {
 	if _, ok := im.env.Codecs.Sniff(data); !ok {
-		return s, false, noPicture(data)
+		return s, false, im.noPicture(data)
 	}
 	h, id, more, err := dataset.LookAtHead(im.env.Codecs, data, codec.RGB)
 	switch {

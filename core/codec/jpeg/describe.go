@@ -10,6 +10,7 @@ import (
 
 var descriptor = &codec.Descriptor{
 	ID:           codec.JPEG,
+	Title:        "JPEG",
 	Aliases:      []string{"jpg"},
 	Extensions:   []string{".jpg", ".jpeg", ".jpe", ".jfif"},
 	Sniff:        sniff,

@@ -10,6 +10,7 @@ import (
 
 var descriptor = &codec.Descriptor{
 	ID:         codec.PNG,
+	Title:      "PNG",
 	Extensions: []string{".png"},
 	Sniff:      func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
 	DTypes:     []tensor.DType{tensor.Uint8, tensor.Uint16},

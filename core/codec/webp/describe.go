@@ -8,6 +8,7 @@ import (
 
 var descriptor = &codec.Descriptor{
 	ID:         codec.WebP,
+	Title:      "WebP",
 	Extensions: []string{".webp"},
 	Sniff:      sniff,
 	DTypes:     []tensor.DType{tensor.Uint8},
