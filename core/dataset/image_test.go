@@ -279,8 +279,8 @@ func TestBadFiles(t *testing.T) {
 		want        string
 		foreignOnly bool // noticed only where the pixels are decoded
 	}{
-		{"no file at all", []byte("hello world"), errs.Corrupt, "no JPEG, PNG or WebP file", false},
-		{"nothing", nil, errs.Corrupt, "no JPEG, PNG or WebP file", false},
+		{"no file at all", []byte("hello world"), errs.Corrupt, "file (it begins with", false},
+		{"nothing", nil, errs.Corrupt, "file (it begins with", false},
 		{"a cut JPEG", jpeg[:len(jpeg)/2], errs.Corrupt, "file ends", false},
 		{"a cut PNG", png[:len(png)/2], errs.Corrupt, "the file only", false},
 		{"a JPEG of 65,500 x 65,500", huge, errs.Corrupt, "cannot hold", false},

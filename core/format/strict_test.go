@@ -392,7 +392,7 @@ func TestStrictDirectory(t *testing.T) {
 		{"rows", arrays, func(d *Directory) { d.RowItems = []int64{1, 1} }},
 		{"negative row", arrays, func(d *Directory) { d.RowItems = []int64{4, -1} }},
 		{"unknown dtype", arrays, func(d *Directory) { d.DType = 77 }},
-		{"unknown sample codec", photos, func(d *Directory) { d.SampleCodec = 35 }},
+		{"unknown sample codec", photos, func(d *Directory) { d.SampleCodec = 200 }},
 		{"unknown block codec", arrays, func(d *Directory) { d.BlockCodec = 3 }},
 		{"text under jpeg", sequences, func(d *Directory) { d.SampleCodec = codec.JPEG }},
 		{"text with shapes", sequences, func(d *Directory) { d.Shapes = []ShapeRun{{4, nil}} }},
