@@ -108,8 +108,11 @@ def _images(name: str) -> dict[str, Any]:
     return {"uri": str(data.make_lake(data.jpegs(name, IMAGES)))}
 
 
-def compare(work: Work, folders: Mapping[str, Path], rounds: int) -> dict[str, Turn]:
-    """Lets the builds take turns."""
+def compare(work: Work, folders: Mapping[str, Path], processes: int, rounds: int) -> dict[str, Turn]:
+    """Lets the builds take turns, in `processes` new processes of each, one after the other.
+
+    A process keeps the luck of its memory layout for all its rounds: new processes even it out.
+    """
 
     def start(name: str) -> Contender:
         environment = {"PYTHONPATH": str(folders[name] / "python")}
@@ -120,32 +123,42 @@ def compare(work: Work, folders: Mapping[str, Path], rounds: int) -> dict[str, T
 
     if work.fresh:
         turns = {name: Turn() for name in folders}
-        for number in range(rounds):
+        for number in range(processes * rounds):
             for name in [*folders][number % len(folders) :] + [*folders][: number % len(folders)]:
                 with start(name) as one:
                     turns[name].add(one.call(work.call, **work.arguments), one.baseline)
         return turns
-    with ExitStack() as stack:
-        made = {name: stack.enter_context(start(name)) for name in folders}
+    turns = {name: Turn() for name in folders}
+    for _ in range(processes):
+        with ExitStack() as stack:
+            made = {name: stack.enter_context(start(name)) for name in folders}
+            for name, turn in _race(work, made, rounds).items():
+                turns[name].extend(turn)
+    return turns
 
-        def before() -> None:
-            for one in made.values():
-                one.call(work.before)
 
-        if work.before:
-            for one in made.values():
-                one.call("prepare")
-        entries = {name: Entry(one, work.arguments) for name, one in made.items()}
-        turns = race(entries, call=work.call, rounds=rounds, before=before if work.before else None)
-        if work.before:
-            before()
-        return turns
+def _race(work: Work, made: Mapping[str, Contender], rounds: int) -> dict[str, Turn]:
+    """Lets running processes take turns."""
+
+    def before() -> None:
+        for one in made.values():
+            one.call(work.before)
+
+    if work.before:
+        for one in made.values():
+            one.call("prepare")
+    entries = {name: Entry(one, work.arguments) for name, one in made.items()}
+    turns = race(entries, call=work.call, rounds=rounds, before=before if work.before else None)
+    if work.before:
+        before()
+    return turns
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("other", type=Path, help="another checkout in which `make build` has run")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="turns of a process (9)")
+    parser.add_argument("--processes", type=int, default=4, help="processes of each build, one after the other (4)")
     parser.add_argument("names", nargs="*", help="kinds of work; none means all")
     arguments = parser.parse_args()
     other = arguments.other.resolve()
@@ -154,7 +167,7 @@ def main() -> None:
     rows = ["| work | before, s | after, s | before / after | before / again | before / after, CPU time |"]
     rows.append("|---|---|---|---|---|---|")
     for name in arguments.names or known:
-        turns = compare(known[name](), folders, arguments.rounds)
+        turns = compare(known[name](), folders, arguments.processes, arguments.rounds)
         before, after, again = turns["before"], turns["after"], turns["again"]
         cells = [
             name,
@@ -170,7 +183,7 @@ def main() -> None:
     page = (
         "# Two builds, alternating\n\n"
         f"`python benchmarks/compare_builds.py`, {datetime.date.today()}: commit {commits['before']} before, "
-        f"{commits['after']} after; {arguments.rounds} rounds each. {IMAGES:,} images, "
+        f"{commits['after']} after; {arguments.processes} processes of each take {arguments.rounds} turns. {IMAGES:,} images, "
         f"{ROWS_OF_NUMBERS:,} rows of numbers, {VECTORS:,} vectors; warm page cache, {machine.cores()} threads. "
         "Medians, with the least and the most in brackets; ratios are of neighbouring turns, and those of `again` are "
         "noise: two processes of one build.\n\n" + "\n".join(rows) + "\n"
