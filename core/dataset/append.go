@@ -129,7 +129,7 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
 		return nil, err
 	}
-	if ct.htype.List() {
+	if ct.list {
 		return c, c.checkSequences(ctx, w.d.env.Codecs, col, rows)
 	}
 	if col.Array != nil {

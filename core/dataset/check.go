@@ -138,7 +138,7 @@ func (c *checker) storable(shape tensor.Shape, n int64) error {
 
 // tile returns the shape of the tiles that an array of n bytes is cut into, or its own.
 func (c *checker) tile(shape tensor.Shape, n int64) (tensor.Shape, error) {
-	if c.ct.htype.List() && n > maxItemBytes {
+	if c.ct.list && n > maxItemBytes {
 		return nil, errs.New(errs.Invalid, "sample has %d bytes, an item of a list has at most %d", n, int64(maxItemBytes))
 	}
 	if !c.ct.tiles(n) {

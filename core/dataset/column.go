@@ -40,7 +40,7 @@ func (c *Column) Name() string { return c.ct.schema.Name }
 func (c *Column) DType() tensor.DType { return c.ct.dtype }
 
 // Sequence reports whether a row is a list of items.
-func (c *Column) Sequence() bool { return c.ct.htype.List() }
+func (c *Column) Sequence() bool { return c.ct.list }
 
 // Encoded reports whether samples are files that cost far more to decode than to copy.
 func (c *Column) Encoded() bool { return c.ct.sampleCodec != nil }
@@ -60,8 +60,8 @@ func (ct *columnType) fits(ch *chunk.Chunk) error {
 	if d := ch.Index.DType(); ct.dtype != 0 && d != ct.dtype {
 		return errs.New(errs.Corrupt, "read chunk %q: its samples have dtype %s, those of tensor %q have %s; run fsck", ch.Key, d, ct.schema.Name, ct.dtype)
 	}
-	if list := ch.Index.Sequence(); list != ct.htype.List() {
-		return errs.New(errs.Corrupt, "read chunk %q: it has sequences (%v), tensor %q has (%v); run fsck", ch.Key, list, ct.schema.Name, ct.htype.List())
+	if list := ch.Index.Sequence(); list != ct.list {
+		return errs.New(errs.Corrupt, "read chunk %q: it has sequences (%v), tensor %q has (%v); run fsck", ch.Key, list, ct.schema.Name, ct.list)
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error)
 
 // tiles reports whether an array of so many bytes is over the bound of a sample in one piece. Items
 // of sequences are stored in one piece at any size, as a row lies in one chunk.
-func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.htype.List() }
+func (ct *columnType) tiles(n int64) bool { return n > ct.spec().Max() && !ct.list }
 
 // rawTileBytes returns the size from which an array is tiled before it is encoded: its file might
 // be over the bound of a chunk, and every tile must be decodable by itself in bounded memory.

@@ -38,6 +38,7 @@ func hidden(name string) bool { return strings.HasPrefix(name, "_") }
 type columnType struct {
 	schema      *format.TensorSchema
 	htype       tensor.HType
+	list        bool         // htype.List(), which every lookup of a chunk asks for
 	dtype       tensor.DType // 0: open, the first sample decides
 	sampleCodec codec.SampleCodec
 	blockCodec  codec.Codec
@@ -54,6 +55,7 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 	if ct.htype, err = tensor.ParseHType(ts.HType); err != nil {
 		return fail(err)
 	}
+	ct.list = ct.htype.List()
 	if ts.DType != "" {
 		if ct.dtype, err = tensor.ParseDType(ts.DType); err != nil {
 			return fail(err)
@@ -82,7 +84,7 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 
 func (ct *columnType) spec() *chunk.Spec {
 	s := &chunk.Spec{
-		Tensor: ct.schema.ID, DType: ct.dtype, BlockCodec: ct.blockCodec, Sequence: ct.htype.List(), Target: ct.schema.ChunkBytes,
+		Tensor: ct.schema.ID, DType: ct.dtype, BlockCodec: ct.blockCodec, Sequence: ct.list, Target: ct.schema.ChunkBytes,
 	}
 	if ct.sampleCodec != nil {
 		s.SampleCodec = ct.sampleCodec.Describe().ID

@@ -16,6 +16,7 @@ import (
 type StoredReader struct {
 	col     read.Column
 	source  Source
+	remote  bool // source.Remote()
 	scratch read.Pool[*scratch]
 	workers read.Pool[*chunk.Worker] // of parallel copies
 }
@@ -47,7 +48,7 @@ func NewStoredReader(source Source, name string) (*StoredReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &StoredReader{col: col, source: source}
+	r := &StoredReader{col: col, source: source, remote: source.Remote()}
 	r.workers.New = func() *chunk.Worker {
 		w := source.NewWorker()
 		w.PreferMapped()
@@ -92,7 +93,7 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 	if n < 1 || n > int64(len(dst)) {
 		return n, nil
 	}
-	if r.source.Remote() {
+	if r.remote {
 		return n, r.copyParallel(ctx, 1, s.refs, [][]byte{dst[:n]})
 	}
 	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
@@ -118,7 +119,7 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 		}
 	}
 	threads := min(task.Cores(), len(rows)/rowsPerThread)
-	if threads < 2 && !r.source.Remote() {
+	if threads < 2 && !r.remote {
 		return r.copyRange(ctx, s.worker, s.refs, dst)
 	}
 	return r.copyParallel(ctx, threads, s.refs, dst)
@@ -131,7 +132,7 @@ func (r *StoredReader) copyParallel(ctx context.Context, threads int, refs []chu
 		from, to := turn(k)
 		return r.copyRange(ctx, w, refs[from:to], dst[from:to])
 	}}
-	if r.source.Remote() {
+	if r.remote {
 		j.Spans = func(k int, out []chunk.Span) []chunk.Span {
 			from, to := turn(k)
 			for i := from; i < to; i++ {
@@ -184,7 +185,7 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 			return errs.New(errs.Range, "read tensor %q: row %d is outside [0, %d)", r.col.Name(), row, n)
 		}
 	}
-	if r.source.Remote() && len(s.rows) > 1 {
+	if r.remote && len(s.rows) > 1 {
 		warm(ctx, []read.Access{r.col.Access()}, s.rows)
 	}
 	s.refs = slices.Grow(s.refs[:0], len(s.rows))[:len(s.rows)]
