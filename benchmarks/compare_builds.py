@@ -182,9 +182,11 @@ def main() -> None:
     commits = {name: _commit(folder) for name, folder in folders.items()}
     page = (
         "# Two builds, alternating\n\n"
-        f"`python benchmarks/compare_builds.py`, {datetime.date.today()}: commit {commits['before']} before, "
-        f"{commits['after']} after; {arguments.processes} processes of each take {arguments.rounds} turns. {IMAGES:,} images, "
-        f"{ROWS_OF_NUMBERS:,} rows of numbers, {VECTORS:,} vectors; warm page cache, {machine.cores()} threads. "
+        f"`python benchmarks/compare_builds.py`, {datetime.date.today()}: "
+        f"commit {commits['before']} before, {commits['after']} after; "
+        f"{arguments.processes} processes of each take {arguments.rounds} turns. "
+        f"{IMAGES:,} images, {ROWS_OF_NUMBERS:,} rows of numbers, {VECTORS:,} vectors; "
+        f"warm page cache, {machine.cores()} threads. "
         "Medians, with the least and the most in brackets; ratios are of neighbouring turns, and those of `again` are "
         "noise: two processes of one build.\n\n" + "\n".join(rows) + "\n"
     )
