@@ -3,6 +3,7 @@ package chunkmap
 import (
 	"context"
 	"sort"
+	"sync/atomic"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -47,25 +48,70 @@ func (t Tree) Side(ctx context.Context, id format.UUID) ([][]byte, error) {
 
 // Find returns the entry that covers row; ok is false in a hole.
 func (t Tree) Find(ctx context.Context, row int64) (e format.Entry, ok bool, err error) {
+	leaf, err := t.leaf(ctx, row)
+	if err != nil {
+		return e, false, err
+	}
+	if found := findEntry(leaf, row); found != nil {
+		return *found, true, nil
+	}
+	return e, false, nil
+}
+
+// leaf returns the leaf that covers row, an empty one in an empty tree.
+func (t Tree) leaf(ctx context.Context, row int64) (*format.Leaf, error) {
 	if t.root.Page.IsZero() {
-		return e, false, nil
+		return &format.Leaf{}, nil
 	}
 	at := t.root
 	for {
 		p, err := t.Load(ctx, at)
-		if err != nil {
-			return e, false, err
-		}
-		if p.Leaf != nil {
-			entries := p.Leaf.Entries
-			i := sort.Search(len(entries), func(i int) bool { return entries[i].Row > row }) - 1
-			if i < 0 || row >= entries[i].Row+entries[i].Rows {
-				return e, false, nil
-			}
-			return entries[i], true, nil
+		if err != nil || p.Leaf != nil {
+			return p.Leaf, err
 		}
 		at = format.Root{Page: p.Inner.Children[childOf(p.Inner.Children, row)].Page, Height: at.Height - 1}
 	}
+}
+
+// findEntry returns the entry of a leaf that covers row, nil in a hole.
+func findEntry(leaf *format.Leaf, row int64) *format.Entry {
+	low, high := 0, len(leaf.Entries)
+	for low < high {
+		if mid := int(uint(low+high) >> 1); leaf.Entries[mid].Row > row {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	if low == 0 || row >= leaf.Entries[low-1].Row+leaf.Entries[low-1].Rows {
+		return nil
+	}
+	return &leaf.Entries[low-1]
+}
+
+// Finder finds entries of a tree. It remembers the last leaf, because a leaf covers thousands of
+// chunks, and the cache of pages takes a lock. All methods may be called in parallel.
+type Finder struct {
+	Tree
+	last atomic.Pointer[format.Leaf]
+}
+
+// NewFinder returns a finder of t.
+func NewFinder(t Tree) *Finder { return &Finder{Tree: t} }
+
+// Find returns the entry that covers row, nil in a hole. It is shared and must not change.
+func (f *Finder) Find(ctx context.Context, row int64) (*format.Entry, error) {
+	if leaf := f.last.Load(); leaf != nil {
+		if e := findEntry(leaf, row); e != nil {
+			return e, nil
+		}
+	}
+	leaf, err := f.leaf(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	f.last.Store(leaf)
+	return findEntry(leaf, row), nil
 }
 
 // childOf is the index of the child that covers row.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +124,7 @@ func (m *treeModel) keep(made Pending) {
 func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
+	finder := NewFinder(tree)
 	for row := range int64(len(cells)) + 5 {
 		want := cell{}
 		if row < int64(len(cells)) {
@@ -135,6 +137,12 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 		}
 		if err != nil || got != want {
 			t.Fatalf("row %d: %+v, %v, want %+v", row, got, err, want)
+		}
+		for _, row := range []int64{row, rng.Int64N(int64(len(cells)) + 5)} { // in order, and between leaves
+			e, ok, _ := tree.Find(ctx, row)
+			if found, err := finder.Find(ctx, row); err != nil || (found != nil) != ok || ok && !reflect.DeepEqual(*found, e) {
+				t.Fatalf("row %d: the finder returns %+v, %v; the tree %+v, %v", row, found, err, e, ok)
+			}
 		}
 	}
 	for range 10 {
