@@ -138,7 +138,8 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 		if err != nil || got != want {
 			t.Fatalf("row %d: %+v, %v, want %+v", row, got, err, want)
 		}
-		for _, row := range []int64{row, rng.Int64N(int64(len(cells)) + 5)} { // in order, and between leaves
+		// in order, and from leaf to leaf
+		for _, row := range []int64{row, rng.Int64N(int64(len(cells)) + 5)} {
 			e, ok, _ := tree.Find(ctx, row)
 			if found, err := finder.Find(ctx, row); err != nil || (found != nil) != ok || ok && !reflect.DeepEqual(*found, e) {
 				t.Fatalf("row %d: the finder returns %+v, %v; the tree %+v, %v", row, found, err, e, ok)
