@@ -34,6 +34,7 @@ type Stats struct {
 	// of decoded samples, since the loader was opened; nil: none
 	Cache      *samplecache.Stats `json:"cache,omitempty"`
 	Slabs      slab.Stats         `json:"slabs"`
+	Device     *StagerStats       `json:"device,omitempty"` // since the loader was opened; nil: none
 	Skipped    int64              `json:"skipped"` // rows left out
 	FirstSkips []SkipNote         `json:"first_skips"`
 	Bottleneck string             `json:"bottleneck"`
@@ -144,6 +145,10 @@ func (e *Epoch) Stats() Stats {
 	s.Seconds = wall.Seconds()
 	s.RowRate = float64(s.Rows) / max(s.Seconds, 1e-9)
 	s.Slabs = e.loader.ring.Stats()
+	if stager := e.loader.stager; stager != nil {
+		figures := stager.Stats()
+		s.Device = &figures
+	}
 	if cache := e.loader.cache; cache != nil {
 		figures := cache.Stats()
 		s.Cache = &figures

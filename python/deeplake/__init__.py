@@ -23,6 +23,7 @@ from deeplake._errors import (
     ClosedError,
     ConflictError,
     CorruptError,
+    DeviceError,
     Error,
     ForkedError,
     InternalError,

@@ -1,7 +1,8 @@
 /* Reusable memory that C owns. The structures live in private memory of the owning process. The
- * data lives in a shared mapping, unless the ring is local. A forked child sees the data but can
- * neither free nor recycle it, because every call checks the owner first. Nothing here enters Go,
- * takes the GIL or waits, except for the short lock of one ring. See docs/design/slabs.md. */
+ * data lives where the allocator of the ring puts it; by default that is a shared mapping. A forked
+ * child sees the data but can neither free nor recycle it, because every call checks the owner
+ * first. Nothing here enters Go, takes the GIL or waits, except for the short lock of one ring.
+ * See docs/design/slabs.md. */
 #ifndef DLI_SLAB_H
 #define DLI_SLAB_H
 
@@ -25,15 +26,37 @@ typedef struct dli_ring_stats {
     uint64_t grown;      /* mapped beyond the budget because consumers hold the others */
 } dli_ring_stats;
 
-/* dli_ring_new makes a ring; NULL when there is no memory. The slabs of a local one are private to
- * the process. */
-DLI_HIDDEN dli_ring* dli_ring_new(uint64_t budget, bool local);
+/* Where the memory of a ring comes from. The functions run under the lock of the ring, on any
+ * thread. They must not call the ring, nor enter the library's runtime. acquire, idle and closed
+ * may be NULL. */
+typedef struct dli_allocator dli_allocator;
+struct dli_allocator {
+    int32_t device_type, device_id; /* of the memory, with the values of DLPack */
+    /* Gives size bytes, and state of the allocator for them; NULL with *code set. */
+    void* (*map)(dli_allocator* a, uint64_t size, void** state, int* code);
+    void (*unmap)(dli_allocator* a, void* data, uint64_t size, void* state);
+    /* The holder of a reference is about to use the memory on a stream of the device. Returns 0 or
+     * a code. */
+    int (*acquire)(dli_allocator* a, void* state, void* stream);
+    /* The last reference was dropped. */
+    void (*idle)(dli_allocator* a, void* state);
+    /* The ring is gone; the last call. */
+    void (*closed)(dli_allocator* a);
+};
+
+/* dli_shared_memory and dli_local_memory are allocators of the CPU's memory. That of a local one is
+ * private to the process. Codes are those of errno. */
+DLI_HIDDEN dli_allocator* dli_shared_memory(void);
+DLI_HIDDEN dli_allocator* dli_local_memory(void);
+
+/* dli_ring_new makes a ring; NULL when there is no memory. */
+DLI_HIDDEN dli_ring* dli_ring_new(uint64_t budget, dli_allocator* allocator);
 
 /* dli_ring_set_budget changes the budget and unmaps free slabs beyond it. */
 DLI_HIDDEN void dli_ring_set_budget(dli_ring* ring, uint64_t budget);
 
-/* dli_ring_get gives a slab of at least size bytes with one reference, or NULL with *code = errno.
- * A ring that is closed, or that another process owns, gives NULL with *code = 0. The content is
+/* dli_ring_get gives a slab of at least size bytes with one reference, or NULL with *code of the
+ * allocator. A ring that is closed, or that another process owns, gives NULL with *code = 0. The content is
  * undefined: the last user's bytes. */
 DLI_HIDDEN dli_slab* dli_ring_get(dli_ring* ring, uint64_t size, int* code);
 
@@ -57,9 +80,19 @@ DLI_HIDDEN void dli_slab_release(dli_slab* slab);
  * time. The caller must hold a reference. Concurrent writes survive. */
 DLI_HIDDEN void dli_slab_touch(const dli_slab* slab);
 
-/* dli_slab_data and dli_slab_size describe the memory; the address is a multiple of the page size.
- */
+/* dli_slab_acquire tells the allocator that the memory is about to be used on a stream of its
+ * device. Returns 0 or a code of the allocator. The caller must hold a reference. */
+DLI_HIDDEN int dli_slab_acquire(dli_slab* slab, void* stream);
+
+/* dli_slab_data and dli_slab_size describe the memory. An address of the CPU is a multiple of the
+ * page size. */
 DLI_HIDDEN void* dli_slab_data(const dli_slab* slab);
 DLI_HIDDEN uint64_t dli_slab_size(const dli_slab* slab);
+
+/* dli_slab_state gives what the allocator keeps with the memory. */
+DLI_HIDDEN void* dli_slab_state(const dli_slab* slab);
+
+/* dli_slab_allocator gives the allocator of the memory. */
+DLI_HIDDEN const dli_allocator* dli_slab_allocator(const dli_slab* slab);
 
 #endif
