@@ -1,5 +1,5 @@
-/* The structures of the DLPack exchange protocol (version 1.0). Device types are those of dl_device.
- * Layout and values are the protocol's; the names of fields are ours. */
+/* The structures of the DLPack exchange protocol (version 1.0). Device types are those of
+ * dl_device. Layout and values are the protocol's; the names of fields are ours. */
 #ifndef DEEPLAKE_CAPI_DLPACK_H
 #define DEEPLAKE_CAPI_DLPACK_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../core/internal/slab/slab.h"
+#include "../core/slab/slab.h"
 #include "dlpack.h"
 #include "go.h"
 

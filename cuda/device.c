@@ -217,8 +217,9 @@ static void device_unmap(dli_allocator* a, void* data, uint64_t size, void* stat
     (void)size;
     if (note(d, enter(d)) == SUCCESS) {
         /* Freeing without a pool waits for the whole device by itself. */
-        if (note(d, await_uses(d, b)) == SUCCESS)
-            note(d, d->pools ? d->call.free_async(p, d->copies) : d->call.free(p));
+        int code = note(d, await_uses(d, b));
+        if (code != SUCCESS) code = await_uses(d, b); /* of the whole device */
+        if (code == SUCCESS) note(d, d->pools ? d->call.free_async(p, d->copies) : d->call.free(p));
         note(d, d->call.event_destroy(b->written));
         for (size_t i = 0; i < b->made; i++) note(d, d->call.event_destroy(b->uses[i].event));
         leave(d);

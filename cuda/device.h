@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../core/internal/slab/slab.h"
+#include "../core/slab/slab.h"
 
 /* Handles of the driver are pointers, device memory is a 64-bit address. */
 typedef struct dli_cuda_driver {
@@ -36,8 +36,9 @@ typedef struct dli_cuda_driver {
 /* A device that is open, with counted references: the opener's and one for each allocator. */
 typedef struct dli_cuda_device dli_cuda_device;
 
-/* dli_cuda_open makes a device out of a retained primary context, which it takes over, also where it
- * fails, and begins its copy stream. number is the device's in the process. pools: the device has memory pools. */
+/* dli_cuda_open makes a device out of a retained primary context, which it takes over, also where
+ * it fails, and begins its copy stream. number is the device's in the process. pools: the device
+ * has memory pools. */
 DLI_HIDDEN int dli_cuda_open(const dli_cuda_driver* driver, int handle, int number, void* context,
                              int pools, dli_cuda_device** out);
 

@@ -22,16 +22,16 @@ type driver struct {
 	path    string
 	version int // as 1000 * major + 10 * minor
 
-	init             func(flags uint32) int32
-	errorName        func(code int32, name **byte) int32
-	errorText        func(code int32, text **byte) int32
-	deviceCount      func(n *int32) int32
-	deviceGet        func(device *int32, number int32) int32
-	deviceName       func(name *byte, size int32, device int32) int32
-	deviceMemory     func(bytes *uintptr, device int32) int32
-	deviceAttribute  func(value *int32, attribute, device int32) int32
-	primaryRetain    func(context *uintptr, device int32) int32
-	symbols          [driverCalls]uintptr
+	init            func(flags uint32) int32
+	errorName       func(code int32, name **byte) int32
+	errorText       func(code int32, text **byte) int32
+	deviceCount     func(n *int32) int32
+	deviceGet       func(device *int32, number int32) int32
+	deviceName      func(name *byte, size int32, device int32) int32
+	deviceMemory    func(bytes *uintptr, device int32) int32
+	deviceAttribute func(value *int32, attribute, device int32) int32
+	primaryRetain   func(context *uintptr, device int32) int32
+	symbols         [driverCalls]uintptr
 }
 
 // The attributes of devices that are read.

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
 	"deeplake/core/loader"
+	"deeplake/core/slab"
 )
 
 // Stager copies batches to a device, in the order of Stage. It fulfils [loader.Stager].

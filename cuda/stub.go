@@ -24,4 +24,6 @@ type Found struct {
 func Find() Found { return Found{Missing: missing} }
 
 // NewStager refuses: this build has no CUDA.
-func NewStager(int) (loader.Stager, error) { return nil, errs.New(errs.Unsupported, "open device: %s", missing) }
+func NewStager(int) (loader.Stager, error) {
+	return nil, errs.New(errs.Unsupported, "open device: %s", missing)
+}

@@ -804,7 +804,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
 /* Every function above, for programs that load the library at run time: X(name) for dl_name. */
 /* clang-format off */
 #define DL_FUNCTIONS(X) \
-    X(abi_version) X(version) X(error_table) X(configure) X(memory_references) X(context_new) \
+    X(abi_version) X(version) X(error_table) X(devices) X(configure) X(memory_references) X(context_new) \
     X(context_cancel) X(context_close) X(uri_resolve) X(uri_root) X(uri_orgs) X(dataset_create) \
     X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
     X(dataset_create_tensor) X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \

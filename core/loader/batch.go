@@ -1,7 +1,7 @@
 package loader
 
 import (
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 	"deeplake/core/tensor"
 )
 

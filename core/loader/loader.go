@@ -5,10 +5,10 @@ import (
 	"sync"
 
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
 	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/core/samplecache"
+	"deeplake/core/slab"
 )
 
 // Loader delivers the rows of a view in batches, epoch after epoch. All methods may be called in

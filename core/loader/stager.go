@@ -1,6 +1,6 @@
 package loader
 
-import "deeplake/core/internal/slab"
+import "deeplake/core/slab"
 
 // Stager brings finished batches to a device. The cuda package fulfils it. Its methods may be called
 // in parallel.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"deeplake/core/internal/slab"
 	"deeplake/core/samplecache"
+	"deeplake/core/slab"
 	"deeplake/core/storage"
 )
 
@@ -35,7 +35,7 @@ type Stats struct {
 	Cache      *samplecache.Stats `json:"cache,omitempty"`
 	Slabs      slab.Stats         `json:"slabs"`
 	Device     *StagerStats       `json:"device,omitempty"` // since the loader was opened; nil: none
-	Skipped    int64              `json:"skipped"` // rows left out
+	Skipped    int64              `json:"skipped"`          // rows left out
 	FirstSkips []SkipNote         `json:"first_skips"`
 	Bottleneck string             `json:"bottleneck"`
 }

@@ -55,11 +55,14 @@ int fake_leave(int code);
 /* fake_current gives the current context of the thread. */
 context* fake_current(void);
 
+/* fake_primary gives the primary context of a device. */
+context* fake_primary(int device);
+
 /* fake_violation notes wrong use, under the lock. */
 void fake_violation(const char* format, ...);
 
-/* fake_lose makes every later call fail, as after a fault of the device. */
-void fake_lose(int code);
+/* fake_lost gives the failure after which every call fails; 0: none. Under the lock. */
+int fake_lost(void);
 
 /* fake_device_memory and fake_pinned tell whether a range is live, under the lock. */
 bool fake_device_memory(uintptr_t p, size_t size);
@@ -74,16 +77,24 @@ int fake_memory_left(char* text, size_t size);
 
 /* ---- stream.c: streams and events ---- */
 
-/* fake_streams_left counts live streams and events. */
+/* fake_streams_left counts live streams and events, without those of consumers. */
 int fake_streams_left(char* text, size_t size);
+
+/* fake_clear_streams waits for the streams and forgets them and the events, under the lock. */
+void fake_clear_streams(void);
 
 /* ---- what tests call ---- */
 
-/* Makes call number nth from now (1: the next) of a name give code; nth 0: all from now on. code
- * LAUNCH_FAILED loses the device. */
+/* Makes call number nth from now (1: the next) of a name give code; nth 0: all from now on. A call
+ * that frees does so all the same: the driver reports earlier failures there. code LAUNCH_FAILED
+ * loses the device: every later call fails. */
 void fake_cuda_fail(const char* call, int nth, int code);
 /* Every operation of a stream takes so long from now on. */
 void fake_cuda_delay(int microseconds);
+/* Devices have so much memory from now on; 0: no bound. */
+void fake_cuda_memory(uint64_t bytes);
+/* Stops a stream before its next operation, or lets it go on. */
+void fake_cuda_hold(void* stream, int held);
 /* Counts the calls of a name. */
 int fake_cuda_calls(const char* call);
 /* Copies the violations so far into text and returns their number. */
@@ -92,7 +103,7 @@ int fake_cuda_violations(char* text, size_t size);
 int fake_cuda_left(char* text, size_t size);
 /* The process ends: every call fails from now on. */
 void fake_cuda_deinitialize(void);
-/* Begins again: no violations, faults, delays and counts. */
+/* Begins again: no violations, faults, delays, counts, and nothing left. */
 void fake_cuda_reset(void);
 /* A consumer: a stream of a device's primary context, and an operation on it that reads memory of
  * the device into a buffer of the host. */

@@ -23,6 +23,7 @@ static struct {
     pid_t owner; /* 0: before cuInit */
     bool ended;
     int lost;
+    uint64_t memory, used; /* of all devices; memory 0: no bound */
     context primary[MOST_DEVICES];
     range *allocated, *registered;
     char violations[TEXT];
@@ -44,6 +45,8 @@ static __thread int depth;
 
 context* fake_current(void) { return depth > 0 ? stack[depth - 1] : NULL; }
 
+context* fake_primary(int device) { return &fake.primary[device]; }
+
 void fake_violation(const char* format, ...) {
     size_t used = strlen(fake.violations);
     va_list args;
@@ -54,7 +57,7 @@ void fake_violation(const char* format, ...) {
     fake.violation_count++;
 }
 
-void fake_lose(int code) { fake.lost = code; }
+int fake_lost(void) { return fake.ended ? DEINITIALIZED : fake.lost; }
 
 /* counted adds a call to the counts and returns how many there were of it. */
 static void counted(const char* call) {
@@ -82,11 +85,27 @@ static int planned(const char* call) {
     return OK;
 }
 
+/* What a call that frees reports beside doing it. */
+static __thread int reported;
+
+static bool frees(const char* call) {
+    return strstr(call, "Free") != NULL || strstr(call, "Destroy") != NULL ||
+           strstr(call, "Unregister") != NULL || strstr(call, "Release") != NULL;
+}
+
 int fake_enter(const char* call, bool anywhere) {
     pthread_mutex_lock(&fake_lock);
     counted(call);
     int code = planned(call);
-    if (code == LAUNCH_FAILED) fake.lost = code;
+    if (code == LAUNCH_FAILED) {
+        fake.lost = code;
+        pthread_cond_broadcast(&fake_changed); /* streams that wait go on */
+    }
+    reported = OK;
+    if (code != OK && code != LAUNCH_FAILED && frees(call)) {
+        reported = code;
+        code = OK;
+    }
     if (fake.ended)
         code = DEINITIALIZED;
     else if (fake.owner != getpid()) {
@@ -103,6 +122,8 @@ int fake_enter(const char* call, bool anywhere) {
 }
 
 int fake_leave(int code) {
+    if (code == OK) code = reported;
+    reported = OK;
     pthread_mutex_unlock(&fake_lock);
     return code;
 }
@@ -247,9 +268,7 @@ static range** find(range** list, uintptr_t p, size_t size) {
     return NULL;
 }
 
-bool fake_device_memory(uintptr_t p, size_t size) {
-    return find(&fake.allocated, p, size) != NULL;
-}
+bool fake_device_memory(uintptr_t p, size_t size) { return find(&fake.allocated, p, size) != NULL; }
 bool fake_pinned(uintptr_t p, size_t size) { return find(&fake.registered, p, size) != NULL; }
 
 static void add(range** list, uintptr_t at, size_t size, context* of) {
@@ -289,8 +308,10 @@ int cuMemHostUnregister(void* p) {
 }
 
 int fake_alloc(uint64_t* p, size_t size, context* of) {
+    if (fake.memory > 0 && fake.used + size > fake.memory) return OUT_OF_MEMORY;
     void* mem = malloc(size);
     if (mem == NULL) return OUT_OF_MEMORY;
+    fake.used += size;
     memset(mem, 0xdb, size); /* no one may count on its content */
     add(&fake.allocated, (uintptr_t)mem, size, of);
     *p = (uintptr_t)mem;
@@ -305,6 +326,7 @@ int fake_free(uintptr_t p) {
     }
     memset((void*)p, 0xdd, (*r)->size);
     free((void*)p);
+    fake.used -= (*r)->size;
     drop(r);
     return OK;
 }
@@ -361,11 +383,23 @@ int fake_cuda_left(char* text, size_t size) {
 void fake_cuda_deinitialize(void) {
     pthread_mutex_lock(&fake_lock);
     fake.ended = true;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_memory(uint64_t bytes) {
+    pthread_mutex_lock(&fake_lock);
+    fake.memory = bytes;
     pthread_mutex_unlock(&fake_lock);
 }
 
 void fake_cuda_reset(void) {
     pthread_mutex_lock(&fake_lock);
+    fake_clear_streams();
+    while (fake.allocated != NULL) fake_free(fake.allocated->at);
+    while (fake.registered != NULL) drop(&fake.registered);
+    for (int i = 0; i < MOST_DEVICES; i++) fake.primary[i].retained = 0;
+    fake.memory = 0;
     fake.ended = false;
     fake.lost = OK;
     fake.violations[0] = 0;

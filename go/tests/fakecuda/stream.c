@@ -22,7 +22,8 @@ typedef struct stream {
     context* of;
     pthread_t thread;
     op *first, **last;
-    bool busy, closing;
+    bool busy, closing, held;
+    bool outside; /* of a consumer or the driver: it lives until the process ends */
     struct stream* next;
 } stream;
 
@@ -37,7 +38,8 @@ static uint64_t digest(const void* p, size_t size) {
     return h;
 }
 
-/* copy moves the bytes of a queued copy. The source must be what it was when the copy was queued. */
+/* copy moves the bytes of a queued copy. The source must be what it was when the copy was queued.
+ */
 static void copy(op* o) {
     uintptr_t device = (uintptr_t)(o->kind == COPY_IN ? o->to : o->from);
     if (!fake_device_memory(device, o->size)) {
@@ -65,7 +67,8 @@ static void run(op* o) {
             if (o->number > o->event->reached) o->event->reached = o->number;
             break;
         case WAIT:
-            while (o->event->reached < o->number) pthread_cond_wait(&fake_changed, &fake_lock);
+            while (o->event->reached < o->number && fake_lost() == OK)
+                pthread_cond_wait(&fake_changed, &fake_lock);
             break;
         case FREE:
             fake_free((uintptr_t)o->to);
@@ -77,7 +80,8 @@ static void* work(void* arg) {
     stream* s = arg;
     pthread_mutex_lock(&fake_lock);
     for (;;) {
-        while (s->first == NULL && !s->closing) pthread_cond_wait(&fake_changed, &fake_lock);
+        while ((s->first == NULL || s->held) && !s->closing)
+            pthread_cond_wait(&fake_changed, &fake_lock);
         if (s->first == NULL) break;
         op* o = s->first;
         s->first = o->next;
@@ -89,7 +93,7 @@ static void* work(void* arg) {
             usleep((useconds_t)us);
             pthread_mutex_lock(&fake_lock);
         }
-        run(o);
+        if (fake_lost() == OK) run(o);
         free(o);
         s->busy = false;
         pthread_cond_broadcast(&fake_changed);
@@ -98,19 +102,18 @@ static void* work(void* arg) {
     return NULL;
 }
 
-static stream* begin(context* of);
+static stream* begin(context* of, bool outside);
 
 /* The default stream of the current context, for the handles 0 (and 1, legacy, and 2, of a thread:
  * one stream here). */
-static stream* standard(void) {
+static stream* standard(context* c) {
     static stream* made[MOST_DEVICES];
-    context* c = fake_current();
-    if (made[c->device] == NULL) made[c->device] = begin(c);
+    if (made[c->device] == NULL) made[c->device] = begin(c, true);
     return made[c->device];
 }
 
 static stream* live(stream* s, const char* call) {
-    if ((uintptr_t)s <= 2) return standard();
+    if ((uintptr_t)s <= 2) return standard(fake_current());
     for (stream* t = streams; t != NULL; t = t->next)
         if (t == s) {
             if (t->of != fake_current()) fake_violation("%s: a stream of another context", call);
@@ -143,9 +146,15 @@ static void drain(stream* s) {
     while (s->first != NULL || s->busy) pthread_cond_wait(&fake_changed, &fake_lock);
 }
 
-static stream* begin(context* of) {
+static void drain_context(context* c) {
+    for (stream* s = streams; s != NULL; s = s->next)
+        if (s->of == c) drain(s);
+}
+
+static stream* begin(context* of, bool outside) {
     stream* s = calloc(1, sizeof *s);
     s->of = of;
+    s->outside = outside;
     s->last = &s->first;
     s->next = streams;
     streams = s;
@@ -157,7 +166,7 @@ int cuStreamCreateWithPriority(stream** out, unsigned flags, int priority) {
     int code = fake_enter("cuStreamCreateWithPriority", false);
     if (code != OK) return code;
     (void)flags, (void)priority;
-    *out = begin(fake_current());
+    *out = begin(fake_current(), false);
     return fake_leave(OK);
 }
 
@@ -171,10 +180,10 @@ int cuStreamDestroy_v2(stream* s) {
     s->closing = true;
     pthread_cond_broadcast(&fake_changed);
     pthread_t thread = s->thread;
-    fake_leave(OK);
+    code = fake_leave(OK);
     pthread_join(thread, NULL);
     free(s);
-    return OK;
+    return code;
 }
 
 int cuStreamSynchronize(stream* s) {
@@ -188,8 +197,7 @@ int cuStreamSynchronize(stream* s) {
 int cuCtxSynchronize(void) {
     int code = fake_enter("cuCtxSynchronize", false);
     if (code != OK) return code;
-    for (stream* s = streams; s != NULL; s = s->next)
-        if (s->of == fake_current()) drain(s);
+    drain_context(fake_current());
     return fake_leave(OK);
 }
 
@@ -276,10 +284,9 @@ int cuMemAlloc_v2(uint64_t* p, size_t size) {
 
 /* Waits for the device, as the driver's does. */
 int cuMemFree_v2(uint64_t p) {
-    int code = cuCtxSynchronize();
+    int code = fake_enter("cuMemFree", false);
     if (code != OK) return code;
-    code = fake_enter("cuMemFree", false);
-    if (code != OK) return code;
+    drain_context(fake_current());
     return fake_leave(fake_free((uintptr_t)p));
 }
 
@@ -287,7 +294,12 @@ int cuMemAllocAsync(uint64_t* p, size_t size, stream* s) {
     int code = fake_enter("cuMemAllocAsync", false);
     if (code != OK) return code;
     if ((s = live(s, "cuMemAllocAsync")) == NULL) return fake_leave(INVALID_HANDLE);
-    return fake_leave(fake_alloc(p, size, fake_current()));
+    code = fake_alloc(p, size, fake_current());
+    if (code == OUT_OF_MEMORY) { /* memory that the stream frees earlier counts as free */
+        drain(s);
+        code = fake_alloc(p, size, fake_current());
+    }
+    return fake_leave(code);
 }
 
 int cuMemFreeAsync(uint64_t p, stream* s) {
@@ -306,9 +318,34 @@ void fake_cuda_delay(int microseconds) {
     pthread_mutex_unlock(&fake_lock);
 }
 
+void fake_cuda_hold(void* p, int held) {
+    stream* s = p;
+    pthread_mutex_lock(&fake_lock);
+    s->held = held != 0;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_clear_streams(void) {
+    for (stream* s = streams; s != NULL; s = s->next) {
+        s->held = false;
+        pthread_cond_broadcast(&fake_changed);
+        drain(s);
+    }
+    stream* left = NULL; /* threads that are idle stay: the test has lost their streams */
+    for (stream *s = streams, *next; s != NULL; s = next) {
+        next = s->next;
+        if (!s->outside) continue;
+        s->next = left;
+        left = s;
+    }
+    streams = left;
+    for (event* e = events; e != NULL; e = e->next) e->dead = true;
+}
+
 int fake_streams_left(char* text, size_t size) {
     int n = 0, e = 0;
-    for (stream* s = streams; s != NULL; s = s->next) n++;
+    for (stream* s = streams; s != NULL; s = s->next) n += !s->outside;
     for (event* t = events; t != NULL; t = t->next) e += !t->dead;
     size_t used = strlen(text);
     if (n + e > 0) snprintf(text + used, size - used, "%d streams, %d events; ", n, e);
@@ -326,21 +363,24 @@ int fake_cuda_consumer(int device, void** out) {
     int code = cuDevicePrimaryCtxRetain(&c, device + 40);
     if (code != OK) return code;
     pthread_mutex_lock(&fake_lock);
-    *out = begin(c);
+    *out = begin(c, true);
     pthread_mutex_unlock(&fake_lock);
     return cuDevicePrimaryCtxRelease_v2(device + 40);
 }
 
+static stream* of_consumer(void* s) { return (uintptr_t)s <= 2 ? standard(fake_primary(0)) : s; }
+
 int fake_cuda_consume(void* s, uint64_t from, void* to, size_t size) {
     pthread_mutex_lock(&fake_lock);
-    push(s, (op){.kind = COPY_OUT, .to = to, .from = (void*)(uintptr_t)from, .size = size});
+    push(of_consumer(s),
+         (op){.kind = COPY_OUT, .to = to, .from = (void*)(uintptr_t)from, .size = size});
     pthread_mutex_unlock(&fake_lock);
     return OK;
 }
 
 int fake_cuda_consumed(void* s) {
     pthread_mutex_lock(&fake_lock);
-    drain(s);
+    drain(of_consumer(s));
     pthread_mutex_unlock(&fake_lock);
     return OK;
 }

@@ -104,7 +104,8 @@ static void cpu_unmap(dli_allocator* a, void* data, uint64_t size, void* state) 
 enum { DEVICE_CPU = 1 };
 
 dli_allocator* dli_shared_memory(void) {
-    static dli_allocator shared = {.device_type = DEVICE_CPU, .map = shared_map, .unmap = cpu_unmap};
+    static dli_allocator shared = {
+        .device_type = DEVICE_CPU, .map = shared_map, .unmap = cpu_unmap};
     return &shared;
 }
 

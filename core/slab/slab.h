@@ -56,8 +56,8 @@ DLI_HIDDEN dli_ring* dli_ring_new(uint64_t budget, dli_allocator* allocator);
 DLI_HIDDEN void dli_ring_set_budget(dli_ring* ring, uint64_t budget);
 
 /* dli_ring_get gives a slab of at least size bytes with one reference, or NULL with *code of the
- * allocator. A ring that is closed, or that another process owns, gives NULL with *code = 0. The content is
- * undefined: the last user's bytes. */
+ * allocator. A ring that is closed, or that another process owns, gives NULL with *code = 0. The
+ * content is undefined: the last user's bytes. */
 DLI_HIDDEN dli_slab* dli_ring_get(dli_ring* ring, uint64_t size, int* code);
 
 /* dli_ring_read copies the figures of the ring. */
