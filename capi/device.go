@@ -58,7 +58,7 @@ func checkDevice(op string, want *C.dl_device_in, is device) error {
 	if is.isCPU() {
 		is.Type = C.DL_DEVICE_CPU
 	}
-	return errs.New(errs.Invalid, "%s: the batches are on device %d of type %d, and device %d of type %d is wanted; name the device when the loader is opened",
+	return errs.New(errs.Unsupported, "%s: the batches are on device %d of type %d, and device %d of type %d is wanted; name the device when the loader is opened",
 		op, is.ID, is.Type, got.ID, got.Type)
 }
 

@@ -222,8 +222,8 @@ func TestStageAtRandom(t *testing.T) {
 	}
 }
 
-// TestMemoryWaitsForConsumers holds a consumer's stream while its batch is dropped and the memory is
-// given out again.
+// TestMemoryWaitsForConsumers holds a consumer's stream while its batch is dropped and the memory
+// is used again.
 func TestMemoryWaitsForConsumers(t *testing.T) {
 	for _, acquired := range []bool{true, false} {
 		t.Run(fmt.Sprint("acquired ", acquired), func(t *testing.T) {

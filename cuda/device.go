@@ -122,9 +122,9 @@ func (d *Device) Copied(from *slab.Slab) (bool, error) {
 	return done != 0, err
 }
 
-// Acquire makes a stream of the device wait until a slab of a Memory ring has its content. After the
-// last reference is dropped, the memory is written again once the stream has passed that point. The
-// caller holds a reference.
+// Acquire makes a stream of the device wait until a slab of a Memory ring has its content. After
+// the last reference is dropped, the memory is written again once the stream has passed that point.
+// The caller holds a reference.
 func (d *Device) Acquire(memory *slab.Slab, stream uintptr) error {
 	return d.with("wait for a batch", func(*C.dli_cuda_device) C.int {
 		return C.dli_slab_acquire((*C.dli_slab)(memory.Pointer()), pointer(stream))

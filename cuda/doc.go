@@ -1,5 +1,5 @@
-// Package cuda brings batches to NVIDIA GPUs. It owns the driver's functions, looked up at run time,
-// page-locked and device memory, the copy stream and its events. It fulfils
+// Package cuda brings batches to NVIDIA GPUs. It owns the driver's functions, looked up at run
+// time, page-locked and device memory, the copy stream and its events. It fulfils
 // [deeplake/core/loader.Stager]. It knows neither datasets nor Python.
 //
 //   - driver.go finds the driver; find.go lists devices and says what is missing;
@@ -9,8 +9,8 @@
 //
 // The contract towards the loader:
 //
-//   - Memory is page-locked or allocated when a ring of slabs maps it, and never between the batches
-//     of a ring that has its size.
+//   - Memory is page-locked or allocated when a ring of slabs maps it, and never between the
+//     batches of a ring that has its size.
 //   - Every copy runs on one stream of the device's own. The consumer's stream waits for the copy's
 //     event; the host never waits, except at the end and after failures.
 //   - A slab of the host is written again after the event of its copy. Memory of the device is

@@ -736,8 +736,9 @@ enum {
 };
 
 /* Waits at most timeout_ms (negative: for ever) for the next batch on a device (NULL: the CPU),
- * which must be that of the loader's options: any other is DL_INVALID. With DL_NEXT_BATCH the caller frees *out by dl_batch_export_free. The error of a sample comes at
- * its batch and ends the epoch. Each batch of a pass is handed out once. */
+ * which must be that of the loader's options: any other is DL_UNSUPPORTED. With DL_NEXT_BATCH the
+ * caller frees *out by dl_batch_export_free. The error of a sample comes at its batch and ends the
+ * epoch. Each batch of a pass is handed out once. */
 DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, dl_device_in* device,
                                int32_t* state, dl_batch_export** out, dl_error* err);
 
@@ -756,10 +757,11 @@ DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
 /* Makes *out a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array in
- * memory, for a consumer on a device (NULL: the CPU), which must be that of the memory. It has a
- * reference of its own; shape is copied. The memory of a device is written again when the last
- * reference is dropped and all streams that were named for it have passed that point. The caller, or its consumer, calls the tensor's deleter once, from any thread. Neither
- * the call nor the deleter enters the runtime. */
+ * memory, for a consumer on a device (NULL: the CPU), which must be that of the memory. The stream
+ * of the device waits for the memory. It has a reference of its own; shape is copied. The caller,
+ * or its consumer, calls the tensor's deleter once, from any thread. Memory of a device is written
+ * again after the last reference is dropped and all streams that were named for it have passed that
+ * point. Neither the call nor the deleter enters the runtime. */
 DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
                                   dl_const_i64* shape, int32_t versioned, dl_device_in* device,
                                   void** out, dl_error* err);

@@ -2,8 +2,8 @@ package loader
 
 import "deeplake/core/slab"
 
-// Stager brings finished batches to a device. The cuda package fulfils it. Its methods may be called
-// in parallel.
+// Stager brings finished batches to a device. The cuda package fulfils it. Its methods may be
+// called in parallel.
 type Stager interface {
 	// Host returns the ring of the memory that batches are decoded into, with memory from which
 	// the device copies by itself. The caller closes it after the Stager.

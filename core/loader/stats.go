@@ -32,12 +32,13 @@ type Stats struct {
 	InFlight int `json:"in_flight"`
 	Prefetch int `json:"prefetch"`
 	// of decoded samples, since the loader was opened; nil: none
-	Cache      *samplecache.Stats `json:"cache,omitempty"`
-	Slabs      slab.Stats         `json:"slabs"`
-	Device     *StagerStats       `json:"device,omitempty"` // since the loader was opened; nil: none
-	Skipped    int64              `json:"skipped"`          // rows left out
-	FirstSkips []SkipNote         `json:"first_skips"`
-	Bottleneck string             `json:"bottleneck"`
+	Cache *samplecache.Stats `json:"cache,omitempty"`
+	Slabs slab.Stats         `json:"slabs"`
+	// since the loader was opened; nil: batches stay on the CPU
+	Device     *StagerStats `json:"device,omitempty"`
+	Skipped    int64        `json:"skipped"` // rows left out
+	FirstSkips []SkipNote   `json:"first_skips"`
+	Bottleneck string       `json:"bottleneck"`
 }
 
 // Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting

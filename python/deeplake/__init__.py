@@ -63,6 +63,7 @@ __all__ = [
     "ConflictError",
     "CorruptError",
     "Dataset",
+    "DeviceError",
     "Diff",
     "Error",
     "Explanation",
