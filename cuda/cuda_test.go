@@ -115,7 +115,7 @@ func (r *rig) stage(size int, value byte) *slab.Slab {
 	return memory
 }
 
-// seen is what a consumer's stream reads.
+// seen is a copy of a batch that a consumer's stream makes.
 type seen struct {
 	stream uintptr
 	got    []byte

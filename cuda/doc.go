@@ -2,7 +2,7 @@
 // time, page-locked and device memory, the copy stream and its events. It fulfils
 // [deeplake/core/loader.Stager]. It knows neither datasets nor Python.
 //
-//   - driver.go finds the driver; find.go lists devices and says what is missing;
+//   - driver.go finds the driver; find.go lists devices and names missing parts;
 //   - device.go opens a device; device.c is the part that deleters call, on any thread;
 //   - stager.go copies batches;
 //   - errors.go turns results of the driver into errors.

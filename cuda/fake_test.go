@@ -63,7 +63,7 @@ func loadFake(path string) error {
 	return nil
 }
 
-// fake is what fake.h offers to tests. Its state is the process's: these tests are not parallel.
+// fake has the functions of fake.h. Its state is the process's: these tests are not parallel.
 var fake struct {
 	fail         func(call string, nth, code int32)
 	delay        func(microseconds int32)

@@ -4,7 +4,7 @@ package cuda
 
 import "deeplake/core/errs"
 
-// Found is what a machine offers.
+// Found describes the driver and the devices of a machine.
 type Found struct {
 	Driver  string `json:"driver"`  // the library
 	Version string `json:"version"` // of CUDA that it supports

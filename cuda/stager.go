@@ -75,7 +75,7 @@ func (s *Stager) Stage(host *slab.Slab, n int64) (*slab.Slab, error) {
 	return memory, nil
 }
 
-// get gets memory of the device. Where there is too little, it returns what is free in the ring to
+// get gets memory of the device. Where there is too little, it returns the ring's free memory to
 // the device and tries again.
 func (s *Stager) get(n int64) (*slab.Slab, error) {
 	memory, err := s.memory.Get(n)

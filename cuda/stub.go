@@ -12,7 +12,7 @@ const missing = "this build has no CUDA: it needs Linux and cgo"
 // Info describes a device.
 type Info struct{}
 
-// Found is what a machine offers.
+// Found describes the driver and the devices of a machine.
 type Found struct {
 	Driver  string `json:"driver"`
 	Version string `json:"version"`

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from deeplake._errors import InvalidArgumentError
 
 _CUDA = 2  # the device type of DLPack
 
 
-class Device(NamedTuple):
+@dataclass(frozen=True)
+class Device:
     """A device by the names of torch."""
 
     kind: str  # "cuda", or one that only torch knows

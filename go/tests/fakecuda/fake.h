@@ -99,7 +99,7 @@ void fake_cuda_hold(void* stream, int held);
 int fake_cuda_calls(const char* call);
 /* Copies the violations so far into text and returns their number. */
 int fake_cuda_violations(char* text, size_t size);
-/* Counts what is left: memory, registrations, streams, events, retained contexts. */
+/* Counts live memory, registrations, streams, events and retained contexts. */
 int fake_cuda_left(char* text, size_t size);
 /* The process ends: every call fails from now on. */
 void fake_cuda_deinitialize(void);
