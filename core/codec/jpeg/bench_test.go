@@ -127,3 +127,42 @@ func decodeAll(b *testing.B, files [][]byte) {
 		}
 	}
 }
+
+// BenchmarkPack packs the files of BenchmarkDecode. It reports the bytes of packed coefficients in
+// proportion to those of the pixels.
+func BenchmarkPack(b *testing.B) {
+	files := benchFiles(b)
+	if len(files) == 0 {
+		files = drawAll(b, "natural", natural)
+	}
+	c := New()
+	d := c.NewDecoder().(*decoder)
+	defer d.Close()
+	var pixels, packed int64
+	dst := make([]byte, 8<<20)
+	var fit [][]byte
+	for _, f := range files {
+		h, err := c.Header(f, codec.RGB)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n, err := d.Pack(dst, f, codec.RGB)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n > 0 {
+			size, _ := h.Shape.Bytes(h.DType)
+			pixels += size
+			packed += int64(n)
+			fit = append(fit, f)
+		}
+	}
+	b.SetBytes(pixels / int64(len(fit)))
+	for i := 0; b.Loop(); i++ {
+		if _, err := d.Pack(dst, fit[i%len(fit)], codec.RGB); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(packed)/float64(pixels), "packed/pixels")
+	b.ReportMetric(float64(len(fit))/float64(len(files)), "packed/files")
+}
