@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,23 +12,17 @@ import (
 
 	"deeplake/core/codec"
 	"deeplake/core/codec/jpeg"
+	"deeplake/core/loader"
+	"deeplake/core/slab"
 	"deeplake/core/tensor"
 )
 
-// jpegTask mirrors dli_jpeg_task.
-type jpegTask struct {
-	packed, planes, pixels uint64
-	channels               uint32
-	firstGroup, firstTile  uint32
-	_                      uint32
-}
-
 // packed is a file that was packed, with the pixels that the CPU decodes.
 type packed struct {
-	data     []uint64 // a packed image, aligned
-	blocks   uint32
+	data     []uint64 // aligned
+	size     int64    // bytes of data
 	want     []byte
-	channels uint32
+	channels int
 }
 
 func pack(t *testing.T, file []byte, want codec.Channels) (packed, bool) {
@@ -42,7 +35,7 @@ func pack(t *testing.T, file []byte, want codec.Channels) (packed, bool) {
 		t.Fatal(err)
 	}
 	size, _ := h.Shape.Bytes(h.DType)
-	p := packed{want: make([]byte, size), channels: uint32(h.Shape[2])}
+	p := packed{want: make([]byte, size), channels: int(h.Shape[2])}
 	if err := d.Decode(p.want, file, want); err != nil {
 		t.Fatal(err)
 	}
@@ -55,42 +48,54 @@ func pack(t *testing.T, file []byte, want codec.Channels) (packed, bool) {
 	if n == 0 {
 		return p, false
 	}
-	p.data = room[:(n+7)/8]
-	p.blocks = *(*uint32)(unsafe.Pointer(&raw[16]))
+	p.data, p.size = room[:(n+7)/8], int64(n)
 	return p, true
 }
 
-// finish runs the kernels over images, all in one launch, and compares their pixels.
-func finish(t *testing.T, images []packed) {
-	t.Helper()
-	const group, tile = 16, 1024
-	var tasks []jpegTask
-	var kept [][]byte
-	var groups, tiles uint32
-	address := func(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }
+// stageImages brings packed images to the device. Their pixels follow each other, with 16 bytes
+// between them.
+func (r *rig) stageImages(images []packed) (*slab.Slab, error) {
+	batch := &loader.Staging{}
+	var need int64
 	for _, p := range images {
-		planes, pixels := bytes.Repeat([]byte{0xdb}, 64*int(p.blocks)), bytes.Repeat([]byte{0xdb}, len(p.want)+8)
-		kept = append(kept, planes, pixels)
-		tasks = append(tasks, jpegTask{packed: uint64(uintptr(unsafe.Pointer(&p.data[0]))), planes: address(planes), pixels: address(pixels),
-			channels: p.channels, firstGroup: groups, firstTile: tiles})
-		groups += (p.blocks + group - 1) / group
-		tiles += (uint32(len(p.want))/p.channels + tile - 1) / tile
+		need += 8 * int64(len(p.data))
 	}
-	list := unsafe.Pointer(&tasks[0])
-	if fake.run("dli_jpeg_samples", groups, 8*group, list, uint32(len(tasks))) == 0 || fake.run("dli_jpeg_pixels", tiles, 256, list, uint32(len(tasks))) == 0 {
-		t.Fatal("the fake has no such kernel")
+	host, err := r.host.Get(need)
+	if err != nil {
+		return nil, err
 	}
+	defer host.Release()
+	batch.Host = host
+	at := int64(0)
+	for _, p := range images {
+		raw := unsafe.Slice((*byte)(unsafe.Pointer(&p.data[0])), 8*len(p.data))
+		copy(host.Bytes()[at:], raw)
+		batch.Images = append(batch.Images, loader.Image{From: at, Size: p.size, To: batch.Size, Channels: p.channels})
+		at += int64(len(raw))
+		batch.Size += int64(len(p.want)) + 16
+	}
+	return r.Stage(batch)
+}
+
+// finish brings packed images to the device in one batch, and compares their pixels.
+func finish(t *testing.T, r *rig, images []packed) {
+	t.Helper()
+	memory, err := r.stageImages(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Release()
+	at := int64(0)
 	for i, p := range images {
-		pixels := kept[2*i+1]
-		if n := len(p.want); !bytes.Equal(pixels[:n], p.want) {
-			at := 0
-			for pixels[at] == p.want[at] {
-				at++
-			}
-			t.Fatalf("image %d: byte %d of %d is %d, want %d", i, at, n, pixels[at], p.want[at])
+		pixels := make([]byte, len(p.want))
+		if err := r.device.Read(pixels, memory, at); err != nil {
+			t.Fatal(err)
 		}
-		if !bytes.Equal(pixels[len(p.want):], bytes.Repeat([]byte{0xdb}, 8)) {
-			t.Fatalf("image %d: written beyond its end", i)
+		at += int64(len(p.want)) + 16
+		for k := range pixels {
+			if pixels[k] != p.want[k] {
+				t.Fatalf("image %d: byte %d of %d is %d, want %d", i, k, len(pixels), pixels[k], p.want[k])
+			}
 		}
 	}
 }
@@ -108,6 +113,8 @@ func drawn(r *rand.Rand, h, w, channels int, noise float64) []byte {
 
 func TestPixelsEqualTheCPU(t *testing.T) {
 	begin(t)
+	rig := newRig(t, 0)
+	defer rig.end()
 	r := rand.New(rand.NewPCG(1, 2))
 	c := jpeg.New()
 	for _, ratio := range []string{"4:4:4", "4:2:2", "4:2:0"} {
@@ -132,7 +139,7 @@ func TestPixelsEqualTheCPU(t *testing.T) {
 						}
 					}
 				}
-				finish(t, images)
+				finish(t, rig, images)
 			})
 		}
 	}
@@ -141,6 +148,8 @@ func TestPixelsEqualTheCPU(t *testing.T) {
 // TestPixelsOfFiles takes the files of the codec's tests, which other programs wrote.
 func TestPixelsOfFiles(t *testing.T) {
 	begin(t)
+	rig := newRig(t, 0)
+	defer rig.end()
 	var images []packed
 	left := 0
 	paths, _ := filepath.Glob(os.Getenv("DEEPLAKE_TEST_JPEGS"))
@@ -166,13 +175,15 @@ func TestPixelsOfFiles(t *testing.T) {
 	if len(images) == 0 {
 		t.Skip("there are no files")
 	}
-	finish(t, images)
+	finish(t, rig, images)
 }
 
 // TestDamagedFiles changes bytes of files. A file that is packed must be one that the CPU decodes,
 // to the same pixels.
 func TestDamagedFiles(t *testing.T) {
 	begin(t)
+	rig := newRig(t, 0)
+	defer rig.end()
 	r := rand.New(rand.NewPCG(3, 4))
 	c := jpeg.New()
 	d := c.NewDecoder()
@@ -203,10 +214,31 @@ func TestDamagedFiles(t *testing.T) {
 		if !ok {
 			t.Fatal("a file is packed once and not again")
 		}
-		finish(t, []packed{p})
+		finish(t, rig, []packed{p})
 		same++
 	}
 	if same < 100 || refused < 100 {
 		t.Errorf("%d files are packed, %d are not: the test tries too little", same, refused)
 	}
 }
+
+// scenarioImages are two small images.
+var scenarioImages = func() []packed {
+	var all []packed
+	for _, channels := range []int{1, 3} {
+		pix := drawn(rand.New(rand.NewPCG(5, 6)), 9, 11, channels, 0.2)
+		file, err := jpeg.New().Encode(nil, pix, tensor.Uint8, tensor.Shape{9, 11, int64(channels)}, codec.Options{})
+		if err != nil {
+			panic(err)
+		}
+		d := jpeg.New().NewDecoder()
+		room := make([]uint64, 1<<12)
+		n, err := d.(codec.Packer).Pack(unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room)), file, codec.AsStored)
+		if err != nil {
+			panic(err)
+		}
+		d.Close()
+		all = append(all, packed{data: room[:(n+7)/8], size: int64(n), want: make([]byte, len(pix)), channels: channels})
+	}
+	return all
+}()

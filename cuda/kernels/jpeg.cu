@@ -23,14 +23,13 @@ __device__ const dli_jpeg_task& task_of(const dli_jpeg_task* tasks, uint32_t cou
 }
 
 // The position of coefficient k of the file within a block, row after row.
-__device__ int natural(int k) {
-    const unsigned char positions[64] = {
-        0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-        41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-        30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
-    };
-    return positions[k];
-}
+__constant__ unsigned char positions[64] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+};
+
+__device__ int natural(int k) { return positions[k]; }
 
 // Constants of the transform, with 13 bits behind the point.
 enum : int {

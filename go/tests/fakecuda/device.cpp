@@ -1,13 +1,15 @@
-// Runs kernels on the host. All of ours take a list of tasks and its length.
+// Runs kernels on the host, one at a time. All of ours take a list of tasks and its length.
 #include "device.h"
 
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
+#include <deque>
 #include <memory>
-#include <vector>
+#include <mutex>
 
-thread_local fake_index threadIdx, blockIdx, blockDim, gridDim;
+fake_index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace {
 
@@ -15,75 +17,100 @@ using Kernel = void (*)(const void* tasks, uint32_t count);
 
 constexpr size_t stack_size = 64 << 10;
 
+// A thread of a block. It stays for the next block: only its first start costs system calls.
 struct Fiber {
-    ucontext_t context;
-    std::unique_ptr<char[]> stack{new char[stack_size]};
-    bool over = false;
+    std::unique_ptr<char[]> stack;
+    jmp_buf env;
+    bool over;
 };
 
 struct Block {
     Kernel kernel;
     const void* tasks;
     uint32_t count;
-    ucontext_t back;
+    ucontext_t first;  // the way back of a fiber that never returns
+    jmp_buf back;
     Fiber* current;
 };
 
-thread_local Block* running;
+std::mutex one_at_a_time;
+Block running;
+std::deque<Fiber> fibers;  // never moved: they stand on their own addresses
 
-void run() {
-    running->kernel(running->tasks, running->count);
-    running->current->over = true;
-    swapcontext(&running->current->context, &running->back);
+// Lets the block go on, until it is this fiber's turn again.
+void yield() {
+    if (_setjmp(running.current->env) == 0) _longjmp(running.back, 1);
+}
+
+void fiber() {
+    for (;;) {
+        running.kernel(running.tasks, running.count);
+        running.current->over = true;
+        yield();
+    }
+}
+
+void start(Fiber& f) {
+    f.stack.reset(new char[stack_size]);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = f.stack.get();
+    context.uc_stack.ss_size = stack_size;
+    context.uc_link = nullptr;
+    makecontext(&context, fiber, 0);
+    swapcontext(&running.first, &context);
 }
 
 // Lets each fiber go on until its next __syncthreads or its end, in order. Returns whether any is
 // left.
-bool turn(Block& b, std::vector<Fiber>& fibers, unsigned threads) {
+bool turn(unsigned threads) {
     bool left = false;
     for (unsigned i = 0; i < threads; i++) {
-        if (fibers[i].over) continue;
+        Fiber* const f = &fibers[i];
+        if (f->over) continue;
         threadIdx = {i, 0, 0};
-        b.current = &fibers[i];
-        swapcontext(&b.back, &fibers[i].context);
-        left = left || !fibers[i].over;
+        running.current = f;
+        if (_setjmp(running.back) == 0) {
+            if (f->stack)
+                _longjmp(f->env, 1);
+            else
+                start(*f);
+        }
+        left = left || !running.current->over;
     }
     return left;
 }
 
 }  // namespace
 
-void __syncthreads() { swapcontext(&running->current->context, &running->back); }
+void __syncthreads() { yield(); }
 
 extern "C" {
 
-// Runs a kernel by its name; false: there is none.
+static Kernel find(const char* name) {
+    Dl_info self;
+    if (dladdr(reinterpret_cast<void*>(&find), &self) == 0) return nullptr;
+    void* const library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    return library == nullptr ? nullptr : reinterpret_cast<Kernel>(dlsym(library, name));
+}
+
+int fake_cuda_has(const char* name) { return find(name) != nullptr; }
+
 int fake_cuda_run(const char* name, unsigned blocks, unsigned threads, const void* tasks,
                   uint32_t count) {
-    const auto kernel = reinterpret_cast<Kernel>(dlsym(RTLD_DEFAULT, name));
-    Dl_info self;
-    void* found = reinterpret_cast<void*>(kernel);
-    if (found == nullptr && dladdr(reinterpret_cast<void*>(&fake_cuda_run), &self) != 0)
-        found = dlsym(dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
-    if (found == nullptr) return 0;
-    Block b{reinterpret_cast<Kernel>(found), tasks, count, {}, nullptr};
-    static thread_local std::vector<Fiber> fibers;
+    const Kernel kernel = find(name);
+    if (kernel == nullptr) return 0;
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
+    running.kernel = kernel;
+    running.tasks = tasks;
+    running.count = count;
     while (fibers.size() < threads) fibers.emplace_back();
-    running = &b;
     blockDim = {threads, 1, 1};
     gridDim = {blocks, 1, 1};
     for (unsigned n = 0; n < blocks; n++) {
         blockIdx = {n, 0, 0};
-        for (unsigned i = 0; i < threads; i++) {
-            Fiber& f = fibers[i];
-            getcontext(&f.context);
-            f.context.uc_stack.ss_sp = f.stack.get();
-            f.context.uc_stack.ss_size = stack_size;
-            f.context.uc_link = nullptr;
-            f.over = false;
-            makecontext(&f.context, run, 0);
-        }
-        while (turn(b, fibers, threads)) {
+        for (unsigned i = 0; i < threads; i++) fibers[i].over = false;
+        while (turn(threads)) {
         }
     }
     return 1;

@@ -8,11 +8,12 @@ struct fake_index {
     unsigned x, y, z;
 };
 
-extern thread_local fake_index threadIdx, blockIdx, blockDim, gridDim;
+extern fake_index threadIdx, blockIdx, blockDim, gridDim;
 
 #define __global__
 #define __device__ inline
 #define __shared__ static
+#define __constant__ static const
 
 // Waits for all threads of the block that have not ended.
 void __syncthreads();
