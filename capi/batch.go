@@ -36,7 +36,11 @@ func describeAll(b *loader.Batch, to unsafe.Pointer, size int) {
 // exportBatch makes a batch export of b and takes over its memory. After a failure b is released.
 func exportBatch(b *loader.Batch) (*C.dl_batch_export, error) {
 	size := describedBytes(b)
-	p := C.dli_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), C.int64_t(size))
+	var host *C.dl_memory
+	if b.Host != nil {
+		host = (*C.dl_memory)(b.Host.Pointer())
+	}
+	p := C.dli_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), host, C.int64_t(size))
 	if p == nil {
 		b.Release()
 		return nil, errs.New(errs.Storage, "describe batch: no memory for %d bytes", size)
@@ -99,10 +103,9 @@ func pointer(n []int64) *C.dl_const_i64 {
 
 // describe fills out from c.
 func describe(b *loader.Batch, c *loader.BatchColumn, out *C.dl_array, rest *arena) {
-	slab := b.Slab.Bytes()
 	out.name = rest.text(c.Name)
 	out.kind, out.dtype = C.int32_t(c.Kind), C.int32_t(c.DType)
-	out.data = unsafe.Pointer(unsafe.SliceData(slab[c.Offset:]))
+	out.data = unsafe.Add(b.Slab.Address(), c.Offset)
 	if c.Kind == loader.KindArray {
 		shape := rest.numbers(len(c.Shape))
 		copy(shape, c.Shape)
@@ -113,10 +116,15 @@ func describe(b *loader.Batch, c *loader.BatchColumn, out *C.dl_array, rest *are
 	offsets, sizes := rest.numbers(c.Count), rest.numbers(c.Count)
 	out.offsets, out.sizes = pointer(offsets), pointer(sizes)
 	if c.Kind == loader.KindList {
-		out.data = unsafe.Pointer(unsafe.SliceData(slab))
+		out.data = b.Slab.Address()
 		describeList(c, out, offsets, sizes, rest)
 	} else {
-		starts := slab[c.Starts:]
+		host := b.Slab
+		if b.Host != nil {
+			host = b.Host
+		}
+		out.data = unsafe.Add(host.Address(), c.Offset)
+		starts := host.Bytes()[c.Starts:]
 		for i := range offsets {
 			offsets[i] = int64(binary.NativeEndian.Uint64(starts[8*i:]))
 			sizes[i] = int64(binary.NativeEndian.Uint64(starts[8*i+8:])) - offsets[i]
@@ -154,13 +162,4 @@ func markNulls(c *loader.BatchColumn, out *C.dl_array, sizes []int64, rest *aren
 			marks[i] = -1
 		}
 	}
-}
-
-// checkDevice refuses a device other than the CPU; nil is the CPU.
-func checkDevice(op string, d *C.dl_device_in) error {
-	if d == nil || d._type == C.DL_DEVICE_CPU && d.id == 0 {
-		return nil
-	}
-	return errs.New(errs.Unsupported, "%s: batches on device %d of type %d are not supported, want the CPU (type %d, device 0)",
-		op, int32(d.id), int32(d._type), C.DL_DEVICE_CPU)
 }

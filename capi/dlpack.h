@@ -1,11 +1,9 @@
-/* The structures of the DLPack exchange protocol (version 1.0), as far as CPU tensors need them.
- * Layout and values are the protocol's; the names of fields are ours. */
+/* The structures of the DLPack exchange protocol (version 1.0). Device types are those of
+ * dl_device. Layout and values are the protocol's; the names of fields are ours. */
 #ifndef DEEPLAKE_CAPI_DLPACK_H
 #define DEEPLAKE_CAPI_DLPACK_H
 
 #include <stdint.h>
-
-enum { PACK_DEVICE_CPU = 1 };
 
 enum {
     PACK_INT = 0,

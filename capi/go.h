@@ -22,7 +22,7 @@ __attribute__((format(printf, 4, 5))) dl_status dli_fail(dl_error* err, dl_statu
 
 /* Makes a batch export followed by `size` zeroed bytes, and fills the fields of its layout and
  * device. It takes over the reference to memory. Returns NULL if the process is out of memory. */
-dl_batch_export* dli_batch_export_new(dl_memory* memory, int64_t size);
+dl_batch_export* dli_batch_export_new(dl_memory* memory, dl_memory* host, int64_t size);
 
 /* Call the pointers of a dl_function: Go cannot. */
 dl_status dli_function_call(const dl_function* f, dl_array_in* args, int64_t args_n, int64_t rows,

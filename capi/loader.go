@@ -21,6 +21,7 @@ import (
 // loading is a dl_loader. Closing it ends its epochs; it has their handles.
 type loading struct {
 	*loader.Loader
+	device device
 	mu     sync.Mutex
 	epochs map[uint64]struct{}
 }
@@ -32,8 +33,8 @@ type epochHandle struct {
 }
 
 // handOutLoader returns the handle of a new loader.
-func handOutLoader(l *loader.Loader) C.uint64_t {
-	return C.uint64_t(lib.loaders.put(&loading{Loader: l, epochs: map[uint64]struct{}{}}))
+func handOutLoader(l *loader.Loader, on device) C.uint64_t {
+	return C.uint64_t(lib.loaders.put(&loading{Loader: l, device: on, epochs: map[uint64]struct{}{}}))
 }
 
 //export dlgo_loader_open
@@ -46,15 +47,15 @@ func dlgo_loader_open(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl
 		if err != nil {
 			return err
 		}
-		var o loader.Options
-		if err := parse("open loader", text(options), &o); err != nil {
+		o, on, err := parseLoader("open loader", text(options))
+		if err != nil {
 			return err
 		}
 		l, err := v.Load(ctx, o)
 		if err != nil {
 			return err
 		}
-		out.id = handOutLoader(l)
+		out.id = handOutLoader(l, on)
 		return nil
 	})
 }
@@ -76,10 +77,6 @@ func dlgo_loader_mix(c C.dl_context, views *C.dl_views, n C.int64_t, mix, option
 		if err := parse("mix views", text(mix), &how); err != nil {
 			return err
 		}
-		var o loader.Options
-		if err := parse("mix views", text(options), &o); err != nil {
-			return err
-		}
 		if n < 0 || int64(len(how.Labels)) != int64(n) {
 			return errs.New(errs.Invalid, "mix %d views: there are %d labels, want one for each", int64(n), len(how.Labels))
 		}
@@ -90,11 +87,15 @@ func dlgo_loader_mix(c C.dl_context, views *C.dl_views, n C.int64_t, mix, option
 			}
 			parts[i].Label = how.Labels[i]
 		}
+		o, on, err := parseLoader("mix views", text(options))
+		if err != nil {
+			return err
+		}
 		l, err := session.Mix(ctx, parts, how.MixPolicy, o)
 		if err != nil {
 			return err
 		}
-		out.id = handOutLoader(l)
+		out.id = handOutLoader(l, on)
 		return nil
 	})
 }
@@ -213,24 +214,26 @@ func dlgo_loader_close(h C.dl_loader, e *C.dl_error) C.dl_status {
 }
 
 //export dlgo_epoch_next
-func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, device *C.dl_device_in, state *C.int32_t, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
+func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, on *C.dl_device_in, state *C.int32_t, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		if err := wantOut("next batch", state != nil && out != nil); err != nil {
 			return err
 		}
-		if err := checkDevice("next batch", device); err != nil {
+		p, err := lib.epochs.get(uint64(h.id))
+		if err != nil {
 			return err
 		}
-		b, found, err := nextBatch(h, timeoutMS)
+		if err := checkDevice("next batch", on, p.of.device); err != nil {
+			return err
+		}
+		b, found, err := p.nextBatch(timeoutMS)
 		if err != nil {
 			return err
 		}
 		if b != nil {
-			p, err := exportBatch(b)
-			if err != nil {
+			if *out, err = exportBatch(b); err != nil {
 				return err
 			}
-			*out = p
 		}
 		*state = found
 		return nil
@@ -239,11 +242,7 @@ func dlgo_epoch_next(h C.dl_epoch, timeoutMS C.int64_t, device *C.dl_device_in, 
 
 // nextBatch returns the next batch of an epoch and its state. Without a batch the state is
 // DL_NEXT_END or DL_NEXT_PENDING.
-func nextBatch(h C.dl_epoch, timeoutMS C.int64_t) (*loader.Batch, C.int32_t, error) {
-	p, err := lib.epochs.get(uint64(h.id))
-	if err != nil {
-		return nil, 0, err
-	}
+func (p *epochHandle) nextBatch(timeoutMS C.int64_t) (*loader.Batch, C.int32_t, error) {
 	// Try first: a context with a deadline costs more than all the rest.
 	b, ready, err := p.Try()
 	if !ready && err == nil {

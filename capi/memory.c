@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../core/internal/slab/slab.h"
+#include "../core/slab/slab.h"
 #include "dlpack.h"
 #include "go.h"
 
@@ -28,20 +28,24 @@ void dl_memory_release(dl_memory* memory) {
     dli_slab_release(slab_of(memory));
 }
 
-dl_batch_export* dli_batch_export_new(dl_memory* memory, int64_t size) {
+dl_batch_export* dli_batch_export_new(dl_memory* memory, dl_memory* host, int64_t size) {
     dl_batch_export* exported = calloc(1, sizeof *exported + (size_t)size);
     if (exported == NULL) return NULL;
     exported->struct_size = sizeof *exported;
     exported->version = DL_BATCH_EXPORT_VERSION;
-    exported->device_type = DL_DEVICE_CPU;
+    const dli_allocator* from = dli_slab_allocator(slab_of(memory));
+    exported->device_type = from->device_type;
+    exported->device_id = from->device_id;
     exported->memory = memory;
-    atomic_fetch_add(&references, 1);
+    exported->host = host;
+    atomic_fetch_add(&references, host == NULL ? 1 : 2);
     return exported;
 }
 
 void dl_batch_export_free(dl_batch_export* exported) {
     if (exported == NULL) return;
     dl_memory_release(exported->memory);
+    dl_memory_release(exported->host);
     free(exported);
 }
 
@@ -97,18 +101,38 @@ static int kind_of(int32_t dtype, pack_tensor* t) {
     return 1;
 }
 
+/* acquire makes the stream of a device wait for the memory. A device that is not the memory's is
+ * refused. */
+static dl_status acquire(dl_memory* memory, dl_device_in* device, pack_tensor* t, dl_error* err) {
+    const dli_allocator* from = dli_slab_allocator(slab_of(memory));
+    const dl_device cpu = {.type = DL_DEVICE_CPU};
+    if (device == NULL) device = &cpu;
+    if (device->type != from->device_type || device->id != from->device_id)
+        return dli_fail(err, DL_UNSUPPORTED, "export tensor",
+                        "the memory is on device %d of type %d, and device %d of type %d is wanted",
+                        from->device_id, from->device_type, device->id, device->type);
+    t->device_type = from->device_type;
+    t->device_id = from->device_id;
+    if (device->type == DL_DEVICE_CPU || device->stream == DL_STREAM_NONE) return DL_OK;
+    int code = dli_slab_acquire(slab_of(memory), device->stream);
+    if (code == 0) return DL_OK;
+    return dli_fail(err, DL_DEVICE, "export tensor",
+                    "the stream of the consumer cannot wait for the batch: CUDA error %d; give a "
+                    "stream of device %d",
+                    code, device->id);
+}
+
 dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
                            dl_const_i64* shape, int32_t versioned, dl_device_in* device, void** out,
                            dl_error* err) {
-    pack_tensor t = {.data = data, .device_type = PACK_DEVICE_CPU, .ndim = ndim};
+    pack_tensor t = {.data = data, .ndim = ndim};
     if (memory == NULL || out == NULL)
         return fail(err, DL_INVALID, "no memory or no place for the result", 0);
-    if (device != NULL && device->type != DL_DEVICE_CPU)
-        return fail(err, DL_UNSUPPORTED, "the memory is the CPU's, want its device type 1",
-                    device->type);
     if (ndim < 0 || ndim > 64 || (ndim > 0 && shape == NULL))
         return fail(err, DL_INVALID, "bad number of axes", ndim);
     if (!kind_of(dtype, &t)) return fail(err, DL_UNSUPPORTED, "DLPack has no such dtype", dtype);
+    dl_status status = acquire(memory, device, &t, err);
+    if (status != DL_OK) return status;
 
     lease* l = calloc(1, sizeof *l + 2 * (size_t)ndim * sizeof l->axes[0]);
     if (l == NULL) return fail(err, DL_STORAGE, "out of memory; axes", ndim);

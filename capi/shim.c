@@ -48,6 +48,7 @@ int32_t dl_abi_version(void) { return DL_ABI_MAJOR * 65536 + DL_ABI_MINOR; }
 dl_text* dl_version(void) { return DL_VERSION; }
 
 FORWARD(error_table, (dl_buffer* json, dl_error* err), (json, err))
+FORWARD(devices, (dl_buffer* json, dl_error* err), (json, err))
 FORWARD(configure, (dl_text* json, dl_error* err), (json, err))
 FORWARD(context_new, (int64_t deadline_ms, dl_context* out, dl_error* err), (deadline_ms, out, err))
 FORWARD(context_cancel, (dl_context ctx, dl_error* err), (ctx, err))

@@ -84,12 +84,12 @@ func dlgo_view_rows(h C.dl_view, rows *C.int64_t, n C.int64_t, e *C.dl_error) C.
 }
 
 //export dlgo_view_read
-func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, device *C.dl_device_in, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
+func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, on *C.dl_device_in, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return onView(h, e, func(v *session.View) error {
 		if err := wantOut("read rows", out != nil); err != nil {
 			return err
 		}
-		if err := checkDevice("read rows", device); err != nil {
+		if err := checkDevice("read rows", on, device{}); err != nil {
 			return err
 		}
 		ctx, err := contextOf(c)

@@ -1,18 +1,23 @@
-// Package cuda will own what the library does with an NVIDIA GPU: the driver's symbols, looked up
-// at run time so that the library loads on machines without one, page-locked slabs, the copy stream
-// with its events, and decoding by nvJPEG. It does not touch datasets: it fulfils
-// [deeplake/core/loader.Stager] and nothing else knows it.
+// Package cuda brings batches to NVIDIA GPUs. It owns the driver's functions, looked up at run
+// time, page-locked and device memory, the copy stream and its events. It fulfils
+// [deeplake/core/loader.Stager]. It knows neither datasets nor Python.
 //
-// Its contract towards the loader:
+//   - driver.go finds the driver; find.go lists devices and names missing parts;
+//   - device.go opens a device; device.c is the part that deleters call, on any thread;
+//   - stager.go copies batches;
+//   - errors.go turns results of the driver into errors.
 //
-//   - Memory is registered once, when a slab is first seen, and never allocated or pinned while
-//     batches flow.
-//   - Every copy runs on one stream of its own; the consumer's stream waits on the copy's event,
-//     the host never does.
-//   - A slab is released when its copy's event is reached, device memory when the consumer drops
-//     the last array.
-//   - Without a driver, a device, or after a fork, opening it is a clear errs.Unsupported that says
-//     which of these it is.
+// The contract towards the loader:
 //
-// Nothing of it is built yet: the package holds this contract only.
+//   - Memory is page-locked or allocated when a ring of slabs maps it, and never between the
+//     batches of a ring that has its size.
+//   - Every copy runs on one stream of the device's own. The consumer's stream waits for the copy's
+//     event; the host never waits, except at the end and after failures.
+//   - A slab of the host is written again after the event of its copy. Memory of the device is
+//     written again after all streams that acquired it have passed the point at which the last
+//     array was dropped.
+//   - Without a driver or a device, and in a forked child, opening a device is errs.Unsupported. A
+//     failing device is errs.Device.
+//
+// The package works in the primary context of a device, which torch and JAX use too.
 package cuda

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 0
+#define DL_ABI_MINOR 1
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -57,6 +57,7 @@ enum {
     DL_FORKED = 13,
     DL_INTERNAL = 14,
     DL_DENIED = 15,
+    DL_DEVICE = 16,
 };
 
 /* Bits of dl_error.flags. */
@@ -240,14 +241,19 @@ typedef const dl_array dl_array_in;
 typedef struct dl_memory dl_memory;
 
 /* Devices, with the values of DLPack. */
-enum { DL_DEVICE_CPU = 1 };
+enum { DL_DEVICE_CPU = 1, DL_DEVICE_CUDA = 2 };
 
-/* The device on which a caller wants memory. NULL in a call is the CPU, the only device today: any
- * other type is DL_UNSUPPORTED. */
+/* A stream that stands for none: the memory is not used yet. */
+#define DL_STREAM_NONE ((void*)-1)
+
+/* The device on which a caller wants memory. NULL in a call is the CPU. */
 typedef struct dl_device {
     int32_t type;
-    int32_t id;   /* 0 for the CPU */
-    void* stream; /* on which the memory is used first; NULL for the CPU */
+    int32_t id; /* 0 for the CPU; else its number in this process */
+    /* On which the memory is used next; ignored for the CPU. A stream of CUDA: a handle of the
+     * driver, NULL or 1 for the legacy default stream, 2 for that of the thread. The stream waits
+     * for the memory, the host does not. */
+    void* stream;
 } dl_device;
 typedef const dl_device dl_device_in;
 
@@ -266,10 +272,11 @@ typedef struct dl_batch_export {
     int64_t rows;
     int64_t position;    /* in the epoch, once all ranks have had this batch */
     int32_t last;        /* 1: the last batch of its pass */
-    int32_t device_type; /* of memory and data */
+    int32_t device_type; /* of memory, and of data except that of DL_KIND_TEXT */
     int32_t device_id;
     int32_t reserved32;   /* 0 */
-    uint64_t reserved[6]; /* 0 */
+    dl_memory* host;      /* of the text of a batch on another device; NULL: there is none */
+    uint64_t reserved[5]; /* 0 */
 } dl_batch_export;
 
 /* ---- The library ---- */
@@ -283,6 +290,11 @@ DL_API dl_text* dl_version(void);
 /* Lists all errors as JSON [{"status", "name", "c", "python", "base"}]. The caller releases the
  * buffer. */
 DL_API dl_status dl_error_table(dl_buffer* json, dl_error* err);
+
+/* Finds the CUDA driver and its devices, without opening any: JSON {"driver", "version", "devices":
+ * [{"number", "name", "memory", "compute", "pools"}], "missing"}. "missing" says why there is no
+ * device; it is empty if there is one. The caller releases the buffer. */
+DL_API dl_status dl_devices(dl_buffer* json, dl_error* err);
 
 /* Sets the runtime from JSON {"gogc", "memory_limit", "gomaxprocs", "env": {name: value or null}}.
  * "env" passes on variables: the library does not see later setenv(3) calls of the host. After a
@@ -723,9 +735,10 @@ enum {
     DL_NEXT_PENDING = 2, /* timeout_ms have passed; no batch is lost, call again */
 };
 
-/* Waits at most timeout_ms (negative: for ever) for the next batch on a device (NULL: the CPU).
- * With DL_NEXT_BATCH the caller frees *out by dl_batch_export_free. The error of a sample comes at
- * its batch and ends the epoch. Each batch of a pass is handed out once. */
+/* Waits at most timeout_ms (negative: for ever) for the next batch on a device (NULL: the CPU),
+ * which must be that of the loader's options: any other is DL_UNSUPPORTED. With DL_NEXT_BATCH the
+ * caller frees *out by dl_batch_export_free. The error of a sample comes at its batch and ends the
+ * epoch. Each batch of a pass is handed out once. */
 DL_API dl_status dl_epoch_next(dl_epoch epoch, int64_t timeout_ms, dl_device_in* device,
                                int32_t* state, dl_batch_export** out, dl_error* err);
 
@@ -744,9 +757,11 @@ DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
 
 /* Makes *out a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array in
- * memory, for a consumer on a device (NULL: the CPU). It has a reference of its own; shape is
- * copied. The caller, or its consumer, calls the tensor's deleter once, from any thread. Neither
- * the call nor the deleter enters the runtime. */
+ * memory, for a consumer on a device (NULL: the CPU), which must be that of the memory. The stream
+ * of the device waits for the memory. It has a reference of its own; shape is copied. The caller,
+ * or its consumer, calls the tensor's deleter once, from any thread. Memory of a device is written
+ * again after the last reference is dropped and all streams that were named for it have passed that
+ * point. Neither the call nor the deleter enters the runtime. */
 DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, int32_t ndim,
                                   dl_const_i64* shape, int32_t versioned, dl_device_in* device,
                                   void** out, dl_error* err);
@@ -791,7 +806,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
 /* Every function above, for programs that load the library at run time: X(name) for dl_name. */
 /* clang-format off */
 #define DL_FUNCTIONS(X) \
-    X(abi_version) X(version) X(error_table) X(configure) X(memory_references) X(context_new) \
+    X(abi_version) X(version) X(error_table) X(devices) X(configure) X(memory_references) X(context_new) \
     X(context_cancel) X(context_close) X(uri_resolve) X(uri_root) X(uri_orgs) X(dataset_create) \
     X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
     X(dataset_create_tensor) X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \

@@ -32,6 +32,7 @@ const (
 	Forked      Kind = 13 // a handle of the parent process used in a forked child
 	Internal    Kind = 14 // a bug in this library
 	Denied      Kind = 15 // the store refuses: credentials or permissions
+	Device      Kind = 16 // a GPU failed, or has too little memory
 )
 
 // Class is one line of the table: the names of a kind in the three languages.
@@ -61,6 +62,7 @@ func Table() []Class {
 		{Forked, "forked", "DL_FORKED", "ForkedError", "RuntimeError"},
 		{Internal, "internal", "DL_INTERNAL", "InternalError", "RuntimeError"},
 		{Denied, "denied", "DL_DENIED", "AccessDeniedError", "PermissionError"},
+		{Device, "device", "DL_DEVICE", "DeviceError", "RuntimeError"},
 	}
 }
 

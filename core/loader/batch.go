@@ -1,7 +1,7 @@
 package loader
 
 import (
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 	"deeplake/core/tensor"
 )
 
@@ -21,15 +21,17 @@ const (
 const ValidName = "_valid"
 
 // Batch is a finished batch. Its memory is Slab, of which the receiver of the batch owns one
-// reference. To keep an array, retain the slab before Release. All methods may be called in
-// parallel.
+// reference, and Host. To keep an array, retain the slab before Release. All methods may be called
+// in parallel. Data and Item read the memory of the CPU: arrays of a device have none.
 type Batch struct {
 	Index    int64 // of the batch in the pass; batches whose rows were all skipped leave gaps
 	Position int64 // of the epoch, after this batch on all ranks: a Pass resumes there
 	Last     bool  // of the pass; none is where all rows of the last batch were skipped
 	Rows     int
 	Columns  []BatchColumn
-	Slab     *slab.Slab
+	Slab     *slab.Slab // of the arrays: on the CPU, or on the device of a Stager
+	// of the text, where the arrays are on a device; nil: Slab has it, or there is none
+	Host *slab.Slab
 }
 
 // BatchColumn is one column: a tensor, the shapes of a padded one, or the row index. Offsets count
@@ -59,19 +61,32 @@ type Item struct {
 	Shape  tensor.Shape // shared, read-only
 }
 
-// Release drops the receiver's reference to the slab; the batch must not be read afterwards.
-func (b *Batch) Release() { b.Slab.Release() }
+// Release drops the receiver's references; the batch must not be read afterwards.
+func (b *Batch) Release() {
+	b.Slab.Release()
+	if b.Host != nil {
+		b.Host.Release()
+	}
+}
 
 // Retain adds a reference, for one more array that outlives the batch.
 func (b *Batch) Retain() { b.Slab.Retain() }
 
 // Data returns the memory of an array or of the data area of c. It is valid while the caller has a
 // reference.
-func (b *Batch) Data(c *BatchColumn) []byte { return b.Slab.Bytes()[c.Offset : c.Offset+c.Size] }
+func (b *Batch) Data(c *BatchColumn) []byte { return b.memory()[c.Offset : c.Offset+c.Size] }
+
+// memory returns the memory of the CPU.
+func (b *Batch) memory() []byte {
+	if b.Host != nil {
+		return b.Host.Bytes()
+	}
+	return b.Slab.Bytes()
+}
 
 // Item returns the memory of item i of a KindList or KindBytes column.
 func (b *Batch) Item(c *BatchColumn, i int) []byte {
-	mem := b.Slab.Bytes()
+	mem := b.memory()
 	if c.Kind == KindList {
 		return mem[c.Items[i].Offset : c.Items[i].Offset+c.Items[i].Size]
 	}

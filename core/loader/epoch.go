@@ -177,6 +177,7 @@ func (e *Epoch) publish(w *work, p *plan) {
 		w.plan = p
 		if w.err == nil && w.batch != nil {
 			w.settle(false)
+			e.stage(w)
 		}
 	}
 	e.mu.Lock()
@@ -212,9 +213,17 @@ func (e *Epoch) await(seq int64, m *meter) *work {
 // finish is called by the worker that did the last job of w.
 func (e *Epoch) finish(w *work) {
 	w.settle(e.loader.options.OnError == Skip)
+	e.stage(w)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ready(w)
+}
+
+// stage begins to bring a settled batch to the device, where there is one.
+func (e *Epoch) stage(w *work) {
+	if s := e.loader.stager; s != nil && w.err == nil && w.loaded > 0 {
+		w.err = w.batch.stage(s)
+	}
 }
 
 // ready passes w to the consumer and takes its planning memory back. The caller has the lock.

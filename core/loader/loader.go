@@ -5,10 +5,10 @@ import (
 	"sync"
 
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
 	"deeplake/core/order"
 	"deeplake/core/prefetch"
 	"deeplake/core/samplecache"
+	"deeplake/core/slab"
 )
 
 // Loader delivers the rows of a view in batches, epoch after epoch. All methods may be called in
@@ -20,6 +20,7 @@ type Loader struct {
 	order      *order.EpochOrder
 	ring       *slab.Ring
 	fetched    *prefetch.BufferPool // of prefetched bytes; nil: the store is local
+	stager     Stager               // nil: batches stay on the CPU
 	cache      samplecache.Cache    // nil: none
 	workspaces *workspacePool       // of transforms
 	trace      *trace               // nil: none
@@ -54,7 +55,12 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	}
 	cacheAll(fields, cache)
 	made := newWorkspacePool()
-	if err := o.augmentAll(fields, made); err != nil {
+	var ring *slab.Ring
+	var stager Stager
+	if err = o.augmentAll(fields, made); err == nil {
+		ring, stager, err = o.memory()
+	}
+	if err != nil {
 		if cache != nil {
 			cache.Close()
 		}
@@ -63,7 +69,8 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	l := &Loader{
 		cache: cache, workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
 		order:  epochOrder,
-		ring:   slab.NewRing(o.SlabBytes),
+		ring:   ring,
+		stager: stager,
 		epochs: map[*Epoch]bool{},
 	}
 	if o.Trace {
@@ -73,6 +80,23 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		l.fetched = prefetch.NewBufferPool(o.FetchBytes)
 	}
 	return l, nil
+}
+
+// memory returns the ring into which batches are decoded, and opens their device if there is one.
+func (o Options) memory() (*slab.Ring, Stager, error) {
+	if o.Stager == nil {
+		return slab.NewRing(o.SlabBytes), nil, nil
+	}
+	stager, err := o.Stager()
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := stager.Host(o.SlabBytes)
+	if err != nil {
+		_ = stager.Close() // it has done nothing yet
+		return nil, nil, err
+	}
+	return ring, stager, nil
 }
 
 // Batches returns the number of batches of a pass, the same on every rank. With Skip it is an upper
@@ -162,6 +186,9 @@ func (l *Loader) Close() {
 		l.cache.Close()
 	}
 	l.workspaces.Close()
+	if l.stager != nil {
+		_ = l.stager.Close() // no batch is left to deliver a failure
+	}
 	l.ring.Close()
 	if l.fetched != nil {
 		l.mu.Lock()
@@ -180,6 +207,9 @@ func (l *Loader) slab(size int64) (*slab.Slab, error) {
 	if want := (size + size/8) * int64(l.options.Prefetch+2); want > l.budget {
 		l.budget = want
 		l.ring.SetBudget(want)
+		if l.stager != nil {
+			l.stager.SetBudget(want)
+		}
 	}
 	l.mu.Unlock()
 	return l.ring.Get(size)

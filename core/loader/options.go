@@ -91,6 +91,8 @@ type Options struct {
 	Transform map[string]transform.Spec `json:"transform"` // of the pictures of a tensor
 	// of pictures and their annotations
 	Joint []Joint `json:"together"`
+	// opens the device of the batches; nil: they stay on the CPU
+	Stager func() (Stager, error) `json:"-"`
 }
 
 // field is one tensor as a loader delivers it.

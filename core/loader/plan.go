@@ -9,7 +9,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )

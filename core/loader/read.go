@@ -6,9 +6,9 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
 	"deeplake/core/internal/task"
 	"deeplake/core/read"
+	"deeplake/core/slab"
 	"deeplake/core/transform"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"deeplake/core/internal/slab"
 	"deeplake/core/samplecache"
+	"deeplake/core/slab"
 	"deeplake/core/storage"
 )
 
@@ -32,11 +32,13 @@ type Stats struct {
 	InFlight int `json:"in_flight"`
 	Prefetch int `json:"prefetch"`
 	// of decoded samples, since the loader was opened; nil: none
-	Cache      *samplecache.Stats `json:"cache,omitempty"`
-	Slabs      slab.Stats         `json:"slabs"`
-	Skipped    int64              `json:"skipped"` // rows left out
-	FirstSkips []SkipNote         `json:"first_skips"`
-	Bottleneck string             `json:"bottleneck"`
+	Cache *samplecache.Stats `json:"cache,omitempty"`
+	Slabs slab.Stats         `json:"slabs"`
+	// since the loader was opened; nil: batches stay on the CPU
+	Device     *StagerStats `json:"device,omitempty"`
+	Skipped    int64        `json:"skipped"` // rows left out
+	FirstSkips []SkipNote   `json:"first_skips"`
+	Bottleneck string       `json:"bottleneck"`
 }
 
 // Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting
@@ -144,6 +146,10 @@ func (e *Epoch) Stats() Stats {
 	s.Seconds = wall.Seconds()
 	s.RowRate = float64(s.Rows) / max(s.Seconds, 1e-9)
 	s.Slabs = e.loader.ring.Stats()
+	if stager := e.loader.stager; stager != nil {
+		figures := stager.Stats()
+		s.Device = &figures
+	}
 	if cache := e.loader.cache; cache != nil {
 		figures := cache.Stats()
 		s.Cache = &figures

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 )
 
 // buffer is memory that requests fill, each its own part from front to back. Received bytes can be

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"sync"
 
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 )
 
 // BufferPool keeps memory of buffers for reuse: writing to mapped pages is several times as fast as

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 )
 
 func TestBufferSize(t *testing.T) {

@@ -3,7 +3,7 @@ package prefetch
 import (
 	"context"
 
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 )
 
 // prefaultSoon faults in the memory of s while its bytes are in flight. At the start of an epoch

@@ -9,8 +9,8 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
-	"deeplake/core/internal/slab"
 	"deeplake/core/internal/task"
+	"deeplake/core/slab"
 )
 
 // Options configure a prefetcher.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"deeplake/core/chunk"
-	"deeplake/core/internal/slab"
+	"deeplake/core/slab"
 )
 
 // Memory caches samples in the memory of this process. All methods may be called in parallel,

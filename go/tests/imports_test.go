@@ -33,7 +33,7 @@ var (
 	sys        = "golang.org/x/sys/unix"
 	invariants = "core/internal/invariant"
 	task       = "core/internal/task"
-	slab       = "core/internal/slab"
+	slab       = "core/slab"
 	lru        = "core/internal/lru"
 	tmpfile    = "core/internal/tmpfile"
 	request    = "core/internal/request"
@@ -44,9 +44,9 @@ var packageRules = []packageRule{
 	{dir: "core/errs", why: "the kinds of failure; a leaf", never: noIO},
 	{dir: "core/tensor", why: "arithmetic of types and shapes; no I/O, no codecs", project: []string{"core/errs"}, never: noIO},
 
+	{dir: "core/slab", why: "counted memory outside of Go's heap", project: []string{"core/errs"}},
 	{dir: "core/internal/invariant", why: "checks of invariants under a build tag"},
 	{dir: "core/internal/lru", why: "a bounded cache of any values"},
-	{dir: "core/internal/slab", why: "memory outside of Go's heap", project: []string{"core/errs"}},
 	{dir: "core/internal/tmpfile", why: "files that get their name when they are whole", modules: []string{sys}},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
 	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: ofStores, modules: []string{"golang.org/x/net/http/httpproxy"}},
@@ -161,11 +161,14 @@ var packageRules = []packageRule{
 		project: with(ofValues, "core/storage", "core/names", "core/dataset", "core/array", "core/query", "core/scan", "core/loader", "core/order"),
 	},
 
-	{dir: "cuda", why: "the device; knows no dataset"},
+	{
+		dir: "cuda", why: "NVIDIA devices: memory, copies, events; no datasets",
+		project: []string{"core/errs", slab, "core/loader"}, modules: []string{"github.com/ebitengine/purego"},
+	},
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session"),
+			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "cuda"),
 	},
 }
 

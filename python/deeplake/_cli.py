@@ -133,10 +133,16 @@ def _exists(place: str) -> bool:
 
 
 @cli.command()
-@click.argument("uri")
+@click.argument("uri", required=False)
+@click.option("--device", is_flag=True, help="Show the CUDA driver and devices of this machine instead.")
 @json_option
-def info(uri: str, as_json: bool) -> None:
+def info(uri: str | None, device: bool, as_json: bool) -> None:
     """Show the rows, the version and the tensors of a dataset."""
+    if device == (uri is not None):
+        raise click.UsageError("give the URI of a dataset, or --device")
+    if uri is None:
+        _show_devices(as_json)
+        return
     about = _describe(uri)
     head = about["head"]
     lines = [
@@ -146,6 +152,19 @@ def info(uri: str, as_json: bool) -> None:
         f"  stored   {size(sum(tensor['bytes'] for tensor in about['tensors']))}",
     ]
     show(about, as_json, [*lines, *_tensor_table(about["tensors"])])
+
+
+def _show_devices(as_json: bool) -> None:
+    about = _native.devices()
+    lines = [f"driver   {about['driver']}, CUDA {about['version']}"] if about["driver"] else []
+    for device in about["devices"] or ():
+        lines.append(
+            f"cuda:{device['number']}   {device['name']}, {size(device['memory'])}, compute capability "
+            f"{device['compute']}{'' if device['pools'] else ', no memory pools'}"
+        )
+    if about["missing"]:
+        lines.append(f"missing  {about['missing']}")
+    show(about, as_json, lines)
 
 
 @cli.command()

@@ -141,3 +141,9 @@ class AccessDeniedError(Error, PermissionError):
     """The store refuses: credentials are missing, wrong or expired, or lack a permission."""
 
     status = 15
+
+
+class DeviceError(Error, RuntimeError):
+    """A GPU failed, or has too little memory."""
+
+    status = 16

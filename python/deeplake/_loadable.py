@@ -60,7 +60,10 @@ class Loadable:
                 and adds `<name>_shape`, int64 of shape (batch, axes); "list" gives lists of
                 tensors, None for a hole. A callable gets the rows of a batch, a list of dicts, and
                 returns the batch.
-            device: None or "cpu".
+            device: None or "cpu", "cuda", "cuda:1" or a torch.device. Arrays of a batch then lie on
+                the GPU; text stays on the CPU. The core copies them on a stream of its own, and
+                the current stream waits for the copy. With a Python callable, and for devices
+                other than CUDA, torch moves the batches.
             decode: the form of each tensor, True or a dict from names: "numpy" decodes (True
                 decodes all), "bytes" gives the stored bytes, "pil" a PIL image.
             prefetch: batches that are made ahead.
@@ -116,6 +119,9 @@ class Loadable:
     def batches(self, batch_size: int = 1, **options: Unpack[DeviceOptions]) -> Batches:
         """Returns an iterable of batches as dicts of NumPy arrays. Arguments, order and errors are
         those of `pytorch`.
+
+        With device="cuda" or "cuda:1" the arrays lie on the GPU: objects with `__dlpack__` and
+        `__cuda_array_interface__`, for CuPy, Numba and others. Python callables are refused there.
         """
         return Batches(self._source.pinned(), Options(batch_size=batch_size, **options))
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from deeplake import _native
 from deeplake._assemble import EMPTY, Assembly, NumPy
-from deeplake._errors import CorruptError, InvalidArgumentError
+from deeplake._device import device_of
+from deeplake._errors import CorruptError, InvalidArgumentError, UnsupportedError
 from deeplake._figures import Work, prometheus, with_work, write_trace
 from deeplake._figures import flat as _flat
 from deeplake._plan import Options, Plan, check_int
@@ -250,7 +251,12 @@ class Batches(Passes):
 
     def __init__(self, source: Pinned, options: Options) -> None:
         self._plan = Plan(source, options)
-        check_bfloat16(source.tensors(), self._plan.names)
+        device = device_of(options.device)
+        if device is None:
+            check_bfloat16(source.tensors(), self._plan.names)
+        elif self._plan.device is None:
+            why = "a Python function makes them on the CPU" if device.kind == "cuda" else "only torch has such devices"
+            raise UnsupportedError(f"load on device {device}: {why}; use pytorch(device=...), or leave device out")
         self._assembly = Assembly(self._plan, NumPy())
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:

@@ -33,6 +33,10 @@ def abi_version() -> tuple[int, int]:
 def error_table() -> list[dict[str, Any]]:
     """Returns the core's table of errors: dicts of `status`, `name`, `c`, `python`, `base`; loads the core."""
 
+def devices() -> dict[str, Any]:
+    """Returns the CUDA driver and its devices: a dict of `driver`, `version`, `devices` (dicts of `number`, `name`,
+    `memory`, `compute`, `pools`) and `missing`, which says why there is no device; loads the core."""
+
 def configure(options: Mapping[str, Any]) -> None:
     """Sets options of the core's runtime; loads it.
 
@@ -279,8 +283,9 @@ class Column:
 class Array:
     """One array in the memory of a batch, which lives as long as anything refers to it.
 
-    Memory is CPU memory, C order, aligned to 64 bytes, and writable. It may be kept for ever; several arrays of one
-    batch share one piece of memory.
+    Memory is of the CPU or of a device, C order, aligned to 64 bytes, and writable. It may be kept for ever; several
+    arrays of one batch share one piece of memory. On a device, the stream of an export waits for the array; the memory
+    is used again once these streams have passed the point at which the last array was dropped.
     """
 
     @property
@@ -290,6 +295,12 @@ class Array:
     def shape(self) -> tuple[int, ...]: ...
     @property
     def nbytes(self) -> int: ...
+    @property
+    def device(self) -> str:
+        """ "cpu", or "cuda:0"."""
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3, on the legacy default stream. Raises AttributeError on the CPU and for bfloat16."""
     def numpy(self) -> npt.NDArray[Any]:
         """Returns the array without a copy. bfloat16 needs the package ml_dtypes and is uint16 without it."""
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]: ...
@@ -441,13 +452,20 @@ class Epoch:
     def __iter__(self) -> Epoch: ...
     def __next__(self) -> Batch:
         """Returns the next batch. Raises StopIteration at the end; an error of a sample at its batch."""
-    def stream(self, position: int, convert: Callable[[Any], Any] | None = None) -> Stream:
+    def stream(
+        self,
+        position: int,
+        convert: Callable[[Any], Any] | None = None,
+        current: Callable[[], int] | None = None,
+    ) -> Stream:
         """Returns an iterator over the batches as dicts, by which a batch is one call of the core.
 
         Args:
             position: what the stream says of itself until it has given a batch.
-            convert: makes the host's array of a DLPack capsule; None gives NumPy's. Columns are otherwise as in
-                `Batch.columns`.
+            convert: makes the host's array of a DLPack capsule; None gives NumPy's, on a device an Array. Columns are
+                otherwise as in `Batch.columns`.
+            current: returns the handle of the device's stream on which the consumer works; None stands for the legacy
+                default stream.
         """
     def close(self) -> None:
         """Stops reading ahead. Batches handed out stay valid."""

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from deeplake import _native
 from deeplake._cache import cache_of
-from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._device import Device, device_of, native
+from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_names, check_text, suggest
 from deeplake._ranks import settled
 from deeplake._recipe import Recipe, recipe_of
@@ -83,7 +84,7 @@ class Options:
         self._check_decode()
         recipe_of(self.transform)
         self._check_ranks()
-        self._check_later()
+        device_of(self.device)
 
     def _check_decode(self) -> None:
         if isinstance(self.decode, Mapping):
@@ -98,12 +99,6 @@ class Options:
     def recipe(self) -> Recipe:
         """The parts of `transform`."""
         return recipe_of(self.transform)
-
-    def _check_later(self) -> None:
-        if self.device is not None and str(self.device) != "cpu":
-            raise UnsupportedError(
-                f'load: device "{self.device}" is not supported yet; leave device out and move batches with .to(device)'
-            )
 
     def _check_ranks(self) -> None:
         check_int("rank", self.rank, 0, optional=True)
@@ -157,6 +152,14 @@ class Plan:
         """Returns how a tensor is delivered: "numpy", "bytes" or "pil"."""
         how = self.options.decode
         return str(how.get(name, "numpy")) if isinstance(how, Mapping) else "numpy"
+
+    @property
+    def device(self) -> Device | None:
+        """The device on which the core delivers batches; None: the CPU. Python sees samples on the
+        CPU alone.
+        """
+        device = device_of(self.options.device)
+        return None if self.in_python or native(device) is None else device
 
     @property
     def in_python(self) -> set[str]:
@@ -235,6 +238,7 @@ class Plan:
             "trace": options.trace is not None,
             "length": options.length,
             "distinct": not options.replacement,
+            "device": native(self.device),
             "cache": None if cache is None else cache.options(),
             **self.recipe.options(),
         }

@@ -7,12 +7,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from deeplake import _native
 from deeplake._assemble import Assembly
+from deeplake._device import Device, device_of
 from deeplake._errors import UnsupportedError
 from deeplake._index import one
 from deeplake._loader import Passes, describe
@@ -31,21 +33,29 @@ _END = object()
 _from_capsule: Callable[[Any], torch.Tensor] = getattr(torch._C, "_from_dlpack", torch.from_dlpack)
 
 
-def _tensor(array: _native.Array) -> torch.Tensor:
-    return _from_capsule(array.__dlpack__())
+def _current_stream(index: int) -> int:
+    """Returns the handle of torch's current stream of a device, 0 for its default stream."""
+    return int(torch.cuda.current_stream(index).cuda_stream)
 
 
 class Torch:
-    """torch as a host."""
+    """torch as a host. `device` is that of its batches."""
+
+    def __init__(self, device: Device | None = None) -> None:
+        self._current: Callable[[], int] | None = None
+        if device is not None:
+            self._current = functools.partial(_current_stream, device.index or 0)
 
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
-        return batch.columns(_tensor)
+        return batch.columns(self.array)
 
     def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
-        return epoch.stream(position, _from_capsule)
+        return epoch.stream(position, _from_capsule, self._current)
 
     def array(self, array: _native.Array) -> Any:
-        return _tensor(array)
+        # The array API standard has no 0: there 1 is the default stream.
+        stream = None if self._current is None else self._current() or 1
+        return _from_capsule(array.__dlpack__(stream=stream))
 
     def value(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -78,6 +88,40 @@ class Torch:
         return padded, shapes
 
 
+def _torch_device(options: Options) -> torch.device | None:
+    device = device_of(options.device)
+    return None if device is None else torch.device(str(device))
+
+
+def _settled(options: Options) -> Options:
+    """Returns the options with torch's current CUDA device, if they name no number."""
+    device = device_of(options.device)
+    if device is None or device.kind != "cuda":
+        return options
+    if not torch.cuda.is_available():
+        raise UnsupportedError(
+            f"load on device {device}: torch {torch.__version__} sees no CUDA device; `deeplake info --device` says "
+            "what this machine has"
+        )
+    return replace(options, device=f"cuda:{torch.cuda.current_device()}") if device.index is None else options
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    """Returns a batch with its tensors on a device, in the containers that DataLoader's collate
+    makes.
+    """
+    if isinstance(value, torch.Tensor):
+        pinned = value.pin_memory() if device.type == "cuda" and value.device.type == "cpu" else value
+        return pinned.to(device, non_blocking=True)
+    if isinstance(value, dict):
+        return {name: _moved(part, device) for name, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_moved(part, device) for part in value))
+    if isinstance(value, list | tuple):
+        return type(value)(_moved(part, device) for part in value)
+    return value
+
+
 class _Stream(Passes, IterableDataset):
     """The dataset of a loader: one pass over it is one epoch of finished batches.
 
@@ -93,7 +137,9 @@ class _Stream(Passes, IterableDataset):
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._assembly = Assembly(plan, Torch())
+        self._assembly = Assembly(plan, Torch(plan.device))
+        # where torch moves the batches, because the core does not
+        self._target = _torch_device(plan.options) if plan.device is None else None
 
     def __iter__(self) -> Generator[Any, None, None]:
         if get_worker_info() is not None:
@@ -120,9 +166,11 @@ class _Stream(Passes, IterableDataset):
         return self._plan.source.length()
 
     def _is_watched(self) -> bool:
-        return super()._is_watched() or "accelerate.state" in sys.modules
+        return super()._is_watched() or self._target is not None or "accelerate.state" in sys.modules
 
     def _watched(self, batches: Iterator[Any]) -> Iterator[Any]:
+        if self._target is not None:
+            batches = map(functools.partial(_moved, device=self._target), batches)
         batches = super()._watched(batches)
         accelerate = sys.modules.get("accelerate.state")
         return batches if accelerate is None else self._accelerated(batches, accelerate.GradientState())
@@ -190,7 +238,7 @@ class TorchLoader(DataLoader):
     _is_accelerate_prepared = True
 
     def __init__(self, source: Pinned, options: Options) -> None:
-        self._plan = Plan(source, options)
+        self._plan = Plan(source, _settled(options))
         self._stream = _Stream(self._plan)
         super().__init__(self._stream, batch_size=None, num_workers=0)
         # DataLoader takes no sampler with an IterableDataset, and none after its construction.

@@ -9,27 +9,31 @@
 namespace deeplake {
 namespace {
 
-// Makes the Python object of an array.
-using Wrap = py::object (*)(const std::shared_ptr<Memory>&, void*, std::int32_t,
-                            std::vector<py::ssize_t>, const py::object& convert);
+// The error of exports that consumers know: they may try another way.
+[[noreturn]] void refuse(const std::string& message) {
+    PyErr_SetString(PyExc_BufferError, message.c_str());
+    throw py::error_already_set();
+}
+
+std::string name_of(std::int32_t type, std::int32_t id) {
+    const std::string number = std::to_string(id);
+    return type == DL_DEVICE_CUDA ? "cuda:" + number
+                                  : "(" + std::to_string(type) + ", " + number + ")";
+}
+
+std::string device_name(const Memory& m) { return name_of(m.device_type(), m.device_id()); }
 
 py::array to_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
                    const std::vector<py::ssize_t>& shape) {
+    if (!memory->on_cpu())
+        refuse("read array: it lies on device " + device_name(*memory) +
+               ", which NumPy cannot read; give it to a library of the device by DLPack");
     auto* owner = new std::shared_ptr<Memory>(memory);
     py::capsule base(owner, [](void* p) { delete static_cast<std::shared_ptr<Memory>*>(p); });
     return py::array(numpy_dtype(dtype), shape, data, base);
 }
 
-py::object wrap_array(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
-                      std::vector<py::ssize_t> shape, const py::object& convert) {
-    py::object array = py::cast(Array{memory, data, dtype, std::move(shape)});
-    return convert.is_none() ? array : convert(array);
-}
-
-py::object wrap_numpy(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
-                      std::vector<py::ssize_t> shape, const py::object&) {
-    return to_numpy(memory, data, dtype, shape);
-}
+using Shape = std::vector<py::ssize_t>;
 
 py::object text_of(const char* data, std::int64_t size, std::int32_t dtype,
                    const py::object& loads) {
@@ -44,14 +48,10 @@ py::object text_of(const char* data, std::int64_t size, std::int32_t dtype,
     return dtype == DL_JSON ? loads(result) : result;
 }
 
-py::object wrap_copy(const std::shared_ptr<Memory>&, void* data, std::int32_t dtype,
-                     std::vector<py::ssize_t> shape, const py::object&) {
-    return py::array(numpy_dtype(dtype), shape, data);  // without a base it copies
-}
-
-// Returns the entries of a list or text column, row after row.
-py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wrap wrap,
-                 const py::object& convert) {
+// Returns the entries of a list or text column, row after row. wrap makes the Python object of an
+// array.
+template <class Wrap>
+py::list entries(const BatchColumn& c, const Wrap& wrap) {
     py::list out;
     py::object loads =
         c.dtype == DL_JSON ? py::object(py::module_::import("json").attr("loads")) : py::none();
@@ -64,8 +64,7 @@ py::list entries(const std::shared_ptr<Memory>& memory, const BatchColumn& c, Wr
         } else if (c.kind == DL_KIND_TEXT) {
             out.append(text_of(at, c.sizes[i], c.dtype, loads));
         } else {
-            out.append(
-                wrap(memory, at, c.dtype, std::vector<py::ssize_t>(axes, axes + ndim), convert));
+            out.append(wrap(at, c.dtype, Shape(axes, axes + ndim)));
         }
         axes += ndim;
     }
@@ -88,17 +87,27 @@ py::list sequences(const BatchColumn& c, const py::list& all) {
     return out;
 }
 
-py::dict to_dict(const Batch& b, Wrap wrap, const py::object& convert) {
+// Returns a column: one object of wrap, or a list.
+template <class Wrap>
+py::object column(const BatchColumn& c, const Wrap& wrap) {
+    if (c.kind == DL_KIND_ARRAY) return wrap(c.data, c.dtype, c.shape);
+    py::list all = entries(c, wrap);
+    return c.sequence ? sequences(c, all) : all;
+}
+
+template <class Wrap>
+py::dict to_dict(const Batch& b, const Wrap& wrap) {
     py::dict out;
-    for (const BatchColumn& c : b.columns) {
-        if (c.kind == DL_KIND_ARRAY) {
-            out[py::str(c.name)] = wrap(b.memory, c.data, c.dtype, c.shape, convert);
-            continue;
-        }
-        py::list all = entries(b.memory, c, wrap, convert);
-        out[py::str(c.name)] = c.sequence ? sequences(c, all) : all;
-    }
+    for (const BatchColumn& c : b.columns) out[py::str(c.name)] = column(c, wrap);
     return out;
+}
+
+// Returns what makes a NumPy array in memory, or an Array in memory of a device.
+auto in_memory(const std::shared_ptr<Memory>& memory) {
+    return [memory](void* data, std::int32_t dtype, Shape shape) -> py::object {
+        if (memory->on_cpu()) return to_numpy(memory, data, dtype, shape);
+        return py::cast(Array{memory, data, dtype, std::move(shape)});
+    };
 }
 
 BatchColumn copy(const dl_array& a, std::int64_t rows) {
@@ -117,13 +126,13 @@ BatchColumn copy(const dl_array& a, std::int64_t rows) {
     return c;
 }
 
-// Returns an array as a DLPack capsule. A consumer renames the capsule; the destructor frees the
-// tensor of a capsule that was never consumed.
+// Returns an array as a DLPack capsule, for a stream of its device. A consumer renames the capsule;
+// the destructor frees the tensor of a capsule that was never consumed.
 py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dtype,
-                std::int32_t ndim, dl_const_i64* shape, bool versioned) {
+                std::int32_t ndim, dl_const_i64* shape, bool versioned, const dl_device& device) {
     void* tensor = nullptr;
     dl_error err;
-    check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, nullptr, &tensor, &err),
+    check(core.memory_tensor(memory, data, dtype, ndim, shape, versioned, &device, &tensor, &err),
           err);
     const char* name = versioned ? "dltensor_versioned" : "dltensor";
     PyObject* capsule = PyCapsule_New(tensor, name, [](PyObject* self) {
@@ -152,11 +161,12 @@ py::object pack(const Core& core, dl_memory* memory, void* data, std::int32_t dt
     return py::reinterpret_steal<py::object>(capsule);
 }
 
-py::object pack_array(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
-                      const std::vector<py::ssize_t>& shape, bool versioned) {
+py::object pack_array(const Memory& memory, void* data, std::int32_t dtype, const Shape& shape,
+                      bool versioned, void* stream) {
     const std::vector<std::int64_t> axes(shape.begin(), shape.end());
-    return pack(memory->core(), memory->raw(), data, dtype, static_cast<std::int32_t>(axes.size()),
-                axes.data(), versioned);
+    const dl_device device = {memory.device_type(), memory.device_id(), stream};
+    return pack(memory.core(), memory.raw(), data, dtype, static_cast<std::int32_t>(axes.size()),
+                axes.data(), versioned, device);
 }
 
 py::object called(const py::object& convert, const py::object& with) {
@@ -165,27 +175,60 @@ py::object called(const py::object& convert, const py::object& with) {
     return py::reinterpret_steal<py::object>(made);
 }
 
-py::object wrap_capsule(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
-                        std::vector<py::ssize_t> shape, const py::object& convert) {
-    return called(convert, pack_array(memory, data, dtype, shape, false));
+py::tuple shape_of(const Array& a) {
+    py::tuple out(a.shape.size());
+    for (size_t i = 0; i < a.shape.size(); i++) out[i] = py::int_(a.shape[i]);
+    return out;
 }
 
-// __dlpack__: exports without a copy, from CPU memory, or not at all.
-py::object dlpack(const Array& self, const py::object&, const py::object& max_version,
+// Returns the stream that an argument of __dlpack__ names for memory of a device. Numbers are those
+// of the array API standard.
+void* stream_of(const Memory& memory, const py::object& stream) {
+    if (stream.is_none()) return nullptr;  // the legacy default stream
+    const auto n = py::cast<std::int64_t>(stream);
+    if (n == -1) return DL_STREAM_NONE;
+    if (memory.on_cpu()) refuse("export array: it lies in CPU memory, which has no streams");
+    if (n <= 0)
+        throw Failure(DL_INVALID,
+                      "export array: stream is " + std::to_string(n) +
+                          ", want None, -1, 1 (legacy default), 2 (default of the thread), or the "
+                          "handle of a stream");
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(n));
+}
+
+// __dlpack__: exports without a copy, on the device of the memory, or not at all.
+py::object dlpack(const Array& self, const py::object& stream, const py::object& max_version,
                   const py::object& device, const py::object& copy) {
-    if (!copy.is_none() && py::cast<bool>(copy)) {
-        PyErr_SetString(PyExc_BufferError,
-                        "export array: a copy is asked for, and this export never copies");
-        throw py::error_already_set();
-    }
-    if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
-        PyErr_SetString(
-            PyExc_BufferError,
-            "export array: it lies in CPU memory, device (1, 0), and another is asked for");
-        throw py::error_already_set();
+    const Memory& m = *self.memory;
+    if (!copy.is_none() && py::cast<bool>(copy))
+        refuse("export array: the consumer wants a copy, and this export never copies");
+    if (!device.is_none() && !device.equal(py::make_tuple(m.device_type(), m.device_id()))) {
+        const auto want = py::cast<std::pair<std::int32_t, std::int32_t>>(device);
+        refuse("export array: it lies on device " + device_name(m) + ", and the consumer wants " +
+               name_of(want.first, want.second));
     }
     const bool versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
-    return pack_array(self.memory, self.data, self.dtype, self.shape, versioned);
+    return pack_array(m, self.data, self.dtype, self.shape, versioned, stream_of(m, stream));
+}
+
+// __cuda_array_interface__, version 3. It orders the memory on the legacy default stream.
+py::dict cuda_interface(const Array& self) {
+    const Memory& m = *self.memory;
+    if (m.device_type() != DL_DEVICE_CUDA)
+        throw py::attribute_error("__cuda_array_interface__: the array lies in CPU memory");
+    if (self.dtype == DL_BFLOAT16)
+        throw py::attribute_error(
+            "__cuda_array_interface__: it has no name for bfloat16; use DLPack");
+    void* const legacy = reinterpret_cast<void*>(std::uintptr_t{1});
+    pack_array(m, self.data, self.dtype, self.shape, false, legacy);  // for its wait alone
+    py::dict out;
+    out["shape"] = shape_of(self);
+    out["typestr"] = numpy_dtype(self.dtype).attr("str");
+    out["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(self.data), false);
+    out["strides"] = py::none();
+    out["stream"] = 1;
+    out["version"] = 3;
+    return out;
 }
 
 py::object as_array(const Array& self, const py::object& dtype, const py::object& copy) {
@@ -201,26 +244,28 @@ py::ssize_t nbytes(const Array& a) {
     return n;
 }
 
-py::tuple shape_of(const Array& a) {
-    py::tuple out(a.shape.size());
-    for (size_t i = 0; i < a.shape.size(); i++) out[i] = py::int_(a.shape[i]);
-    return out;
-}
-
 }  // namespace
 
 py::object copy_array(const dl_array& a, std::int64_t rows) {
-    const BatchColumn c = copy(a, rows);
-    const std::shared_ptr<Memory> none;
-    if (c.kind == DL_KIND_ARRAY) return wrap_copy(none, c.data, c.dtype, c.shape, py::none());
-    const py::list all = entries(none, c, wrap_copy, py::none());
-    return c.sequence ? sequences(c, all) : all;
+    return column(copy(a, rows), [](void* data, std::int32_t dtype, Shape shape) -> py::object {
+        return py::array(numpy_dtype(dtype), shape, data);  // without a base it copies
+    });
+}
+
+// Returns a reference of its own to the memory of an export, or of its text.
+std::shared_ptr<Memory> memory_of(const BatchExport& exported) {
+    exported.core().memory_retain(exported->memory);
+    return std::make_shared<Memory>(exported.core(), exported->memory, exported->device_type,
+                                    exported->device_id);
 }
 
 std::shared_ptr<Batch> unpack(const BatchExport& exported) {
     auto out = std::make_shared<Batch>();
-    exported.core().memory_retain(exported->memory);
-    out->memory = std::make_shared<Memory>(exported.core(), exported->memory);
+    out->memory = memory_of(exported);
+    if (exported->host != nullptr) {
+        exported.core().memory_retain(exported->host);
+        out->host = std::make_shared<Memory>(exported.core(), exported->host, DL_DEVICE_CPU, 0);
+    }
     out->rows = exported->rows;
     out->position = exported->position;
     out->last = exported->last;
@@ -229,29 +274,26 @@ std::shared_ptr<Batch> unpack(const BatchExport& exported) {
     return out;
 }
 
-py::dict columns_of(const BatchExport& exported, const py::object& convert) {
-    const Core& core = exported.core();
+py::dict columns_of(const BatchExport& exported, const py::object& convert, void* stream) {
     py::dict out;
     std::shared_ptr<Memory> memory;
     for (std::int64_t i = 0; i < exported->n; i++) {
         const dl_array& a = exported->arrays[i];
         if (a.kind == DL_KIND_ARRAY && !convert.is_none()) {
-            out[a.name] = called(
-                convert, pack(core, exported->memory, a.data, a.dtype, a.ndim, a.shape, false));
+            const dl_device device = {exported->device_type, exported->device_id, stream};
+            out[a.name] = called(convert, pack(exported.core(), exported->memory, a.data, a.dtype,
+                                               a.ndim, a.shape, false, device));
             continue;
         }
-        if (!memory) {
-            core.memory_retain(exported->memory);
-            memory = std::make_shared<Memory>(core, exported->memory);
-        }
-        if (a.kind == DL_KIND_ARRAY) {
-            out[a.name] = to_numpy(memory, a.data, a.dtype, {a.shape, a.shape + a.ndim});
+        if (!memory) memory = memory_of(exported);
+        if (convert.is_none()) {
+            out[a.name] = column(copy(a, exported->rows), in_memory(memory));
             continue;
         }
-        const BatchColumn c = copy(a, exported->rows);
-        const py::list all =
-            entries(memory, c, convert.is_none() ? wrap_numpy : wrap_capsule, convert);
-        out[a.name] = c.sequence ? sequences(c, all) : all;
+        out[a.name] = column(
+            copy(a, exported->rows), [&](void* data, std::int32_t dtype, const Shape& shape) {
+                return called(convert, pack_array(*memory, data, dtype, shape, false, stream));
+            });
     }
     return out;
 }
@@ -262,12 +304,20 @@ void register_batch(py::module_& m) {
         .def_property_readonly("dtype", [](const Array& self) { return dtype_name(self.dtype); })
         .def_property_readonly("shape", shape_of)
         .def_property_readonly("nbytes", nbytes)
+        .def_property_readonly("device",
+                               [](const Array& a) {
+                                   return a.memory->on_cpu() ? std::string("cpu")
+                                                             : device_name(*a.memory);
+                               })
+        .def_property_readonly("__cuda_array_interface__", cuda_interface)
         .def("numpy", [](const Array& a) { return to_numpy(a.memory, a.data, a.dtype, a.shape); })
         .def("__array__", as_array, arg("dtype") = py::none(), arg("copy") = py::none())
         .def("__dlpack__", dlpack, py::kw_only(), arg("stream") = py::none(),
              arg("max_version") = py::none(), arg("dl_device") = py::none(),
              arg("copy") = py::none())
-        .def("__dlpack_device__", [](const Array&) { return py::make_tuple(1, 0); });
+        .def("__dlpack_device__", [](const Array& a) {
+            return py::make_tuple(a.memory->device_type(), a.memory->device_id());
+        });
     py::class_<Batch, std::shared_ptr<Batch>>(m, "Batch", py::is_final())
         .def("__len__", [](const Batch& self) { return self.rows; })
         .def_readonly("position", &Batch::position)
@@ -280,9 +330,14 @@ void register_batch(py::module_& m) {
              })
         .def(
             "columns",
-            [](const Batch& b, const py::object& f) { return to_dict(b, wrap_array, f); },
+            [](const Batch& b, const py::object& convert) {
+                return to_dict(b, [&](void* data, std::int32_t dtype, Shape shape) -> py::object {
+                    py::object array = py::cast(Array{b.memory, data, dtype, std::move(shape)});
+                    return convert.is_none() ? array : convert(array);
+                });
+            },
             arg("convert") = py::none())
-        .def("numpy", [](const Batch& b) { return to_dict(b, wrap_numpy, py::none()); });
+        .def("numpy", [](const Batch& b) { return to_dict(b, in_memory(b.memory)); });
 }
 
 }  // namespace deeplake

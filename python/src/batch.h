@@ -18,16 +18,21 @@ namespace py = pybind11;
 // process.
 class Memory {
   public:
-    Memory(const Core& core, dl_memory* raw) : core_(&core), raw_(raw) {}
+    Memory(const Core& core, dl_memory* raw, std::int32_t device_type, std::int32_t device_id)
+        : core_(&core), raw_(raw), type_(device_type), id_(device_id) {}
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
     ~Memory() { core_->memory_release(raw_); }
     const Core& core() const { return *core_; }
     dl_memory* raw() const { return raw_; }
+    std::int32_t device_type() const { return type_; }  // with the values of DLPack
+    std::int32_t device_id() const { return id_; }
+    bool on_cpu() const { return type_ == DL_DEVICE_CPU; }
 
   private:
     const Core* core_;
     dl_memory* raw_;
+    std::int32_t type_, id_;
 };
 
 // One array in the memory of a batch.
@@ -50,6 +55,7 @@ struct BatchColumn {
 
 struct Batch {
     std::shared_ptr<Memory> memory;
+    std::shared_ptr<Memory> host;  // of text, if memory is that of a device; or nullptr
     std::int64_t rows;
     std::int64_t position;  // of the epoch, once all ranks have had the batch
     std::int32_t last;      // of the pass

@@ -9,13 +9,22 @@ namespace {
 
 struct Loader {
     std::shared_ptr<LoaderHandle> handle;
+    Device device;  // of its batches
 };
+
+// Returns the device in the options of a loader; the CPU if it is None or missing.
+Device device_of(const py::object& options) {
+    const py::object given =
+        options.is_none() ? options : options.attr("get")("device", py::none());
+    if (given.is_none()) return {};
+    return {py::cast<std::int32_t>(given["type"]), py::cast<std::int32_t>(given["id"])};
+}
 
 Loader open(const View& self, const py::object& options) {
     const Core& c = self.handle->core();
     const std::string json = options_json(options);
     const dl_view h = self.handle->get();
-    Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{{self.handle}})};
+    Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{{self.handle}}), device_of(options)};
     dl_loader out{0};
     call_long(c, [&](dl_context ctx, dl_error* err) {
         return c.loader_open(ctx, h, json.c_str(), &out, err);
@@ -39,7 +48,8 @@ Loader mix(const py::list& views, const py::object& how, const py::object& optio
         handles.push_back(py::cast<const View&>(view).handle);
         list.push_back(handles.back()->get());
     }
-    Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{std::move(handles)})};
+    Loader l{std::make_shared<LoaderHandle>(c, LoaderOwners{std::move(handles)}),
+             device_of(options)};
     dl_loader out{0};
     call_long(c, [&](dl_context ctx, dl_error* err) {
         return c.loader_mix(ctx, list.data(), static_cast<std::int64_t>(list.size()),
@@ -79,7 +89,7 @@ Epoch start(const Loader& self, const py::object& pass) {
     const Core& c = self.handle->core();
     const std::string json = pass_json(pass);
     const dl_loader h = self.handle->get();
-    Epoch e{std::make_shared<EpochHandle>(self.handle)};
+    Epoch e{std::make_shared<EpochHandle>(self.handle), self.device};
     dl_epoch out{0};
     call([&](dl_error* err) { return c.loader_start(h, json.c_str(), &out, err); });
     e.handle->set(out);
@@ -103,7 +113,7 @@ py::bytes trace(const Loader& self) {
 }
 
 std::shared_ptr<Batch> next(const Epoch& self) {
-    const BatchExport exported = next_export(*self.handle);
+    const BatchExport exported = next_export(*self.handle, self.device);
     if (!exported) throw py::stop_iteration();
     return unpack(exported);
 }
@@ -115,7 +125,8 @@ void register_loader(py::module_& m) {
     declare<Epoch>(m, "Epoch")
         .def("__iter__", [](py::object self) { return self; })
         .def("__next__", next)
-        .def("stream", stream, arg("position"), arg("convert") = py::none());
+        .def("stream", stream, arg("position"), arg("convert") = py::none(),
+             arg("current") = py::none());
     declare<Loader>(m, "Loader")
         .def("__len__", [](const Loader& self) { return length(self, py::none()); })
         .def("batches", length, arg("pass_") = py::none())

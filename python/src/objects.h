@@ -49,8 +49,14 @@ struct EpochOwners {
 };
 using EpochHandle = Handle<dl_epoch, EpochOwners>;
 
+// A device with the values of DLPack.
+struct Device {
+    std::int32_t type = DL_DEVICE_CPU, id = 0;
+};
+
 struct Epoch {
     std::shared_ptr<EpochHandle> handle;
+    Device device;  // of its batches
 };
 
 struct Batch;
@@ -77,18 +83,20 @@ class BatchExport {
 };
 
 // Waits for the next batch of an epoch, and handles signals meanwhile. At the end there is none.
-BatchExport next_export(const EpochHandle& epoch);
+BatchExport next_export(const EpochHandle& epoch, Device device);
 
 // Returns the batch of an export, as a Python object.
 std::shared_ptr<Batch> unpack(const BatchExport& exported);
 
-// Returns the columns of an export by name. `convert` makes arrays of DLPack capsules; NumPy does
-// if it is None.
-py::dict columns_of(const BatchExport& exported, const py::object& convert);
+// Returns the columns of an export by name. `convert` makes arrays of DLPack capsules, for a stream
+// of their device. If it is None, they are NumPy's, or an Array on a device.
+py::dict columns_of(const BatchExport& exported, const py::object& convert, void* stream);
 
 // Returns an iterator over the rest of an epoch, of dicts as `columns_of` returns them. It has the
-// given position until the first batch.
-py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert);
+// given position until the first batch. `current` returns the handle of the device's stream on
+// which the consumer works; None stands for the legacy default stream.
+py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert,
+                  const py::object& current);
 
 // Declares alive, generation and close of a class with a member `handle`.
 template <class T>

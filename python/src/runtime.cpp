@@ -12,6 +12,13 @@ py::object error_table() {
     return json.json();
 }
 
+py::object devices() {
+    const Core& c = core();
+    Buffer json;
+    call([&](dl_error* err) { return c.devices(json.out(), err); });
+    return json.json();
+}
+
 void configure(const py::object& options) {
     const Core& c = core();
     // None has a meaning in "env", so no key is left out.
@@ -45,6 +52,7 @@ void register_runtime(py::module_& m) {
     m.def("version", [] { return core().version(); });
     m.def("abi_version", abi_version);
     m.def("error_table", error_table);
+    m.def("devices", devices);
     m.def("configure", configure, arg("options"));
     m.def("memory_references", memory_references);
     m.def("_test_panic", test_panic, arg("where"));

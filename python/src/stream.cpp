@@ -15,15 +15,18 @@ using Clock = std::chrono::steady_clock;
 // between.
 class Stream {
   public:
-    Stream(std::shared_ptr<EpochHandle> epoch, std::int64_t position, py::object convert)
-        : epoch_(std::move(epoch)), convert_(std::move(convert)), position_(position) {}
+    Stream(Epoch epoch, std::int64_t position, py::object convert, py::object current)
+        : epoch_(std::move(epoch)),
+          convert_(std::move(convert)),
+          current_(std::move(current)),
+          position_(position) {}
 
     // The next batch, a new reference; nullptr at the end.
     PyObject* next() {
-        const BatchExport exported = next_export(*epoch_);
+        const BatchExport exported = next_export(*epoch_.handle, epoch_.device);
         if (!exported) return nullptr;
         const auto began = Clock::now();
-        py::dict columns = columns_of(exported, convert_);
+        py::dict columns = columns_of(exported, convert_, consumer());
         spent_ += (Clock::now() - began).count();
         position_ = exported->position;
         last_ = exported->last != 0;
@@ -37,8 +40,14 @@ class Stream {
     }
 
   private:
-    std::shared_ptr<EpochHandle> epoch_;
-    py::object convert_;
+    // The stream on which the consumer works now.
+    void* consumer() const {
+        if (current_.is_none()) return nullptr;
+        return reinterpret_cast<void*>(py::cast<std::uintptr_t>(current_()));
+    }
+
+    Epoch epoch_;
+    py::object convert_, current_;
     std::atomic<std::int64_t> position_;
     std::atomic<bool> last_{false};
     std::atomic<Clock::rep> spent_{0};
@@ -67,23 +76,23 @@ PyObject* itself(PyObject* self) { return Py_NewRef(self); }
 
 }  // namespace
 
-BatchExport next_export(const EpochHandle& epoch) {
+BatchExport next_export(const EpochHandle& epoch, Device device) {
+    const dl_device on = {device.type, device.id, DL_STREAM_NONE};
     const Core& c = epoch.core();
     for (;;) {
         const dl_epoch h = epoch.get();
         dl_batch_export* exported = nullptr;
         std::int32_t state = DL_NEXT_END;
-        call([&](dl_error* err) {
-            return c.epoch_next(h, slice_ms, nullptr, &state, &exported, err);
-        });
+        call([&](dl_error* err) { return c.epoch_next(h, slice_ms, &on, &state, &exported, err); });
         if (state == DL_NEXT_BATCH) return {c, exported};
         if (state == DL_NEXT_END) return {};
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     }
 }
 
-py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert) {
-    return py::cast(std::make_unique<Stream>(epoch.handle, position, convert));
+py::object stream(const Epoch& epoch, std::int64_t position, const py::object& convert,
+                  const py::object& current) {
+    return py::cast(std::make_unique<Stream>(epoch, position, convert, current));
 }
 
 void register_stream(py::module_& m) {

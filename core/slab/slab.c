@@ -16,6 +16,7 @@
 struct dli_slab {
     void* data;
     uint64_t size;
+    void* state; /* of the allocator */
     atomic_int refs;
     pid_t owner;
     dli_ring* ring;
@@ -25,11 +26,18 @@ struct dli_slab {
 struct dli_ring {
     pthread_mutex_t mu;
     pid_t owner;
-    bool local; /* memory of this process alone */
+    dli_allocator* allocator;
     bool closed;
     dli_slab* free; /* most recently released first: its pages are the warmest */
     dli_ring_stats stats;
 };
+
+/* beyond_memory reports whether the machine has less memory than size. The kernel would map it all
+ * the same and end the process when the pages are touched. */
+static bool beyond_memory(uint64_t size) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages;
+}
 
 /* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under
  * its name in the maps of the process and is not bound by the size of /dev/shm; an anonymous
@@ -65,11 +73,52 @@ static void* map_local(uint64_t size) {
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* cpu_map maps memory by one of the two functions above. */
+static void* cpu_map(void* (*map)(uint64_t), uint64_t size, int* code) {
+    if (beyond_memory(size)) {
+        *code = ENOMEM;
+        return NULL;
+    }
+    void* p = map(size);
+    if (p == NULL) {
+        *code = errno;
+    }
+    return p;
+}
+
+static void* shared_map(dli_allocator* a, uint64_t size, void** state, int* code) {
+    (void)a, (void)state;
+    return cpu_map(map_shared, size, code);
+}
+
+static void* local_map(dli_allocator* a, uint64_t size, void** state, int* code) {
+    (void)a, (void)state;
+    return cpu_map(map_local, size, code);
+}
+
+static void cpu_unmap(dli_allocator* a, void* data, uint64_t size, void* state) {
+    (void)a, (void)state;
+    munmap(data, size);
+}
+
+enum { DEVICE_CPU = 1 };
+
+dli_allocator* dli_shared_memory(void) {
+    static dli_allocator shared = {
+        .device_type = DEVICE_CPU, .map = shared_map, .unmap = cpu_unmap};
+    return &shared;
+}
+
+dli_allocator* dli_local_memory(void) {
+    static dli_allocator local = {.device_type = DEVICE_CPU, .map = local_map, .unmap = cpu_unmap};
+    return &local;
+}
+
 /* destroy unmaps a slab that is in no list. The ring is locked. */
 static void destroy(dli_ring* ring, dli_slab* slab) {
     ring->stats.bytes -= slab->size;
     ring->stats.slabs--;
-    munmap(slab->data, slab->size);
+    ring->allocator->unmap(ring->allocator, slab->data, slab->size, slab->state);
     free(slab);
 }
 
@@ -108,13 +157,6 @@ static dli_slab* best_fit(dli_ring* ring, uint64_t size) {
     return slab;
 }
 
-/* beyond_memory reports whether the machine has less memory than size. The kernel would map it all
- * the same and end the process when the pages are touched. */
-static bool beyond_memory(uint64_t size) {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages;
-}
-
 /* round_up makes sizes coarse (steps of an eighth of the power of two below), so that slabs of
  * similar batches fit each other. It returns 0 when size is beyond any address space. */
 static uint64_t round_up(uint64_t size) {
@@ -128,7 +170,7 @@ static uint64_t round_up(uint64_t size) {
     return size == 0 ? step : (size + step - 1) / step * step;
 }
 
-dli_ring* dli_ring_new(uint64_t budget, bool local) {
+dli_ring* dli_ring_new(uint64_t budget, dli_allocator* allocator) {
     dli_ring* ring = calloc(1, sizeof *ring);
     if (ring == NULL) {
         return NULL;
@@ -138,7 +180,7 @@ dli_ring* dli_ring_new(uint64_t budget, bool local) {
         return NULL;
     }
     ring->owner = getpid();
-    ring->local = local;
+    ring->allocator = allocator;
     ring->stats.budget = budget;
     return ring;
 }
@@ -154,16 +196,15 @@ void dli_ring_set_budget(dli_ring* ring, uint64_t budget) {
 }
 
 /* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take
- * the last of the budget; mapping touches no page and is quick. */
+ * the last of the budget. */
 static dli_slab* create(dli_ring* ring, uint64_t size, int* code) {
-    dli_slab* slab = beyond_memory(size) ? NULL : calloc(1, sizeof *slab);
+    dli_slab* slab = calloc(1, sizeof *slab);
     if (slab == NULL) {
         *code = ENOMEM;
         return NULL;
     }
-    slab->data = ring->local ? map_local(size) : map_shared(size);
+    slab->data = ring->allocator->map(ring->allocator, size, &slab->state, code);
     if (slab->data == NULL) {
-        *code = errno;
         free(slab);
         return NULL;
     }
@@ -227,6 +268,9 @@ static void unlock_or_free(dli_ring* ring) {
     bool last = ring->closed && ring->stats.slabs == 0;
     pthread_mutex_unlock(&ring->mu);
     if (last) {
+        if (ring->allocator->closed != NULL) {
+            ring->allocator->closed(ring->allocator);
+        }
         pthread_mutex_destroy(&ring->mu);
         free(ring);
     }
@@ -258,6 +302,9 @@ void dli_slab_release(dli_slab* slab) {
     }
     dli_ring* ring = slab->ring;
     pthread_mutex_lock(&ring->mu);
+    if (ring->allocator->idle != NULL) {
+        ring->allocator->idle(ring->allocator, slab->state);
+    }
     if (ring->closed || ring->stats.bytes > ring->stats.budget) {
         destroy(ring, slab);
     } else {
@@ -270,7 +317,7 @@ void dli_slab_release(dli_slab* slab) {
 
 void dli_slab_touch(const dli_slab* slab) {
 #ifdef MADV_POPULATE_WRITE
-    if (slab->owner == getpid()) {
+    if (slab->owner == getpid() && slab->ring->allocator->device_type == DEVICE_CPU) {
         madvise(slab->data, slab->size,
                 MADV_POPULATE_WRITE); /* if it fails, pages are mapped one by one at first use */
     }
@@ -279,6 +326,21 @@ void dli_slab_touch(const dli_slab* slab) {
 #endif
 }
 
+int dli_slab_acquire(dli_slab* slab, void* stream) {
+    dli_ring* ring = slab->ring;
+    if (slab->owner != getpid() || ring->allocator->acquire == NULL) {
+        return 0;
+    }
+    pthread_mutex_lock(&ring->mu);
+    int code = ring->allocator->acquire(ring->allocator, slab->state, stream);
+    pthread_mutex_unlock(&ring->mu);
+    return code;
+}
+
 void* dli_slab_data(const dli_slab* slab) { return slab->data; }
 
 uint64_t dli_slab_size(const dli_slab* slab) { return slab->size; }
+
+void* dli_slab_state(const dli_slab* slab) { return slab->state; }
+
+const dli_allocator* dli_slab_allocator(const dli_slab* slab) { return slab->ring->allocator; }

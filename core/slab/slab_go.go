@@ -151,6 +151,12 @@ func (s *Slab) Release() {
 	r.stats.FreeSlabs++
 }
 
+// Address returns where the memory begins.
+func (s *Slab) Address() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.data)) }
+
+// Device returns the CPU's device type and number: this build has no other memory.
+func (s *Slab) Device() (kind, id int32) { return 1, 0 }
+
 // Prefault does nothing: the Go heap finds its memory by itself.
 func (s *Slab) Prefault() {}
 

@@ -10,6 +10,7 @@ package slab
 import "C"
 
 import (
+	"fmt"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -17,10 +18,20 @@ import (
 	"deeplake/core/errs"
 )
 
+const deviceCPU = 1 // a device type of DLPack
+
 // Ring keeps slabs for reuse. All methods may be called in parallel.
 type Ring struct {
-	mu sync.RWMutex // only Close, which frees c, locks it for writing
-	c  *C.dli_ring
+	mu      sync.RWMutex // only Close, which frees c, locks it for writing
+	c       *C.dli_ring
+	explain func(code int) error // the error of a code of the allocator
+}
+
+// Allocator is the source of a ring's memory, for memory of another kind than the two of this
+// package.
+type Allocator struct {
+	Pointer unsafe.Pointer       // a dli_allocator of slab.h; the ring calls closed at its end
+	Explain func(code int) error // the error of a code that map has given
 }
 
 // Slab is a piece of memory with a reference count. All methods may be called in parallel by owners
@@ -33,13 +44,26 @@ type Slab struct {
 // NewRing makes a ring that keeps up to budget bytes mapped when no slab is in use. Get may exceed
 // the budget.
 func NewRing(budget int64) *Ring {
-	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), false)}
+	return newRing(budget, C.dli_shared_memory(), explainErrno)
 }
 
 // NewLocalRing makes a ring like NewRing, with memory for this process alone. A fork copies pages
 // that are written after it. In return the first touch of a page is cheaper.
 func NewLocalRing(budget int64) *Ring {
-	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), true)}
+	return newRing(budget, C.dli_local_memory(), explainErrno)
+}
+
+// NewRingOf makes a ring with memory of an allocator, which it takes over.
+func NewRingOf(budget int64, a Allocator) *Ring {
+	return newRing(budget, (*C.dli_allocator)(a.Pointer), a.Explain)
+}
+
+func newRing(budget int64, a *C.dli_allocator, explain func(code int) error) *Ring {
+	return &Ring{c: C.dli_ring_new(C.uint64_t(max(budget, 0)), a), explain: explain}
+}
+
+func explainErrno(code int) error {
+	return errs.New(errs.Invalid, "%w; use smaller batches", syscall.Errno(code))
 }
 
 // SetBudget changes the budget. Free slabs beyond it are unmapped now, slabs in use at their
@@ -70,9 +94,13 @@ func (r *Ring) Get(size int64) (*Slab, error) {
 		if code == 0 {
 			return nil, errs.New(errs.Forked, "slab of %d bytes: the ring belongs to the parent process", size)
 		}
-		return nil, errs.New(errs.Invalid, "slab of %d bytes: %w; use smaller batches", size, syscall.Errno(code))
+		return nil, errs.Wrap(errs.Invalid, fmt.Sprintf("slab of %d bytes", size), "", r.explain(int(code)))
 	}
-	return &Slab{c: c, data: unsafe.Slice((*byte)(C.dli_slab_data(c)), int(C.dli_slab_size(c)))}, nil
+	s := &Slab{c: c}
+	if C.dli_slab_allocator(c).device_type == deviceCPU {
+		s.data = unsafe.Slice((*byte)(C.dli_slab_data(c)), int(C.dli_slab_size(c)))
+	}
+	return s, nil
 }
 
 // Stats returns the figures of the ring, zero after Close.
@@ -99,8 +127,18 @@ func (r *Ring) Close() {
 	}
 }
 
-// Bytes returns the memory, page-aligned. It is valid while the caller holds a reference.
+// Bytes returns the memory, page-aligned; nil for memory of a device. It is valid while the caller
+// holds a reference.
 func (s *Slab) Bytes() []byte { return s.data }
+
+// Address returns where the memory begins, on its device.
+func (s *Slab) Address() unsafe.Pointer { return C.dli_slab_data(s.c) }
+
+// Device returns the device type and number of the memory, with the values of DLPack.
+func (s *Slab) Device() (kind, id int32) {
+	a := C.dli_slab_allocator(s.c)
+	return int32(a.device_type), int32(a.device_id)
+}
 
 // Retain adds a reference; the caller must hold one.
 func (s *Slab) Retain() { C.dli_slab_retain(s.c) }

@@ -1,0 +1,348 @@
+#include "device.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    SUCCESS = 0,
+    OUT_OF_MEMORY = 2,
+    DEINITIALIZED = 4, /* the process is ending */
+    NOT_READY = 600,
+    HOST_PORTABLE = 1,        /* CU_MEMHOSTREGISTER_PORTABLE */
+    STREAM_NON_BLOCKING = 1,  /* no order with the legacy default stream */
+    EVENT_DISABLE_TIMING = 2, /* events without time stamps are cheaper */
+    DEVICE_CUDA = 2,          /* of DLPack */
+};
+
+struct dli_cuda_device {
+    dli_cuda_driver call;
+    atomic_int refs;
+    atomic_int failure;
+    pid_t owner;
+    int handle, number, pools;
+    void* context;
+    void* copies; /* the stream of all copies */
+};
+
+typedef struct {
+    dli_allocator base; /* first: the ring knows the rest by it */
+    dli_cuda_device* device;
+} allocator;
+
+/* A stream that used a block, and the event at the end of that use. */
+typedef struct {
+    void *stream, *event;
+} use;
+
+/* The state of a slab of the device. */
+typedef struct {
+    void* written; /* event: the memory has its content */
+    use* uses;     /* count of them are of the present content; the others keep their events */
+    size_t count, made;
+    bool unknown; /* the end of a use could not be recorded */
+} block;
+
+/* The state of a slab of the host is an event: the last copy out of it has ended. */
+
+static int enter(dli_cuda_device* d) { return d->call.ctx_push(d->context); }
+
+static void leave(dli_cuda_device* d) {
+    void* context;
+    d->call.ctx_pop(&context);
+}
+
+/* note keeps the first failure that no caller can be told. At the end of the process the driver
+ * refuses everything, and it takes all memory back by itself. */
+static int note(dli_cuda_device* d, int code) {
+    int none = SUCCESS;
+    if (code != SUCCESS && code != DEINITIALIZED) {
+        atomic_compare_exchange_strong(&d->failure, &none, code);
+    }
+    return code;
+}
+
+int dli_cuda_failure(dli_cuda_device* d) { return atomic_exchange(&d->failure, SUCCESS); }
+
+int dli_cuda_open(const dli_cuda_driver* driver, int handle, int number, void* context, int pools,
+                  dli_cuda_device** out) {
+    dli_cuda_device* d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        driver->primary_release(handle);
+        return OUT_OF_MEMORY;
+    }
+    d->call = *driver;
+    d->handle = handle;
+    d->number = number;
+    d->context = context;
+    d->pools = pools;
+    d->owner = getpid();
+    atomic_store(&d->refs, 1);
+    int code = enter(d);
+    if (code == SUCCESS) {
+        code = d->call.stream_create(&d->copies, STREAM_NON_BLOCKING, 0);
+        leave(d);
+    }
+    if (code != SUCCESS) {
+        driver->primary_release(handle);
+        free(d);
+        return code;
+    }
+    *out = d;
+    return SUCCESS;
+}
+
+static void retain(dli_cuda_device* d) {
+    atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
+}
+
+static void release(dli_cuda_device* d) {
+    if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1) return;
+    if (enter(d) == SUCCESS) {
+        d->call.stream_destroy(d->copies);
+        leave(d);
+    }
+    d->call.primary_release(d->handle);
+    free(d);
+}
+
+int dli_cuda_close(dli_cuda_device* d) {
+    if (d->owner != getpid()) return SUCCESS;
+    int code = enter(d);
+    if (code == SUCCESS) {
+        code = d->call.stream_synchronize(d->copies);
+        leave(d);
+    }
+    release(d);
+    return code;
+}
+
+static void closed(dli_allocator* a) {
+    release(((allocator*)a)->device);
+    free(a);
+}
+
+/* new_event makes an event in the current context. */
+static int new_event(dli_cuda_device* d, void** event) {
+    return d->call.event_create(event, EVENT_DISABLE_TIMING);
+}
+
+/* ---- Memory of the host ---- */
+
+/* pin page-locks a mapping and makes the event of its copies. */
+static int pin(dli_cuda_device* d, void* p, uint64_t size, void** event) {
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    code = new_event(d, event);
+    if (code == SUCCESS) {
+        code = d->call.host_register(p, size, HOST_PORTABLE);
+        if (code != SUCCESS) d->call.event_destroy(*event);
+    }
+    leave(d);
+    return code;
+}
+
+/* The memory is a shared mapping: a private one would be copied when the process forks and writes,
+ * while the device goes on reading the old pages. */
+static void* host_map(dli_allocator* a, uint64_t size, void** state, int* code) {
+    dli_allocator* shared = dli_shared_memory();
+    void* p = shared->map(shared, size, NULL, code);
+    if (p == NULL) {
+        *code = OUT_OF_MEMORY;
+        return NULL;
+    }
+    *code = pin(((allocator*)a)->device, p, size, state);
+    if (*code == SUCCESS) return p;
+    munmap(p, size);
+    return NULL;
+}
+
+static void host_unmap(dli_allocator* a, void* data, uint64_t size, void* event) {
+    dli_cuda_device* d = ((allocator*)a)->device;
+    int code = note(d, enter(d));
+    if (code == SUCCESS) {
+        note(d, d->call.event_destroy(event));
+        code = note(d, d->call.host_unregister(data));
+        leave(d);
+    }
+    munmap(data, size);
+}
+
+/* ---- Memory of the device ---- */
+
+static void* device_map(dli_allocator* a, uint64_t size, void** state, int* code) {
+    dli_cuda_device* d = ((allocator*)a)->device;
+    block* b = calloc(1, sizeof *b);
+    if (b == NULL) {
+        *code = OUT_OF_MEMORY;
+        return NULL;
+    }
+    uint64_t p = 0;
+    *code = enter(d);
+    if (*code == SUCCESS) {
+        *code = new_event(d, &b->written);
+        if (*code == SUCCESS) {
+            *code = d->pools ? d->call.alloc_async(&p, size, d->copies) : d->call.alloc(&p, size);
+            if (*code != SUCCESS) d->call.event_destroy(b->written);
+        }
+        leave(d);
+    }
+    if (*code != SUCCESS) {
+        free(b);
+        return NULL;
+    }
+    *state = b;
+    return (void*)(uintptr_t)p;
+}
+
+/* await_uses makes the copy stream wait until the streams are past the memory of a block. */
+static int await_uses(dli_cuda_device* d, block* b) {
+    int code = SUCCESS;
+    if (b->unknown) code = d->call.ctx_synchronize();
+    b->unknown = false;
+    for (size_t i = 0; i < b->count && code == SUCCESS; i++) {
+        code = d->call.stream_wait(d->copies, b->uses[i].event, 0);
+    }
+    b->count = 0;
+    b->unknown = code != SUCCESS;
+    return code;
+}
+
+static void device_unmap(dli_allocator* a, void* data, uint64_t size, void* state) {
+    dli_cuda_device* d = ((allocator*)a)->device;
+    block* b = state;
+    uint64_t p = (uint64_t)(uintptr_t)data;
+    (void)size;
+    if (note(d, enter(d)) == SUCCESS) {
+        /* Freeing without a pool waits for the whole device by itself. */
+        int code = note(d, await_uses(d, b));
+        if (code != SUCCESS) code = await_uses(d, b); /* of the whole device */
+        if (code == SUCCESS) note(d, d->pools ? d->call.free_async(p, d->copies) : d->call.free(p));
+        note(d, d->call.event_destroy(b->written));
+        for (size_t i = 0; i < b->made; i++) note(d, d->call.event_destroy(b->uses[i].event));
+        leave(d);
+    }
+    free(b->uses);
+    free(b);
+}
+
+/* add_use appends a stream to the uses of a block, with an event that an earlier content may have
+ * left. */
+static int add_use(dli_cuda_device* d, block* b, void* stream) {
+    if (b->count == b->made) {
+        use* more = realloc(b->uses, (b->made + 1) * sizeof *more);
+        if (more == NULL) return OUT_OF_MEMORY;
+        b->uses = more;
+        int code = new_event(d, &b->uses[b->made].event);
+        if (code != SUCCESS) return code;
+        b->made++;
+    }
+    b->uses[b->count++].stream = stream;
+    return SUCCESS;
+}
+
+static int device_acquire(dli_allocator* a, void* state, void* stream) {
+    dli_cuda_device* d = ((allocator*)a)->device;
+    block* b = state;
+    for (size_t i = 0; i < b->count; i++)
+        if (b->uses[i].stream == stream) return SUCCESS;
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    code = add_use(d, b, stream);
+    if (code == SUCCESS) {
+        code = d->call.stream_wait(stream, b->written, 0);
+        if (code != SUCCESS) b->count--;
+    }
+    leave(d);
+    return code;
+}
+
+/* device_idle marks how far the streams that use a block have to go until it may be written. The
+ * last tensor is gone, and with it all work that is still to be queued. */
+static void device_idle(dli_allocator* a, void* state) {
+    dli_cuda_device* d = ((allocator*)a)->device;
+    block* b = state;
+    if (b->count == 0) return;
+    if (note(d, enter(d)) != SUCCESS) {
+        b->unknown = true;
+        return;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        use* u = &b->uses[i];
+        if (d->call.event_record(u->event, u->stream) != SUCCESS) {
+            b->unknown = true; /* its stream is gone: wait for the device instead */
+            continue;
+        }
+        use swap = b->uses[kept];
+        b->uses[kept++] = *u;
+        *u = swap;
+    }
+    b->count = kept;
+    leave(d);
+}
+
+static dli_allocator* make(dli_cuda_device* d, dli_allocator base) {
+    allocator* a = calloc(1, sizeof *a);
+    if (a == NULL) return NULL;
+    retain(d);
+    *a = (allocator){.base = base, .device = d};
+    return &a->base;
+}
+
+dli_allocator* dli_cuda_host(dli_cuda_device* d) {
+    return make(d, (dli_allocator){.device_type = dli_shared_memory()->device_type,
+                                   .map = host_map,
+                                   .unmap = host_unmap,
+                                   .closed = closed});
+}
+
+dli_allocator* dli_cuda_memory(dli_cuda_device* d) {
+    return make(d, (dli_allocator){.device_type = DEVICE_CUDA,
+                                   .device_id = d->number,
+                                   .map = device_map,
+                                   .unmap = device_unmap,
+                                   .acquire = device_acquire,
+                                   .idle = device_idle,
+                                   .closed = closed});
+}
+
+/* ---- Copies ---- */
+
+int dli_cuda_copy(dli_cuda_device* d, dli_slab* to, dli_slab* from, uint64_t size) {
+    block* b = dli_slab_state(to);
+    uint64_t p = (uint64_t)(uintptr_t)dli_slab_data(to);
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    code = await_uses(d, b);
+    if (code == SUCCESS) code = d->call.copy_in(p, dli_slab_data(from), size, d->copies);
+    if (code == SUCCESS) {
+        code = d->call.event_record(dli_slab_state(from), d->copies);
+        if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
+        /* A copy runs, and nothing tells its end. */
+        if (code != SUCCESS) d->call.stream_synchronize(d->copies);
+    }
+    leave(d);
+    return code;
+}
+
+int dli_cuda_copied(dli_cuda_device* d, dli_slab* from, int* done) {
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    code = d->call.event_query(dli_slab_state(from));
+    leave(d);
+    *done = code == SUCCESS;
+    return code == NOT_READY ? SUCCESS : code;
+}
+
+int dli_cuda_read(dli_cuda_device* d, dli_slab* from, uint64_t offset, void* to, uint64_t size) {
+    uint64_t p = (uint64_t)(uintptr_t)dli_slab_data(from) + offset;
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    code = d->call.copy_out(to, p, size, d->copies);
+    if (code == SUCCESS) code = d->call.stream_synchronize(d->copies);
+    leave(d);
+    return code;
+}

@@ -1,0 +1,166 @@
+//go:build cgo && linux
+
+package cuda
+
+/*
+#include "device.h"
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"deeplake/core/errs"
+	"deeplake/core/slab"
+)
+
+// Info describes a device.
+type Info struct {
+	Number  int    `json:"number"` // in the order of the process
+	Name    string `json:"name"`
+	Memory  int64  `json:"memory"`  // bytes
+	Compute string `json:"compute"` // capability, as "9.0"
+	Pools   bool   `json:"pools"`   // allocates in the order of a stream
+}
+
+// Device is a device that is open, in its primary context. All methods may be called in parallel.
+type Device struct {
+	driver *driver
+	number int
+	info   Info
+
+	mu sync.Mutex
+	c  *C.dli_cuda_device // nil: closed
+}
+
+// Open opens device number of the process. It must be closed.
+func Open(number int) (*Device, error) {
+	drv, err := openDriver()
+	if err != nil {
+		return nil, err
+	}
+	handle, info, err := drv.device(number)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{driver: drv, number: number, info: info}
+	var context uintptr
+	if code := drv.primaryRetain(&context, handle); code != success {
+		return nil, d.deviceError("open", code)
+	}
+	pools := C.int(0)
+	if info.Pools {
+		pools = 1
+	}
+	table := drv.table()
+	code := C.dli_cuda_open(&table, C.int(handle), C.int(number), pointer(context), pools, &d.c)
+	if code != success {
+		return nil, d.deviceError("open", int32(code))
+	}
+	return d, nil
+}
+
+// Info describes the device.
+func (d *Device) Info() Info { return d.info }
+
+// Close waits for the copies that run. Memory that consumers hold stays valid.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	c := d.c
+	d.c = nil
+	d.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	if code := C.dli_cuda_close(c); code != success {
+		return d.deviceError("close", int32(code))
+	}
+	return nil
+}
+
+// Host returns a ring of page-locked memory of the host. It must be closed.
+func (d *Device) Host(budget int64) (*slab.Ring, error) {
+	return d.ring(budget, "page-lock memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_host(c) })
+}
+
+// Memory returns a ring of memory of the device. It must be closed.
+func (d *Device) Memory(budget int64) (*slab.Ring, error) {
+	return d.ring(budget, "allocate memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_memory(c) })
+}
+
+func (d *Device) ring(budget int64, op string, allocator func(*C.dli_cuda_device) *C.dli_allocator) (*slab.Ring, error) {
+	var a *C.dli_allocator
+	err := d.with(op, func(c *C.dli_cuda_device) C.int {
+		if a = allocator(c); a == nil {
+			return outOfMemory
+		}
+		return success
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slab.NewRingOf(budget, slab.Allocator{
+		Pointer: unsafe.Pointer(a),
+		Explain: func(code int) error { return d.deviceError(op, int32(code)) },
+	}), nil
+}
+
+// Copy begins to copy the first n bytes of a slab of a Host ring to one of a Memory ring.
+func (d *Device) Copy(to, from *slab.Slab, n int64) error {
+	return d.with("copy a batch", func(c *C.dli_cuda_device) C.int {
+		return C.dli_cuda_copy(c, (*C.dli_slab)(to.Pointer()), (*C.dli_slab)(from.Pointer()), C.uint64_t(n))
+	})
+}
+
+// Copied reports whether the last copy out of a slab of a Host ring has ended.
+func (d *Device) Copied(from *slab.Slab) (bool, error) {
+	var done C.int
+	err := d.with("wait for a copy", func(c *C.dli_cuda_device) C.int {
+		return C.dli_cuda_copied(c, (*C.dli_slab)(from.Pointer()), &done)
+	})
+	return done != 0, err
+}
+
+// Acquire makes a stream of the device wait until a slab of a Memory ring has its content. After
+// the last reference is dropped, the memory is written again once the stream has passed that point.
+// The caller holds a reference.
+func (d *Device) Acquire(memory *slab.Slab, stream uintptr) error {
+	return d.with("wait for a batch", func(*C.dli_cuda_device) C.int {
+		return C.dli_slab_acquire((*C.dli_slab)(memory.Pointer()), pointer(stream))
+	})
+}
+
+// Read copies len(to) bytes of a slab of a Memory ring to the host, and waits for them.
+func (d *Device) Read(to []byte, from *slab.Slab, offset int64) error {
+	return d.with("read memory", func(c *C.dli_cuda_device) C.int {
+		return C.dli_cuda_read(c, (*C.dli_slab)(from.Pointer()), C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(to)), C.uint64_t(len(to)))
+	})
+}
+
+// with calls the driver. It first returns a failure that no caller has heard of.
+func (d *Device) with(op string, body func(c *C.dli_cuda_device) C.int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.c == nil {
+		return errs.New(errs.Closed, "%s on device cuda:%d: the device is closed", op, d.number)
+	}
+	if code := C.dli_cuda_failure(d.c); code != success {
+		return d.deviceError("free memory", int32(code))
+	}
+	if code := body(d.c); code != success {
+		return d.deviceError(op, int32(code))
+	}
+	return nil
+}
+
+// table returns the functions for C.
+func (d *driver) table() C.dli_cuda_driver {
+	return *(*C.dli_cuda_driver)(unsafe.Pointer(&d.symbols))
+}
+
+// The table of C has a function for each name.
+var _ = [1]struct{}{}[unsafe.Sizeof(C.dli_cuda_driver{})-unsafe.Sizeof(driver{}.symbols)]
+
+// pointer returns a handle of the driver as C sees it.
+func pointer(handle uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&handle)) }

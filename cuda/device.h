@@ -1,0 +1,69 @@
+/* The part of the package that runs where Go cannot: in the deleters of tensors, on any thread.
+ * It calls the driver through a table of functions that Go has looked up, and links against
+ * nothing. Results are those of the driver (CUresult): 0 is success. */
+#ifndef DLI_CUDA_DEVICE_H
+#define DLI_CUDA_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../core/slab/slab.h"
+
+/* Handles of the driver are pointers, device memory is a 64-bit address. */
+typedef struct dli_cuda_driver {
+    int (*ctx_push)(void* context);
+    int (*ctx_pop)(void** context);
+    int (*ctx_synchronize)(void);
+    int (*primary_release)(int device);
+    int (*host_register)(void* p, size_t size, unsigned flags);
+    int (*host_unregister)(void* p);
+    int (*alloc)(uint64_t* p, size_t size);
+    int (*free)(uint64_t p);
+    int (*alloc_async)(uint64_t* p, size_t size, void* stream);
+    int (*free_async)(uint64_t p, void* stream);
+    int (*copy_in)(uint64_t to, const void* from, size_t size, void* stream);
+    int (*copy_out)(void* to, uint64_t from, size_t size, void* stream);
+    int (*stream_create)(void** stream, unsigned flags, int priority);
+    int (*stream_destroy)(void* stream);
+    int (*stream_synchronize)(void* stream);
+    int (*stream_wait)(void* stream, void* event, unsigned flags);
+    int (*event_create)(void** event, unsigned flags);
+    int (*event_destroy)(void* event);
+    int (*event_record)(void* event, void* stream);
+    int (*event_query)(void* event);
+} dli_cuda_driver;
+
+/* A device that is open, with counted references: the opener's and one for each allocator. */
+typedef struct dli_cuda_device dli_cuda_device;
+
+/* dli_cuda_open makes a device out of a retained primary context, which it takes over, also where
+ * it fails, and begins its copy stream. number is the device's in the process. pools: the device
+ * has memory pools. */
+DLI_HIDDEN int dli_cuda_open(const dli_cuda_driver* driver, int handle, int number, void* context,
+                             int pools, dli_cuda_device** out);
+
+/* dli_cuda_close waits for the copies that run and drops the opener's reference. */
+DLI_HIDDEN int dli_cuda_close(dli_cuda_device* d);
+
+/* dli_cuda_host and dli_cuda_memory make the allocator of a ring: page-locked memory of the host,
+ * and memory of the device. NULL: no memory. The ring's end frees it. */
+DLI_HIDDEN dli_allocator* dli_cuda_host(dli_cuda_device* d);
+DLI_HIDDEN dli_allocator* dli_cuda_memory(dli_cuda_device* d);
+
+/* dli_cuda_copy begins to copy size bytes of a slab of dli_cuda_host to one of dli_cuda_memory. The
+ * copy stream first waits for the streams that used the memory before. Nothing on the host waits.
+ * After a failure no copy runs. */
+DLI_HIDDEN int dli_cuda_copy(dli_cuda_device* d, dli_slab* to, dli_slab* from, uint64_t size);
+
+/* dli_cuda_copied tells in *done whether the last copy out of a host slab has ended. */
+DLI_HIDDEN int dli_cuda_copied(dli_cuda_device* d, dli_slab* from, int* done);
+
+/* dli_cuda_read copies memory of the device to the host and waits: for tests and tools. */
+DLI_HIDDEN int dli_cuda_read(dli_cuda_device* d, dli_slab* from, uint64_t offset, void* to,
+                             uint64_t size);
+
+/* dli_cuda_failure gives the first failure of a call in a deleter, which no caller could be told,
+ * and forgets it. */
+DLI_HIDDEN int dli_cuda_failure(dli_cuda_device* d);
+
+#endif

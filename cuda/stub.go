@@ -1,0 +1,29 @@
+//go:build !cgo || !linux
+
+package cuda
+
+import (
+	"deeplake/core/errs"
+	"deeplake/core/loader"
+)
+
+const missing = "this build has no CUDA: it needs Linux and cgo"
+
+// Info describes a device.
+type Info struct{}
+
+// Found describes the driver and the devices of a machine.
+type Found struct {
+	Driver  string `json:"driver"`
+	Version string `json:"version"`
+	Devices []Info `json:"devices"`
+	Missing string `json:"missing"`
+}
+
+// Find says that this build has no CUDA.
+func Find() Found { return Found{Missing: missing} }
+
+// NewStager refuses: this build has no CUDA.
+func NewStager(int) (loader.Stager, error) {
+	return nil, errs.New(errs.Unsupported, "open device: %s", missing)
+}

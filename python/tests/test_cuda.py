@@ -1,0 +1,349 @@
+"""Batches on CUDA devices, by a fake driver that checks every use of it."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import types
+from pathlib import Path
+
+import deeplake
+import fakecuda
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import encoded, host, picture
+from deeplake import _native, transforms
+from deeplake._cli import cli
+
+ROWS = 30
+numbers = itertools.count()
+
+PRELUDE = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import deeplake, fakecuda, os
+import numpy as np
+fake = fakecuda.in_this_process()
+ds = deeplake.create("mem://x")
+ds.create_tensor("x", dtype="float32")
+ds.extend({{"x": np.arange(4000, dtype=np.float32).reshape(100, 40)}})
+ds.commit()
+"""
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    return fakecuda.build(tmp_path_factory.mktemp("fakecuda"))
+
+
+@pytest.fixture
+def fake(driver, monkeypatch):
+    """The fake driver, with two devices. At the end there must be neither wrong use nor anything left."""
+    monkeypatch.setenv("FAKE_CUDA_DEVICES", "2")
+    fake = fakecuda.Fake(driver)
+    fake.reset()
+    yield fake
+    gc.collect()
+    wrong, left = fake.wrong_uses(), fake.left()
+    fake.reset()
+    _native.configure({"env": {"DEEPLAKE_CUDA_DRIVER": None}})
+    assert not wrong and not left
+
+
+@pytest.fixture
+def ds():
+    """Rows of pictures, vectors, ragged numbers and words."""
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.create_tensor("x", dtype="float32")
+        ds.create_tensor("n", dtype="int64")
+        ds.create_tensor("word", "text")
+        rows = range(ROWS)
+        ds.extend(
+            {
+                "image": [deeplake.read(encoded(picture(i))) for i in rows],
+                "x": np.arange(ROWS * 5, dtype=np.float32).reshape(ROWS, 5),
+                "n": [np.full(i % 4, i) for i in rows],
+                "word": [f"w{i}" for i in rows],
+            }
+        )
+        ds.commit()
+        yield ds
+
+
+def same(device_batches, cpu_batches, consumer):
+    """Compares batches, of which those on the device are read on the consumer's stream."""
+    count = 0
+    for got, want in zip(device_batches, cpu_batches, strict=True):
+        assert got.keys() == want.keys()
+        for name, value in want.items():
+            read = [consumer.read(a) for a in got[name]] if name == "n" else got[name]
+            if name not in ("n", "word"):
+                read = consumer.read(got[name])
+                assert read.dtype == value.dtype
+            assert len(read) == len(value)
+            for one, other in zip(read, value, strict=True):
+                np.testing.assert_array_equal(one, other)
+        count += 1
+        del got
+    return count
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+@pytest.mark.parametrize("delay", [0, 300])
+def test_batches(fake, ds, device, delay):
+    fake.delay(delay)
+    consumer = fake.consumer(int(device == "cuda:1"))
+    ragged = {"shuffle": True, "collate": "list", "return_index": True, "tensors": ["n", "word"]}
+    stacked = {"shuffle": True, "tensors": ["x", "image", "word"]}
+    for options in (ragged, stacked):
+        assert same(ds.batches(4, device=device, **options), ds.batches(4, **options), consumer) == 8
+
+
+def test_what_an_array_says_of_itself(fake, ds):
+    loader = ds.batches(8, device="cuda:1", tensors=["x"])
+    batch = next(iter(loader))
+    array = batch["x"]
+    assert array.device == "cuda:1" and array.shape == (8, 5) and array.dtype == "float32"
+    assert array.__dlpack_device__() == (2, 1)
+    for use in (array.numpy, lambda: np.asarray(array), lambda: np.from_dlpack(array)):
+        with pytest.raises((BufferError, RuntimeError), match=r"cuda:1|device"):
+            use()
+    for wrong in ({"copy": True}, {"dl_device": (1, 0)}, {"dl_device": (2, 0)}):
+        with pytest.raises(BufferError):
+            array.__dlpack__(**wrong)
+    with pytest.raises(deeplake.InvalidArgumentError, match="stream is 0"):
+        array.__dlpack__(stream=0)
+    assert array.__dlpack__(stream=-1, dl_device=(2, 1), max_version=(1, 0)) is not None
+    about = array.__cuda_array_interface__
+    assert about["shape"] == (8, 5) and about["typestr"] == "<f4" and about["version"] == 3
+    assert about["stream"] == 1 and about["strides"] is None and about["data"][1] is False
+    assert not hasattr(next(iter(deeplake.open(ds.uri).batches(1)))["x"], "__cuda_array_interface__")
+
+
+def test_arrays_of_the_cpu_say_so(ds):
+    array = ds._source.pinned().view().read([0], {"tensors": ["x"]}).columns()["x"]
+    assert array.device == "cpu" and not hasattr(array, "__cuda_array_interface__")
+    with pytest.raises(BufferError, match="no streams"):
+        array.__dlpack__(stream=1)
+
+
+@pytest.fixture
+def torch(fake, monkeypatch):
+    """torch, with a fake consumer in place of its CUDA build."""
+    torch = host("torch")
+    from deeplake import _torch
+
+    consumer = fake.consumer(1)
+    consumer.asked = 0
+
+    def current_stream(index):
+        assert index == 1
+        consumer.asked += 1
+        return types.SimpleNamespace(cuda_stream=consumer.stream)
+
+    monkeypatch.setattr(_torch, "_from_capsule", consumer.take)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
+    torch.consumer = consumer
+    yield torch
+    del torch.consumer
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_torch(torch, fake, ds, progress):
+    fake.delay(200)
+    crop = {"image": transforms.RandomResizedCrop(16)}
+    options = {"shuffle": True, "tensors": ["image", "x", "word"], "transform": crop, "seed": 5}
+    loader = ds.pytorch(4, device="cuda", progress=progress, **options)
+    seen = 0
+    for got, want in zip(loader, ds.batches(4, **options), strict=True):
+        copies = {name: got[name].copy() for name in ("image", "x")}
+        words = got["word"]
+        del got
+        for name, copy in copies.items():
+            np.testing.assert_array_equal(torch.consumer.wait(copy), want[name])
+        assert words == want["word"]
+        seen += 1
+    assert seen == 8 and torch.consumer.asked >= 8
+    assert loader.stats()["device"]["copies"] == 8
+
+
+def test_torch_resumes(torch, ds):
+    loader = ds.pytorch(4, device="cuda", shuffle=True, tensors=["x"])
+    batches = iter(loader)
+    for _ in range(3):
+        next(batches)
+    state = loader.state_dict()
+    rest = [torch.consumer.wait(batch["x"].copy()).tolist() for batch in batches]
+    other = ds.pytorch(4, device="cuda:1", shuffle=True, tensors=["x"])
+    other.load_state_dict(state)
+    assert [torch.consumer.wait(batch["x"].copy()).tolist() for batch in other] == rest
+
+
+def test_torch_without_cuda(ds):
+    torch = host("torch")
+    if torch.cuda.is_available():
+        pytest.skip("torch has a device")
+    with pytest.raises(deeplake.UnsupportedError, match="sees no CUDA device"):
+        ds.pytorch(2, device="cuda")
+
+
+def test_torch_moves_what_python_makes(ds):
+    host("torch")
+
+    def collate(rows):
+        return [{"x": row["x"], "word": row["word"]} for row in rows], tuple(row["n"] for row in rows)
+
+    plain = next(iter(ds.pytorch(2, device="meta", tensors=["x", "word"], transform={"x": lambda x: x + 1})))
+    assert plain["x"].device.type == "meta" and plain["x"].shape == (2, 5) and plain["word"] == ["w0", "w1"]
+    rows, counts = next(iter(ds.pytorch(2, device="meta", tensors=["x", "n", "word"], collate=collate)))
+    assert rows[1]["word"] == "w1" and isinstance(counts, tuple)
+    native = next(iter(ds.pytorch(2, device="meta", tensors=["x"])))
+    assert native["x"].device.type == "meta"
+
+
+def test_mixture(fake, ds):
+    consumer = fake.consumer()
+    mixed = deeplake.mix([ds, ds[:10]], [0.5, 0.5], tensors=["x"])
+    options = {"shuffle": True, "seed": 3}
+    assert same(mixed.batches(4, device="cuda", **options), mixed.batches(4, **options), consumer) > 2
+
+
+def test_batches_outlive_their_loader(fake, ds):
+    consumer = fake.consumer()
+    fake.delay(3000)
+    batches = iter(ds.batches(4, device="cuda", tensors=["x"]))
+    array = next(batches)["x"]
+    batches.close()  # copies of later batches run
+    del batches
+    gc.collect()
+    assert consumer.read(array)[1].tolist() == [5, 6, 7, 8, 9]
+
+
+def test_out_of_memory(fake, ds):
+    fake.memory(8 * 64 << 10)  # 8 batches
+    kept = []
+    with pytest.raises(deeplake.DeviceError, match=r"out of memory.*drop batches") as failure:
+        for batch in ds.batches(1, device="cuda", tensors=["x"]):
+            kept.append(batch)
+    assert failure.value.status == 16 and 4 <= len(kept) <= 8
+    kept.clear()
+    del batch, failure
+    gc.collect()
+    assert sum(1 for _ in ds.batches(1, device="cuda", tensors=["x"])) == ROWS
+
+
+def test_device_fails(fake, ds):
+    fake.fail("cuMemcpyHtoDAsync", 3, 719)
+    with pytest.raises(deeplake.DeviceError, match="unspecified launch failure"):
+        sum(1 for _ in ds.batches(4, device="cuda", tensors=["x"], prefetch=1))
+    gc.collect()  # the loader's memory is lost with the device
+    fake.reset()
+    assert sum(1 for _ in ds.batches(4, device="cuda", tensors=["x"])) == 8
+
+
+@pytest.mark.parametrize(
+    ("device", "kind", "message"),
+    [
+        ("cuda:2", "UnsupportedError", "this process sees 2 CUDA devices, want 0 to 1"),
+        ("cuda:", "InvalidArgumentError", "want None"),
+        ("cuda:one", "InvalidArgumentError", "want None"),
+        (3, "InvalidArgumentError", "want None"),
+        ("tpu", "UnsupportedError", "only torch has such devices"),
+    ],
+)
+def test_wrong_devices(fake, ds, device, kind, message):
+    with pytest.raises(getattr(deeplake, kind), match=message):
+        ds.batches(4, device=device)
+
+
+def test_python_functions_want_the_cpu(fake, ds):
+    with pytest.raises(deeplake.UnsupportedError, match="a Python function"):
+        ds.batches(4, device="cuda", transform={"x": lambda x: x})
+
+
+def test_no_driver(ds):
+    _native.configure({"env": {"DEEPLAKE_CUDA_DRIVER": "/nowhere/libcuda.so.1"}})
+    try:
+        with pytest.raises(deeplake.UnsupportedError, match=r"find the CUDA driver.*install NVIDIA"):
+            ds.batches(4, device="cuda")
+        done = CliRunner().invoke(cli, ["info", "--device"])
+        assert done.exit_code == 0 and done.output.startswith("missing  find the CUDA driver")
+    finally:
+        _native.configure({"env": {"DEEPLAKE_CUDA_DRIVER": None}})
+
+
+def test_info(fake, ds):
+    done = CliRunner().invoke(cli, ["info", "--device"])
+    assert "cuda:1   Fake GPU 1, 8.6 GB, compute capability 9.0" in done.output
+    about = json.loads(CliRunner().invoke(cli, ["info", "--device", "--json"]).output)
+    assert about["version"] == "12.4" and [d["number"] for d in about["devices"]] == [0, 1] and not about["missing"]
+    for wrong in ([], [ds.uri, "--device"]):
+        assert CliRunner().invoke(cli, ["info", *wrong]).exit_code == 2
+
+
+def test_forked_child(run_python):
+    run_python(
+        PRELUDE
+        + """
+batch = next(iter(ds.batches(10, device="cuda")))
+child = os.fork()
+if child == 0:
+    try:
+        del batch  # the parent's memory
+        fakecuda.Fake(fake.path)  # the child loads a core of its own
+        try:
+            other = deeplake.create("mem://y")
+            other.create_tensor("x", dtype="float32")
+            other.extend({"x": np.zeros((2, 2), np.float32)})
+            other.commit()
+            next(iter(other.batches(1, device="cuda")))
+        except deeplake.UnsupportedError as err:
+            os._exit(0 if "forked child" in str(err) else 3)
+        os._exit(4)
+    except BaseException as err:
+        print(repr(err), file=sys.stderr)
+        os._exit(5)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert fake.consumer().read(batch["x"])[1, 0] == 40
+assert not fake.wrong_uses(), fake.wrong_uses()
+"""
+    )
+
+
+@pytest.mark.parametrize("end", ["", "fake.deinitialize()", "sys.exit(0)"])
+def test_interpreter_exits_with_batches(run_python, end):
+    run_python(
+        PRELUDE
+        + f"""
+fake.delay(2000)
+batches = iter(ds.batches(10, device="cuda"))
+kept = [next(batches) for _ in range(3)]
+taken = fake.consumer().take(kept[0]["x"].__dlpack__())
+{end}
+"""
+    )
+
+
+def test_ctrl_c(run_python):
+    done = run_python(
+        PRELUDE
+        + """
+import signal, threading
+fake.delay(20_000)
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        for batch in ds.batches(1, device="cuda"):
+            fake.consumer().read(batch["x"])
+except KeyboardInterrupt:
+    print("stopped")
+del batch
+assert not fake.wrong_uses(), fake.wrong_uses()
+"""
+    )
+    assert done.stdout == "stopped\n"
