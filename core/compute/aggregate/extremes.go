@@ -84,13 +84,26 @@ func (a *extreme[T]) Add(c *array.Column, group []int32, groups int) error {
 			}
 		}
 	default:
-		for i, g := range group {
-			if c.Null == nil || !c.Null[i] {
-				a.take(int(g), d[i])
-			}
-		}
+		a.takeAll(d, group, c.Null)
 	}
 	return nil
+}
+
+// takeAll takes the rows of groups. Nearly all change nothing: for them one comparison is enough. NaN
+// fails it, and take decides.
+func (a *extreme[T]) takeAll(d []T, group []int32, null []bool) {
+	n, best := a.n, a.best
+	for i, g := range group {
+		if null != nil && null[i] {
+			continue
+		}
+		v := d[i]
+		if n[g] > 0 && (a.most && v <= best[g] || !a.most && v >= best[g]) {
+			n[g]++
+			continue
+		}
+		a.take(int(g), v)
+	}
 }
 
 func (a *extreme[T]) Merge(other Aggregator, to []int32) error {
