@@ -27,26 +27,27 @@ const taskBytes = int64(unsafe.Sizeof(C.dli_jpeg_task{}))
 
 // plan is the work of finishing the images of a batch on a device.
 type plan struct {
-	first, packed int64 // the packed images on the host: offset, bytes
-	scratch       int64 // bytes of scratch memory: the packed images, their samples, the tasks
-	tasks         int64 // where the tasks lie in the scratch memory
+	ranges        []copyRange // of packed images, to the scratch memory
+	packed        int64       // bytes of them
+	scratch       int64       // bytes: the packed images, their samples, the tasks
+	tasks         int64       // where the tasks lie in the scratch memory
 	groups, tiles uint32
 	list          []C.dli_jpeg_task // with offsets in place of addresses
 }
+
+// mostGap is how many bytes between two images are copied rather than left out: a copy has a cost.
+const mostGap = 4096
 
 // planImages reads the packed images of a batch. It checks what the kernels rely on.
 func planImages(s *loader.Staging) (*plan, error) {
 	p := &plan{list: make([]C.dli_jpeg_task, len(s.Images))}
 	host := s.Host.Bytes()
-	p.first = s.Images[0].From
-	end := p.first
-	samples := int64(0)
+	end, samples := int64(0), int64(0)
 	for i, image := range s.Images {
 		const least = int64(unsafe.Sizeof(C.dli_jpeg_packed{}))
 		if image.From < end || image.From%8 != 0 || image.Size < least || image.From+image.Size > int64(len(host)) {
 			return nil, errs.New(errs.Internal, "stage image %d: it lies at %d with %d bytes", i, image.From, image.Size)
 		}
-		end = image.From + image.Size
 		head := (*C.dli_jpeg_packed)(unsafe.Pointer(&host[image.From]))
 		pixels := int64(head.width) * int64(head.height)
 		blocks := int64(head.blocks)
@@ -54,13 +55,13 @@ func planImages(s *loader.Staging) (*plan, error) {
 		if want != image.Size || image.To < 0 || image.To+pixels*int64(image.Channels) > s.Size {
 			return nil, errs.New(errs.Internal, "stage image %d: it has %d bytes, want %d, and %d pixels at %d of %d", i, image.Size, want, pixels, image.To, s.Size)
 		}
-		p.list[i] = C.dli_jpeg_task{packed: C.uint64_t(image.From - p.first), planes: C.uint64_t(samples), pixels: C.uint64_t(image.To),
+		p.list[i] = C.dli_jpeg_task{packed: C.uint64_t(p.place(image, end)), planes: C.uint64_t(samples), pixels: C.uint64_t(image.To),
 			channels: C.uint32_t(image.Channels), first_group: C.uint32_t(p.groups), first_tile: C.uint32_t(p.tiles)}
+		end = image.From + image.Size
 		samples += 64 * blocks
 		p.groups += uint32((blocks + C.DLI_JPEG_GROUP - 1) / C.DLI_JPEG_GROUP)
 		p.tiles += uint32((pixels + C.DLI_JPEG_TILE - 1) / C.DLI_JPEG_TILE)
 	}
-	p.packed = end - p.first
 	start := (p.packed + 63) &^ 63
 	for i := range p.list {
 		p.list[i].planes += C.uint64_t(start)
@@ -68,6 +69,19 @@ func planImages(s *loader.Staging) (*plan, error) {
 	p.tasks = start + samples
 	p.scratch = p.tasks + taskBytes*int64(len(p.list))
 	return p, nil
+}
+
+// place returns where an image lies in the scratch memory. The image before it ends at end on the
+// host.
+func (p *plan) place(image loader.Image, end int64) int64 {
+	if len(p.ranges) == 0 || image.From-end > mostGap {
+		p.packed = (p.packed + 7) &^ 7
+		p.ranges = append(p.ranges, copyRange{from: image.From, to: p.packed, scratch: true})
+	}
+	r := &p.ranges[len(p.ranges)-1]
+	r.size = image.From + image.Size - r.from
+	p.packed = r.to + r.size
+	return r.to + image.From - r.from
 }
 
 // write writes the tasks to a slab of the host, with addresses of the device.

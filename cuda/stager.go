@@ -120,8 +120,7 @@ func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
 		return err
 	}
 	s.bytes += p.packed
-	ranges = append(ranges, copyRange{from: p.first, size: p.packed, scratch: true})
-	return s.device.stage(memory, scratch, batch.Host, ranges, p.launches(scratch))
+	return s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.launches(scratch))
 }
 
 // stageTasks begins to copy the tasks of a plan to the scratch memory.

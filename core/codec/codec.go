@@ -127,8 +127,8 @@ type RunDecoder interface {
 // decodes codes to numbers, and the device computes pixels from them.
 type Packer interface {
 	// Pack decodes data as far as a device needs it, and returns how many bytes of dst that takes.
-	// They are for this process alone. 0 says that Decode must decode data: the device cannot finish
-	// it, dst is too small, or data is damaged. The address of dst is a multiple of 8.
+	// They are for this process alone. 0 says that Decode must decode data: the device cannot
+	// finish it, dst is too small, or data is damaged. The address of dst is a multiple of 8.
 	Pack(dst, data []byte, want Channels) (int, error)
 }
 

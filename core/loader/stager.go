@@ -28,7 +28,8 @@ type Staging struct {
 	Images []Image    // that the device finishes; each lies behind the one before
 }
 
-// Copy is a part of a batch that is copied as it is. Its numbers are offsets in the slabs, and bytes.
+// Copy is a part of a batch that is copied as it is. Its numbers are offsets in the slabs, and
+// bytes.
 type Copy struct{ From, To, Size int64 }
 
 // Image is a packed image of a codec.Packer. Its numbers are offsets in the slabs, and bytes.
@@ -44,41 +45,4 @@ type StagerStats struct {
 	Bytes  int64      `json:"bytes"`  // copied to the device
 	Images int64      `json:"images"` // that the device has finished
 	Memory slab.Stats `json:"memory"` // of the device
-}
-
-// stage brings the arrays of a batch to the device. Text stays on the host. The batch owns what it
-// owned before, on the device.
-func (b *Batch) stage(to Stager) error {
-	n, text := int64(0), false
-	for i := range b.Columns {
-		n = max(n, b.Columns[i].end())
-		text = text || b.Columns[i].Kind == KindBytes
-	}
-	device, err := to.Stage(&Staging{Host: b.Slab, Size: n, Copies: []Copy{{Size: n}}})
-	if err != nil {
-		return err
-	}
-	host := b.Slab
-	b.Slab = device
-	if text {
-		b.Host = host
-	} else {
-		host.Release()
-	}
-	return nil
-}
-
-// end returns the end of the arrays of a column in the slab, 0 for text.
-func (c *BatchColumn) end() int64 {
-	switch c.Kind {
-	case KindArray:
-		return c.Offset + c.Size
-	case KindList:
-		end := int64(0)
-		for i := range c.Items {
-			end = max(end, c.Items[i].Offset+c.Items[i].Size)
-		}
-		return end
-	}
-	return 0
 }

@@ -58,7 +58,7 @@ size_t dli_jpeg_decode_run(dli_jpeg_decoder* d, const dli_jpeg_item* items, size
 
 /* Decodes the Huffman codes of a whole file alone, to the packed coefficients of packed.h. dst is a
  * multiple of 8. Returns how many of its room bytes they take. 0: the file must be decoded whole,
- * which also says what is wrong with it. Small pictures of many coefficients may not fit into room.
+ * which also reports damage. Small pictures of many coefficients may not fit into room.
  */
 size_t dli_jpeg_pack(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
                      dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room);

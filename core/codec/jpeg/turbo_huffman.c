@@ -368,6 +368,7 @@ static uint32_t parts(uint32_t n, uint32_t size) { return (n + size - 1) / size;
 
 /* Describes the image, if a device can finish it. */
 static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to) {
+    if (cinfo->comps_in_scan != cinfo->num_components) return 0;
     const jpeg_component_info* c = cinfo->cur_comp_info[0];
     int colors = cinfo->num_components == 3;
     if (!colors && (cinfo->num_components != 1 || cinfo->jpeg_color_space != JCS_GRAYSCALE) ||
