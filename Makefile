@@ -13,7 +13,7 @@ PY     := $(VENV)/bin/python
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet
 # A list of requirements is installed from its lock, which names every file by its hash.
 LOCKED := $(PIP) --require-hashes
-LISTS  := run tools test bench lint go
+LISTS  := run tools test bench lint go kernels
 GOTAGS  = $(shell cat $(STAMPS)/tags)
 # The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
 # shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.
@@ -25,11 +25,11 @@ TESTTAGS = -tags $(GOTAGS),invariants
 UV_COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --no-annotate --no-emit-index-url \
 	--custom-compile-command 'make lock'
 
-NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' 2>/dev/null)
-C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' 2>/dev/null | grep -v third_party)
+NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' -o -name '*.fatbin' 2>/dev/null)
+C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test soak test-go test-python bench bench-all bench-cores lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
+.PHONY: help build demo test soak test-go test-python bench bench-all bench-cores test-gpu bench-gpu kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
@@ -60,6 +60,15 @@ bench-all: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## every other
 
 bench-cores: build $(STAMPS)/test $(STAMPS)/bench ## an epoch on 1, 2, 4, 8, 16 cores, beside torch, FFCV and tf.data
 	$(PY) benchmarks/cores.py $(CORES)
+
+test-gpu: build $(STAMPS)/test ## the tests of a real GPU, with torch
+	$(PY) -m pytest -rs python/tests/test_gpu.py
+
+bench-gpu: build $(STAMPS)/test ## the loader into CUDA tensors; PHOTOS=a dataset of JPEG files
+	$(PY) benchmarks/gpu.py $(if $(PHOTOS),--photos $(PHOTOS))
+
+kernels: $(STAMPS)/kernels ## compile cuda/kernels for GPUs
+	$(PY) tools/kernels.py
 
 lint: lint-go lint-python lint-c lint-notices ## gofmt, vet, staticcheck; ruff, mypy; clang-format; third-party notices
 

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"deeplake/core/errs"
+	"deeplake/core/loader"
 	"deeplake/core/slab"
 )
 
@@ -103,7 +104,12 @@ func (r *rig) try(size int, value byte) (*slab.Slab, error) {
 	for i := range host.Bytes()[:size] {
 		host.Bytes()[i] = value
 	}
-	return r.Stage(host, int64(size))
+	return r.Stage(plain(host, int64(size)))
+}
+
+// plain is a batch that is copied as it is.
+func plain(host *slab.Slab, n int64) *loader.Staging {
+	return &loader.Staging{Host: host, Size: n, Copies: []loader.Copy{{Size: n}}}
 }
 
 func (r *rig) stage(size int, value byte) *slab.Slab {
@@ -299,7 +305,7 @@ func TestCloseInMidCopy(t *testing.T) {
 		all = append(all, r.stage(10_000, byte(i)))
 	}
 	r.end()
-	if _, err := r.Stage(all[0], 1); errs.KindOf(err) != errs.Closed {
+	if _, err := r.Stage(plain(all[0], 1)); errs.KindOf(err) != errs.Closed {
 		t.Errorf("Stage after Close = %v", err)
 	}
 	if err := r.Close(); err != nil {
@@ -403,6 +409,11 @@ func scenario(tb testing.TB) error {
 			s.SetBudget(1 << 20)
 		}
 	}
+	if memory, err := r.stageImages(scenarioImages); err != nil {
+		return err
+	} else {
+		memory.Release()
+	}
 	return s.Close()
 }
 
@@ -487,18 +498,18 @@ func TestFakeFindsMisuse(t *testing.T) {
 		{"written too early", "written before the copy's event", func(r *rig) {
 			fake.delay(30_000)
 			host, _ := r.host.Get(1000)
-			memory, _ := r.Stage(host, 1000)
+			memory, _ := r.Stage(plain(host, 1000))
 			host.Bytes()[5]++
 			_ = r.device.Read(make([]byte, 1), memory, 0)
 			host.Release()
 			memory.Release()
 		}},
 		{"not page-locked", "not page-locked", func(r *rig) {
-			plain := slab.NewRing(0)
-			host, _ := plain.Get(1000)
-			_, _ = r.Stage(host, 1000)
+			ring := slab.NewRing(0)
+			host, _ := ring.Get(1000)
+			_, _ = r.Stage(plain(host, 1000))
 			host.Release()
-			plain.Close()
+			ring.Close()
 		}},
 		{"another context", "another context", func(r *rig) {
 			memory := r.stage(1000, 1)

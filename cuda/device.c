@@ -24,7 +24,9 @@ struct dli_cuda_device {
     pid_t owner;
     int handle, number, pools;
     void* context;
-    void* copies; /* the stream of all copies */
+    void* copies; /* the stream of all copies and kernels */
+    void* module; /* NULL: the kernels are not loaded */
+    void* kernels[DLI_CUDA_KERNELS];
 };
 
 typedef struct {
@@ -102,17 +104,28 @@ static void release(dli_cuda_device* d) {
     if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1) return;
     if (enter(d) == SUCCESS) {
         d->call.stream_destroy(d->copies);
+        if (d->module != NULL) d->call.module_unload(d->module);
         leave(d);
     }
     d->call.primary_release(d->handle);
     free(d);
 }
 
+/* settle waits for the copy stream, in the current context. Where that fails, memory may still be
+ * in use: then it waits for the device. */
+static int settle(dli_cuda_device* d) {
+    int code = d->call.stream_synchronize(d->copies);
+    if (code != SUCCESS) d->call.ctx_synchronize();
+    return code;
+}
+
 int dli_cuda_close(dli_cuda_device* d) {
     if (d->owner != getpid()) return SUCCESS;
     int code = enter(d);
+    /* Calls may report earlier failures of others. Copies may run, so that this one must work. */
+    if (code != SUCCESS) code = enter(d);
     if (code == SUCCESS) {
-        code = d->call.stream_synchronize(d->copies);
+        code = settle(d);
         leave(d);
     }
     release(d);
@@ -161,12 +174,10 @@ static void* host_map(dli_allocator* a, uint64_t size, void** state, int* code) 
 
 static void host_unmap(dli_allocator* a, void* data, uint64_t size, void* event) {
     dli_cuda_device* d = ((allocator*)a)->device;
-    int code = note(d, enter(d));
-    if (code == SUCCESS) {
-        note(d, d->call.event_destroy(event));
-        code = note(d, d->call.host_unregister(data));
-        leave(d);
-    }
+    if (note(d, enter(d)) != SUCCESS) return; /* page-locked memory must stay where it is */
+    note(d, d->call.event_destroy(event));
+    note(d, d->call.host_unregister(data));
+    leave(d);
     munmap(data, size);
 }
 
@@ -311,19 +322,67 @@ dli_allocator* dli_cuda_memory(dli_cuda_device* d) {
 
 /* ---- Copies ---- */
 
-int dli_cuda_copy(dli_cuda_device* d, dli_slab* to, dli_slab* from, uint64_t size) {
+int dli_cuda_load(dli_cuda_device* d, const void* binary) {
+    static const char* const names[DLI_CUDA_KERNELS] = {
+        [DLI_CUDA_JPEG_SAMPLES] = "dli_jpeg_samples",
+        [DLI_CUDA_JPEG_PIXELS] = "dli_jpeg_pixels",
+    };
+    if (d->module != NULL) return SUCCESS;
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    void* module = NULL;
+    code = d->call.module_load(&module, binary);
+    for (int i = 0; i < DLI_CUDA_KERNELS && code == SUCCESS; i++) {
+        code = d->call.module_function(&d->kernels[i], module, names[i]);
+        if (code != SUCCESS) d->call.module_unload(module);
+    }
+    if (code == SUCCESS) d->module = module;
+    leave(d);
+    return code;
+}
+
+static uint64_t address_of(const dli_slab* slab) {
+    return (uint64_t)(uintptr_t)dli_slab_data(slab);
+}
+
+/* queue queues copies and kernels, up to the first failure. *begun tells whether one was queued. */
+static int queue(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
+                 const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_launch* launches,
+                 size_t launches_n, bool* begun) {
+    for (size_t i = 0; i < ranges_n; i++) {
+        const dli_cuda_range* r = &ranges[i];
+        uint64_t p = address_of(r->scratch ? scratch : to) + r->to;
+        int code = d->call.copy_in(p, (char*)dli_slab_data(from) + r->from, r->size, d->copies);
+        if (code != SUCCESS) return code;
+        *begun = true;
+    }
+    for (size_t i = 0; i < launches_n; i++) {
+        const dli_cuda_launch* l = &launches[i];
+        uint64_t tasks = l->tasks;
+        uint32_t count = l->count;
+        void* arguments[] = {&tasks, &count};
+        int code = d->call.launch(d->kernels[l->kernel], l->blocks, 1, 1, l->threads, 1, 1, 0,
+                                  d->copies, arguments, NULL);
+        if (code != SUCCESS) return code;
+        *begun = true;
+    }
+    return SUCCESS;
+}
+
+int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
+                   const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_launch* launches,
+                   size_t launches_n) {
     block* b = dli_slab_state(to);
-    uint64_t p = (uint64_t)(uintptr_t)dli_slab_data(to);
+    bool begun = false;
     int code = enter(d);
     if (code != SUCCESS) return code;
     code = await_uses(d, b);
-    if (code == SUCCESS) code = d->call.copy_in(p, dli_slab_data(from), size, d->copies);
-    if (code == SUCCESS) {
-        code = d->call.event_record(dli_slab_state(from), d->copies);
-        if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
-        /* A copy runs, and nothing tells its end. */
-        if (code != SUCCESS) d->call.stream_synchronize(d->copies);
-    }
+    /* Only the copy stream uses scratch, in order. */
+    if (code == SUCCESS)
+        code = queue(d, to, scratch, from, ranges, ranges_n, launches, launches_n, &begun);
+    if (code == SUCCESS) code = d->call.event_record(dli_slab_state(from), d->copies);
+    if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
+    if (code != SUCCESS && begun) settle(d); /* nothing tells its end */
     leave(d);
     return code;
 }
@@ -342,7 +401,7 @@ int dli_cuda_read(dli_cuda_device* d, dli_slab* from, uint64_t offset, void* to,
     int code = enter(d);
     if (code != SUCCESS) return code;
     code = d->call.copy_out(to, p, size, d->copies);
-    if (code == SUCCESS) code = d->call.stream_synchronize(d->copies);
+    if (code == SUCCESS) code = settle(d);
     leave(d);
     return code;
 }

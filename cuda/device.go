@@ -106,14 +106,52 @@ func (d *Device) ring(budget int64, op string, allocator func(*C.dli_cuda_device
 	}), nil
 }
 
-// Copy begins to copy the first n bytes of a slab of a Host ring to one of a Memory ring.
-func (d *Device) Copy(to, from *slab.Slab, n int64) error {
+// launch is a launch of a kernel over a list of tasks on the device.
+type launch struct {
+	kernel  int
+	blocks  uint32
+	threads uint32
+	tasks   uint64
+	count   uint32
+}
+
+// copyRange is a part of a slab of the host that is copied to a slab of the device.
+type copyRange struct {
+	from, to, size int64
+	scratch        bool // to the scratch slab
+}
+
+// stage begins to copy parts of a slab of a Host ring to slabs of a Memory ring, and to run kernels
+// after the copies. scratch may be nil.
+func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, launches []launch) error {
+	parts := make([]C.dli_cuda_range, len(ranges))
+	for i, r := range ranges {
+		parts[i] = C.dli_cuda_range{from: C.uint64_t(r.from), to: C.uint64_t(r.to), size: C.uint64_t(r.size)}
+		if r.scratch {
+			parts[i].scratch = 1
+		}
+	}
+	kernels := make([]C.dli_cuda_launch, len(launches))
+	for i, l := range launches {
+		kernels[i] = C.dli_cuda_launch{kernel: C.int(l.kernel), blocks: C.uint(l.blocks), threads: C.uint(l.threads),
+			tasks: C.uint64_t(l.tasks), count: C.uint32_t(l.count)}
+	}
+	var room *C.dli_slab
+	if scratch != nil {
+		room = (*C.dli_slab)(scratch.Pointer())
+	}
 	return d.with("copy a batch", func(c *C.dli_cuda_device) C.int {
-		return C.dli_cuda_copy(c, (*C.dli_slab)(to.Pointer()), (*C.dli_slab)(from.Pointer()), C.uint64_t(n))
+		if len(launches) > 0 {
+			if code := C.dli_cuda_load(c, unsafe.Pointer(unsafe.StringData(kernelBinary))); code != success {
+				return code
+			}
+		}
+		return C.dli_cuda_stage(c, (*C.dli_slab)(to.Pointer()), room, (*C.dli_slab)(from.Pointer()),
+			unsafe.SliceData(parts), C.size_t(len(parts)), unsafe.SliceData(kernels), C.size_t(len(kernels)))
 	})
 }
 
-// Copied reports whether the last copy out of a slab of a Host ring has ended.
+// Copied reports whether the work of the last Stage out of a slab of a Host ring has ended.
 func (d *Device) Copied(from *slab.Slab) (bool, error) {
 	var done C.int
 	err := d.with("wait for a copy", func(c *C.dli_cuda_device) C.int {

@@ -31,6 +31,12 @@ typedef struct dli_cuda_driver {
     int (*event_destroy)(void* event);
     int (*event_record)(void* event, void* stream);
     int (*event_query)(void* event);
+    int (*module_load)(void** module, const void* image);
+    int (*module_unload)(void* module);
+    int (*module_function)(void** function, void* module, const char* name);
+    int (*launch)(void* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                  unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared,
+                  void* stream, void** arguments, void** extra);
 } dli_cuda_driver;
 
 /* A device that is open, with counted references: the opener's and one for each allocator. */
@@ -50,12 +56,36 @@ DLI_HIDDEN int dli_cuda_close(dli_cuda_device* d);
 DLI_HIDDEN dli_allocator* dli_cuda_host(dli_cuda_device* d);
 DLI_HIDDEN dli_allocator* dli_cuda_memory(dli_cuda_device* d);
 
-/* dli_cuda_copy begins to copy size bytes of a slab of dli_cuda_host to one of dli_cuda_memory. The
- * copy stream first waits for the streams that used the memory before. Nothing on the host waits.
- * After a failure no copy runs. */
-DLI_HIDDEN int dli_cuda_copy(dli_cuda_device* d, dli_slab* to, dli_slab* from, uint64_t size);
+/* The kernels of cuda/kernels. */
+enum { DLI_CUDA_JPEG_SAMPLES, DLI_CUDA_JPEG_PIXELS, DLI_CUDA_KERNELS };
 
-/* dli_cuda_copied tells in *done whether the last copy out of a host slab has ended. */
+/* dli_cuda_load loads the kernels out of a fat binary, which is not kept. A second call does
+ * nothing. One thread may call it at a time, and none meanwhile another function of the device. */
+DLI_HIDDEN int dli_cuda_load(dli_cuda_device* d, const void* binary);
+
+/* A part of a host slab, and where it goes. */
+typedef struct {
+    uint64_t from, to, size; /* offsets in the slabs, bytes */
+    int scratch;             /* it goes to the scratch slab */
+} dli_cuda_range;
+
+/* A launch of a kernel of one dimension, over a list of tasks. */
+typedef struct {
+    int kernel;
+    unsigned blocks, threads;
+    uint64_t tasks; /* their address on the device */
+    uint32_t count;
+} dli_cuda_launch;
+
+/* dli_cuda_stage begins to copy parts of a slab of dli_cuda_host to slabs of dli_cuda_memory, and
+ * to run kernels after the copies. The copy stream first waits for the streams that used the memory
+ * before. Nothing on the host waits. scratch may be NULL. After a failure nothing runs. */
+DLI_HIDDEN int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
+                              const dli_cuda_range* ranges, size_t ranges_n,
+                              const dli_cuda_launch* launches, size_t launches_n);
+
+/* dli_cuda_copied tells in *done whether the work of the last dli_cuda_stage out of a host slab has
+ * ended. */
 DLI_HIDDEN int dli_cuda_copied(dli_cuda_device* d, dli_slab* from, int* done);
 
 /* dli_cuda_read copies memory of the device to the host and waits: for tests and tools. */

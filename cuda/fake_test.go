@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -30,15 +31,7 @@ func withFake(run func() int) int {
 }
 
 func loadFake(path string) error {
-	compiler := os.Getenv("CC")
-	if compiler == "" {
-		compiler = "cc"
-	}
-	sources, err := filepath.Glob("../go/tests/fakecuda/*.c")
-	if err != nil {
-		return err
-	}
-	build := exec.Command(compiler, append([]string{"-std=gnu11", "-O1", "-g", "-shared", "-fPIC", "-pthread", "-o", path}, sources...)...)
+	build := exec.Command("../go/tests/fakecuda/build.sh", path)
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -52,7 +45,7 @@ func loadFake(path string) error {
 	for name, f := range map[string]any{
 		"fail": &fake.fail, "delay": &fake.delay, "memory": &fake.memory, "hold": &fake.hold, "calls": &fake.calls,
 		"violations": &fake.violations, "left": &fake.left, "deinitialize": &fake.deinitialize, "reset": &fake.reset,
-		"consumer": &fake.consumer, "consume": &fake.consume, "consumed": &fake.consumed,
+		"consumer": &fake.consumer, "consume": &fake.consume, "consumed": &fake.consumed, "run": &fake.run,
 	} {
 		symbol, err := purego.Dlsym(handle, "fake_cuda_"+name)
 		if err != nil {
@@ -77,6 +70,7 @@ var fake struct {
 	consumer     func(device int32, stream *uintptr) int32
 	consume      func(stream uintptr, from uint64, to unsafe.Pointer, size uintptr) int32
 	consumed     func(stream uintptr) int32
+	run          func(kernel string, blocks, threads uint32, tasks unsafe.Pointer, count uint32) int32
 }
 
 const launchFailed = 719
@@ -88,9 +82,23 @@ func said(f func(*byte, uintptr) int32) (string, int32) {
 	return text(&room[0]), n
 }
 
+// openSources opens the sources of the fake, so that a change of them counts for the cache of test
+// results. Only files that are opened while tests run do.
+var openSources = sync.OnceFunc(func() {
+	for _, pattern := range []string{"../go/tests/fakecuda/*", "kernels/*", "../core/codec/jpeg/packed.h"} {
+		sources, _ := filepath.Glob(pattern)
+		for _, s := range sources {
+			if f, err := os.Open(s); err == nil {
+				_ = f.Close()
+			}
+		}
+	}
+})
+
 // begin resets the fake. At the end of the test there is neither wrong use nor anything left.
 func begin(t *testing.T) {
 	t.Helper()
+	openSources()
 	fake.reset()
 	t.Cleanup(func() {
 		t.Helper()

@@ -10,20 +10,26 @@ import (
 	"deeplake/core/slab"
 )
 
-// Stager copies batches to a device, in the order of Stage. It fulfils [loader.Stager].
+// Stager brings batches to a device, in the order of Stage. It fulfils [loader.Stager].
 type Stager struct {
-	device *Device
-	memory *slab.Ring
+	device  *Device
+	memory  *slab.Ring // of batches
+	scratch *slab.Ring // of the device, for packed images
+	tables  *slab.Ring // of the host, for tasks of kernels
 
 	mu      sync.Mutex
 	budget  int64        // of memory
 	copying []*slab.Slab // of the host, the earliest copy first
 	copies  int64
 	bytes   int64
+	images  int64
 	closed  bool
 }
 
 var _ loader.Stager = (*Stager)(nil)
+
+// scratchBytes of unused scratch memory stay allocated.
+const scratchBytes = 256 << 20
 
 // NewStager opens device number for the batches of a loader. It must be closed.
 func NewStager(number int) (loader.Stager, error) {
@@ -31,12 +37,27 @@ func NewStager(number int) (loader.Stager, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := d.Memory(0)
+	s := &Stager{device: d}
+	if s.memory, err = d.Memory(0); err == nil {
+		s.scratch, err = d.Memory(scratchBytes)
+	}
+	if err == nil {
+		s.tables, err = d.Host(scratchBytes)
+	}
 	if err != nil {
+		s.closeRings()
 		_ = d.Close() // nothing runs on it
 		return nil, err
 	}
-	return &Stager{device: d, memory: memory}, nil
+	return s, nil
+}
+
+func (s *Stager) closeRings() {
+	for _, r := range []*slab.Ring{s.memory, s.scratch, s.tables} {
+		if r != nil {
+			r.Close()
+		}
+	}
 }
 
 // Host implements [loader.Stager].
@@ -51,7 +72,7 @@ func (s *Stager) SetBudget(bytes int64) {
 }
 
 // Stage implements [loader.Stager].
-func (s *Stager) Stage(host *slab.Slab, n int64) (*slab.Slab, error) {
+func (s *Stager) Stage(batch *loader.Staging) (*slab.Slab, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -60,31 +81,76 @@ func (s *Stager) Stage(host *slab.Slab, n int64) (*slab.Slab, error) {
 	if err := s.releaseCopied(); err != nil {
 		return nil, err
 	}
-	memory, err := s.get(n)
+	memory, err := s.get(s.memory, batch.Size)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.device.Copy(memory, host, n); err != nil {
+	if err := s.begin(batch, memory); err != nil {
 		memory.Release()
 		return nil, err
 	}
-	host.Retain()
-	s.copying = append(s.copying, host)
+	batch.Host.Retain()
+	s.copying = append(s.copying, batch.Host)
 	s.copies++
-	s.bytes += n
+	s.images += int64(len(batch.Images))
 	return memory, nil
 }
 
-// get gets memory of the device. Where there is too little, it returns the ring's free memory to
-// the device and tries again.
-func (s *Stager) get(n int64) (*slab.Slab, error) {
-	memory, err := s.memory.Get(n)
-	if err == nil || s.memory.Stats().FreeSlabs == 0 {
-		return memory, err
+// begin queues the work of a batch.
+func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
+	ranges := make([]copyRange, 0, len(batch.Copies)+1)
+	for _, c := range batch.Copies {
+		ranges = append(ranges, copyRange{from: c.From, to: c.To, size: c.Size})
+		s.bytes += c.Size
+	}
+	if len(batch.Images) == 0 {
+		return s.device.stage(memory, nil, batch.Host, ranges, nil)
+	}
+	p, err := planImages(batch)
+	if err != nil {
+		return err
+	}
+	scratch, err := s.get(s.scratch, p.scratch)
+	if err != nil {
+		return err
+	}
+	// The copy stream alone uses it, in order: the next batch may have it at once.
+	defer scratch.Release()
+	if err := s.stageTasks(p, scratch, memory); err != nil {
+		return err
+	}
+	s.bytes += p.packed
+	return s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.launches(scratch))
+}
+
+// stageTasks begins to copy the tasks of a plan to the scratch memory.
+func (s *Stager) stageTasks(p *plan, scratch, memory *slab.Slab) error {
+	size := p.scratch - p.tasks
+	table, err := s.tables.Get(size)
+	if err != nil {
+		return err
+	}
+	p.write(table, scratch, memory)
+	if err := s.device.stage(scratch, nil, table, []copyRange{{to: p.tasks, size: size}}, nil); err != nil {
+		table.Release()
+		return err
+	}
+	s.copying = append(s.copying, table)
+	return nil
+}
+
+// get gets memory of the device. Where there is too little, it returns the free memory of the rings
+// to the device and tries again.
+func (s *Stager) get(ring *slab.Ring, n int64) (*slab.Slab, error) {
+	got, err := ring.Get(n)
+	if err == nil || s.memory.Stats().FreeSlabs+s.scratch.Stats().FreeSlabs == 0 {
+		return got, err
 	}
 	s.memory.SetBudget(0)
+	s.scratch.SetBudget(0)
 	defer s.memory.SetBudget(s.budget)
-	return s.memory.Get(n)
+	defer s.scratch.SetBudget(scratchBytes)
+	return ring.Get(n)
 }
 
 // releaseCopied drops the slabs of the copies that have ended. Copies end in their order. The
@@ -105,7 +171,7 @@ func (s *Stager) releaseCopied() error {
 func (s *Stager) Stats() loader.StagerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return loader.StagerStats{Copies: s.copies, Bytes: s.bytes, Memory: s.memory.Stats()}
+	return loader.StagerStats{Copies: s.copies, Bytes: s.bytes, Images: s.images, Memory: s.memory.Stats()}
 }
 
 // Close implements [loader.Stager].
@@ -121,6 +187,6 @@ func (s *Stager) Close() error {
 		host.Release()
 	}
 	s.copying = nil
-	s.memory.Close()
+	s.closeRings()
 	return err
 }

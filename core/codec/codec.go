@@ -123,6 +123,15 @@ type RunDecoder interface {
 	DecodeRun(dst, data [][]byte, want Channels) (done int, err error)
 }
 
+// Packer is implemented by Decoders whose work can be divided between the CPU and a device: the CPU
+// decodes codes to numbers, and the device computes pixels from them.
+type Packer interface {
+	// Pack decodes data as far as a device needs it, and returns how many bytes of dst that takes.
+	// They are for this process alone. 0 says that Decode must decode data: the device cannot
+	// finish it, dst is too small, or data is damaged. The address of dst is a multiple of 8.
+	Pack(dst, data []byte, want Channels) (int, error)
+}
+
 // Region is the part of an image that a reader wants.
 type Region struct {
 	X, Y, Width, Height int // in pixels of the image as Downscale makes it

@@ -27,6 +27,9 @@ func newColumn(v *View, ct *columnType) *Column {
 	c := &Column{view: v, ct: ct, tree: chunkmap.NewFinder(v.snap.Tree(ct.schema.ID))}
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
 		GatherPlan: c.gatherPlan, HType: ct.schema.HType, Info: ct.schema.Info}
+	if ct.packs {
+		c.access.PackRun = c.packRun
+	}
 	return c
 }
 
@@ -87,6 +90,10 @@ func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chun
 
 func (c *Column) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
 	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
+}
+
+func (c *Column) packRun(ctx context.Context, refs []*chunk.Ref, w *chunk.Worker, deliver chunk.Packed, failed func(i int, err error)) {
+	w.PackRun(ctx, refs, c.ct.channels, deliver, failed)
 }
 
 func (c *Column) decodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {

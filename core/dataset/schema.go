@@ -41,6 +41,7 @@ type columnType struct {
 	list        bool         // htype.List(), which every lookup of a chunk asks for
 	dtype       tensor.DType // 0: open, the first sample decides
 	sampleCodec codec.SampleCodec
+	packs       bool // its decoder is a codec.Packer
 	blockCodec  codec.Codec
 	channels    codec.Channels
 }
@@ -72,6 +73,11 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 	}
 	if err != nil {
 		return fail(err)
+	}
+	if ct.sampleCodec != nil {
+		d := ct.sampleCodec.NewDecoder()
+		_, ct.packs = d.(codec.Packer)
+		d.Close()
 	}
 	switch ct.htype.Base {
 	case "image.rgb":

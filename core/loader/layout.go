@@ -24,6 +24,10 @@ type part struct {
 	at       []int64      // offset of each item in the slab
 	padded   tensor.Shape // the shape that KindArray items grow to
 	outcomes []outcome    // of the items after transforms; empty: there are none
+	// of a field that packs: the items, where their area begins in the slab, and how much of it is
+	// used
+	images      []packedItem
+	first, used int64
 }
 
 // count returns the number of items.
@@ -77,6 +81,7 @@ func (l *layout) column(p *part) ([]BatchColumn, error) {
 	f := p.field
 	c := BatchColumn{Name: f.name, DType: f.dtype, Count: p.count(), Splits: p.splits, Null: p.null}
 	p.at = slices.Grow(p.at[:0], p.count())[:p.count()]
+	p.images = nil
 	switch {
 	case f.text:
 		return l.bytes(p, c)
@@ -200,6 +205,9 @@ func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColum
 	}
 	c.Size = int64(p.count()) * size
 	c.Shape = append(tensor.Shape{int64(p.count())}, shape...)
+	if p.field.packs && len(shape) == 3 && c.Size > 0 {
+		l.reservePacked(p, &c)
+	}
 	return []BatchColumn{c}, nil
 }
 

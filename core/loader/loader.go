@@ -66,6 +66,9 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		}
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
+	if stager != nil {
+		packAll(fields)
+	}
 	l := &Loader{
 		cache: cache, workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
 		order:  epochOrder,

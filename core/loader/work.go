@@ -66,6 +66,10 @@ func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *ato
 		w.runAugmented(ctx, j, mem, scratch)
 		return
 	}
+	if p.images != nil {
+		w.runPacked(ctx, j, mem, scratch)
+		return
+	}
 	if p.field.runs && j.to-j.from > 1 {
 		w.runMany(ctx, j, mem, scratch)
 		return
@@ -214,6 +218,12 @@ func (c *BatchColumn) leaveOut(mem []byte, keep []bool) {
 
 func (c *BatchColumn) moveArray(mem []byte, keep []bool) {
 	size := c.Size / int64(c.Count)
+	if c.images != nil { // they lie in any order
+		c.images = filter(c.images, keep)
+		n := int64(len(c.images))
+		c.Count, c.Size, c.Shape[0] = int(n), n*size, n
+		return
+	}
 	data := mem[c.Offset : c.Offset+c.Size]
 	n := int64(0)
 	for i, k := range keep {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import itertools
 import json
 import types
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 from conftest import encoded, host, picture
 from deeplake import _native, transforms
 from deeplake._cli import cli
+from PIL import Image
 
 ROWS = 30
 numbers = itertools.count()
@@ -63,7 +65,7 @@ def ds():
         rows = range(ROWS)
         ds.extend(
             {
-                "image": [deeplake.read(encoded(picture(i))) for i in rows],
+                "image": [deeplake.read(encoded(picture(i, 72, 96))) for i in rows],
                 "x": np.arange(ROWS * 5, dtype=np.float32).reshape(ROWS, 5),
                 "n": [np.full(i % 4, i) for i in rows],
                 "word": [f"w{i}" for i in rows],
@@ -100,6 +102,38 @@ def test_batches(fake, ds, device, delay):
     stacked = {"shuffle": True, "tensors": ["x", "image", "word"]}
     for options in (ragged, stacked):
         assert same(ds.batches(4, device=device, **options), ds.batches(4, **options), consumer) == 8
+
+
+def test_the_device_finishes_jpeg_files(fake, ds):
+    consumer = fake.consumer()
+    loader = ds.batches(8, device="cuda", tensors=["image"], shuffle=True)
+    assert same(loader, ds.batches(8, tensors=["image"], shuffle=True), consumer) == 4
+    figures = loader.stats()["device"]
+    assert figures["images"] == ROWS and fake.calls("cuLaunchKernel") == 8
+    assert figures["bytes"] < 0.75 * ROWS * 72 * 96 * 3
+
+
+def test_files_that_the_device_does_not_finish(fake):
+    """Progressive and damaged files among others, in one batch."""
+    kinds = ["plain", "progressive", "gray", "png"]
+    files = []
+    for i in range(16):
+        out = io.BytesIO()
+        image = Image.fromarray(picture(i, 96, 128)).convert("L" if kinds[i % 4] == "gray" else "RGB")
+        image.save(out, "JPEG", quality=85, progressive=kinds[i % 4] == "progressive")
+        files.append(out.getvalue())
+    damaged = bytearray(files[8])
+    damaged[len(damaged) // 2] ^= 0xFF
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image.rgb", compression="jpeg")
+        ds.extend({"image": [deeplake.read(data) for data in [*files[:8], bytes(damaged), *files[9:]]]})
+        ds.commit()
+        consumer = fake.consumer()
+        options = {"on_error": "skip", "return_index": True}
+        loader, cpu = ds.batches(5, device="cuda", **options), ds.batches(5, **options)
+        assert same(loader, cpu, consumer) == 4
+        assert loader.stats()["skipped"] == cpu.stats()["skipped"] <= 1
+        assert loader.stats()["device"]["images"] == 12 - loader.stats()["skipped"]
 
 
 def test_what_an_array_says_of_itself(fake, ds):

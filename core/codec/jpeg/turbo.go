@@ -8,6 +8,8 @@ package jpeg
 #cgo nocallback dli_jpeg_decode
 #cgo noescape dli_jpeg_decode_run
 #cgo nocallback dli_jpeg_decode_run
+#cgo noescape dli_jpeg_pack
+#cgo nocallback dli_jpeg_pack
 #cgo noescape dli_jpeg_encode
 #cgo nocallback dli_jpeg_encode
 #include <stdlib.h>
@@ -33,7 +35,10 @@ type decoder struct {
 	rois   []C.dli_jpeg_part
 }
 
-var _ codec.RunDecoder = (*decoder)(nil)
+var (
+	_ codec.RunDecoder = (*decoder)(nil)
+	_ codec.Packer     = (*decoder)(nil)
+)
 
 // Decode crosses into C once. Damage that libjpeg merely warns of is errs.Corrupt; extraneous bytes
 // between segments, which cost no pixel, are not.
@@ -51,6 +56,22 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 		return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
 	}
 	return nil
+}
+
+// Pack implements [codec.Packer].
+func (d *decoder) Pack(dst, data []byte, want codec.Channels) (int, error) {
+	if err := d.ready(); err != nil {
+		return 0, err
+	}
+	f, err := parse(data)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := f.channels(want); err != nil {
+		return 0, err
+	}
+	return int(C.dli_jpeg_pack(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), f.shape(want),
+		C.dli_jpeg_want(want), (*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)))), nil
 }
 
 // ready makes the decompressor.

@@ -116,9 +116,11 @@ static int make(dli_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
     uint32_t code = 0, number = 0;
     for (unsigned length = 1; length <= 16; length++, code <<= 1) {
         unsigned count = source->bits[length];
-        if (code + count > 1u << length || number + count > 256) return 0;
+        /* No code is all ones. */
+        if (count > 0 && code + count >= 1u << length || number + count > 256) return 0;
         t->first[length] = (int32_t)number - (int32_t)code;
         for (; count > 0; count--, code++, number++) {
+            if (is_dc && source->huffval[number] > 15) return 0;
             if (length > DLI_HUFFMAN_AHEAD) continue;
             unsigned left = DLI_HUFFMAN_AHEAD - length;
             enter(&t->symbols[code << left], left, meaning(length, source->huffval[number], is_dc),
@@ -313,9 +315,10 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     return TRUE;
 }
 
-int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
+/* Prepares for the scan at whose data cinfo stands. Returns 0 for one that is libjpeg's. */
+static int begin_scan(dli_huffman* h, j_decompress_ptr cinfo) {
     if (cinfo->progressive_mode || cinfo->arith_code || cinfo->data_precision != 8 ||
-        cinfo->comps_in_scan != cinfo->num_components || cinfo->blocks_in_MCU > D_MAX_BLOCKS_IN_MCU)
+        cinfo->comps_in_scan != cinfo->num_components)
         return 0;
     if (h->window == NULL) {
         h->window = calloc(DLI_HUFFMAN_WINDOW + DLI_HUFFMAN_MCU, 1);
@@ -330,19 +333,174 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
             !make(&h->ac[ac], cinfo->ac_huff_tbl_ptrs[ac], 0))
             return 0;
     }
-    for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
-        int n = cinfo->MCU_membership[i];
-        const jpeg_component_info* c = cinfo->cur_comp_info[n];
-        h->blocks[i] = (dli_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n,
-                                           DLI_SCALED_SIZE(c) == 1};
-    }
     h->ahead = cinfo->src->next_input_byte;
     h->file_end = h->ahead + cinfo->src->bytes_in_buffer;
-    h->mcus = (size_t)cinfo->MCUs_per_row * cinfo->MCU_rows_in_scan;
     h->restart = 0;
     begin_interval(h, cinfo);
+    return 1;
+}
+
+/* Describes a block of an MCU that belongs to component n of the scan. */
+static dli_huffman_block block_of(dli_huffman* h, j_decompress_ptr cinfo, int n, int dc_only) {
+    const jpeg_component_info* c = cinfo->cur_comp_info[n];
+    return (dli_huffman_block){&h->dc[c->dc_tbl_no], &h->ac[c->ac_tbl_no], n, dc_only};
+}
+
+int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
+    if (cinfo->blocks_in_MCU > D_MAX_BLOCKS_IN_MCU || !begin_scan(h, cinfo)) return 0;
+    for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
+        int n = cinfo->MCU_membership[i];
+        h->blocks[i] = block_of(h, cinfo, n, DLI_SCALED_SIZE(cinfo->cur_comp_info[n]) == 1);
+    }
+    h->mcus = (size_t)cinfo->MCUs_per_row * cinfo->MCU_rows_in_scan;
     ((entropy_head*)cinfo->entropy)->decode_mcu = decode_mcu;
     return 1;
+}
+
+/* ---- Packing ---- */
+
+enum {
+    MOST_ENTRIES = 2 * 63 + 2, /* that a block takes, and two that are written beyond it */
+    MOST_KNOWN = 511,          /* a value of one entry */
+};
+
+static uint32_t parts(uint32_t n, uint32_t size) { return (n + size - 1) / size; }
+
+/* Describes the image, if a device can finish it. */
+static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to) {
+    if (cinfo->comps_in_scan != cinfo->num_components) return 0;
+    const jpeg_component_info* c = cinfo->cur_comp_info[0];
+    int colors = cinfo->num_components == 3;
+    if (!colors && (cinfo->num_components != 1 || cinfo->jpeg_color_space != JCS_GRAYSCALE) ||
+        colors && cinfo->jpeg_color_space != JCS_YCbCr)
+        return 0;
+    memset(to, 0, sizeof *to);
+    to->width = cinfo->image_width;
+    to->height = cinfo->image_height;
+    to->components = (uint8_t)cinfo->num_components;
+    to->h = colors ? (uint8_t)c->h_samp_factor : 1;
+    to->v = colors ? (uint8_t)c->v_samp_factor : 1;
+    if (to->h > 2 || to->v > to->h) return 0;
+    for (int i = 0; i < cinfo->num_components; i++) {
+        c = cinfo->cur_comp_info[i];
+        if (i > 0 && (c->h_samp_factor != 1 || c->v_samp_factor != 1)) return 0;
+        if ((unsigned)c->quant_tbl_no >= NUM_QUANT_TBLS) return 0;
+        const JQUANT_TBL* table = cinfo->quant_tbl_ptrs[c->quant_tbl_no];
+        if (table == NULL || table->quantval[0] == 0) return 0;
+        for (int k = 0; k < 64; k++) to->steps[i][k] = table->quantval[places[k]];
+    }
+    to->across = parts(to->width, 8u * to->h);
+    to->down = parts(to->height, 8u * to->v);
+    uint64_t blocks = (uint64_t)to->across * to->down * (to->h * to->v + (colors ? 2 : 0));
+    to->blocks = (uint32_t)blocks;
+    return blocks == to->blocks;
+}
+
+/* Appends a value that may need two entries. */
+static inline uint16_t* append(uint16_t* to, size_t k, int value) {
+    int first = value > MOST_KNOWN ? MOST_KNOWN : value < -MOST_KNOWN ? -MOST_KNOWN : value;
+    *to++ = (uint16_t)(k << 10 | ((unsigned)first & 1023));
+    if (value != first) *to++ = (uint16_t)(k << 10 | ((unsigned)(value - first) & 1023));
+    return to;
+}
+
+/* Decodes one block behind its first coefficient, as decode_mcu does. Returns the end of its
+ * entries; NULL for a code that does not exist. */
+static inline uint16_t* pack_block(const dli_huffman_table* ac, uint16_t* to, uint64_t* buffer_,
+                                   unsigned* bits_, const unsigned char** next_) {
+    uint64_t buffer = *buffer_, s;
+    unsigned bits = *bits_;
+    const unsigned char* next = *next_;
+    size_t k = 0;
+    do {
+#pragma GCC unroll 5
+        for (int n = 0; n < 5; n++) {
+            s = LOOK_UP(ac);
+            if ((s & KNOWN) == 0) goto other;
+            k += ahead(s);
+            size_t second = k + second_ahead(s);
+            to[0] = (uint16_t)(k << 10 | (s >> 16 & 1023));
+            to[1] = (uint16_t)(second << 10 | (s >> 48 & 1023));
+            if (second >= 63) {
+                /* The block ends with the first or the second. An end of block leads END ahead, a
+                 * run beyond the block less. */
+                size_t last = k >= 63 ? k : second;
+                if (last > 63 && last < END) return NULL;
+                to += (k <= 63) + (second <= 63 && second > k);
+                if (k >= 63) s = first_bits(s);
+                TAKE(s);
+                goto done;
+            }
+            to += 1 + (second > k);
+            k = second;
+            TAKE(s);
+        }
+        REFILL();
+        continue;
+    other:
+        REFILL();
+        if (s == 0 && (s = find(ac, buffer, 0)) == 0) return NULL;
+        k += ahead(s);
+        if (value_bits(s) != 0 && k > 63) return NULL;
+        if (value_bits(s) != 0) to = append(to, k, value_of(buffer << code_bits(s), value_bits(s)));
+        TAKE(s);
+        REFILL();
+    } while (k < 63);
+done:
+    *buffer_ = buffer;
+    *bits_ = bits;
+    *next_ = next;
+    return to;
+}
+
+size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room) {
+    dli_jpeg_packed head;
+    if (!describe(cinfo, &head) || !begin_scan(h, cinfo)) return 0;
+    size_t before = sizeof head + (size_t)head.blocks * sizeof(dli_jpeg_block);
+    if (room < before) return 0;
+    dli_jpeg_block* block = (dli_jpeg_block*)(dst + sizeof head);
+    uint16_t *entries = (uint16_t*)(dst + before), *to = entries;
+    int in_mcu = 0;
+    for (int i = 0; i < head.components; i++)
+        for (int k = i == 0 ? head.h * head.v : 1; k > 0; k--)
+            h->blocks[in_mcu++] = block_of(h, cinfo, i, 0);
+    size_t most = (room - before) / 2;
+    for (size_t left = (size_t)head.across * head.down; left > 0; left--) {
+        if (most - (size_t)(to - entries) < (size_t)in_mcu * MOST_ENTRIES) return 0;
+        if (cinfo->restart_interval != 0) {
+            if (h->until_restart == 0) pass_restart(h, cinfo);
+            h->until_restart--;
+        }
+        if (!h->whole && h->end - h->next < DLI_HUFFMAN_MCU) fill(h);
+        uint64_t buffer = h->buffer;
+        unsigned bits = h->bits;
+        const unsigned char* next = h->next;
+        for (int i = 0; i < in_mcu; i++, block++) {
+            const dli_huffman_block* b = &h->blocks[i];
+            REFILL();
+            uint64_t s = LOOK_UP(b->dc);
+            if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) return 0;
+            int dc = h->last_dc[b->component] += value_of(buffer << code_bits(s), value_bits(s));
+            TAKE(s);
+            REFILL();
+            /* Values that no picture has are left to libjpeg, whose versions differ there. */
+            int64_t level = (int64_t)dc * head.steps[b->component][0];
+            if (dc != (int16_t)dc || level > 8191 || level < -8191) return 0;
+            uint16_t* end = pack_block(b->ac, to, &buffer, &bits, &next);
+            if (end == NULL) return 0;
+            *block = (dli_jpeg_block){(uint32_t)(to - entries), (int16_t)dc, (uint16_t)(end - to)};
+            to = end;
+        }
+        if ((h->end - next) * 8 + (ptrdiff_t)bits < 0) return 0;
+        h->buffer = buffer;
+        h->bits = bits;
+        h->next = next;
+    }
+    leave(h, cinfo);
+    if (h->file_end - h->ahead < 2 || h->ahead[1] != JPEG_EOI) return 0;
+    head.entries = (uint32_t)(to - entries);
+    memcpy(dst, &head, sizeof head);
+    return (size_t)((unsigned char*)to - dst);
 }
 
 #else
@@ -350,6 +508,14 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     (void)h;
     (void)cinfo;
+    return 0;
+}
+
+size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room) {
+    (void)h;
+    (void)cinfo;
+    (void)dst;
+    (void)room;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "packed.h"
 #include "turbo_abi.h"
 
 enum {
@@ -62,6 +63,12 @@ typedef struct {
  * those that this can decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves
  * everything as it is. Afterwards libjpeg reports JERR_CANT_SUSPEND where h has to stop. */
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo);
+
+/* Decodes the scan at whose data cinfo stands, after jpeg_read_header, to packed coefficients in
+ * dst, of which the address is a multiple of 8. Returns how many of its room bytes they take. 0:
+ * the image does not fit, is of a kind that the device does not finish, or is damaged; an error of
+ * cinfo says the same. */
+size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room);
 
 /* Frees what h holds. */
 void dli_huffman_free(dli_huffman* h);

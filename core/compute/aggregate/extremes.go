@@ -89,8 +89,8 @@ func (a *extreme[T]) Add(c *array.Column, group []int32, groups int) error {
 	return nil
 }
 
-// takeAll takes the rows of groups. Nearly all change nothing: for them one comparison is enough. NaN
-// fails it, and take decides.
+// takeAll takes the rows of groups. Nearly all change nothing: for them one comparison is enough.
+// NaN fails it, and take decides.
 func (a *extreme[T]) takeAll(d []T, group []int32, null []bool) {
 	n, best := a.n, a.best
 	for i, g := range group {

@@ -61,6 +61,9 @@ context* fake_primary(int device);
 /* fake_violation notes wrong use, under the lock. */
 void fake_violation(const char* format, ...);
 
+/* fake_misused tells whether there was wrong use, under the lock. */
+bool fake_misused(void);
+
 /* fake_lost gives the failure after which every call fails; 0: none. Under the lock. */
 int fake_lost(void);
 
@@ -74,6 +77,17 @@ int fake_free(uintptr_t p);
 
 /* fake_memory_left counts live allocations and registrations, with their first sizes as text. */
 int fake_memory_left(char* text, size_t size);
+
+/* fake_check_guards notes writes behind the end of any memory, under the lock. */
+void fake_check_guards(void);
+
+/* ---- device.cpp: kernels on the host ---- */
+
+/* Runs a kernel over tasks, by its name. Returns 0 if there is none. */
+int fake_cuda_run(const char* name, unsigned blocks, unsigned threads, const void* tasks,
+                  uint32_t count);
+/* Tells whether there is a kernel of this name. */
+int fake_cuda_has(const char* name);
 
 /* ---- stream.c: streams and events ---- */
 

@@ -57,6 +57,8 @@ void fake_violation(const char* format, ...) {
     fake.violation_count++;
 }
 
+bool fake_misused(void) { return fake.violation_count > 0; }
+
 int fake_lost(void) { return fake.ended ? DEINITIALIZED : fake.lost; }
 
 /* counted adds a call to the counts and returns how many there were of it. */
@@ -90,7 +92,8 @@ static __thread int reported;
 
 static bool frees(const char* call) {
     return strstr(call, "Free") != NULL || strstr(call, "Destroy") != NULL ||
-           strstr(call, "Unregister") != NULL || strstr(call, "Release") != NULL;
+           strstr(call, "Unregister") != NULL || strstr(call, "Unload") != NULL ||
+           strstr(call, "Release") != NULL;
 }
 
 int fake_enter(const char* call, bool anywhere) {
@@ -307,10 +310,26 @@ int cuMemHostUnregister(void* p) {
     return fake_leave(OK);
 }
 
+enum { GUARD = 64 };
+
+static void check_guard(const range* r) {
+    const unsigned char* guard = (const unsigned char*)r->at + r->size;
+    for (int i = 0; i < GUARD; i++)
+        if (guard[i] != 0xa5) {
+            fake_violation("memory of the device is written behind its end");
+            return;
+        }
+}
+
+void fake_check_guards(void) {
+    for (const range* r = fake.allocated; r != NULL; r = r->next) check_guard(r);
+}
+
 int fake_alloc(uint64_t* p, size_t size, context* of) {
     if (fake.memory > 0 && fake.used + size > fake.memory) return OUT_OF_MEMORY;
-    void* mem = malloc(size);
+    char* mem = malloc(size + GUARD);
     if (mem == NULL) return OUT_OF_MEMORY;
+    memset(mem + size, 0xa5, GUARD);
     fake.used += size;
     memset(mem, 0xdb, size); /* no one may count on its content */
     add(&fake.allocated, (uintptr_t)mem, size, of);

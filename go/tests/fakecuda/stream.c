@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum { COPY_IN, COPY_OUT, RECORD, WAIT, FREE } kind;
+typedef enum { COPY_IN, COPY_OUT, RECORD, WAIT, FREE, LAUNCH } kind;
 
 typedef struct op {
     kind kind;
@@ -15,6 +15,9 @@ typedef struct op {
     uint64_t digest; /* COPY_IN: of the source when the copy was queued */
     event* event;
     uint64_t number; /* of the record that WAIT waits for and RECORD reaches */
+    const char* kernel;
+    unsigned blocks, threads;
+    uint32_t count; /* of the tasks at from */
     struct op* next;
 } op;
 
@@ -57,6 +60,19 @@ static void copy(op* o) {
     memcpy(o->to, o->from, o->size);
 }
 
+/* launch runs a kernel over tasks in memory of the device. */
+static void launch(op* o) {
+    if (fake_misused()) return; /* its input may be missing */
+    if (!fake_device_memory((uintptr_t)o->from, o->count)) {
+        fake_violation("%s runs over tasks in freed memory", o->kernel);
+        return;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    fake_cuda_run(o->kernel, o->blocks, o->threads, o->from, o->count);
+    pthread_mutex_lock(&fake_lock);
+    fake_check_guards();
+}
+
 static void run(op* o) {
     switch (o->kind) {
         case COPY_IN:
@@ -72,6 +88,9 @@ static void run(op* o) {
             break;
         case FREE:
             fake_free((uintptr_t)o->to);
+            break;
+        case LAUNCH:
+            launch(o);
             break;
     }
 }
@@ -310,6 +329,76 @@ int cuMemFreeAsync(uint64_t p, stream* s) {
     return fake_leave(OK);
 }
 
+/* ---- Kernels ---- */
+
+typedef struct {
+    context* of;
+    bool dead;
+} module;
+
+typedef struct {
+    module* of;
+    char name[64];
+} function;
+
+static int live_modules;
+
+int cuModuleLoadData(module** out, const void* image) {
+    int code = fake_enter("cuModuleLoadData", false);
+    if (code != OK) return code;
+    const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba}; /* of a fat binary */
+    if (memcmp(image, magic, sizeof magic) != 0) {
+        fake_violation("cuModuleLoadData: this is no fat binary");
+        return fake_leave(INVALID_VALUE);
+    }
+    *out = calloc(1, sizeof **out); /* never freed: functions know it */
+    (*out)->of = fake_current();
+    live_modules++;
+    return fake_leave(OK);
+}
+
+int cuModuleUnload(module* m) {
+    int code = fake_enter("cuModuleUnload", false);
+    if (code != OK) return code;
+    if (m->dead) fake_violation("cuModuleUnload: the module is unloaded");
+    m->dead = true;
+    live_modules--;
+    return fake_leave(OK);
+}
+
+int cuModuleGetFunction(function** out, module* m, const char* name) {
+    int code = fake_enter("cuModuleGetFunction", false);
+    if (code != OK) return code;
+    if (!fake_cuda_has(name)) {
+        fake_violation("cuModuleGetFunction: there is no kernel %s", name);
+        return fake_leave(INVALID_VALUE);
+    }
+    *out = calloc(1, sizeof **out);
+    (*out)->of = m;
+    snprintf((*out)->name, sizeof(*out)->name, "%s", name);
+    return fake_leave(OK);
+}
+
+int cuLaunchKernel(function* f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
+                   unsigned tz, unsigned shared, stream* s, void** arguments, void** extra) {
+    int code = fake_enter("cuLaunchKernel", false);
+    if (code != OK) return code;
+    if ((s = live(s, "cuLaunchKernel")) == NULL) return fake_leave(INVALID_HANDLE);
+    if (f->of->dead || f->of->of != fake_current())
+        fake_violation("cuLaunchKernel: a function of an unloaded module, or of another context");
+    if (x == 0 || tx == 0 || tx > 1024 || y * z * ty * tz != 1 || shared != 0 || extra != NULL) {
+        fake_violation("cuLaunchKernel: %u blocks of %u threads", x, tx);
+        return fake_leave(INVALID_VALUE);
+    }
+    push(s, (op){.kind = LAUNCH,
+                 .from = *(void**)arguments[0],
+                 .count = *(uint32_t*)arguments[1],
+                 .kernel = f->name,
+                 .blocks = x,
+                 .threads = tx});
+    return fake_leave(OK);
+}
+
 /* ---- What tests call ---- */
 
 void fake_cuda_delay(int microseconds) {
@@ -332,15 +421,21 @@ void fake_clear_streams(void) {
         pthread_cond_broadcast(&fake_changed);
         drain(s);
     }
-    stream* left = NULL; /* threads that are idle stay: the test has lost their streams */
+    stream* left = NULL;
     for (stream *s = streams, *next; s != NULL; s = next) {
         next = s->next;
-        if (!s->outside) continue;
+        if (!s->outside) { /* the library has lost it */
+            s->closing = true;
+            pthread_cond_broadcast(&fake_changed);
+            pthread_detach(s->thread);
+            continue;
+        }
         s->next = left;
         left = s;
     }
     streams = left;
     for (event* e = events; e != NULL; e = e->next) e->dead = true;
+    live_modules = 0;
 }
 
 int fake_streams_left(char* text, size_t size) {
@@ -349,7 +444,8 @@ int fake_streams_left(char* text, size_t size) {
     for (event* t = events; t != NULL; t = t->next) e += !t->dead;
     size_t used = strlen(text);
     if (n + e > 0) snprintf(text + used, size - used, "%d streams, %d events; ", n, e);
-    return n + e;
+    if (live_modules > 0) snprintf(text + strlen(text), size - strlen(text), "a module; ");
+    return n + e + live_modules;
 }
 
 /* The consumer's stream lives until the process ends. */

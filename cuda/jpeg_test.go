@@ -1,0 +1,244 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"unsafe"
+
+	"deeplake/core/codec"
+	"deeplake/core/codec/jpeg"
+	"deeplake/core/loader"
+	"deeplake/core/slab"
+	"deeplake/core/tensor"
+)
+
+// packed is a file that was packed, with the pixels that the CPU decodes.
+type packed struct {
+	data     []uint64 // aligned
+	size     int64    // bytes of data
+	want     []byte
+	channels int
+}
+
+func pack(t *testing.T, file []byte, want codec.Channels) (packed, bool) {
+	t.Helper()
+	c := jpeg.New()
+	d := c.NewDecoder()
+	defer d.Close()
+	h, err := c.Header(file, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := h.Shape.Bytes(h.DType)
+	p := packed{want: make([]byte, size), channels: int(h.Shape[2])}
+	if err := d.Decode(p.want, file, want); err != nil {
+		t.Fatal(err)
+	}
+	room := make([]uint64, size+1000)
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room))
+	n, err := d.(codec.Packer).Pack(raw, file, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n == 0 {
+		return p, false
+	}
+	p.data, p.size = room[:(n+7)/8], int64(n)
+	return p, true
+}
+
+// stageImages brings packed images to the device. Their pixels follow each other, with 16 bytes
+// between them.
+func (r *rig) stageImages(images []packed) (*slab.Slab, error) {
+	batch := &loader.Staging{}
+	var need int64
+	for _, p := range images {
+		need += 8 * int64(len(p.data))
+	}
+	host, err := r.host.Get(need)
+	if err != nil {
+		return nil, err
+	}
+	defer host.Release()
+	batch.Host = host
+	at := int64(0)
+	for _, p := range images {
+		raw := unsafe.Slice((*byte)(unsafe.Pointer(&p.data[0])), 8*len(p.data))
+		copy(host.Bytes()[at:], raw)
+		batch.Images = append(batch.Images, loader.Image{From: at, Size: p.size, To: batch.Size, Channels: p.channels})
+		at += int64(len(raw))
+		batch.Size += int64(len(p.want)) + 16
+	}
+	return r.Stage(batch)
+}
+
+// finish brings packed images to the device in one batch, and compares their pixels.
+func finish(t *testing.T, r *rig, images []packed) {
+	t.Helper()
+	memory, err := r.stageImages(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Release()
+	at := int64(0)
+	for i, p := range images {
+		pixels := make([]byte, len(p.want))
+		if err := r.device.Read(pixels, memory, at); err != nil {
+			t.Fatal(err)
+		}
+		at += int64(len(p.want)) + 16
+		for k := range pixels {
+			if pixels[k] != p.want[k] {
+				t.Fatalf("image %d: byte %d of %d is %d, want %d", i, k, len(pixels), pixels[k], p.want[k])
+			}
+		}
+	}
+}
+
+// drawn returns a picture: noise is the widest spectrum, else it is smooth.
+func drawn(r *rand.Rand, h, w, channels int, noise float64) []byte {
+	pix := make([]byte, h*w*channels)
+	for i := range pix {
+		x, y := i/channels%w, i/channels/w
+		smooth := 128 + 60*float64(x%17)/17 - 60*float64(y%13)/13 + 20*float64(i%channels)
+		pix[i] = byte(max(0, min(255, smooth+noise*(r.Float64()-0.5)*400)))
+	}
+	return pix
+}
+
+func TestPixelsEqualTheCPU(t *testing.T) {
+	begin(t)
+	rig := newRig(t, 0)
+	defer rig.end()
+	r := rand.New(rand.NewPCG(1, 2))
+	c := jpeg.New()
+	for _, ratio := range []string{"4:4:4", "4:2:2", "4:2:0"} {
+		for _, quality := range []int{1, 30, 75, 95, 100} {
+			t.Run(fmt.Sprint(ratio[2:], " ", quality), func(t *testing.T) {
+				var images []packed
+				for _, size := range [][2]int{{1, 1}, {2, 3}, {3, 2}, {4, 5}, {5, 4}, {7, 9}, {16, 16}, {17, 15}, {33, 31}, {40, 70}, {121, 87}} {
+					for _, channels := range []int{1, 3} {
+						for _, want := range []codec.Channels{codec.AsStored, codec.RGB, codec.Gray} {
+							noise := r.Float64() * float64(quality) / 100
+							pix := drawn(r, size[0], size[1], channels, noise)
+							file, err := c.Encode(nil, pix, tensor.Uint8, tensor.Shape{int64(size[0]), int64(size[1]), int64(channels)},
+								codec.Options{Quality: quality, Subsampling: ratio})
+							if err != nil {
+								t.Fatal(err)
+							}
+							p, ok := pack(t, file, want)
+							if !ok {
+								t.Fatalf("%v of %d channels is not packed", size, channels)
+							}
+							images = append(images, p)
+						}
+					}
+				}
+				finish(t, rig, images)
+			})
+		}
+	}
+}
+
+// TestPixelsOfFiles takes the files of the codec's tests, which other programs wrote.
+func TestPixelsOfFiles(t *testing.T) {
+	begin(t)
+	rig := newRig(t, 0)
+	defer rig.end()
+	var images []packed
+	left := 0
+	paths, _ := filepath.Glob(os.Getenv("DEEPLAKE_TEST_JPEGS"))
+	if len(paths) == 0 {
+		paths, _ = filepath.Glob("../core/codec/jpeg/testdata/*.jpg")
+	}
+	for _, path := range paths {
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := jpeg.New().Header(file, codec.RGB); err != nil {
+			continue
+		}
+		p, ok := pack(t, file, codec.RGB)
+		if !ok {
+			left++
+			continue
+		}
+		images = append(images, p)
+	}
+	t.Logf("%d files are packed, %d are not", len(images), left)
+	if len(images) == 0 {
+		t.Skip("there are no files")
+	}
+	finish(t, rig, images)
+}
+
+// TestDamagedFiles changes bytes of files. A file that is packed must be one that the CPU decodes,
+// to the same pixels.
+func TestDamagedFiles(t *testing.T) {
+	begin(t)
+	rig := newRig(t, 0)
+	defer rig.end()
+	r := rand.New(rand.NewPCG(3, 4))
+	c := jpeg.New()
+	d := c.NewDecoder()
+	defer d.Close()
+	room := make([]uint64, 1<<14)
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room))
+	same, refused := 0, 0
+	for i := range 4000 {
+		ratio := []string{"4:4:4", "4:2:2", "4:2:0"}[i%3]
+		h, w := 1+r.IntN(40), 1+r.IntN(40)
+		file, err := c.Encode(nil, drawn(r, h, w, 3, r.Float64()), tensor.Uint8, tensor.Shape{int64(h), int64(w), 3}, codec.Options{Quality: 1 + r.IntN(100), Subsampling: ratio})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1 + r.IntN(3) {
+			at := len(file) - 1 - r.IntN(len(file)/2) // mostly in the scan
+			file[at] ^= byte(1 << r.IntN(8))
+		}
+		if _, err := c.Header(file, codec.RGB); err != nil {
+			continue
+		}
+		n, err := d.(codec.Packer).Pack(raw, file, codec.RGB)
+		if err != nil || n == 0 {
+			refused++
+			continue
+		}
+		p, ok := pack(t, file, codec.RGB) // fails where the CPU finds damage
+		if !ok {
+			t.Fatal("a file is packed once and not again")
+		}
+		finish(t, rig, []packed{p})
+		same++
+	}
+	if same < 100 || refused < 100 {
+		t.Errorf("%d files are packed, %d are not: the test tries too little", same, refused)
+	}
+}
+
+// scenarioImages are two small images.
+var scenarioImages = func() []packed {
+	var all []packed
+	for _, channels := range []int{1, 3} {
+		pix := drawn(rand.New(rand.NewPCG(5, 6)), 9, 11, channels, 0.2)
+		file, err := jpeg.New().Encode(nil, pix, tensor.Uint8, tensor.Shape{9, 11, int64(channels)}, codec.Options{})
+		if err != nil {
+			panic(err)
+		}
+		d := jpeg.New().NewDecoder()
+		room := make([]uint64, 1<<12)
+		n, err := d.(codec.Packer).Pack(unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room)), file, codec.AsStored)
+		if err != nil {
+			panic(err)
+		}
+		d.Close()
+		all = append(all, packed{data: room[:(n+7)/8], size: int64(n), want: make([]byte, len(pix)), channels: channels})
+	}
+	return all
+}()
