@@ -13,7 +13,7 @@ PY     := $(VENV)/bin/python
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet
 # A list of requirements is installed from its lock, which names every file by its hash.
 LOCKED := $(PIP) --require-hashes
-LISTS  := run tools test bench lint go kernels
+LISTS  := run tools test bench lint go gpu
 GOTAGS  = $(shell cat $(STAMPS)/tags)
 # The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
 # shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.
@@ -67,7 +67,7 @@ test-gpu: build $(STAMPS)/test ## the tests of a real GPU, with torch
 bench-gpu: build $(STAMPS)/test ## the loader into CUDA tensors; PHOTOS=a dataset of JPEG files
 	$(PY) benchmarks/gpu.py $(if $(PHOTOS),--photos $(PHOTOS))
 
-kernels: $(STAMPS)/kernels ## compile cuda/kernels for GPUs
+kernels: $(STAMPS)/gpu ## compile cuda/kernels for GPUs
 	$(PY) tools/kernels.py
 
 lint: lint-go lint-python lint-c lint-notices ## gofmt, vet, staticcheck; ruff, mypy; clang-format; third-party notices

@@ -51,7 +51,7 @@ def _library(package: str, name: str) -> Any:
         path = Path(folder) / package / "lib" / name
         if path.exists():
             return ctypes.CDLL(str(path))
-    raise SystemExit(f"there is no {name}; run `make kernels`, which installs requirements/kernels.txt")
+    raise SystemExit(f"there is no {name}; run `make kernels`, which installs requirements/gpu.txt")
 
 
 class Compiler:
