@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
 import importlib.metadata
 import os
 import platform
 import re
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,6 +61,33 @@ def commit() -> str:
 def today() -> str:
     """Returns the date, in UTC."""
     return datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
+
+
+_waited = 0.0  # seconds in `alone`, before the lock
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Holds a lock on the file that DEEPLAKE_BENCH_LOCK names, if it names one.
+
+    Commands that take the same lock, as `flock FILE make build`, run between two turns and never beside one.
+    """
+    global _waited
+    name = os.environ.get("DEEPLAKE_BENCH_LOCK")
+    if not name:
+        yield
+        return
+    began = time.monotonic()
+    with Path(name).open("a") as file:
+        time.sleep(0.1)  # a command that waits for the lock gets it first
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _waited += time.monotonic() - began
+        yield
+
+
+def clock() -> float:
+    """Returns the seconds of a clock that stands still while `alone` waits."""
+    return time.monotonic() - _waited
 
 
 class Watch:

@@ -78,6 +78,10 @@ class Contender:
 
     def call(self, call: str, /, **arguments: Any) -> dict[str, Any]:
         """Calls a method there. Returns `seconds`, `cpu`, `before`, `peak`, `value`, and `others`, `stolen`."""
+        with machine.alone():
+            return self._call(call, arguments)
+
+    def _call(self, call: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         watch = machine.Watch()
         assert self._process.stdin is not None
         timer = threading.Timer(self._limit, self._end) if self._limit else None

@@ -5,7 +5,8 @@ python benchmarks/run_all.py [--list] [--short] [--images N] [--rounds N] [--onl
 Run the chapters one by one, by name: each ends within an hour, has a date of its own, and replaces its own results
 alone. They need 12 GB of disk under build/bench and a machine that does nothing else. --short takes half an hour for
 all of them, and twice that on busy cores. Tables and plots go to benchmarks/results/peers, and name the reason for
-every absent loader.
+every absent loader. If the machine also builds, name a file in DEEPLAKE_BENCH_LOCK and build by `flock FILE make`: no
+turn then runs beside a build.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ class Chapter:
     rounds: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     limit: float = 0.0  # the rate of the limit as a multiple of ours; 0: not measured
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=machine.clock)
 
     def begin(self) -> None:
         """Begins with another entrant.
@@ -74,7 +73,7 @@ class Chapter:
         Raises:
             UnpublishedError: the hour of the chapter is over. One table must not mix the hours of a day.
         """
-        if time.monotonic() - self.began > HOUR:
+        if machine.clock() - self.began > HOUR:
             raise UnpublishedError(f"not measured: the chapter had run for {HOUR / 60:.0f} minutes; use --only")
 
     def publish(self, entrant: Entrant, part: float) -> None:
@@ -120,7 +119,7 @@ class Chapter:
         """
         disturbance = statistics.median(self.others) if self.others else 0.0
         found = asdict(self) | {
-            "minutes": round((time.monotonic() - self.began) / 60),
+            "minutes": round((machine.clock() - self.began) / 60),
             "others": disturbance,
             "shared": disturbance > DISTURBED,
             "date": machine.today(),
