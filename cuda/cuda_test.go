@@ -414,6 +414,11 @@ func scenario(tb testing.TB) error {
 	} else {
 		memory.Release()
 	}
+	if memory, err := r.stageTransformed(scenarioPictures()); err != nil {
+		return err
+	} else {
+		memory.Release()
+	}
 	return s.Close()
 }
 

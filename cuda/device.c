@@ -326,6 +326,8 @@ int dli_cuda_load(dli_cuda_device* d, const void* binary) {
     static const char* const names[DLI_CUDA_KERNELS] = {
         [DLI_CUDA_JPEG_SAMPLES] = "dli_jpeg_samples",
         [DLI_CUDA_JPEG_PIXELS] = "dli_jpeg_pixels",
+        [DLI_CUDA_TRANSFORM_SUM] = "dli_transform_sum",
+        [DLI_CUDA_TRANSFORM_PASS] = "dli_transform_pass",
     };
     if (d->module != NULL) return SUCCESS;
     int code = enter(d);

@@ -57,7 +57,13 @@ DLI_HIDDEN dli_allocator* dli_cuda_host(dli_cuda_device* d);
 DLI_HIDDEN dli_allocator* dli_cuda_memory(dli_cuda_device* d);
 
 /* The kernels of cuda/kernels. */
-enum { DLI_CUDA_JPEG_SAMPLES, DLI_CUDA_JPEG_PIXELS, DLI_CUDA_KERNELS };
+enum {
+    DLI_CUDA_JPEG_SAMPLES,
+    DLI_CUDA_JPEG_PIXELS,
+    DLI_CUDA_TRANSFORM_SUM,
+    DLI_CUDA_TRANSFORM_PASS,
+    DLI_CUDA_KERNELS,
+};
 
 /* dli_cuda_load loads the kernels out of a fat binary, which is not kept. A second call does
  * nothing. One thread may call it at a time, and none meanwhile another function of the device. */

@@ -23,85 +23,301 @@ import (
 //go:embed kernels/kernels.fatbin
 var kernelBinary string
 
-const taskBytes = int64(unsafe.Sizeof(C.dli_jpeg_task{}))
-
-// plan is the work of finishing the images of a batch on a device.
+// plan is the work of finishing the images of a batch on a device: copies to the scratch memory,
+// and launches of kernels over lists of tasks. The scratch memory has what was copied, the memory
+// between kernels, and the tasks.
 type plan struct {
-	ranges        []copyRange // of packed images, to the scratch memory
-	packed        int64       // bytes of them
-	scratch       int64       // bytes: the packed images, their samples, the tasks
-	tasks         int64       // where the tasks lie in the scratch memory
-	groups, tiles uint32
-	list          []C.dli_jpeg_task // with offsets in place of addresses
+	ranges []copyRange
+	copied int64 // bytes of ranges in the scratch memory
+	room   int64 // bytes between kernels, behind them
+	files  []fileTask
+	groups uint32
+	tiles  uint32
+	passes []passList // by the number of the pass
+}
+
+// fileTask finishes a packed file.
+type fileTask struct {
+	task        C.dli_jpeg_task // addresses are offsets
+	transformed bool            // pixels lie between kernels, else in the batch
+}
+
+// passTask is one pass of one picture.
+type passTask struct {
+	task    C.dli_transform_task // addresses are offsets
+	between bool                 // in lies between kernels, else it was copied
+	last    bool                 // out is the result
+}
+
+// passList has the passes of one number, and those that need a sum before.
+type passList struct{ sums, passes taskList }
+
+type taskList struct {
+	tasks []passTask
+	tiles uint32
 }
 
 // mostGap is how many bytes between two images are copied rather than left out: a copy has a cost.
 const mostGap = 4096
 
-// planImages reads the packed images of a batch. It checks what the kernels rely on.
+const (
+	fileHead     = int64(unsafe.Sizeof(C.dli_jpeg_packed{}))
+	jobHead      = int64(unsafe.Sizeof(C.dli_packed_job{}))
+	passHead     = int64(unsafe.Sizeof(C.dli_packed_pass{}))
+	fileTaskSize = int64(unsafe.Sizeof(C.dli_jpeg_task{}))
+	passTaskSize = int64(unsafe.Sizeof(C.dli_transform_task{}))
+)
+
+// planImages reads the images of a batch. It checks what the kernels rely on, except for the tables
+// of transforms, which [transform.Job.Pack] has checked.
 func planImages(s *loader.Staging) (*plan, error) {
-	p := &plan{list: make([]C.dli_jpeg_task, len(s.Images))}
-	host := s.Host.Bytes()
-	end, samples := int64(0), int64(0)
-	for i, image := range s.Images {
-		const least = int64(unsafe.Sizeof(C.dli_jpeg_packed{}))
-		if image.From < end || image.From%8 != 0 || image.Size < least || image.From+image.Size > int64(len(host)) {
-			return nil, errs.New(errs.Internal, "stage image %d: it lies at %d with %d bytes", i, image.From, image.Size)
+	p := &plan{files: make([]fileTask, 0, len(s.Images))}
+	end, host := int64(0), s.Host.Bytes()
+	for i := range s.Images {
+		image := &s.Images[i]
+		if image.From < end || image.From%8 != 0 || image.Size < 0 || image.From+image.Size > int64(len(host)) || image.To < 0 || image.Length < 0 || image.To+image.Length > s.Size {
+			return nil, errs.New(errs.Internal, "stage image %d: it lies at %d with %d bytes of %d, and its result at %d with %d of %d",
+				i, image.From, image.Size, len(host), image.To, image.Length, s.Size)
 		}
-		head := (*C.dli_jpeg_packed)(unsafe.Pointer(&host[image.From]))
-		pixels := int64(head.width) * int64(head.height)
-		blocks := int64(head.blocks)
-		want := least + 8*blocks + 2*int64(head.entries)
-		if want != image.Size || image.To < 0 || image.To+pixels*int64(image.Channels) > s.Size {
-			return nil, errs.New(errs.Internal, "stage image %d: it has %d bytes, want %d, and %d pixels at %d of %d", i, image.Size, want, pixels, image.To, s.Size)
-		}
-		p.list[i] = C.dli_jpeg_task{packed: C.uint64_t(p.place(image, end)), planes: C.uint64_t(samples), pixels: C.uint64_t(image.To),
-			channels: C.uint32_t(image.Channels), first_group: C.uint32_t(p.groups), first_tile: C.uint32_t(p.tiles)}
+		at := p.copy(image, end)
 		end = image.From + image.Size
-		samples += 64 * blocks
-		p.groups += uint32((blocks + C.DLI_JPEG_GROUP - 1) / C.DLI_JPEG_GROUP)
-		p.tiles += uint32((pixels + C.DLI_JPEG_TILE - 1) / C.DLI_JPEG_TILE)
+		if err := p.image(image, host[image.From:end], at); err != nil {
+			return nil, errs.New(errs.Internal, "stage image %d: %w", i, err)
+		}
 	}
-	start := (p.packed + 63) &^ 63
-	for i := range p.list {
-		p.list[i].planes += C.uint64_t(start)
-	}
-	p.tasks = start + samples
-	p.scratch = p.tasks + taskBytes*int64(len(p.list))
+	p.copied = (p.copied + 63) &^ 63
 	return p, nil
 }
 
-// place returns where an image lies in the scratch memory. The image before it ends at end on the
-// host.
-func (p *plan) place(image loader.Image, end int64) int64 {
+// copy copies an image to the scratch memory, and returns where it lies there. The image before it
+// ends at end on the host.
+func (p *plan) copy(image *loader.Image, end int64) int64 {
 	if len(p.ranges) == 0 || image.From-end > mostGap {
-		p.packed = (p.packed + 7) &^ 7
-		p.ranges = append(p.ranges, copyRange{from: image.From, to: p.packed, scratch: true})
+		p.copied = (p.copied + 7) &^ 7
+		p.ranges = append(p.ranges, copyRange{from: image.From, to: p.copied, scratch: true})
 	}
 	r := &p.ranges[len(p.ranges)-1]
 	r.size = image.From + image.Size - r.from
-	p.packed = r.to + r.size
+	p.copied = r.to + r.size
 	return r.to + image.From - r.from
+}
+
+// image adds the kernels of an image whose bytes on the host are data, and lie at an offset of the
+// scratch memory.
+func (p *plan) image(image *loader.Image, data []byte, at int64) error {
+	if !image.Transformed {
+		file, err := packedFile(data)
+		if err != nil {
+			return err
+		}
+		t := p.file(file, image.Channels, at, 0, 0, uint32(file.width), uint32(file.height))
+		if want := int64(file.width) * int64(file.height) * int64(image.Channels); want != image.Length {
+			return errs.New(errs.Internal, "its pixels have %d bytes, want %d", want, image.Length)
+		}
+		t.task.pixels = C.uint64_t(image.To)
+		p.take(64 * int64(file.blocks))
+		return nil
+	}
+	job, size, err := packedJob(data)
+	if err != nil {
+		return err
+	}
+	if want := resultBytes(job); want != image.Length {
+		return errs.New(errs.Internal, "its result has %d bytes, want %d", want, image.Length)
+	}
+	input := int64(job.in_width) * int64(job.in_height) * int64(job.channels)
+	if !image.Packed {
+		if got := int64(len(data)) - size; got != input {
+			return errs.New(errs.Internal, "its region has %d bytes, want %d", got, input)
+		}
+		p.transform(job, image, at, picture{at: at + size}, 0, 0)
+		return nil
+	}
+	file, err := packedFile(data[size:])
+	if err != nil {
+		return err
+	}
+	if uint64(job.x)+uint64(job.in_width) > uint64(file.width) || uint64(job.y)+uint64(job.in_height) > uint64(file.height) || int(job.channels) != image.Channels {
+		return errs.New(errs.Internal, "region of %d x %d pixels at (%d, %d) of a file of %d x %d", job.in_height, job.in_width, job.y, job.x, file.height, file.width)
+	}
+	t := p.file(file, image.Channels, at+size, uint32(job.x), uint32(job.y), uint32(job.in_width), uint32(job.in_height))
+	t.transformed = true
+	// The samples of the file are not needed any more when the second pass is.
+	pixels, samples := p.transform(job, image, at, picture{between: true}, input, 64*int64(file.blocks))
+	t.task.pixels, t.task.planes = C.uint64_t(pixels), C.uint64_t(samples)
+	return nil
+}
+
+// packedFile reads a packed file.
+func packedFile(data []byte) (*C.dli_jpeg_packed, error) {
+	if int64(len(data)) < fileHead {
+		return nil, errs.New(errs.Internal, "a packed file has %d bytes", len(data))
+	}
+	head := (*C.dli_jpeg_packed)(unsafe.Pointer(unsafe.SliceData(data)))
+	if want := fileHead + 8*int64(head.blocks) + 2*int64(head.entries); want != int64(len(data)) {
+		return nil, errs.New(errs.Internal, "a packed file has %d bytes, want %d", len(data), want)
+	}
+	return head, nil
+}
+
+// packedJob reads a packed transform, and returns its size.
+func packedJob(data []byte) (*C.dli_packed_job, int64, error) {
+	if int64(len(data)) < jobHead {
+		return nil, 0, errs.New(errs.Internal, "a packed transform has %d bytes", len(data))
+	}
+	job := (*C.dli_packed_job)(unsafe.Pointer(unsafe.SliceData(data)))
+	size := int64(job.size)
+	if size > int64(len(data)) || size%8 != 0 || job.passes < 1 || jobHead+int64(job.passes)*passHead > size {
+		return nil, 0, errs.New(errs.Internal, "a packed transform of %d bytes and %d passes lies in %d bytes", size, job.passes, len(data))
+	}
+	return job, size, nil
+}
+
+// resultBytes returns the size of a transform's result.
+func resultBytes(job *C.dli_packed_job) int64 {
+	element := int64(1)
+	switch job.form {
+	case C.DLI_RESULT_FLOAT16, C.DLI_RESULT_BFLOAT16:
+		element = 2
+	case C.DLI_RESULT_FLOAT32:
+		element = 4
+	}
+	return int64(job.width) * int64(job.height) * int64(job.channels) * element
+}
+
+// take reserves memory between kernels and returns its offset there.
+func (p *plan) take(bytes int64) int64 {
+	at := p.room
+	p.room += (bytes + 63) &^ 63
+	return at
+}
+
+// file adds a file of which a region is made.
+func (p *plan) file(file *C.dli_jpeg_packed, channels int, at int64, x, y, width, height uint32) *fileTask {
+	p.files = append(p.files, fileTask{task: C.dli_jpeg_task{packed: C.uint64_t(at), planes: C.uint64_t(p.room), channels: C.uint32_t(channels),
+		x: C.uint32_t(x), y: C.uint32_t(y), width: C.uint32_t(width), height: C.uint32_t(height),
+		first_group: C.uint32_t(p.groups), first_tile: C.uint32_t(p.tiles)}})
+	p.groups += units(int64(file.blocks), C.DLI_JPEG_GROUP)
+	p.tiles += units(int64(width)*int64(height), C.DLI_JPEG_TILE)
+	return &p.files[len(p.files)-1]
+}
+
+func units(n, of int64) uint32 { return uint32((n + of - 1) / of) }
+
+// picture is where the pixels lie that a pass takes.
+type picture struct {
+	at      int64
+	between bool // kernels, else they were copied
+}
+
+// transform adds the passes of a job that lies at an offset of what was copied. Two pieces of the
+// memory between kernels take turns: at least first and second bytes, whose offsets it returns.
+func (p *plan) transform(job *C.dli_packed_job, image *loader.Image, at int64, in picture, first, second int64) (int64, int64) {
+	passes := unsafe.Slice((*C.dli_packed_pass)(unsafe.Add(unsafe.Pointer(job), jobHead)), job.passes)
+	size := [2]int64{first, second}
+	for i := range passes[:len(passes)-1] {
+		k := (i + 1) % 2
+		size[k] = max(size[k], int64(passes[i].width)*int64(passes[i].height)*int64(job.channels))
+	}
+	pieces := [2]int64{p.take(size[0]), p.take(size[1])}
+	if in.between {
+		in.at = pieces[0]
+	}
+	for len(p.passes) < len(passes) {
+		p.passes = append(p.passes, passList{})
+	}
+	for i := range passes {
+		t := passTask{task: C.dli_transform_task{job: C.uint64_t(at), in: C.uint64_t(in.at), pass: C.uint32_t(i)}, between: in.between}
+		if passes[i].what == C.DLI_PASS_CONTRAST {
+			p.passes[i].sums.add(t, int64(passes[i].in_width)*int64(passes[i].in_height))
+		}
+		in = picture{at: pieces[(i+1)%2], between: true}
+		t.task.out = C.uint64_t(in.at)
+		if t.last = i == len(passes)-1; t.last {
+			t.task.out = C.uint64_t(image.To)
+		}
+		p.passes[i].passes.add(t, int64(passes[i].width)*int64(passes[i].height))
+	}
+	return pieces[0], pieces[1]
+}
+
+// add appends a task for pixels.
+func (l *taskList) add(t passTask, pixels int64) {
+	t.task.first_tile = C.uint32_t(l.tiles)
+	l.tasks = append(l.tasks, t)
+	l.tiles += units(pixels, C.DLI_PASS_TILE)
+}
+
+// tasks returns where the tasks lie in the scratch memory.
+func (p *plan) tasks() int64 { return p.copied + p.room }
+
+// taskBytes returns the size of all tasks.
+func (p *plan) taskBytes() int64 {
+	n := fileTaskSize * int64(len(p.files))
+	for i := range p.passes {
+		n += passTaskSize * int64(len(p.passes[i].sums.tasks)+len(p.passes[i].passes.tasks))
+	}
+	return n
 }
 
 // write writes the tasks to a slab of the host, with addresses of the device.
 func (p *plan) write(table, scratch, memory *slab.Slab) {
-	room, pixels := C.uint64_t(uintptr(scratch.Address())), C.uint64_t(uintptr(memory.Address()))
-	to := unsafe.Slice((*C.dli_jpeg_task)(unsafe.Pointer(&table.Bytes()[0])), len(p.list))
-	for i, t := range p.list {
-		t.packed += room
-		t.planes += room
-		t.pixels += pixels
-		to[i] = t
+	copied, batch := C.uint64_t(uintptr(scratch.Address())), C.uint64_t(uintptr(memory.Address()))
+	between := copied + C.uint64_t(p.copied)
+	to := unsafe.Pointer(unsafe.SliceData(table.Bytes()))
+	for _, f := range p.files {
+		t := f.task
+		t.packed += copied
+		t.planes += between
+		t.pixels += batch
+		if f.transformed {
+			t.pixels += between - batch
+		}
+		*(*C.dli_jpeg_task)(to) = t
+		to = unsafe.Add(to, fileTaskSize)
 	}
+	for _, list := range p.lists() {
+		for _, pass := range list.tasks {
+			t := pass.task
+			t.job += copied
+			t.in += copied
+			if pass.between {
+				t.in += between - copied
+			}
+			t.out += between
+			if pass.last {
+				t.out += batch - between
+			}
+			*(*C.dli_transform_task)(to) = t
+			to = unsafe.Add(to, passTaskSize)
+		}
+	}
+}
+
+// lists returns the lists of passes in the order of their launches: sums before what needs them.
+func (p *plan) lists() []*taskList {
+	all := make([]*taskList, 0, 2*len(p.passes))
+	for i := range p.passes {
+		all = append(all, &p.passes[i].sums, &p.passes[i].passes)
+	}
+	return all
 }
 
 // launches returns the kernels in their order.
 func (p *plan) launches(scratch *slab.Slab) []launch {
-	tasks := uint64(uintptr(scratch.Address())) + uint64(p.tasks)
-	n := uint32(len(p.list))
-	return []launch{
-		{C.DLI_CUDA_JPEG_SAMPLES, p.groups, C.DLI_JPEG_THREADS_SAMPLES, tasks, n},
-		{C.DLI_CUDA_JPEG_PIXELS, p.tiles, C.DLI_JPEG_THREADS_PIXELS, tasks, n},
+	at := uint64(uintptr(scratch.Address())) + uint64(p.tasks())
+	var all []launch
+	if n := uint32(len(p.files)); n > 0 {
+		all = append(all, launch{C.DLI_CUDA_JPEG_SAMPLES, p.groups, C.DLI_JPEG_THREADS_SAMPLES, at, n},
+			launch{C.DLI_CUDA_JPEG_PIXELS, p.tiles, C.DLI_JPEG_THREADS_PIXELS, at, n})
+		at += uint64(fileTaskSize) * uint64(n)
 	}
+	for i, list := range p.lists() {
+		kernel := C.DLI_CUDA_TRANSFORM_SUM + i%2
+		if n := uint32(len(list.tasks)); n > 0 {
+			all = append(all, launch{kernel, list.tiles, C.DLI_PASS_THREADS, at, n})
+			at += uint64(passTaskSize) * uint64(n)
+		}
+	}
+	return all
 }

@@ -110,7 +110,7 @@ func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
 	if err != nil {
 		return err
 	}
-	scratch, err := s.get(s.scratch, p.scratch)
+	scratch, err := s.get(s.scratch, p.tasks()+p.taskBytes())
 	if err != nil {
 		return err
 	}
@@ -119,19 +119,19 @@ func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
 	if err := s.stageTasks(p, scratch, memory); err != nil {
 		return err
 	}
-	s.bytes += p.packed
+	s.bytes += p.copied
 	return s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.launches(scratch))
 }
 
 // stageTasks begins to copy the tasks of a plan to the scratch memory.
 func (s *Stager) stageTasks(p *plan, scratch, memory *slab.Slab) error {
-	size := p.scratch - p.tasks
+	size := p.taskBytes()
 	table, err := s.tables.Get(size)
 	if err != nil {
 		return err
 	}
 	p.write(table, scratch, memory)
-	if err := s.device.stage(scratch, nil, table, []copyRange{{to: p.tasks, size: size}}, nil); err != nil {
+	if err := s.device.stage(scratch, nil, table, []copyRange{{to: p.tasks(), size: size}}, nil); err != nil {
 		table.Release()
 		return err
 	}

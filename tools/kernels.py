@@ -1,4 +1,5 @@
-"""Compiles cuda/kernels/*.cu to kernels.fatbin: machine code for each architecture, and PTX for later ones.
+"""Compiles cuda/kernels/*.cu, as one program, to kernels.fatbin: machine code for each architecture, and PTX for later
+ones.
 
 NVRTC compiles without a GPU and without a CUDA toolkit. The library embeds the result, so that builds need neither.
 Beside it, kernels.json records the compiler and a digest of the sources: a test refuses a fat binary of other sources.
@@ -20,7 +21,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "cuda/kernels"
 FATBIN, RECORD = FOLDER / "kernels.fatbin", FOLDER / "kernels.json"
-HEADERS = {"tasks.h": FOLDER / "tasks.h", "../../core/codec/jpeg/packed.h": ROOT / "core/codec/jpeg/packed.h"}
+HEADERS = {
+    "device.cuh": FOLDER / "device.cuh",
+    "tasks.h": FOLDER / "tasks.h",
+    "../../core/codec/jpeg/packed.h": ROOT / "core/codec/jpeg/packed.h",
+    "../../core/transform/packed.h": ROOT / "core/transform/packed.h",
+}
 
 # Ampere (A100, RTX 30), Ada, Hopper, Blackwell. Later ones compile the PTX.
 ARCHITECTURES = (80, 86, 89, 90, 100, 120)
@@ -60,25 +66,28 @@ class Compiler:
     def __init__(self) -> None:
         self.lib = _library("cuda_nvrtc", "libnvrtc.so.12")
 
-    def compile(self, source: Path, option: str, kind: str) -> bytes:
-        """Returns the code of a source: kind is "CUBIN" or "PTX"."""
+    def compile(self, option: str, kind: str) -> bytes:
+        """Returns the code of all sources: kind is "CUBIN" or "PTX"."""
         program = ctypes.c_void_p()
-        headers = {"stdint.h": STDINT, **{name: path.read_text() for name, path in HEADERS.items()}}
+        sources = {path.name: path for path in sorted(FOLDER.glob("*.cu"))}
+        whole = "".join(f'#include "{name}"\n' for name in sources)
+        headers = {"stdint.h": STDINT, **{name: path.read_text() for name, path in (HEADERS | sources).items()}}
         texts = (ctypes.c_char_p * len(headers))(*(text.encode() for text in headers.values()))
         names = (ctypes.c_char_p * len(headers))(*(name.encode() for name in headers))
         self._call(
             "nvrtcCreateProgram",
             ctypes.byref(program),
-            source.read_bytes(),
-            source.name.encode(),
+            whole.encode(),
+            b"kernels.cu",
             len(headers),
             texts,
             names,
         )
-        options = [option, "--std=c++17", "--restrict", "--extra-device-vectorization"]
+        # Each product is rounded by itself, as on the CPU.
+        options = [option, "--std=c++17", "--restrict", "--fmad=false", "--extra-device-vectorization"]
         listed = (ctypes.c_char_p * len(options))(*(one.encode() for one in options))
         if self.lib.nvrtcCompileProgram(program, len(options), listed) != 0:
-            raise SystemExit(f"{source.name}, {option}:\n{self._text('ProgramLog', program).decode()}")
+            raise SystemExit(f"{option}:\n{self._text('ProgramLog', program).decode()}")
         return self._text(kind, program)
 
     def _text(self, what: str, program: Any) -> bytes:
@@ -125,14 +134,11 @@ def main() -> None:
         print(f"kernels.fatbin is of its sources, by NVRTC {record['nvrtc']}")
         return
     compiler = Compiler()
-    parts = []
-    for source in sorted(FOLDER.glob("*.cu")):
-        for architecture in ARCHITECTURES:
-            code = compiler.compile(source, f"--gpu-architecture=sm_{architecture}", "CUBIN")
-            parts.append(("Cubin", str(architecture), source.name, code))
-        parts.append(
-            ("PTX", str(PTX), source.name, compiler.compile(source, f"--gpu-architecture=compute_{PTX}", "PTX"))
-        )
+    parts = [
+        ("Cubin", str(one), "kernels", compiler.compile(f"--gpu-architecture=sm_{one}", "CUBIN"))
+        for one in ARCHITECTURES
+    ]
+    parts.append(("PTX", str(PTX), "kernels", compiler.compile(f"--gpu-architecture=compute_{PTX}", "PTX")))
     binary = fat_binary(parts)
     FATBIN.write_bytes(binary)
     record = {

@@ -11,20 +11,14 @@ import (
 type Packed func(i int, data []byte, packed bool)
 
 // PackRun packs refs[i] for a device, as codec.Packer does, and delivers each. Samples that cannot
-// be packed into fewer bytes than their pixels have are delivered decoded. failed is called for
-// each sample that could not be read.
-func (w *Worker) PackRun(ctx context.Context, refs []*Ref, want codec.Channels, deliver Packed, failed func(i int, err error)) {
-	p := packer{w: w, refs: refs, want: want, deliver: deliver}
+// be packed into fewer bytes than their pixels have are decoded: to pixels that are delivered, or,
+// where rois are given, to region rois[i] as DecodeROIs does. failed is called for each sample that
+// could not be read.
+func (w *Worker) PackRun(ctx context.Context, refs []*Ref, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
+	p := packer{w: w, refs: refs, rois: rois, want: want, deliver: deliver}
 	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return runnable(refs[i]) }
-	r.alone = func(i int) error {
-		pixels := p.room(i)
-		err := w.Decode(ctx, refs[i], pixels, want)
-		if err == nil {
-			deliver(i, pixels, false)
-		}
-		return err
-	}
+	r.alone = func(i int) error { return p.decodeAlone(ctx, i) }
 	r.decode = p.packAll
 	r.over(ctx, refs)
 }
@@ -33,6 +27,7 @@ func (w *Worker) PackRun(ctx context.Context, refs []*Ref, want codec.Channels, 
 type packer struct {
 	w       *Worker
 	refs    []*Ref
+	rois    []codec.ROI
 	want    codec.Channels
 	deliver Packed
 }
@@ -44,27 +39,57 @@ func (p *packer) room(i int) []byte {
 	return p.w.whole[:p.refs[i].Size]
 }
 
+// decodeAlone decodes a sample that lies in no file by itself.
+func (p *packer) decodeAlone(ctx context.Context, i int) error {
+	if p.rois != nil {
+		return p.w.decodeROI(ctx, p.refs[i], &p.rois[i], p.want)
+	}
+	pixels := p.room(i)
+	err := p.w.Decode(ctx, p.refs[i], pixels, p.want)
+	if err == nil {
+		p.deliver(i, pixels, false)
+	}
+	return err
+}
+
 // packAll packs the samples at, whose files are data.
 func (p *packer) packAll(dec codec.Decoder, at []int, data [][]byte) (int, error) {
 	packs, _ := dec.(codec.Packer)
 	for k, i := range at {
 		to := p.room(i)
 		n := 0
+		var err error
 		if packs != nil {
-			var err error
 			if n, err = packs.Pack(to, data[k], p.want); err != nil {
 				return k, err
 			}
 		}
-		if n == 0 {
-			if err := dec.Decode(to, data[k], p.want); err != nil {
-				return k, err
+		switch {
+		case n > 0:
+			p.deliver(i, to[:n], true)
+		case p.rois != nil:
+			err = p.decodeROI(dec, i, data[k])
+		default:
+			if err = dec.Decode(to, data[k], p.want); err == nil {
+				p.deliver(i, to, false)
 			}
 		}
-		if n > 0 {
-			to = to[:n]
+		if err != nil {
+			return k, err
 		}
-		p.deliver(i, to, n > 0)
 	}
 	return len(at), nil
+}
+
+// decodeROI decodes the region of a file.
+func (p *packer) decodeROI(dec codec.Decoder, i int, data []byte) error {
+	if regions, ok := dec.(codec.ROIDecoder); ok {
+		_, err := regions.DecodeROIs([][]byte{data}, p.rois[i:i+1], p.want)
+		return err
+	}
+	pixels := p.room(i)
+	if err := dec.Decode(pixels, data, p.want); err != nil {
+		return err
+	}
+	return Deliver(pixels, p.refs[i], &p.rois[i])
 }

@@ -321,18 +321,23 @@ func (w *work) pictures(ctx context.Context, p *part, items []int, mem []byte, s
 		}
 		refs, parts, of = append(refs, r), append(parts, codec.ROI{Region: codec.Region(job.Region()), To: job}), append(of, k)
 	}
-	if a.rois {
-		p.field.access.DecodeROIs(ctx, refs, parts, scratch, func(k int, err error) { failed(of[k], err) })
+	p.decodeROIs(ctx, refs, parts, scratch, space, func(k int, err error) { failed(of[k], err) })
+}
+
+// decodeROIs decodes the region rois[i] of refs[i] and delivers it.
+func (p *part) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []codec.ROI, scratch *chunk.Worker, space *transform.Workspace, failed func(i int, err error)) {
+	if p.field.augment.rois {
+		p.field.access.DecodeROIs(ctx, refs, rois, scratch, failed)
 		return
 	}
-	for k, r := range refs {
+	for i, r := range refs {
 		pix := space.Bytes(int(r.Size))
 		err := p.field.col.Decode(ctx, r, pix, scratch)
 		if err == nil {
-			err = chunk.Deliver(pix, r, &parts[k])
+			err = chunk.Deliver(pix, r, &rois[i])
 		}
 		if err != nil {
-			failed(of[k], err)
+			failed(i, err)
 		}
 	}
 }

@@ -48,11 +48,11 @@ type BatchColumn struct {
 	Size   int64        // of the data
 	// KindBytes: offset of items+1 int64, counted from Offset; item i is [Starts[i], Starts[i+1])
 	Starts int64
-	Items  []Item       // KindList
-	Count  int          // items: rows, or the items of all sequences together
-	Splits []int64      // sequence: rows+1
-	Null   []bool       // rows that have no sample; nil when all have
-	images []packedItem // that a device finishes, in place of data; nil: none
+	Items  []Item        // KindList
+	Count  int           // items: rows, or the items of all sequences together
+	Splits []int64       // sequence: rows+1
+	Null   []bool        // rows that have no sample; nil when all have
+	images *stagedImages // that a device finishes, in place of data; nil: none
 }
 
 // Item is one array of a KindList column. That of a null row is zero.

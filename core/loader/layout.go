@@ -17,17 +17,14 @@ const (
 // part is one tensor of a batch under construction.
 type part struct {
 	field    *field
-	rows     []chunk.Ref  // of the rows, holes included
-	refs     []chunk.Ref  // of the items: rows itself, or the items of sequences
-	splits   []int64      // sequence: rows+1
-	null     []bool       // rows that are holes; nil: none
-	at       []int64      // offset of each item in the slab
-	padded   tensor.Shape // the shape that KindArray items grow to
-	outcomes []outcome    // of the items after transforms; empty: there are none
-	// of a field that packs: the items, where their area begins in the slab, and how much of it is
-	// used
-	images      []packedItem
-	first, used int64
+	rows     []chunk.Ref   // of the rows, holes included
+	refs     []chunk.Ref   // of the items: rows itself, or the items of sequences
+	splits   []int64       // sequence: rows+1
+	null     []bool        // rows that are holes; nil: none
+	at       []int64       // offset of each item in the slab
+	padded   tensor.Shape  // the shape that KindArray items grow to
+	outcomes []outcome     // of the items after transforms; empty: there are none
+	images   *stagedImages // of a field whose images a device finishes
 }
 
 // count returns the number of items.
@@ -205,10 +202,10 @@ func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColum
 	}
 	c.Size = int64(p.count()) * size
 	c.Shape = append(tensor.Shape{int64(p.count())}, shape...)
-	if p.field.packs && len(shape) == 3 && c.Size > 0 {
-		l.reservePacked(p, &c)
+	if p.field.staged && c.Size > 0 && (p.field.augment != nil || len(shape) == 3) {
+		err = l.reserveImages(p, &c)
 	}
-	return []BatchColumn{c}, nil
+	return []BatchColumn{c}, err
 }
 
 // arraySize returns the size of item i, which must be that of its shape: otherwise a neighbour

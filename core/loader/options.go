@@ -107,7 +107,7 @@ type field struct {
 	encoded bool
 	access  read.Access
 	runs    bool     // decode several samples at once
-	packs   bool     // a device finishes the samples
+	staged  bool     // a device finishes the samples
 	augment *augment // transforms samples before delivery; nil: none
 }
 

@@ -32,11 +32,16 @@ type Staging struct {
 // bytes.
 type Copy struct{ From, To, Size int64 }
 
-// Image is a packed image of a codec.Packer. Its numbers are offsets in the slabs, and bytes.
+// Image is an image that the device finishes. Its numbers are offsets in the slabs, and bytes. What
+// lies at From is the packed transform, if there is one, then the packed image of a codec.Packer or
+// the pixels that the transform takes.
 type Image struct {
-	From, Size int64 // From is a multiple of 8
-	To         int64 // of its pixels
-	Channels   int   // of its pixels
+	From, Size  int64 // From is a multiple of 8
+	To          int64 // of its result
+	Length      int64 // of its result
+	Channels    int   // of its pixels
+	Packed      bool  // by a codec.Packer
+	Transformed bool
 }
 
 // StagerStats are the figures of a Stager.

@@ -62,12 +62,12 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *atomic.Bool) {
 	p := &w.plan.parts[j.part]
 	mem := w.batch.Slab.Bytes()
-	if p.field.augment != nil {
-		w.runAugmented(ctx, j, mem, scratch)
+	if p.images != nil {
+		w.runStaged(ctx, j, mem, scratch)
 		return
 	}
-	if p.images != nil {
-		w.runPacked(ctx, j, mem, scratch)
+	if p.field.augment != nil {
+		w.runAugmented(ctx, j, mem, scratch)
 		return
 	}
 	if p.field.runs && j.to-j.from > 1 {
@@ -219,8 +219,8 @@ func (c *BatchColumn) leaveOut(mem []byte, keep []bool) {
 func (c *BatchColumn) moveArray(mem []byte, keep []bool) {
 	size := c.Size / int64(c.Count)
 	if c.images != nil { // they lie in any order
-		c.images = filter(c.images, keep)
-		n := int64(len(c.images))
+		c.images.items = filter(c.images.items, keep)
+		n := int64(len(c.images.items))
 		c.Count, c.Size, c.Shape[0] = int(n), n*size, n
 		return
 	}

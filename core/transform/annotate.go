@@ -42,7 +42,10 @@ func (ws *Workspace) Mask(p *Pipeline, k Key, h, w, size int, dst, src []byte) e
 		kept = append(kept, s)
 	}
 	t.steps = kept
-	j, err := ws.job(&Pipeline{dtype: tensor.Uint8}, &t, size, false, dst)
+	j, err := ws.job(&Pipeline{dtype: tensor.Uint8}, &t, size, false)
+	if err == nil {
+		err = j.Into(dst)
+	}
 	if err != nil {
 		return err
 	}

@@ -57,16 +57,13 @@ func whole(h, w int) rect { return rect{x: span{0, w}, y: span{0, h}} }
 
 // job compiles a trace for a picture of channels: from the last step to the first, each says which
 // rectangle it needs of the one before.
-func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst []byte) (*Job, error) {
+func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool) (*Job, error) {
 	j := ws.newJob()
 	h, w := t.size()
 	if t.h < 1 || t.w < 1 || t.h > maxSide || t.w > maxSide || channels < 1 {
 		return nil, errs.New(errs.Type, "transform a picture of %d x %d pixels and %d bytes each, want sides of 1 to %d", t.h, t.w, channels, maxSide)
 	}
-	*j = Job{channels: channels, h: h, w: w, p: p, dst: dst, space: ws, region: Region{Downscale: 1}}
-	if want := int64(h) * int64(w) * int64(channels) * int64(p.dtype.Size()); int64(len(dst)) != want {
-		return nil, errs.New(errs.Internal, "transform a picture into %d bytes, want %d", len(dst), want)
-	}
+	*j = Job{channels: channels, h: h, w: w, p: p, space: ws, region: Region{Downscale: 1}}
 	steps := t.steps
 	first, quick := shrunk(t, shrinks)
 	if quick != nil {
@@ -131,10 +128,16 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool, dst 
 	}
 	j.region.X, j.region.Y, j.region.Width, j.region.Height = need.x.from, need.y.from, need.x.size(), need.y.size()
 	j.stages = ws.stages(ws.found)
-	if err := j.bounded(); err != nil {
-		return nil, err
+	return j, j.bounded()
+}
+
+// Into says where Deliver puts the result.
+func (j *Job) Into(dst []byte) error {
+	if want := int64(j.h) * int64(j.w) * int64(j.channels) * int64(j.p.dtype.Size()); int64(len(dst)) != want {
+		return errs.New(errs.Internal, "transform a picture into %d bytes, want %d", len(dst), want)
 	}
-	return j, ws.ready(j)
+	j.dst = dst
+	return j.space.ready(j)
 }
 
 // maxBetween bounds the pixels between two steps, of which up to three pictures are held.

@@ -21,7 +21,8 @@ type Workspace struct {
 }
 
 // Job makes the job for one picture of dtype d and shape s, which Pipeline.Check has passed: its
-// result goes to dst, of the shape that Pipeline.Shape says. shrinks: the decoder can shrink.
+// result goes to dst, of the shape that Pipeline.Shape says. Without dst, Into has to follow before
+// Deliver. shrinks: the decoder can shrink.
 func (ws *Workspace) Job(p *Pipeline, k Key, s tensor.Shape, shrinks bool, dst []byte) (*Job, error) {
 	t, err := p.Trace(k, int(s[0]), int(s[1]), ws.trace)
 	if err != nil {
@@ -32,7 +33,11 @@ func (ws *Workspace) Job(p *Pipeline, k Key, s tensor.Shape, shrinks bool, dst [
 	if len(s) == 3 {
 		channels = int(s[2])
 	}
-	return ws.job(p, &t, channels, shrinks, dst)
+	j, err := ws.job(p, &t, channels, shrinks)
+	if err == nil && dst != nil {
+		err = j.Into(dst)
+	}
+	return j, err
 }
 
 // Reset ends the jobs made so far: their memory will be used again.

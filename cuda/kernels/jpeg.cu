@@ -4,23 +4,9 @@
 //
 // Sources: C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms with 11
 // multiplications", ICASSP 1989, in the form with 12 multiplications; ITU-T T.81; JFIF 1.02.
-#include "tasks.h"
+#include "device.cuh"
 
 namespace {
-
-// Returns the task that owns number n of the units that `first` counts.
-template <uint32_t dli_jpeg_task::* first>
-__device__ const dli_jpeg_task& task_of(const dli_jpeg_task* tasks, uint32_t count, uint32_t n) {
-    uint32_t low = 0, high = count;
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (tasks[middle].*first <= n)
-            low = middle;
-        else
-            high = middle;
-    }
-    return tasks[low];
-}
 
 // The position of coefficient k of the file within a block, row after row.
 __constant__ unsigned char positions[64] = {
@@ -50,8 +36,6 @@ enum : int {
 };
 
 __device__ int wrap16(int v) { return static_cast<int16_t>(static_cast<uint16_t>(v)); }
-
-__device__ int clamp(int v, int low, int high) { return v < low ? low : v > high ? high : v; }
 
 // Sums that may leave 32 bits wrap, as in vector registers.
 __device__ int add(int a, int b) {
@@ -125,6 +109,19 @@ __device__ uint64_t place_of(const dli_jpeg_packed& p, uint32_t n, int* componen
     return plane.start + static_cast<uint64_t>(y) * 8 * plane.stride + x * 8;
 }
 
+// Reports whether pixels of a region are made of the block at a place: upsampling reads one sample
+// beyond both ends.
+__device__ bool is_needed(const dli_jpeg_task& task, const dli_jpeg_packed& p, int component,
+                          uint64_t place) {
+    const Plane plane = plane_of(p, component);
+    const uint64_t n = place - plane.start;
+    const uint32_t x = static_cast<uint32_t>(n % plane.stride);
+    const uint32_t y = static_cast<uint32_t>(n / plane.stride);
+    const uint32_t h = component == 0 ? 1 : p.h, v = component == 0 ? 1 : p.v;
+    return x <= (task.x + task.width - 1) / h + 1 && x + 8 >= task.x / h &&
+           y <= (task.y + task.height - 1) / v + 1 && y + 8 >= task.y / v;
+}
+
 // The samples of an image that a pixel is made of.
 struct Samples {
     const unsigned char* data;
@@ -170,14 +167,17 @@ __device__ int chroma(const dli_jpeg_packed& p, const Samples& s, uint32_t x, ui
 // row.
 extern "C" __global__ void dli_jpeg_samples(const dli_jpeg_task* tasks, uint32_t count) {
     __shared__ int coefficients[DLI_JPEG_GROUP][64];
-    const dli_jpeg_task& task = task_of<&dli_jpeg_task::first_group>(tasks, count, blockIdx.x);
+    const dli_jpeg_task& task =
+        task_of<dli_jpeg_task, &dli_jpeg_task::first_group>(tasks, count, blockIdx.x);
     const auto& image = *reinterpret_cast<const dli_jpeg_packed*>(task.packed);
     const auto* blocks = reinterpret_cast<const dli_jpeg_block*>(&image + 1);
     const auto* entries = reinterpret_cast<const uint16_t*>(blocks + image.blocks);
 
     const uint32_t lane = threadIdx.x % 8, own = threadIdx.x / 8;
     const uint32_t n = (blockIdx.x - task.first_group) * DLI_JPEG_GROUP + own;
-    const bool live = n < image.blocks;
+    int component = 0;
+    const uint64_t place = n < image.blocks ? place_of(image, n, &component) : 0;
+    const bool live = n < image.blocks && is_needed(task, image, component, place);
     int* const block = coefficients[own];
     for (uint32_t i = lane; i < 64; i += 8) block[i] = 0;
     __syncthreads();
@@ -190,8 +190,6 @@ extern "C" __global__ void dli_jpeg_samples(const dli_jpeg_task* tasks, uint32_t
         }
     }
     __syncthreads();
-    int component = 0;
-    const uint64_t place = live ? place_of(image, n, &component) : 0;
     if (live) {
         for (uint32_t i = lane; i < 64; i += 8) {  // coefficient i of the file
             int& value = block[natural(static_cast<int>(i))];
@@ -212,9 +210,10 @@ extern "C" __global__ void dli_jpeg_samples(const dli_jpeg_task* tasks, uint32_t
     for (int i = 0; i < 8; i++) to[i] = static_cast<unsigned char>(clamp(v[i], -128, 127) + 128);
 }
 
-// Makes the pixels.
+// Makes the pixels of regions.
 extern "C" __global__ void dli_jpeg_pixels(const dli_jpeg_task* tasks, uint32_t count) {
-    const dli_jpeg_task& task = task_of<&dli_jpeg_task::first_tile>(tasks, count, blockIdx.x);
+    const dli_jpeg_task& task =
+        task_of<dli_jpeg_task, &dli_jpeg_task::first_tile>(tasks, count, blockIdx.x);
     const auto& image = *reinterpret_cast<const dli_jpeg_packed*>(task.packed);
     const auto* planes = reinterpret_cast<const unsigned char*>(task.planes);
     auto* const pixels = reinterpret_cast<unsigned char*>(task.pixels);
@@ -223,13 +222,13 @@ extern "C" __global__ void dli_jpeg_pixels(const dli_jpeg_task* tasks, uint32_t 
         s[c].plane = plane_of(image, c);
         s[c].data = planes + s[c].plane.start;
     }
-    const uint64_t all = static_cast<uint64_t>(image.width) * image.height;
+    const uint64_t all = static_cast<uint64_t>(task.width) * task.height;
     const uint64_t first = static_cast<uint64_t>(blockIdx.x - task.first_tile) * DLI_JPEG_TILE;
     for (uint32_t k = threadIdx.x; k < DLI_JPEG_TILE; k += DLI_JPEG_THREADS_PIXELS) {
         const uint64_t n = first + k;
         if (n >= all) return;
-        const uint32_t x = static_cast<uint32_t>(n % image.width);
-        const uint32_t y = static_cast<uint32_t>(n / image.width);
+        const uint32_t x = task.x + static_cast<uint32_t>(n % task.width);
+        const uint32_t y = task.y + static_cast<uint32_t>(n / task.width);
         const int luma = s[0].at(x, y);
         int red = luma, green = luma, blue = luma;
         if (image.components == 3) {

@@ -8,5 +8,5 @@ trap 'rm -rf "$objects"' EXIT
 for source in state stream; do
     ${CC:-cc} -std=gnu11 -O1 -g -fPIC -pthread -c -o "$objects/$source.o" "$here/$source.c"
 done
-${CXX:-c++} -std=c++17 -O2 -U_FORTIFY_SOURCE -g -shared -fPIC -pthread -o "$1" "$objects"/*.o \
+${CXX:-c++} -std=c++17 -O2 -ffp-contract=off -U_FORTIFY_SOURCE -g -shared -fPIC -pthread -o "$1" "$objects"/*.o \
     "$here/device.cpp" -x c++ -include "$here/device.h" "$here/../../../cuda/kernels/"*.cu -ldl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 struct fake_index {
     unsigned x, y, z;
@@ -18,8 +19,27 @@ extern fake_index threadIdx, blockIdx, blockDim, gridDim;
 // Waits for all threads of the block that have not ended.
 void __syncthreads();
 
-static inline int atomicAdd(int* at, int value) {  // fibers do not interrupt each other
-    const int before = *at;
+template <typename Number>
+static inline Number atomicAdd(Number* at, Number value) {  // fibers do not interrupt each other
+    const Number before = *at;
     *at += value;
     return before;
+}
+
+// Single operations, rounded to the nearest.
+static inline float __fadd_rn(float a, float b) { return a + b; }
+static inline float __fsub_rn(float a, float b) { return a - b; }
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline float __fdiv_rn(float a, float b) { return a / b; }
+
+static inline uint32_t __float_as_uint(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline float __uint_as_float(uint32_t bits) {
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
 }
