@@ -158,6 +158,58 @@ def photographs(uri: str, workers: int, rounds: int) -> list[str]:
     return table("Photographs of 250 x 250", "images/s", turns, rounds, "deeplake")
 
 
+def crops(uri: str, workers: int, rounds: int) -> list[str]:
+    """Photographs for training: crops of 224 x 224, flipped, normalized, bfloat16, channels first."""
+    from deeplake import transforms
+
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    training = [
+        transforms.RandomResizedCrop(224),
+        transforms.HorizontalFlip(),
+        transforms.Normalize(mean, std),
+        transforms.ToFloat("bf16"),
+        transforms.CHW(),
+    ]
+    ds = deeplake.open(uri)
+    options = {"batch_size": 256, "shuffle": True, "num_workers": workers, "tensors": ["images"], "prefetch": 4}
+
+    def moved(batch: Any) -> float:
+        return float(len(batch["images"].pin_memory().to("cuda", non_blocking=True)))
+
+    turns: dict[str, Turn] = {
+        "deeplake": epoch(
+            ds, lambda batch: float(len(batch["images"])), device="cuda", transform={"images": training}, **options
+        ),
+        "deeplake, on the CPU": epoch(ds, moved, transform={"images": training}, **options),
+    }
+    try:
+        from torchvision.io import decode_jpeg
+        from torchvision.transforms import v2
+    except ImportError:
+        return table("Crops for training", "images/s", turns, rounds, "deeplake")
+    stored = ds.pytorch(256, tensors=["images"], decode={"images": "bytes"}, num_workers=workers)
+    files = [torch.frombuffer(bytearray(data), dtype=torch.uint8) for batch in stored for data in batch["images"]]
+    one = v2.Compose(
+        [
+            v2.RandomResizedCrop(224),
+            v2.RandomHorizontalFlip(),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(mean, std),
+        ]
+    )
+
+    def torchvision() -> tuple[float, float]:
+        def work() -> float:
+            for at in range(0, len(files) - 255, 256):
+                torch.stack([one(image) for image in decode_jpeg(files[at : at + 256], device="cuda")]).bfloat16()
+            return float(len(files) // 256 * 256)
+
+        return timed(work)
+
+    turns["torchvision on CUDA, files in memory"] = torchvision
+    return table("Crops for training", "images/s", turns, rounds, "deeplake")
+
+
 def small(folder: Path, workers: int, rounds: int) -> list[str]:
     """Files of some 4.75 kB."""
     rng = np.random.default_rng(1)
@@ -259,6 +311,7 @@ def main() -> None:
         lines += small(Path(folder), arguments.workers, arguments.rounds)
         if arguments.photos:
             lines += photographs(arguments.photos, arguments.workers, arguments.rounds)
+            lines += crops(arguments.photos, arguments.workers, arguments.rounds)
             lines += step(arguments.photos, arguments.workers, arguments.rounds)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     lines.append(f"Peak resident memory of the process: {peak:,.0f} MB.")

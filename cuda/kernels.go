@@ -24,8 +24,8 @@ import (
 var kernelBinary string
 
 // plan is the work of finishing the images of a batch on a device: copies to the scratch memory,
-// and launches of kernels over lists of tasks. The scratch memory has what was copied, the memory
-// between kernels, and the tasks.
+// and launches of kernels over lists of tasks. The scratch memory holds the copied images, the
+// memory between kernels, and the tasks.
 type plan struct {
 	ranges []copyRange
 	copied int64 // bytes of ranges in the scratch memory
@@ -210,8 +210,9 @@ type picture struct {
 	between bool // kernels, else they were copied
 }
 
-// transform adds the passes of a job that lies at an offset of what was copied. Two pieces of the
-// memory between kernels take turns: at least first and second bytes, whose offsets it returns.
+// transform adds the passes of a job, which lies at an offset of the scratch memory. Two pieces of
+// the memory between kernels take turns. They have at least first and second bytes, and it returns
+// their offsets.
 func (p *plan) transform(job *C.dli_packed_job, image *loader.Image, at int64, in picture, first, second int64) (int64, int64) {
 	passes := unsafe.Slice((*C.dli_packed_pass)(unsafe.Add(unsafe.Pointer(job), jobHead)), job.passes)
 	size := [2]int64{first, second}

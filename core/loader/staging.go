@@ -64,15 +64,19 @@ func (l *layout) reserveImages(p *part, c *BatchColumn) error {
 	return err
 }
 
-// share returns the most bytes that item i takes in the area. The result fits for certain. A file
-// that is packed takes a quarter to a third of its pixels, and the region that is transformed about
-// half; with either go the tables of the transform.
+// share returns the most bytes that item i takes in the area. The result fits for certain. So do
+// the pixels that a transform takes, with its tables. Of a file that may be packed half of the
+// pixels do: it takes a quarter to a third of them when it is.
 func (p *part) share(i int) int64 {
 	if p.field.augment == nil {
 		return p.length(i)
 	}
 	r := &p.refs[i]
-	return max(p.length(i), r.Size/2+1024+32*(r.Shape[0]+r.Shape[1]))
+	pixels := r.Size
+	if p.field.access.PackRun != nil {
+		pixels /= 2
+	}
+	return max(p.length(i), pixels+1024+32*(r.Shape[0]+r.Shape[1]))
 }
 
 // take takes memory for item i. It reports whether there is enough.

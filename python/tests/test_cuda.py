@@ -136,6 +136,100 @@ def test_files_that_the_device_does_not_finish(fake):
         assert loader.stats()["device"]["images"] == 12 - loader.stats()["skipped"]
 
 
+def jpeg(pixels, **options):
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "JPEG", **options)
+    return deeplake.read(out.getvalue())
+
+
+def pictures_of(kind):
+    """24 pictures of several sizes, as they are stored."""
+    shapes = [(40 + 7 * (i % 5), 90 - 8 * (i % 4)) for i in range(24)]
+    plain = [picture(i, *shape) for i, shape in enumerate(shapes)]
+    if kind == "jpeg":
+        return [jpeg(one, quality=85, progressive=i % 4 == 3) for i, one in enumerate(plain)]
+    if kind == "noise":  # packed files are larger than half of the pixels
+        random = np.random.default_rng(1)
+        return [jpeg(random.integers(0, 256, one.shape, np.uint8), quality=100, subsampling=0) for one in plain]
+    return plain
+
+
+PIPELINES = {
+    "training": [
+        transforms.RandomResizedCrop(32),
+        transforms.HorizontalFlip(),
+        transforms.Normalize([0.5, 0.4, 0.3], [0.2, 0.3, 0.1]),
+        transforms.CHW(),
+    ],
+    "colours": [
+        transforms.Resize([30, 33]),
+        transforms.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4),
+        transforms.ToFloat(16),
+    ],
+    "little": [transforms.Resize([9, 12])],  # of regions larger than half of the picture
+    "padded": [transforms.RandomCrop(50, padding=20, pad_if_needed=True)],
+    "quick": [transforms.CenterCrop(40), transforms.CHW()],
+}
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "noise", "png", None])
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("cache", [None, "cached"])
+def test_the_device_transforms(fake, kind, pipeline, cache):
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image.rgb", compression={"noise": "jpeg"}.get(kind, kind))
+        ds.create_tensor("n", dtype="int64")
+        ds.extend({"image": pictures_of(kind), "n": np.arange(24)})
+        ds.commit()
+        options = {"shuffle": True, "seed": 3, "transform": {"image": PIPELINES[pipeline]}, "cache": cache and 1 << 26}
+        loader = ds.batches(7, device="cuda", **options)
+        consumer = fake.consumer()
+        for got, want in zip(loader, ds.batches(7, **options), strict=True):
+            image = consumer.read(got["image"])
+            assert image.dtype == want["image"].dtype
+            np.testing.assert_array_equal(image, want["image"])
+        finished = loader.stats()["device"]["images"]
+        # The CPU finishes regions above half of the pixels: whole progressive pictures, and noise.
+        least = 24 if cache else {"jpeg": 18, "noise": 0}.get(kind, 24)
+        assert least <= finished <= (least if pipeline == "little" else 24)
+
+
+def test_boxes_follow_pictures_of_the_device(fake):
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.create_tensor("boxes", "bbox")
+        ds.extend({"image": pictures_of("jpeg"), "boxes": [np.full((2, 4), i, np.float32) for i in range(24)]})
+        ds.commit()
+        joint = transforms.Joint(
+            image="image", boxes="boxes", ops=[transforms.RandomResizedCrop(32), transforms.HorizontalFlip()]
+        )
+        consumer = fake.consumer()
+        options = {"shuffle": True, "transform": joint}
+        for got, want in zip(ds.batches(8, device="cuda", **options), ds.batches(8, **options), strict=True):
+            for name in want:
+                np.testing.assert_array_equal(consumer.read(got[name]), want[name])
+
+
+def test_a_picture_that_is_too_small(fake):
+    """Its error is that of the CPU, and with skip the others come."""
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.extend({"image": [jpeg(picture(i, 20 if i == 5 else 60, 60)) for i in range(12)]})
+        ds.commit()
+        options = {"transform": {"image": [transforms.RandomCrop(30)]}}
+        messages = []
+        for device in ({"device": "cuda"}, {}):
+            with pytest.raises(deeplake.TensorTypeError, match="row 5") as caught:
+                list(ds.batches(4, **options, **device))
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+        consumer = fake.consumer()
+        loader = ds.batches(4, device="cuda", on_error="skip", **options)
+        for got, want in zip(loader, ds.batches(4, on_error="skip", **options), strict=True):
+            np.testing.assert_array_equal(consumer.read(got["image"]), want["image"])
+        assert loader.stats()["device"]["images"] == 11
+
+
 def test_what_an_array_says_of_itself(fake, ds):
     loader = ds.batches(8, device="cuda:1", tensors=["x"])
     batch = next(iter(loader))

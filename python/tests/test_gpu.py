@@ -11,6 +11,7 @@ import deeplake
 import numpy as np
 import pytest
 from conftest import encoded, host, picture
+from deeplake import transforms
 
 numbers = itertools.count()
 ROWS = 64
@@ -62,6 +63,19 @@ def test_batches_equal_the_cpus(torch, ds, device):
         for got, want in zip(there, here, strict=True):
             compare(torch, got, want)
     assert there.stats()["device"]["images"] == 3 * 2 * ROWS
+
+
+@pytest.mark.parametrize("bits", [None, 32, 16, "bf16"])
+def test_transforms_equal_the_cpus(torch, ds, bits):
+    steps = [transforms.RandomResizedCrop(64), transforms.HorizontalFlip(), transforms.ColorJitter(0.4, 0.4, 0.4)]
+    if bits is not None:
+        steps += [transforms.Normalize([0.5, 0.4, 0.3], [0.2, 0.3, 0.1]), transforms.ToFloat(bits), transforms.CHW()]
+    options = {"shuffle": True, "tensors": ["image"], "transform": {"image": steps}}
+    there, here = ds.pytorch(16, device="cuda", **options), ds.pytorch(16, **options)
+    for _ in range(3):
+        for got, want in zip(there, here, strict=True):
+            compare(torch, got, want)
+    assert there.stats()["device"]["images"] == 3 * ROWS
 
 
 def test_kept_batches_stay(torch, ds):
