@@ -41,7 +41,7 @@ func pack(t *testing.T, file []byte, want codec.Channels) (packed, bool) {
 	}
 	room := make([]uint64, size+1000)
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room))
-	n, err := d.(codec.Packer).Pack(raw, file, want)
+	n, err := d.(codec.Packer).Pack(raw, file, want, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestDamagedFiles(t *testing.T) {
 		if _, err := c.Header(file, codec.RGB); err != nil {
 			continue
 		}
-		n, err := d.(codec.Packer).Pack(raw, file, codec.RGB)
+		n, err := d.(codec.Packer).Pack(raw, file, codec.RGB, 0)
 		if err != nil || n == 0 {
 			refused++
 			continue
@@ -233,7 +233,7 @@ var scenarioImages = func() []packed {
 		}
 		d := jpeg.New().NewDecoder()
 		room := make([]uint64, 1<<12)
-		n, err := d.(codec.Packer).Pack(unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room)), file, codec.AsStored)
+		n, err := d.(codec.Packer).Pack(unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 8*len(room)), file, codec.AsStored, 0)
 		if err != nil {
 			panic(err)
 		}

@@ -111,6 +111,9 @@ func (p *plan) image(image *loader.Image, data []byte, at int64) error {
 			return err
 		}
 		t := p.file(file, image.Channels, at, 0, 0, uint32(file.width), uint32(file.height))
+		if rows := int64(file.down) * 8 * int64(file.v); rows < int64(file.height) {
+			return errs.New(errs.Internal, "%d rows of %d are packed", rows, file.height)
+		}
 		if want := int64(file.width) * int64(file.height) * int64(image.Channels); want != image.Length {
 			return errs.New(errs.Internal, "its pixels have %d bytes, want %d", want, image.Length)
 		}
@@ -136,6 +139,9 @@ func (p *plan) image(image *loader.Image, data []byte, at int64) error {
 	file, err := packedFile(data[size:])
 	if err != nil {
 		return err
+	}
+	if rows := uint64(file.down) * 8 * uint64(file.v); rows < uint64(file.height) && uint64(job.y)+uint64(job.in_height)+uint64(file.v)-1 > rows {
+		return errs.New(errs.Internal, "region of %d rows from row %d on of a file of which %d are packed", job.in_height, job.y, rows)
 	}
 	if uint64(job.x)+uint64(job.in_width) > uint64(file.width) || uint64(job.y)+uint64(job.in_height) > uint64(file.height) || int(job.channels) != image.Channels {
 		return errs.New(errs.Internal, "region of %d x %d pixels at (%d, %d) of a file of %d x %d", job.in_height, job.in_width, job.y, job.x, file.height, file.width)

@@ -106,11 +106,12 @@ func asFile(t testing.TB, p *transform.Pipeline, key transform.Key, file []byte,
 		return result, false
 	}
 	room := aligned(2*len(pix) + 4096)
-	n, err := d.(codec.Packer).Pack(room, file, codec.RGB)
+	job := (*[8]uint32)(unsafe.Pointer(&result.data[0])) // a dli_packed_job
+	n, err := d.(codec.Packer).Pack(room, file, codec.RGB, int(job[3]+job[5]))
 	if err != nil || n == 0 {
 		t.Fatalf("pack: %d, %v", n, err)
 	}
-	head := int(*(*uint32)(unsafe.Pointer(&result.data[0])))
+	head := int(job[0])
 	data := aligned(head + n)
 	copy(data, result.data[:head])
 	copy(data[head:], room[:n])

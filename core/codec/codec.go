@@ -128,8 +128,9 @@ type RunDecoder interface {
 type Packer interface {
 	// Pack decodes data as far as a device needs it, and returns how many bytes of dst that takes.
 	// They are for this process alone. 0 says that Decode must decode data: the device cannot
-	// finish it, dst is too small, or data is damaged. The address of dst is a multiple of 8.
-	Pack(dst, data []byte, want Channels) (int, error)
+	// finish it, dst is too small, or data is damaged. The address of dst is a multiple of 8. Only
+	// the first rows of the image are needed, 0 for all: damage behind them may go unnoticed.
+	Pack(dst, data []byte, want Channels, rows int) (int, error)
 }
 
 // Region is the part of an image that a reader wants.

@@ -8,8 +8,8 @@ import (
 	"deeplake/core/codec"
 )
 
-// FuzzPack holds packing against decoding: a file that is packed can be decoded. The memory behind
-// the room stays as it was.
+// FuzzPack holds packing against decoding: what is packed of a file can be decoded. The memory
+// behind the room stays as it was.
 func FuzzPack(f *testing.F) {
 	seeds(f)
 	d := New().NewDecoder().(*decoder)
@@ -20,7 +20,8 @@ func FuzzPack(f *testing.F) {
 		for i := range guard {
 			dst[room+i] = 0xa5
 		}
-		n, err := d.Pack(dst[:room], data, wish(w))
+		rows := int(w) / 8 * 5
+		n, err := d.Pack(dst[:room], data, wish(w), rows)
 		for i := range guard {
 			if dst[room+i] != 0xa5 {
 				t.Fatal("written behind the room")
@@ -35,6 +36,13 @@ func FuzzPack(f *testing.F) {
 		}
 		size, err := h.Shape.Bytes(h.DType)
 		if err != nil || size > 64<<20 {
+			return
+		}
+		if rows > 0 {
+			r := codec.Region{Width: int(h.Shape[1]), Height: min(rows, int(h.Shape[0]))}
+			if _, err := decodeROI(d, data, r, wish(w), int(h.Shape[2])); err != nil {
+				t.Fatalf("%d rows of a file are packed, and cannot be decoded: %v", rows, err)
+			}
 			return
 		}
 		if err := d.Decode(make([]byte, size), data, wish(w)); err != nil {
@@ -61,7 +69,7 @@ func BenchmarkPack(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		n, err := d.Pack(dst, f, codec.RGB)
+		n, err := d.Pack(dst, f, codec.RGB, 0)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -74,7 +82,7 @@ func BenchmarkPack(b *testing.B) {
 	}
 	b.SetBytes(pixels / int64(len(fit)))
 	for i := 0; b.Loop(); i++ {
-		if _, err := d.Pack(dst, fit[i%len(fit)], codec.RGB); err != nil {
+		if _, err := d.Pack(dst, fit[i%len(fit)], codec.RGB, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

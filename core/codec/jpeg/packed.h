@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
     uint32_t width, height; /* in pixels */
-    uint32_t across, down;  /* MCUs */
+    uint32_t across, down;  /* MCUs; down may end before the image does */
     uint32_t blocks, entries;
     uint8_t components;    /* 1: gray, 3: Y, Cb, Cr */
     uint8_t h, v;          /* blocks of the first component in an MCU: 1x1, 2x1, 2x2 */

@@ -59,7 +59,7 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 }
 
 // Pack implements [codec.Packer].
-func (d *decoder) Pack(dst, data []byte, want codec.Channels) (int, error) {
+func (d *decoder) Pack(dst, data []byte, want codec.Channels, rows int) (int, error) {
 	if err := d.ready(); err != nil {
 		return 0, err
 	}
@@ -70,8 +70,11 @@ func (d *decoder) Pack(dst, data []byte, want codec.Channels) (int, error) {
 	if _, err := f.channels(want); err != nil {
 		return 0, err
 	}
+	if rows < 0 || rows > 0 && f.checkScan(data) != nil {
+		return 0, nil // the end of the file is not reached
+	}
 	return int(C.dli_jpeg_pack(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), f.shape(want),
-		C.dli_jpeg_want(want), (*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)))), nil
+		C.dli_jpeg_want(want), (*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), C.uint32_t(rows))), nil
 }
 
 // ready makes the decompressor.

@@ -59,9 +59,10 @@ size_t dli_jpeg_decode_run(dli_jpeg_decoder* d, const dli_jpeg_item* items, size
 /* Decodes the Huffman codes of a whole file alone, to the packed coefficients of packed.h. dst is a
  * multiple of 8. Returns how many of its room bytes they take. 0: the file must be decoded whole,
  * which also reports damage. Small pictures of many coefficients may not fit into room.
- */
+ * Only what the first rows need is packed, and nothing behind it is read; rows 0: all. */
 size_t dli_jpeg_pack(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
-                     dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room);
+                     dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room,
+                     uint32_t rows);
 
 /* Receives the pixels of a region: size bytes in rows of stride, valid until it returns. 0: done,
  * 1: out of memory, 2: other pixels are wanted. */

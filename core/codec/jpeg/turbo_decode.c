@@ -442,13 +442,14 @@ size_t dli_jpeg_decode_run(dli_jpeg_decoder* d, const dli_jpeg_item* items, size
 }
 
 size_t dli_jpeg_pack(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
-                     dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room) {
+                     dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room,
+                     uint32_t rows) {
     size_t volatile size = 0; /* kept across the jump */
     begin(d, 1);
     if (!d->plain && SET_JUMP(d->escape) == 0) {
         read_header(d, src, src_size);
         check_shape(d, &shape, channels(d, want));
-        size = dli_huffman_pack(&d->huffman, &d->cinfo, dst, room);
+        size = dli_huffman_pack(&d->huffman, &d->cinfo, dst, room, rows);
     }
     give_up(d);
     forget_source(d);

@@ -366,8 +366,8 @@ enum {
 
 static uint32_t parts(uint32_t n, uint32_t size) { return (n + size - 1) / size; }
 
-/* Describes the image, if a device can finish it. */
-static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to) {
+/* Describes the image, as far down as its first rows need, if a device can finish it. */
+static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) {
     if (cinfo->comps_in_scan != cinfo->num_components) return 0;
     const jpeg_component_info* c = cinfo->cur_comp_info[0];
     int colors = cinfo->num_components == 3;
@@ -391,6 +391,12 @@ static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to) {
     }
     to->across = parts(to->width, 8u * to->h);
     to->down = parts(to->height, 8u * to->v);
+    if (rows != 0) {
+        /* Chroma of the last rows is interpolated with the row below, as libjpeg reads it. */
+        if (to->v == 2) rows = (rows - 1) / 2 * 2 + 4;
+        uint32_t down = parts(rows, 8u * to->v);
+        if (down < to->down) to->down = down;
+    }
     uint64_t blocks = (uint64_t)to->across * to->down * (to->h * to->v + (colors ? 2 : 0));
     to->blocks = (uint32_t)blocks;
     return blocks == to->blocks;
@@ -453,9 +459,10 @@ done:
     return to;
 }
 
-size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room) {
+size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room,
+                        uint32_t rows) {
     dli_jpeg_packed head;
-    if (!describe(cinfo, &head) || !begin_scan(h, cinfo)) return 0;
+    if (!describe(cinfo, &head, rows) || !begin_scan(h, cinfo)) return 0;
     size_t before = sizeof head + (size_t)head.blocks * sizeof(dli_jpeg_block);
     if (room < before) return 0;
     dli_jpeg_block* block = (dli_jpeg_block*)(dst + sizeof head);
@@ -496,8 +503,10 @@ size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* d
         h->bits = bits;
         h->next = next;
     }
-    leave(h, cinfo);
-    if (h->file_end - h->ahead < 2 || h->ahead[1] != JPEG_EOI) return 0;
+    if (rows == 0) {
+        leave(h, cinfo);
+        if (h->file_end - h->ahead < 2 || h->ahead[1] != JPEG_EOI) return 0;
+    }
     head.entries = (uint32_t)(to - entries);
     memcpy(dst, &head, sizeof head);
     return (size_t)((unsigned char*)to - dst);
@@ -511,11 +520,13 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     return 0;
 }
 
-size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room) {
+size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room,
+                        uint32_t rows) {
     (void)h;
     (void)cinfo;
     (void)dst;
     (void)room;
+    (void)rows;
     return 0;
 }
 

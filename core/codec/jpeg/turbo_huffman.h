@@ -67,8 +67,10 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo);
 /* Decodes the scan at whose data cinfo stands, after jpeg_read_header, to packed coefficients in
  * dst, of which the address is a multiple of 8. Returns how many of its room bytes they take. 0:
  * the image does not fit, is of a kind that the device does not finish, or is damaged; an error of
- * cinfo says the same. */
-size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room);
+ * cinfo says the same. Only MCUs of which the first rows of the image are made are packed; rows 0:
+ * all. */
+size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room,
+                        uint32_t rows);
 
 /* Frees what h holds. */
 void dli_huffman_free(dli_huffman* h);
