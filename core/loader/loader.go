@@ -99,6 +99,7 @@ func (o Options) memory() (*slab.Ring, Stager, error) {
 		_ = stager.Close() // it has done nothing yet
 		return nil, nil, err
 	}
+	stager.SetBudget(o.SlabBytes)
 	return ring, stager, nil
 }
 

@@ -113,6 +113,15 @@ def test_the_device_finishes_jpeg_files(fake, ds):
     assert figures["bytes"] < 0.75 * ROWS * 72 * 96 * 3
 
 
+def test_the_loop_allocates_nothing(fake, ds):
+    loader = ds.batches(8, device="cuda", tensors=["image"], shuffle=True)
+    for _ in range(5):
+        for _ in loader:
+            pass
+    memory = loader.stats()["device"]["memory"]
+    assert memory["created"] <= 4 and memory["reused"] >= 16
+
+
 def test_files_that_the_device_does_not_finish(fake):
     """Progressive and damaged files among others, in one batch."""
     kinds = ["plain", "progressive", "gray", "png"]
