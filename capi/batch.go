@@ -105,7 +105,11 @@ func pointer(n []int64) *C.dl_const_i64 {
 func describe(b *loader.Batch, c *loader.BatchColumn, out *C.dl_array, rest *arena) {
 	out.name = rest.text(c.Name)
 	out.kind, out.dtype = C.int32_t(c.Kind), C.int32_t(c.DType)
-	out.data = unsafe.Add(b.Slab.Address(), c.Offset)
+	from := b.Slab
+	if c.OnHost && b.Host != nil {
+		from, out.on_host = b.Host, 1
+	}
+	out.data = unsafe.Add(from.Address(), c.Offset)
 	if c.Kind == loader.KindArray {
 		shape := rest.numbers(len(c.Shape))
 		copy(shape, c.Shape)
@@ -116,15 +120,10 @@ func describe(b *loader.Batch, c *loader.BatchColumn, out *C.dl_array, rest *are
 	offsets, sizes := rest.numbers(c.Count), rest.numbers(c.Count)
 	out.offsets, out.sizes = pointer(offsets), pointer(sizes)
 	if c.Kind == loader.KindList {
-		out.data = b.Slab.Address()
+		out.data = from.Address()
 		describeList(c, out, offsets, sizes, rest)
 	} else {
-		host := b.Slab
-		if b.Host != nil {
-			host = b.Host
-		}
-		out.data = unsafe.Add(host.Address(), c.Offset)
-		starts := host.Bytes()[c.Starts:]
+		starts := from.Bytes()[c.Starts:]
 		for i := range offsets {
 			offsets[i] = int64(binary.NativeEndian.Uint64(starts[8*i:]))
 			sizes[i] = int64(binary.NativeEndian.Uint64(starts[8*i+8:])) - offsets[i]

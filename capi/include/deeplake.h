@@ -231,8 +231,8 @@ typedef struct dl_array {
     int64_t entries;         /* LIST, TEXT */
     int32_t kind;
     int32_t dtype;
-    int32_t ndim; /* ARRAY */
-    int32_t reserved;
+    int32_t ndim;    /* ARRAY */
+    int32_t on_host; /* 1: data lies on the CPU, in the memory host of the batch if it has one */
 } dl_array;
 typedef const dl_array dl_array_in;
 

@@ -30,7 +30,8 @@ type Batch struct {
 	Rows     int
 	Columns  []BatchColumn
 	Slab     *slab.Slab // of the arrays: on the CPU, or on the device of a Stager
-	// of the text, where the arrays are on a device; nil: Slab has it, or there is none
+	// of the text and of columns that are OnHost, where the arrays are on a device; nil: Slab has
+	// them, or there are none
 	Host *slab.Slab
 }
 
@@ -52,6 +53,7 @@ type BatchColumn struct {
 	Count  int           // items: rows, or the items of all sequences together
 	Splits []int64       // sequence: rows+1
 	Null   []bool        // rows that have no sample; nil when all have
+	OnHost bool         // the array stays on the CPU, in Batch.Host, though others go to a device
 	images *stagedImages // that a device finishes, in place of data; nil: none
 }
 

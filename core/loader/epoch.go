@@ -222,7 +222,7 @@ func (e *Epoch) finish(w *work) {
 // stage begins to bring a settled batch to the device, where there is one.
 func (e *Epoch) stage(w *work) {
 	if s := e.loader.stager; s != nil && w.err == nil && w.loaded > 0 {
-		w.err = w.batch.stage(s)
+		w.err = w.batch.stage(s, e.loader.options.HostDTypes)
 	}
 }
 

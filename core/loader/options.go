@@ -93,6 +93,8 @@ type Options struct {
 	Joint []Joint `json:"together"`
 	// opens the device of the batches; nil: they stay on the CPU
 	Stager func() (Stager, error) `json:"-"`
+	// names of dtypes whose arrays stay on the CPU though others go to a device
+	HostDTypes []string `json:"host_dtypes"`
 }
 
 // field is one tensor as a loader delivers it.

@@ -222,16 +222,20 @@ func (s *stagedPicture) Deliver(pix []byte, stride int) error {
 // Native implements [codec.PixelSink].
 func (s *stagedPicture) Native() (call, arg unsafe.Pointer) { return nil, nil }
 
-// stage brings the arrays of a batch to the device. Text stays on the host. The batch owns what it
-// owned before, on the device.
-func (b *Batch) stage(to Stager) error {
+// stage brings the arrays of a batch to the device, but for those of some dtypes. These and text
+// stay on the host. The batch owns what it owned before, on the device.
+func (b *Batch) stage(to Stager, onHost []string) error {
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		c.OnHost = c.Kind == KindBytes || slices.Contains(onHost, c.DType.String())
+	}
 	device, err := to.Stage(b.staging())
 	if err != nil {
 		return err
 	}
 	host := b.Slab
 	b.Slab = device
-	if slices.ContainsFunc(b.Columns, func(c BatchColumn) bool { return c.Kind == KindBytes }) {
+	if slices.ContainsFunc(b.Columns, func(c BatchColumn) bool { return c.OnHost }) {
 		b.Host = host
 	} else {
 		host.Release()
@@ -246,7 +250,13 @@ func (b *Batch) staging() *Staging {
 	at := int64(0) // of the bytes that no copy has yet
 	for i := range b.Columns {
 		c := &b.Columns[i]
-		s.Size = max(s.Size, c.end())
+		from, end := c.span()
+		if c.OnHost {
+			s.copy(at, min(from, s.Size))
+			at = max(at, end)
+			continue
+		}
+		s.Size = max(s.Size, end)
 		if c.images == nil {
 			continue
 		}
@@ -281,17 +291,20 @@ func (s *Staging) image(c *BatchColumn, k int) {
 	}
 }
 
-// end returns the end of the arrays of a column in the slab, 0 for text.
-func (c *BatchColumn) end() int64 {
+// span returns where the arrays of a column begin and end in the slab, or its text.
+func (c *BatchColumn) span() (from, end int64) {
 	switch c.Kind {
 	case KindArray:
-		return c.Offset + c.Size
-	case KindList:
-		end := int64(0)
-		for i := range c.Items {
-			end = max(end, c.Items[i].Offset+c.Items[i].Size)
-		}
-		return end
+		return c.Offset, c.Offset + c.Size
+	case KindBytes:
+		return c.Starts, c.Offset + c.Size
 	}
-	return 0
+	for i := range c.Items {
+		m := &c.Items[i]
+		if m.Size > 0 && (end == 0 || m.Offset < from) {
+			from = m.Offset
+		}
+		end = max(end, m.Offset+m.Size)
+	}
+	return from, end
 }

@@ -12,6 +12,7 @@ import numpy as np
 
 from deeplake import _native
 from deeplake._assemble import Assembly, NumPy
+from deeplake._device import device_of
 from deeplake._errors import InvalidArgumentError, TensorTypeError, UnsupportedError
 from deeplake._loader import Passes, describe
 from deeplake._plan import Options, Plan
@@ -50,7 +51,15 @@ class JaxBatches(Passes):
     """Batches of jax arrays, from `View.jax`. Each iteration is an epoch."""
 
     def __init__(self, source: Pinned, options: Options, sharding: Any = None) -> None:
-        self._plan = Plan(source, _ranked(options))
+        self._device = _device_of_jax(options)
+        # JAX narrows them, and a device would have to wait for that.
+        wide = [] if self._device is None or jax.config.jax_enable_x64 else list(_NARROW)
+        self._plan = Plan(source, _ranked(options), wide)
+        if self._device is not None and self._plan.device is None:
+            raise UnsupportedError(
+                f"load on device {options.device}: a Python function makes the samples on the CPU; leave device out, "
+                "and JAX copies the batches"
+            )
         self._assembly = Assembly(self._plan, Jax())
         self._sharding = sharding
         self._check_sharding()
@@ -83,7 +92,7 @@ class JaxBatches(Passes):
         array = _given(name, value)
         sharding = self._sharding.get(name) if isinstance(self._sharding, Mapping) else self._sharding
         if sharding is None:
-            return _at_home(array)
+            return _at_home(array, self._device)
         try:
             if sharding.is_fully_addressable:
                 return jax.device_put(array, sharding)
@@ -118,6 +127,25 @@ def _batches(source: Pinned, options: Options, epoch: int, start: int) -> JaxBat
     return batches
 
 
+def _device_of_jax(options: Options) -> Any:
+    """Returns the device of JAX for the option `device`, None without one."""
+    device = device_of(options.device)
+    if device is None:
+        return None
+    if device.kind != "cuda":
+        raise UnsupportedError(f"load on device {device}: JAX arrays of it are copies; use a sharding, and no device")
+    try:
+        found = jax.local_devices(backend="cuda")
+    except RuntimeError as err:
+        raise UnsupportedError(
+            f"load on device {device}: JAX has no CUDA here ({err}); pip install jax[cuda12], or leave device out"
+        ) from err
+    for one in found:  # their ids count the devices of all processes
+        if one.local_hardware_id == (device.index or 0):
+            return one
+    raise UnsupportedError(f"load on device {device}: JAX has {len(found)} CUDA devices: {found}")
+
+
 def _ranked(options: Options) -> Options:
     """Returns the options with the rank of this process, if JAX runs in several and the options
     name no rank.
@@ -139,6 +167,8 @@ def _given(name: str, value: Any) -> Any:
     """Returns an array that JAX takes: its own in the memory of the batch, or NumPy's where a type
     is narrowed.
     """
+    if isinstance(value, _native.Array) and value.device != "cpu":
+        return jnp.from_dlpack(value)
     if jax.config.jax_enable_x64 or str(value.dtype) not in _NARROW:
         return _shared(value)
     wide = np.asarray(value)
@@ -163,9 +193,9 @@ def _shared(value: Any) -> Any:
         return value.numpy()
 
 
-def _at_home(array: Any) -> Any:
-    """Returns the array on JAX's default device."""
-    device = jax.config.jax_default_device or jax.local_devices()[0]
+def _at_home(array: Any, device: Any) -> Any:
+    """Returns the array on a device; None: JAX's default."""
+    device = device or jax.config.jax_default_device or jax.local_devices()[0]
     if isinstance(array, jax.Array) and array.devices() == {device}:
         return array
     return jax.device_put(array, device)

@@ -165,15 +165,16 @@ class Loadable:
 
         return dataset(self._source.pinned(), Options(batch_size=batch_size, **options), element_spec)
 
-    @takes(LoaderOptions)
-    def jax(self, batch_size: int = 1, *, sharding: Any = None, **options: Unpack[LoaderOptions]) -> JaxBatches:
+    @takes(DeviceOptions)
+    def jax(self, batch_size: int = 1, *, sharding: Any = None, **options: Unpack[DeviceOptions]) -> JaxBatches:
         """Returns an iterable of batches as dicts of `jax.Array`. Arguments, order and states are
         those of `pytorch`.
 
-        On the CPU arrays are views of the memory that the batch was decoded into; other devices get
-        copies. Lists (`collate="list"`, sequences) hold NumPy arrays, text is a list of str, json a
-        list of objects, since JAX has no such arrays. While `jax_enable_x64` is off, int64 becomes
-        int32 and float64 float32, as everywhere in JAX. An integer that does not fit is an error.
+        On the CPU, and on the device of `device="cuda"`, arrays are views of the memory of the
+        batch; other devices get copies. Lists (`collate="list"`, sequences) hold NumPy arrays, text
+        is a list of str, json a list of objects, since JAX has no such arrays. While
+        `jax_enable_x64` is off, int64 becomes int32 and float64 float32, as everywhere in JAX. An
+        integer that does not fit is an error.
 
         Args:
             sharding: a `jax.sharding.Sharding` for every array, or a dict of them by name. In a run
@@ -182,7 +183,7 @@ class Loadable:
                 shares must then be equal: set `drop_last` or `tail="pad"`.
 
         Raises:
-            UnsupportedError: jax is not installed.
+            UnsupportedError: jax is not installed, or lacks the device.
             InvalidArgumentError: while iterating: its devices cannot share a batch.
             TensorTypeError: while iterating: an int64 exceeds int32.
         """

@@ -130,9 +130,14 @@ class Plan:
     fork.
     """
 
-    def __init__(self, source: Pinned, options: Options) -> None:
+    def __init__(self, source: Pinned, options: Options, host_dtypes: Sequence[str] = ()) -> None:
+        """
+        Args:
+            host_dtypes: the dtypes of arrays that stay on the CPU though others go to a device.
+        """
         self.source = source
         self.options = options
+        self.host_dtypes = list(host_dtypes)
         names = source.names() if options.tensors is None else list(options.tensors)
         self.names = names
         self.recipe = options.recipe
@@ -146,7 +151,7 @@ class Plan:
         self.native()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Plan, (self.source, self.options)
+        return Plan, (self.source, self.options, self.host_dtypes)
 
     def decode(self, name: str) -> str:
         """Returns how a tensor is delivered: "numpy", "bytes" or "pil"."""
@@ -239,6 +244,7 @@ class Plan:
             "length": options.length,
             "distinct": not options.replacement,
             "device": native(self.device),
+            "host_dtypes": self.host_dtypes,
             "cache": None if cache is None else cache.options(),
             **self.recipe.options(),
         }

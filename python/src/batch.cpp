@@ -95,24 +95,30 @@ py::object column(const BatchColumn& c, const Wrap& wrap) {
     return c.sequence ? sequences(c, all) : all;
 }
 
+// Returns all columns; wrap makes the Python object of an array in memory.
 template <class Wrap>
 py::dict to_dict(const Batch& b, const Wrap& wrap) {
     py::dict out;
-    for (const BatchColumn& c : b.columns) out[py::str(c.name)] = column(c, wrap);
+    for (const BatchColumn& c : b.columns) {
+        const std::shared_ptr<Memory>& memory = c.on_host ? b.host : b.memory;
+        out[py::str(c.name)] =
+            column(c, [&](void* data, std::int32_t dtype, Shape shape) -> py::object {
+                return wrap(memory, data, dtype, std::move(shape));
+            });
+    }
     return out;
 }
 
-// Returns what makes a NumPy array in memory, or an Array in memory of a device.
-auto in_memory(const std::shared_ptr<Memory>& memory) {
-    return [memory](void* data, std::int32_t dtype, Shape shape) -> py::object {
-        if (memory->on_cpu()) return to_numpy(memory, data, dtype, shape);
-        return py::cast(Array{memory, data, dtype, std::move(shape)});
-    };
+// Returns a NumPy array in memory, or an Array in memory of a device.
+py::object in_memory(const std::shared_ptr<Memory>& memory, void* data, std::int32_t dtype,
+                     Shape shape) {
+    if (memory->on_cpu()) return to_numpy(memory, data, dtype, shape);
+    return py::cast(Array{memory, data, dtype, std::move(shape)});
 }
 
 BatchColumn copy(const dl_array& a, std::int64_t rows) {
     BatchColumn c{a.name, a.data, a.kind, a.dtype, {a.shape, a.shape + a.ndim}, {},
-                  {},     {},     {},     {},      a.row_items != nullptr};
+                  {},     {},     {},     {},      a.row_items != nullptr,      a.on_host != 0};
     if (a.kind == DL_KIND_ARRAY) return c;
     c.offsets.assign(a.offsets, a.offsets + a.entries);
     c.sizes.assign(a.sizes, a.sizes + a.entries);
@@ -252,20 +258,24 @@ py::object copy_array(const dl_array& a, std::int64_t rows) {
     });
 }
 
-// Returns a reference of its own to the memory of an export, or of its text.
+// Returns a reference of its own to the memory of an export.
 std::shared_ptr<Memory> memory_of(const BatchExport& exported) {
     exported.core().memory_retain(exported->memory);
     return std::make_shared<Memory>(exported.core(), exported->memory, exported->device_type,
                                     exported->device_id);
 }
 
+// As memory_of, for text and columns that are on_host beside those of a device; or nullptr.
+std::shared_ptr<Memory> host_of(const BatchExport& exported) {
+    if (exported->host == nullptr) return nullptr;
+    exported.core().memory_retain(exported->host);
+    return std::make_shared<Memory>(exported.core(), exported->host, DL_DEVICE_CPU, 0);
+}
+
 std::shared_ptr<Batch> unpack(const BatchExport& exported) {
     auto out = std::make_shared<Batch>();
     out->memory = memory_of(exported);
-    if (exported->host != nullptr) {
-        exported.core().memory_retain(exported->host);
-        out->host = std::make_shared<Memory>(exported.core(), exported->host, DL_DEVICE_CPU, 0);
-    }
+    out->host = host_of(exported);
     out->rows = exported->rows;
     out->position = exported->position;
     out->last = exported->last;
@@ -276,24 +286,23 @@ std::shared_ptr<Batch> unpack(const BatchExport& exported) {
 
 py::dict columns_of(const BatchExport& exported, const py::object& convert, void* stream) {
     py::dict out;
-    std::shared_ptr<Memory> memory;
+    std::shared_ptr<Memory> memory, host;
     for (std::int64_t i = 0; i < exported->n; i++) {
         const dl_array& a = exported->arrays[i];
-        if (a.kind == DL_KIND_ARRAY && !convert.is_none()) {
+        if (a.kind == DL_KIND_ARRAY && !convert.is_none() && !a.on_host) {
             const dl_device device = {exported->device_type, exported->device_id, stream};
             out[a.name] = called(convert, pack(exported.core(), exported->memory, a.data, a.dtype,
                                                a.ndim, a.shape, false, device));
             continue;
         }
-        if (!memory) memory = memory_of(exported);
-        if (convert.is_none()) {
-            out[a.name] = column(copy(a, exported->rows), in_memory(memory));
-            continue;
-        }
-        out[a.name] = column(
-            copy(a, exported->rows), [&](void* data, std::int32_t dtype, const Shape& shape) {
-                return called(convert, pack_array(*memory, data, dtype, shape, false, stream));
-            });
+        std::shared_ptr<Memory>& own = a.on_host ? host : memory;
+        if (!own) own = a.on_host ? host_of(exported) : memory_of(exported);
+        out[a.name] =
+            column(copy(a, exported->rows),
+                   [&](void* data, std::int32_t dtype, const Shape& shape) -> py::object {
+                       if (convert.is_none()) return in_memory(own, data, dtype, shape);
+                       return called(convert, pack_array(*own, data, dtype, shape, false, stream));
+                   });
     }
     return out;
 }
@@ -331,13 +340,16 @@ void register_batch(py::module_& m) {
         .def(
             "columns",
             [](const Batch& b, const py::object& convert) {
-                return to_dict(b, [&](void* data, std::int32_t dtype, Shape shape) -> py::object {
-                    py::object array = py::cast(Array{b.memory, data, dtype, std::move(shape)});
-                    return convert.is_none() ? array : convert(array);
-                });
+                return to_dict(b,
+                               [&](const std::shared_ptr<Memory>& memory, void* data,
+                                   std::int32_t dtype, Shape shape) -> py::object {
+                                   py::object array =
+                                       py::cast(Array{memory, data, dtype, std::move(shape)});
+                                   return convert.is_none() ? array : convert(array);
+                               });
             },
             arg("convert") = py::none())
-        .def("numpy", [](const Batch& b) { return to_dict(b, in_memory(b.memory)); });
+        .def("numpy", [](const Batch& b) { return to_dict(b, in_memory); });
 }
 
 }  // namespace deeplake

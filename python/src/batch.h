@@ -51,11 +51,13 @@ struct BatchColumn {
     std::vector<py::ssize_t> shape;  // arrays
     std::vector<std::int64_t> offsets, sizes, ndims, shapes, row_items;
     bool sequence;
+    bool on_host;  // in the memory host of the batch
 };
 
 struct Batch {
     std::shared_ptr<Memory> memory;
-    std::shared_ptr<Memory> host;  // of text, if memory is that of a device; or nullptr
+    std::shared_ptr<Memory>
+        host;  // of text and columns on_host, if memory is a device's; or nullptr
     std::int64_t rows;
     std::int64_t position;  // of the epoch, once all ranks have had the batch
     std::int32_t last;      // of the pass

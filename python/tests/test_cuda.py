@@ -343,6 +343,75 @@ def test_torch_moves_what_python_makes(ds):
     assert native["x"].device.type == "meta"
 
 
+class JaxDevice:
+    def __init__(self, number):
+        self.local_hardware_id = number
+
+
+class PlacedArray:
+    """A jax.Array on a device."""
+
+    def __init__(self, value, device):
+        self.value, self.device = value, device
+
+    def devices(self):
+        return {self.device}
+
+
+@pytest.fixture
+def jax(fake, monkeypatch):
+    """JAX with two devices of the fake driver."""
+    jax = host("jax")
+    devices = [JaxDevice(i) for i in range(2)]
+    monkeypatch.setattr(jax, "local_devices", lambda *_, backend: devices if backend == "cuda" else [])
+
+    def from_dlpack(array):
+        assert array.__dlpack_device__()[0] == 2
+        return PlacedArray(array, devices[array.__dlpack_device__()[1]])
+
+    monkeypatch.setattr(jax, "Array", PlacedArray)
+    monkeypatch.setattr(jax.numpy, "from_dlpack", from_dlpack)
+    monkeypatch.setattr(jax, "device_put", lambda value, device: PlacedArray(np.asarray(value), device))
+    jax.devices_of_the_fake = devices
+    return jax
+
+
+def test_jax(jax, fake, ds):
+    """Arrays are JAX's in the memory of the device; those that JAX narrows come from the CPU."""
+    options = {"tensors": ["image", "x", "n", "word"], "collate": "pad", "return_index": True}
+    consumer = fake.consumer(1)
+    loader = ds.jax(8, device="cuda:1", **options)
+    wide = {"n", "n_shape", "x_shape", "image_shape", "_index"}
+    for got, want in zip(loader, ds.batches(8, **options), strict=True):
+        assert got["word"] == want["word"]
+        for name in want.keys() - {"word"}:
+            assert got[name].devices() == {jax.devices_of_the_fake[1]}
+            if name in wide:
+                assert got[name].value.dtype == np.int32
+                np.testing.assert_array_equal(got[name].value, want[name])
+            else:
+                np.testing.assert_array_equal(consumer.read(got[name].value), want[name])
+    x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    with x64(True):
+        batch = next(iter(ds.jax(8, device="cuda:1", **options)))
+        assert all(isinstance(batch[name].value, _native.Array) for name in batch.keys() - {"word"})
+
+
+def test_jax_without_cuda(fake, ds):
+    host("jax")
+    with pytest.raises(deeplake.UnsupportedError, match="JAX has no CUDA here"):
+        ds.jax(8, device="cuda")
+
+
+def test_wrong_devices_of_jax(jax, ds):
+    with pytest.raises(deeplake.UnsupportedError, match="JAX has 2 CUDA devices"):
+        ds.jax(8, device="cuda:2")
+    with pytest.raises(deeplake.UnsupportedError, match="Python function"):
+        ds.jax(8, device="cuda", transform={"x": lambda x: x})
+    with pytest.raises(deeplake.UnsupportedError, match="copies"):
+        ds.jax(8, device="tpu")
+
+
 def test_mixture(fake, ds):
     consumer = fake.consumer()
     mixed = deeplake.mix([ds, ds[:10]], [0.5, 0.5], tensors=["x"])

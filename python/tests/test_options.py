@@ -27,7 +27,7 @@ deeplake.mix([ds, ds[:3]]).batches(4, seed=1)
 WRONG = [
     ("ds.pytorch(8, shufle=True)", 'Unexpected keyword argument "shufle"'),
     ("ds.batches(seed='x')", 'Argument "seed"'),
-    ("ds.jax(8, device='cpu')", 'Unexpected keyword argument "device"'),
+    ("ds.tensorflow(8, device='cpu')", 'Unexpected keyword argument "device"'),
     ("ds.tensorflow(8, tail='other')", 'Argument "tail"'),
     ("deeplake.mix([ds]).pytorch(num_workers=1.5)", 'Argument "num_workers"'),
 ]
@@ -48,7 +48,7 @@ def test_signatures_show_the_options(name: str) -> None:
         assert parameter.kind is parameter.KEYWORD_ONLY
         assert parameter.annotation is not parameter.empty
         assert parameter.default == defaults.get(option)
-    assert ("device" in parameters) == (name in ("pytorch", "batches"))
+    assert ("device" in parameters) == (name in ("pytorch", "batches", "jax"))
     assert "shuffle_bytes" in str(shown)
 
 
