@@ -29,7 +29,7 @@ NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test soak test-go test-python bench bench-all bench-cores test-gpu bench-gpu kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
+.PHONY: help build demo test soak test-go test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
@@ -66,6 +66,15 @@ test-gpu: build $(STAMPS)/test ## the tests of a real GPU, with torch
 
 bench-gpu: build $(STAMPS)/test ## the loader into CUDA tensors; PHOTOS=a dataset of JPEG files
 	$(PY) benchmarks/gpu.py $(if $(PHOTOS),--photos $(PHOTOS))
+
+# The linker wants every function of the driver that the package names; the test calls those of the fake.
+GORGONIA = CGO_CFLAGS="-I$$($(PY) tools/kernels.py --include)" CGO_LDFLAGS=-L$(CURDIR)/build/gorgonia
+test-gorgonia: build $(STAMPS)/gpu ## the adapter for gorgonia.org/cu, on the fake driver
+	mkdir -p build/gorgonia
+	$(GORGONIA) $(GO) list -export -f '{{.Export}}' gorgonia.org/cu | xargs nm -u 2>/dev/null \
+		| awk '$$1 == "U" && $$2 ~ /^cu[A-Z]/ {print "int " $$2 "(void) { return 0; }"}' | sort -u > build/gorgonia/stubs.c
+	$(or $(CC),cc) -shared -fPIC -o build/gorgonia/libcuda.so -Wl,-soname,libcuda.so build/gorgonia/stubs.c
+	$(GORGONIA) LD_LIBRARY_PATH=build/gorgonia:$(CURDIR)/build/gorgonia $(GO) test $(TESTTAGS),gorgonia_cu -run TestGorgonia ./cuda
 
 kernels: $(STAMPS)/gpu ## compile cuda/kernels for GPUs
 	$(PY) tools/kernels.py

@@ -4,7 +4,7 @@ ones.
 NVRTC compiles without a GPU and without a CUDA toolkit. The library embeds the result, so that builds need neither.
 Beside it, kernels.json records the compiler and a digest of the sources: a test refuses a fat binary of other sources.
 
-`kernels.py` compiles; `kernels.py --check` compares the digests.
+`kernels.py` compiles; `kernels.py --check` compares the digests; `kernels.py --include` prints the folder of cuda.h.
 """
 
 from __future__ import annotations
@@ -51,20 +51,24 @@ def digest() -> str:
     return found.hexdigest()
 
 
-def _library(package: str, name: str) -> Any:
+def _find(path: str) -> Path:
+    """Returns a file of NVIDIA's packages."""
     spec = find_spec("nvidia")
     for folder in spec.submodule_search_locations or () if spec else ():
-        path = Path(folder) / package / "lib" / name
-        if path.exists():
-            return ctypes.CDLL(str(path))
-    raise SystemExit(f"there is no {name}; run `make kernels`, which installs requirements/gpu.txt")
+        if (Path(folder) / path).exists():
+            return Path(folder) / path
+    raise SystemExit(f"there is no {path}; run `make kernels`, which installs requirements/gpu.txt")
+
+
+def _library(path: str) -> Any:
+    return ctypes.CDLL(str(_find(path)))
 
 
 class Compiler:
     """NVRTC."""
 
     def __init__(self) -> None:
-        self.lib = _library("cuda_nvrtc", "libnvrtc.so.12")
+        self.lib = _library("cuda_nvrtc/lib/libnvrtc.so.12")
 
     def compile(self, option: str, kind: str) -> bytes:
         """Returns the code of all sources: kind is "CUBIN" or "PTX"."""
@@ -105,7 +109,7 @@ class Compiler:
 
 def fat_binary(parts: list[tuple[str, str, str, bytes]]) -> bytes:
     """Returns one file of several (kind, architecture, name, code)."""
-    lib = _library("nvfatbin", "libnvfatbin.so.12")
+    lib = _library("nvfatbin/lib/libnvfatbin.so.12")
     handle, size = ctypes.c_void_p(), ctypes.c_size_t()
 
     def call(name: str, *arguments: Any) -> None:
@@ -127,6 +131,9 @@ def fat_binary(parts: list[tuple[str, str, str, bytes]]) -> bytes:
 
 
 def main() -> None:
+    if "--include" in sys.argv[1:]:
+        print(_find("cuda_runtime/include/cuda.h").parent)
+        return
     if "--check" in sys.argv[1:]:
         record = json.loads(RECORD.read_text())
         if record["sources"] != digest() or record["binary"] != hashlib.sha256(FATBIN.read_bytes()).hexdigest():

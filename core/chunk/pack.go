@@ -11,9 +11,9 @@ import (
 type Packed func(i int, data []byte, packed bool)
 
 // PackRun packs refs[i] for a device, as codec.Packer does, and delivers each. Samples that cannot
-// be packed into fewer bytes than their pixels have are decoded. Where rois are given, only rows are
-// packed down to the end of region rois[i], and only that region is decoded, as DecodeROIs does.
-// failed is called for each sample that could not be read.
+// be packed into fewer bytes than their pixels have are decoded. Where rois are given, rows are
+// packed down to the end of region rois[i] only, and only that region is decoded, as DecodeROIs
+// does. failed is called for each sample that could not be read.
 func (w *Worker) PackRun(ctx context.Context, refs []*Ref, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
 	p := packer{w: w, refs: refs, rois: rois, want: want, deliver: deliver}
 	r := runs{w: w, want: want, failed: failed}
