@@ -20,6 +20,7 @@ type Stager struct {
 	mu      sync.Mutex
 	budget  int64        // of memory
 	copying []*slab.Slab // of the host, the earliest copy first
+	balance balance
 	copies  int64
 	bytes   int64
 	images  int64
@@ -80,6 +81,9 @@ func (s *Stager) Stage(batch *loader.Staging) (*slab.Slab, error) {
 	}
 	if err := s.releaseCopied(); err != nil {
 		return nil, err
+	}
+	if len(batch.Images) > 0 {
+		s.balance.see(len(s.copying) > 0)
 	}
 	memory, err := s.get(s.memory, batch.Size)
 	if err != nil {
@@ -167,11 +171,18 @@ func (s *Stager) releaseCopied() error {
 	return nil
 }
 
+// CPUShare implements [loader.Stager].
+func (s *Stager) CPUShare() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.balance.share()
+}
+
 // Stats implements [loader.Stager].
 func (s *Stager) Stats() loader.StagerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return loader.StagerStats{Copies: s.copies, Bytes: s.bytes, Images: s.images, Memory: s.memory.Stats()}
+	return loader.StagerStats{Copies: s.copies, Bytes: s.bytes, Images: s.images, Shared: s.balance.share(), Memory: s.memory.Stats()}
 }
 
 // Close implements [loader.Stager].

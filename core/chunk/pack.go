@@ -13,9 +13,10 @@ type Packed func(i int, data []byte, packed bool)
 // PackRun packs refs[i] for a device, as codec.Packer does, and delivers each. Samples that cannot
 // be packed into fewer bytes than their pixels have are decoded. Where rois are given, rows are
 // packed down to the end of region rois[i] only, and only that region is decoded, as DecodeROIs
-// does. failed is called for each sample that could not be read.
-func (w *Worker) PackRun(ctx context.Context, refs []*Ref, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
-	p := packer{w: w, refs: refs, rois: rois, want: want, deliver: deliver}
+// does. whole[i] says that a sample is decoded in any case. failed is called for each sample that
+// could not be read.
+func (w *Worker) PackRun(ctx context.Context, refs []*Ref, whole []bool, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
+	p := packer{w: w, refs: refs, whole: whole, rois: rois, want: want, deliver: deliver}
 	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return runnable(refs[i]) }
 	r.alone = func(i int) error { return p.decodeAlone(ctx, i) }
@@ -27,6 +28,7 @@ func (w *Worker) PackRun(ctx context.Context, refs []*Ref, rois []codec.ROI, wan
 type packer struct {
 	w       *Worker
 	refs    []*Ref
+	whole   []bool
 	rois    []codec.ROI
 	want    codec.Channels
 	deliver Packed
@@ -62,7 +64,7 @@ func (p *packer) packAll(dec codec.Decoder, at []int, data [][]byte) (int, error
 		if p.rois != nil {
 			rows = p.rois[i].Y + p.rois[i].Height
 		}
-		if packs != nil {
+		if packs != nil && !p.whole[i] {
 			if n, err = packs.Pack(to, data[k], p.want, rows); err != nil {
 				return k, err
 			}

@@ -53,7 +53,7 @@ type BatchColumn struct {
 	Count  int           // items: rows, or the items of all sequences together
 	Splits []int64       // sequence: rows+1
 	Null   []bool        // rows that have no sample; nil when all have
-	OnHost bool         // the array stays on the CPU, in Batch.Host, though others go to a device
+	OnHost bool          // the array stays on the CPU, in Batch.Host, though others go to a device
 	images *stagedImages // that a device finishes, in place of data; nil: none
 }
 

@@ -173,6 +173,9 @@ func (e *Epoch) mayPlan() bool {
 
 // publish hands a planned batch to the workers; one without jobs is ready at once.
 func (e *Epoch) publish(w *work, p *plan) {
+	if s := e.loader.stager; s != nil {
+		w.cpuShare = s.CPUShare()
+	}
 	if w.jobs == 0 {
 		w.plan = p
 		if w.err == nil && w.batch != nil {

@@ -25,6 +25,8 @@ type work struct {
 	left  atomic.Int64 // jobs not done
 	plan  *plan        // of the jobs; reused when left is 0
 	key   transform.Key
+	// of the images that a device could finish, the part that the CPU finishes
+	cpuShare float64
 
 	mu     sync.Mutex
 	failed []failure

@@ -14,6 +14,9 @@ type Stager interface {
 	// reference. The Stager has a reference of its own to s.Host until the copy has ended. An error
 	// means that no copy runs.
 	Stage(s *Staging) (*slab.Slab, error)
+	// CPUShare returns the part of the images, 0 to 1, that the CPU finishes in the next batches,
+	// because the device falls behind.
+	CPUShare() float64
 	// Stats returns the figures of the copies and of the memory on the device.
 	Stats() StagerStats
 	// Close waits for the copies that run and drops their slabs. A second call does nothing.
@@ -49,5 +52,6 @@ type StagerStats struct {
 	Copies int64      `json:"copies"` // of batches
 	Bytes  int64      `json:"bytes"`  // copied to the device
 	Images int64      `json:"images"` // that the device has finished
+	Shared float64    `json:"shared"` // CPUShare
 	Memory slab.Stats `json:"memory"` // of the device
 }

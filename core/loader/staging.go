@@ -3,6 +3,7 @@ package loader
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -104,7 +105,11 @@ func (w *work) runStaged(ctx context.Context, j *job, mem []byte, scratch *chunk
 		w.runTransformed(ctx, p, refs, items, mem, scratch, failed)
 		return
 	}
-	p.field.access.PackRun(ctx, refs, nil, scratch, func(k int, data []byte, packed bool) {
+	whole := make([]bool, len(items))
+	for k, i := range items {
+		whole[k] = w.isOnCPU(i)
+	}
+	p.field.access.PackRun(ctx, refs, whole, nil, scratch, func(k int, data []byte, packed bool) {
 		i, size := items[k], int64(len(data))
 		from, ok := p.images.take(i, size)
 		if !ok {
@@ -114,6 +119,14 @@ func (w *work) runStaged(ctx context.Context, j *job, mem []byte, scratch *chunk
 		copy(mem[from:from+size], data)
 		p.images.items[i] = stagedItem{from: from, size: size, channels: int(refs[k].Shape[2]), packed: packed}
 	}, failed)
+}
+
+// isOnCPU reports whether item i is one of those that the CPU finishes in place of the device. They
+// are spread over the batch, and so over the threads.
+func (w *work) isOnCPU(i int) bool {
+	const golden = 0.6180339887498949 // multiples of it fill the unit interval evenly
+	_, place := math.Modf(float64(i) * golden)
+	return place < w.cpuShare
 }
 
 // runTransformed brings pictures into the area with their transforms. Files are packed where that
@@ -126,6 +139,7 @@ func (w *work) runTransformed(ctx context.Context, p *part, refs []*chunk.Ref, i
 	var pictures []*chunk.Ref
 	var rois []codec.ROI
 	var sinks []*stagedPicture
+	var whole []bool
 	for k, i := range items {
 		key := w.key
 		key.Row = refs[k].Row
@@ -138,11 +152,12 @@ func (w *work) runTransformed(ctx context.Context, p *part, refs []*chunk.Ref, i
 			failed(k, err)
 			continue
 		}
-		s := &stagedPicture{images: p.images, item: i, length: p.length(i), channels: 1, job: job, transform: packed, mem: mem}
+		s := &stagedPicture{images: p.images, item: i, length: p.length(i), channels: 1, job: job, transform: packed, mem: mem, onCPU: w.isOnCPU(i)}
 		if len(refs[k].Shape) == 3 {
 			s.channels = int(refs[k].Shape[2])
 		}
 		of, pictures, sinks = append(of, k), append(pictures, refs[k]), append(sinks, s)
+		whole = append(whole, s.onCPU)
 		rois = append(rois, codec.ROI{Region: codec.Region(job.Region()), To: s})
 	}
 	bad := func(k int, err error) { failed(of[k], err) }
@@ -151,7 +166,7 @@ func (w *work) runTransformed(ctx context.Context, p *part, refs []*chunk.Ref, i
 		return
 	}
 	var large []int // their files take more than their share when they are packed
-	p.field.access.PackRun(ctx, pictures, rois, scratch, func(k int, data []byte, _ bool) {
+	p.field.access.PackRun(ctx, pictures, whole, rois, scratch, func(k int, data []byte, _ bool) {
 		if !sinks[k].put(data, true) {
 			large = append(large, k)
 		}
@@ -170,6 +185,7 @@ type stagedPicture struct {
 	job       *transform.Job
 	transform transform.Packed
 	mem       []byte
+	onCPU     bool // the CPU carries the transform out
 }
 
 // take takes memory for the transform and what follows it, which it returns.
@@ -202,11 +218,13 @@ func (s *stagedPicture) Deliver(pix []byte, stride int) error {
 	if len(pix) < (r.Height-1)*stride+row || stride < row {
 		return errs.New(errs.Internal, "stage %d bytes in rows of %d, want %d rows of %d", len(pix), stride, r.Height, row)
 	}
-	if mem, ok := s.take(r.Height*row, false); ok {
-		for y := range r.Height {
-			copy(mem[y*row:(y+1)*row], pix[y*stride:])
+	if !s.onCPU {
+		if mem, ok := s.take(r.Height*row, false); ok {
+			for y := range r.Height {
+				copy(mem[y*row:(y+1)*row], pix[y*stride:])
+			}
+			return nil
 		}
-		return nil
 	}
 	from, ok := s.images.take(s.item, s.length)
 	if !ok {

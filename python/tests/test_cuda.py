@@ -113,6 +113,20 @@ def test_the_device_finishes_jpeg_files(fake, ds):
     assert figures["bytes"] < 0.75 * ROWS * 72 * 96 * 3
 
 
+def test_the_cpu_helps_a_slow_device(fake, ds):
+    """The pixels stay the same, whoever finishes them."""
+    fake.delay(4000)
+    crop = {"image": [transforms.RandomResizedCrop(24), transforms.ToFloat()]}
+    for options in ({}, {"transform": crop}):
+        consumer = fake.consumer()
+        options = {"tensors": ["image"], "shuffle": True, **options}
+        loader, cpu = ds.batches(2, device="cuda", **options), ds.batches(2, **options)
+        for _ in range(3):
+            assert same(loader, cpu, consumer) == 15
+        figures = loader.stats()["device"]
+        assert figures["shared"] > 0 and figures["images"] < 3 * ROWS
+
+
 def test_the_loop_allocates_nothing(fake, ds):
     loader = ds.batches(8, device="cuda", tensors=["image"], shuffle=True)
     for _ in range(5):
