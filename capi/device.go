@@ -17,10 +17,16 @@ type device struct {
 	ID   int32 `json:"id"`
 }
 
+// deviceOptions are the device of a loader, and libraries of nvJPEG that may decode for it.
+type deviceOptions struct {
+	device
+	NVJPEG []string `json:"nvjpeg"`
+}
+
 // loaderOptions are the JSON options of a loader.
 type loaderOptions struct {
 	loader.Options
-	Device *device `json:"device"` // of the batches; nil: the CPU
+	Device *deviceOptions `json:"device"` // of the batches; nil: the CPU
 }
 
 // parseLoader reads the options of a loader.
@@ -36,9 +42,9 @@ func parseLoader(op, text string) (loader.Options, device, error) {
 		return loader.Options{}, device{}, errs.New(errs.Unsupported, "%s: device %d of type %d is not supported, want the CPU (type %d, device 0) or CUDA (type %d)",
 			op, o.Device.ID, o.Device.Type, C.DL_DEVICE_CPU, C.DL_DEVICE_CUDA)
 	}
-	number := int(o.Device.ID)
-	o.Options.Stager = func() (loader.Stager, error) { return cuda.NewStager(number) }
-	return o.Options, *o.Device, nil
+	number, wishes := int(o.Device.ID), cuda.Options{Inexact: o.Inexact, NVJPEG: o.Device.NVJPEG}
+	o.Options.Stager = func() (loader.Stager, error) { return cuda.NewStager(number, wishes) }
+	return o.Options, o.Device.device, nil
 }
 
 func (d device) isCPU() bool { return d == device{} || d == device{Type: C.DL_DEVICE_CPU} }

@@ -49,7 +49,7 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 			if f := Find(); !strings.Contains(f.Missing, c.want) {
 				t.Errorf("missing is %q, want %q in it", f.Missing, c.want)
 			}
-			if _, err := NewStager(0); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), c.want) {
+			if _, err := NewStager(0, Options{}); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("NewStager = %v", err)
 			}
 		})
@@ -72,9 +72,11 @@ type rig struct {
 	tb   testing.TB
 }
 
-func newRig(tb testing.TB, number int) *rig {
+func newRig(tb testing.TB, number int) *rig { return newRigOf(tb, number, Options{}) }
+
+func newRigOf(tb testing.TB, number int, o Options) *rig {
 	tb.Helper()
-	s, err := NewStager(number)
+	s, err := NewStager(number, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -382,7 +384,7 @@ func TestDriverEnds(t *testing.T) {
 
 // scenario goes through every call that the package makes. It returns the first failure.
 func scenario(tb testing.TB) error {
-	s, err := NewStager(0)
+	s, err := NewStager(0, Options{})
 	if err != nil {
 		return err
 	}

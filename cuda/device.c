@@ -27,6 +27,7 @@ struct dli_cuda_device {
     void* copies; /* the stream of all copies and kernels */
     void* module; /* NULL: the kernels are not loaded */
     void* kernels[DLI_CUDA_KERNELS];
+    dli_nvjpeg nvjpeg;
 };
 
 typedef struct {
@@ -103,6 +104,7 @@ static void retain(dli_cuda_device* d) {
 static void release(dli_cuda_device* d) {
     if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1) return;
     if (enter(d) == SUCCESS) {
+        if (d->nvjpeg.handle != NULL) dli_nvjpeg_close(&d->nvjpeg);
         d->call.stream_destroy(d->copies);
         if (d->module != NULL) d->call.module_unload(d->module);
         leave(d);
@@ -343,20 +345,54 @@ int dli_cuda_load(dli_cuda_device* d, const void* binary) {
     return code;
 }
 
+int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls, int* hardware) {
+    int code = d->nvjpeg.handle != NULL ? SUCCESS : enter(d);
+    if (code != SUCCESS) return DLI_CUDA_DRIVER - code;
+    if (d->nvjpeg.handle == NULL) {
+        code = dli_nvjpeg_open(&d->nvjpeg, calls);
+        leave(d);
+    }
+    *hardware = d->nvjpeg.hardware;
+    return code;
+}
+
 static uint64_t address_of(const dli_slab* slab) {
     return (uint64_t)(uintptr_t)dli_slab_data(slab);
 }
 
-/* queue queues copies and kernels, up to the first failure. *begun tells whether one was queued. */
+/* decode queues the decoding of files. */
+static int decode(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
+                  const dli_cuda_file* files, size_t n) {
+    if (d->nvjpeg.handle == NULL) return DLI_CUDA_REFUSED;
+    dli_nvjpeg_file* all = calloc(n, sizeof *all);
+    if (all == NULL) return OUT_OF_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const dli_cuda_file* f = &files[i];
+        all[i] =
+            (dli_nvjpeg_file){(unsigned char*)dli_slab_data(from) + f->from, f->size,
+                              address_of(f->scratch ? scratch : to) + f->to, f->width, f->channels};
+    }
+    int code = dli_nvjpeg_decode(&d->nvjpeg, all, n, d->copies);
+    free(all);
+    return code == 0 ? SUCCESS : DLI_CUDA_REFUSED;
+}
+
+/* queue queues copies, files and kernels, up to the first failure. *begun tells whether one was
+ * queued. */
 static int queue(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
-                 const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_launch* launches,
-                 size_t launches_n, bool* begun) {
+                 const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_file* files,
+                 size_t files_n, const dli_cuda_launch* launches, size_t launches_n, bool* begun) {
     for (size_t i = 0; i < ranges_n; i++) {
         const dli_cuda_range* r = &ranges[i];
         uint64_t p = address_of(r->scratch ? scratch : to) + r->to;
         int code = d->call.copy_in(p, (char*)dli_slab_data(from) + r->from, r->size, d->copies);
         if (code != SUCCESS) return code;
         *begun = true;
+    }
+    if (files_n > 0) {
+        *begun = true; /* also where it is refused, some may be */
+        int code = decode(d, to, scratch, from, files, files_n);
+        if (code != SUCCESS) return code;
     }
     for (size_t i = 0; i < launches_n; i++) {
         const dli_cuda_launch* l = &launches[i];
@@ -372,8 +408,8 @@ static int queue(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* 
 }
 
 int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
-                   const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_launch* launches,
-                   size_t launches_n) {
+                   const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_file* files,
+                   size_t files_n, const dli_cuda_launch* launches, size_t launches_n) {
     block* b = dli_slab_state(to);
     bool begun = false;
     int code = enter(d);
@@ -381,7 +417,8 @@ int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab
     code = await_uses(d, b);
     /* Only the copy stream uses scratch, in order. */
     if (code == SUCCESS)
-        code = queue(d, to, scratch, from, ranges, ranges_n, launches, launches_n, &begun);
+        code = queue(d, to, scratch, from, ranges, ranges_n, files, files_n, launches, launches_n,
+                     &begun);
     if (code == SUCCESS) code = d->call.event_record(dli_slab_state(from), d->copies);
     if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
     if (code != SUCCESS && begun) settle(d); /* nothing tells its end */

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"deeplake/core/errs"
+	"deeplake/core/loader"
 	"deeplake/core/slab"
 )
 
@@ -121,9 +122,10 @@ type copyRange struct {
 	scratch        bool // to the scratch slab
 }
 
-// stage begins to copy parts of a slab of a Host ring to slabs of a Memory ring, and to run kernels
-// after the copies. scratch may be nil.
-func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, launches []launch) error {
+// stage begins to copy parts of a slab of a Host ring to slabs of a Memory ring, to decode files of
+// it, and then to run kernels. scratch may be nil. loader.ErrRefused: nvJPEG does not decode a
+// file.
+func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, files []C.dli_cuda_file, launches []launch) error {
 	parts := make([]C.dli_cuda_range, len(ranges))
 	for i, r := range ranges {
 		parts[i] = C.dli_cuda_range{from: C.uint64_t(r.from), to: C.uint64_t(r.to), size: C.uint64_t(r.size)}
@@ -140,15 +142,24 @@ func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, launche
 	if scratch != nil {
 		room = (*C.dli_slab)(scratch.Pointer())
 	}
-	return d.with("copy a batch", func(c *C.dli_cuda_device) C.int {
+	refused := false
+	err := d.with("copy a batch", func(c *C.dli_cuda_device) C.int {
 		if len(launches) > 0 {
 			if code := C.dli_cuda_load(c, unsafe.Pointer(unsafe.StringData(kernelBinary))); code != success {
 				return code
 			}
 		}
-		return C.dli_cuda_stage(c, (*C.dli_slab)(to.Pointer()), room, (*C.dli_slab)(from.Pointer()),
-			unsafe.SliceData(parts), C.size_t(len(parts)), unsafe.SliceData(kernels), C.size_t(len(kernels)))
+		code := C.dli_cuda_stage(c, (*C.dli_slab)(to.Pointer()), room, (*C.dli_slab)(from.Pointer()), unsafe.SliceData(parts), C.size_t(len(parts)),
+			unsafe.SliceData(files), C.size_t(len(files)), unsafe.SliceData(kernels), C.size_t(len(kernels)))
+		if refused = code == C.DLI_CUDA_REFUSED; refused {
+			return success
+		}
+		return code
 	})
+	if refused {
+		err = loader.ErrRefused
+	}
+	return err
 }
 
 // Copied reports whether the work of the last Stage out of a slab of a Host ring has ended.

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../core/slab/slab.h"
+#include "nvjpeg.h"
 
 /* Handles of the driver are pointers, device memory is a 64-bit address. */
 typedef struct dli_cuda_driver {
@@ -83,11 +84,30 @@ typedef struct {
     uint32_t count;
 } dli_cuda_launch;
 
-/* dli_cuda_stage begins to copy parts of a slab of dli_cuda_host to slabs of dli_cuda_memory, and
- * to run kernels after the copies. The copy stream first waits for the streams that used the memory
- * before. Nothing on the host waits. scratch may be NULL. After a failure nothing runs. */
+/* dli_cuda_open_files opens nvJPEG for the device. The result is nvJPEG's, or DLI_CUDA_DRIVER less
+ * that of the driver. A second call does nothing; as for dli_cuda_load. */
+DLI_HIDDEN int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls,
+                                   int* hardware);
+
+enum {
+    DLI_CUDA_REFUSED = -1, /* nvJPEG does not decode a file */
+    DLI_CUDA_DRIVER = -1000,
+};
+
+/* A file in a host slab that nvJPEG decodes, and where its pixels go. */
+typedef struct {
+    uint64_t from, size, to; /* offsets in the slabs, bytes */
+    uint32_t width, channels;
+    int scratch; /* they go to the scratch slab */
+} dli_cuda_file;
+
+/* dli_cuda_stage begins to copy parts of a slab of dli_cuda_host to slabs of dli_cuda_memory, to
+ * decode files, and then to run kernels. The copy stream first waits for the streams that used the
+ * memory before. Nothing on the host waits. scratch may be NULL. After a failure nothing runs.
+ * DLI_CUDA_REFUSED: nvJPEG does not decode a file. */
 DLI_HIDDEN int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
                               const dli_cuda_range* ranges, size_t ranges_n,
+                              const dli_cuda_file* files, size_t files_n,
                               const dli_cuda_launch* launches, size_t launches_n);
 
 /* dli_cuda_copied tells in *done whether the work of the last dli_cuda_stage out of a host slab has

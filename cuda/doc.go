@@ -4,7 +4,10 @@
 //
 //   - driver.go finds the driver; find.go lists devices and names missing parts;
 //   - device.go opens a device; device.c is the part that deleters call, on any thread;
-//   - stager.go copies batches;
+//   - stager.go copies batches; kernels.go plans the kernels that finish images, kernels/ has them;
+//   - nvjpeg.go and nvjpeg.c let nvJPEG decode files; balance.go divides images between it, the
+//     kernels and the CPU;
+//   - gorgonia.go gives batches to gorgonia.org/cu, with a build tag;
 //   - errors.go turns results of the driver into errors.
 //
 // The contract towards the loader:

@@ -10,15 +10,21 @@ type Found struct {
 	Version string `json:"version"` // of CUDA that it supports
 	Devices []Info `json:"devices"`
 	Missing string `json:"missing"` // why there is no device; "" if there is one
+	NVJPEG  string `json:"nvjpeg"`  // the library of the system; "" if there is none
 }
 
 // Find looks for a driver and its devices. It opens none.
 func Find() Found {
+	var f Found
+	if files, err := openNVJPEG(nil); err == nil {
+		f.NVJPEG = files.path
+	}
 	d, err := openDriver()
 	if err != nil {
-		return Found{Missing: err.Error()}
+		f.Missing = err.Error()
+		return f
 	}
-	f := Found{Driver: d.path, Version: version(d.version)}
+	f.Driver, f.Version = d.path, version(d.version)
 	n, err := d.count()
 	for i := 0; i < n && err == nil; i++ {
 		var info Info

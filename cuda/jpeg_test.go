@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/loader"
@@ -70,7 +71,7 @@ func (r *rig) stageImages(images []packed) (*slab.Slab, error) {
 	for _, p := range images {
 		raw := unsafe.Slice((*byte)(unsafe.Pointer(&p.data[0])), 8*len(p.data))
 		copy(host.Bytes()[at:], raw)
-		batch.Images = append(batch.Images, loader.Image{From: at, Size: p.size, To: batch.Size, Length: int64(len(p.want)), Channels: p.channels, Packed: true})
+		batch.Images = append(batch.Images, loader.Image{From: at, Size: p.size, To: batch.Size, Length: int64(len(p.want)), Channels: p.channels, Form: chunk.AsPacked})
 		at += int64(len(raw))
 		batch.Size += int64(len(p.want)) + 16
 	}

@@ -33,7 +33,16 @@ type plan struct {
 	files  []fileTask
 	groups uint32
 	tiles  uint32
-	passes []passList // by the number of the pass
+	passes []passList  // by the number of the pass
+	whole  []wholeFile // that nvJPEG decodes
+}
+
+// wholeFile is a file of the host that nvJPEG decodes, to rows without gaps.
+type wholeFile struct {
+	from, size      int64
+	to              int64 // an offset
+	transformed     bool  // to lies between kernels, else in the batch
+	width, channels int
 }
 
 // fileTask finishes a packed file.
@@ -79,7 +88,16 @@ func planImages(s *loader.Staging) (*plan, error) {
 			return nil, errs.New(errs.Internal, "stage image %d: it lies at %d with %d bytes of %d, and its result at %d with %d of %d",
 				i, image.From, image.Size, len(host), image.To, image.Length, s.Size)
 		}
-		at := p.copy(image, end)
+		at := int64(-1) // it is not copied
+		if image.Form != loader.AsFile {
+			at = p.copy(image, end)
+		} else if image.Transformed {
+			head := *image
+			if head.Size = p.headBytes(host[image.From : image.From+image.Size]); head.Size > image.Size {
+				return nil, errs.New(errs.Internal, "stage image %d: its transform has %d bytes of %d", i, head.Size, image.Size)
+			}
+			at = p.copy(&head, end)
+		}
 		end = image.From + image.Size
 		if err := p.image(image, host[image.From:end], at); err != nil {
 			return nil, errs.New(errs.Internal, "stage image %d: %w", i, err)
@@ -105,6 +123,13 @@ func (p *plan) copy(image *loader.Image, end int64) int64 {
 // image adds the kernels of an image whose bytes on the host are data, and lie at an offset of the
 // scratch memory.
 func (p *plan) image(image *loader.Image, data []byte, at int64) error {
+	if !image.Transformed && image.Form == loader.AsFile {
+		if want := int64(image.Height) * int64(image.Width) * int64(image.Channels); want != image.Length || want == 0 {
+			return errs.New(errs.Internal, "its pixels have %d bytes, want %d", want, image.Length)
+		}
+		p.whole = append(p.whole, wholeFile{from: image.From, size: image.Size, to: image.To, width: image.Width, channels: image.Channels})
+		return nil
+	}
 	if !image.Transformed {
 		file, err := packedFile(data)
 		if err != nil {
@@ -129,11 +154,18 @@ func (p *plan) image(image *loader.Image, data []byte, at int64) error {
 		return errs.New(errs.Internal, "its result has %d bytes, want %d", want, image.Length)
 	}
 	input := int64(job.in_width) * int64(job.in_height) * int64(job.channels)
-	if !image.Packed {
+	if job.channels == 0 || image.Form != loader.AsPacked && int(job.channels) != image.Channels {
+		return errs.New(errs.Internal, "it has %d channels, its transform %d", image.Channels, job.channels)
+	}
+	if image.Form == loader.AsFile {
+		return p.wholeFile(job, size, image, at)
+	}
+	stride := int64(job.in_width) * int64(job.channels)
+	if image.Form == loader.AsPixels {
 		if got := int64(len(data)) - size; got != input {
 			return errs.New(errs.Internal, "its region has %d bytes, want %d", got, input)
 		}
-		p.transform(job, image, at, picture{at: at + size}, 0, 0)
+		p.transform(job, image, at, picture{at: at + size, stride: stride}, 0, 0)
 		return nil
 	}
 	file, err := packedFile(data[size:])
@@ -149,9 +181,30 @@ func (p *plan) image(image *loader.Image, data []byte, at int64) error {
 	t := p.file(file, image.Channels, at+size, uint32(job.x), uint32(job.y), uint32(job.in_width), uint32(job.in_height))
 	t.transformed = true
 	// The samples of the file are not needed any more when the second pass is.
-	pixels, samples := p.transform(job, image, at, picture{between: true}, input, 64*int64(file.blocks))
+	pixels, samples := p.transform(job, image, at, picture{between: true, stride: stride}, input, 64*int64(file.blocks))
 	t.task.pixels, t.task.planes = C.uint64_t(pixels), C.uint64_t(samples)
 	return nil
+}
+
+// wholeFile adds a file of which a region is transformed. Its transform lies at an offset of what
+// was copied.
+func (p *plan) wholeFile(job *C.dli_packed_job, size int64, image *loader.Image, at int64) error {
+	if uint64(job.x)+uint64(job.in_width) > uint64(image.Width) || uint64(job.y)+uint64(job.in_height) > uint64(image.Height) || image.Width > 1<<20 || image.Height > 1<<20 {
+		return errs.New(errs.Internal, "region of %d x %d pixels at (%d, %d) of a file of %d x %d", job.in_height, job.in_width, job.y, job.x, image.Height, image.Width)
+	}
+	stride := int64(image.Width) * int64(job.channels)
+	first := int64(job.y)*stride + int64(job.x)*int64(job.channels)
+	pixels, _ := p.transform(job, image, at, picture{at: first, between: true, stride: stride}, stride*int64(image.Height), 0)
+	p.whole = append(p.whole, wholeFile{from: image.From + size, size: image.Size - size, to: pixels, transformed: true, width: image.Width, channels: image.Channels})
+	return nil
+}
+
+// headBytes returns the size of the transform before a file.
+func (p *plan) headBytes(data []byte) int64 {
+	if int64(len(data)) < jobHead {
+		return jobHead
+	}
+	return int64((*C.dli_packed_job)(unsafe.Pointer(unsafe.SliceData(data))).size)
 }
 
 // packedFile reads a packed file.
@@ -213,7 +266,8 @@ func units(n, of int64) uint32 { return uint32((n + of - 1) / of) }
 // picture is where the pixels lie that a pass takes.
 type picture struct {
 	at      int64
-	between bool // kernels, else they were copied
+	between bool // kernels, counted from the first piece; else they were copied
+	stride  int64
 }
 
 // transform adds the passes of a job, which lies at an offset of the scratch memory. Two pieces of
@@ -228,17 +282,17 @@ func (p *plan) transform(job *C.dli_packed_job, image *loader.Image, at int64, i
 	}
 	pieces := [2]int64{p.take(size[0]), p.take(size[1])}
 	if in.between {
-		in.at = pieces[0]
+		in.at += pieces[0]
 	}
 	for len(p.passes) < len(passes) {
 		p.passes = append(p.passes, passList{})
 	}
 	for i := range passes {
-		t := passTask{task: C.dli_transform_task{job: C.uint64_t(at), in: C.uint64_t(in.at), pass: C.uint32_t(i)}, between: in.between}
+		t := passTask{task: C.dli_transform_task{job: C.uint64_t(at), in: C.uint64_t(in.at), in_stride: C.uint32_t(in.stride), pass: C.uint32_t(i)}, between: in.between}
 		if passes[i].what == C.DLI_PASS_CONTRAST {
 			p.passes[i].sums.add(t, int64(passes[i].in_width)*int64(passes[i].in_height))
 		}
-		in = picture{at: pieces[(i+1)%2], between: true}
+		in = picture{at: pieces[(i+1)%2], between: true, stride: int64(passes[i].width) * int64(job.channels)}
 		t.task.out = C.uint64_t(in.at)
 		if t.last = i == len(passes)-1; t.last {
 			t.task.out = C.uint64_t(image.To)
@@ -306,6 +360,19 @@ func (p *plan) lists() []*taskList {
 	all := make([]*taskList, 0, 2*len(p.passes))
 	for i := range p.passes {
 		all = append(all, &p.passes[i].sums, &p.passes[i].passes)
+	}
+	return all
+}
+
+// fileList returns the files that nvJPEG decodes.
+func (p *plan) fileList() []C.dli_cuda_file {
+	all := make([]C.dli_cuda_file, 0, len(p.whole))
+	for _, f := range p.whole {
+		c := C.dli_cuda_file{from: C.uint64_t(f.from), size: C.uint64_t(f.size), to: C.uint64_t(f.to), width: C.uint32_t(f.width), channels: C.uint32_t(f.channels)}
+		if f.transformed {
+			c.scratch, c.to = 1, c.to+C.uint64_t(p.copied)
+		}
+		all = append(all, c)
 	}
 	return all
 }

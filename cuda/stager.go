@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"sync"
 
 	"deeplake/core/errs"
@@ -21,9 +22,8 @@ type Stager struct {
 	budget  int64        // of memory
 	copying []*slab.Slab // of the host, the earliest copy first
 	balance balance
-	copies  int64
-	bytes   int64
-	images  int64
+	refused int // batches in a row
+	stats   loader.StagerStats
 	closed  bool
 }
 
@@ -32,14 +32,36 @@ var _ loader.Stager = (*Stager)(nil)
 // scratchBytes of unused scratch memory stay allocated.
 const scratchBytes = 256 << 20
 
+// Options are those of a Stager.
+type Options struct {
+	// let the device decode whole files too, to pixels that may differ from libjpeg-turbo's
+	Inexact bool
+	// libraries of nvJPEG to try before that of the system
+	NVJPEG []string
+}
+
 // NewStager opens device number for the batches of a loader. It must be closed.
-func NewStager(number int) (loader.Stager, error) {
+func NewStager(number int, o Options) (loader.Stager, error) {
+	var files *nvjpeg
+	if o.Inexact {
+		var err error
+		if files, err = openNVJPEG(o.NVJPEG); err != nil {
+			return nil, err
+		}
+	}
 	d, err := Open(number)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stager{device: d}
-	if s.memory, err = d.Memory(0); err == nil {
+	if files != nil {
+		_, err = d.openFiles(files)
+		s.balance.files = true
+	}
+	if err == nil {
+		s.memory, err = d.Memory(0)
+	}
+	if err == nil {
 		s.scratch, err = d.Memory(scratchBytes)
 	}
 	if err == nil {
@@ -89,15 +111,31 @@ func (s *Stager) Stage(batch *loader.Staging) (*slab.Slab, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.begin(batch, memory); err != nil {
+	err = s.begin(batch, memory)
+	s.countRefused(err)
+	if err != nil {
 		memory.Release()
 		return nil, err
 	}
 	batch.Host.Retain()
 	s.copying = append(s.copying, batch.Host)
-	s.copies++
-	s.images += int64(len(batch.Images))
+	s.stats.Copies++
+	s.stats.Images += int64(len(batch.Images))
 	return memory, nil
+}
+
+// mostRefused batches in a row end the use of nvJPEG: each costs the CPU what it was to save.
+const mostRefused = 4
+
+// countRefused counts the batches in a row with a file that nvJPEG has refused.
+func (s *Stager) countRefused(err error) {
+	if !errors.Is(err, loader.ErrRefused) {
+		s.refused = 0
+		return
+	}
+	if s.refused++; s.refused == mostRefused {
+		s.balance.noFiles()
+	}
 }
 
 // begin queues the work of a batch.
@@ -105,26 +143,32 @@ func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
 	ranges := make([]copyRange, 0, len(batch.Copies)+1)
 	for _, c := range batch.Copies {
 		ranges = append(ranges, copyRange{from: c.From, to: c.To, size: c.Size})
-		s.bytes += c.Size
+		s.stats.Bytes += c.Size
 	}
 	if len(batch.Images) == 0 {
-		return s.device.stage(memory, nil, batch.Host, ranges, nil)
+		return s.device.stage(memory, nil, batch.Host, ranges, nil, nil)
 	}
 	p, err := planImages(batch)
 	if err != nil {
 		return err
 	}
-	scratch, err := s.get(s.scratch, p.tasks()+p.taskBytes())
+	scratch, err := s.get(s.scratch, max(p.tasks()+p.taskBytes(), 1))
 	if err != nil {
 		return err
 	}
 	// The copy stream alone uses it, in order: the next batch may have it at once.
 	defer scratch.Release()
-	if err := s.stageTasks(p, scratch, memory); err != nil {
-		return err
+	if p.taskBytes() > 0 {
+		if err := s.stageTasks(p, scratch, memory); err != nil {
+			return err
+		}
 	}
-	s.bytes += p.copied
-	return s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.launches(scratch))
+	s.stats.Bytes += p.copied
+	err = s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.fileList(), p.launches(scratch))
+	if err == nil {
+		s.stats.Files += int64(len(p.whole))
+	}
+	return err
 }
 
 // stageTasks begins to copy the tasks of a plan to the scratch memory.
@@ -135,7 +179,7 @@ func (s *Stager) stageTasks(p *plan, scratch, memory *slab.Slab) error {
 		return err
 	}
 	p.write(table, scratch, memory)
-	if err := s.device.stage(scratch, nil, table, []copyRange{{to: p.tasks(), size: size}}, nil); err != nil {
+	if err := s.device.stage(scratch, nil, table, []copyRange{{to: p.tasks(), size: size}}, nil, nil); err != nil {
 		table.Release()
 		return err
 	}
@@ -171,18 +215,20 @@ func (s *Stager) releaseCopied() error {
 	return nil
 }
 
-// CPUShare implements [loader.Stager].
-func (s *Stager) CPUShare() float64 {
+// Split implements [loader.Stager].
+func (s *Stager) Split() loader.Split {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.balance.share()
+	return s.balance.split()
 }
 
 // Stats implements [loader.Stager].
 func (s *Stager) Stats() loader.StagerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return loader.StagerStats{Copies: s.copies, Bytes: s.bytes, Images: s.images, Shared: s.balance.share(), Memory: s.memory.Stats()}
+	all := s.stats
+	all.Split, all.Memory = s.balance.split(), s.memory.Stats()
+	return all
 }
 
 // Close implements [loader.Stager].

@@ -18,12 +18,19 @@ type Found struct {
 	Version string `json:"version"`
 	Devices []Info `json:"devices"`
 	Missing string `json:"missing"`
+	NVJPEG  string `json:"nvjpeg"`
 }
 
 // Find says that this build has no CUDA.
 func Find() Found { return Found{Missing: missing} }
 
+// Options are those of a Stager.
+type Options struct {
+	Inexact bool
+	NVJPEG  []string
+}
+
 // NewStager refuses: this build has no CUDA.
-func NewStager(int) (loader.Stager, error) {
+func NewStager(int, Options) (loader.Stager, error) {
 	return nil, errs.New(errs.Unsupported, "open device: %s", missing)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/errs"
@@ -24,7 +25,9 @@ import (
 type transformed struct {
 	data     []byte // at an address that is a multiple of 8
 	channels int
-	packed   bool // data is a packed file, else the region
+	form     chunk.Form // of what follows the transform in data
+	height   int        // of a file
+	width    int
 	want     []byte
 }
 
@@ -115,7 +118,7 @@ func asFile(t testing.TB, p *transform.Pipeline, key transform.Key, file []byte,
 	data := aligned(head + n)
 	copy(data, result.data[:head])
 	copy(data[head:], room[:n])
-	result.data, result.packed = data, true
+	result.data, result.form = data, chunk.AsPacked
 	return result, true
 }
 
@@ -135,7 +138,7 @@ func (r *rig) stageTransformed(pictures []transformed) (*slab.Slab, error) {
 	at := int64(0)
 	for _, p := range pictures {
 		copy(host.Bytes()[at:], p.data)
-		batch.Images = append(batch.Images, loader.Image{From: at, Size: int64(len(p.data)), To: batch.Size, Length: int64(len(p.want)), Channels: p.channels, Packed: p.packed, Transformed: true})
+		batch.Images = append(batch.Images, loader.Image{From: at, Size: int64(len(p.data)), To: batch.Size, Length: int64(len(p.want)), Channels: p.channels, Form: p.form, Transformed: true, Height: p.height, Width: p.width})
 		at += int64(len(p.data)+7) &^ 7
 		batch.Size += (int64(len(p.want))+7)&^7 + 16
 	}

@@ -6,17 +6,26 @@ import (
 	"deeplake/core/codec"
 )
 
-// Packed receives a sample of PackRun: packed by a codec.Packer, or its pixels. data is valid until
-// it returns.
-type Packed func(i int, data []byte, packed bool)
+// Form is how a sample is delivered for a device.
+type Form uint8
 
-// PackRun packs refs[i] for a device, as codec.Packer does, and delivers each. Samples that cannot
-// be packed into fewer bytes than their pixels have are decoded. Where rois are given, rows are
-// packed down to the end of region rois[i] only, and only that region is decoded, as DecodeROIs
-// does. whole[i] says that a sample is decoded in any case. failed is called for each sample that
-// could not be read.
-func (w *Worker) PackRun(ctx context.Context, refs []*Ref, whole []bool, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
-	p := packer{w: w, refs: refs, whole: whole, rois: rois, want: want, deliver: deliver}
+// The forms of PackRun.
+const (
+	AsPixels Form = iota // decoded
+	AsPacked             // by a codec.Packer
+	AsFile               // as stored
+)
+
+// Packed receives a sample of PackRun. data is valid until it returns.
+type Packed func(i int, data []byte, form Form)
+
+// PackRun delivers refs[i] for a device, in a form of its decoder's codec.Packer: forms[i] where
+// that is possible, else AsPacked, else AsPixels. Samples that do not take fewer bytes packed than
+// their pixels are delivered as pixels. Where rois are given, rows are packed down to the end of
+// region rois[i] only, and only that region is decoded, as DecodeROIs does. failed is called for
+// each sample that could not be read.
+func (w *Worker) PackRun(ctx context.Context, refs []*Ref, forms []Form, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
+	p := packer{w: w, refs: refs, forms: forms, rois: rois, want: want, deliver: deliver}
 	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return runnable(refs[i]) }
 	r.alone = func(i int) error { return p.decodeAlone(ctx, i) }
@@ -28,7 +37,7 @@ func (w *Worker) PackRun(ctx context.Context, refs []*Ref, whole []bool, rois []
 type packer struct {
 	w       *Worker
 	refs    []*Ref
-	whole   []bool
+	forms   []Form
 	rois    []codec.ROI
 	want    codec.Channels
 	deliver Packed
@@ -49,41 +58,58 @@ func (p *packer) decodeAlone(ctx context.Context, i int) error {
 	pixels := p.room(i)
 	err := p.w.Decode(ctx, p.refs[i], pixels, p.want)
 	if err == nil {
-		p.deliver(i, pixels, false)
+		p.deliver(i, pixels, AsPixels)
 	}
 	return err
 }
 
-// packAll packs the samples at, whose files are data.
+// packAll delivers the samples at, whose files are data.
 func (p *packer) packAll(dec codec.Decoder, at []int, data [][]byte) (int, error) {
 	packs, _ := dec.(codec.Packer)
 	for k, i := range at {
-		to := p.room(i)
-		n, rows := 0, 0
-		var err error
-		if p.rois != nil {
-			rows = p.rois[i].Y + p.rois[i].Height
+		done, err := false, error(nil)
+		if packs != nil && p.forms[i] != AsPixels {
+			done, err = p.pack(packs, i, data[k])
 		}
-		if packs != nil && !p.whole[i] {
-			if n, err = packs.Pack(to, data[k], p.want, rows); err != nil {
-				return k, err
-			}
-		}
-		switch {
-		case n > 0:
-			p.deliver(i, to[:n], true)
-		case p.rois != nil:
-			err = p.decodeROI(dec, i, data[k])
-		default:
-			if err = dec.Decode(to, data[k], p.want); err == nil {
-				p.deliver(i, to, false)
-			}
+		if !done && err == nil {
+			err = p.decode(dec, i, data[k])
 		}
 		if err != nil {
 			return k, err
 		}
 	}
 	return len(at), nil
+}
+
+// pack delivers a file in a form for a device. It reports whether there is one.
+func (p *packer) pack(packs codec.Packer, i int, data []byte) (bool, error) {
+	if p.forms[i] == AsFile && packs.Decodes(data, p.want) {
+		p.deliver(i, data, AsFile)
+		return true, nil
+	}
+	rows := 0
+	if p.rois != nil {
+		rows = p.rois[i].Y + p.rois[i].Height
+	}
+	to := p.room(i)
+	n, err := packs.Pack(to, data, p.want, rows)
+	if n > 0 {
+		p.deliver(i, to[:n], AsPacked)
+	}
+	return n > 0, err
+}
+
+// decode delivers the pixels of a file, or those of its region.
+func (p *packer) decode(dec codec.Decoder, i int, data []byte) error {
+	if p.rois != nil {
+		return p.decodeROI(dec, i, data)
+	}
+	pixels := p.room(i)
+	err := dec.Decode(pixels, data, p.want)
+	if err == nil {
+		p.deliver(i, pixels, AsPixels)
+	}
+	return err
 }
 
 // decodeROI decodes the region of a file.

@@ -92,8 +92,8 @@ func (c *Column) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte,
 	w.DecodeRun(ctx, refs, dst, c.ct.channels, failed)
 }
 
-func (c *Column) packRun(ctx context.Context, refs []*chunk.Ref, whole []bool, rois []codec.ROI, w *chunk.Worker, deliver chunk.Packed, failed func(i int, err error)) {
-	w.PackRun(ctx, refs, whole, rois, c.ct.channels, deliver, failed)
+func (c *Column) packRun(ctx context.Context, refs []*chunk.Ref, forms []chunk.Form, rois []codec.ROI, w *chunk.Worker, deliver chunk.Packed, failed func(i int, err error)) {
+	w.PackRun(ctx, refs, forms, rois, c.ct.channels, deliver, failed)
 }
 
 func (c *Column) decodeROIs(ctx context.Context, refs []*chunk.Ref, parts []codec.ROI, w *chunk.Worker, failed func(i int, err error)) {

@@ -2,11 +2,13 @@ package loader
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
@@ -174,13 +176,13 @@ func (e *Epoch) mayPlan() bool {
 // publish hands a planned batch to the workers; one without jobs is ready at once.
 func (e *Epoch) publish(w *work, p *plan) {
 	if s := e.loader.stager; s != nil {
-		w.cpuShare = s.CPUShare()
+		w.split = s.Split()
 	}
 	if w.jobs == 0 {
 		w.plan = p
 		if w.err == nil && w.batch != nil {
 			w.settle(false)
-			e.stage(w)
+			w.err = e.stage(w)
 		}
 	}
 	e.mu.Lock()
@@ -214,19 +216,27 @@ func (e *Epoch) await(seq int64, m *meter) *work {
 }
 
 // finish is called by the worker that did the last job of w.
-func (e *Epoch) finish(w *work) {
-	w.settle(e.loader.options.OnError == Skip)
-	e.stage(w)
+func (e *Epoch) finish(ctx context.Context, w *work, scratch *chunk.Worker) {
+	skip := e.loader.options.OnError == Skip
+	w.settle(skip)
+	if err := e.stage(w); errors.Is(err, ErrRefused) {
+		if w.err = w.redo(ctx, scratch, skip); w.err == nil {
+			w.err = e.stage(w)
+		}
+	} else if err != nil {
+		w.err = err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ready(w)
 }
 
 // stage begins to bring a settled batch to the device, where there is one.
-func (e *Epoch) stage(w *work) {
+func (e *Epoch) stage(w *work) error {
 	if s := e.loader.stager; s != nil && w.err == nil && w.loaded > 0 {
-		w.err = w.batch.stage(s, e.loader.options.HostDTypes)
+		return w.batch.stage(s, e.loader.options.HostDTypes)
 	}
+	return nil
 }
 
 // ready passes w to the consumer and takes its planning memory back. The caller has the lock.

@@ -67,7 +67,7 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		return nil, errs.Wrap(errs.Invalid, "open loader", "", err)
 	}
 	if stager != nil {
-		stageAll(fields)
+		stageAll(fields, o.Inexact)
 	}
 	l := &Loader{
 		cache: cache, workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,

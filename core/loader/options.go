@@ -93,6 +93,8 @@ type Options struct {
 	Joint []Joint `json:"together"`
 	// opens the device of the batches; nil: they stay on the CPU
 	Stager func() (Stager, error) `json:"-"`
+	// the device may decode files by itself, to pixels that differ a little
+	Inexact bool `json:"inexact"`
 	// names of dtypes whose arrays stay on the CPU though others go to a device
 	HostDTypes []string `json:"host_dtypes"`
 }
@@ -110,6 +112,7 @@ type field struct {
 	access  read.Access
 	runs    bool     // decode several samples at once
 	staged  bool     // a device finishes the samples
+	files   bool     // it may decode their files alone
 	augment *augment // transforms samples before delivery; nil: none
 }
 

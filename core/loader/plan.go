@@ -25,8 +25,7 @@ type work struct {
 	left  atomic.Int64 // jobs not done
 	plan  *plan        // of the jobs; reused when left is 0
 	key   transform.Key
-	// of the images that a device could finish, the part that the CPU finishes
-	cpuShare float64
+	split Split // of the images that a device can finish
 
 	mu     sync.Mutex
 	failed []failure

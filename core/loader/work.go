@@ -52,7 +52,7 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
 			m.track.span("decode", at, "batch", seq)
 			if w.left.Add(-1) == 0 {
-				e.finish(w)
+				e.finish(ctx, w, scratch)
 			}
 		}
 	}

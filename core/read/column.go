@@ -48,7 +48,7 @@ type Access struct {
 	// PackRun packs refs[i], none of them a hole, for a device that finishes them, and delivers
 	// each; see chunk.Worker.PackRun. rois may be nil. Columns without files that a device finishes
 	// lack it.
-	PackRun func(ctx context.Context, refs []*chunk.Ref, whole []bool, rois []codec.ROI, w *chunk.Worker, deliver chunk.Packed, failed func(i int, err error))
+	PackRun func(ctx context.Context, refs []*chunk.Ref, forms []chunk.Form, rois []codec.ROI, w *chunk.Worker, deliver chunk.Packed, failed func(i int, err error))
 	// DecodeROIs decodes regions rois[i] of refs[i], none of them a hole, and delivers them; see
 	// chunk.Worker.DecodeROIs.
 	DecodeROIs func(ctx context.Context, refs []*chunk.Ref, rois []codec.ROI, w *chunk.Worker, failed func(i int, err error))

@@ -29,11 +29,12 @@ typedef struct {
 
 /* One pass of a transform, of one picture. Addresses are of the device. */
 typedef struct {
-    uint64_t job; /* a dli_packed_job */
-    uint64_t in,
-        out;       /* pixels: (height, width, channels) uint8; out of the last pass: the result */
-    uint32_t pass; /* its number */
+    uint64_t job;        /* a dli_packed_job */
+    uint64_t in, out;    /* pixels: (height, width, channels) uint8; out of the last: the result */
+    uint32_t in_stride;  /* bytes between rows of in */
+    uint32_t pass;       /* its number */
     uint32_t first_tile; /* how many of them the tasks before have */
+    uint32_t reserved;
 } dli_transform_task;
 
 #endif

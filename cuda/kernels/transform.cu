@@ -25,9 +25,9 @@ struct Job {
 // The pixels that a pass takes.
 struct Input {
     const unsigned char* data;
-    uint32_t width, channels;
+    uint32_t stride, channels;
     __device__ const unsigned char* at(uint32_t x, uint32_t y) const {
-        return data + (static_cast<uint64_t>(y) * width + x) * channels;
+        return data + static_cast<uint64_t>(y) * stride + static_cast<uint64_t>(x) * channels;
     }
 };
 
@@ -78,8 +78,7 @@ __device__ unsigned char value_of(const Job& job, const dli_packed_pass& pass, c
             return weigh(in.at(job.table(pass.columns)[x], y) + k, in.channels,
                          job.table(pass.weights) + x * pass.taps, pass.taps);
         case DLI_PASS_DOWN:
-            return weigh(in.at(x, job.table(pass.rows)[y]) + k,
-                         static_cast<uint64_t>(in.width) * in.channels,
+            return weigh(in.at(x, job.table(pass.rows)[y]) + k, in.stride,
                          job.table(pass.weights) + y * pass.taps, pass.taps);
     }
     const unsigned char* const pixel = in.at(x + pass.left, y + pass.top);
@@ -140,7 +139,7 @@ extern "C" __global__ void dli_transform_pass(const dli_transform_task* tasks, u
     const Job job = {reinterpret_cast<const unsigned char*>(task.job)};
     const dli_packed_job& head = job.head();
     const dli_packed_pass& pass = job.pass(task.pass);
-    const Input in = {reinterpret_cast<const unsigned char*>(task.in), pass.in_width,
+    const Input in = {reinterpret_cast<const unsigned char*>(task.in), task.in_stride,
                       head.channels};
     const float gray = pass.what == DLI_PASS_CONTRAST ? gray_of(job, pass) : 0;
     const bool last = task.pass + 1 == head.passes;
@@ -171,14 +170,16 @@ extern "C" __global__ void dli_transform_sum(const dli_transform_task* tasks, ui
     const Job job = {reinterpret_cast<const unsigned char*>(task.job)};
     const uint32_t channels = job.head().channels;
     const dli_packed_pass& pass = job.pass(task.pass);
-    const unsigned char* const in = reinterpret_cast<const unsigned char*>(task.in);
+    const Input in = {reinterpret_cast<const unsigned char*>(task.in), task.in_stride, channels};
     const uint64_t pixels = static_cast<uint64_t>(pass.in_width) * pass.in_height;
     const uint64_t first = static_cast<uint64_t>(blockIdx.x - task.first_tile) * DLI_PASS_TILE;
     if (threadIdx.x == 0) sum = 0;
     __syncthreads();
     unsigned long long own = 0;
     for (uint32_t i = threadIdx.x; i < DLI_PASS_TILE && first + i < pixels; i += DLI_PASS_THREADS) {
-        const unsigned char* const pixel = in + (first + i) * channels;
+        const uint32_t x = static_cast<uint32_t>((first + i) % pass.in_width);
+        const uint32_t y = static_cast<uint32_t>((first + i) / pass.in_width);
+        const unsigned char* const pixel = in.at(x, y);
         own += static_cast<unsigned>(channels == 3 ? luma(pixel) : pixel[0]);
     }
     atomicAdd(&sum, own);

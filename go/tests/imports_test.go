@@ -163,7 +163,7 @@ var packageRules = []packageRule{
 
 	{
 		dir: "cuda", why: "NVIDIA devices: memory, copies, events; no datasets",
-		project: []string{"core/errs", slab, "core/loader"}, modules: []string{"github.com/ebitengine/purego"},
+		project: []string{"core/errs", slab, "core/loader"}, modules: []string{"github.com/ebitengine/purego", "gorgonia.org/cu"},
 	},
 	{
 		dir: "capi", why: "translation of all of it to C",

@@ -20,6 +20,7 @@ from deeplake._cli_create import Interrupted, create
 from deeplake._cli_output import json_option, show, size, table
 from deeplake._cli_query import query
 from deeplake._cli_versions import register
+from deeplake._device import nvjpeg
 from deeplake._errors import Error
 from deeplake._text import printable
 from deeplake._version import __version__
@@ -164,6 +165,8 @@ def _show_devices(as_json: bool) -> None:
         )
     if about["missing"]:
         lines.append(f"missing  {about['missing']}")
+    about["nvjpeg"] = next(iter(nvjpeg()), about["nvjpeg"])
+    lines.append(f"nvjpeg   {about['nvjpeg'] or 'not found; exact=False needs it: pip install deeplake[cuda]'}")
     show(about, as_json, lines)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
@@ -38,8 +40,23 @@ def device_of(value: Any) -> Device | None:
     return None if kind == "cpu" else Device(kind, index)
 
 
-def native(device: Device | None) -> dict[str, int] | None:
+def native(device: Device | None) -> dict[str, Any] | None:
     """Returns a device as an option of the core; None if batches stay on the CPU."""
     if device is None or device.kind != "cuda":
         return None
     return {"type": _CUDA, "id": device.index or 0}
+
+
+def nvjpeg() -> list[str]:
+    """Returns the libraries of nvJPEG in NVIDIA's Python packages, which torch installs too, the
+    newest first.
+    """
+    spec = find_spec("nvidia")
+    folders = spec.submodule_search_locations if spec is not None else None
+    found = [path for folder in folders or () for path in Path(folder).glob("*/lib/libnvjpeg.so.*")]
+    return [str(path) for path in sorted(found, key=_version, reverse=True)]
+
+
+def _version(path: Path) -> int:
+    number = path.name.rpartition(".")[2]
+    return int(number) if number.isdecimal() else 0

@@ -64,6 +64,8 @@ class Loadable:
                 the GPU; text stays on the CPU. The core copies them on a stream of its own, and
                 the current stream waits for the copy. With a Python callable, and for devices
                 other than CUDA, torch moves the batches.
+            exact: False lets a GPU decode JPEG files alone by nvJPEG, beside the CPU. Their pixels
+                may differ from libjpeg-turbo's, and damage in them may show as wrong pixels.
             decode: the form of each tensor, True or a dict from names: "numpy" decodes (True
                 decodes all), "bytes" gives the stored bytes, "pil" a PIL image.
             prefetch: batches that are made ahead.

@@ -59,6 +59,7 @@ class DeviceOptions(LoaderOptions, total=False):
     """The keyword arguments of loaders that take a device too."""
 
     device: Any
+    exact: bool
 
 
 def takes(options: type) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deeplake import _native
 from deeplake._cache import cache_of
-from deeplake._device import Device, device_of, native
+from deeplake._device import Device, device_of, native, nvjpeg
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_names, check_text, suggest
 from deeplake._ranks import settled
@@ -54,6 +54,7 @@ class Options:
     return_index: bool = False
     progress: bool = False
     device: Any = None
+    exact: bool = True
     cache: Any = None
     rank: int | None = None
     world_size: int | None = None
@@ -69,7 +70,7 @@ class Options:
         check_int("num_workers", self.num_workers, 0, optional=True)
         for name in ("shuffle_bytes", "fetch_bytes", "length"):
             check_int(name, getattr(self, name), 1, optional=True)
-        for name in ("drop_last", "return_index", "progress", "replacement"):
+        for name in ("drop_last", "return_index", "progress", "replacement", "exact"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
         for name in ("on_error", "tail"):
@@ -84,7 +85,9 @@ class Options:
         self._check_decode()
         recipe_of(self.transform)
         self._check_ranks()
-        device_of(self.device)
+        device = device_of(self.device)
+        if not self.exact and (device is None or device.kind != "cuda"):
+            raise InvalidArgumentError('load: exact is False, which only a GPU can be: give device="cuda" as well')
 
     def _check_decode(self) -> None:
         if isinstance(self.decode, Mapping):
@@ -218,6 +221,12 @@ class Plan:
             )
         return values
 
+    def _native_device(self) -> dict[str, Any] | None:
+        device = native(self.device)
+        if device is not None and not self.options.exact:
+            device["nvjpeg"] = nvjpeg()
+        return device
+
     def _native_options(self) -> dict[str, Any]:
         options, in_python = self.options, self.in_python
         cache = cache_of(options.cache)
@@ -243,7 +252,8 @@ class Plan:
             "trace": options.trace is not None,
             "length": options.length,
             "distinct": not options.replacement,
-            "device": native(self.device),
+            "device": self._native_device(),
+            "inexact": not options.exact,
             "host_dtypes": self.host_dtypes,
             "cache": None if cache is None else cache.options(),
             **self.recipe.options(),

@@ -50,7 +50,7 @@ def fake(driver, monkeypatch):
     gc.collect()
     wrong, left = fake.wrong_uses(), fake.left()
     fake.reset()
-    _native.configure({"env": {"DEEPLAKE_CUDA_DRIVER": None}})
+    _native.configure({"env": {"DEEPLAKE_CUDA_DRIVER": None, "DEEPLAKE_NVJPEG": None}})
     assert not wrong and not left
 
 
@@ -124,7 +124,7 @@ def test_the_cpu_helps_a_slow_device(fake, ds):
         for _ in range(3):
             assert same(loader, cpu, consumer) == 15
         figures = loader.stats()["device"]
-        assert figures["shared"] > 0 and figures["images"] < 3 * ROWS
+        assert figures["split"]["cpu"] > 0 and figures["images"] < 3 * ROWS
 
 
 def test_the_loop_allocates_nothing(fake, ds):
@@ -231,6 +231,91 @@ def test_boxes_follow_pictures_of_the_device(fake):
         for got, want in zip(ds.batches(8, device="cuda", **options), ds.batches(8, **options), strict=True):
             for name in want:
                 np.testing.assert_array_equal(consumer.read(got[name]), want[name])
+
+
+def files_of(count, **comment):
+    """JPEG files of 40 x 56, some with a comment."""
+    files = []
+    for i in range(count):
+        out = io.BytesIO()
+        Image.fromarray(picture(i, 40, 56)).save(out, "JPEG", quality=85, **comment)
+        files.append(out.getvalue())
+    return files
+
+
+def test_the_device_decodes_files(fake):
+    """An idle device gets more and more whole files. Each sample is either the CPU's or nvJPEG's."""
+    fake.with_nvjpeg()
+    files = files_of(240)
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.extend({"image": [deeplake.read(data) for data in files]})
+        ds.commit()
+        consumer = fake.consumer()
+        loader = ds.batches(4, device="cuda", exact=False, return_index=True, num_workers=0)
+        theirs = 0
+        for got, want in zip(loader, ds.batches(4), strict=True):
+            for row, image, exact in zip(
+                consumer.read(got["_index"]), consumer.read(got["image"]), want["image"], strict=True
+            ):
+                if not np.array_equal(image, exact):
+                    np.testing.assert_array_equal(image.reshape(40, -1), fake.pixels(files[row], 40, 56 * 3))
+                    theirs += 1
+        figures = loader.stats()["device"]
+        assert 0 < theirs == figures["files"] < 240 == figures["images"]
+        assert figures["split"]["file"] > 0 and figures["split"]["cpu"] == 0
+
+
+@pytest.mark.parametrize("pipeline", [None, "training"])
+def test_files_that_nvjpeg_refuses(fake, pipeline):
+    """The CPU decodes them; a damaged one costs its own row."""
+    fake.with_nvjpeg()
+    files = files_of(200, comment="refuse")
+    damaged = bytearray(files[177])
+    start = damaged.index(b"\xff\xda") + 20
+    damaged[start : start + 40] = b"\xff\xc4" * 20
+    files[177] = bytes(damaged)
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.extend({"image": [deeplake.read(data) for data in files]})
+        ds.commit()
+        consumer = fake.consumer()
+        options = {"on_error": "skip", "return_index": True, "num_workers": 0}
+        if pipeline:
+            options["transform"] = {"image": PIPELINES[pipeline]}
+        loader, cpu = ds.batches(4, device="cuda", exact=False, **options), ds.batches(4, **options)
+        for got, want in zip(loader, cpu, strict=True):
+            for name in want:
+                np.testing.assert_array_equal(consumer.read(got[name]), want[name])
+        assert fake.calls("nvjpegDecodeBatched") > 0 and loader.stats()["device"]["files"] == 0
+        assert loader.stats()["skipped"] == cpu.stats()["skipped"]
+
+
+@pytest.mark.parametrize("pipeline", [None, "padded"])
+def test_files_that_are_larger_than_their_pixels(fake, pipeline):
+    fake.with_nvjpeg()
+    with deeplake.create(f"mem://cuda-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.extend({"image": [jpeg(picture(i, 8, 8), quality=95) for i in range(120)]})
+        ds.commit()
+        consumer = fake.consumer()
+        options = {"num_workers": 0, "transform": {"image": PIPELINES[pipeline]} if pipeline else None}
+        loader = ds.batches(4, device="cuda", exact=False, **options)
+        for got, want in zip(loader, ds.batches(4, **options), strict=True):
+            image = consumer.read(got["image"])
+            if loader.stats()["device"]["files"] == 0:
+                np.testing.assert_array_equal(image, want["image"])
+        assert (loader.stats()["device"]["files"] == 0) == (pipeline is None)
+
+
+def test_exact_is_of_the_gpu(fake, ds):
+    with pytest.raises(deeplake.InvalidArgumentError, match="exact is False"):
+        ds.batches(4, exact=False)
+    with pytest.raises(deeplake.InvalidArgumentError, match="exact is 1"):
+        ds.batches(4, exact=1)
+    _native.configure({"env": {"DEEPLAKE_NVJPEG": "/nowhere/libnvjpeg.so"}})
+    with pytest.raises(deeplake.UnsupportedError, match=r"find nvJPEG.*pip install deeplake\[cuda\]"):
+        ds.batches(4, device="cuda", exact=False)
 
 
 def test_a_picture_that_is_too_small(fake):
@@ -500,6 +585,7 @@ def test_no_driver(ds):
 def test_info(fake, ds):
     done = CliRunner().invoke(cli, ["info", "--device"])
     assert "cuda:1   Fake GPU 1, 8.6 GB, compute capability 9.0" in done.output
+    assert "nvjpeg" in done.output
     about = json.loads(CliRunner().invoke(cli, ["info", "--device", "--json"]).output)
     assert about["version"] == "12.4" and [d["number"] for d in about["devices"]] == [0, 1] and not about["missing"]
     for wrong in ([], [ds.uri, "--device"]):

@@ -78,6 +78,19 @@ def test_transforms_equal_the_cpus(torch, ds, bits):
     assert there.stats()["device"]["images"] == 3 * ROWS
 
 
+def test_nvjpeg_comes_near(torch, ds):
+    options = {"tensors": ["image"], "num_workers": 0}
+    try:
+        loader = ds.pytorch(4, device="cuda", exact=False, **options)
+    except deeplake.UnsupportedError as err:
+        pytest.skip(str(err))
+    for _ in range(3):
+        for got, want in zip(loader, ds.pytorch(4, **options), strict=True):
+            gap = (got["image"].cpu().int() - want["image"].int()).abs()
+            assert gap.float().mean() < 4
+    assert loader.stats()["device"]["files"] > 0
+
+
 def test_kept_batches_stay(torch, ds):
     kept = list(ds.pytorch(4, device="cuda"))
     for got, want in zip(kept, ds.pytorch(4), strict=True):

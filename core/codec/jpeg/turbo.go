@@ -10,6 +10,8 @@ package jpeg
 #cgo nocallback dli_jpeg_decode_run
 #cgo noescape dli_jpeg_pack
 #cgo nocallback dli_jpeg_pack
+#cgo noescape dli_jpeg_packs
+#cgo nocallback dli_jpeg_packs
 #cgo noescape dli_jpeg_encode
 #cgo nocallback dli_jpeg_encode
 #include <stdlib.h>
@@ -75,6 +77,21 @@ func (d *decoder) Pack(dst, data []byte, want codec.Channels, rows int) (int, er
 	}
 	return int(C.dli_jpeg_pack(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), f.shape(want),
 		C.dli_jpeg_want(want), (*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), C.uint32_t(rows))), nil
+}
+
+// Decodes reports whether data is a whole file of the kind that is packed.
+func (d *decoder) Decodes(data []byte, want codec.Channels) bool {
+	if d.ready() != nil {
+		return false
+	}
+	f, err := parse(data)
+	if err != nil || f.checkScan(data) != nil {
+		return false
+	}
+	if _, err := f.channels(want); err != nil {
+		return false
+	}
+	return C.dli_jpeg_packs(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), f.shape(want), C.dli_jpeg_want(want)) != 0
 }
 
 // ready makes the decompressor.

@@ -64,6 +64,10 @@ size_t dli_jpeg_pack(dli_jpeg_decoder* d, const unsigned char* src, size_t src_s
                      dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room,
                      uint32_t rows);
 
+/* Reports whether a file is of the kind that dli_jpeg_pack packs, by its header. */
+int dli_jpeg_packs(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
+                   dli_jpeg_shape shape, dli_jpeg_want want);
+
 /* Receives the pixels of a region: size bytes in rows of stride, valid until it returns. 0: done,
  * 1: out of memory, 2: other pixels are wanted. */
 typedef int (*dli_jpeg_take)(void* arg, const unsigned char* pix, size_t size, size_t stride,

@@ -456,6 +456,20 @@ size_t dli_jpeg_pack(dli_jpeg_decoder* d, const unsigned char* src, size_t src_s
     return size;
 }
 
+int dli_jpeg_packs(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
+                   dli_jpeg_shape shape, dli_jpeg_want want) {
+    int volatile packs = 0; /* kept across the jump */
+    begin(d, 1);
+    if (!d->plain && SET_JUMP(d->escape) == 0) {
+        read_header(d, src, src_size);
+        check_shape(d, &shape, channels(d, want));
+        packs = dli_huffman_packs(&d->cinfo);
+    }
+    give_up(d);
+    forget_source(d);
+    return packs;
+}
+
 /* The pixels at the sides of what libjpeg is told to decode are interpolated as those at the sides
  * of an image are: so it is told to decode this much more on either side. */
 enum { MARGIN = 2 };

@@ -512,7 +512,18 @@ size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* d
     return (size_t)((unsigned char*)to - dst);
 }
 
+int dli_huffman_packs(j_decompress_ptr cinfo) {
+    dli_jpeg_packed head;
+    return !cinfo->progressive_mode && !cinfo->arith_code && cinfo->data_precision == 8 &&
+           describe(cinfo, &head, 0);
+}
+
 #else
+
+int dli_huffman_packs(j_decompress_ptr cinfo) {
+    (void)cinfo;
+    return 0;
+}
 
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     (void)h;

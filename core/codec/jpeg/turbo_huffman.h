@@ -72,6 +72,9 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo);
 size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room,
                         uint32_t rows);
 
+/* Reports whether dli_huffman_pack packs files with this header. */
+int dli_huffman_packs(j_decompress_ptr cinfo);
+
 /* Frees what h holds. */
 void dli_huffman_free(dli_huffman* h);
 

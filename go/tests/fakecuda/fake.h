@@ -94,6 +94,16 @@ int fake_cuda_has(const char* name);
 /* fake_streams_left counts live streams and events, without those of consumers. */
 int fake_streams_left(char* text, size_t size);
 
+/* fake_push_decode queues what stands for the decoding of a file, rows of width bytes to memory of
+ * the device: fake_cuda_pixel. The source must stay as it is until then. Under the lock. */
+struct stream;
+int fake_push_decode(struct stream* s, const void* file, size_t size, void* to, unsigned width,
+                     unsigned height);
+
+/* fake_nvjpeg_left counts live handles and states; fake_clear_nvjpeg forgets them. */
+int fake_nvjpeg_left(void);
+void fake_clear_nvjpeg(void);
+
 /* fake_clear_streams waits for the streams and forgets them and the events, under the lock. */
 void fake_clear_streams(void);
 
@@ -119,6 +129,8 @@ int fake_cuda_left(char* text, size_t size);
 void fake_cuda_deinitialize(void);
 /* Begins again: no violations, faults, delays, counts, and nothing left. */
 void fake_cuda_reset(void);
+/* Byte x of row y of what nvJPEG makes of a file. */
+unsigned char fake_cuda_pixel(const void* file, size_t size, unsigned x, unsigned y);
 /* A consumer: a stream of a device's primary context, and an operation on it that reads memory of
  * the device into a buffer of the host. */
 int fake_cuda_consumer(int device, void** stream);

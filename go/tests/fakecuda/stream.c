@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum { COPY_IN, COPY_OUT, RECORD, WAIT, FREE, LAUNCH } kind;
+typedef enum { COPY_IN, COPY_OUT, RECORD, WAIT, FREE, LAUNCH, DECODE } kind;
 
 typedef struct op {
     kind kind;
@@ -17,7 +17,8 @@ typedef struct op {
     uint64_t number; /* of the record that WAIT waits for and RECORD reaches */
     const char* kernel;
     unsigned blocks, threads;
-    uint32_t count; /* of the tasks at from */
+    unsigned width, height; /* DECODE: bytes, rows */
+    uint32_t count;         /* of the tasks at from */
     struct op* next;
 } op;
 
@@ -73,8 +74,29 @@ static void launch(op* o) {
     fake_check_guards();
 }
 
+unsigned char fake_cuda_pixel(const void* file, size_t size, unsigned x, unsigned y) {
+    return (unsigned char)(digest(file, size) + 31 * y + 7 * x);
+}
+
+/* decode makes the pixels of a file that nvJPEG was given. */
+static void decode(op* o) {
+    if (!fake_device_memory((uintptr_t)o->to, (size_t)o->width * o->height)) {
+        fake_violation("nvJPEG writes to freed memory");
+        return;
+    }
+    if (digest(o->from, o->size) != o->digest)
+        fake_violation("a file was written before nvJPEG had read it");
+    for (unsigned y = 0; y < o->height; y++)
+        for (unsigned x = 0; x < o->width; x++)
+            ((unsigned char*)o->to)[(size_t)y * o->width + x] =
+                (unsigned char)(o->digest + 31 * y + 7 * x);
+}
+
 static void run(op* o) {
     switch (o->kind) {
+        case DECODE:
+            decode(o);
+            break;
         case COPY_IN:
         case COPY_OUT:
             copy(o);
@@ -159,6 +181,19 @@ static void push(stream* s, op o) {
     *s->last = made;
     s->last = &made->next;
     pthread_cond_broadcast(&fake_changed);
+}
+
+int fake_push_decode(stream* s, const void* file, size_t size, void* to, unsigned width,
+                     unsigned height) {
+    if ((s = live(s, "nvjpegDecodeBatched")) == NULL) return INVALID_HANDLE;
+    push(s, (op){.kind = DECODE,
+                 .to = to,
+                 .from = (void*)file,
+                 .size = size,
+                 .digest = digest(file, size),
+                 .width = width,
+                 .height = height});
+    return OK;
 }
 
 static void drain(stream* s) {
@@ -436,6 +471,7 @@ void fake_clear_streams(void) {
     streams = left;
     for (event* e = events; e != NULL; e = e->next) e->dead = true;
     live_modules = 0;
+    fake_clear_nvjpeg();
 }
 
 int fake_streams_left(char* text, size_t size) {
@@ -445,7 +481,10 @@ int fake_streams_left(char* text, size_t size) {
     size_t used = strlen(text);
     if (n + e > 0) snprintf(text + used, size - used, "%d streams, %d events; ", n, e);
     if (live_modules > 0) snprintf(text + strlen(text), size - strlen(text), "a module; ");
-    return n + e + live_modules;
+    int decoders = fake_nvjpeg_left();
+    if (decoders > 0)
+        snprintf(text + strlen(text), size - strlen(text), "%d of nvJPEG; ", decoders);
+    return n + e + live_modules + decoders;
 }
 
 /* The consumer's stream lives until the process ends. */

@@ -1,0 +1,270 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/codec/jpeg"
+	"deeplake/core/errs"
+	"deeplake/core/loader"
+	"deeplake/core/slab"
+	"deeplake/core/tensor"
+	"deeplake/core/transform"
+)
+
+// withFiles opens a device that decodes files.
+func withFiles(t *testing.T) *rig {
+	t.Helper()
+	t.Setenv(NVJPEGVariable, os.Getenv(DriverVariable))
+	return newRigOf(t, 0, Options{Inexact: true})
+}
+
+// someFile is a file, with the pixels that the fake makes of it.
+type someFile struct {
+	data                    []byte
+	height, width, channels int
+}
+
+func encode(t testing.TB, r *rand.Rand, height, width, channels int) someFile {
+	t.Helper()
+	file, err := jpeg.New().Encode(nil, drawn(r, height, width, channels, 0.1), tensor.Uint8, tensor.Shape{int64(height), int64(width), int64(channels)}, codec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return someFile{file, height, width, channels}
+}
+
+// refused returns the file with a comment that makes the fake refuse it.
+func (f someFile) refused() someFile {
+	comment := append([]byte{0xff, 0xfe, 0, 8}, "refuse"...)
+	f.data = append(append(append([]byte(nil), f.data[:2]...), comment...), f.data[2:]...)
+	return f
+}
+
+func (f someFile) pixels() []byte {
+	row := f.width * f.channels
+	all := make([]byte, f.height*row)
+	for y := range f.height {
+		for x := range row {
+			all[y*row+x] = fake.pixel(unsafe.Pointer(&f.data[0]), uintptr(len(f.data)), uint32(x), uint32(y))
+		}
+	}
+	return all
+}
+
+// transformed returns the file with a transform, and the result of that on the fake's pixels.
+func (f someFile) transformed(t testing.TB, spec string, seed uint64) transformed {
+	t.Helper()
+	one, ok := onCPU(t, pipeline(t, spec), transform.Key{Seed: seed}, tensor.Shape{int64(f.height), int64(f.width), int64(f.channels)}, f.pixels())
+	if !ok {
+		t.Fatalf("%s does not suit the picture", spec)
+	}
+	head := *(*uint32)(unsafe.Pointer(&one.data[0]))
+	data := aligned(int(head) + len(f.data))
+	copy(data, one.data[:head])
+	copy(data[head:], f.data)
+	one.data, one.form, one.height, one.width = data, chunk.AsFile, f.height, f.width
+	return one
+}
+
+// stageFiles brings files without a transform to the device, one after the other.
+func (r *rig) stageFiles(files []someFile) (*slab.Slab, error) {
+	need := int64(0)
+	for _, f := range files {
+		need += int64(len(f.data)+7) &^ 7
+	}
+	host, err := r.host.Get(need)
+	if err != nil {
+		return nil, err
+	}
+	defer host.Release()
+	batch := &loader.Staging{Host: host}
+	at := int64(0)
+	for _, f := range files {
+		copy(host.Bytes()[at:], f.data)
+		length := int64(f.height * f.width * f.channels)
+		batch.Images = append(batch.Images, loader.Image{From: at, Size: int64(len(f.data)), To: batch.Size, Length: length, Form: chunk.AsFile, Height: f.height, Width: f.width, Channels: f.channels})
+		at += int64(len(f.data)+7) &^ 7
+		batch.Size += length
+	}
+	return r.Stage(batch)
+}
+
+func TestFiles(t *testing.T) {
+	for _, hardware := range []bool{false, true} {
+		begin(t)
+		if hardware {
+			t.Setenv("FAKE_NVJPEG_HARDWARE", "1")
+		}
+		r := rand.New(rand.NewPCG(13, 14))
+		rig := withFiles(t)
+		fake.delay(200) // files must stay until they are read
+		for _, count := range []int{1, 5, 5, 2} {
+			var files []someFile
+			var want []byte
+			for k := range count {
+				f := encode(t, r, 20+r.IntN(30), 20+r.IntN(30), 1+2*(k%2))
+				files, want = append(files, f), append(want, f.pixels()...)
+			}
+			memory, err := rig.stageFiles(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(want))
+			if err := rig.device.Read(got, memory, 0); err != nil {
+				t.Fatal(err)
+			}
+			if memory.Release(); !bytes.Equal(got, want) {
+				t.Errorf("hardware %v, %d files: %s", hardware, count, difference(got, want))
+			}
+		}
+		if s := rig.Stats(); s.Files != 13 || s.Images != 13 {
+			t.Errorf("%d files, %d images, want 13", s.Files, s.Images)
+		}
+		rig.end()
+	}
+}
+
+// TestTransformedFiles transforms files, packed files and pixels in one batch.
+func TestTransformedFiles(t *testing.T) {
+	begin(t)
+	r := rand.New(rand.NewPCG(15, 16))
+	rig := withFiles(t)
+	defer rig.end()
+	for _, spec := range []string{
+		`[{"op":"RandomResizedCrop","size":23},{"op":"HorizontalFlip"},{"op":"Normalize","mean":[0.4,0.5,0.6],"std":[0.2,0.3,0.1]},{"op":"CHW"}]`,
+		`[{"op":"ColorJitter","contrast":[0.2,3]}]`,
+		`[{"op":"RandomCrop","size":9},{"op":"ColorJitter","contrast":[2,3],"saturation":[0,1]}]`,
+		`[{"op":"Pad","padding":1,"padding_mode":"reflect"}]`,
+	} {
+		var pictures []transformed
+		for k := range 9 {
+			height, width := 20+r.IntN(30), 20+r.IntN(30)
+			f := encode(t, r, height, width, 3)
+			switch k % 3 {
+			case 0:
+				pictures = append(pictures, f.transformed(t, spec, r.Uint64()))
+			case 1:
+				one, _ := asFile(t, pipeline(t, spec), transform.Key{Seed: r.Uint64()}, f.data, tensor.Shape{int64(height), int64(width), 3})
+				pictures = append(pictures, one)
+			default:
+				one, _ := onCPU(t, pipeline(t, spec), transform.Key{Seed: r.Uint64()}, tensor.Shape{int64(height), int64(width), 3}, f.pixels())
+				pictures = append(pictures, one)
+			}
+		}
+		compare(t, rig, pictures)
+	}
+}
+
+// TestRefusedFiles holds that a refused file is told apart, that nothing runs on, and that a device
+// which refuses all the time is not asked any more.
+func TestRefusedFiles(t *testing.T) {
+	begin(t)
+	r := rand.New(rand.NewPCG(17, 18))
+	rig := withFiles(t)
+	defer rig.end()
+	good := encode(t, r, 30, 40, 3)
+	for n := range mostRefused {
+		if _, err := rig.stageFiles([]someFile{good, encode(t, r, 20, 20, 3).refused(), good}); !errors.Is(err, loader.ErrRefused) {
+			t.Fatalf("a refused file: %v", err)
+		}
+		rig.balance.eighths = -8
+		if split := rig.Split(); n < mostRefused-2 && split.File == 0 {
+			t.Errorf("after %d refusals: %+v", n+1, split)
+		}
+	}
+	memory, err := rig.stageFiles([]someFile{good})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory.Release()
+	rig.balance.noFiles()
+	if split := rig.Split(); split.File != 0 {
+		t.Errorf("%+v", split)
+	}
+}
+
+// TestFilesAreChecked holds that numbers which do not fit each other reach no decoder.
+func TestFilesAreChecked(t *testing.T) {
+	begin(t)
+	rig := withFiles(t)
+	defer rig.end()
+	f := encode(t, rand.New(rand.NewPCG(19, 20)), 20, 30, 3)
+	for name, spoil := range map[string]func(f *someFile){
+		"lower":    func(f *someFile) { f.height = 0 },
+		"channels": func(f *someFile) { f.channels = 0 },
+	} {
+		wrong := f
+		spoil(&wrong)
+		if _, err := rig.stageFiles([]someFile{wrong}); !errs.Is(err, errs.Internal) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, spoil := range map[string]func(one *transformed){
+		"wider":     func(one *transformed) { one.width = 3 },
+		"higher":    func(one *transformed) { one.height = 3 },
+		"too large": func(one *transformed) { one.width = 1 << 30 },
+		"channels":  func(one *transformed) { one.channels = 1 },
+		"no file":   func(one *transformed) { one.data = one.data[:16] },
+	} {
+		one := f.transformed(t, `[{"op":"Resize","size":[9,11]}]`, 1)
+		spoil(&one)
+		if _, err := rig.stageTransformed([]transformed{one}); !errs.Is(err, errs.Internal) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNoNVJPEG(t *testing.T) {
+	begin(t)
+	t.Setenv(NVJPEGVariable, "/nowhere/libnvjpeg.so")
+	if _, err := NewStager(0, Options{Inexact: true}); !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "pip install deeplake[cuda]") {
+		t.Errorf("without the library: %v", err)
+	}
+}
+
+// TestFaultsOfNVJPEG lets each turn of each call fail.
+func TestFaultsOfNVJPEG(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	files := []someFile{encode(t, r, 20, 30, 3), encode(t, r, 20, 30, 1)}
+	for _, name := range nvjpegCalls {
+		for nth := 1; nth <= 3; nth++ {
+			begin(t)
+			t.Setenv(NVJPEGVariable, os.Getenv(DriverVariable))
+			fake.fail(name, int32(nth), 6)
+			s, err := NewStager(0, Options{Inexact: true})
+			if err != nil {
+				if !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "exact=True") {
+					t.Errorf("%s %d: %v", name, nth, err)
+				}
+				continue
+			}
+			host, err := s.Host(1 << 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rig := &rig{Stager: s.(*Stager), host: host, tb: t}
+			for range 2 {
+				memory, err := rig.stageFiles(files)
+				if err == nil {
+					memory.Release()
+				} else if !errors.Is(err, loader.ErrRefused) {
+					t.Errorf("%s %d: %v", name, nth, err)
+				}
+			}
+			rig.end()
+			if what, n := said(fake.left); n > 0 && !strings.HasSuffix(name, "Destroy") {
+				t.Errorf("%s %d: %d things are left: %s", name, nth, n, what)
+			}
+		}
+	}
+}
