@@ -63,6 +63,7 @@ bench-cores: build $(STAMPS)/test $(STAMPS)/bench ## an epoch on 1, 2, 4, 8, 16 
 
 test-gpu: build $(STAMPS)/test ## the tests of a real GPU, with torch
 	$(PY) -m pytest -rs python/tests/test_gpu.py
+	$(if $(shell command -v compute-sanitizer 2>/dev/null),compute-sanitizer --error-exitcode 9 $(PY) -m pytest -x python/tests/test_gpu.py)
 
 bench-gpu: build $(STAMPS)/test ## the loader into CUDA tensors; PHOTOS=a dataset of JPEG files
 	$(PY) benchmarks/gpu.py $(if $(PHOTOS),--photos $(PHOTOS))

@@ -61,7 +61,13 @@ def main() -> None:
         wheel(rest[0])
     elif what == ["test"]:
         tests = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *rest, "python/tests/test_gpu.py"]
-        sys.exit(subprocess.run(tests, cwd=ROOT, env=site(), check=False).returncode)
+        code = subprocess.run(tests, cwd=ROOT, env=site(), check=False).returncode
+        checker = shutil.which("compute-sanitizer")
+        if code == 0 and checker is not None:
+            code = subprocess.run(
+                [checker, "--error-exitcode", "9", *tests], cwd=ROOT, env=site(), check=False
+            ).returncode
+        sys.exit(code)
     elif what == ["bench"]:
         command = [sys.executable, "benchmarks/gpu.py", *rest]
         sys.exit(subprocess.run(command, cwd=ROOT, env=site(), check=False).returncode)
