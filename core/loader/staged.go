@@ -34,11 +34,11 @@ func (w *work) runStaged(ctx context.Context, j *job, mem []byte, scratch *chunk
 			forms[k] = chunk.AsPacked // the file is larger than its pixels
 		}
 	}
-	p.packRun(ctx, refs, items, forms, mem, scratch, failed)
+	p.packRun(ctx, refs, items, forms, mem, scratch, func(k int) *stagedItem { return &p.images.items[items[k]] }, failed)
 }
 
-// packRun brings items without a transform into the area.
-func (p *part) packRun(ctx context.Context, refs []*chunk.Ref, items []int, forms []chunk.Form, mem []byte, scratch *chunk.Worker, failed func(k int, err error)) {
+// packRun brings items without a transform into the area, and notes where they are.
+func (p *part) packRun(ctx context.Context, refs []*chunk.Ref, items []int, forms []chunk.Form, mem []byte, scratch *chunk.Worker, note func(k int) *stagedItem, failed func(k int, err error)) {
 	p.field.access.PackRun(ctx, refs, forms, nil, scratch, func(k int, data []byte, form chunk.Form) {
 		i, size := items[k], int64(len(data))
 		from, ok := p.images.take(i, size, p.most(i, form))
@@ -47,7 +47,7 @@ func (p *part) packRun(ctx context.Context, refs []*chunk.Ref, items []int, form
 			return
 		}
 		copy(mem[from:from+size], data)
-		p.images.items[i] = stagedItem{from: from, size: size, index: i, form: form}
+		*note(k) = stagedItem{from: from, size: size, index: i, form: form}
 	}, failed)
 }
 
@@ -87,7 +87,7 @@ func (w *work) runTransformed(ctx context.Context, p *part, refs []*chunk.Ref, i
 	for k, i := range items {
 		key := w.key
 		key.Row = refs[k].Row
-		s, err := p.picture(i, key, mem, space)
+		s, err := p.picture(i, key, mem, space, &p.images.items[i])
 		if err != nil {
 			failed(k, err)
 			continue
@@ -126,9 +126,8 @@ func (w *work) redo(ctx context.Context, scratch *chunk.Worker, skip bool) error
 			if item.form != chunk.AsFile {
 				continue
 			}
-			err := p.finish(ctx, item.index, w.key, w.batch.Slab.Bytes(), scratch)
+			err := p.finish(ctx, item.index, w.key, w.batch.Slab.Bytes(), scratch, &p.images.items[row])
 			if err == nil {
-				p.images.items[row] = p.images.redone
 				continue
 			}
 			err = rowError(p.field.name, p.refs[item.index].Row, err)
@@ -149,29 +148,28 @@ func (w *work) redo(ctx context.Context, scratch *chunk.Worker, skip bool) error
 }
 
 // finish decodes item i on the CPU, and transforms it, into new memory of the area.
-func (p *part) finish(ctx context.Context, i int, key transform.Key, mem []byte, scratch *chunk.Worker) (err error) {
+func (p *part) finish(ctx context.Context, i int, key transform.Key, mem []byte, scratch *chunk.Worker, note *stagedItem) (err error) {
 	refs := []*chunk.Ref{&p.refs[i]}
 	failed := func(_ int, is error) { err = is }
-	kept := p.images.items
-	p.images.items = make([]stagedItem, len(p.refs)) // by index again
-	if a := p.field.augment; a != nil {
-		space := a.workspaces.Borrow()
-		defer a.workspaces.Return(space)
-		key.Row = p.refs[i].Row
-		var s *stagedPicture
-		if s, err = p.picture(i, key, mem, space); err == nil {
-			s.onCPU = true
-			p.decodeROIs(ctx, refs, []codec.ROI{{Region: codec.Region(s.job.Region()), To: s}}, scratch, space, failed)
-		}
-	} else {
-		p.packRun(ctx, refs, []int{i}, []chunk.Form{chunk.AsPixels}, mem, scratch, failed)
+	a := p.field.augment
+	if a == nil {
+		p.packRun(ctx, refs, []int{i}, []chunk.Form{chunk.AsPixels}, mem, scratch, func(int) *stagedItem { return note }, failed)
+		return err
 	}
-	p.images.redone, p.images.items = p.images.items[i], kept
+	space := a.workspaces.Borrow()
+	defer a.workspaces.Return(space)
+	key.Row = p.refs[i].Row
+	s, err := p.picture(i, key, mem, space, note)
+	if err != nil {
+		return err
+	}
+	s.onCPU = true
+	p.decodeROIs(ctx, refs, []codec.ROI{{Region: codec.Region(s.job.Region()), To: s}}, scratch, space, failed)
 	return err
 }
 
-// picture makes the sink of item i with its transform.
-func (p *part) picture(i int, key transform.Key, mem []byte, space *transform.Workspace) (*stagedPicture, error) {
+// picture makes the sink of item i with its transform, which notes where the item is.
+func (p *part) picture(i int, key transform.Key, mem []byte, space *transform.Workspace, note *stagedItem) (*stagedPicture, error) {
 	r := &p.refs[i]
 	job, err := space.Job(p.field.augment.pipe, key, r.Shape, false, nil)
 	if err != nil {
@@ -181,7 +179,7 @@ func (p *part) picture(i int, key transform.Key, mem []byte, space *transform.Wo
 	if err != nil {
 		return nil, err
 	}
-	return &stagedPicture{part: p, images: p.images, item: i, length: p.length(i), channels: channelsOf(r), job: job, transform: packed, mem: mem}, nil
+	return &stagedPicture{part: p, item: i, note: note, length: p.length(i), channels: channelsOf(r), job: job, transform: packed, mem: mem}, nil
 }
 
 func channelsOf(r *chunk.Ref) int {
@@ -194,8 +192,8 @@ func channelsOf(r *chunk.Ref) int {
 // stagedPicture is the sink of one picture with a transform.
 type stagedPicture struct {
 	part      *part
-	images    *stagedImages
 	item      int
+	note      *stagedItem
 	length    int64 // of the result
 	channels  int
 	job       *transform.Job
@@ -207,11 +205,11 @@ type stagedPicture struct {
 // take takes memory for the transform and what follows it, which it returns.
 func (s *stagedPicture) take(size int, form chunk.Form) ([]byte, bool) {
 	head := s.transform.Size()
-	from, ok := s.images.take(s.item, int64(head+size), s.part.most(s.item, form))
+	from, ok := s.part.images.take(s.item, int64(head+size), s.part.most(s.item, form))
 	if !ok {
 		return nil, false
 	}
-	s.images.items[s.item] = stagedItem{from: from, size: int64(head + size), index: s.item, form: form, transformed: true}
+	*s.note = stagedItem{from: from, size: int64(head + size), index: s.item, form: form, transformed: true}
 	mem := s.mem[from : from+int64(head+size)]
 	s.transform.Write(mem)
 	return mem[head:], true
@@ -242,14 +240,14 @@ func (s *stagedPicture) Deliver(pix []byte, stride int) error {
 			return nil
 		}
 	}
-	from, ok := s.images.take(s.item, s.length, s.length+itemAlign)
+	from, ok := s.part.images.take(s.item, s.length, s.length+itemAlign)
 	if !ok {
-		return errs.New(errs.Internal, "stage a result of %d bytes, want at most %d", s.length, s.images.shares[s.item])
+		return errs.New(errs.Internal, "stage a result of %d bytes, want at most %d", s.length, s.part.images.shares[s.item])
 	}
 	if err := s.job.Into(s.mem[from : from+s.length : from+s.length]); err != nil {
 		return err
 	}
-	s.images.items[s.item] = stagedItem{from: from, size: s.length, index: s.item}
+	*s.note = stagedItem{from: from, size: s.length, index: s.item}
 	return s.job.Deliver(pix, stride)
 }
 

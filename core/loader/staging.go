@@ -36,7 +36,6 @@ type stagedImages struct {
 	shapes      []chunk.Ref // of the items as stored
 	first, size int64       // of the area
 	used        int64
-	redone      stagedItem // by part.finish
 }
 
 // stagedItem is an image in the area.
@@ -56,10 +55,11 @@ func (l *layout) reserveImages(p *part, c *BatchColumn) error {
 	s := &stagedImages{items: make([]stagedItem, n), shares: make([]int64, n), shapes: p.refs, first: c.Offset}
 	for i := range s.shares {
 		s.shares[i] = (p.share(i) + itemAlign - 1) &^ (itemAlign - 1)
-		s.size += min(s.shares[i], maxSlabBytes)
+		most := s.shares[i]
 		if p.field.files { // one that the device refuses takes memory again
-			s.size += min(p.fileShare(i), maxSlabBytes)
+			most += p.fileShare(i)
 		}
+		s.size = min(s.size+most, maxSlabBytes+1) // one more is refused
 	}
 	p.images, c.images = s, s
 	_, err := l.reserve(s.size - c.Size)
