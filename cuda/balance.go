@@ -3,9 +3,9 @@ package cuda
 import "deeplake/core/loader"
 
 // balance divides the images of a batch between the CPU and a device, so that neither waits for the
-// other for long. Measured is what counts: whether the device still works on earlier batches when
-// the CPU has finished the next one. A device that is idle gets whole files, if it may; one that
-// falls behind gets fewer, and then fewer packed images.
+// other for long. It measures whether the device still works on earlier batches when the CPU has
+// finished the next one. A device that is idle gets whole files, if it may; one that falls behind
+// gets fewer, and then fewer packed images.
 type balance struct {
 	files   bool // the device may decode whole files
 	eighths int  // above 0: that the CPU finishes; below 0: that the device decodes alone

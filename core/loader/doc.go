@@ -6,6 +6,7 @@
 //     with core/prefetch;
 //   - decode threads and delivery: epoch.go, work.go, stored.go, augment.go (native transforms),
 //     sample_cache.go;
+//   - batches for a device: stager.go (its interface), staging.go (their layout), staged.go;
 //   - bulk reads of small samples: bulk.go, read.go;
 //   - figures: stats.go, meter.go, trace.go.
 //
