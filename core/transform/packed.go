@@ -122,9 +122,7 @@ func (p *Packed) add(s *stage, channels int) {
 	case s.what == toGather:
 		g := p.pass(passGather, s.inW, s.inH, s.w, s.h)
 		g.columns, g.rows = s.x.first, s.y.first
-		for k, v := range s.fill {
-			g.fill[k] = v
-		}
+		g.fill = s.fill
 	default:
 		p.paint(s, channels)
 	}
