@@ -54,6 +54,7 @@ func newLibrary() *library {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
 	}
+	beat()
 	codecs := all.All()
 	stores, sources := places.New()
 	env := &dataset.Env{
