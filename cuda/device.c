@@ -345,14 +345,12 @@ int dli_cuda_load(dli_cuda_device* d, const void* binary) {
     return code;
 }
 
-int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls, int* hardware) {
-    int code = d->nvjpeg.handle != NULL ? SUCCESS : enter(d);
+int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls) {
+    if (d->nvjpeg.handle != NULL) return SUCCESS;
+    int code = enter(d);
     if (code != SUCCESS) return DLI_CUDA_DRIVER - code;
-    if (d->nvjpeg.handle == NULL) {
-        code = dli_nvjpeg_open(&d->nvjpeg, calls);
-        leave(d);
-    }
-    *hardware = d->nvjpeg.hardware;
+    code = dli_nvjpeg_open(&d->nvjpeg, calls);
+    leave(d);
     return code;
 }
 

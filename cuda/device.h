@@ -86,8 +86,7 @@ typedef struct {
 
 /* dli_cuda_open_files opens nvJPEG for the device. The result is nvJPEG's, or DLI_CUDA_DRIVER less
  * that of the driver. A second call does nothing; as for dli_cuda_load. */
-DLI_HIDDEN int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls,
-                                   int* hardware);
+DLI_HIDDEN int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls);
 
 enum {
     DLI_CUDA_REFUSED = -1, /* nvJPEG does not decode a file */

@@ -15,16 +15,14 @@ type Found struct {
 
 // Find looks for a driver and its devices. It opens none.
 func Find() Found {
-	var f Found
-	if files, err := openNVJPEG(nil); err == nil {
-		f.NVJPEG = files.path
-	}
 	d, err := openDriver()
 	if err != nil {
-		f.Missing = err.Error()
-		return f
+		return Found{Missing: err.Error()}
 	}
-	f.Driver, f.Version = d.path, version(d.version)
+	f := Found{Driver: d.path, Version: version(d.version)}
+	if files, err := openNVJPEG(nil, d.version/1000); err == nil {
+		f.NVJPEG = files.path
+	}
 	n, err := d.count()
 	for i := 0; i < n && err == nil; i++ {
 		var info Info

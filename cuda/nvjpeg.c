@@ -10,8 +10,8 @@ enum { OUTPUT_Y = 2, OUTPUT_RGB_INTERLEAVED = 5 }; /* nvjpegOutputFormat_t */
 
 int dli_nvjpeg_open(dli_nvjpeg* n, const dli_nvjpeg_calls* calls) {
     n->call = *calls;
-    n->hardware = n->call.create(HARDWARE, NULL, NULL, 0, &n->handle) == 0;
-    int code = n->hardware ? 0 : n->call.create(GPU_HYBRID, NULL, NULL, 0, &n->handle);
+    int code = n->call.create(HARDWARE, NULL, NULL, 0, &n->handle);
+    if (code != 0) code = n->call.create(GPU_HYBRID, NULL, NULL, 0, &n->handle);
     for (int i = 0; i < 2 && code == 0; i++) code = n->call.state_create(n->handle, &n->states[i]);
     if (code != 0) dli_nvjpeg_close(n);
     return code;

@@ -10,6 +10,9 @@ import "C"
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -31,14 +34,18 @@ var nvjpegCalls = [...]string{"nvjpegCreateEx", "nvjpegDestroy", "nvjpegJpegStat
 type nvjpeg struct {
 	path    string
 	symbols [len(nvjpegCalls)]uintptr
-	version string // "": unknown
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(C.dli_nvjpeg_calls{})-unsafe.Sizeof(nvjpeg{}.symbols)]
 
-// openNVJPEG loads the first of some files, or the library of the system.
-func openNVJPEG(paths []string) (*nvjpeg, error) {
+// openNVJPEG loads the first of some files, or the library of the system. One of a newer CUDA than
+// the driver's, a number as 12, would not start.
+func openNVJPEG(paths []string, cuda int) (*nvjpeg, error) {
 	candidates := append(append([]string(nil), paths...), nvjpegNames[:]...)
+	candidates = slices.DeleteFunc(candidates, func(path string) bool {
+		major, err := strconv.Atoi(path[strings.LastIndexByte(path, '.')+1:])
+		return err == nil && major > cuda
+	})
 	if given := os.Getenv(NVJPEGVariable); given != "" {
 		candidates = []string{given}
 	}
@@ -57,34 +64,20 @@ func openNVJPEG(paths []string) (*nvjpeg, error) {
 				return nil, errs.New(errs.Unsupported, "use nvJPEG %q: it has no %s; install a newer one", path, name)
 			}
 		}
-		n.version = nvjpegVersion(handle)
 		return n, nil
 	}
 	return nil, errs.New(errs.Unsupported, "find nvJPEG: %w; pip install deeplake[cuda], or leave exact=True", first)
 }
 
-// nvjpegVersion returns the version of the library.
-func nvjpegVersion(handle uintptr) string {
-	symbol, err := purego.Dlsym(handle, "nvjpegGetProperty")
+// openFiles lets the device decode whole files by one of some libraries, or that of the system.
+func (d *Device) openFiles(paths []string) error {
+	n, err := openNVJPEG(paths, d.driver.version/1000)
 	if err != nil {
-		return ""
+		return err
 	}
-	var get func(kind int32, value *int32) int32
-	purego.RegisterFunc(&get, symbol)
-	var major, minor int32
-	if get(0, &major) != success || get(1, &minor) != success {
-		return ""
-	}
-	return capability(major, minor)
-}
-
-// openFiles lets the device decode whole files. It reports whether the device has an engine for
-// that.
-func (d *Device) openFiles(n *nvjpeg) (bool, error) {
-	var hardware C.int
 	var code C.int
-	err := d.with("open nvJPEG", func(c *C.dli_cuda_device) C.int {
-		code = C.dli_cuda_open_files(c, (*C.dli_nvjpeg_calls)(unsafe.Pointer(&n.symbols)), &hardware)
+	err = d.with("open nvJPEG", func(c *C.dli_cuda_device) C.int {
+		code = C.dli_cuda_open_files(c, (*C.dli_nvjpeg_calls)(unsafe.Pointer(&n.symbols)))
 		if code <= C.DLI_CUDA_DRIVER {
 			return C.DLI_CUDA_DRIVER - code
 		}
@@ -93,5 +86,5 @@ func (d *Device) openFiles(n *nvjpeg) (bool, error) {
 	if err == nil && code != success {
 		err = errs.New(errs.Unsupported, "open nvJPEG %q on device cuda:%d: error %d of nvJPEG; leave exact=True", filepath.Base(n.path), d.number, int32(code))
 	}
-	return hardware != 0, err
+	return err
 }

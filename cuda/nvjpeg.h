@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../core/slab/slab.h"
+
 /* The image that a file becomes: nvjpegImage_t. */
 typedef struct {
     unsigned char* channel[4];
@@ -36,7 +38,6 @@ typedef struct {
 typedef struct {
     dli_nvjpeg_calls call;
     void* handle;
-    int hardware;    /* it is the engine of the device */
     void* states[2]; /* for 1 and 3 channels */
     int counts[2];   /* of files, for which a state is ready */
     dli_nvjpeg_image* images;

@@ -42,20 +42,13 @@ type Options struct {
 
 // NewStager opens device number for the batches of a loader. It must be closed.
 func NewStager(number int, o Options) (loader.Stager, error) {
-	var files *nvjpeg
-	if o.Inexact {
-		var err error
-		if files, err = openNVJPEG(o.NVJPEG); err != nil {
-			return nil, err
-		}
-	}
 	d, err := Open(number)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stager{device: d}
-	if files != nil {
-		_, err = d.openFiles(files)
+	if o.Inexact {
+		err = d.openFiles(o.NVJPEG)
 		s.balance.files = true
 	}
 	if err == nil {
@@ -141,12 +134,17 @@ func (s *Stager) countRefused(err error) {
 // begin queues the work of a batch.
 func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
 	ranges := make([]copyRange, 0, len(batch.Copies)+1)
+	bytes := int64(0)
 	for _, c := range batch.Copies {
 		ranges = append(ranges, copyRange{from: c.From, to: c.To, size: c.Size})
-		s.stats.Bytes += c.Size
+		bytes += c.Size
 	}
 	if len(batch.Images) == 0 {
-		return s.device.stage(memory, nil, batch.Host, ranges, nil, nil)
+		err := s.device.stage(memory, nil, batch.Host, ranges, nil, nil)
+		if err == nil {
+			s.stats.Bytes += bytes
+		}
+		return err
 	}
 	p, err := planImages(batch)
 	if err != nil {
@@ -163,9 +161,9 @@ func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
 			return err
 		}
 	}
-	s.stats.Bytes += p.copied
 	err = s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.fileList(), p.launches(scratch))
 	if err == nil {
+		s.stats.Bytes += bytes + p.copied
 		s.stats.Files += int64(len(p.whole))
 	}
 	return err

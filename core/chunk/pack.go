@@ -83,7 +83,7 @@ func (p *packer) packAll(dec codec.Decoder, at []int, data [][]byte) (int, error
 
 // pack delivers a file in a form for a device. It reports whether there is one.
 func (p *packer) pack(packs codec.Packer, i int, data []byte) (bool, error) {
-	if p.forms[i] == AsFile && packs.Decodes(data, p.want) {
+	if p.forms[i] == AsFile && packs.DeviceDecodes(data, p.want) {
 		p.deliver(i, data, AsFile)
 		return true, nil
 	}

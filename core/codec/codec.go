@@ -131,9 +131,9 @@ type Packer interface {
 	// finish it, dst is too small, or data is damaged. The address of dst is a multiple of 8. Only
 	// the first rows of the image are needed, 0 for all: damage behind them may go unnoticed.
 	Pack(dst, data []byte, want Channels, rows int) (int, error)
-	// Decodes reports whether decoders of devices take data as it is. They may refuse it all the
-	// same, and find less damage.
-	Decodes(data []byte, want Channels) bool
+	// DeviceDecodes reports whether decoders of devices take data as it is. They may refuse it all
+	// the same, and find less damage.
+	DeviceDecodes(data []byte, want Channels) bool
 }
 
 // Region is the part of an image that a reader wants.

@@ -48,9 +48,7 @@ def native(device: Device | None) -> dict[str, Any] | None:
 
 
 def nvjpeg() -> list[str]:
-    """Returns the libraries of nvJPEG in NVIDIA's Python packages, which torch installs too, the
-    newest first.
-    """
+    """Returns the libraries of nvJPEG in NVIDIA's Python packages, the newest first."""
     spec = find_spec("nvidia")
     folders = spec.submodule_search_locations if spec is not None else None
     found = [path for folder in folders or () for path in Path(folder).glob("*/lib/libnvjpeg.so.*")]

@@ -56,8 +56,8 @@ struct BatchColumn {
 
 struct Batch {
     std::shared_ptr<Memory> memory;
-    std::shared_ptr<Memory>
-        host;  // of text and columns on_host, if memory is a device's; or nullptr
+    // Of text and columns on_host, if memory is a device's; or nullptr.
+    std::shared_ptr<Memory> host;
     std::int64_t rows;
     std::int64_t position;  // of the epoch, once all ranks have had the batch
     std::int32_t last;      // of the pass

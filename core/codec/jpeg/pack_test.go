@@ -8,8 +8,8 @@ import (
 	"deeplake/core/codec"
 )
 
-// FuzzPack holds packing against decoding: what is packed of a file can be decoded. The memory
-// behind the room stays as it was.
+// FuzzPack compares packing with decoding: whatever packs must also decode. The memory behind the
+// room stays as it was.
 func FuzzPack(f *testing.F) {
 	seeds(f)
 	d := New().NewDecoder().(*decoder)

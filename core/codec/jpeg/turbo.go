@@ -79,8 +79,8 @@ func (d *decoder) Pack(dst, data []byte, want codec.Channels, rows int) (int, er
 		C.dli_jpeg_want(want), (*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), C.uint32_t(rows))), nil
 }
 
-// Decodes reports whether data is a whole file of the kind that is packed.
-func (d *decoder) Decodes(data []byte, want codec.Channels) bool {
+// DeviceDecodes reports whether data is a whole file of the kind that is packed.
+func (d *decoder) DeviceDecodes(data []byte, want codec.Channels) bool {
 	if d.ready() != nil {
 		return false
 	}

@@ -25,11 +25,6 @@ int fake_nvjpeg_left(void) { return handles + states; }
 
 void fake_clear_nvjpeg(void) { handles = states = 0; }
 
-int nvjpegGetProperty(int kind, int* value) {
-    *value = kind == 0 ? 12 : 4;
-    return OK;
-}
-
 int nvjpegCreateEx(int backend, void* device, void* pinned, unsigned flags, handle** out) {
     int code = fake_enter("nvjpegCreateEx", false);
     if (code != OK) return code;
