@@ -27,7 +27,11 @@ func TestBalance(t *testing.T) {
 				s := b.split()
 				packed := 1 - s.CPU - s.File
 				cpu += s.CPU*c.whole + packed*c.pack
-				b.see(device > cpu)
+				p := idle
+				if device > cpu {
+					p = working
+				}
+				b.see(p)
 				device = max(device, cpu) + packed*c.gpu + s.File*c.alone
 				cpu = max(cpu, device-3) // memory for three batches
 				if got := s.CPU - s.File; n > 500 && (got < c.least || got > c.most) {
@@ -39,7 +43,7 @@ func TestBalance(t *testing.T) {
 	b := balance{files: true, eighths: -8}
 	b.noFiles()
 	for range 100 {
-		b.see(false)
+		b.see(idle)
 	}
 	if s := b.split(); s.File != 0 || s.CPU != 0 {
 		t.Errorf("without files: %+v", s)

@@ -8,6 +8,7 @@
 
 enum {
     SUCCESS = 0,
+    INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     DEINITIALIZED = 4, /* the process is ending */
     NOT_READY = 600,
@@ -48,7 +49,11 @@ typedef struct {
     bool unknown; /* the end of a use could not be recorded */
 } block;
 
-/* The state of a slab of the host is an event: the last copy out of it has ended. */
+/* The state of a slab of the host: events of the last work that reads it. */
+typedef struct {
+    void* begun; /* the memory that it writes was free */
+    void* ended;
+} reading;
 
 static int enter(dli_cuda_device* d) { return d->call.ctx_push(d->context); }
 
@@ -146,16 +151,39 @@ static int new_event(dli_cuda_device* d, void** event) {
 
 /* ---- Memory of the host ---- */
 
-/* pin page-locks a mapping and makes the event of its copies. */
-static int pin(dli_cuda_device* d, void* p, uint64_t size, void** event) {
+static reading* new_reading(dli_cuda_device* d, int* code) {
+    reading* r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        *code = OUT_OF_MEMORY;
+        return NULL;
+    }
+    *code = new_event(d, &r->begun);
+    if (*code == SUCCESS) {
+        *code = new_event(d, &r->ended);
+        if (*code == SUCCESS) return r;
+        d->call.event_destroy(r->begun);
+    }
+    free(r);
+    return NULL;
+}
+
+static void free_reading(dli_cuda_device* d, reading* r) {
+    note(d, d->call.event_destroy(r->begun));
+    note(d, d->call.event_destroy(r->ended));
+    free(r);
+}
+
+/* pin page-locks a mapping and makes its state. */
+static int pin(dli_cuda_device* d, void* p, uint64_t size, void** state) {
     int code = enter(d);
     if (code != SUCCESS) return code;
-    code = new_event(d, event);
-    if (code == SUCCESS) {
+    reading* r = new_reading(d, &code);
+    if (r != NULL) {
         code = d->call.host_register(p, size, HOST_PORTABLE);
-        if (code != SUCCESS) d->call.event_destroy(*event);
+        if (code != SUCCESS) free_reading(d, r);
     }
     leave(d);
+    *state = r;
     return code;
 }
 
@@ -174,10 +202,10 @@ static void* host_map(dli_allocator* a, uint64_t size, void** state, int* code) 
     return NULL;
 }
 
-static void host_unmap(dli_allocator* a, void* data, uint64_t size, void* event) {
+static void host_unmap(dli_allocator* a, void* data, uint64_t size, void* state) {
     dli_cuda_device* d = ((allocator*)a)->device;
     if (note(d, enter(d)) != SUCCESS) return; /* page-locked memory must stay where it is */
-    note(d, d->call.event_destroy(event));
+    free_reading(d, state);
     note(d, d->call.host_unregister(data));
     leave(d);
     munmap(data, size);
@@ -409,28 +437,40 @@ int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab
                    const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_file* files,
                    size_t files_n, const dli_cuda_launch* launches, size_t launches_n) {
     block* b = dli_slab_state(to);
+    reading* r = dli_slab_state(from);
     bool begun = false;
+    if (r == NULL) return INVALID_VALUE; /* it is of another ring */
     int code = enter(d);
     if (code != SUCCESS) return code;
     code = await_uses(d, b);
+    if (code == SUCCESS) code = d->call.event_record(r->begun, d->copies);
     /* Only the copy stream uses scratch, in order. */
     if (code == SUCCESS)
         code = queue(d, to, scratch, from, ranges, ranges_n, files, files_n, launches, launches_n,
                      &begun);
-    if (code == SUCCESS) code = d->call.event_record(dli_slab_state(from), d->copies);
+    if (code == SUCCESS) code = d->call.event_record(r->ended, d->copies);
     if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
     if (code != SUCCESS && begun) settle(d); /* nothing tells its end */
     leave(d);
     return code;
 }
 
-int dli_cuda_copied(dli_cuda_device* d, dli_slab* from, int* done) {
+int dli_cuda_progress(dli_cuda_device* d, dli_slab* from, int* progress) {
+    reading* r = dli_slab_state(from);
     int code = enter(d);
     if (code != SUCCESS) return code;
-    code = d->call.event_query(dli_slab_state(from));
+    *progress = DLI_CUDA_ENDED;
+    code = d->call.event_query(r->ended);
+    if (code == NOT_READY) {
+        *progress = DLI_CUDA_RUNS;
+        code = d->call.event_query(r->begun);
+        if (code == NOT_READY) {
+            *progress = DLI_CUDA_WAITS;
+            code = SUCCESS;
+        }
+    }
     leave(d);
-    *done = code == SUCCESS;
-    return code == NOT_READY ? SUCCESS : code;
+    return code;
 }
 
 int dli_cuda_read(dli_cuda_device* d, dli_slab* from, uint64_t offset, void* to, uint64_t size) {

@@ -162,13 +162,19 @@ func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, files [
 	return err
 }
 
-// Copied reports whether the work of the last Stage out of a slab of a Host ring has ended.
-func (d *Device) Copied(from *slab.Slab) (bool, error) {
-	var done C.int
+// progress tells how far the last work of stage out of a slab of a Host ring is, if all work before
+// it has ended. idle: it has ended, too.
+func (d *Device) progress(from *slab.Slab) (progress, error) {
+	var p C.int
 	err := d.with("wait for a copy", func(c *C.dli_cuda_device) C.int {
-		return C.dli_cuda_copied(c, (*C.dli_slab)(from.Pointer()), &done)
+		return C.dli_cuda_progress(c, (*C.dli_slab)(from.Pointer()), &p)
 	})
-	return done != 0, err
+	return progress(p), err
+}
+
+// C numbers progress as Go does.
+var _ = map[bool]int{
+	false: 0, waiting == C.DLI_CUDA_WAITS && working == C.DLI_CUDA_RUNS && idle == C.DLI_CUDA_ENDED: 1,
 }
 
 // Acquire makes a stream of the device wait until a slab of a Memory ring has its content. After

@@ -109,9 +109,16 @@ DLI_HIDDEN int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratc
                               const dli_cuda_file* files, size_t files_n,
                               const dli_cuda_launch* launches, size_t launches_n);
 
-/* dli_cuda_copied tells in *done whether the work of the last dli_cuda_stage out of a host slab has
- * ended. */
-DLI_HIDDEN int dli_cuda_copied(dli_cuda_device* d, dli_slab* from, int* done);
+/* How far the work of a dli_cuda_stage is, if all work before it has ended. */
+enum {
+    DLI_CUDA_WAITS, /* for the streams that used the memory before */
+    DLI_CUDA_RUNS,
+    DLI_CUDA_ENDED,
+};
+
+/* dli_cuda_progress tells how far the last dli_cuda_stage out of a host slab is. Work that waits
+ * for earlier work counts as DLI_CUDA_WAITS. */
+DLI_HIDDEN int dli_cuda_progress(dli_cuda_device* d, dli_slab* from, int* progress);
 
 /* dli_cuda_read copies memory of the device to the host and waits: for tests and tools. */
 DLI_HIDDEN int dli_cuda_read(dli_cuda_device* d, dli_slab* from, uint64_t offset, void* to,

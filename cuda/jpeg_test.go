@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -53,50 +54,23 @@ func pack(t *testing.T, file []byte, want codec.Channels) (packed, bool) {
 	return p, true
 }
 
-// stageImages brings packed images to the device. Their pixels follow each other, with 16 bytes
-// between them.
-func (r *rig) stageImages(images []packed) (*slab.Slab, error) {
-	batch := &loader.Staging{}
-	var need int64
-	for _, p := range images {
-		need += 8 * int64(len(p.data))
-	}
-	host, err := r.host.Get(need)
-	if err != nil {
-		return nil, err
-	}
-	defer host.Release()
-	batch.Host = host
-	at := int64(0)
-	for _, p := range images {
-		raw := unsafe.Slice((*byte)(unsafe.Pointer(&p.data[0])), 8*len(p.data))
-		copy(host.Bytes()[at:], raw)
-		batch.Images = append(batch.Images, loader.Image{From: at, Size: p.size, To: batch.Size, Length: int64(len(p.want)), Channels: p.channels, Form: chunk.AsPacked})
-		at += int64(len(raw))
-		batch.Size += int64(len(p.want)) + 16
-	}
-	return r.Stage(batch)
+func (p packed) part() part {
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&p.data[0])), p.size)
+	return part{raw, loader.Image{Size: p.size, Length: int64(len(p.want)), Channels: p.channels, Form: chunk.AsPacked}}
 }
 
 // finish brings packed images to the device in one batch, and compares their pixels.
 func finish(t *testing.T, r *rig, images []packed) {
 	t.Helper()
-	memory, err := r.stageImages(images)
+	parts := partsOf(images)
+	memory, err := r.stageParts(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Release()
-	at := int64(0)
 	for i, p := range images {
-		pixels := make([]byte, len(p.want))
-		if err := r.device.Read(pixels, memory, at); err != nil {
-			t.Fatal(err)
-		}
-		at += int64(len(p.want)) + 16
-		for k := range pixels {
-			if pixels[k] != p.want[k] {
-				t.Fatalf("image %d: byte %d of %d is %d, want %d", i, k, len(pixels), pixels[k], p.want[k])
-			}
+		if pixels := r.result(memory, parts[i]); !bytes.Equal(pixels, p.want) {
+			t.Fatalf("image %d: %s", i, difference(pixels, p.want))
 		}
 	}
 }
@@ -243,3 +217,55 @@ var scenarioImages = func() []packed {
 	}
 	return all
 }()
+
+// TestSplit keeps a device at work, and then a training loop whose stream holds its memory. Only
+// the first is a device that falls behind.
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		training bool
+	}{
+		{"the device is slow", false},
+		{"training is slow", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			begin(t)
+			r := newRig(t, 0)
+			defer r.end()
+			stream := consumer(t, 0)
+			first := r.stage(4096, 1)
+			if err := r.device.Read(make([]byte, 1), first, 0); err != nil { // the copy has ended
+				t.Fatal(err)
+			}
+			address := first.Address()
+			if c.training {
+				fake.hold(stream, 1)
+				if err := r.device.Acquire(first, stream); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				fake.delay(300_000)
+			}
+			first.Release()
+			var all []*slab.Slab
+			for range 2 * patience {
+				memory, err := r.stageParts(partsOf(scenarioImages[:1]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, memory)
+			}
+			if all[0].Address() != address {
+				t.Fatal("the memory is not used again")
+			}
+			if got := r.Split(); (got.CPU > 0) == c.training || got.File != 0 {
+				t.Errorf("the split is %+v", got)
+			}
+			fake.hold(stream, 0)
+			fake.delay(0)
+			for _, m := range all {
+				m.Release()
+			}
+		})
+	}
+}

@@ -16,7 +16,6 @@ import (
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
-	"deeplake/core/slab"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
@@ -76,27 +75,9 @@ func (f someFile) transformed(t testing.TB, spec string, seed uint64) transforme
 	return one
 }
 
-// stageFiles brings files without a transform to the device, one after the other.
-func (r *rig) stageFiles(files []someFile) (*slab.Slab, error) {
-	need := int64(0)
-	for _, f := range files {
-		need += int64(len(f.data)+7) &^ 7
-	}
-	host, err := r.host.Get(need)
-	if err != nil {
-		return nil, err
-	}
-	defer host.Release()
-	batch := &loader.Staging{Host: host}
-	at := int64(0)
-	for _, f := range files {
-		copy(host.Bytes()[at:], f.data)
-		length := int64(f.height * f.width * f.channels)
-		batch.Images = append(batch.Images, loader.Image{From: at, Size: int64(len(f.data)), To: batch.Size, Length: length, Form: chunk.AsFile, Height: f.height, Width: f.width, Channels: f.channels})
-		at += int64(len(f.data)+7) &^ 7
-		batch.Size += length
-	}
-	return r.Stage(batch)
+// part is the file without a transform.
+func (f someFile) part() part {
+	return part{f.data, loader.Image{Size: int64(len(f.data)), Length: int64(f.height * f.width * f.channels), Form: chunk.AsFile, Height: f.height, Width: f.width, Channels: f.channels}}
 }
 
 func TestFiles(t *testing.T) {
@@ -110,22 +91,20 @@ func TestFiles(t *testing.T) {
 		fake.delay(200) // files must stay until they are read
 		for _, count := range []int{1, 5, 5, 2} {
 			var files []someFile
-			var want []byte
 			for k := range count {
-				f := encode(t, r, 20+r.IntN(30), 20+r.IntN(30), 1+2*(k%2))
-				files, want = append(files, f), append(want, f.pixels()...)
+				files = append(files, encode(t, r, 20+r.IntN(30), 20+r.IntN(30), 1+2*(k%2)))
 			}
-			memory, err := rig.stageFiles(files)
+			parts := partsOf(files)
+			memory, err := rig.stageParts(parts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := make([]byte, len(want))
-			if err := rig.device.Read(got, memory, 0); err != nil {
-				t.Fatal(err)
+			for i, f := range files {
+				if got, want := rig.result(memory, parts[i]), f.pixels(); !bytes.Equal(got, want) {
+					t.Errorf("hardware %v, file %d of %d: %s", hardware, i, count, difference(got, want))
+				}
 			}
-			if memory.Release(); !bytes.Equal(got, want) {
-				t.Errorf("hardware %v, %d files: %s", hardware, count, difference(got, want))
-			}
+			memory.Release()
 		}
 		if s := rig.Stats(); s.Files != 13 || s.Images != 13 {
 			t.Errorf("%d files, %d images, want 13", s.Files, s.Images)
@@ -174,7 +153,7 @@ func TestRefusedFiles(t *testing.T) {
 	defer rig.end()
 	good := encode(t, r, 30, 40, 3)
 	for n := range mostRefused {
-		if _, err := rig.stageFiles([]someFile{good, encode(t, r, 20, 20, 3).refused(), good}); !errors.Is(err, loader.ErrRefused) {
+		if _, err := rig.stageParts(partsOf([]someFile{good, encode(t, r, 20, 20, 3).refused(), good})); !errors.Is(err, loader.ErrRefused) {
 			t.Fatalf("a refused file: %v", err)
 		}
 		rig.balance.eighths = -8
@@ -182,7 +161,7 @@ func TestRefusedFiles(t *testing.T) {
 			t.Errorf("after %d refusals: %+v", n+1, split)
 		}
 	}
-	memory, err := rig.stageFiles([]someFile{good})
+	memory, err := rig.stageParts(partsOf([]someFile{good}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +184,7 @@ func TestFilesAreChecked(t *testing.T) {
 	} {
 		wrong := f
 		spoil(&wrong)
-		if _, err := rig.stageFiles([]someFile{wrong}); !errs.Is(err, errs.Internal) {
+		if _, err := rig.stageParts(partsOf([]someFile{wrong})); !errs.Is(err, errs.Internal) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -218,7 +197,7 @@ func TestFilesAreChecked(t *testing.T) {
 	} {
 		one := f.transformed(t, `[{"op":"Resize","size":[9,11]}]`, 1)
 		spoil(&one)
-		if _, err := rig.stageTransformed([]transformed{one}); !errs.Is(err, errs.Internal) {
+		if _, err := rig.stageParts(partsOf([]transformed{one})); !errs.Is(err, errs.Internal) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -254,7 +233,7 @@ func TestFaultsOfNVJPEG(t *testing.T) {
 			}
 			rig := &rig{Stager: s.(*Stager), host: host, tb: t}
 			for range 2 {
-				memory, err := rig.stageFiles(files)
+				memory, err := rig.stageParts(partsOf(files))
 				if err == nil {
 					memory.Release()
 				} else if !errors.Is(err, loader.ErrRefused) {

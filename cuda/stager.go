@@ -94,11 +94,12 @@ func (s *Stager) Stage(batch *loader.Staging) (*slab.Slab, error) {
 	if s.closed {
 		return nil, errs.New(errs.Closed, "copy a batch: the loader is closed")
 	}
-	if err := s.releaseCopied(); err != nil {
+	p, err := s.releaseCopied()
+	if err != nil {
 		return nil, err
 	}
 	if len(batch.Images) > 0 {
-		s.balance.see(len(s.copying) > 0)
+		s.balance.see(p)
 	}
 	memory, err := s.get(s.memory, batch.Size)
 	if err != nil {
@@ -199,18 +200,18 @@ func (s *Stager) get(ring *slab.Ring, n int64) (*slab.Slab, error) {
 	return ring.Get(n)
 }
 
-// releaseCopied drops the slabs of the copies that have ended. Copies end in their order. The
-// caller has the lock.
-func (s *Stager) releaseCopied() error {
+// releaseCopied drops the slabs of the copies that have ended, and tells what the device does.
+// Copies end in their order. The caller has the lock.
+func (s *Stager) releaseCopied() (progress, error) {
 	for len(s.copying) > 0 {
-		done, err := s.device.Copied(s.copying[0])
-		if err != nil || !done {
-			return err
+		p, err := s.device.progress(s.copying[0])
+		if err != nil || p != idle {
+			return p, err
 		}
 		s.copying[0].Release()
 		s.copying = append(s.copying[:0], s.copying[1:]...)
 	}
-	return nil
+	return idle, nil
 }
 
 // Split implements [loader.Stager].

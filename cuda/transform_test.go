@@ -16,7 +16,6 @@ import (
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
-	"deeplake/core/slab"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
@@ -122,45 +121,21 @@ func asFile(t testing.TB, p *transform.Pipeline, key transform.Key, file []byte,
 	return result, true
 }
 
-// stageTransformed brings pictures to the device. Their results follow each other, with 16 bytes
-// between them.
-func (r *rig) stageTransformed(pictures []transformed) (*slab.Slab, error) {
-	need := int64(0)
-	for _, p := range pictures {
-		need += int64(len(p.data)+15) &^ 7
-	}
-	host, err := r.host.Get(need)
-	if err != nil {
-		return nil, err
-	}
-	defer host.Release()
-	batch := &loader.Staging{Host: host}
-	at := int64(0)
-	for _, p := range pictures {
-		copy(host.Bytes()[at:], p.data)
-		batch.Images = append(batch.Images, loader.Image{From: at, Size: int64(len(p.data)), To: batch.Size, Length: int64(len(p.want)), Channels: p.channels, Form: p.form, Transformed: true, Height: p.height, Width: p.width})
-		at += int64(len(p.data)+7) &^ 7
-		batch.Size += (int64(len(p.want))+7)&^7 + 16
-	}
-	return r.Stage(batch)
+func (t transformed) part() part {
+	return part{t.data, loader.Image{Size: int64(len(t.data)), Length: int64(len(t.want)), Channels: t.channels, Form: t.form, Transformed: true, Height: t.height, Width: t.width}}
 }
 
 // compare brings pictures to the device in one batch, and compares the results with the CPU's.
 func compare(t *testing.T, r *rig, pictures []transformed) {
 	t.Helper()
-	memory, err := r.stageTransformed(pictures)
+	parts := partsOf(pictures)
+	memory, err := r.stageParts(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Release()
-	at := int64(0)
 	for i, p := range pictures {
-		got := make([]byte, len(p.want))
-		if err := r.device.Read(got, memory, at); err != nil {
-			t.Fatal(err)
-		}
-		at += (int64(len(p.want))+7)&^7 + 16
-		if !bytes.Equal(got, p.want) {
+		if got := r.result(memory, parts[i]); !bytes.Equal(got, p.want) {
 			t.Errorf("picture %d: %s", i, difference(got, p.want))
 		}
 	}
@@ -313,7 +288,7 @@ func TestStagingIsChecked(t *testing.T) {
 			if spoil(&one); name == "a region outside" && !packed {
 				continue // the pixels are there
 			}
-			memory, err := rig.stageTransformed([]transformed{one})
+			memory, err := rig.stageParts(partsOf([]transformed{one}))
 			if err == nil {
 				memory.Release()
 			}

@@ -113,7 +113,7 @@ void fake_clear_streams(void);
  * that frees does so all the same: the driver reports earlier failures there. code LAUNCH_FAILED
  * loses the device: every later call fails. */
 void fake_cuda_fail(const char* call, int nth, int code);
-/* Every operation of a stream takes so long from now on. */
+/* Every copy, kernel and decoded file takes so long from now on. */
 void fake_cuda_delay(int microseconds);
 /* Devices have so much memory from now on; 0: no bound. */
 void fake_cuda_memory(uint64_t bytes);

@@ -128,7 +128,7 @@ static void* work(void* arg) {
         s->first = o->next;
         if (s->first == NULL) s->last = &s->first;
         s->busy = true;
-        int us = delay_us;
+        int us = o->kind == RECORD || o->kind == WAIT ? 0 : delay_us;
         if (us > 0) {
             pthread_mutex_unlock(&fake_lock);
             usleep((useconds_t)us);
