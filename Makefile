@@ -13,7 +13,7 @@ PY     := $(VENV)/bin/python
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet
 # A list of requirements is installed from its lock, which names every file by its hash.
 LOCKED := $(PIP) --require-hashes
-LISTS  := run tools test bench lint go gpu
+LISTS  := run tools test bench lint go gpu web
 GOTAGS  = $(shell cat $(STAMPS)/tags)
 # The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
 # shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.
@@ -26,22 +26,29 @@ UV_COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.
 	--custom-compile-command 'make lock'
 
 NATIVE := $(shell find core capi cuda python/src -name '*.go' ! -name '*_test.go' -o -name '*.[ch]' -o -name '*.cpp' -o -name '*.fatbin' 2>/dev/null)
+WEB := $(shell find web -name node_modules -prune -o -name dist -prune -o -type f -print)
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build demo test soak test-go test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
+.PHONY: help build web demo test soak test-go test-web test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
-build: $(STAMPS)/build ## build the core and the extension; .venv can then import deeplake
+build: $(STAMPS)/build $(STAMPS)/page ## build the core, the extension and the visualizer's page; .venv can then import deeplake
+
+web: $(STAMPS)/page ## build the visualizer's page
 
 demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train on it
 	$(PY) benchmarks/demo.py
 
-test: test-go test-python ## all tests
+test: test-go test-web test-python ## all tests
+
+test-web: $(STAMPS)/page ## the tests of the visualizer's page
+	$(PY) tools/web.py check
+	$(PY) tools/web.py test
 
 test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -timeout 20m ./...
@@ -49,7 +56,7 @@ test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
 	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
 
-test-python: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests
+test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests
 	$(PY) -m pytest
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
@@ -124,7 +131,7 @@ sanitize: $(STAMPS)/go ## tests of C code under the sanitizers of gcc and clang,
 libjpeg: $(STAMPS)/go ## test the codecs with libjpeg-turbo 2.1 and 3 of every binary interface; needs cmake and cargo
 	$(PY) tools/libjpeg_versions.py $(LIBJPEG)
 
-wheel: $(STAMPS)/tools $(STAMPS)/go ## build the source distribution and a wheel into dist/
+wheel: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page ## build the source distribution and a wheel into dist/
 	TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m build --no-isolation --skip-dependency-check --outdir dist
 
 lock: $(STAMPS)/venv ## resolve requirements/*.in anew: versions into lock.txt, each list with hashes into NAME.txt
@@ -135,7 +142,7 @@ lock: $(STAMPS)/venv ## resolve requirements/*.in anew: versions into lock.txt, 
 	done
 
 clean: ## remove everything that was built, .venv too
-	rm -rf $(VENV) build dist python/*.egg-info python/deeplake/*.so python/deeplake/libdeeplake.h
+	rm -rf $(VENV) build dist web/dist web/node_modules python/deeplake/web python/*.egg-info python/deeplake/*.so python/deeplake/libdeeplake.h
 
 # --- what the targets above stand on ---------------------------------------------------------------------------------
 
@@ -151,6 +158,15 @@ $(STAMPS)/go: go.mod requirements/go.txt tools/toolchain.py $(STAMPS)/venv
 
 $(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup.py capi/exports.map $(NATIVE)
 	$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(STAMPS)/page: $(WEB) tools/web.py $(STAMPS)/venv
+	@echo "building the page of the visualizer into python/deeplake/web"
+	@$(PY) tools/web.py
+	@touch $@
+
+$(STAMPS)/browser: tools/browser.sh $(STAMPS)/venv
+	@sh tools/browser.sh
 	@touch $@
 
 # The object stores that tests run against, in a module of their own so that the library depends on none of it.

@@ -40,6 +40,8 @@ type library struct {
 	loaders  table[*loading]
 	epochs   table[*epochHandle]
 	imports  table[*ingest.Job]
+
+	visualizers table[*visualizing]
 }
 
 // lib is assigned once. Its changing parts are guarded.
@@ -75,5 +77,7 @@ func newLibrary() *library {
 		loaders:  table[*loading]{kind: 5, name: "loader"},
 		epochs:   table[*epochHandle]{kind: 6, name: "epoch"},
 		imports:  table[*ingest.Job]{kind: 7, name: "import"},
+
+		visualizers: table[*visualizing]{kind: 8, name: "visualizer"},
 	}
 }

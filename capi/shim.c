@@ -253,4 +253,10 @@ FORWARD(ingest_poll, (dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_
         (ingest, timeout_ms, json, err))
 FORWARD(ingest_cancel, (dl_ingest ingest, dl_error* err), (ingest, err))
 FORWARD(ingest_close, (dl_ingest ingest, dl_error* err), (ingest, err))
+FORWARD(visualizer_open,
+        (dl_view view, dl_dataset dataset, dl_text* options, dl_visualizer* out, dl_error* err),
+        (view, dataset, options, out, err))
+FORWARD(visualizer_link, (dl_visualizer visualizer, dl_buffer* json, dl_error* err),
+        (visualizer, json, err))
+FORWARD(visualizer_close, (dl_visualizer visualizer, dl_error* err), (visualizer, err))
 FORWARD(test_panic, (dl_text* where, dl_error* err), (where, err))

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 1
+#define DL_ABI_MINOR 2
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -135,6 +135,9 @@ typedef struct dl_epoch {
 typedef struct dl_ingest {
     uint64_t id;
 } dl_ingest; /* an import that runs */
+typedef struct dl_visualizer {
+    uint64_t id;
+} dl_visualizer; /* a server of pages that show a view */
 
 /* Bytes that the caller owns, and returns by one call of release(&buffer). release is NULL in a
  * buffer that was never filled. */
@@ -798,6 +801,24 @@ DL_API dl_status dl_ingest_cancel(dl_ingest ingest, dl_error* err);
 /* Cancels the import, waits for its end, and closes the handle. */
 DL_API dl_status dl_ingest_close(dl_ingest ingest, dl_error* err);
 
+/* ---- Visualizer ---- */
+
+/* Starts a server of pages that show a view in a browser. It reads, and changes nothing. dataset is
+ * that of the view, for other versions and saved views; {0}: pages show none. Both must stay open.
+ * JSON options: "page" (the directory of the built page), "host" (the address to listen on, by
+ * default 127.0.0.1), "port" (0: any free one), "allow_hosts" (names besides localhost by which
+ * browsers and proxies reach the server), and, for datasets that queries name, "storage",
+ * "link_storage", "named" and "environ". The caller closes *out. */
+DL_API dl_status dl_visualizer_open(dl_view view, dl_dataset dataset, dl_text* options,
+                                    dl_visualizer* out, dl_error* err);
+
+/* Makes a link for one browser, as JSON {"address", "key"}: http://ADDRESS/#key=KEY. A key works
+ * once; the newest 32 are valid. The caller releases the buffer. */
+DL_API dl_status dl_visualizer_link(dl_visualizer visualizer, dl_buffer* json, dl_error* err);
+
+/* Ends all requests and closes the server. */
+DL_API dl_status dl_visualizer_close(dl_visualizer visualizer, dl_error* err);
+
 /* ---- Tests ---- */
 
 /* Panics in the call ("call") or in a goroutine of it ("task"). */
@@ -824,7 +845,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
     X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_tensor) \
     X(sample_inspect) X(sample_decode) X(ingest_start) X(ingest_poll) X(ingest_cancel) \
-    X(ingest_close) X(test_panic)
+    X(ingest_close) X(visualizer_open) X(visualizer_link) X(visualizer_close) X(test_panic)
 /* clang-format on */
 
 #ifdef __cplusplus

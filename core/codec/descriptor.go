@@ -13,6 +13,7 @@ type Descriptor struct {
 	Title      string   // of its files, in messages
 	Aliases    []string // further names that users may give
 	Extensions []string // of files, in lower case and with the dot
+	Media      string   // media type, if browsers show such files
 	// Sniff recognizes a file by its first bytes. It says nothing about the rest of the file.
 	Sniff func(data []byte) bool
 	// DTypes are the dtypes of arrays that Encode accepts.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"sync"
 
+	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
 	"deeplake/core/order"
 	"deeplake/core/query"
+	"deeplake/core/read"
 	"deeplake/core/scan"
 )
 
@@ -131,6 +133,17 @@ func (v *View) Read(ctx context.Context, rows []int64, o loader.ReadOptions) (*l
 func (v *View) Stored(tensor string) (*loader.StoredReader, error) {
 	return loader.NewStoredReader(v.source, tensor)
 }
+
+// Column returns a tensor of the view, for readers of single samples. It is valid as long as the
+// view is.
+func (v *View) Column(tensor string) (read.Column, error) { return v.source.Column(tensor) }
+
+// NewWorker makes the scratch memory and decoders of one goroutine that reads columns. The caller
+// closes it.
+func (v *View) NewWorker() *chunk.Worker { return v.source.NewWorker() }
+
+// Remote reports whether reads are requests over a network.
+func (v *View) Remote() bool { return v.source.Remote() }
 
 // Load plans batches of the view. The caller closes the loader before the view.
 func (v *View) Load(ctx context.Context, o loader.Options) (*loader.Loader, error) {

@@ -158,7 +158,13 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/session", why: "view, query, save, read and load, for every front end; no handles, no text of options", never: noIO,
-		project: with(ofValues, "core/storage", "core/names", "core/dataset", "core/array", "core/query", "core/scan", "core/loader", "core/order"),
+		project: with(ofValues, "core/storage", "core/names", "core/chunk", "core/dataset", "core/array", "core/query", "core/read", "core/scan",
+			"core/loader", "core/order"),
+	},
+	{
+		dir: "core/viz", why: "the server of the visualizer; reads only, and knows neither loaders nor formats",
+		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/chunk", "core/compute", "core/dataset", "core/read", "core/session",
+			"core/tql", "core/transform", "core/version"),
 	},
 
 	{
@@ -168,7 +174,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "cuda"),
+			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "cuda"),
 	},
 }
 

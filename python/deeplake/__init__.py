@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from deeplake._tensor import Group, Tensor
     from deeplake._versions import Diff, Tag
     from deeplake._view import Dataset, QueryView, View
+    from deeplake._visualize import Visualizer
 
 __all__ = [
     "AccessDeniedError",
@@ -86,6 +87,7 @@ __all__ = [
     "TensorTypeError",
     "UnsupportedError",
     "View",
+    "Visualizer",
     "__version__",
     "copy",
     "create",
@@ -115,6 +117,7 @@ _MODULES = {
     "Tag": "_versions",
     "Tensor": "_tensor",
     "View": "_view",
+    "Visualizer": "_visualize",
     "copy": "_copy",
     "create": "_dataset",
     "delete": "_dataset",

@@ -20,6 +20,7 @@ from deeplake._cli_create import Interrupted, create
 from deeplake._cli_output import json_option, show, size, table
 from deeplake._cli_query import query
 from deeplake._cli_versions import register
+from deeplake._cli_visualize import visualize
 from deeplake._device import nvjpeg
 from deeplake._errors import Error
 from deeplake._text import printable
@@ -257,6 +258,7 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
 cli.add_command(create)
 cli.add_command(bench)
 cli.add_command(query)
+cli.add_command(visualize)
 register(cli)
 
 

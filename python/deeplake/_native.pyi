@@ -110,6 +110,14 @@ def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> I
             (rows between commits), `message`. Keys whose value is None are left out.
     """
 
+def visualize(view: View, dataset: Dataset | None = None, options: Mapping[str, Any] | None = None) -> Visualizer:
+    """Starts a server of pages that show a view.
+
+    Args:
+        dataset: of the view, for other versions; None shows none.
+        options: `page` (the directory of the built page), `host`, `port`, `allow_hosts`, and those of stores.
+    """
+
 @final
 class Dataset:
     """An open dataset: a handle, no state of its own."""
@@ -469,6 +477,19 @@ class Epoch:
         """
     def close(self) -> None:
         """Stops reading ahead. Batches handed out stay valid."""
+
+@final
+class Visualizer:
+    """A server of pages. Closing it ends all requests."""
+
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def generation(self) -> int: ...
+    def link(self) -> dict[str, str]:
+        """Returns `address` and a new `key`, for http://ADDRESS/#key=KEY. A key works once."""
+    def close(self) -> None:
+        """Ends the server and forgets the handle."""
 
 @final
 class Ingest:

@@ -118,6 +118,7 @@ void register_stream(py::module_& m);
 void register_sample(py::module_& m);
 void register_ingest(py::module_& m);
 void register_query(py::module_& m);
+void register_visualizer(py::module_& m);
 void register_runtime(py::module_& m);
 
 }  // namespace deeplake

@@ -13,6 +13,7 @@ var descriptor = &codec.Descriptor{
 	Title:        "JPEG",
 	Aliases:      []string{"jpg"},
 	Extensions:   []string{".jpg", ".jpeg", ".jpe", ".jfif"},
+	Media:        "image/jpeg",
 	Sniff:        sniff,
 	DTypes:       []tensor.DType{tensor.Uint8},
 	Instead:      `"png" or "zstd"`,

@@ -12,6 +12,7 @@ var descriptor = &codec.Descriptor{
 	ID:         codec.PNG,
 	Title:      "PNG",
 	Extensions: []string{".png"},
+	Media:      "image/png",
 	Sniff:      func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
 	DTypes:     []tensor.DType{tensor.Uint8, tensor.Uint16},
 	Instead:    `"zstd"`,

@@ -10,6 +10,7 @@ var descriptor = &codec.Descriptor{
 	ID:         codec.WebP,
 	Title:      "WebP",
 	Extensions: []string{".webp"},
+	Media:      "image/webp",
 	Sniff:      sniff,
 	DTypes:     []tensor.DType{tensor.Uint8},
 	Instead:    `"png" or "zstd"`,

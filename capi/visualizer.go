@@ -1,0 +1,102 @@
+package main
+
+/*
+#include "go.h"
+*/
+import "C"
+
+import (
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/session"
+	"deeplake/core/viz"
+)
+
+// visualizing is a dl_visualizer.
+type visualizing struct {
+	*viz.Server
+	view *session.View // its own
+}
+
+// onVisualizer runs body with the visualizer of a handle.
+func onVisualizer(h C.dl_visualizer, e *C.dl_error, body func(v *visualizing) error) C.dl_status {
+	return call(e, func() error {
+		v, err := lib.visualizers.get(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		return body(v)
+	})
+}
+
+// visualizerOptions reads the options of dl_visualizer_open.
+func visualizerOptions(options string) (viz.Options, error) {
+	var in struct {
+		reaching
+		Host  string   `json:"host"`
+		Port  int      `json:"port"`
+		Hosts []string `json:"allow_hosts"`
+		Page  string   `json:"page"`
+	}
+	if err := parse("start visualizer", options, &in); err != nil {
+		return viz.Options{}, err
+	}
+	o := viz.Options{Session: lib.session, Codecs: lib.codecs, Host: in.Host, Port: in.Port, Hosts: in.Hosts, Page: in.Page}
+	var err error
+	o.Storage, err = in.options()
+	return o, err
+}
+
+//export dlgo_visualizer_open
+func dlgo_visualizer_open(h C.dl_view, d C.dl_dataset, options *C.dl_text, out *C.dl_visualizer, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *session.View) error {
+		if err := wantOut("start visualizer", out != nil); err != nil {
+			return err
+		}
+		o, err := visualizerOptions(text(options))
+		if err != nil {
+			return err
+		}
+		if d.id != 0 {
+			var ds *dataset.Dataset
+			if ds, err = lib.datasets.get(uint64(d.id)); err != nil {
+				return err
+			}
+			o.Dataset = ds
+		}
+		// The caller may close its view while pages are open.
+		if o.View, err = v.Slice(0, v.Len(), 1); err != nil {
+			return err
+		}
+		server, err := viz.Listen(o)
+		if err != nil {
+			o.View.Close()
+			return err
+		}
+		out.id = C.uint64_t(lib.visualizers.put(&visualizing{server, o.View}))
+		return nil
+	})
+}
+
+//export dlgo_visualizer_link
+func dlgo_visualizer_link(h C.dl_visualizer, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onVisualizer(h, e, func(v *visualizing) error {
+		return fillJSON(out, map[string]string{"address": v.Address(), "key": v.Key()})
+	})
+}
+
+//export dlgo_visualizer_close
+func dlgo_visualizer_close(h C.dl_visualizer, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		v, err := lib.visualizers.take(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		err = v.Close()
+		v.view.Close()
+		if err != nil {
+			return errs.Wrap(errs.Storage, "close visualizer", "", err)
+		}
+		return nil
+	})
+}

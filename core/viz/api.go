@@ -1,0 +1,196 @@
+package viz
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"deeplake/core/compute"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/session"
+	"deeplake/core/tql"
+)
+
+// viewInfo describes an open view to the page.
+type viewInfo struct {
+	View    string       `json:"view"`
+	URI     string       `json:"uri"`
+	Rows    int64        `json:"rows"`
+	Branch  string       `json:"branch"`
+	Commit  string       `json:"commit"`
+	Version uint64       `json:"version"`
+	Message string       `json:"message"`
+	Time    string       `json:"time"`
+	Query   string       `json:"query,omitempty"`
+	Tensors []tensorInfo `json:"tensors"`
+}
+
+// admit names a view and describes it. It takes over the view, and end, which closes what was
+// opened for it.
+func (s *Server) admit(v *session.View, info session.Info, end func()) (any, error) {
+	d := v.Describe()
+	out := viewInfo{
+		URI: d.URI, Rows: v.Len(), Branch: d.Branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
+		Query: info.Query, Tensors: layout(d.Tensors),
+	}
+	if !d.Head.Time.IsZero() {
+		out.Time = timeText(d.Head.Time)
+	}
+	for _, o := range info.Outputs {
+		for i := range out.Tensors {
+			if out.Tensors[i].Name == o.Name {
+				out.Tensors[i].Computed = o.Computed
+			}
+		}
+	}
+	var err error
+	out.View, err = s.views.put(newOpenView(v, end))
+	return out, err
+}
+
+func (s *Server) enter(_ *http.Request, body []byte) (any, error) {
+	var in struct {
+		Key string `json:"key"`
+	}
+	if err := parse(body, &in); err != nil {
+		return nil, err
+	}
+	token, err := s.guard.enter(in.Key)
+	return map[string]string{"token": token}, err
+}
+
+func (s *Server) open(r *http.Request, body []byte) (any, error) {
+	var in struct {
+		At    string `json:"at"`
+		Saved string `json:"saved"`
+	}
+	if err := parse(body, &in); err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	if in.At == "" && in.Saved == "" {
+		return s.admit(s.o.View, session.Info{}, nil)
+	}
+	ds, err := s.dataset()
+	if err != nil {
+		return nil, err
+	}
+	if in.Saved != "" {
+		// Text that was read from a dataset: the query may reach what its dataset may.
+		v, info, err := s.o.Session.Load(ctx, ds, in.Saved, &session.Query{Storage: s.o.Storage, Stored: true})
+		if err != nil {
+			return nil, err
+		}
+		return s.admit(v, info, v.Close)
+	}
+	at, v, err := openAt(ctx, ds, in.At)
+	if err != nil {
+		return nil, err
+	}
+	return s.admit(v, session.Info{}, func() {
+		v.Close()
+		_ = at.Close() // opened for reading: nothing to lose
+	})
+}
+
+// openAt opens a commit of a dataset.
+func openAt(ctx context.Context, ds *dataset.Dataset, ref string) (*dataset.Dataset, *session.View, error) {
+	at, err := ds.At(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := at.View(ctx)
+	if err != nil {
+		_ = at.Close() // opened for reading: nothing to lose
+		return nil, nil, err
+	}
+	return at, session.NewView(v), nil
+}
+
+// dataset returns the dataset that the server shows.
+func (s *Server) dataset() (*dataset.Dataset, error) {
+	if s.o.Dataset == nil {
+		return nil, errs.New(errs.Unsupported, "show other versions: this page shows the result of a query; start one for its dataset")
+	}
+	return s.o.Dataset, nil
+}
+
+// question is the body of a query.
+type question struct {
+	View string `json:"view"`
+	Text string `json:"text"`
+}
+
+// ask calls body with the view and the query of a request.
+func (s *Server) ask(body []byte, do func(v *session.View, q *session.Query) (any, error)) (any, error) {
+	var in question
+	if err := parse(body, &in); err != nil {
+		return nil, err
+	}
+	v, done, err := s.views.get(in.View)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out, err := do(v.View, &session.Query{Text: in.Text, Storage: s.o.Storage})
+	if err != nil {
+		return nil, &queryError{err, in.Text}
+	}
+	return out, nil
+}
+
+func (s *Server) query(r *http.Request, body []byte) (any, error) {
+	return s.ask(body, func(v *session.View, q *session.Query) (any, error) {
+		result, info, err := s.o.Session.Query(r.Context(), v, q)
+		if err != nil {
+			return nil, err
+		}
+		return s.admit(result, info, result.Close)
+	})
+}
+
+func (s *Server) explain(r *http.Request, body []byte) (any, error) {
+	return s.ask(body, func(v *session.View, q *session.Query) (any, error) {
+		info, err := s.o.Session.Explain(r.Context(), v, q, false)
+		return map[string]string{"text": info.Text}, err
+	})
+}
+
+func (s *Server) forget(_ *http.Request, body []byte) (any, error) {
+	var in struct {
+		View string `json:"view"`
+	}
+	if err := parse(body, &in); err != nil {
+		return nil, err
+	}
+	s.views.forget(in.View)
+	return struct{}{}, nil
+}
+
+func words(*http.Request, []byte) (any, error) {
+	return map[string][]string{"keywords": tql.Reserved(), "functions": compute.Names()}, nil
+}
+
+// queryError is an error of a query with its text, in which it names a position.
+type queryError struct {
+	error
+	text string
+}
+
+func (e *queryError) Unwrap() error { return e.error }
+
+// position returns the number of characters of a text before a line and a column, both from 1.
+func position(text string, line, column int) int {
+	before := 0
+	for ; line > 1; line-- {
+		end := strings.IndexByte(text, '\n')
+		if end < 0 {
+			break
+		}
+		before += utf8.RuneCountInString(text[:end+1])
+		text = text[end+1:]
+	}
+	return before + column - 1
+}

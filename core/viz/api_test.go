@@ -1,0 +1,201 @@
+package viz
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"deeplake/core/dataset"
+	"deeplake/core/tensor"
+)
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	v := f.open(map[string]string{})
+	if v.Rows != zooRows || v.Branch != "main" || v.Message != "the zoo" || v.Version == 0 || len(v.Tensors) != 12 {
+		t.Errorf("the view is %+v", v)
+	}
+	if _, why := f.refused("open", map[string]string{"at": "nowhere"}); why.Kind != "not found" {
+		t.Errorf("another branch: %+v", why)
+	}
+	at := f.open(map[string]string{"at": "1"})
+	if at.Version != 1 {
+		t.Errorf("version 1 is %d", at.Version)
+	}
+	f.call("close", map[string]string{"view": at.View}, &struct{}{})
+	if status, _ := f.refused("stats", map[string]string{"view": at.View, "column": "label"}); status != 404 {
+		t.Errorf("a closed view: %d", status)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	want := map[string]string{
+		"image": "primary image", "raw": "primary image", "label": "overlay label image", "boxes": "overlay boxes image",
+		"mask": "overlay mask image", "outline": "overlay polygons image", "caption": "overlay text image", "meta": "side json",
+		"score": "side number", "night": "side number", "truth/tags": "overlay label image", "clip": "primary image",
+	}
+	for _, tn := range f.open(map[string]string{}).Tensors {
+		if got := strings.TrimSpace(tn.Role + " " + tn.Draw + " " + tn.Over); got != want[tn.Name] {
+			t.Errorf("%s is %q, want %q", tn.Name, got, want[tn.Name])
+		}
+		if tn.Name == "boxes" && (tn.Boxes != "LTWH" || !tn.Fractional) {
+			t.Errorf("boxes are %q, fractional %v", tn.Boxes, tn.Fractional)
+		}
+		if tn.Name == "clip" && (!tn.Sequence || tn.List) || tn.Name == "outline" && (tn.Sequence || !tn.List) {
+			t.Errorf("%s: sequence %v, list %v", tn.Name, tn.Sequence, tn.List)
+		}
+		if tn.Name == "truth/tags" && tn.Group != "truth" {
+			t.Errorf("the group of %s is %q", tn.Name, tn.Group)
+		}
+	}
+}
+
+func TestGroupsOfPictures(t *testing.T) {
+	t.Parallel()
+	var all []dataset.TensorDescription
+	for _, name := range []string{"a/image", "a/bbox", "b/bbox", "b/image", "c/bbox"} {
+		_, htype, _ := strings.Cut(name, "/")
+		all = append(all, dataset.TensorDescription{Name: name, HType: htype})
+	}
+	over := map[string]string{"a/bbox": "a/image", "b/bbox": "b/image", "c/bbox": "a/image"}
+	for _, tn := range layout(all) {
+		if tn.Over != over[tn.Name] {
+			t.Errorf("%s lies over %q, want %q", tn.Name, tn.Over, over[tn.Name])
+		}
+	}
+	if alone := layout(all[1:2]); alone[0].Role != side || alone[0].Over != "" {
+		t.Errorf("boxes without pictures: %+v", alone[0])
+	}
+}
+
+func TestQueryErrors(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for text, want := range map[string]struct{ position, line, column int }{
+		"SELECT * WHERE scre > 1":         {15, 1, 16},
+		"SELECT *\n  WHERE ä = 'é' AND (": {-1, 2, 0},
+	} {
+		status, why := f.refused("query", map[string]string{"view": f.view, "text": text})
+		if status != 400 && status != 404 || why.Position == nil || why.Line != want.line || want.column > 0 && why.Column != want.column {
+			t.Errorf("%q: %d %+v", text, status, why)
+			continue
+		}
+		if n := len([]rune(text)); *why.Position < 0 || *why.Position > n || want.position >= 0 && *why.Position != want.position {
+			t.Errorf("%q: position %d of %d", text, *why.Position, n)
+		}
+	}
+	if got := position("ab\ncdé\nfg", 3, 2); got != 8 {
+		t.Errorf("position of line 3, column 2: %d", got)
+	}
+}
+
+func TestExplainAndWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var plan struct{ Text string }
+	f.call("explain", map[string]string{"view": f.view, "text": "SELECT image WHERE label = 'cat'"}, &plan)
+	if !strings.Contains(plan.Text, "label") {
+		t.Errorf("the plan is %q", plan.Text)
+	}
+	var w struct{ Keywords, Functions []string }
+	f.call("words", map[string]string{}, &w)
+	if !slices.Contains(w.Keywords, "WHERE") || !slices.Contains(w.Functions, "IOU") {
+		t.Errorf("the words are %v", w)
+	}
+}
+
+func TestVersionsAndDiff(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	column := tensor.Rows{Tensor: "label", Samples: []tensor.Sample{array(tensor.Int64, little(int64(0))), array(tensor.Int64, little(int64(1)))}}
+	if err := f.ds.Update(t.Context(), []int64{4, 8}, []tensor.Rows{column}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.ds.DeleteRows(t.Context(), []int64{0}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.ds.Commit(t.Context(), "changed"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.ds.Versions().CreateTag(t.Context(), "v1", "", "first"); err != nil {
+		t.Fatal(err)
+	}
+	var v versionsInfo
+	f.call("versions", map[string]string{}, &v)
+	if len(v.Branches) != 1 || len(v.Tags) != 1 || v.Tags[0].Name != "v1" || len(v.Commits) < 2 || v.Commits[0].Message != "changed" || v.Branch != "main" {
+		t.Errorf("the versions are %+v", v)
+	}
+	var d diffInfo
+	f.call("diff", map[string]string{"from": v.Commits[1].Commit, "to": "main"}, &d)
+	if d.Rows != (diffRows{Removed: 1, Updated: 2}) || !slices.Equal(d.Changed, []int64{3, 7}) || !slices.Equal(d.Removed, []int64{0}) || len(d.Added) != 0 {
+		t.Errorf("the diff is %+v", d)
+	}
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	stats := func(column string) statsInfo {
+		t.Helper()
+		var s statsInfo
+		f.call("stats", map[string]string{"view": f.view, "column": column}, &s)
+		return s
+	}
+	s := stats("label")
+	if s.Kind != "classes" || len(s.Classes) != 3 || s.Classes[2] != (classRows{2, "owl's", 4}) || s.Filters[2] != `"label" = 'owl''s'` {
+		t.Errorf("label: %+v", s)
+	}
+	s = stats("truth/tags")
+	if s.Kind != "classes" || fmt.Sprint(s.Classes) != "[{7 7 12} {0 0 6} {1 1 6}]" {
+		t.Errorf("tags: %+v", s)
+	}
+	s = stats("score")
+	if s.Kind != "histogram" || s.Missing != 1 || !near(*s.Min, 0) || !near(*s.Max, 1.1) || !near(*s.Mean, 6.1/11) {
+		t.Errorf("score: %+v", s)
+	}
+	for _, name := range []string{"meta", "mask", "outline"} {
+		if s := stats(name); s.Kind != "none" && name != "outline" {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	// The filter of each class or bin must find as many rows as were counted.
+	for _, name := range []string{"label", "truth/tags", "score", "night", "boxes", "caption", "image", "clip"} {
+		s := stats(name)
+		var rows []int64
+		for _, c := range s.Classes {
+			rows = append(rows, c.Rows)
+		}
+		for _, b := range s.Bins {
+			rows = append(rows, b.Rows)
+		}
+		if len(rows) == 0 || len(rows) != len(s.Filters) {
+			t.Errorf("%s: %d counts, %d filters", name, len(rows), len(s.Filters))
+		}
+		for i, filter := range s.Filters {
+			if v := f.query("SELECT * WHERE " + filter); v.Rows != rows[i] {
+				t.Errorf("%s: %q finds %d rows, counted were %d", name, filter, v.Rows, rows[i])
+			}
+		}
+	}
+}
+
+// TestMostViews opens more views than a server keeps.
+func TestMostViews(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	first := f.query("SELECT * WHERE label = 1")
+	for range mostViews + 5 {
+		f.query("SELECT * LIMIT 3")
+		f.read(f.view, []int64{0}, wanted{Name: "label"}) // the first view is in use
+	}
+	if len(f.views.all) > mostViews {
+		t.Errorf("%d views are open", len(f.views.all))
+	}
+	if status, _ := f.refused("samples", map[string]any{"view": first.View, "rows": []int64{0}}); status != 404 {
+		t.Errorf("the oldest view: %d", status)
+	}
+}

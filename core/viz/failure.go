@@ -1,0 +1,58 @@
+package viz
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"deeplake/core/errs"
+)
+
+// failure is the body of an answer that is an error.
+type failure struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	// of the query: characters before the fault; line and column count from 1
+	Position *int `json:"position,omitempty"`
+	Line     int  `json:"line,omitempty"`
+	Column   int  `json:"column,omitempty"`
+}
+
+// place finds the position that core/tql writes at the beginning of its messages.
+var place = regexp.MustCompile(`query, line (\d+), column (\d+): `)
+
+func failureOf(err error) failure {
+	f := failure{Kind: errs.KindOf(err).String(), Message: err.Error()}
+	if m := place.FindStringSubmatch(f.Message); m != nil {
+		f.Line, _ = strconv.Atoi(m[1])
+		f.Column, _ = strconv.Atoi(m[2])
+		if q := (*queryError)(nil); errors.As(err, &q) {
+			at := position(q.text, f.Line, f.Column)
+			f.Position = &at
+		}
+	}
+	return f
+}
+
+// fail answers with an error. Nothing was written before.
+func fail(w http.ResponseWriter, err error) {
+	body, _ := json.Marshal(map[string]failure{"error": failureOf(err)}) // text and numbers alone
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status(errs.KindOf(err)))
+	_, _ = w.Write(body) // the client may be gone
+}
+
+func status(k errs.Kind) int {
+	switch k {
+	case errs.Invalid, errs.Type, errs.Range, errs.Unsupported:
+		return http.StatusBadRequest
+	case errs.NotFound, errs.Closed:
+		return http.StatusNotFound
+	case errs.Denied:
+		return http.StatusForbidden
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,306 @@
+package viz
+
+import (
+	"context"
+	"net/http"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/read"
+	"deeplake/core/tensor"
+)
+
+// Bounds of one request.
+const (
+	mostRows    = 1 << 13
+	mostColumns = 1 << 10
+	mostSamples = 1 << 18
+	mostBytes   = 256 << 20 // of one sample
+	mostText    = 64 << 10  // of one text
+	largeBytes  = 32 << 20  // one sample of this size is in memory at a time
+)
+
+// wanted is a column of a request.
+type wanted struct {
+	Name   string    `json:"name"`
+	Pixels int       `json:"pixels"`
+	Items  *[2]int64 `json:"items"`
+}
+
+// sample is one record to be made.
+type sample struct {
+	row    int64 // of the view
+	column *wantedColumn
+	ref    chunk.Ref
+	item   int64 // of a list
+	items  int64 // of the list; -1: the sample is none
+	failed error // it was not found
+}
+
+type wantedColumn struct {
+	read.Column
+	want  *wanted
+	htype string
+	list  bool // the htype is a list by nature
+}
+
+func (s *Server) samples(w http.ResponseWriter, r *http.Request, body []byte) error {
+	var in struct {
+		View    string   `json:"view"`
+		Rows    []int64  `json:"rows"`
+		Columns []wanted `json:"columns"`
+	}
+	if err := parse(body, &in); err != nil {
+		return err
+	}
+	v, done, err := s.views.get(in.View)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if len(in.Rows) > mostRows || len(in.Columns) > mostColumns {
+		return errs.New(errs.Invalid, "read %d columns of %d rows, want at most %d of %d", len(in.Columns), len(in.Rows), mostColumns, mostRows)
+	}
+	for _, row := range in.Rows {
+		if row < 0 || row >= v.Len() {
+			return errs.New(errs.Range, "read row %d, want 0 to %d", row, v.Len()-1)
+		}
+	}
+	ctx := r.Context()
+	var all []sample
+	for i := range in.Columns {
+		if all, err = find(ctx, v, in.Rows, &in.Columns[i], all); err != nil {
+			return err
+		}
+	}
+	out := newRecords(w)
+	if s.send(ctx, v, all, out) == nil {
+		_ = out.end() // the client may be gone
+	}
+	return nil // the answer has begun: without its end, the page knows
+}
+
+// find appends the samples of a column.
+func find(ctx context.Context, v *openView, rows []int64, want *wanted, all []sample) ([]sample, error) {
+	col, err := v.Column(want.Name)
+	if err != nil {
+		return nil, err
+	}
+	c := &wantedColumn{Column: col, want: want, htype: col.Access().HType}
+	if h, err := tensor.ParseHType(c.htype); err == nil {
+		c.htype, c.list = h.Base, h.List() && !h.Sequence
+	}
+	refs := make([]chunk.Ref, len(rows))
+	var failed []error
+	if col.Resolve(ctx, rows, refs) != nil {
+		failed = make([]error, len(rows)) // row by row, so that others are shown
+		for i := range rows {
+			refs[i] = chunk.Ref{}
+			failed[i] = col.Resolve(ctx, rows[i:i+1], refs[i:i+1])
+		}
+		if ctx.Err() != nil {
+			return nil, errs.Cause(ctx, "read samples")
+		}
+	}
+	for i, row := range rows {
+		one := sample{row: row, column: c, ref: refs[i], items: -1}
+		if failed != nil {
+			one.failed = failed[i]
+		}
+		if one.failed == nil && col.Sequence() && !one.ref.Hole() {
+			if all, err = one.expand(ctx, all); err != nil {
+				return nil, err
+			}
+		} else {
+			all = append(all, one)
+		}
+		if len(all) > mostSamples {
+			return nil, errs.New(errs.Invalid, "read more than %d samples at once; ask for fewer rows or items", mostSamples)
+		}
+	}
+	return all, nil
+}
+
+// expand appends the wanted items of a list.
+func (one sample) expand(ctx context.Context, all []sample) ([]sample, error) {
+	one.items = one.ref.Items
+	from, to := int64(0), min(one.items, 1)
+	if w := one.column.want.Items; w != nil {
+		from, to = max(w[0], 0), min(w[1], one.items)
+	} else if one.column.list {
+		to = one.items
+	}
+	if one.items > mostSamples {
+		one.failed = errs.New(errs.Invalid, "the list has %d items, want at most %d", one.items, mostSamples)
+		return append(all, one), nil
+	}
+	if one.items == 0 || from >= to {
+		one.item = -1
+		return append(all, one), nil
+	}
+	items := make([]chunk.Ref, one.items)
+	if err := one.column.Items(ctx, &one.ref, items); err != nil {
+		one.failed = err
+		return append(all, one), nil
+	}
+	row := one.ref.Row
+	for i := from; i < to; i++ {
+		one.item, one.ref = i, items[i]
+		one.ref.Row = row
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// samplesPerJob is how many neighbours one thread reads in turn: they may share a block. Pictures
+// are decoded, so that each is a job.
+func samplesPerJob(c *wantedColumn) int {
+	if c.Encoded() || isPicture(c.htype) {
+		return 1
+	}
+	return 16
+}
+
+// send reads samples and writes their records.
+func (s *Server) send(ctx context.Context, v *openView, all []sample, out *records) error {
+	var ends []int // of jobs
+	for at := 0; at < len(all); {
+		end := at + 1
+		for n := samplesPerJob(all[at].column); end < len(all) && end-at < n && all[end].column == all[at].column; {
+			end++
+		}
+		ends = append(ends, end)
+		at = end
+	}
+	begin := func(k int) int {
+		if k == 0 {
+			return 0
+		}
+		return ends[k-1]
+	}
+	j := read.Jobs{Count: len(ends), Threads: task.Cores(), Run: func(ctx context.Context, k int, w *chunk.Worker) error {
+		for i := begin(k); i < ends[k]; i++ {
+			if err := s.record(ctx, &all[i], w, out); err != nil {
+				return err
+			}
+		}
+		return out.flush()
+	}}
+	if v.Remote() {
+		j.Spans = func(k int, spans []chunk.Span) []chunk.Span {
+			for i := begin(k); i < ends[k]; i++ {
+				if one := &all[i]; one.failed == nil && one.readable() {
+					spans = one.ref.Spans(spans)
+				}
+			}
+			return spans
+		}
+	}
+	err := j.Do(ctx, &v.workers)
+	if err == nil && ctx.Err() != nil {
+		err = errs.Cause(ctx, "read samples")
+	}
+	return err
+}
+
+// readable reports whether the sample is there and small enough to be read.
+func (one *sample) readable() bool {
+	return !one.ref.Hole() && one.item >= 0 && max(one.ref.Size, one.ref.Stored) <= mostBytes
+}
+
+// record reads a sample and writes its record. Only errors of the connection end the others.
+func (s *Server) record(ctx context.Context, one *sample, w *chunk.Worker, out *records) error {
+	h := &header{Row: one.row, Index: one.ref.Row, Column: one.column.Name()}
+	if one.items >= 0 {
+		h.Items = &one.items
+		if one.item >= 0 {
+			h.Item = &one.item
+		}
+	}
+	var body []byte
+	err := one.failed
+	if err == nil {
+		err = task.Call(func() (err error) {
+			body, err = s.body(ctx, one, w, h)
+			return err
+		})
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return errs.Cause(ctx, "read samples")
+		}
+		*h = header{Row: h.Row, Index: h.Index, Column: h.Column, Item: h.Item, Items: h.Items, Kind: kindError, Message: err.Error()}
+		body = nil
+	}
+	return out.write(h, body)
+}
+
+// body fills in the header and returns the body.
+func (s *Server) body(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, error) {
+	ref := &one.ref
+	if ref.Hole() {
+		h.Kind = kindMissing
+		return nil, nil
+	}
+	if one.item < 0 { // an empty list, or none of its items is wanted
+		h.Kind = kindArray
+		return nil, nil
+	}
+	if size := max(ref.Size, ref.Stored); size > mostBytes {
+		h.Kind, h.Size = kindLarge, size
+		return nil, nil
+	}
+	if ref.Size > largeBytes {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		case <-ctx.Done():
+			return nil, errs.Cause(ctx, "read sample")
+		}
+	}
+	d := one.column.DType()
+	switch {
+	case isPicture(one.column.htype) && len(ref.Shape) >= 2:
+		return s.pictureBody(ctx, one, w, h)
+	case d == tensor.String || d == tensor.JSON || d == tensor.Bytes:
+		return textBody(ctx, one, w, h)
+	}
+	data := make([]byte, ref.Size)
+	if err := one.column.Decode(ctx, ref, data, w); err != nil {
+		return nil, err
+	}
+	shape := ref.Shape
+	if isMask(one.column.htype) && one.column.want.Pixels > 0 {
+		h.Height, h.Width = shape[0], shape[1]
+		data, shape = thin(data, shape, d.Size(), one.column.want.Pixels)
+	}
+	return h.array(d, shape, data), nil
+}
+
+// textBody reads text, JSON or bytes, and cuts it.
+func textBody(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, error) {
+	data := make([]byte, one.ref.Size)
+	if err := one.column.Decode(ctx, &one.ref, data, w); err != nil {
+		return nil, err
+	}
+	if len(data) > mostText {
+		h.Size = int64(len(data))
+		data = data[:mostText]
+	}
+	switch one.column.DType() {
+	case tensor.String:
+		h.Kind = kindText
+	case tensor.JSON:
+		h.Kind = kindJSON
+	default:
+		return h.array(tensor.Uint8, tensor.Shape{int64(len(data))}, data), nil
+	}
+	return data, nil
+}
+
+func isPicture(htype string) bool { return tensor.HType{Base: htype}.IsImage() }
+
+func isMask(htype string) bool {
+	return htype == "binary_mask" || htype == "segment_mask" || htype == "instance_label"
+}

@@ -1,0 +1,272 @@
+package viz
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"mime"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"deeplake/core/codec"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/internal/lru"
+	"deeplake/core/internal/task"
+	"deeplake/core/read"
+	"deeplake/core/session"
+	"deeplake/core/storage"
+	"deeplake/core/transform"
+)
+
+// Options say what a server shows, and to whom.
+type Options struct {
+	Session *session.Session
+	Codecs  *codec.Registry
+	// the first view of a page; it must stay open
+	View *session.View
+	// the dataset of the view: for other versions and saved views; nil: they are not shown
+	Dataset *dataset.Dataset
+	Storage storage.Options // of datasets that queries name
+
+	Host  string   // the address to listen on; "": 127.0.0.1
+	Port  int      // 0: any free one
+	Hosts []string // names besides localhost by which browsers and proxies reach the server
+	Page  string   // the directory of the built page
+}
+
+// Server serves one dataset until it is closed. All methods may be called in parallel.
+type Server struct {
+	o        Options
+	guard    *guard
+	page     fs.FS
+	views    views
+	spaces   read.Pool[*transform.Workspace]
+	thumbs   *lru.Cache[thumbKey, picture]
+	large    chan struct{} // holds the place of the one large sample that is in memory
+	listener net.Listener
+	http     *http.Server
+	running  *task.Group
+	end      context.CancelFunc
+}
+
+const (
+	thumbBytes  = 128 << 20
+	mostBody    = 4 << 20 // of a request
+	headTimeout = 10 * time.Second
+	stallLimit  = 60 * time.Second // of a client that reads no more
+)
+
+// Listen starts a server. It must be closed.
+func Listen(o Options) (*Server, error) {
+	for _, h := range o.Hosts {
+		if !validHost(h) {
+			return nil, errs.New(errs.Invalid, "start visualizer: allow_hosts has %q, want names like \"hub.example.org\", without scheme and port", h)
+		}
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return nil, errs.New(errs.Invalid, "start visualizer: port is %d, want 0 (any free one) to 65535", o.Port)
+	}
+	if o.Host == "" {
+		o.Host = "127.0.0.1"
+	}
+	root, err := os.OpenRoot(o.Page)
+	if err == nil {
+		_, err = root.Stat("index.html")
+	}
+	if err != nil {
+		return nil, errs.New(errs.NotFound, "start visualizer: no page in %q; run `make web`, which needs Node 20 or newer, or install a wheel, which has it: %w", o.Page, err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(o.Port)))
+	if err != nil {
+		return nil, errs.New(errs.Storage, "start visualizer on %s, port %d; choose another port, or 0 for any: %w", o.Host, o.Port, err)
+	}
+	hosts := o.Hosts
+	if ip := net.ParseIP(o.Host); ip == nil || !ip.IsLoopback() && !ip.IsUnspecified() {
+		hosts = append(hosts[:len(hosts):len(hosts)], o.Host)
+	}
+	s := &Server{o: o, guard: newGuard(hosts), page: root.FS(), listener: l, thumbs: lru.New[thumbKey, picture](thumbBytes), large: make(chan struct{}, 1)}
+	s.spaces.New = func() *transform.Workspace { return &transform.Workspace{} }
+	ctx, end := context.WithCancel(context.Background())
+	s.end = end
+	s.http = &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: headTimeout, ReadTimeout: stallLimit, IdleTimeout: 2 * stallLimit,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    log.New(io.Discard, "", 0), // strangers would fill the terminal
+	}
+	s.running = task.New(ctx, 0)
+	s.running.Go(func(context.Context) error {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return s, nil
+}
+
+// Address returns the address that the server listens on, as "127.0.0.1:40213".
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Link returns an address that one browser may open once. The key in it is no part of any request
+// for the page: browsers keep what stands behind # to themselves.
+func (s *Server) Link() string {
+	host, port, _ := net.SplitHostPort(s.Address())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/#key=" + s.guard.key()
+}
+
+// Key returns a key as in Link, for pages that are reached by a proxy.
+func (s *Server) Key() string { return s.guard.key() }
+
+// Close ends all requests and closes what pages have opened.
+func (s *Server) Close() error {
+	s.end()
+	err := s.http.Close()
+	if waited := s.running.Wait(); waited != nil && !errors.Is(waited, context.Canceled) {
+		err = waited
+	}
+	s.views.close()
+	s.spaces.Close()
+	if err != nil {
+		return errs.Wrap(errs.Storage, "close visualizer", s.Address(), err)
+	}
+	return nil
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for name, call := range map[string]func(r *http.Request, body []byte) (any, error){
+		"open": s.open, "query": s.query, "explain": s.explain, "close": s.forget,
+		"stats": s.stats, "versions": s.versions, "diff": s.diff, "words": words,
+	} {
+		mux.HandleFunc("POST /api/"+name, s.api(true, func(w http.ResponseWriter, r *http.Request, body []byte) error {
+			return answer(w, r, body, call)
+		}))
+	}
+	mux.HandleFunc("POST /api/enter", s.api(false, func(w http.ResponseWriter, r *http.Request, body []byte) error {
+		return answer(w, r, body, s.enter)
+	}))
+	mux.HandleFunc("POST /api/samples", s.api(true, s.samples))
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, errs.New(errs.NotFound, "no %s %.100q", r.Method, r.URL.Path))
+	})
+	mux.HandleFunc("/", s.file)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.guard.headers(w.Header())
+		if err := s.guard.checkHost(r); err != nil {
+			fail(w, err)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// api wraps the handler of a request with a JSON body.
+func (s *Server) api(needsToken bool, call func(w http.ResponseWriter, r *http.Request, body []byte) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		err := s.guard.check(r)
+		if err == nil && needsToken {
+			err = s.guard.authorized(r)
+		}
+		var body []byte
+		if err == nil {
+			body, err = readBody(w, r)
+		}
+		if err == nil {
+			// A panic in a request ends the request, not the process that the server lives in.
+			err = task.Call(func() error { return call(w, r, body) })
+		}
+		if err != nil {
+			fail(w, err)
+		}
+	}
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, errs.New(errs.Invalid, "request with Content-Type %.100q, want application/json", r.Header.Get("Content-Type"))
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	if err != nil {
+		return nil, errs.New(errs.Invalid, "read request of at most %d bytes: %w", mostBody, err)
+	}
+	return body, nil
+}
+
+// parse reads the body of a request. Unknown fields are errors.
+func parse(body []byte, into any) error {
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return errs.New(errs.Invalid, "read request: %w", err)
+	}
+	return nil
+}
+
+// answer calls a function and sends its result as JSON.
+func answer(w http.ResponseWriter, r *http.Request, body []byte, call func(r *http.Request, body []byte) (any, error)) error {
+	result, err := call(r, body)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		return errs.New(errs.Internal, "write answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the client may be gone
+	return nil
+}
+
+// file sends a file of the page. Names of assets contain a digest of their content.
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "want GET", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
+	if name == "" {
+		name = "index.html"
+	}
+	data, err := fs.ReadFile(s.page, name)
+	if err != nil {
+		http.Error(w, "no such page", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(name, "assets/") {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	w.Header().Set("Content-Type", mediaType(name))
+	_, _ = w.Write(data) // the client may be gone
+}
+
+// mediaType goes by a table of its own: that of the system may be missing or strange.
+func mediaType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".wasm":
+		return "application/wasm"
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,266 @@
+package viz
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"deeplake/core/session"
+)
+
+// statsInfo describes the values of a tensor. Filters has a condition for each class or bin.
+type statsInfo struct {
+	Rows    int64       `json:"rows"`
+	Missing int64       `json:"missing"` // rows without a sample
+	Kind    string      `json:"kind"`
+	What    string      `json:"what"` // the number that is counted, as "boxes" or "length"
+	Classes []classRows `json:"classes,omitempty"`
+	More    int64       `json:"more,omitempty"` // other classes
+	Bins    []bin       `json:"bins,omitempty"`
+	Min     *float64    `json:"min,omitempty"`
+	Max     *float64    `json:"max,omitempty"`
+	Mean    *float64    `json:"mean,omitempty"`
+	Filters []string    `json:"filters,omitempty"`
+}
+
+type classRows struct {
+	Value float64 `json:"value"`
+	Name  string  `json:"name"`
+	Rows  int64   `json:"rows"`
+}
+
+type bin struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	Rows int64   `json:"rows"`
+}
+
+const (
+	mostClasses = 200
+	binCount    = 40
+)
+
+// measure is the number of a tensor that statistics are about.
+type measure struct {
+	what, expr string
+	list       bool // the sample is a list of classes
+	whole      bool // values are integers
+	truth      bool // values are bools
+}
+
+// measureOf returns how a tensor is counted; false: it is not.
+func measureOf(t *tensorInfo) (measure, bool) {
+	name := quoteName(t.Name)
+	if t.Sequence {
+		return measure{what: "items", expr: "LENGTH(" + name + ")", whole: true}, true
+	}
+	axes := len(t.MaxShape)
+	switch t.Draw {
+	case "label":
+		return measure{what: "class", expr: name, list: axes == 1, whole: true}, axes < 2
+	case "number":
+		m := measure{what: "value", expr: name}
+		if t.DType != nil {
+			m.truth = *t.DType == "bool"
+			m.whole = m.truth || strings.Contains(*t.DType, "int")
+		}
+		return m, true
+	case "boxes":
+		return measure{what: "boxes", expr: "SHAPE(" + name + ")[0]", whole: true}, true
+	case "points":
+		return measure{what: "points", expr: "SHAPE(" + name + ")[0]", whole: true}, true
+	case "image":
+		return measure{what: "width", expr: "SHAPE(" + name + ")[1]", whole: true}, true
+	case "text":
+		return measure{what: "length", expr: "LENGTH(" + name + ")", whole: true}, true
+	}
+	return measure{}, false
+}
+
+func (s *Server) stats(r *http.Request, body []byte) (any, error) {
+	var in struct {
+		View   string `json:"view"`
+		Column string `json:"column"`
+	}
+	if err := parse(body, &in); err != nil {
+		return nil, err
+	}
+	v, done, err := s.views.get(in.View)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if _, err := v.Column(in.Column); err != nil {
+		return nil, err
+	}
+	all := layout(v.Describe().Tensors)
+	t := &all[slices.IndexFunc(all, func(t tensorInfo) bool { return t.Name == in.Column })]
+	out := &statsInfo{Rows: v.Len(), Kind: "none"}
+	m, ok := measureOf(t)
+	if !ok || v.Len() == 0 {
+		return out, nil
+	}
+	out.What = m.what
+	c := &counter{server: s, view: v.View, of: t, measure: m, out: out}
+	return out, c.count(r.Context())
+}
+
+// counter fills a statsInfo by queries.
+type counter struct {
+	server *Server
+	view   *session.View
+	of     *tensorInfo
+	measure
+	out *statsInfo
+}
+
+// count finds the bounds of the values, and then counts them by class or in bins.
+func (c *counter) count(ctx context.Context) error {
+	// A list of classes is counted class by class.
+	from, x := "", c.expr
+	if c.list {
+		from, x = " FROM (SELECT "+c.expr+" AS value UNGROUP BY SPLIT) AS items", "value"
+	}
+	present, err := c.ask(ctx, "SELECT COUNT("+quoteName(c.of.Name)+") AS n")
+	if err != nil {
+		return err
+	}
+	c.out.Missing = c.out.Rows - int64(present[0][0])
+	finite := " WHERE " + x + " >= -1e308 AND " + x + " <= 1e308"
+	if c.whole {
+		finite = " WHERE " + x + " IS NOT NULL"
+	}
+	if c.of.Draw == "label" || c.truth {
+		return c.classes(ctx, x, from, finite)
+	}
+	bounds, err := c.ask(ctx, "SELECT COUNT(*) AS n, MIN("+x+") AS a, MAX("+x+") AS b, AVG("+x+") AS m"+from+finite)
+	if err != nil || bounds[0][0] == 0 {
+		return err
+	}
+	low, high := bounds[0][1], bounds[0][2]
+	c.out.Min, c.out.Max, c.out.Mean = &low, &high, &bounds[0][3]
+	if c.whole && high-low < binCount {
+		return c.classes(ctx, x, from, finite)
+	}
+	return c.bins(ctx, x, from, finite, low, high)
+}
+
+func (c *counter) classes(ctx context.Context, x, from, where string) error {
+	rows, err := c.ask(ctx, "SELECT "+x+" AS v, COUNT(*) AS n"+from+where+" GROUP BY "+x)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b []float64) int { return cmp.Or(cmp.Compare(b[1], a[1]), cmp.Compare(a[0], b[0])) })
+	c.out.Kind = "classes"
+	c.out.More = int64(max(len(rows)-mostClasses, 0))
+	for _, row := range rows[:min(len(rows), mostClasses)] {
+		one := classRows{Value: row[0], Rows: int64(row[1]), Name: number(row[0])}
+		if c.truth {
+			one.Name = strconv.FormatBool(row[0] != 0)
+		}
+		if at := int(row[0]); c.of.Draw == "label" && row[0] >= 0 && at < len(c.of.ClassNames) {
+			one.Name = c.of.ClassNames[at]
+		}
+		c.out.Classes = append(c.out.Classes, one)
+		c.out.Filters = append(c.out.Filters, c.filter(one))
+	}
+	return nil
+}
+
+// filter returns the condition of the rows of a class.
+func (c *counter) filter(one classRows) string {
+	if c.truth {
+		return c.expr + " = " + strings.ToUpper(one.Name)
+	}
+	equal := c.expr + " = " + number(one.Value)
+	if c.of.Draw == "label" && one.Name != number(one.Value) && only(c.of.ClassNames, one.Name) {
+		equal = c.expr + " = " + quoteText(one.Name)
+	}
+	if c.list {
+		return "ANY(" + equal + ")"
+	}
+	return equal
+}
+
+// only reports whether a name stands once in a list.
+func only(names []string, name string) bool {
+	at := slices.Index(names, name)
+	return at >= 0 && !slices.Contains(names[at+1:], name)
+}
+
+func (c *counter) bins(ctx context.Context, x, from, where string, low, high float64) error {
+	width := (high - low) / binCount
+	if c.whole {
+		width = math.Ceil((high - low + 1) / binCount)
+	}
+	count := binCount
+	if !(width > 0) || math.IsInf(width, 0) { // one value, or a range that no float64 holds
+		width, count = 1, 1
+	}
+	place := "FLOOR((" + x + " - " + literal(low) + ") / " + literal(width) + ")"
+	rows, err := c.ask(ctx, "SELECT "+place+" AS b, COUNT(*) AS n"+from+where+" GROUP BY "+place)
+	if err != nil {
+		return err
+	}
+	c.out.Kind = "histogram"
+	c.out.Bins = make([]bin, count)
+	for i := range c.out.Bins {
+		b := &c.out.Bins[i]
+		b.From, b.To = low+float64(i)*width, low+float64(i+1)*width
+		upper := " < "
+		if i == count-1 {
+			b.To, upper = max(high, b.From), " <= "
+		}
+		c.out.Filters = append(c.out.Filters, c.expr+" >= "+literal(b.From)+" AND "+c.expr+upper+literal(b.To))
+	}
+	for _, row := range rows {
+		at := min(max(int(row[0]), 0), count-1) // the highest value begins a bin of its own
+		c.out.Bins[at].Rows += int64(row[1])
+	}
+	return nil
+}
+
+// ask runs a query of the view and returns its rows of numbers. A missing number is 0.
+func (c *counter) ask(ctx context.Context, text string) ([][]float64, error) {
+	v, info, err := c.server.o.Session.Query(ctx, c.view, &session.Query{Text: text})
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	out := make([][]float64, v.Len())
+	for _, column := range info.Outputs {
+		values, err := numbers(ctx, v, column.Name)
+		if err != nil {
+			return nil, err
+		}
+		for i := range out {
+			out[i] = append(out[i], values[i])
+		}
+	}
+	return out, nil
+}
+
+// quoteName writes the name of a tensor in a query.
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// quoteText writes a string in a query.
+func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// number writes a number for people.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// literal writes a number in a query, in brackets where a sign could join what stands before.
+func literal(v float64) string {
+	if v < 0 {
+		return fmt.Sprintf("(%s)", number(v))
+	}
+	return number(v)
+}

@@ -1,0 +1,130 @@
+package viz
+
+import (
+	"strconv"
+	"sync"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/read"
+	"deeplake/core/session"
+)
+
+// mostViews of a server are open at once. The one that was used longest ago is closed for another;
+// pages open it again when they need it.
+const mostViews = 32
+
+// openView is a view of a page, with the decoders of its readers.
+type openView struct {
+	*session.View
+	workers read.Pool[*chunk.Worker]
+	close   func() // what was opened for the view; nil: nothing
+	readers int    // and the table, as long as the view is in it
+	used    uint64 // a higher number was used later
+}
+
+// readerBlocks bounds the memory in which each thread keeps blocks of small samples.
+const readerBlocks = 4 << 20
+
+func newOpenView(v *session.View, end func()) *openView {
+	o := &openView{View: v, close: end}
+	o.workers.New = func() *chunk.Worker {
+		w := v.NewWorker()
+		w.CacheBlocks(readerBlocks)
+		return w
+	}
+	return o
+}
+
+// views are the open views of a server, by name. The zero value has none.
+type views struct {
+	mu     sync.Mutex
+	all    map[string]*openView
+	last   uint64
+	closed bool
+}
+
+// put takes over a view and returns its name.
+func (t *views) put(v *openView) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v.readers = 1
+	if t.closed {
+		t.leave(v)
+		return "", errs.New(errs.Closed, "open view: the visualizer is closed")
+	}
+	if t.all == nil {
+		t.all = map[string]*openView{}
+	}
+	if len(t.all) == mostViews {
+		t.drop(t.oldest())
+	}
+	t.last++
+	v.used = t.last
+	name := "v" + strconv.FormatUint(t.last, 10)
+	t.all[name] = v
+	return name, nil
+}
+
+func (t *views) oldest() string {
+	name, least := "", uint64(0)
+	for n, v := range t.all {
+		if name == "" || v.used < least {
+			name, least = n, v.used
+		}
+	}
+	return name
+}
+
+// get returns a view for reading. The caller calls done after that.
+func (t *views) get(name string) (v *openView, done func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v = t.all[name]
+	if v == nil {
+		return nil, nil, errs.New(errs.NotFound, "no view %.40q; open it again", name)
+	}
+	t.last++
+	v.used = t.last
+	v.readers++
+	return v, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.leave(v)
+	}, nil
+}
+
+// drop forgets a view, if it is there. The lock is held.
+func (t *views) drop(name string) {
+	if v := t.all[name]; v != nil {
+		delete(t.all, name)
+		t.leave(v)
+	}
+}
+
+// leave closes a view behind its last reader. The lock is held.
+func (t *views) leave(v *openView) {
+	if v.readers--; v.readers > 0 {
+		return
+	}
+	v.workers.Close()
+	if v.close != nil {
+		v.close()
+	}
+}
+
+func (t *views) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(name)
+}
+
+// close forgets all views. Those that are being read are closed by their readers.
+func (t *views) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	for name := range t.all {
+		t.drop(name)
+	}
+}

@@ -1,0 +1,37 @@
+"""The command `deeplake visualize`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("uri")
+@click.option("--at", default="", help="A branch, tag, commit, version number or time.")
+@click.option("--query", "text", default="", help="Show the result of a query.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes any free one.")
+@click.option("--allow-host", "hosts", multiple=True, help="A name by which a proxy reaches the server.")
+@click.option("--browser/--no-browser", default=None, help="Open a browser; by default if there is a desktop.")
+def visualize(uri: str, at: str, text: str, host: str, port: int, hosts: tuple[str, ...], browser: bool | None) -> None:
+    """Show a dataset in the browser, until Ctrl-C.
+
+    The page is served by this process, from this machine alone: reach a remote one with `ssh -L`.
+    """
+    from deeplake._dataset import open as open_dataset
+
+    dataset = open_dataset(uri, at=at or None, read_only=True)
+    view = dataset.query(text) if text else dataset
+    with view.visualize(host=host, port=port, allow_hosts=hosts, browser=browser) as shown:
+        if host not in ("127.0.0.1", "localhost", "::1"):
+            print(f"anyone who reaches {shown.address} and has a link sees this dataset", file=sys.stderr)
+        print(shown.link(), flush=True)
+        if sys.stdin.isatty():
+            print("a link works once; press Enter for another, Ctrl-C to end", file=sys.stderr)
+            for _ in sys.stdin:
+                print(shown.link(), flush=True)
+        else:
+            signal.pause()

@@ -1,0 +1,209 @@
+"""The server of the visualizer from Python: links, lifetimes, arguments, the command. test_visualizer_page.py has the
+page itself."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import deeplake
+import numpy as np
+import pytest
+
+
+class Page:
+    """What a page does, without the page."""
+
+    def __init__(self, link):
+        self.base, _, key = link.partition("#key=")
+        self.token = ""
+        self.token = self.post("enter", key=key)["token"]
+
+    def post(self, name, **body):
+        return json.loads(self.raw(name, **body))
+
+    def raw(self, name, **body):
+        head = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
+        request = urllib.request.Request(f"{self.base}api/{name}", json.dumps(body).encode(), head)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read()
+
+    def refused(self, name, **body):
+        with pytest.raises(urllib.error.HTTPError) as failure:
+            self.raw(name, **body)
+        return failure.value.code, json.loads(failure.value.read())["error"]
+
+
+@pytest.fixture
+def ds():
+    with deeplake.create("mem://visualize", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
+        ds.extend(
+            {"images": [np.full((20, 30, 3), i, np.uint8) for i in range(10)], "labels": [i % 2 for i in range(10)]}
+        )
+        ds.commit("ten")
+        yield ds
+
+
+def test_rows_of_a_dataset(ds):
+    with ds.visualize(browser=False) as shown:
+        page = Page(shown.link())
+        view = page.post("open")
+        assert (view["rows"], view["uri"], view["message"]) == (10, "mem://visualize", "ten")
+        assert [t["draw"] for t in view["tensors"]] == ["image", "label"]
+        cats = page.post("query", view=view["view"], text="SELECT * WHERE labels = 'cat'")
+        assert cats["rows"] == 5
+        data = page.raw("samples", view=cats["view"], rows=[1], columns=[{"name": "images"}])
+        assert data.startswith(b"DLS1") and b"\x89PNG" in data and data.rstrip().endswith(b'"kind":""}')
+        assert page.post("versions")["branch"] == "main"
+    with pytest.raises(urllib.error.URLError):
+        page.raw("open")
+
+
+def test_a_link_works_once(ds):
+    with ds.visualize(browser=False) as shown:
+        link = shown.link()
+        Page(link)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            Page(link)
+        assert link != shown.link() and shown.address in link
+
+
+def test_views_and_results(ds):
+    for view, rows in ((ds[2:5], 3), (ds.query("SELECT labels WHERE labels = 'dog'"), 5), (ds[[7, 1]], 2), (ds[:0], 0)):
+        with view.visualize(browser=False) as shown:
+            assert Page(shown.link()).post("open")["rows"] == rows
+
+
+def test_uncommitted_rows_are_shown(ds):
+    ds.append({"images": np.zeros((4, 4, 3), np.uint8), "labels": 1})
+    with ds.visualize(browser=False) as shown:
+        assert Page(shown.link()).post("open")["rows"] == 11
+
+
+def test_wrong_query(ds):
+    with ds.visualize(browser=False) as shown:
+        page = Page(shown.link())
+        code, error = page.refused("query", view=page.post("open")["view"], text="SELECT * WHERE lables = 1")
+        assert code in (400, 404) and error["position"] == 15 and "labels" in error["message"]
+
+
+def test_closed_dataset(ds):
+    with ds.visualize(browser=False) as shown:
+        page = Page(shown.link())
+        view = page.post("open")["view"]
+        ds.close()
+        code, error = page.refused("query", view=view, text="SELECT * WHERE labels = 1")
+        assert "closed" in error["message"] and code == 404
+
+
+def test_goes_on_without_a_reference(ds):
+    link = ds.visualize(browser=False).link()
+    gc.collect()
+    page = Page(link)
+    assert page.post("open")["rows"] == 10
+    from deeplake._visualize import _running
+
+    for shown in list(_running):
+        shown.close()
+        shown.close()
+    with pytest.raises(urllib.error.URLError):
+        page.raw("open")
+
+
+def test_notebook(ds, monkeypatch):
+    monkeypatch.delenv("JUPYTERHUB_SERVICE_PREFIX", raising=False)
+    with ds.visualize(browser=False, height=321) as shown:
+        html = shown._repr_html_()
+        assert 'height="321"' in html and re.search(r'src="http://127\.0\.0\.1:\d+/#key=[\w-]{43}"', html)
+        monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
+        assert f'src="/user/ada/proxy/{shown.address.split(":")[1]}/#key=' in shown._repr_html_()
+        assert shown.address in repr(shown)
+    assert shown._repr_html_() is None and repr(shown) == "Visualizer(closed)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ({"port": 70000}, "port is 70000"),
+        ({"port": True}, "port is True"),
+        ({"height": "high"}, "height is 'high'"),
+        ({"allow_hosts": "hub.example.org"}, "allow_hosts"),
+        ({"allow_hosts": ["https://hub.example.org/"]}, "allow_hosts"),
+        ({"hosts": []}, 'unknown argument "hosts"'),
+    ],
+)
+def test_wrong_arguments(ds, arguments, wanted):
+    with pytest.raises(deeplake.InvalidArgumentError, match=wanted):
+        ds.visualize(browser=False, **arguments)
+
+
+def test_without_a_page(ds, monkeypatch, tmp_path):
+    monkeypatch.setattr("deeplake._visualize._PAGE", tmp_path)
+    with pytest.raises(deeplake.NotFoundError, match="make web"):
+        ds.visualize(browser=False)
+
+
+def test_port_in_use(ds):
+    with ds.visualize(browser=False) as shown, pytest.raises(deeplake.StorageError, match="another port"):
+        ds.visualize(browser=False, port=int(shown.address.split(":")[1]))
+
+
+def test_browser(ds, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with ds.visualize(browser=True):
+        assert len(opened) == 1 and "#key=" in opened[0]
+    monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
+    with ds.visualize():
+        assert len(opened) == 1
+
+
+def test_command(tmp_path):
+    with deeplake.create(str(tmp_path / "ds")) as ds:
+        ds.create_tensor("x", dtype="int64")
+        ds.extend({"x": list(range(20))})
+        ds.commit()
+    command = [sys.executable, "-m", "deeplake", "visualize", str(tmp_path / "ds"), "--query", "SELECT * WHERE x < 7"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    try:
+        page = Page(process.stdout.readline().strip())
+        assert page.post("open")["rows"] == 7
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_exit_ends_the_server(tmp_path):
+    code = """
+import deeplake
+ds = deeplake.create("mem://exit")
+ds.create_tensor("x", dtype="int64")
+ds.extend({"x": [1, 2]})
+ds.commit()
+print(ds.visualize(browser=False).link(), flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "#key=" in done.stdout and not done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_forked_child_leaves_the_server_alone(ds):
+    with ds.visualize(browser=False) as shown:
+        page = Page(shown.link())
+        child = os.fork()
+        if child == 0:
+            shown.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert page.post("open")["rows"] == 10

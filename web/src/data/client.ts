@@ -1,0 +1,304 @@
+// Speaks with the server: see PROTOCOL.md.
+
+import type { Diff, Stats, Tensor, Versions, View } from "./protocol";
+import { RecordError, RecordParser, type SampleRecord } from "./records";
+
+/** Keeps the token of the session. */
+export interface TokenStore {
+  get(): string | null;
+  set(token: string): void;
+}
+
+export interface SamplesRequest {
+  view: string;
+  rows: number[];
+  columns: { name: string; pixels?: number; items?: [number, number] }[];
+}
+
+/** Where to open a version: both left out, the server opens what it was started for. */
+export interface OpenRequest {
+  at?: string;
+  saved?: string;
+}
+
+/** A request that the server refused, or that did not reach it (kind "unreachable"). */
+export class ApiError extends Error {
+  override name = "ApiError";
+  readonly kind: string;
+  /** The HTTP status; 0: there was no answer. */
+  readonly status: number;
+  /** Characters of the query before the fault. */
+  readonly position: number | undefined;
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  /** The server no longer knows the view of the request: open it again. */
+  readonly unknownView: boolean;
+
+  constructor(message: string, kind: string, status: number, more: Partial<ErrorDetails> = {}) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.position = more.position;
+    this.line = more.line;
+    this.column = more.column;
+    this.unknownView = more.unknownView ?? false;
+  }
+}
+
+interface ErrorDetails {
+  position: number;
+  line: number;
+  column: number;
+  unknownView: boolean;
+}
+
+type Fetch = (input: string, init: RequestInit) => Promise<Response>;
+
+export interface ClientOptions {
+  tokens?: TokenStore;
+  fetch?: Fetch;
+}
+
+const maxErrorText = 2000;
+
+export class Client {
+  /** Called with the id of a view that the server no longer knows. */
+  onUnknownView: ((view: string) => void) | undefined;
+
+  private readonly base: string;
+  private readonly tokens: TokenStore;
+  private readonly fetch: Fetch;
+
+  /** `base`: the address of the page, or "" for paths relative to it. */
+  constructor(base: string | URL = "", options: ClientOptions = {}) {
+    const text = String(base);
+    this.base = text === "" || text.endsWith("/") ? text : text + "/";
+    this.tokens = options.tokens ?? sessionTokens();
+    this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  }
+
+  /** There is a token, which the server may still refuse. */
+  get entered(): boolean {
+    return this.tokens.get() !== null;
+  }
+
+  /** Exchanges the one-time key of the link for a token. */
+  async enter(key: string, signal?: AbortSignal): Promise<void> {
+    const answer = await this.ask("enter", { key }, signal);
+    const token = (answer as { token?: unknown }).token;
+    if (typeof token !== "string" || token === "") throw malformed("enter", "no token");
+    this.tokens.set(token);
+  }
+
+  async open(request: OpenRequest = {}, signal?: AbortSignal): Promise<View> {
+    return checkView("open", await this.ask("open", request, signal));
+  }
+
+  async query(view: string, text: string, signal?: AbortSignal): Promise<View> {
+    return checkView("query", await this.ask("query", { view, text }, signal));
+  }
+
+  async explain(view: string, text: string, signal?: AbortSignal): Promise<string> {
+    const answer = (await this.ask("explain", { view, text }, signal)) as { text?: unknown };
+    return typeof answer.text === "string" ? answer.text : "";
+  }
+
+  async close(view: string, signal?: AbortSignal): Promise<void> {
+    await this.ask("close", { view }, signal);
+  }
+
+  async stats(view: string, column: string, signal?: AbortSignal): Promise<Stats> {
+    const stats = (await this.ask("stats", { view, column }, signal)) as Stats;
+    if (!isCount(stats.rows) || typeof stats.kind !== "string") {
+      throw malformed("stats", "no rows or kind");
+    }
+    return stats;
+  }
+
+  async versions(signal?: AbortSignal): Promise<Versions> {
+    const answer = (await this.ask("versions", {}, signal)) as Partial<Versions>;
+    return {
+      branch: String(answer.branch ?? ""),
+      branches: list(answer.branches),
+      tags: list(answer.tags),
+      saved: list(answer.saved),
+      commits: list(answer.commits).map((commit) => ({ ...commit, parents: list(commit.parents) })),
+    };
+  }
+
+  async diff(from: string, to: string, signal?: AbortSignal): Promise<Diff> {
+    const answer = (await this.ask("diff", { from, to }, signal)) as Diff;
+    if (typeof answer.rows !== "object" || answer.rows === null) throw malformed("diff", "no rows");
+    return {
+      ...answer,
+      tensors: list(answer.tensors),
+      changed: list(answer.changed).filter(isCount),
+      added: list(answer.added).filter(isCount),
+      removed: list(answer.removed).filter(isCount),
+    };
+  }
+
+  async words(signal?: AbortSignal): Promise<{ keywords: string[]; functions: string[] }> {
+    const answer = (await this.ask("words", {}, signal)) as { keywords?: unknown; functions?: unknown };
+    return { keywords: strings(answer.keywords), functions: strings(answer.functions) };
+  }
+
+  /** Calls back for each record as it comes; rejects if the answer breaks off. */
+  async samples(request: SamplesRequest, onRecord: (record: SampleRecord) => void,
+    signal?: AbortSignal): Promise<void> {
+    const response = await this.post("samples", request, signal);
+    const parser = new RecordParser();
+    const reader = response.body?.getReader();
+    try {
+      while (reader) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        parser.push(value, onRecord);
+      }
+      parser.end();
+    } catch (error) {
+      // Ends the transfer of an answer that cannot be read.
+      void reader?.cancel().catch(() => undefined);
+      throw failure("samples", error, signal);
+    }
+  }
+
+  private async ask(path: string, body: object, signal?: AbortSignal): Promise<object> {
+    const response = await this.post(path, body, signal);
+    let answer: unknown;
+    try {
+      answer = await response.json();
+    } catch (error) {
+      if (signal?.aborted) throw failure(path, error, signal);
+      throw malformed(path, "not JSON");
+    }
+    if (typeof answer !== "object" || answer === null) throw malformed(path, "not an object");
+    return answer;
+  }
+
+  private async post(path: string, body: object, signal?: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { "Content-Type": "application/json" };
+    const token = this.tokens.get();
+    if (token !== null && path !== "enter") headers.Authorization = `Bearer ${token}`;
+    let response: Response;
+    try {
+      response = await this.fetch(`${this.base}api/${path}`, {
+        method: "POST", headers, body: JSON.stringify(body), cache: "no-store",
+        credentials: "same-origin", redirect: "error", ...(signal ? { signal } : {}),
+      });
+    } catch (error) {
+      throw failure(path, error, signal);
+    }
+    if (response.status === 200) return response;
+    const view = (body as { view?: string }).view;
+    const error = await refusal(path, response, view !== undefined);
+    if (error.unknownView && view !== undefined) this.onUnknownView?.(view);
+    throw error;
+  }
+}
+
+/** Reads the error of an answer other than 200; a proxy may have written anything there. */
+async function refusal(path: string, response: Response, ofView: boolean): Promise<ApiError> {
+  let error: Record<string, unknown> = {};
+  try {
+    const answer = (await response.json()) as { error?: unknown } | null;
+    if (typeof answer?.error === "object" && answer.error !== null) {
+      error = answer.error as Record<string, unknown>;
+    }
+  } catch {
+    // The status alone is reported.
+  }
+  const kind = typeof error.kind === "string" ? error.kind : "internal";
+  const message = typeof error.message === "string" && error.message !== ""
+    ? error.message.slice(0, maxErrorText)
+    : `${path}: the server answered with status ${response.status}`;
+  return new ApiError(message, kind, response.status, {
+    position: count(error.position), line: count(error.line), column: count(error.column),
+    unknownView: ofView && response.status === 404 && kind === "not found",
+  });
+}
+
+/** An abort stays what it is; all else becomes an ApiError. */
+function failure(path: string, error: unknown, signal?: AbortSignal): unknown {
+  if (signal?.aborted || error instanceof ApiError) return error;
+  if (error instanceof RecordError) return new ApiError(error.message, "corrupt", 200);
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ApiError(`${path}: the server cannot be reached (${reason})`, "unreachable", 0);
+}
+
+function malformed(path: string, problem: string): ApiError {
+  return new ApiError(`${path}: the answer cannot be read: ${problem}`, "corrupt", 200);
+}
+
+const draws: ReadonlySet<string> = new Set(["image", "boxes", "mask", "segments", "polygons",
+  "keypoints", "points", "label", "text", "json", "number", "embedding", "array"]);
+
+/** Checks what sizes and loops depend on, and puts empty lists where the server left them out. */
+export function checkView(path: string, answer: object): View {
+  const view = answer as View;
+  if (typeof view.view !== "string") throw malformed(path, "no view");
+  if (!isCount(view.rows)) throw malformed(path, "rows is not a whole number");
+  return { ...view, tensors: list(view.tensors).filter(isTensor).map(checkTensor) };
+}
+
+function isTensor(value: unknown): value is Tensor {
+  return typeof value === "object" && value !== null && typeof (value as Tensor).name === "string";
+}
+
+function checkTensor(tensor: Tensor): Tensor {
+  return {
+    ...tensor,
+    group: typeof tensor.group === "string" ? tensor.group : "",
+    over: typeof tensor.over === "string" ? tensor.over : "",
+    class_names: strings(tensor.class_names),
+    info: typeof tensor.info === "object" && tensor.info !== null ? tensor.info : {},
+    draw: draws.has(tensor.draw) ? tensor.draw : "array",
+  };
+}
+
+function list<T>(value: T[] | null | undefined): T[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function count(value: unknown): number | undefined {
+  return isCount(value) ? value : undefined;
+}
+
+const tokenName = "deeplake-token";
+
+/** Keeps the token in sessionStorage, and in memory alone where a browser forbids that. */
+export function sessionTokens(): TokenStore {
+  let held: string | null = null;
+  return {
+    get() {
+      if (held !== null) return held;
+      try {
+        held = globalThis.sessionStorage?.getItem(tokenName) ?? null;
+      } catch {
+        // A sandboxed frame has no storage.
+      }
+      return held;
+    },
+    set(token) {
+      held = token;
+      try {
+        globalThis.sessionStorage?.setItem(tokenName, token);
+      } catch {
+        // The token then lasts as long as the page.
+      }
+    },
+  };
+}
+
+/** Keeps the token in memory alone. */
+export function memoryTokens(token: string | null = null): TokenStore {
+  return { get: () => token, set: (next) => void (token = next) };
+}

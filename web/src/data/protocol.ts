@@ -1,0 +1,67 @@
+// The types of the protocol with the server: see PROTOCOL.md.
+
+export interface View {
+  view: string;              // for later requests
+  uri: string; rows: number;
+  branch: string; commit: string; version: number; message: string; time: string;
+  query?: string;            // canonical text of the query that the view is the result of
+  tensors: Tensor[];
+}
+export interface Tensor {
+  name: string;              // "images", "truth/boxes"
+  group: string;             // "truth", or "" outside of groups
+  htype: string;             // without sequence[...]
+  sequence: boolean;         // a row is a list of items
+  list: boolean;             // the htype is a list by nature (polygon): items make one sample
+  dtype: string | null;      // NumPy's names, and "string", "json", "bytes"
+  shape: number[] | null;    // as declared; -1: varies
+  min_shape: number[] | null; max_shape: number[] | null;
+  class_names: string[];
+  info: Record<string, unknown>; // as in the dataset: untrusted
+  computed: boolean;         // by the query
+  role: "primary" | "overlay" | "side";
+  over: string;              // overlay: the name of the primary tensor; else ""
+  draw: "image" | "boxes" | "mask" | "segments" | "polygons" | "keypoints" | "points" |
+        "label" | "text" | "json" | "number" | "embedding" | "array";
+  boxes?: "LTRB" | "LTWH" | "CCWH";   // draw "boxes": what the four numbers are; C: the centre
+  fractional?: boolean;               // draw "boxes": in parts of the picture, not pixels
+}
+export interface Stats {
+  rows: number; missing: number;      // rows without a sample
+  kind: "classes" | "histogram" | "text" | "none";
+  classes?: { value: string | number; name: string; rows: number }[];  // most frequent first, at most 200
+  more?: number;                      // other classes
+  bins?: { from: number; to: number; rows: number }[];
+  min?: number; max?: number; mean?: number;
+  filters?: string[];                 // for each class or bin: a condition for WHERE
+}
+export interface Versions {
+  branch: string;
+  branches: { name: string; commit: string; version: number }[];
+  tags: { name: string; commit: string; message: string }[];
+  saved: { name: string; query: string; rows: number; commit: string }[];
+  commits: { commit: string; version: number; message: string; author: string; time: string; parents: string[] }[]; // newest first
+}
+export interface Diff {
+  from: string; to: string;           // commits
+  rows: { added: number; removed: number; updated: number };
+  tensors: { name: string; change: "created" | "deleted" | "renamed" | "changed"; was?: string;
+             updated: number }[];
+  changed: number[];                  // rows of `to` with a changed sample, at most 10,000
+  added: number[];                    // rows of `to`, at most 10,000
+  removed: number[];                  // rows of `from`, at most 10,000
+}
+
+export interface Header {
+  end?: true;
+  row: number;                        // of the view
+  index: number;                      // the row of the dataset
+  column: string;
+  item?: number; items?: number;      // of a sequence or list: which item, of how many
+  kind: "file" | "array" | "text" | "json" | "missing" | "error" | "large";
+  media?: string;                     // file: "image/jpeg", "image/png", "image/webp"
+  width?: number; height?: number;    // file: of the whole picture, which may be larger than the file's
+  dtype?: string; shape?: number[];   // array: C order, little-endian; bool is a byte
+  size?: number;                      // large: bytes that were not sent
+  message?: string;                   // error: the sample cannot be read
+}

@@ -1,0 +1,182 @@
+// Fills a scene with the cells of a grid: pictures with annotations, captions and messages.
+
+import type { Sample, SampleStore } from "./api";
+import { fit, type Rect } from "./geometry";
+import { ui } from "./palettes";
+import type { Painter, PaintOptions } from "./painter";
+import { captionOf, itemOf, type Plan } from "./plan";
+import { sizeOf } from "./pixels";
+import { code, type Scene } from "./scene";
+import { plain, lineHeight, wrap } from "./texts";
+
+const textFrom = 64;
+const namesFromCell = 160;
+const namesFromBox = 28;
+
+interface Wrapped {
+  width: number;
+  lines: string[];
+}
+
+interface Shown {
+  sample: Sample;
+  width: number;
+  height: number;
+}
+
+const maxShown = 8192;
+
+/** What the cells of a grid need to be filled. */
+export interface CellContext {
+  scene: Scene;
+  store: SampleStore;
+  plan: Plan;
+  painter: Painter;
+  /** Side of the picture of a cell, in CSS pixels, and of its texels. */
+  cell: number;
+  texels: number;
+  captions: number;
+}
+
+export class CellFiller {
+  private readonly wrapped = new WeakMap<Sample, Wrapped>();
+  /** The picture that a row showed last: it stays until a better one is uploaded. */
+  private readonly shown = new Map<number, Shown>();
+
+  /** Forgets what rows showed: they belong to another view. */
+  reset(): void {
+    this.shown.clear();
+  }
+
+  /** Fills the cell of a row whose corner is at (x, y) in the world. */
+  fill(to: CellContext, row: number, x: number, y: number): void {
+    const place = { x, y, width: to.cell, height: to.cell };
+    const { primary } = to.plan;
+    if (!primary) {
+      this.fillText(to, row, place);
+      return;
+    }
+    const sample = itemOf(to.store.peek(row, primary.name), primary, 0);
+    const size = sample && sizeOf(sample);
+    if (!sample) {
+      if (!this.addShown(to, row, place)) this.addMessage(to, place, "…", ui.dim);
+    } else if (size) {
+      this.fillPicture(to, row, sample, size, place);
+    } else if (sample.kind === "text" || sample.kind === "json") {
+      to.scene.addGround(place, code(0, ui.cell));
+      this.addWrapped(to, sample, place, 0);
+    } else {
+      this.addMessage(to, place, messageOf(sample), sample.kind === "error" ? ui.error : ui.dim);
+    }
+    this.addCaptions(to, row, x, y);
+  }
+
+  private fillPicture(to: CellContext, row: number, sample: Sample,
+    size: { width: number; height: number }, place: Rect): void {
+    const rect = fit(size.width, size.height, place);
+    const { scene, plan, painter } = to;
+    if (plan.primaryIsOverlay) {
+      scene.addGround(rect, code(0, ui.cell));
+    } else if (scene.addPicture(sample, rect, to.texels)) {
+      if (this.shown.size >= maxShown) this.shown.clear();
+      this.shown.set(row, { sample, ...size });
+    } else if (!this.addShown(to, row, place)) {
+      scene.addGround(rect, code(0, ui.cell));
+    }
+    painter.paint(scene, painter.annotations(to.store, plan, row, 0, size), size, rect,
+      optionsOf(to));
+  }
+
+  private addShown(to: CellContext, row: number, place: Rect): boolean {
+    const shown = this.shown.get(row);
+    if (!shown) return false;
+    return to.scene.addKnownPicture(shown.sample, fit(shown.width, shown.height, place));
+  }
+
+  private addMessage(to: CellContext, place: Rect, message: string, color: number): void {
+    to.scene.addGround(place, code(0, ui.cell));
+    if (message === "") return;
+    const text = to.cell >= textFrom ? message : message.slice(0, 1);
+    const width = Math.min(to.cell - 4, to.scene.texts.measure(plain(text)));
+    to.scene.addText(text, place.x, place.y, Math.max(2, (to.cell - width) / 2),
+      (to.cell - lineHeight) / 2, to.cell - 4, code(0, color));
+  }
+
+  private addCaptions(to: CellContext, row: number, x: number, y: number): void {
+    if (to.captions === 0) return;
+    to.plan.captions.forEach((tensor, line) => {
+      const sample = itemOf(to.store.peek(row, tensor.name), tensor, 0);
+      const text = captionOf(tensor, sample);
+      if (text === "") return;
+      to.scene.addText(text, x, y + to.cell, 0, line * lineHeight, to.cell,
+        code(0, line === 0 ? ui.text : ui.dim));
+    });
+  }
+
+  /** A cell without a picture shows its texts in turn. */
+  private fillText(to: CellContext, row: number, place: Rect): void {
+    to.scene.addGround(place, code(0, ui.cell));
+    let line = 0;
+    for (const tensor of to.plan.captions) {
+      const sample = itemOf(to.store.peek(row, tensor.name), tensor, 0);
+      if (!sample) continue;
+      if (sample.kind === "text" || sample.kind === "json") {
+        line += this.addWrapped(to, sample, place, line);
+        continue;
+      }
+      const text = captionOf(tensor, sample) || messageOf(sample);
+      if (text === "" || (line + 1) * lineHeight > to.cell) continue;
+      to.scene.addText(text, place.x, place.y, 0, line++ * lineHeight, to.cell, code(0, ui.text));
+    }
+  }
+
+  /** Adds a text on several lines, from a line of the cell on; returns how many. */
+  private addWrapped(to: CellContext, sample: Extract<Sample, { text: string }>, place: Rect,
+    from: number): number {
+    const room = Math.floor(to.cell / lineHeight) - from;
+    if (room <= 0) return 0;
+    let wrapped = this.wrapped.get(sample);
+    if (!wrapped || wrapped.width !== to.cell) {
+      const lines = wrap(sample.text, to.cell, Math.ceil(to.cell / lineHeight),
+        (text) => to.scene.texts.measure(text));
+      wrapped = { width: to.cell, lines };
+      this.wrapped.set(sample, wrapped);
+    }
+    const count = Math.min(room, wrapped.lines.length);
+    for (let i = 0; i < count; i++) {
+      to.scene.addText(wrapped.lines[i], place.x, place.y, 0, (from + i) * lineHeight, to.cell,
+        code(0, ui.text));
+    }
+    return count;
+  }
+}
+
+function optionsOf(to: CellContext): PaintOptions {
+  return {
+    maskSide: to.texels, nameWidth: Math.max(40, to.cell / 2), margin: 0,
+    namesFrom: to.cell >= namesFromCell ? namesFromBox : Infinity,
+  };
+}
+
+/** What a cell says of a sample that is no picture. */
+export function messageOf(sample: Sample): string {
+  switch (sample.kind) {
+    case "missing": return "missing";
+    case "error": return `error: ${sample.message}`;
+    case "large": return `large: ${sizeText(sample.size)}`;
+    case "array": return `${sample.dtype} (${sample.shape.join(", ")})`;
+    case "items": return `${sample.count} items`;
+    default: return "";
+  }
+}
+
+export function sizeText(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,431 @@
+// The virtual grid: scroll position, selection and what is wanted of the store.
+
+import type { Appearance, Grid, GridEvents, Hit, OpenGrid, SampleStore, Want } from "./api";
+import { CellFiller } from "./cells";
+import {
+  cellRect, clamp, fit, inside, keepRow, type Layout, layout, linesIn, lineTop, maxCell, minCell,
+  rowAt, rowOfKey, rowsOf, scrollbarWidth, scrollOfThumb, scrollToShow, thumb, thumbnailSize,
+} from "./geometry";
+import { type Gestures, listen } from "./gestures";
+import { annotationAt, hitOf } from "./hits";
+import { groundOf, ui } from "./palettes";
+import { Painter } from "./painter";
+import { itemOf, type Plan, planOf } from "./plan";
+import { sizeOf } from "./pixels";
+import { code, type Style, type View } from "./scene";
+import { Surface } from "./surface";
+import { lineHeight } from "./texts";
+
+const owner = "grid";
+const captionsFrom = 96;
+const fillFrom = 200;
+/** Milliseconds between requests while the grid moves. */
+const wantInterval = 80;
+/** Part of its speed that a thrown grid keeps each millisecond. */
+const friction = 0.997;
+const leastSpeed = 0.02;
+
+export const openGrid: OpenGrid = (canvas, events) => new GridView(canvas, events);
+
+class GridView implements Grid, Gestures {
+  private readonly surface: Surface;
+  private readonly painter = new Painter();
+  private readonly filler = new CellFiller();
+  private readonly stopListening: () => void;
+  private store: SampleStore | undefined;
+  private stopStore: (() => void) | undefined;
+  private appearance: Appearance = { primary: "", layers: {}, dark: false };
+  private plan: Plan | undefined;
+  private place: Layout = layout(0, 0, 0, 128, 0);
+  private side = 160;
+  private scroll = 0;
+  private selected = -1;
+  private hovered = -1;
+  private speed = 0;
+  private lastFrame = 0;
+  private direction = 1;
+  /** Where the thumb of the scrollbar was taken; undefined: it is not dragged. */
+  private held: number | undefined;
+  private touched = false;
+
+  // What of the scene is out of date.
+  private built: { from: number; to: number; anchor: number } | undefined;
+  private stalePalettes = true;
+  private staleFrames = true;
+
+  private wanted = "";
+  private wantTimer: ReturnType<typeof setTimeout> | undefined;
+  private lastWant = -Infinity;
+  private first = -1;
+  private count = -1;
+
+  // Kept so that frames allocate nothing.
+  private readonly view: View = { scale: 1, x: 0, y: 0 };
+  private readonly style: Style = { stroke: 2, radius: 3, fill: 0 };
+
+  constructor(canvas: HTMLCanvasElement, private readonly events: GridEvents) {
+    this.surface = new Surface(canvas, {
+      reset: () => this.resized(), frame: (time) => this.frame(time),
+    });
+    this.stopListening = listen(canvas, this);
+    this.surface.start();
+  }
+
+  // Grid.
+
+  setStore(store: SampleStore): void {
+    if (this.store === store) return;
+    this.stopStore?.();
+    this.store?.want([], owner);
+    this.store = store;
+    this.stopStore = store.subscribe(() => this.changed());
+    this.filler.reset();
+    this.scroll = 0;
+    this.speed = 0;
+    this.selected = -1;
+    this.hovered = -1;
+    this.replan();
+  }
+
+  setAppearance(appearance: Appearance): void {
+    this.appearance = appearance;
+    this.replan();
+  }
+
+  setCell(pixels: number): void {
+    this.resize(pixels, 0, 0);
+  }
+
+  scrollTo(row: number): void {
+    const line = Math.floor(clamp(row, 0, Math.max(0, this.place.rows - 1)) / this.place.columns);
+    this.moveTo(line * this.place.stepY);
+  }
+
+  select(row: number): void {
+    if (!Number.isSafeInteger(row) || row < 0 || row >= this.place.rows) return;
+    this.selected = row;
+    this.staleFrames = true;
+    this.moveTo(scrollToShow(this.place, this.scroll, row));
+    this.surface.invalidate();
+  }
+
+  key(e: KeyboardEvent): boolean {
+    if (e.ctrlKey || e.metaKey || e.altKey) return false;
+    if (e.key === "Enter" && this.selected >= 0) {
+      this.events.opened(this.selected);
+      return true;
+    }
+    // Without a selection the first key selects the first row in sight.
+    const start = this.selected >= 0 ? this.selected : Math.max(0, this.first);
+    const row = rowOfKey(this.place, e.key, start);
+    if (row === undefined) return false;
+    this.choose(this.selected < 0 && e.key.startsWith("Arrow") ? start : row);
+    return true;
+  }
+
+  frames(): { drawn: number; times: number[] } {
+    return { drawn: this.surface.frames.drawn, times: this.surface.frames.times() };
+  }
+
+  destroy(): void {
+    clearTimeout(this.wantTimer);
+    this.stopListening();
+    this.stopStore?.();
+    this.store?.want([], owner);
+    this.surface.destroy();
+  }
+
+  // Gestures.
+
+  wheel(dx: number, dy: number): void {
+    this.speed = 0;
+    this.moveTo(this.scroll + (Math.abs(dy) >= Math.abs(dx) ? dy : dx));
+  }
+
+  zoom(factor: number, x: number, y: number): void {
+    const before = Math.round(this.side);
+    this.resize(this.side * factor, x, y);
+    const after = Math.round(this.side);
+    if (after !== before) this.events.resized?.(after);
+  }
+
+  press(x: number, y: number): void {
+    this.speed = 0;
+    this.held = undefined;
+    const bar = thumb(this.place, this.scroll);
+    if (!bar || x < bar.x) return;
+    if (!inside(bar, x, y)) this.moveTo(scrollOfThumb(this.place, y - bar.height / 2));
+    this.held = y - (thumb(this.place, this.scroll)?.y ?? 0);
+  }
+
+  drag(_x: number, y: number, _dx: number, dy: number, touch: boolean): void {
+    if (this.held !== undefined) this.moveTo(scrollOfThumb(this.place, y - this.held));
+    else if (touch) this.moveTo(this.scroll - dy);
+  }
+
+  release(_vx: number, vy: number, touch: boolean): void {
+    if (touch && this.held === undefined) {
+      this.speed = -vy;
+      this.lastFrame = performance.now();
+      this.surface.invalidate();
+    }
+    this.touched = this.held !== undefined;
+    this.held = undefined;
+  }
+
+  tap(x: number, y: number, double: boolean): void {
+    if (this.touched) return;
+    const row = rowAt(this.place, this.scroll, x, y);
+    if (row < 0) return;
+    if (double) this.events.opened(row);
+    else this.choose(row);
+  }
+
+  hover(x: number, y: number): void {
+    const row = rowAt(this.place, this.scroll, x, y);
+    this.setHovered(row);
+    this.events.hovered(row < 0 ? null : this.hit(row, x, y));
+  }
+
+  leave(): void {
+    this.setHovered(-1);
+    this.events.hovered(null);
+  }
+
+  private setHovered(row: number): void {
+    if (row === this.hovered) return;
+    this.hovered = row;
+    this.staleFrames = true;
+    this.surface.invalidate();
+  }
+
+  private hit(row: number, x: number, y: number): Hit {
+    const { store, plan } = this;
+    const sample = plan?.primary && itemOf(store?.peek(row, plan.primary.name), plan.primary, 0);
+    const size = sample && sizeOf(sample);
+    if (!store || !plan || !size) return { row };
+    const cell = cellRect(this.place, this.scroll, row);
+    const rect = fit(size.width, size.height, { ...cell, height: this.place.cell });
+    if (!inside(rect, x, y)) return { row };
+    const px = (x - rect.x) / rect.width * size.width;
+    const py = (y - rect.y) / rect.height * size.height;
+    const found = annotationAt(this.painter.annotations(store, plan, row, 0, size), size, px, py,
+      6 * size.width / rect.width, (one, place) =>
+        plan.palettes[one.overlay.palette - 1].hidden.has(place));
+    return hitOf(row, px, py, found);
+  }
+
+  private choose(row: number): void {
+    this.select(row);
+    this.events.selected(row);
+  }
+
+  // State.
+
+  private resized(): void {
+    this.stalePalettes = true;
+    this.relayout(0, 0);
+  }
+
+  private replan(): void {
+    if (!this.store) return;
+    this.plan = planOf(this.store.view, this.appearance);
+    this.stalePalettes = true;
+    this.wanted = "";
+    this.relayout(0, 0);
+  }
+
+  private resize(pixels: number, x: number, y: number): void {
+    if (!Number.isFinite(pixels)) return;
+    this.side = clamp(pixels, minCell, maxCell);
+    this.relayout(x, y);
+  }
+
+  /** Lays the grid out anew, and keeps the row at a point of the window where it is. */
+  private relayout(x: number, y: number): void {
+    const { surface } = this;
+    const before = this.place;
+    const cell = Math.round(this.side);
+    const lines = cell >= captionsFrom && this.plan?.primary ? this.plan.captions.length : 0;
+    const rows = this.store?.view.rows ?? 0;
+    this.place = layout(surface.width, surface.height, rows, cell, lines * lineHeight);
+    if (before.rows === rows && rows > 0) {
+      const under = rowAt(before, this.scroll, x, y);
+      const row = under >= 0 ? under : rowsOf(before, linesIn(before, this.scroll, 1)).from;
+      this.scroll = keepRow(before, this.scroll, this.place, row);
+    }
+    this.built = undefined;
+    this.staleFrames = true;
+    this.moveTo(this.scroll);
+    surface.invalidate();
+  }
+
+  private changed(): void {
+    this.built = undefined;
+    this.surface.invalidate();
+    this.wantLater();
+  }
+
+  private moveTo(scroll: number): void {
+    const to = clamp(scroll, 0, this.place.maxScroll);
+    if (to !== this.scroll) this.direction = to > this.scroll ? 1 : -1;
+    const moved = to !== this.scroll;
+    this.scroll = to;
+    if (moved) this.surface.invalidate();
+    const rows = rowsOf(this.place, linesIn(this.place, to, this.place.height));
+    if (rows.from !== this.first || rows.to - rows.from !== this.count) {
+      this.first = rows.from;
+      this.count = rows.to - rows.from;
+      this.events.scrolled(this.first, this.count);
+    }
+    this.wantLater();
+  }
+
+  // Requests.
+
+  private wantLater(): void {
+    if (this.wantTimer !== undefined) return;
+    const wait = Math.max(0, this.lastWant + wantInterval - performance.now());
+    this.wantTimer = setTimeout(() => {
+      this.wantTimer = undefined;
+      this.lastWant = performance.now();
+      this.want();
+    }, wait);
+  }
+
+  /** Asks for what is in sight, and for one more screen once that has come. */
+  private want(): void {
+    const { store, plan, place } = this;
+    if (!store || !plan || place.height === 0) return;
+    const lines = linesIn(place, this.scroll, place.height);
+    const sight = rowsOf(place, lines);
+    const texels = thumbnailSize(place.cell, this.surface.ratio);
+    const complete = this.isThere(store, plan, sight);
+    const key = `${sight.from} ${sight.to} ${texels} ${complete ? this.direction : 0}`;
+    if (key === this.wanted) return;
+    this.wanted = key;
+    const columns = plan.columns.map(({ name, sized }) => ({ name, pixels: sized ? texels : 0 }));
+    const wants: Want[] = [{ rows: rowList(sight), columns }];
+    if (complete) {
+      const screen = lines.to - lines.from;
+      const ahead = this.direction > 0
+        ? { from: lines.to, to: Math.min(place.lines, lines.to + screen) }
+        : { from: Math.max(0, lines.from - screen), to: lines.from };
+      wants.push({ rows: rowList(rowsOf(place, ahead)), columns });
+    }
+    store.want(wants, owner);
+  }
+
+  private isThere(store: SampleStore, plan: Plan, rows: { from: number; to: number }): boolean {
+    for (let row = rows.from; row < rows.to; row++) {
+      for (const { name } of plan.columns) if (!store.peek(row, name)) return false;
+    }
+    return true;
+  }
+
+  // Frames.
+
+  private frame(time: number): void {
+    const { scene } = this.surface;
+    const { place, surface } = this;
+    if (!scene) return;
+    this.glide(time);
+    if (this.stalePalettes) {
+      scene.palettes.set(this.appearance.dark, this.plan?.palettes ?? []);
+      this.stalePalettes = false;
+    }
+    const lines = linesIn(place, this.scroll, place.height);
+    if (!this.built || lines.from < this.built.from || lines.to > this.built.to) this.build(lines);
+    const anchor = this.built?.anchor ?? 0;
+    if (this.staleFrames) this.frameCells(anchor);
+    this.drawScrollbar();
+    this.view.scale = surface.ratio;
+    this.view.y = Math.round((anchor - this.scroll) * surface.ratio);
+    this.style.stroke = Math.max(1, Math.round((place.cell >= captionsFrom ? 2 : 1) * surface.ratio));
+    this.style.radius = (place.cell >= fillFrom ? 3 : 2) * surface.ratio;
+    this.style.fill = place.cell >= fillFrom ? 0.12 : 0;
+    scene.draw(surface.canvas.width, surface.canvas.height, this.view, this.style,
+      groundOf(this.appearance.dark));
+    if (scene.pending) this.built = undefined;
+    if (scene.pending || this.speed !== 0) surface.invalidate();
+  }
+
+  /** Moves a grid that was thrown. */
+  private glide(time: number): void {
+    if (this.speed === 0) return;
+    const passed = clamp(time - this.lastFrame, 0, 100);
+    this.lastFrame = time;
+    const before = this.scroll;
+    this.moveTo(this.scroll + this.speed * passed);
+    this.speed *= friction ** passed;
+    const stopped = passed > 0 && this.scroll === before;
+    if (Math.abs(this.speed) < leastSpeed || stopped) this.speed = 0;
+  }
+
+  /** Fills the scene with the cells in sight and some lines around them. */
+  private build(lines: { from: number; to: number }): void {
+    const { place, plan, store, surface } = this;
+    const { scene } = surface;
+    if (!scene) return;
+    const margin = Math.max(1, Math.ceil((lines.to - lines.from) / 4));
+    const from = Math.max(0, lines.from - margin);
+    const to = Math.min(place.lines, lines.to + margin);
+    // The world starts at the first line, so that 32 bits hold places exactly.
+    const anchor = from * place.stepY;
+    scene.begin();
+    this.painter.begin();
+    if (store && plan) {
+      const captions = Math.round((place.cellHeight - place.cell) / lineHeight);
+      const texels = thumbnailSize(place.cell, surface.ratio);
+      const context =
+        { scene, store, plan, painter: this.painter, cell: place.cell, texels, captions };
+      // Cells in sight come first: they take the time for uploads.
+      const fillLines = (first: number, last: number): void => {
+        const rows = rowsOf(place, { from: first, to: last });
+        for (let row = rows.from; row < rows.to; row++) {
+          const line = Math.floor(row / place.columns);
+          const x = place.left + (row - line * place.columns) * place.stepX;
+          this.filler.fill(context, row, x, lineTop(place, line) - anchor);
+        }
+      };
+      fillLines(lines.from, lines.to);
+      fillLines(lines.to, to);
+      fillLines(from, lines.from);
+    }
+    scene.end();
+    this.built = { from, to, anchor };
+    this.staleFrames = true;
+  }
+
+  private frameCells(anchor: number): void {
+    const { scene } = this.surface;
+    if (!scene) return;
+    scene.beginFrames();
+    if (this.hovered >= 0) this.frameCell(this.hovered, anchor, ui.hover);
+    if (this.selected >= 0) this.frameCell(this.selected, anchor, ui.accent);
+    scene.endFrames();
+    this.staleFrames = false;
+  }
+
+  private frameCell(row: number, anchor: number, color: number): void {
+    // A row far away would not fit the 32 bits of the world.
+    const rect = cellRect(this.place, anchor, row);
+    if (Math.abs(rect.y) < 1e6) this.surface.scene?.addFrame(rect, code(0, color));
+  }
+
+  private drawScrollbar(): void {
+    const { scene } = this.surface;
+    const bar = thumb(this.place, this.scroll);
+    if (!scene) return;
+    scene.beginChrome();
+    if (bar) {
+      scene.addChrome(bar.x, 0, scrollbarWidth, this.place.height, code(0, ui.track));
+      scene.addChrome(bar.x + 2, bar.y, scrollbarWidth - 4, bar.height, code(0, ui.thumb));
+    }
+    scene.endChrome();
+  }
+}
+
+function rowList({ from, to }: { from: number; to: number }): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}

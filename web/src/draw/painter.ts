@@ -1,0 +1,205 @@
+// Adds the annotations of one picture to a scene.
+
+import type { Sample, SampleStore, Tensor } from "./api";
+import type { Rect } from "./geometry";
+import type { Overlay, Plan } from "./plan";
+import { className, itemOf } from "./plan";
+import { code, type Scene } from "./scene";
+import {
+  classesOf, clipSegment, codeOf, labelsFit, type PictureSize, type Polygon, type Shapes, shapesOf,
+} from "./shapes";
+import { clipPolygon, maxFillPoints, thin, triangulate } from "./triangles";
+
+/** The sample of an overlay at one picture, with the shapes and classes of its instances. */
+export interface Annotation {
+  overlay: Overlay;
+  sample: Sample;
+  shapes: Shapes;
+  classOf(instance: number): number;
+  nameOf(instance: number): string;
+}
+
+export interface PaintOptions {
+  /** Texels of the longer side of masks; 0: all. */
+  maskSide: number;
+  /** Names stand at boxes that are at least so many world units wide; Infinity: none do. */
+  namesFrom: number;
+  /** CSS pixels of the widest name. */
+  nameWidth: number;
+  /** How far shapes may lie outside of the picture, in its sizes. */
+  margin: number;
+}
+
+interface Fill {
+  xy: ArrayLike<number>;
+  triangles: number[];
+}
+
+const maxNames = 2000;
+
+export class Painter {
+  private shapes = new WeakMap<Sample, { width: number; height: number; shapes: Shapes }>();
+  private fills = new WeakMap<Polygon, Fill>();
+  private readonly segment = new Float64Array(4);
+  private names = 0;
+
+  /** Starts a new scene. */
+  begin(): void {
+    this.names = 0;
+  }
+
+  /** The annotations at a picture that have come. */
+  annotations(store: SampleStore, plan: Plan, row: number, item: number,
+    size: PictureSize): Annotation[] {
+    const found: Annotation[] = [];
+    for (const overlay of plan.overlays) {
+      if (!overlay.visible) continue;
+      const { tensor } = overlay;
+      const sample = itemOf(store.peek(row, tensor.name), tensor, item);
+      if (sample) found.push(this.annotation(store, overlay, row, item, sample, size));
+    }
+    return found;
+  }
+
+  private annotation(store: SampleStore, overlay: Overlay, row: number, item: number,
+    sample: Sample, size: PictureSize): Annotation {
+    const shapes = this.shapesOf(overlay.tensor, sample, size);
+    const instances = instancesOf(overlay.tensor, sample, shapes);
+    let labels: Sample | undefined;
+    let named: Tensor | undefined;
+    for (const tensor of overlay.labels) {
+      const candidate = itemOf(store.peek(row, tensor.name), tensor, item);
+      if (!labelsFit(candidate, instances)) continue;
+      labels = candidate;
+      named = tensor;
+      break;
+    }
+    const byLabel = classesOf(labels, instances);
+    // Values of a segment mask are classes already.
+    const classOf = overlay.tensor.draw === "segments" ? (value: number) => value : byLabel;
+    const nameOf = (instance: number): string => {
+      if (named) return className(named, classOf(instance));
+      return overlay.tensor.class_names.length > 0
+        ? className(overlay.tensor, classOf(instance)) : "";
+    };
+    return { overlay, sample, shapes, classOf, nameOf };
+  }
+
+  private shapesOf(tensor: Tensor, sample: Sample, size: PictureSize): Shapes {
+    const known = this.shapes.get(sample);
+    if (known && known.width === size.width && known.height === size.height) return known.shapes;
+    const shapes = shapesOf(tensor, sample, size);
+    this.shapes.set(sample, { width: size.width, height: size.height, shapes });
+    return shapes;
+  }
+
+  /** Paints all annotations of a picture that lies at `place` in the world. */
+  paint(scene: Scene, annotations: readonly Annotation[], size: PictureSize, place: Rect,
+    options: PaintOptions): void {
+    for (const one of annotations) {
+      const { palette, tensor } = one.overlay;
+      if (tensor.draw === "segments") {
+        scene.addSegments(one.sample, place, palette, options.maskSide);
+      } else if (tensor.draw === "mask") {
+        const codes = (mask: number): number => codeOf(one.classOf(mask));
+        scene.addMasks(one.sample, place, palette, codes, options.maskSide);
+      } else {
+        this.paintShapes(scene, one, size, place, options);
+      }
+    }
+  }
+
+  private paintShapes(scene: Scene, one: Annotation, size: PictureSize, place: Rect,
+    options: PaintOptions): void {
+    const to: Target = {
+      scene, x: place.x, y: place.y, sx: place.width / size.width, sy: place.height / size.height,
+      left: -options.margin * size.width, top: -options.margin * size.height,
+      right: (1 + options.margin) * size.width, bottom: (1 + options.margin) * size.height,
+    };
+    this.paintBoxes(one, to, options);
+    for (const polygon of one.shapes.polygons) {
+      const color = codeAt(one, polygon.instance);
+      this.fillPolygon(polygon, to, color);
+      this.outline(polygon.xy, to, color);
+    }
+    for (const edge of one.shapes.edges) {
+      this.line(edge.x0, edge.y0, edge.x1, edge.y1, to, codeAt(one, edge.instance));
+    }
+    for (const point of one.shapes.points) {
+      if (point.x < to.left || point.x > to.right || point.y < to.top || point.y > to.bottom) continue;
+      scene.addPoint(to.x + point.x * to.sx, to.y + point.y * to.sy,
+        codeAt(one, point.instance, point.hollow));
+    }
+  }
+
+  private paintBoxes(one: Annotation, to: Target, options: PaintOptions): void {
+    const { boxes, boxOf } = one.shapes;
+    for (let i = 0; i < boxOf.length; i++) {
+      const left = Math.max(boxes[4 * i], to.left);
+      const top = Math.max(boxes[4 * i + 1], to.top);
+      const right = Math.min(boxes[4 * i + 2], to.right);
+      const bottom = Math.min(boxes[4 * i + 3], to.bottom);
+      // What lies outside is not drawn into the cells beside.
+      if (left > right || top > bottom) continue;
+      const x = to.x + left * to.sx;
+      const y = to.y + top * to.sy;
+      const x1 = to.x + right * to.sx;
+      to.scene.addBox(x, y, x1, to.y + bottom * to.sy, codeAt(one, boxOf[i]));
+      if (x1 - x < options.namesFrom || this.names >= maxNames) continue;
+      const name = one.nameOf(boxOf[i]);
+      if (name === "") continue;
+      this.names++;
+      to.scene.addText(name, x, y, 0, 0, options.nameWidth, codeAt(one, boxOf[i], true));
+    }
+  }
+
+  private outline(xy: Float64Array, to: Target, color: number): void {
+    const count = xy.length / 2;
+    // Two points are a line; more of them close.
+    for (let i = count > 2 ? 0 : 1, j = count > 2 ? count - 1 : 0; i < count; j = i++) {
+      this.line(xy[2 * j], xy[2 * j + 1], xy[2 * i], xy[2 * i + 1], to, color);
+    }
+  }
+
+  private line(x0: number, y0: number, x1: number, y1: number, to: Target, color: number): void {
+    const s = this.segment;
+    if (!clipSegment(x0, y0, x1, y1, to.left, to.top, to.right, to.bottom, s)) return;
+    to.scene.addLine(to.x + s[0] * to.sx, to.y + s[1] * to.sy,
+      to.x + s[2] * to.sx, to.y + s[3] * to.sy, color);
+  }
+
+  private fillPolygon(polygon: Polygon, to: Target, color: number): void {
+    let fill = this.fills.get(polygon);
+    if (!fill) {
+      const xy = clipPolygon(thin(polygon.xy, maxFillPoints), to.left, to.top, to.right, to.bottom);
+      fill = { xy, triangles: triangulate(xy) };
+      // A painter has one margin and a polygon one picture, so that the cut stays right.
+      this.fills.set(polygon, fill);
+    }
+    for (const at of fill.triangles) {
+      to.scene.addVertex(to.x + fill.xy[2 * at] * to.sx, to.y + fill.xy[2 * at + 1] * to.sy, color);
+    }
+  }
+}
+
+/** Where shapes go, and the part of the picture's plane that is drawn. */
+interface Target {
+  scene: Scene;
+  x: number;
+  y: number;
+  sx: number;
+  sy: number;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+function codeAt(one: Annotation, instance: number, flag = false): number {
+  return code(one.overlay.palette, codeOf(one.classOf(instance)), flag);
+}
+
+function instancesOf(tensor: Tensor, sample: Sample, shapes: Shapes): number {
+  if (tensor.draw !== "mask") return shapes.instances;
+  return sample.kind === "array" && sample.shape.length === 3 ? sample.shape[2] : 1;
+}

@@ -1,0 +1,51 @@
+// Keeps the address of the page in step with the place that it shows.
+
+import { formatPlace, type Place } from "./place";
+
+export interface Browser {
+  location: Pick<Location, "hash" | "pathname" | "search" | "href">;
+  history: Pick<History, "pushState" | "replaceState">;
+}
+
+// Browsers bound how often an address may be set.
+const delay = 300;
+
+export class Address {
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly browser: Browser) {}
+
+  get fragment(): string {
+    return this.browser.location.hash;
+  }
+
+  /** Sets the address without a step back. */
+  replace(fragment: string): void {
+    clearTimeout(this.timer);
+    this.browser.history.replaceState(null, "", this.of(fragment));
+  }
+
+  /** Sets the address, with a step back to the one before. */
+  push(place: Place): void {
+    clearTimeout(this.timer);
+    this.browser.history.pushState(null, "", this.of(formatPlace(place)));
+  }
+
+  /** Sets the address after a while, to the place of then. */
+  replaceSoon(place: () => Place): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.replace(formatPlace(place())), delay);
+  }
+
+  /** The link to a place. It holds no key. */
+  link(place: Place): string {
+    const base = this.browser.location.href.replace(/#.*$/, "");
+    const fragment = formatPlace(place);
+    return fragment ? `${base}#${fragment}` : base;
+  }
+
+  private of(fragment: string): string {
+    const { pathname, search } = this.browser.location;
+    return pathname + search + (fragment && "#" + fragment);
+  }
+}

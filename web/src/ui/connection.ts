@@ -1,0 +1,92 @@
+// Repeats requests that do not reach the server, until it answers or they are no longer wanted.
+
+import { ApiError } from "../data/client";
+
+export interface ConnectionEvents {
+  /** The time of the next attempt, or null once the server answers. */
+  offline(retryAt: number | null): void;
+  /** The server refuses the token. */
+  refused(): void;
+}
+
+const firstWait = 500;
+const lastWait = 15_000;
+
+export class Connection {
+  private waiting = new Set<() => void>();
+  private tries = 0;
+  private down = false;
+
+  constructor(private readonly events: ConnectionEvents,
+    private readonly now: () => number = () => Date.now()) {}
+
+  async call<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (;;) {
+      try {
+        const result = await task();
+        this.answered();
+        return result;
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        if (!isUnreachable(error)) {
+          if (error instanceof ApiError && error.status > 0) this.answered();
+          if (isRefusal(error)) this.events.refused();
+          throw error;
+        }
+        await this.pause(signal);
+      }
+    }
+  }
+
+  /** Repeats waiting requests at once. */
+  retryNow(): void {
+    for (const wake of [...this.waiting]) wake();
+  }
+
+  private answered(): void {
+    if (!this.down) return;
+    this.down = false;
+    this.tries = 0;
+    this.events.offline(null);
+    this.retryNow();
+  }
+
+  private pause(signal?: AbortSignal): Promise<void> {
+    // Requests that fail together count as one attempt.
+    if (this.waiting.size === 0) {
+      this.tries++;
+      this.down = true;
+    }
+    const wait = Math.min(lastWait, firstWait * 2 ** (this.tries - 1));
+    if (this.waiting.size === 0) this.events.offline(this.now() + wait);
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.waiting.delete(wake);
+        signal?.removeEventListener("abort", cancel);
+      };
+      const wake = (): void => {
+        end();
+        resolve();
+      };
+      const cancel = (): void => {
+        end();
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(wake, wait);
+      this.waiting.add(wake);
+      signal?.addEventListener("abort", cancel, { once: true });
+    });
+  }
+}
+
+/** Gateways answer with these statuses for a server that is gone. */
+const gone: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof ApiError && (error.kind === "unreachable" || gone.has(error.status));
+}
+
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403);
+}

@@ -1,0 +1,126 @@
+// The place in a dataset that the page shows, and its text in the fragment of the address.
+
+export type Mode = "" | "grid" | "single" | "table";
+
+export interface Place {
+  /** Branch, tag, commit or version; "": what the server was started for. */
+  at: string;
+  /** The name of a saved view; "": none. */
+  saved: string;
+  query: string;
+  /** The first row in sight. */
+  first: number;
+  /** The selected row; -1: none. */
+  row: number;
+  /** Of a sequence in the single view. */
+  item: number;
+  /** "": grid if there are pictures, else table. */
+  mode: Mode;
+  /** Side of a cell in CSS pixels. */
+  cell: number;
+  /** Names of the tensors that are not drawn. */
+  hidden: string[];
+}
+
+export const smallestCell = 32;
+export const largestCell = 1024;
+const maxHidden = 1000;
+
+export const home: Readonly<Place> = Object.freeze({
+  at: "", saved: "", query: "", first: 0, row: -1, item: 0, mode: "", cell: 160, hidden: [],
+});
+
+/** The text after "#"; what has its default is left out. */
+export function formatPlace(place: Place): string {
+  const out = new URLSearchParams();
+  if (place.at) out.set("at", place.at);
+  if (place.saved) out.set("saved", place.saved);
+  if (place.query) out.set("query", place.query);
+  if (place.first > 0) out.set("first", String(place.first));
+  if (place.row >= 0) out.set("row", String(place.row));
+  if (place.item > 0) out.set("item", String(place.item));
+  if (place.mode) out.set("mode", place.mode);
+  if (place.cell !== home.cell) out.set("cell", String(place.cell));
+  for (const name of place.hidden.slice(0, maxHidden)) out.append("hide", name);
+  return out.toString();
+}
+
+/** Reads a fragment, with or without "#". What makes no sense gets its default. */
+export function parsePlace(fragment: string): Place {
+  const from = new URLSearchParams(fragment.replace(/^#/, ""));
+  return {
+    at: from.get("at") ?? "",
+    saved: from.get("saved") ?? "",
+    query: from.get("query") ?? "",
+    first: count(from.get("first"), home.first),
+    row: count(from.get("row"), home.row),
+    item: count(from.get("item"), home.item),
+    mode: mode(from.get("mode")),
+    cell: clampCell(count(from.get("cell"), home.cell)),
+    hidden: [...new Set(from.getAll("hide"))].slice(0, maxHidden),
+  };
+}
+
+function count(text: string | null, otherwise: number): number {
+  if (text === null || !/^\d{1,16}$/.test(text)) return otherwise;
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : otherwise;
+}
+
+function mode(text: string | null): Mode {
+  return text === "grid" || text === "single" || text === "table" ? text : "";
+}
+
+export function clampCell(pixels: number): number {
+  return Math.round(Math.min(largestCell, Math.max(smallestCell, pixels)));
+}
+
+/** The one-time key of a link, and the fragment without it. */
+export function takeKey(fragment: string): { key: string | null; rest: string } {
+  const params = new URLSearchParams(fragment.replace(/^#/, ""));
+  const key = params.get("key");
+  params.delete("key");
+  return { key, rest: params.toString() };
+}
+
+/** A step back must undo it: other rows or another way to look at them. */
+export function isStep(from: Place, to: Place): boolean {
+  return from.at !== to.at || from.saved !== to.saved || from.query !== to.query ||
+    from.mode !== to.mode;
+}
+
+/** Another view of the server is needed. */
+export function isElsewhere(from: Place, to: Place): boolean {
+  return from.at !== to.at || from.saved !== to.saved || from.query !== to.query;
+}
+
+export type Target =
+  | { kind: "row"; row: number }
+  | { kind: "slice"; begin: number; end: number; step: number }
+  | { kind: "fault"; message: string };
+
+const slice = /^(-?\d{1,15})?\s*:\s*(-?\d{1,15})?(?:\s*:\s*(\d{1,15})?)?$/;
+
+/** Reads a row or a slice in Python's notation, for a view of so many rows. */
+export function parseTarget(text: string, rows: number): Target {
+  const input = text.trim().replace(/^ds\[(.*)\]$/, "$1").replaceAll("_", "");
+  if (rows === 0) return { kind: "fault", message: "There are no rows." };
+  if (/^-?\d{1,15}$/.test(input)) {
+    const row = Number(input) < 0 ? Number(input) + rows : Number(input);
+    if (row >= 0 && row < rows) return { kind: "row", row };
+    return { kind: "fault", message: `Rows go from 0 to ${rows - 1}.` };
+  }
+  const match = slice.exec(input);
+  if (!match) return { kind: "fault", message: "Write a row, 123, or a slice, 100:200 or 100:200:5." };
+  const bound = (part: string | undefined, otherwise: number): number => {
+    if (part === undefined) return otherwise;
+    const value = Number(part) < 0 ? Number(part) + rows : Number(part);
+    return Math.min(rows, Math.max(0, value));
+  };
+  const step = match[3] === undefined ? 1 : Number(match[3]);
+  if (step === 0) return { kind: "fault", message: "The step of a slice is at least 1." };
+  const begin = bound(match[1], 0);
+  const end = bound(match[2], rows);
+  if (begin >= end) return { kind: "fault", message: "This slice has no rows." };
+  return { kind: "slice", begin, end, step };
+}

@@ -1,0 +1,105 @@
+// The left panel: tensors, classes, statistics.
+
+import { useMemo, useState } from "preact/hooks";
+import type { Tensor } from "../data/protocol";
+import { Classes } from "./classes";
+import { formatForm } from "./describe";
+import { useApp, useModel } from "./hooks";
+import { IconButton } from "./icons";
+import { isPicture, layerOf } from "./layers";
+import { Statistics } from "./stats";
+import { VirtualList } from "./virtual";
+
+const chipHeight = 40;
+const searchFrom = 8;
+
+export function Sidebar() {
+  const view = useApp((s) => s.view);
+  if (!view) return null;
+  return (
+    <nav class="sidebar" data-testid="sidebar" aria-label="Tensors and filters">
+      <Section title={`Tensors (${view.tensors.length.toLocaleString("en")})`} open>
+        <Tensors tensors={view.tensors} />
+      </Section>
+      <Classes />
+      <Statistics />
+    </nav>
+  );
+}
+
+export function Section({ title, open = false, children }: {
+  title: string; open?: boolean; children: preact.ComponentChildren;
+}) {
+  const [shown, setShown] = useState(open);
+  return (
+    <section class="section">
+      <h2><button type="button" class="section-title" aria-expanded={shown}
+        onClick={() => setShown(!shown)}>{title}</button></h2>
+      {shown && <div class="section-body">{children}</div>}
+    </section>
+  );
+}
+
+type Line = { group: string } | { tensor: Tensor };
+
+/** Tensors under the names of their groups. */
+export function linesOf(tensors: readonly Tensor[], search: string): Line[] {
+  const wanted = search.trim().toLowerCase();
+  const groups = new Map<string, Tensor[]>();
+  for (const tensor of tensors) {
+    if (wanted && !tensor.name.toLowerCase().includes(wanted)) continue;
+    const list = groups.get(tensor.group);
+    if (list) list.push(tensor);
+    else groups.set(tensor.group, [tensor]);
+  }
+  const lines: Line[] = [];
+  for (const [group, list] of groups) {
+    if (group) lines.push({ group });
+    for (const tensor of list) lines.push({ tensor });
+  }
+  return lines;
+}
+
+function Tensors({ tensors }: { tensors: readonly Tensor[] }) {
+  const [search, setSearch] = useState("");
+  const lines = useMemo(() => linesOf(tensors, search), [tensors, search]);
+  return (
+    <>
+      {tensors.length > searchFrom && <input type="search" class="search" value={search}
+        placeholder="Find a tensor" aria-label="Find a tensor"
+        onInput={(e) => setSearch(e.currentTarget.value)} />}
+      <VirtualList class="chips" label="Tensors" count={lines.length} rowHeight={chipHeight}
+        render={(i) => {
+          const line = lines[i];
+          return "group" in line ? <h3 class="group">{line.group}</h3> : <Chip tensor={line.tensor} />;
+        }} />
+    </>
+  );
+}
+
+function Chip({ tensor }: { tensor: Tensor }) {
+  const model = useModel();
+  const layer = useApp((s) => layerOf(s.layers, tensor.name));
+  const primary = useApp((s) => s.primary === tensor.name);
+  const { name } = tensor;
+  const shown = name.slice(tensor.group ? tensor.group.length + 1 : 0) || name;
+  const choosable = isPicture(tensor) && tensor.role === "primary";
+  const fades = tensor.role === "overlay" && tensor.draw !== "label";
+  return (
+    <div class={`chip ${primary ? "chip-primary" : ""}`} data-testid={`chip-${name}`}
+      title={`${name}\n${tensor.htype} ${formatForm(tensor)}`}>
+      {choosable
+        ? <button type="button" class="icon-button" aria-pressed={primary} data-testid={`eye-${name}`}
+          aria-label={`Show the pictures of ${name}`} onClick={() => model.set({ primary: name })}>
+          <span class={`radio ${primary ? "on" : ""}`} aria-hidden="true" /></button>
+        : <IconButton icon={layer.visible ? "eye" : "eyeOff"} pressed={layer.visible}
+          label={`Show ${name}`} testid={`eye-${name}`} onClick={() => model.toggleLayer(name)} />}
+      <span class="chip-name">{shown}</span>
+      <span class="quiet chip-kind">{tensor.htype}</span>
+      {fades && <input type="range" class="opacity" min={0} max={100} step={5}
+        value={Math.round(layer.opacity * 100)} disabled={!layer.visible}
+        aria-label={`Opacity of ${name}`} aria-valuetext={`${Math.round(layer.opacity * 100)} %`}
+        onInput={(e) => model.setLayer(name, { opacity: Number(e.currentTarget.value) / 100 })} />}
+    </div>
+  );
+}

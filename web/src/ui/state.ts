@@ -1,0 +1,94 @@
+// The state of the page, in one store that components subscribe to by part.
+
+import type { View } from "../data/protocol";
+import type { Hit, Layer, SampleStore } from "../draw/api";
+import type { Words } from "./complete";
+import { home, type Place } from "./place";
+
+export interface Stop {
+  title: string;
+  message: string;
+  /** A new attempt may succeed. */
+  retry: boolean;
+}
+
+export interface QueryFault {
+  message: string;
+  /** The line of the text around the fault, and the column in it; -1: the position is not known. */
+  line: string;
+  column: number;
+}
+
+export type Theme = "auto" | "dark" | "light";
+export type Dialog = "" | "versions" | "help" | "compare" | "plan";
+
+export interface State {
+  /** What keeps the page from showing a dataset; null: nothing. */
+  stop: Stop | null;
+  /** The version without a query. */
+  root: View | null;
+  /** What is shown. */
+  view: View | null;
+  store: SampleStore | null;
+  place: Place;
+  /** The text of the query box. */
+  draft: string;
+  fault: QueryFault | null;
+  running: boolean;
+  plan: string;
+  words: Words;
+  /** The pictures that cells show; "": cells of text. */
+  primary: string;
+  layers: Record<string, Layer>;
+  theme: Theme;
+  /** The theme in effect. */
+  dark: boolean;
+  hover: Hit | null;
+  sight: { first: number; count: number };
+  dialog: Dialog;
+  compare: { from: string; to: string } | null;
+  /** The server does not answer; the time of the next attempt. */
+  offline: { retryAt: number } | null;
+  /** Read out by screen readers, and shown in the status line. */
+  notice: string;
+  left: Panel;
+  right: Panel;
+}
+
+export interface Panel {
+  open: boolean;
+  width: number;
+}
+
+export function initialState(): State {
+  return {
+    stop: null, root: null, view: null, store: null, place: { ...home }, draft: "", fault: null,
+    running: false, plan: "", words: { keywords: [], functions: [] }, primary: "", layers: {},
+    theme: "auto", dark: false, hover: null, sight: { first: 0, count: 0 }, dialog: "",
+    compare: null, offline: null, notice: "", left: { open: true, width: 260 },
+    right: { open: true, width: 320 },
+  };
+}
+
+/** A value that components read and subscribe to. */
+export class Store<T extends object> {
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private value: T) {}
+
+  get(): T {
+    return this.value;
+  }
+
+  set(patch: Partial<T>): void {
+    const keys = Object.keys(patch) as (keyof T)[];
+    if (keys.every((key) => Object.is(this.value[key], patch[key]))) return;
+    this.value = { ...this.value, ...patch };
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+}

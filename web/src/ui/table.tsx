@@ -1,0 +1,63 @@
+// Rows as a table of small values.
+
+import { useEffect } from "preact/hooks";
+import type { SampleStore } from "../draw/api";
+import { describe } from "./describe";
+import { useApp, useModel, useSamples } from "./hooks";
+import { isPicture, isSmall } from "./layers";
+import { useVirtual } from "./virtual";
+
+const rowHeight = 28;
+const mostColumns = 40;
+const pictureSide = 64;
+
+export function Table({ store }: { store: SampleStore }) {
+  const model = useModel();
+  const selected = useApp((s) => s.place.row);
+  useSamples(store);
+  const { view } = store;
+  const columns = view.tensors.filter((tensor) => !isPicture(tensor)).slice(0, mostColumns);
+  const v = useVirtual(view.rows, rowHeight, rowHeight);
+  const rows = Array.from({ length: Math.max(0, v.span.end - v.span.first) }, (_, i) => v.span.first + i);
+  const key = `${v.span.first} ${v.span.end}`;
+  useEffect(() => {
+    store.want(rows.length === 0 ? [] : [{
+      rows, columns: columns.map((t) => ({ name: t.name, pixels: isSmall(t) ? 0 : pictureSide })),
+    }], "table");
+    model.scrolled(Math.floor(v.above), Math.min(v.inSight, view.rows));
+  }, [store, key]);
+  useEffect(() => () => store.want([], "table"), [store]);
+
+  const onKeyDown = (e: KeyboardEvent): void => {
+    const page = Math.max(1, v.inSight - 2);
+    const step: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    let row = selected + (step[e.key] ?? 0);
+    if (e.key === "Home") row = 0;
+    else if (e.key === "End") row = view.rows - 1;
+    else if (!(e.key in step)) return;
+    e.preventDefault();
+    row = Math.min(view.rows - 1, Math.max(0, row));
+    model.select(row);
+    v.reveal(row);
+  };
+  return (
+    <div ref={v.ref} class="table" role="grid" tabIndex={0} aria-label="Rows" aria-rowcount={view.rows}
+      data-testid="table" onScroll={v.onScroll} onKeyDown={onKeyDown}>
+      <div class="table-row table-head" role="row">
+        <span role="columnheader">row</span>
+        {columns.map((t) => <span key={t.name} role="columnheader" title={t.htype}>{t.name}</span>)}
+      </div>
+      <div class="virtual-content" style={{ height: `${v.content}px` }}>
+        <div class="virtual-rows" style={{ transform: `translateY(${v.span.offset}px)` }}>
+          {rows.map((row) => (
+            <div key={row} class="table-row" role="row" aria-rowindex={row + 1} aria-selected={row === selected}
+              style={{ height: `${rowHeight}px` }} onClick={() => model.select(row)}>
+              <span role="gridcell" class="quiet">{row.toLocaleString("en")}</span>
+              {columns.map((t) => <span key={t.name} role="gridcell">{describe(store.peek(row, t.name), t, 8)}</span>)}
+            </div>))}
+        </div>
+      </div>
+      {view.rows === 0 && <p class="empty">No rows</p>}
+    </div>
+  );
+}

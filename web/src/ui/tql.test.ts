@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { asQuery, faultLine, hasCondition, pythonString, quoteName, toggleCondition } from "./tql";
+
+describe("queries", () => {
+  it.each([
+    ["label = 'cat'", "SELECT * WHERE label = 'cat'"], ["ORDER BY score", "SELECT * ORDER BY score"],
+    ["select * limit 3", "select * limit 3"], ["(SELECT a) UNION (SELECT b)", "(SELECT a) UNION (SELECT b)"],
+  ])("completes %s", (text, query) => expect(asQuery(text)?.text).toBe(query));
+
+  it("has none for an empty text", () => expect(asQuery(" \n ")).toBeNull());
+
+  it.each([
+    ["", "a = 1", "a = 1"], ["b > 2", "a = 1", "b > 2 AND a = 1"],
+    ["a = 1 OR b = 2", "c = 3", "(a = 1 OR b = 2) AND c = 3"],
+  ])("adds to %j the condition %j", (text, condition, want) => {
+    const added = toggleCondition(text, condition);
+    expect(added).toBe(want);
+    expect(hasCondition(added, condition)).toBe(true);
+    expect(hasCondition(toggleCondition(added, condition), condition)).toBe(false);
+  });
+
+  it("puts a query that is not simple into brackets", () =>
+    expect(toggleCondition("SELECT a LIMIT 3", "a = 1")).toBe("SELECT * FROM (SELECT a LIMIT 3) WHERE a = 1"));
+});
+
+describe("quoting", () => {
+  it("escapes for Python", () => {
+    expect(pythonString(`a "b" \\ \n`)).toBe(`"a \\"b\\" \\\\ \\n"`);
+    expect(pythonString("\u202e\u0000é")).toBe(`"\\u202e\\x00é"`);
+  });
+  it("quotes names", () => {
+    expect(quoteName("label", new Set(["SELECT"]))).toBe("label");
+    expect(quoteName("select", new Set(["SELECT"]))).toBe('"select"');
+    expect(quoteName('a"b/c', new Set())).toBe('"a""b/c"');
+  });
+  it("shows the line of a fault", () => {
+    const { line, column } = faultLine("SELECT *\nWHERE lables = 1", 15);
+    expect(line.slice(column)).toBe("lables = 1");
+  });
+});

@@ -1,0 +1,188 @@
+// Composes queries from what stands in the query box: conditions, slices, Python text.
+
+import { depths, keyword, tokens, type Token } from "./lex";
+
+export interface Query {
+  /** What the server gets. */
+  text: string;
+  /** Characters before the text of the user. */
+  shift: number;
+}
+
+const tails: ReadonlySet<string> = new Set(["WHERE", "EXPAND", "GROUP", "HAVING", "UNGROUP",
+  "ORDER", "ARRANGE", "LIMIT", "OFFSET", "SAMPLE"]);
+
+/** Completes a bare condition or clause to a query; null: there is no text. */
+export function asQuery(text: string): Query | null {
+  const list = tokens(text);
+  if (list.length === 0) return null;
+  const first = keyword(list.find((token) => token.text !== "("));
+  if (first === "SELECT" || first === "WITH") return { text, shift: 0 };
+  const prefix = tails.has(keyword(list[0])) ? "SELECT * " : "SELECT * WHERE ";
+  return { text: prefix + text, shift: prefix.length };
+}
+
+/** A SELECT * of the dataset with nothing but WHERE, ORDER BY and ARRANGE BY. */
+interface Simple {
+  where: Token[];
+  /** ORDER BY and ARRANGE BY, as written. */
+  order: string;
+}
+
+const merged: ReadonlySet<string> = new Set(["WHERE", "ORDER", "ARRANGE"]);
+const others: ReadonlySet<string> = new Set(["FROM", "UNION", "INTERSECT", "EXCEPT", "EXPAND",
+  "GROUP", "HAVING", "UNGROUP", "LIMIT", "OFFSET", "SAMPLE", ","]);
+
+function simple(text: string): Simple | null {
+  const list = tokens(text);
+  if (keyword(list[0]) !== "SELECT" || list[1]?.text !== "*") return null;
+  if (list.length > 2 && !merged.has(keyword(list[2]))) return null;
+  const deep = depths(list);
+  let orderAt = list.length;
+  for (let i = 2; i < list.length; i++) {
+    if (deep[i] > 0) continue;
+    const word = keyword(list[i]);
+    if (others.has(word)) return null;
+    if (word === "WHERE" && i > 2) return null;
+    if ((word === "ORDER" || word === "ARRANGE") && i < orderAt) orderAt = i;
+  }
+  const where = keyword(list[2]) === "WHERE" ? list.slice(3, orderAt) : [];
+  return { where, order: textOf(text, list.slice(orderAt)) };
+}
+
+function textOf(text: string, list: readonly Token[]): string {
+  return list.length ? text.slice(list[0].begin, list[list.length - 1].end) : "";
+}
+
+/** The parts of a condition between its outer ANDs; a condition with an outer OR is one part. */
+function conjuncts(list: readonly Token[]): Token[][] {
+  const deep = depths(list);
+  const parts: Token[][] = [[]];
+  let between = false;
+  for (let i = 0; i < list.length; i++) {
+    const word = deep[i] === 0 ? keyword(list[i]) : "";
+    if (word === "OR") return [[...list]];
+    if (word === "BETWEEN") between = true;
+    if (word === "AND" && !between) {
+      parts.push([]);
+      continue;
+    }
+    if (word === "AND") between = false;
+    parts[parts.length - 1].push(list[i]);
+  }
+  return parts.filter((part) => part.length > 0);
+}
+
+function hasOr(list: readonly Token[]): boolean {
+  const deep = depths(list);
+  return list.some((token, i) => deep[i] === 0 && keyword(token) === "OR");
+}
+
+function normal(part: readonly Token[]): string {
+  let list = part;
+  while (enclosed(list)) list = list.slice(1, -1);
+  return list.map((token) => token.text).join(" ");
+}
+
+function enclosed(list: readonly Token[]): boolean {
+  if (list[0]?.text !== "(" || list[list.length - 1]?.text !== ")") return false;
+  const deep = depths(list);
+  return deep.every((depth, i) => i === 0 || i === list.length - 1 || depth > 0);
+}
+
+/** A text in parentheses if a part of it would else bind to what is put beside it. */
+function guarded(text: string): string {
+  return hasOr(tokens(text)) ? `(${text})` : text;
+}
+
+/** The condition is one of those that must hold in the query. */
+export function hasCondition(text: string, condition: string): boolean {
+  const query = asQuery(text);
+  const parts = query && simple(query.text);
+  if (!parts) return false;
+  const present = new Set(conjuncts(parts.where).map(normal));
+  return conjuncts(tokens(condition)).every((part) => present.has(normal(part)));
+}
+
+/** Adds a condition to a query with AND, or takes it away where it stands already. */
+export function toggleCondition(text: string, condition: string): string {
+  const query = asQuery(text);
+  if (!query) return condition;
+  const parts = simple(query.text);
+  if (!parts) return `SELECT * FROM (${textOf(query.text, tokens(query.text))}) WHERE ${condition}`;
+  const where = hasCondition(text, condition)
+    ? without(query.text, parts.where, condition)
+    : joined(textOf(query.text, parts.where), condition);
+  const bare = query.shift > 0;
+  if (bare && where !== "") return [where, parts.order].filter(Boolean).join(" ");
+  if (bare) return parts.order;
+  if (where === "" && parts.order === "") return "";
+  return ["SELECT *", where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
+}
+
+function joined(where: string, condition: string): string {
+  return where === "" ? condition : `${guarded(where)} AND ${guarded(condition)}`;
+}
+
+function without(text: string, where: readonly Token[], condition: string): string {
+  const gone = new Set(conjuncts(tokens(condition)).map(normal));
+  return conjuncts(where).filter((part) => !gone.has(normal(part)))
+    .map((part) => textOf(text, part)).join(" AND ");
+}
+
+/** The query for rows begin to end of the result of `text`; null: TQL has none for that step. */
+export function sliceQuery(text: string, begin: number, end: number, step: number): string | null {
+  const count = Math.max(0, end - begin);
+  if (step === 1) {
+    const tail = `LIMIT ${count} OFFSET ${begin}`;
+    const query = asQuery(text);
+    if (!query) return `SELECT * ${tail}`;
+    if (simple(query.text)) return `${textOf(query.text, tokens(query.text))} ${tail}`;
+    return `SELECT * FROM (${textOf(query.text, tokens(query.text))}) ${tail}`;
+  }
+  // ROW_NUMBER counts the rows of the dataset, not those of a result.
+  if (asQuery(text)) return null;
+  return `SELECT * WHERE ROW_NUMBER() >= ${begin} AND ROW_NUMBER() < ${end}` +
+    ` AND (ROW_NUMBER() - ${begin}) % ${step} = 0`;
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t",
+};
+
+/** A Python literal. Control and direction characters are escaped, so that it reads as it runs. */
+export function pythonString(text: string): string {
+  const body = text.replace(/[\\"]|\p{C}|[\u2028\u2029]/gu, (c) => {
+    if (escapes[c]) return escapes[c];
+    const code = c.codePointAt(0) ?? 0;
+    const hex = code.toString(16);
+    if (code < 0x100) return `\\x${hex.padStart(2, "0")}`;
+    return code < 0x10000 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+  });
+  return `"${body}"`;
+}
+
+/** A name of a tensor as it must stand in a query. */
+export function quoteName(name: string, keywords: ReadonlySet<string>): string {
+  const plain = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) && !keywords.has(name.toUpperCase());
+  return plain ? name : `"${name.replaceAll('"', '""')}"`;
+}
+
+export function quoteString(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+const shownBefore = 60;
+const shownAfter = 40;
+
+/** The line of a text around a position in characters, and the column of the position in it. */
+export function faultLine(text: string, position: number): { line: string; column: number } {
+  const before = [...text].slice(0, Math.max(0, position)).join("");
+  const begin = before.lastIndexOf("\n") + 1;
+  const next = text.indexOf("\n", before.length);
+  const chars = [...text.slice(begin, next < 0 ? undefined : next).replace(/\p{Cc}/gu, " ")];
+  const column = [...before.slice(begin)].length;
+  const cut = Math.max(0, column - shownBefore);
+  return { line: chars.slice(cut, column + shownAfter).join(""), column: column - cut };
+}
+
