@@ -21,6 +21,7 @@ from deeplake._text import printable, table
 
 if TYPE_CHECKING:
     from deeplake._torch import MapDataset
+    from deeplake._visualize import Visualizer
 
 
 class Reading(Loadable):
@@ -113,6 +114,40 @@ class Reading(Loadable):
 
         options = Options(tensors=tensors, transform=transform, decode=decode, collate="list")
         return MapDataset(self._source.pinned(), options)
+
+    @checks_keywords
+    def visualize(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        allow_hosts: Sequence[str] = (),
+        height: int = 600,
+        browser: bool | None = None,
+    ) -> Visualizer:
+        """Shows the rows in a browser or under a notebook cell. docs/visualizer.md describes the
+        page.
+
+        The server runs in this process, and reads only. It ends with `close()`, or with the
+        process.
+
+        Args:
+            host: the address to listen on. Another than the default lets other machines in, if they
+                have a link.
+            port: 0 takes any free one.
+            allow_hosts: names of proxies by which browsers reach the server.
+            height: of the page in a notebook, in pixels.
+            browser: open a browser; None does so at a desktop's terminal.
+
+        Raises:
+            NotFoundError: this installation has no page.
+            StorageError: the address cannot be listened on.
+        """
+        from deeplake._visualize import visualize
+
+        return visualize(
+            self._source.pinned(), host=host, port=port, allow_hosts=allow_hosts, height=height, browser=browser
+        )
 
     def summary(self) -> None:
         """Prints the tensors as a table."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import isfinite
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,6 @@ from deeplake._storage import Storage, Stores
 from deeplake._tensor import Group, Tensor
 from deeplake._versions import Ref, ref_of
 from deeplake._writing import Writing
-
-if TYPE_CHECKING:
-    from deeplake._visualize import Visualizer
 
 
 class View(Reading):
@@ -194,40 +191,6 @@ class View(Reading):
         )
         stores = _storage.access(storage, None)
         return Dataset(Live(place, open_native(place, stores, branch="main"), storage=stores))
-
-    @checks_keywords
-    def visualize(
-        self,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        allow_hosts: Sequence[str] = (),
-        height: int = 600,
-        browser: bool | None = None,
-    ) -> Visualizer:
-        """Shows the rows in a browser or under a notebook cell. docs/visualizer.md describes the
-        page.
-
-        The server runs in this process, and reads only. It ends with `close()`, or with the
-        process.
-
-        Args:
-            host: the address to listen on. Another than the default lets other machines in, if they
-                have a link.
-            port: 0 takes any free one.
-            allow_hosts: names of proxies by which browsers reach the server.
-            height: of the page in a notebook, in pixels.
-            browser: open a browser; None does so at a desktop's terminal.
-
-        Raises:
-            NotFoundError: this installation has no page.
-            StorageError: the address cannot be listened on.
-        """
-        from deeplake._visualize import visualize
-
-        return visualize(
-            self._source.pinned(), host=host, port=port, allow_hosts=allow_hosts, height=height, browser=browser
-        )
 
     def split(self, fractions: Sequence[float], *, seed: int | None = 0) -> list[View]:
         """Returns views of distinct rows, drawn at random, one for each fraction.

@@ -112,13 +112,13 @@ def visualize(
 
 
 def _reachable(address: str) -> str:
-    """Returns the address of a server that listens on every interface as this machine reaches it."""
+    """Returns the address by which this machine reaches a server on every interface."""
     host, _, port = address.rpartition(":")
     return f"localhost:{port}" if host in ("0.0.0.0", "[::]") else address
 
 
 def _has_browser() -> bool:
-    """Whether a person sits at this machine: a terminal or a REPL, no notebook, no remote shell."""
+    """Whether a person sits here: at a terminal or a REPL, not in a notebook or a remote shell."""
     if "SSH_CONNECTION" in os.environ or "ipykernel" in sys.modules:
         return False
     desktop = sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

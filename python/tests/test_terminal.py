@@ -69,6 +69,8 @@ COMMANDS = {
     "rechunk": [["rechunk", "{root}/d", "-m", HOSTILE]],
     "merge": [["merge", "{root}/d", "work", "-m", HOSTILE]],
     "cp": [["cp", "{root}/d", "{root}/copy", "-m", HOSTILE]],
+    # It refuses before it serves: a server would not end.
+    "visualize": [["visualize", "{root}/d", "--query", "SELECT nothing\x1b]0;owned\x07 FROM dataset"]],
     "rm": [["rm", "{root}/copy", "--yes"]],
 }
 
