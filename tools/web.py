@@ -33,6 +33,8 @@ def main() -> int:
     _npm(node, "run", "size")
     shutil.rmtree(PAGE, ignore_errors=True)
     shutil.copytree(WEB / "dist", PAGE)
+    # The one library in the page wants its licence in every copy.
+    shutil.copyfile(WEB / "node_modules" / "preact" / "LICENSE", PAGE / "preact.LICENSE.txt")
     return 0
 
 
