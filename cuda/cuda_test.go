@@ -171,6 +171,24 @@ func (r *rig) result(memory *slab.Slab, p part) []byte {
 	return got
 }
 
+// awaitWork returns once the device is past waiting for the oldest of the copies in flight. On a
+// busy machine the thread of the fake's stream may start late.
+func (r *rig) awaitWork() {
+	r.tb.Helper()
+	for {
+		r.mu.Lock()
+		p, err := r.releaseCopied()
+		r.mu.Unlock()
+		if err != nil {
+			r.tb.Fatal(err)
+		}
+		if p != waiting {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
 func align(n int) int64 { return int64(n+7) &^ 7 }
 
 // seen is a copy of a batch that a consumer's stream makes.

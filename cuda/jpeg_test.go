@@ -254,6 +254,9 @@ func TestSplit(t *testing.T) {
 					t.Fatal(err)
 				}
 				all = append(all, memory)
+				if !c.training {
+					r.awaitWork()
+				}
 			}
 			if all[0].Address() != address {
 				t.Fatal("the memory is not used again")
